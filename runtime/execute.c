@@ -37,22 +37,6 @@ static list list_of(const uint8_t *elements) {
     return (list){elements, elements == NULL ? 0 : firn_fb_load_uint32(elements - sizeof(uint32_t))};
 }
 
-/* Decodes a list of operands, which are indices of tensors of the plan. Returns the place behind them. */
-static firn_tensor *decode_operands(const firn_instance *instance, list operands, firn_tensor *to) {
-    for (uint32_t i = 0; i < operands.count; i++) {
-        const uint32_t index = firn_fb_load_uint32(operands.data + sizeof(uint32_t) * i);
-        *to++ = index == FIRN_ABSENT ? (firn_tensor){0} : firn_instance_tensor(instance, index);
-    }
-    return to;
-}
-
-static firn_reduction reduction_at(list reductions, uint32_t i) {
-    firn_fb_reduction given;
-    memcpy(&given, reductions.data + sizeof given * i, sizeof given);
-    return (firn_reduction){
-        .kind = given.kind, .accumulator = given.accumulator, .output = given.output, .chunk = given.chunk};
-}
-
 /* What a call points to and the plan may not have as it is needed: attributes that the plan leaves to defaults of this
  * build, and reductions. */
 typedef struct attributes {
@@ -61,84 +45,81 @@ typedef struct attributes {
     firn_reduction reductions[FIRN_REDUCTIONS_MAX];
 } attributes;
 
-/* Where attributes lie in the plan, whose numbers are little-endian and aligned. */
-static const int64_t *integers_in_plan(firn_fb_op op) {
-    return (const int64_t *)(const void *)firn_fb_op_integers_data(op);
+/* Returns whether a plan may leave attributes of an op out. */
+static bool has_defaults(uint16_t code) {
+    for (int i = 0; i < FIRN_OP_DEFAULTS; i++)
+        if (firn_op_defaults[i].code == code)
+            return true;
+    return false;
 }
 
-static const float *reals_in_plan(firn_fb_op op) {
-    return (const float *)(const void *)firn_fb_op_reals_data(op);
-}
-
-/* Returns whether the plan leaves attributes of an op out; `room` takes their defaults. */
-static bool fill_defaults(firn_fb_op op, attributes *room) {
-    const uint16_t code = firn_fb_op_code(op);
+/* Copies the attributes that the plan gives, and adds the defaults of the others. */
+static void complete_attributes(firn_kernel_call *call, firn_fb_op op, attributes *room) {
     const uint32_t integers = firn_fb_op_integers_count(op), reals = firn_fb_op_reals_count(op);
-    const bool more_integers = firn_op_fill_integers(code, integers, room->integers) != integers;
-    return firn_op_fill_reals(code, reals, room->reals) != reals || more_integers;
+    for (uint32_t i = 0; i < integers; i++)
+        room->integers[i] = call->integers[i];
+    for (uint32_t i = 0; i < reals; i++)
+        room->reals[i] = call->reals[i];
+    (void)firn_op_fill_integers(firn_fb_op_code(op), integers, room->integers);
+    (void)firn_op_fill_reals(firn_fb_op_code(op), reals, room->reals);
+    call->integers = room->integers;
+    call->reals = room->reals;
 }
 
-/* Copies the attributes that the plan gives. */
-static void fill_given(firn_fb_op op, attributes *room) {
-    for (uint32_t i = 0; i < firn_fb_op_integers_count(op); i++)
-        room->integers[i] = firn_fb_op_integers_at(op, i);
-    for (uint32_t i = 0; i < firn_fb_op_reals_count(op); i++)
-        room->reals[i] = firn_fb_op_reals_at(op, i);
+/* The fields of an op. All are read before a call is written, so that the compiler looks at the table once. */
+typedef struct fields {
+    uint16_t code;
+    list inputs, outputs, reductions;
+    const uint8_t *integers, *reals;
+} fields;
+
+static inline fields fields_of(firn_fb_op op) {
+    return (fields){.code = firn_fb_op_code(op),
+                    .inputs = list_of(firn_fb_op_inputs_data(op)),
+                    .outputs = list_of(firn_fb_op_outputs_data(op)),
+                    .reductions = list_of(firn_fb_op_reductions_data(op)),
+                    .integers = firn_fb_op_integers_data(op),
+                    .reals = firn_fb_op_reals_data(op)};
 }
 
-static const firn_reduction *reductions_of(list given, firn_reduction *room) {
-    for (uint32_t i = 0; i < given.count; i++)
-        room[i] = reduction_at(given, i);
-    return room;
+/* Fills in the attributes and reductions of a call. Attributes stay in the plan if it gives them all: its numbers are
+ * little-endian and aligned. */
+static void fill_attributes(firn_kernel_call *call, firn_fb_op op, const fields *fields, attributes *room) {
+    const firn_fb_reduction *given = (const firn_fb_reduction *)(const void *)fields->reductions.data;
+    const uint32_t count = fields->reductions.count;
+    call->integers = (const int64_t *)(const void *)fields->integers;
+    call->reals = (const float *)(const void *)fields->reals;
+    if (has_defaults(fields->code))
+        complete_attributes(call, op, room);
+    call->reductions = count > 0 ? room->reductions : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        room->reductions[i] = (firn_reduction){.kind = given[i].kind,
+                                               .accumulator = given[i].accumulator,
+                                               .output = given[i].output,
+                                               .chunk = given[i].chunk};
 }
 
-/* Decodes the operands of an op and finds its kernel. */
-static firn_kernel_choice prepare(const firn_instance *instance, firn_fb_op op, firn_prepared_op *ready,
-                                  firn_tensor *operands) {
-    const list inputs = list_of(firn_fb_op_inputs_data(op)), outputs = list_of(firn_fb_op_outputs_data(op)),
-               reductions = list_of(firn_fb_op_reductions_data(op));
-    firn_reduction first;
-    if (reductions.count > 0)
-        first = reduction_at(reductions, 0);
-    const firn_kernel_choice choice =
-        instance->kernels->find(firn_fb_op_code(op), reductions.count > 0 ? &first : NULL);
-    *ready = (firn_prepared_op){.kernel = choice.run,
-                                .operands = operands,
-                                .op = op,
-                                .input_count = (uint8_t)inputs.count,
-                                .output_count = (uint8_t)outputs.count,
-                                .has_reductions = reductions.count > 0};
-    attributes room;
-    ready->has_defaults = fill_defaults(op, &room);
-    (void)decode_operands(instance, outputs, decode_operands(instance, inputs, operands));
-    return choice;
+/* Fills in what a call has of its own, and finds its kernel. */
+static firn_kernel_choice decode(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call,
+                                 firn_tensor *operands, attributes *room) {
+    const fields fields = fields_of(op);
+    fill_attributes(call, op, &fields, room);
+    call->inputs = operands;
+    call->outputs = operands + fields.inputs.count;
+    call->input_count = (uint8_t)fields.inputs.count;
+    call->output_count = (uint8_t)fields.outputs.count;
+    firn_instance_tensors(instance, fields.inputs.data, fields.inputs.count, operands);
+    firn_instance_tensors(instance, fields.outputs.data, fields.outputs.count, operands + fields.inputs.count);
+    return instance->kernels->find(fields.code, call->reductions);
 }
 
-/* What the calls of all ops of an instance have in common. */
-static firn_kernel_call common_call(const firn_instance *instance) {
-    return (firn_kernel_call){.seed = firn_fb_plan_seed(instance->plan),
-                              .moment = &instance->moment,
-                              .parallel = instance->parallel,
-                              .workspace = instance->workspace,
-                              .slot_bytes = instance->slot_bytes};
-}
-
-/* Fills in what a call has of its own. */
-static void fill_call(firn_kernel_call *call, const firn_prepared_op *ready, attributes *room) {
-    call->inputs = ready->operands;
-    call->outputs = ready->operands + ready->input_count;
-    call->integers = integers_in_plan(ready->op);
-    call->reals = reals_in_plan(ready->op);
-    if (ready->has_defaults) {
-        (void)fill_defaults(ready->op, room);
-        fill_given(ready->op, room);
-        call->integers = room->integers;
-        call->reals = room->reals;
-    }
-    call->reductions =
-        ready->has_reductions ? reductions_of(list_of(firn_fb_op_reductions_data(ready->op)), room->reductions) : NULL;
-    call->input_count = ready->input_count;
-    call->output_count = ready->output_count;
+/* Fills in what the calls of all ops of an instance have in common. Not inlined, because it is used twice. */
+static __attribute__((noinline)) void begin_call(firn_kernel_call *call, const firn_instance *instance) {
+    call->seed = firn_fb_plan_seed(instance->plan);
+    call->moment = &instance->moment;
+    call->parallel = instance->parallel;
+    call->workspace = instance->workspace;
+    call->slot_bytes = instance->slot_bytes;
 }
 
 /* --- opening a plan ----------------------------------------------------------------------------------------------- */
@@ -150,34 +131,45 @@ static bool fits_frame(firn_fb_op op) {
 /* Returns true if the kernels of this library sum in the orders of all reductions of an op. Blocks and pairs have no
  * kernel in any set, which a set cannot tell: it looks at the first reduction only, and has one kernel for many kinds.
  */
-static bool sums_are_known(firn_fb_op op) {
-    for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++) {
-        const uint8_t kind = firn_fb_op_reductions_at(op, i).kind;
-        if (kind != FIRN_REDUCTION_F32 && kind != FIRN_REDUCTION_CHUNKED)
+static bool sums_are_known(const firn_reduction *reductions, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (reductions[i].kind != FIRN_REDUCTION_F32 && reductions[i].kind != FIRN_REDUCTION_CHUNKED)
             return false;
-    }
     return true;
 }
 
+/* An op as it is prepared, after it was decoded. */
+static firn_prepared_op prepared_of(const firn_kernel_call *call, firn_fb_op op, firn_kernel kernel) {
+    return (firn_prepared_op){.kernel = kernel,
+                              .operands = call->inputs,
+                              .op = op,
+                              .input_count = call->input_count,
+                              .output_count = call->output_count};
+}
+
 int firn_execute_check(const firn_instance *instance, void *prepared, size_t *slot_bytes) {
+    firn_tensor here[FRAME_OPERANDS];
+    firn_tensor *operands = prepared != NULL ? operands_in_block(prepared, &instance->header.counts) : here;
+    firn_prepared_op *next = prepared;
+    attributes room;
+    firn_kernel_call call;
+    begin_call(&call, instance);
     uint64_t most = 0;
-    firn_kernel_call call = common_call(instance);
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
             firn_fb_op op = firn_fb_phase_ops_at(phase, i);
-            if (prepared == NULL && !fits_frame(op))
+            if (next == NULL && !fits_frame(op))
                 return FIRN_ERROR_PREPARED_TOO_SMALL;
-            firn_tensor here[FRAME_OPERANDS];
-            attributes room;
-            firn_prepared_op ready;
-            const firn_kernel_choice choice = prepare(
-                instance, op, &ready, prepared != NULL ? operands_in_block(prepared, &instance->header.counts) : here);
-            if (choice.run == NULL || !sums_are_known(op))
+            const firn_kernel_choice choice = decode(instance, op, &call, operands, &room);
+            if (choice.run == NULL || !sums_are_known(room.reductions, firn_fb_op_reductions_count(op)))
                 return FIRN_ERROR_KERNEL_MISSING;
-            fill_call(&call, &ready, &room);
             const uint64_t bytes = choice.scratch != NULL ? choice.scratch(firn_fb_op_code(op), &call) : 0;
             most = bytes > most ? bytes : most;
+            if (next != NULL) {
+                *next++ = prepared_of(&call, op, choice.run);
+                operands += call.input_count + call.output_count;
+            }
         }
     }
     const uint64_t largest = SIZE_MAX / firn_instance_threads(instance) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
@@ -187,47 +179,43 @@ int firn_execute_check(const firn_instance *instance, void *prepared, size_t *sl
     return FIRN_OK;
 }
 
-void firn_execute_prepare(const firn_instance *instance, void *prepared) {
-    firn_prepared_op *next = prepared;
-    firn_tensor *operands = operands_in_block(prepared, &instance->header.counts);
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
-        firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, next++) {
-            (void)prepare(instance, firn_fb_phase_ops_at(phase, i), next, operands);
-            operands += next->input_count + next->output_count;
-        }
-    }
-}
-
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
-/* Runs an op; the call is that of the phase. */
-static void run(const firn_instance *instance, const firn_prepared_op *ready, firn_kernel_call *call) {
-    attributes room;
-    if (ready->kernel == NULL)
+/* Runs an op whose call is complete. */
+static void run(const firn_instance *instance, firn_kernel kernel, const firn_kernel_call *call) {
+    if (kernel == NULL)
         firn_instance_trap(instance, FIRN_ERROR_KERNEL_MISSING);
-    fill_call(call, ready, &room);
-    ready->kernel(call);
+    kernel(call);
     firn_instance_alive(instance);
+}
+
+/* Runs an op that was decoded when the plan was opened; the call is that of the phase. */
+static void run_prepared(const firn_instance *instance, const firn_prepared_op *ready, firn_kernel_call *call) {
+    attributes room;
+    const fields fields = fields_of(ready->op);
+    fill_attributes(call, ready->op, &fields, &room);
+    call->inputs = ready->operands;
+    call->outputs = ready->operands + ready->input_count;
+    call->input_count = ready->input_count;
+    call->output_count = ready->output_count;
+    run(instance, ready->kernel, call);
 }
 
 /* Decodes an op from the plan and runs it. */
 static void run_decoded(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call) {
     firn_tensor operands[FRAME_OPERANDS];
-    firn_prepared_op ready;
-    (void)prepare(instance, op, &ready, operands);
-    run(instance, &ready, call);
+    attributes room;
+    run(instance, decode(instance, op, call, operands, &room).run, call);
 }
 
 void firn_execute_phase(const firn_instance *instance, uint8_t kind) {
     const firn_bound_phase phase = instance->bound.phases[kind];
-    firn_kernel_call call = common_call(instance);
-    if (instance->prepared != NULL) {
-        for (uint32_t i = 0; i < phase.count; i++)
-            run(instance, &instance->prepared[phase.first + i], &call);
-        return;
-    }
     const firn_fb_phase ops = firn_fb_plan_phases_at(instance->plan, phase.position);
+    firn_kernel_call call;
+    begin_call(&call, instance);
     for (uint32_t i = 0; i < phase.count; i++)
-        run_decoded(instance, firn_fb_phase_ops_at(ops, i), &call);
+        if (instance->prepared != NULL)
+            run_prepared(instance, &instance->prepared[phase.first + i], &call);
+        else
+            run_decoded(instance, firn_fb_phase_ops_at(ops, i), &call);
 }

@@ -53,11 +53,24 @@ uint64_t firn_instance_elements(firn_fb_tensor tensor) {
     return elements;
 }
 
-static void *data_of(const firn_instance *instance, firn_fb_tensor description) {
+/* The tensors of a plan, found by one look at its table. */
+typedef struct tensor_list {
+    const uint8_t *offsets;
+} tensor_list;
+
+static tensor_list tensors_of(const firn_instance *instance) {
+    return (tensor_list){firn_fb_plan_tensors_data(instance->plan)};
+}
+
+static firn_fb_tensor tensor_at(tensor_list tensors, uint32_t index) {
+    return (firn_fb_tensor){firn_fb_follow(tensors.offsets + sizeof(uint32_t) * index)};
+}
+
+static inline void *data_of(const firn_instance *instance, tensor_list tensors, firn_fb_tensor description) {
     const uint8_t *data = instance->blocks[firn_fb_tensor_region(description)];
-    uint32_t base = firn_fb_tensor_base(description);
+    const uint32_t base = firn_fb_tensor_base(description);
     if (base != FIRN_ABSENT)
-        data += (size_t)firn_fb_tensor_offset(firn_fb_plan_tensors_at(instance->plan, base));
+        data += (size_t)firn_fb_tensor_offset(tensor_at(tensors, base));
     return (void *)(uintptr_t)(data + (size_t)firn_fb_tensor_offset(description));
 }
 
@@ -66,21 +79,38 @@ bool firn_extents_are_apart(const firn_extent *a, const firn_extent *b) {
 }
 
 void *firn_instance_data(const firn_instance *instance, uint32_t index) {
-    return data_of(instance, firn_fb_plan_tensors_at(instance->plan, index));
+    const tensor_list tensors = tensors_of(instance);
+    return data_of(instance, tensors, tensor_at(tensors, index));
 }
 
-firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index) {
-    const firn_fb_tensor description = firn_fb_plan_tensors_at(instance->plan, index);
+/* Returns a tensor that an op has. */
+static inline firn_tensor tensor_of(const firn_instance *instance, tensor_list tensors, firn_fb_tensor description) {
     const uint8_t *dims = firn_fb_tensor_dims_data(description);
-    const uint32_t rank =
-        firn_fb_load_uint32(dims - sizeof(uint32_t)); /* the count of a vector stands in front of it */
-    firn_tensor tensor = {.data = data_of(instance, description),
+    const uint32_t rank = firn_fb_load_uint32(dims - sizeof(uint32_t)); /* a vector's count stands in front of it */
+    firn_tensor tensor = {.data = data_of(instance, tensors, description),
                           .elements = 1,
                           .dims = (const uint32_t *)(const void *)dims,
                           .type = firn_fb_tensor_type(description),
                           .rank = (uint8_t)rank};
     for (uint32_t i = 0; i < rank; i++)
-        tensor.elements *= firn_fb_load_uint32(dims + sizeof(uint32_t) * i);
+        tensor.elements *= tensor.dims[i];
+    return tensor;
+}
+
+void firn_instance_tensors(const firn_instance *instance, const uint8_t *indices, uint32_t count, firn_tensor *to) {
+    const tensor_list tensors = tensors_of(instance);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t index = firn_fb_load_uint32(indices + sizeof index * i);
+        if (index == FIRN_ABSENT)
+            to[i] = (firn_tensor){0};
+        else
+            to[i] = tensor_of(instance, tensors, tensor_at(tensors, index));
+    }
+}
+
+firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index) {
+    firn_tensor tensor;
+    firn_instance_tensors(instance, (const uint8_t *)&index, 1, &tensor);
     return tensor;
 }
 

@@ -25,7 +25,6 @@ typedef struct firn_prepared_op {
     const firn_tensor *operands; /* inputs, then outputs */
     firn_fb_op op;               /* in the plan, which has the attributes */
     uint8_t input_count, output_count;
-    bool has_reductions, has_defaults; /* attributes that the plan leaves to the defaults of this build */
 } firn_prepared_op;
 
 /* One input of the plan, with its tensor. */
@@ -112,6 +111,9 @@ void firn_instance_trap(const firn_instance *instance, int error) __attribute__(
  * index was checked at load. */
 firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index);
 
+/* Writes the tensors at a list of indices of the plan, as they stand there; FIRN_ABSENT gives a tensor without data. */
+void firn_instance_tensors(const firn_instance *instance, const uint8_t *indices, uint32_t count, firn_tensor *to);
+
 /* Returns the address of the tensor at an index of the plan. */
 void *firn_instance_data(const firn_instance *instance, uint32_t index);
 
@@ -154,15 +156,11 @@ void firn_bind_input(const firn_instance *instance, uint32_t i, firn_bound_input
 uint64_t firn_execute_prepared_bytes(const firn_counts *counts);
 
 /* Finds the kernels of all ops. *slot_bytes becomes the scratch that each thread needs, a multiple of 64. `prepared` is
- * the block that ops will be decoded into, which this function overwrites, or NULL. Returns FIRN_OK; KERNEL_MISSING if
- * this build has no kernel for an op; PREPARED_TOO_SMALL if there is no such block and an op has more operands
- * than can be decoded without it; or WORKSPACE_TOO_SMALL if no memory of this machine could hold the slots
- * of all threads. */
+ * NULL or a block that all ops are decoded into, which begins with an array of firn_prepared_op. The ops hold pointers
+ * into the block and the plan, neither of which may move afterwards. Returns FIRN_OK; KERNEL_MISSING if this build has
+ * no kernel for an op; PREPARED_TOO_SMALL if there is no such block and an op has more operands than can be decoded
+ * without it; or WORKSPACE_TOO_SMALL if no memory of this machine could hold the slots of all threads. */
 int firn_execute_check(const firn_instance *instance, void *prepared, size_t *slot_bytes) FIRN_CHECK_RESULT;
-
-/* Decodes the operands of every op into `prepared`, which begins with an array of firn_prepared_op. The ops hold
- * pointers into the block and the plan, neither of which may move afterwards. */
-void firn_execute_prepare(const firn_instance *instance, void *prepared);
 
 /* Runs every op of the phase of one kind, in order, at the step in instance->moment. */
 void firn_execute_phase(const firn_instance *instance, uint8_t kind);

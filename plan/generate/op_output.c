@@ -39,11 +39,20 @@ unsigned newest_of_ops(const struct op_row *rows, size_t count) {
     return newest;
 }
 
+/* Returns the number of attributes that a plan may leave out. */
+static unsigned defaults_of(const struct op_row *rows, size_t count) {
+    unsigned defaults = 0;
+    for (const struct op_row *row = rows; row < rows + count; row++)
+        defaults += row->integer_count - row->integers_min + row->real_count - row->reals_min;
+    return defaults;
+}
+
 static void write_positions(const struct op_row *rows, size_t count) {
     begin_file_from("operands.h", "Where each operand and attribute of an op stands, by its name.", "plan/ops.def");
     put("#ifndef FIRN_PLAN_GENERATED_OPERANDS_H\n#define FIRN_PLAN_GENERATED_OPERANDS_H\n\n");
-    put("/* One enumeration, so that positions of several ops may be compared. */\nenum {\n    FIRN_OPS = %zu,\n",
-        count);
+    put("/* One enumeration, so that positions of several ops may be compared. */\nenum {\n    FIRN_OPS = %zu,\n"
+        "    FIRN_OP_DEFAULTS = %u, /* attributes that a plan may leave out */\n",
+        count, defaults_of(rows, count));
     for (const struct op_row *row = rows; row < rows + count; row++) {
         put("\n");
         for (unsigned i = 0; i < row->input_count; i++)

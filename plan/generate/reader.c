@@ -144,10 +144,8 @@ static void put_vector_access(const struct object *object, const struct field *f
         snprintf(type, sizeof type, "firn_fb_%s", field->object->snake);
         step = field->object->is_struct ? field->object->bytes : 4;
     }
-    if (field->object == NULL || field->object->is_struct) {
-        put_head("const uint8_t *", object, field, "_data");
-        put(") { return firn_fb_elements(table.at, %u); }\n", slot_of(field));
-    }
+    put_head("const uint8_t *", object, field, "_data");
+    put(") { return firn_fb_elements(table.at, %u); }\n", slot_of(field));
     put_head(type, object, field, "_at");
     char place[64];
     snprintf(place, sizeof place, "firn_fb_element(table.at, %u, %u, index)", slot_of(field), step);

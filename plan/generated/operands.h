@@ -7,6 +7,7 @@
 /* One enumeration, so that positions of several ops may be compared. */
 enum {
     FIRN_OPS = 91,
+    FIRN_OP_DEFAULTS = 0, /* attributes that a plan may leave out */
 
     FIRN_CAST_IN_X = 0,
     FIRN_CAST_OUT_Y = 0,

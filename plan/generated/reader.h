@@ -416,6 +416,7 @@ enum {
 };
 static inline uint8_t firn_fb_phase_kind(firn_fb_phase table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint32_t firn_fb_phase_ops_count(firn_fb_phase table) { return firn_fb_count(table.at, 6); }
+static inline const uint8_t *firn_fb_phase_ops_data(firn_fb_phase table) { return firn_fb_elements(table.at, 6); }
 static inline firn_fb_op firn_fb_phase_ops_at(firn_fb_phase table, uint32_t index) { return (firn_fb_op){firn_fb_table_at(table.at, 6, index)}; }
 
 typedef struct firn_fb_phase_record {
@@ -464,13 +465,17 @@ static inline uint32_t firn_fb_plan_micro_batches(firn_fb_plan table) { return f
 static inline uint64_t firn_fb_plan_seed(firn_fb_plan table) { return firn_fb_scalar_uint64(table.at, 12, 0u); }
 static inline uint64_t firn_fb_plan_steps(firn_fb_plan table) { return firn_fb_scalar_uint64(table.at, 14, 0u); }
 static inline uint32_t firn_fb_plan_tensors_count(firn_fb_plan table) { return firn_fb_count(table.at, 16); }
+static inline const uint8_t *firn_fb_plan_tensors_data(firn_fb_plan table) { return firn_fb_elements(table.at, 16); }
 static inline firn_fb_tensor firn_fb_plan_tensors_at(firn_fb_plan table, uint32_t index) { return (firn_fb_tensor){firn_fb_table_at(table.at, 16, index)}; }
 static inline uint32_t firn_fb_plan_state_tensors(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 18, 0u); }
 static inline uint32_t firn_fb_plan_phases_count(firn_fb_plan table) { return firn_fb_count(table.at, 20); }
+static inline const uint8_t *firn_fb_plan_phases_data(firn_fb_plan table) { return firn_fb_elements(table.at, 20); }
 static inline firn_fb_phase firn_fb_plan_phases_at(firn_fb_plan table, uint32_t index) { return (firn_fb_phase){firn_fb_table_at(table.at, 20, index)}; }
 static inline uint32_t firn_fb_plan_inputs_count(firn_fb_plan table) { return firn_fb_count(table.at, 22); }
+static inline const uint8_t *firn_fb_plan_inputs_data(firn_fb_plan table) { return firn_fb_elements(table.at, 22); }
 static inline firn_fb_input firn_fb_plan_inputs_at(firn_fb_plan table, uint32_t index) { return (firn_fb_input){firn_fb_table_at(table.at, 22, index)}; }
 static inline uint32_t firn_fb_plan_outputs_count(firn_fb_plan table) { return firn_fb_count(table.at, 24); }
+static inline const uint8_t *firn_fb_plan_outputs_data(firn_fb_plan table) { return firn_fb_elements(table.at, 24); }
 static inline firn_fb_output firn_fb_plan_outputs_at(firn_fb_plan table, uint32_t index) { return (firn_fb_output){firn_fb_table_at(table.at, 24, index)}; }
 static inline bool firn_fb_plan_sampler_present(firn_fb_plan table) { return firn_fb_slot(table.at, 26) != NULL; }
 static inline firn_fb_sampler firn_fb_plan_sampler(firn_fb_plan table) { return (firn_fb_sampler){firn_fb_follow(firn_fb_slot(table.at, 26))}; }
@@ -482,10 +487,13 @@ static inline firn_fb_schedule_node firn_fb_plan_schedule_nodes_at(firn_fb_plan 
     return value;
 }
 static inline uint32_t firn_fb_plan_schedules_count(firn_fb_plan table) { return firn_fb_count(table.at, 30); }
+static inline const uint8_t *firn_fb_plan_schedules_data(firn_fb_plan table) { return firn_fb_elements(table.at, 30); }
 static inline firn_fb_schedule firn_fb_plan_schedules_at(firn_fb_plan table, uint32_t index) { return (firn_fb_schedule){firn_fb_table_at(table.at, 30, index)}; }
 static inline uint32_t firn_fb_plan_initialisers_count(firn_fb_plan table) { return firn_fb_count(table.at, 32); }
+static inline const uint8_t *firn_fb_plan_initialisers_data(firn_fb_plan table) { return firn_fb_elements(table.at, 32); }
 static inline firn_fb_initialiser firn_fb_plan_initialisers_at(firn_fb_plan table, uint32_t index) { return (firn_fb_initialiser){firn_fb_table_at(table.at, 32, index)}; }
 static inline uint32_t firn_fb_plan_metrics_count(firn_fb_plan table) { return firn_fb_count(table.at, 34); }
+static inline const uint8_t *firn_fb_plan_metrics_data(firn_fb_plan table) { return firn_fb_elements(table.at, 34); }
 static inline firn_fb_metric firn_fb_plan_metrics_at(firn_fb_plan table, uint32_t index) { return (firn_fb_metric){firn_fb_table_at(table.at, 34, index)}; }
 static inline uint32_t firn_fb_plan_loss(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 36, 4294967295u); }
 static inline uint32_t firn_fb_plan_learning_rate(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 38, 4294967295u); }

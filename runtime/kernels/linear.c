@@ -7,17 +7,6 @@
 
 enum { OUT_IN = 0, IN_OUT = 1 }; /* layout of a weight */
 
-/* Describes a tensor as a matrix whose columns are its last extent. */
-static firn_matrix matrix(const firn_tensor *tensor) {
-    return (firn_matrix){tensor->data, tensor->type, 0, firn_last_extent(tensor), 1};
-}
-
-/* The same, transposed if `turned`. */
-static firn_matrix matrix_turned(const firn_tensor *tensor, bool turned) {
-    const size_t extent = firn_last_extent(tensor);
-    return (firn_matrix){tensor->data, tensor->type, 0, turned ? 1 : extent, turned ? extent : 1};
-}
-
 static void add_bias(firn_tile *tile, const firn_tensor *bias) {
     float values[FIRN_TILE_COLUMNS];
     firn_widen(values, bias->data, bias->type, tile->column, tile->columns);
@@ -42,63 +31,59 @@ void firn_linear_tiles(void *argument, size_t begin, size_t end) {
     }
 }
 
-/* Fills in what the three products have in common. */
-static void begin_linear(firn_linear *job, const firn_kernel_call *call, const firn_tensor *out) {
-    job->product.present = FIRN_TERMS_ALL;
-    job->product.diagonal = 0;
-    job->product.reduction = call->reductions[FIRN_LINEAR_REDUCTION_PRODUCTS];
+/* Describes a tensor as a matrix whose columns are its last extent, transposed if `turned`. */
+static void set_factor(firn_matrix *factor, const firn_tensor *tensor, bool turned, size_t *rows, size_t *columns) {
+    const size_t last = firn_last_extent(tensor), others = firn_rows(tensor);
+    *factor = (firn_matrix){tensor->data, tensor->type, 0, turned ? 1 : last, turned ? last : 1};
+    *rows = turned ? last : others;
+    *columns = turned ? others : last;
+}
+
+/* Fills in a layer that is the product of two inputs, without a bias. */
+static void multiply(firn_linear *job, const firn_kernel_call *call, size_t left, bool left_turned, size_t right,
+                     bool right_turned) {
+    firn_product *product = &job->product;
+    set_factor(&product->left, &call->inputs[left], left_turned, &product->rows, &product->terms);
+    set_factor(&product->right, &call->inputs[right], right_turned, &product->terms, &product->columns);
+    product->present = FIRN_TERMS_ALL;
+    product->diagonal = 0;
+    product->reduction = call->reductions[FIRN_LINEAR_REDUCTION_PRODUCTS];
     job->bias = NULL;
-    job->out = out;
+    job->out = &call->outputs[0];
 }
 
 /* y[n,o] = sum_k x[n,k] w[o,k] + bias[o] */
 static void forward(firn_linear *job, const firn_kernel_call *call) {
-    const firn_tensor *x = &call->inputs[FIRN_LINEAR_IN_X], *weight = &call->inputs[FIRN_LINEAR_IN_WEIGHT];
-    begin_linear(job, call, &call->outputs[FIRN_LINEAR_OUT_Y]);
-    job->product.left = matrix(x);
-    job->product.right = matrix_turned(weight, call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN);
-    job->product.rows = firn_rows(x);
-    job->product.terms = firn_last_extent(x);
-    job->product.columns = weight->elements / firn_last_extent(x);
+    multiply(job, call, FIRN_LINEAR_IN_X, false, FIRN_LINEAR_IN_WEIGHT, call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN);
     job->bias = firn_call_input(call, FIRN_LINEAR_IN_BIAS);
 }
 
 /* dx[n,k] = sum_o dy[n,o] w[o,k] */
 static void backward_input(firn_linear *job, const firn_kernel_call *call) {
-    const firn_tensor *dy = &call->inputs[FIRN_LINEAR_BACKWARD_INPUT_IN_DY],
-                      *weight = &call->inputs[FIRN_LINEAR_BACKWARD_INPUT_IN_WEIGHT];
-    begin_linear(job, call, &call->outputs[FIRN_LINEAR_BACKWARD_INPUT_OUT_DX]);
-    job->product.left = matrix(dy);
-    job->product.right = matrix_turned(weight, call->integers[FIRN_LINEAR_BACKWARD_INPUT_LAYOUT] == IN_OUT);
-    job->product.rows = firn_rows(dy);
-    job->product.terms = firn_last_extent(dy);
-    job->product.columns = weight->elements / firn_last_extent(dy);
+    multiply(job, call, FIRN_LINEAR_BACKWARD_INPUT_IN_DY, false, FIRN_LINEAR_BACKWARD_INPUT_IN_WEIGHT,
+             call->integers[FIRN_LINEAR_BACKWARD_INPUT_LAYOUT] == IN_OUT);
 }
 
-/* dw[o,k] = sum_n dy[n,o] x[n,k], or dw[k,o] with the factors exchanged: of it `rows` rows from `first` on, and all if
- * `rows` is 0. */
-static void backward_weight(firn_linear *job, const firn_kernel_call *call, size_t first, size_t rows_wanted) {
-    const firn_tensor *dy = &call->inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_DY],
-                      *x = &call->inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X];
+/* dw[o,k] = sum_n dy[n,o] x[n,k], or dw[k,o] with the factors exchanged */
+static void backward_weight(firn_linear *job, const firn_kernel_call *call) {
     const bool out_in = call->integers[FIRN_LINEAR_BACKWARD_WEIGHT_LAYOUT] == OUT_IN;
-    const firn_tensor *rows = out_in ? dy : x, *columns = out_in ? x : dy;
-    begin_linear(job, call, &call->outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT]);
-    job->product.left = matrix_turned(rows, true);
-    job->product.left.first = first;
-    job->product.right = matrix(columns);
-    job->product.rows = rows_wanted != 0 ? rows_wanted : firn_last_extent(rows);
-    job->product.terms = firn_rows(x);
-    job->product.columns = firn_last_extent(columns);
+    const uint8_t dy = FIRN_LINEAR_BACKWARD_WEIGHT_IN_DY, x = FIRN_LINEAR_BACKWARD_WEIGHT_IN_X;
+    multiply(job, call, out_in ? dy : x, true, out_in ? x : dy, false);
 }
 
 _Static_assert((int)FIRN_LINEAR_BACKWARD_WEIGHT_IN_DY == (int)FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_IN_DY &&
                    (int)FIRN_LINEAR_BACKWARD_WEIGHT_IN_X == (int)FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_IN_X &&
                    (int)FIRN_LINEAR_BACKWARD_WEIGHT_LAYOUT == (int)FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_LAYOUT,
                "the op for some rows has the operands of the op for all");
+_Static_assert(FIRN_LINEAR_OUT_Y == 0 && FIRN_LINEAR_BACKWARD_INPUT_OUT_DX == 0 &&
+                   FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT == 0 && FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_OUT_DWEIGHT == 0,
+               "the product is the first output");
 
+/* The same for some of its rows. */
 static void backward_weight_rows(firn_linear *job, const firn_kernel_call *call) {
-    backward_weight(job, call, (size_t)call->integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_FIRST],
-                    (size_t)call->integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_ROWS]);
+    backward_weight(job, call);
+    job->product.left.first = (size_t)call->integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_FIRST];
+    job->product.rows = (size_t)call->integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_ROWS];
 }
 
 void firn_linear_of(firn_linear *job, uint16_t op, const firn_kernel_call *call) {
@@ -110,7 +95,7 @@ void firn_linear_of(firn_linear *job, uint16_t op, const firn_kernel_call *call)
         backward_input(job, call);
         break;
     case FIRN_OP_linear_backward_weight:
-        backward_weight(job, call, 0, 0);
+        backward_weight(job, call);
         break;
     case FIRN_OP_linear_backward_weight_rows:
         backward_weight_rows(job, call);
@@ -180,7 +165,7 @@ void firn_kernel_linear_backward_input(const firn_kernel_call *call) {
 
 void firn_kernel_linear_backward_weight(const firn_kernel_call *call) {
     firn_linear job;
-    backward_weight(&job, call, 0, 0);
+    backward_weight(&job, call);
     run(call, &job);
 }
 

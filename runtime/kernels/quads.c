@@ -33,10 +33,6 @@ static walk walk_of(const firn_strip *strip) {
     return strip->lane_step == 1 ? WALK_LANES : WALK_ANY;
 }
 
-static inline firn_nan_watch watch_four(firn_nan_watch watch, float a, float b, float c, float d) {
-    return firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
-}
-
 /* Returns the element of lane 1, 2 or 3 at the current term. */
 static inline float lane_element(const float *first, const float *lane, int number, walk walk) {
     return walk == WALK_LANES ? first[number] : *lane;
@@ -90,10 +86,10 @@ static inline __attribute__((always_inline)) firn_nan_watch four_by_four(float *
     row1[0] = s10, row1[1] = s11, row1[2] = s12, row1[3] = s13;
     row2[0] = s20, row2[1] = s21, row2[2] = s22, row2[3] = s23;
     row3[0] = s30, row3[1] = s31, row3[2] = s32, row3[3] = s33;
-    watch = watch_four(watch, s00, s01, s02, s03);
-    watch = watch_four(watch, s10, s11, s12, s13);
-    watch = watch_four(watch, s20, s21, s22, s23);
-    watch = watch_four(watch, s30, s31, s32, s33);
+    watch = firn_watch_four(watch, s00, s01, s02, s03);
+    watch = firn_watch_four(watch, s10, s11, s12, s13);
+    watch = firn_watch_four(watch, s20, s21, s22, s23);
+    watch = firn_watch_four(watch, s30, s31, s32, s33);
     return watch;
 }
 
@@ -121,25 +117,56 @@ static inline __attribute__((always_inline)) firn_nan_watch whole_quads(const fi
     return watch;
 }
 
+/* Four terms of one lane of one factor and of four lanes of the other, all adjacent; each pointer is advanced. Arm
+ * cores load four terms with one instruction, which compilers do not find. */
+static inline void four_terms(const float **l, const float *r[4], float s[4]) {
+#if FIRN_ARM_SCALAR_FMA
+    __asm__("vldmia %[l]!, {s0-s3}\n\t"
+            "vldmia %[r0]!, {s4-s7}\n\tvldmia %[r1]!, {s8-s11}\n\t"
+            "vfma.f32 %[a], s0, s4\n\tvfma.f32 %[b], s0, s8\n\t"
+            "vfma.f32 %[a], s1, s5\n\tvfma.f32 %[b], s1, s9\n\t"
+            "vfma.f32 %[a], s2, s6\n\tvfma.f32 %[b], s2, s10\n\t"
+            "vfma.f32 %[a], s3, s7\n\tvfma.f32 %[b], s3, s11\n\t"
+            "vldmia %[r2]!, {s4-s7}\n\tvldmia %[r3]!, {s8-s11}\n\t"
+            "vfma.f32 %[c], s0, s4\n\tvfma.f32 %[d], s0, s8\n\t"
+            "vfma.f32 %[c], s1, s5\n\tvfma.f32 %[d], s1, s9\n\t"
+            "vfma.f32 %[c], s2, s6\n\tvfma.f32 %[d], s2, s10\n\t"
+            "vfma.f32 %[c], s3, s7\n\tvfma.f32 %[d], s3, s11"
+            : [a] "+t"(s[0]), [b] "+t"(s[1]), [c] "+t"(s[2]), [d] "+t"(s[3]), [l] "+r"(*l), [r0] "+r"(r[0]),
+              [r1] "+r"(r[1]), [r2] "+r"(r[2]), [r3] "+r"(r[3])
+            :
+            : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "memory");
+#else
+    for (size_t i = 0; i < 4; i++) {
+        const float x = (*l)[i];
+        s[0] = firn_fma(x, r[0][i], s[0]), s[1] = firn_fma(x, r[1][i], s[1]);
+        s[2] = firn_fma(x, r[2][i], s[2]), s[3] = firn_fma(x, r[3][i], s[3]);
+    }
+    *l += 4, r[0] += 4, r[1] += 4, r[2] += 4, r[3] += 4;
+#endif
+}
+
 /* One lane of one factor and four of the other, whose sums lie `step` apart. Inlined with constant steps to the next
  * term. */
 static inline __attribute__((always_inline)) firn_nan_watch one_by_four(float *sums, size_t step, bool begins,
                                                                         const float *l, size_t one_step,
                                                                         const four *others, size_t others_step,
                                                                         size_t terms) {
-    const float *r0 = others->lane[0], *r1 = others->lane[1], *r2 = others->lane[2], *r3 = others->lane[3];
-    float s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    const float *r[4] = {others->lane[0], others->lane[1], others->lane[2], others->lane[3]};
+    float s[4] = {0};
     if (!begins)
-        s0 = sums[0], s1 = sums[step], s2 = sums[2 * step], s3 = sums[3 * step];
+        s[0] = sums[0], s[1] = sums[step], s[2] = sums[2 * step], s[3] = sums[3 * step];
+    for (; FIRN_WRITTEN_OUT && one_step == 1 && others_step == 1 && terms >= 4; terms -= 4)
+        four_terms(&l, r, s);
     for (; terms > 0; terms--) {
         const float x = *l;
-        s0 = firn_fma(x, *r0, s0), s1 = firn_fma(x, *r1, s1);
-        s2 = firn_fma(x, *r2, s2), s3 = firn_fma(x, *r3, s3);
+        s[0] = firn_fma(x, *r[0], s[0]), s[1] = firn_fma(x, *r[1], s[1]);
+        s[2] = firn_fma(x, *r[2], s[2]), s[3] = firn_fma(x, *r[3], s[3]);
         l += one_step;
-        r0 += others_step, r1 += others_step, r2 += others_step, r3 += others_step;
+        r[0] += others_step, r[1] += others_step, r[2] += others_step, r[3] += others_step;
     }
-    sums[0] = s0, sums[step] = s1, sums[2 * step] = s2, sums[3 * step] = s3;
-    return watch_four(0, s0, s1, s2, s3);
+    sums[0] = s[0], sums[step] = s[1], sums[2 * step] = s[2], sums[3 * step] = s[3];
+    return firn_watch_four(0, s[0], s[1], s[2], s[3]);
 }
 
 /* Any steps; not inlined either. */
@@ -191,8 +218,36 @@ static firn_nan_watch one_row(const firn_quads *quads, size_t columns, float *su
     return watch;
 }
 
+/* Four products of a row, each a sum that begins with +0: a product that is rounded to zero has the sign of the sum. */
+static inline void row_of_products(float *sums, float x, float y0, float y1, float y2, float y3) {
+    const float s0 = firn_fma(x, y0, 0.0f), s1 = firn_fma(x, y1, 0.0f);
+    const float s2 = firn_fma(x, y2, 0.0f), s3 = firn_fma(x, y3, 0.0f);
+    sums[0] = s0, sums[1] = s1, sums[2] = s2, sums[3] = s3;
+}
+
+/* One term of four rows, and as many whole quads of columns as exist. A product of two finite numbers is not NaN, so
+ * the factors are watched instead of the many sums. */
+static firn_nan_watch one_term(const firn_quads *quads, size_t columns, float *sums, size_t step) {
+    const four left = four_lanes(&quads->left, 4);
+    const float x0 = *left.lane[0], x1 = *left.lane[1], x2 = *left.lane[2], x3 = *left.lane[3];
+    const size_t lane_step = quads->right.lane_step;
+    const float *at = quads->right.at;
+    firn_nan_watch watch = firn_watch_finite(firn_watch_finite(0, x0, x1), x2, x3);
+    for (; columns >= 4; columns -= 4, sums += 4, at += 4 * lane_step) {
+        const float y0 = at[0], y1 = at[lane_step], y2 = at[2 * lane_step], y3 = at[3 * lane_step];
+        watch = firn_watch_finite(firn_watch_finite(watch, y0, y1), y2, y3);
+        row_of_products(sums, x0, y0, y1, y2, y3);
+        row_of_products(sums + step, x1, y0, y1, y2, y3);
+        row_of_products(sums + 2 * step, x2, y0, y1, y2, y3);
+        row_of_products(sums + 3 * step, x3, y0, y1, y2, y3);
+    }
+    return watch;
+}
+
 static firn_nan_watch four_rows(const firn_quads *quads, size_t columns, float *sums, size_t step, bool begins) {
     const walk left = walk_of(&quads->left), right = walk_of(&quads->right);
+    if (begins && quads->terms == 1)
+        return one_term(quads, columns, sums, step);
     if (left == WALK_TERMS && right == WALK_TERMS)
         return whole_quads(quads, columns, sums, step, begins, WALK_TERMS, WALK_TERMS);
     if (left == WALK_TERMS && right == WALK_LANES)
@@ -202,25 +257,30 @@ static firn_nan_watch four_rows(const firn_quads *quads, size_t columns, float *
     return whole_quads(quads, columns, sums, step, begins, WALK_ANY, WALK_ANY);
 }
 
-/* The same sums, each in the same order, one row after the other: about a tenth of the code. */
-static firn_nan_watch row_by_row(const firn_quads *quads, size_t rows, size_t columns, float *sums, size_t step,
+/* The same sums, each in the same order, one after the other: about a tenth of the code. */
+static firn_nan_watch one_by_one(const firn_quads *quads, size_t rows, size_t columns, float *sums, size_t step,
                                  bool begins) {
     firn_nan_watch watch = 0;
-    for (size_t row = 0; row < rows; row++) {
-        firn_quads four = *quads;
-        four.left.at += row * four.left.lane_step;
-        for (size_t column = 0; column < columns; column += 4) {
-            watch += edge_quad(&four, 1, smaller(4, columns - column), sums + row * step + column, step, begins);
-            four.right.at += 4 * four.right.lane_step;
+    for (size_t row = 0; row < rows; row++)
+        for (size_t column = 0; column < columns; column++) {
+            const float *left = quads->left.at + row * quads->left.lane_step,
+                        *right = quads->right.at + column * quads->right.lane_step;
+            float *at = sums + row * step + column, sum = begins ? 0.0f : *at;
+            for (size_t term = 0; term < quads->terms; term++) {
+                sum = firn_fma(*left, *right, sum);
+                left += quads->left.term_step;
+                right += quads->right.term_step;
+            }
+            *at = sum;
+            watch = firn_watch(watch, sum);
         }
-    }
     return watch;
 }
 
 firn_nan_watch firn_quads_add(const firn_quads *quads, size_t rows, size_t columns, float *sums, size_t step,
                               bool begins) {
     if (FIRN_SMALL)
-        return row_by_row(quads, rows, columns, sums, step, begins);
+        return one_by_one(quads, rows, columns, sums, step, begins);
     size_t whole = 0; /* columns of whole quads */
     firn_nan_watch watch = 0;
     if (rows == 1 || rows == 4) {

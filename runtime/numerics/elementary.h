@@ -30,6 +30,10 @@ static inline float firn_quiet(float x) {
     return firn_select_float(x == x, x, firn_from_bits(FIRN_NAN_BITS));
 }
 
+/* Returns the value at x of the polynomial with these coefficients, the highest power first. A build for size calls it
+ * instead of the same operations written out. */
+float firn_polynomial(const float *coefficients, uint32_t count, float x);
+
 /* Constants of exp. Vector code uses them in the same sequence. */
 #define FIRN_EXP_LEAST    -105.0f
 #define FIRN_EXP_MOST     89.0f
@@ -51,11 +55,16 @@ static inline float firn_exp_inline(float x) {
     float high = firn_fma(n, -FIRN_EXP_LN2, inside); /* exact */
     float low = n * -FIRN_EXP_LN2_REST;
     float r = high + low;
+#if FIRN_SMALL
+    static const float coefficients[] = {FIRN_EXP_4, FIRN_EXP_3, FIRN_EXP_2, FIRN_EXP_1, FIRN_EXP_0};
+    float q = firn_polynomial(coefficients, sizeof coefficients / sizeof *coefficients, r);
+#else
     float q = FIRN_EXP_4;
     q = firn_fma(q, r, FIRN_EXP_3);
     q = firn_fma(q, r, FIRN_EXP_2);
     q = firn_fma(q, r, FIRN_EXP_1);
     q = firn_fma(q, r, FIRN_EXP_0);
+#endif
     float sum = 1.0f + high;
     float error = (1.0f - sum) + high;
     float y = sum + firn_fma(r * r, q, low + error);
@@ -65,6 +74,18 @@ static inline float firn_exp_inline(float x) {
     return firn_quiet(scaled);
 }
 
+/* Constants of log. */
+#define FIRN_LOG_0 -0x1p-1f
+#define FIRN_LOG_1 0x1.555548p-2f
+#define FIRN_LOG_2 -0x1.000006p-2f
+#define FIRN_LOG_3 0x1.99a478p-3f
+#define FIRN_LOG_4 -0x1.555c4cp-3f
+#define FIRN_LOG_5 0x1.233b7p-3f
+#define FIRN_LOG_6 -0x1.fc26fcp-4f
+#define FIRN_LOG_7 0x1.e6c174p-4f
+#define FIRN_LOG_8 -0x1.de0ed4p-4f
+#define FIRN_LOG_9 0x1.148028p-4f
+
 /* x = 2^k m, sqrt(1/2) <= m < sqrt 2, f = m - 1; log x = k ln 2 + f + f^2 q(f). The product of k and the first 16 bits
  * of ln 2 is exact; the rounding error of its sum with f is kept and added to the small terms first. */
 static inline float firn_log_inline(float x) {
@@ -73,16 +94,22 @@ static inline float firn_log_inline(float x) {
     uint32_t shifted = firn_bits(normal) + (0x3f800000u - 0x3f3504f3u);
     float k = (float)(int32_t)((shifted >> 23) - 127u - 23u * subnormal);
     float f = firn_from_bits((shifted & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
-    float q = 0x1.148028p-4f;
-    q = firn_fma(q, f, -0x1.de0ed4p-4f);
-    q = firn_fma(q, f, 0x1.e6c174p-4f);
-    q = firn_fma(q, f, -0x1.fc26fcp-4f);
-    q = firn_fma(q, f, 0x1.233b7p-3f);
-    q = firn_fma(q, f, -0x1.555c4cp-3f);
-    q = firn_fma(q, f, 0x1.99a478p-3f);
-    q = firn_fma(q, f, -0x1.000006p-2f);
-    q = firn_fma(q, f, 0x1.555548p-2f);
-    q = firn_fma(q, f, -0x1p-1f);
+#if FIRN_SMALL
+    static const float coefficients[] = {FIRN_LOG_9, FIRN_LOG_8, FIRN_LOG_7, FIRN_LOG_6, FIRN_LOG_5,
+                                         FIRN_LOG_4, FIRN_LOG_3, FIRN_LOG_2, FIRN_LOG_1, FIRN_LOG_0};
+    float q = firn_polynomial(coefficients, sizeof coefficients / sizeof *coefficients, f);
+#else
+    float q = FIRN_LOG_9;
+    q = firn_fma(q, f, FIRN_LOG_8);
+    q = firn_fma(q, f, FIRN_LOG_7);
+    q = firn_fma(q, f, FIRN_LOG_6);
+    q = firn_fma(q, f, FIRN_LOG_5);
+    q = firn_fma(q, f, FIRN_LOG_4);
+    q = firn_fma(q, f, FIRN_LOG_3);
+    q = firn_fma(q, f, FIRN_LOG_2);
+    q = firn_fma(q, f, FIRN_LOG_1);
+    q = firn_fma(q, f, FIRN_LOG_0);
+#endif
     float large = k * 0x1.62e4p-1f;
     float sum = large + f;
     float error = (large - sum) + f;

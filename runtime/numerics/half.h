@@ -18,7 +18,10 @@ static inline uint32_t firn_select(uint32_t condition, uint32_t yes, uint32_t no
     return no ^ ((no ^ yes) & (0u - condition));
 }
 
+/* Without vectors ?: is the shorter one, in a register of floats. */
 static inline float firn_select_float(uint32_t condition, float yes, float no) {
+    if (FIRN_VECTORS == 0)
+        return condition != 0 ? yes : no;
     return firn_from_bits(firn_select(condition, firn_bits(yes), firn_bits(no)));
 }
 

@@ -73,8 +73,7 @@ static void narrow_bfloat16(uint16_t *out, const float *in, size_t count) {
     firn_two_halves *words = (firn_two_halves *)(void *)(out + i);
     for (; i + 8 <= count; i += 8, words += 4) {
         const float *x = in + i;
-        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, x[0]), x[1]), x[2]), x[3]);
-        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, x[4]), x[5]), x[6]), x[7]);
+        watch = firn_watch_eight(watch, x);
         words[0] = firn_two_bfloat16(firn_bits(x[0]), firn_bits(x[1]));
         words[1] = firn_two_bfloat16(firn_bits(x[2]), firn_bits(x[3]));
         words[2] = firn_two_bfloat16(firn_bits(x[4]), firn_bits(x[5]));
@@ -100,7 +99,7 @@ static void widen_float16(float *out, const uint16_t *in, size_t count) {
     for (; i + 4 <= count; i += 4, pairs += 2) {
         const float a = firn_lower_float16(pairs[0]), b = firn_upper_float16(pairs[0]),
                     c = firn_lower_float16(pairs[1]), d = firn_upper_float16(pairs[1]);
-        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
+        watch = firn_watch_four(watch, a, b, c, d);
         out[i] = a, out[i + 1] = b, out[i + 2] = c, out[i + 3] = d;
     }
     if (firn_may_have_nan(watch))
@@ -118,7 +117,7 @@ static void narrow_float16(uint16_t *out, const float *in, size_t count) {
     firn_two_float16_bits *pairs = (firn_two_float16_bits *)(void *)(out + i);
     for (; i + 4 <= count; i += 4, pairs += 2) {
         const float a = in[i], b = in[i + 1], c = in[i + 2], d = in[i + 3];
-        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
+        watch = firn_watch_four(watch, a, b, c, d);
         pairs[0] = firn_two_float16(a, b), pairs[1] = firn_two_float16(c, d);
     }
     if (firn_may_have_nan(watch))
@@ -169,12 +168,8 @@ static inline void widen_float16_row(float *out, const uint16_t *in, size_t coun
     i = firn_until_word(in);
     if (i > 0 && count > 0)
         out[0] = firn_widen_half(in[0], FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
-    const firn_two_float16_bits *words = (const firn_two_float16_bits *)(const void *)(in + i);
-    for (; i + 4 <= count; i += 4, words += 2) {
-        const float first = words[0], second = words[1];
-        out[i] = firn_lower_float16(first), out[i + 1] = firn_upper_float16(first);
-        out[i + 2] = firn_lower_float16(second), out[i + 3] = firn_upper_float16(second);
-    }
+    for (; i + 8 <= count; i += 8)
+        firn_widen_eight_float16(out + i, in + i);
 #elif FIRN_WRITTEN_OUT && defined(__FP_FAST_FMAF)
     uint32_t special = 0; /* adding 1 to an exponent of only ones sets the bit above it */
     const size_t groups = firn_until_word(in) == 0 ? count / 4 * 4 : 0;
@@ -205,7 +200,8 @@ static void float16_multiply_add(float *sums, float left, const float *right, si
         sums[i] = firn_float16_fma_inline(left, right[i], sums[i]);
 }
 
-const firn_half_part firn_half_part_float16 = {widen_float16, narrow_float16, float16_widen_rows, float16_multiply_add};
+const firn_half_part firn_half_part_float16 = {widen_float16, narrow_float16,
+                                               FIRN_WRITTEN_OUT ? float16_widen_rows : NULL, float16_multiply_add};
 
 /* Returns true if every row is made of groups of eight elements that begin at a whole word. */
 static inline int has_groups_only(const uint16_t *in, size_t step, size_t count) {
@@ -242,8 +238,8 @@ static void bfloat16_multiply_add(float *sums, float left, const float *right, s
         sums[i] = firn_bfloat16_fma_inline(left, right[i], sums[i]);
 }
 
-const firn_half_part firn_half_part_bfloat16 = {widen_bfloat16, narrow_bfloat16, bfloat16_widen_rows,
-                                                bfloat16_multiply_add};
+const firn_half_part firn_half_part_bfloat16 = {widen_bfloat16, narrow_bfloat16,
+                                                FIRN_WRITTEN_OUT ? bfloat16_widen_rows : NULL, bfloat16_multiply_add};
 
 static void widen_cbfloat16(float *out, const uint16_t *in, size_t count) {
     widen_halves(out, in, count, FIRN_CBFLOAT16_MANTISSA, FIRN_CBFLOAT16_BIAS);
@@ -264,5 +260,5 @@ static void cbfloat16_multiply_add(float *sums, float left, const float *right, 
         sums[i] = firn_cbfloat16_fma_inline(left, right[i], sums[i]);
 }
 
-const firn_half_part firn_half_part_cbfloat16 = {widen_cbfloat16, narrow_cbfloat16, cbfloat16_widen_rows,
-                                                 cbfloat16_multiply_add};
+const firn_half_part firn_half_part_cbfloat16 = {
+    widen_cbfloat16, narrow_cbfloat16, FIRN_WRITTEN_OUT ? cbfloat16_widen_rows : NULL, cbfloat16_multiply_add};

@@ -44,6 +44,13 @@
 #    define FIRN_WRITTEN_OUT 0
 #endif
 
+/* 1: an Arm core with scalar fused multiply-adds, which loads and stores many floats with one instruction. */
+#if FIRN_WRITTEN_OUT && defined(__arm__) && defined(__ARM_FEATURE_FMA)
+#    define FIRN_ARM_SCALAR_FMA 1
+#else
+#    define FIRN_ARM_SCALAR_FMA 0
+#endif
+
 /* --- bits ------------------------------------------------------------------------------------------------------- */
 
 #define FIRN_NAN_BITS      0x7fc00000u
@@ -67,13 +74,27 @@ static inline float firn_canonical(float x) {
 }
 
 /* Watches many numbers for a NaN with as few instructions as the machine allows, so that a loop need not make each
- * result canonical. It begins at 0. A core with a fused multiply-add and no vectors adds 0 x, which is 0 for every
- * finite x; elsewhere the comparison is one that a compiler vectorises. */
+ * result canonical. It begins at 0. A core with a fused multiply-add and no vectors adds products, which are finite
+ * unless a number is NaN, infinite or huge; elsewhere the comparison is one that a compiler vectorises. */
 #if defined(__FP_FAST_FMAF) && FIRN_VECTORS == 0
 typedef float firn_nan_watch;
 
 static inline firn_nan_watch firn_watch(firn_nan_watch watch, float x) {
     return __builtin_fmaf(x, 0.0f, watch);
+}
+
+static inline firn_nan_watch firn_watch_two(firn_nan_watch watch, float a, float b) {
+    return __builtin_fmaf(a, b, watch);
+}
+
+/* Watches two numbers also for infinity. */
+static inline firn_nan_watch firn_watch_finite(firn_nan_watch watch, float a, float b) {
+    return firn_watch_two(watch, a, b);
+}
+
+/* Returns false only if none of the numbers is NaN. */
+static inline int firn_may_have_nan(firn_nan_watch watch) {
+    return !(watch - watch == 0);
 }
 #else
 typedef uint32_t firn_nan_watch;
@@ -81,11 +102,37 @@ typedef uint32_t firn_nan_watch;
 static inline firn_nan_watch firn_watch(firn_nan_watch watch, float x) {
     return watch | (uint32_t)((firn_bits(x) & 0x7fffffffu) > FIRN_INFINITY_BITS);
 }
+
+static inline firn_nan_watch firn_watch_two(firn_nan_watch watch, float a, float b) {
+    return firn_watch(firn_watch(watch, a), b);
+}
+
+static inline firn_nan_watch firn_watch_finite(firn_nan_watch watch, float a, float b) {
+    const uint32_t first = firn_bits(a) & 0x7fffffffu, second = firn_bits(b) & 0x7fffffffu;
+    return watch | (uint32_t)(first >= FIRN_INFINITY_BITS) | (uint32_t)(second >= FIRN_INFINITY_BITS);
+}
+
+static inline int firn_may_have_nan(firn_nan_watch watch) {
+    return watch != 0;
+}
 #endif
 
-/* Returns false only if none of the numbers is NaN; true also if one is infinite. */
-static inline int firn_may_have_nan(firn_nan_watch watch) {
-    return !(watch == 0);
+static inline firn_nan_watch firn_watch_four(firn_nan_watch watch, float a, float b, float c, float d) {
+    return firn_watch_two(firn_watch_two(watch, a, b), c, d);
+}
+
+/* Watches eight numbers that are adjacent. Arm cores load them with one instruction, which compilers do not find. */
+static inline firn_nan_watch firn_watch_eight(firn_nan_watch watch, const float *x) {
+#if FIRN_ARM_SCALAR_FMA
+    __asm__("vldmia %[x], {s0-s7}\n\tvfma.f32 %[watch], s0, s1\n\tvfma.f32 %[watch], s2, s3\n\t"
+            "vfma.f32 %[watch], s4, s5\n\tvfma.f32 %[watch], s6, s7"
+            : [watch] "+t"(watch)
+            : [x] "r"(x)
+            : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "memory");
+    return watch;
+#else
+    return firn_watch_four(firn_watch_four(watch, x[0], x[1], x[2], x[3]), x[4], x[5], x[6], x[7]);
+#endif
 }
 
 /* Makes every element canonical. */

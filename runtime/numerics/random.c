@@ -154,27 +154,25 @@ void firn_random_normal_many(float *out, const firn_rng *rng, uint64_t first, si
 #define FEISTEL_ROUNDS 8
 #define FEISTEL_TAG    0xffffff00u /* used in the place of rng_id; ids from here on are reserved for this file */
 
+/* Returns a number whose lowest `bits` bits are set, at most 32. */
 static uint32_t low_bits(uint32_t bits) {
-    return bits < 32 ? ((uint32_t)1 << bits) - 1 : UINT32_MAX;
+    return (uint32_t)(((uint64_t)1 << bits) - 1);
 }
 
-/* Applies one pass of the Feistel network to a value of `upper` + `lower` bits, at most 32 each. Each half in turn is
- * combined with a keyed function of the other. This is invertible, so the pass is a permutation. */
-static uint64_t feistel(uint64_t seed, uint64_t epoch, uint32_t upper, uint32_t lower, uint64_t value) {
+/* Applies one pass of the Feistel network to a value in [0, 2^(left + right)). Each half in turn is combined with a
+ * keyed function of the other. This is invertible, so the pass is a permutation. */
+static uint64_t feistel(uint64_t seed, uint64_t epoch, uint32_t left_bits, uint32_t right_bits, uint64_t value) {
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-    uint32_t mask = low_bits(lower), other_mask = low_bits(upper);
-    uint32_t half = (uint32_t)value & mask, other = (uint32_t)(value >> lower);
-    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) { /* an even number: the halves change places */
+    const uint32_t masks[2] = {low_bits(left_bits), low_bits(right_bits)};
+    uint32_t halves[2] = {(uint32_t)(value >> right_bits), (uint32_t)value & masks[1]};
+    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
+        const uint32_t from = round % 2, to = 1 - from;
+        const uint32_t counter[4] = {halves[from], FEISTEL_TAG + round, (uint32_t)epoch, (uint32_t)(epoch >> 32)};
         uint32_t words[4];
-        const uint32_t counter[4] = {other, FEISTEL_TAG + round, (uint32_t)epoch, (uint32_t)(epoch >> 32)};
         firn_philox(counter, key, words);
-        const uint32_t changed = half ^ (words[0] & mask), used = mask;
-        half = other;
-        other = changed;
-        mask = other_mask;
-        other_mask = used;
+        halves[to] ^= words[0] & masks[to];
     }
-    return (uint64_t)other << lower | half;
+    return (uint64_t)halves[0] << right_bits | halves[1];
 }
 
 uint64_t firn_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t index) {

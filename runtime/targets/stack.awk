@@ -6,7 +6,7 @@
 #
 # A call through a pointer is assumed to reach every function that the pointer can refer to:
 #     runtime/execute.c     the kernels; in firn_execute_check only the functions that find kernels and compute their
-#                           scratch, in prepare only the functions that find kernels
+#                           scratch, in decode only the functions that find kernels
 #     the users of parts    the parts: conversions of half types (product.c, widen.c, widen_rows.c), rules of initialisers and metrics, kinds
 #                           of schedules
 #     runtime/kernels/*.c   the task bodies: static functions of the runtime that no function calls by name, in the file
@@ -70,7 +70,7 @@ function may_mean(caller, title, kernel_file,    from) {
     from = file[caller]
     if (original(caller) == "firn_execute_check")
         return title ~ /^firn_kernel_find/ || title ~ /_scratch$/
-    if (from == "runtime/execute.c" && original(caller) ~ /^(prepare|firn_execute_prepare)$/)
+    if (from == "runtime/execute.c" && original(caller) ~ /^decode$/)
         return title ~ /^firn_kernel_find/
     if (from == "runtime/execute.c")
         return title ~ /^firn_kernel_/ && file[title] ~ /^runtime\/kernels\//

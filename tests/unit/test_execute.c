@@ -195,7 +195,6 @@ static void prepared_ops_have_what_the_plan_says(void **unused) {
     size_t slot_bytes = 0;
     assert_int_equal(firn_execute_check(&instance, block, &slot_bytes), FIRN_OK);
     assert_int_equal(slot_bytes, 64); /* scratch for at most 64 inputs */
-    firn_execute_prepare(&instance, block);
     instance.prepared = (const firn_prepared_op *)(void *)block;
     firn_execute_phase(&instance, PHASE);
     assert_int_equal(called, 123);

@@ -132,10 +132,10 @@ static void products_are_equal(void **state) {
     fill(right, COLUMNS * TERMS, 3);
     for (size_t rows = 1; rows <= ROWS; rows++)
         for (size_t columns = 1; columns <= COLUMNS; columns++)
-            for (uint32_t form = 0; form < 8; form++) {
+            for (uint32_t form = 0; form < 16; form++) {
                 const firn_quads quads = {{left, (form & 1) != 0 ? TERMS : 1, (form & 1) != 0 ? 1 : ROWS},
                                           {right, (form & 2) != 0 ? TERMS : 1, (form & 2) != 0 ? 1 : COLUMNS},
-                                          TERMS};
+                                          (form & 8) != 0 ? 1 : TERMS};
                 fill(fast, ROWS * STEP, 4);
                 memcpy(small, fast, sizeof small);
                 (void)firn_quads_add(&quads, rows, columns, fast, STEP, (form & 4) != 0);
@@ -144,12 +144,43 @@ static void products_are_equal(void **state) {
             }
 }
 
+static void exponentials_and_logarithms_are_equal(void **state) {
+    (void)state;
+    static float x[NUMBERS];
+    fill(x, NUMBERS, 11);
+    for (size_t i = 0; i < NUMBERS; i++) {
+        const float exponent = x[i] > 0.0f ? 200.0f * firn_random_uniform(&(firn_rng){.seed = 3}, i) - 100.0f : x[i];
+        assert_int_equal(firn_bits(firn_exp_inline(exponent)), firn_bits(firn_exp(exponent)));
+        assert_int_equal(firn_bits(firn_log_inline(x[i])), firn_bits(firn_log(x[i])));
+    }
+}
+
+/* Infinity times zero is NaN, although neither factor is. */
+static void a_nan_among_products_is_noticed(void **state) {
+    (void)state;
+    enum { ROWS = 4, COLUMNS = 8 };
+    float left[ROWS] = {1, 1, 1, 1}, right[COLUMNS] = {1, 1, 1, 1, 1, 1, 1, 1}, sums[ROWS * COLUMNS];
+    const firn_quads quads = {{left, 1, ROWS}, {right, 1, COLUMNS}, 1};
+    assert_false(firn_may_have_nan(firn_quads_add(&quads, ROWS, COLUMNS, sums, COLUMNS, true)));
+    for (size_t row = 0; row < ROWS; row++)
+        for (size_t column = 0; column < COLUMNS; column++)
+            for (uint32_t turned = 0; turned < 2; turned++) {
+                left[row] = turned != 0 ? 0.0f : firn_from_bits(FIRN_INFINITY_BITS);
+                right[column] = turned != 0 ? firn_from_bits(FIRN_INFINITY_BITS) : 0.0f;
+                assert_true(firn_may_have_nan(firn_quads_add(&quads, ROWS, COLUMNS, sums, COLUMNS, true)));
+                assert_true(firn_may_have_nan(small_quads_add(&quads, ROWS, COLUMNS, sums, COLUMNS, true)));
+                left[row] = right[column] = 1.0f;
+            }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_equal),
         cmocka_unit_test(uniform_numbers_are_equal),
+        cmocka_unit_test(exponentials_and_logarithms_are_equal),
         cmocka_unit_test(maxima_are_equal),
         cmocka_unit_test(products_are_equal),
+        cmocka_unit_test(a_nan_among_products_is_noticed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,7 +158,32 @@ static inline firn_nan_watch sgd_four(const sgd *s, const float *restrict g, flo
     const float a = sgd_next(s, g[0], p[0]), b = sgd_next(s, g[1], p[1]), c = sgd_next(s, g[2], p[2]),
                 d = sgd_next(s, g[3], p[3]);
     p[0] = a, p[1] = b, p[2] = c, p[3] = d;
-    return firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
+    return firn_watch_four(watch, a, b, c, d);
+}
+
+/* Eight elements. Arm cores load and store them with one instruction each, which compilers do not find. */
+static inline firn_nan_watch sgd_eight(const sgd *s, const float *restrict g, float *restrict p, firn_nan_watch watch) {
+#if FIRN_ARM_SCALAR_FMA
+    __asm__("vldmia %[g], {s0-s7}\n\tvldmia %[p], {s8-s15}\n\t"
+            "vfma.f32 s0, s8, %[decay]\n\tvfma.f32 s1, s9, %[decay]\n\t"
+            "vfma.f32 s2, s10, %[decay]\n\tvfma.f32 s3, s11, %[decay]\n\t"
+            "vfma.f32 s4, s12, %[decay]\n\tvfma.f32 s5, s13, %[decay]\n\t"
+            "vfma.f32 s6, s14, %[decay]\n\tvfma.f32 s7, s15, %[decay]\n\t"
+            "vfma.f32 s8, s0, %[rate]\n\tvfma.f32 s9, s1, %[rate]\n\t"
+            "vfma.f32 s10, s2, %[rate]\n\tvfma.f32 s11, s3, %[rate]\n\t"
+            "vfma.f32 s12, s4, %[rate]\n\tvfma.f32 s13, s5, %[rate]\n\t"
+            "vfma.f32 s14, s6, %[rate]\n\tvfma.f32 s15, s7, %[rate]\n\t"
+            "vfma.f32 %[watch], s8, s9\n\tvfma.f32 %[watch], s10, s11\n\t"
+            "vfma.f32 %[watch], s12, s13\n\tvfma.f32 %[watch], s14, s15\n\t"
+            "vstmia %[p], {s8-s15}"
+            : [watch] "+t"(watch)
+            : [g] "r"(g), [p] "r"(p), [decay] "t"(s->decay), [rate] "t"(-s->rate)
+            : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15",
+              "memory");
+    return watch;
+#else
+    return sgd_four(s, g + 4, p + 4, sgd_four(s, g, p, watch));
+#endif
 }
 
 static void sgd_elements(sgd s, const float *restrict g, float *restrict p, size_t count) {
@@ -166,7 +191,7 @@ static void sgd_elements(sgd s, const float *restrict g, float *restrict p, size
     firn_nan_watch watch = 0;
     size_t i = 0;
     for (; FIRN_WRITTEN_OUT && !s.maximize && i + 8 <= count; i += 8)
-        watch = sgd_four(&s, g + i + 4, p + i + 4, sgd_four(&s, g + i, p + i, watch));
+        watch = sgd_eight(&s, g + i, p + i, watch);
     for (; i < count; i++) {
         p[i] = sgd_next(&s, sign * g[i], p[i]);
         watch = firn_watch(watch, p[i]);
