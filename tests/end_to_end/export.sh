@@ -126,7 +126,7 @@ for form in "$hex" "--elf --machine arm" --array; do
     refuse "with $form" 2 "only with --c" "$FIRNC" export "$plan" $form --with "$plan" -o "$folder/kept"
     refuse "itself $form" 2 "would replace" "$FIRNC" export "$plan" $form -o "$plan"
 done
-for address in 0x 0x10 63 -64 0x100000000 0x12g0 4294967296 ""; do
+for address in 0x 0x10 63 -64 0x100000000 0x12g0 4294967296; do
     refuse "address '$address'" 2 "multiple of 64" "$FIRNC" export "$plan" --hex --address "$address" -o "$folder/kept"
 done
 last=$((0x100000000 - (length + 63) / 64 * 64)) # where the plan ends in the last 64 bytes
