@@ -46,22 +46,10 @@ static const firnc_option options[] = {
      offsetof(request, output)},
 };
 
-/* Reads an address of 32 bits, decimal or hexadecimal. */
 static bool read_address(const char *text, uint32_t *address) {
-    uint64_t value = 0;
-    if (strncmp(text, "0x", 2) != 0) {
-        if (!firnc_number_read(text, UINT32_MAX, &value))
-            return false;
-    } else {
-        const char *const digits = text + 2, *const known = "0123456789abcdefABCDEF";
-        const size_t length = strlen(digits);
-        if (length == 0 || length > 8 || strspn(digits, known) != length)
-            return false;
-        for (const char *c = digits; *c != '\0'; c++) {
-            const uint32_t place = (uint32_t)(strchr(known, *c) - known);
-            value = value << 4 | (place < 16 ? place : place - 6);
-        }
-    }
+    uint64_t value;
+    if (!firnc_number_read(text, UINT32_MAX, &value))
+        return false;
     *address = (uint32_t)value;
     return value % FIRNC_ALIGNMENT == 0;
 }

@@ -10,8 +10,9 @@
 #include "plan/bytes.h"
 #include "plan/errors.h"
 
-/* Reads a plan that a device would take, its signature apart, for which the key would be needed. */
-static int read_image(const char *name, uint64_t address, firnc_bytes *image) {
+/* Reads a plan that a device would take, its signature apart, for which the key would be needed. It has `room` bytes
+ * from the address on. */
+static int read_image(const char *name, uint32_t address, uint64_t room, firnc_bytes *image) {
     firnc_plan_file checked;
     if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, image))
         return FIRNC_EXIT_WRONG;
@@ -23,7 +24,7 @@ static int read_image(const char *name, uint64_t address, firnc_bytes *image) {
         return FIRNC_EXIT_REFUSED;
     }
     image->count = checked.header.constants_offset + checked.header.constants_bytes;
-    if (image->count > (UINT64_C(1) << 32) - address) {
+    if (image->count > room) {
         firnc_say("firnc: %s: %llu bytes at 0x%llx do not fit into 32 bits of address; give a lower --address, or make "
                   "the plan smaller",
                   name, (unsigned long long)image->count, (unsigned long long)address);
@@ -36,7 +37,7 @@ static int read_image(const char *name, uint64_t address, firnc_bytes *image) {
 
 int firnc_export_array(const char *plan, const char *output) {
     firnc_bytes image;
-    const int status = read_image(plan, 0, &image);
+    const int status = read_image(plan, 0, UINT32_MAX, &image);
     if (status != FIRNC_EXIT_OK)
         return status;
     firnc_growing_text text = {0};
@@ -76,7 +77,7 @@ static void add_record(firnc_growing_text *to, uint8_t type, uint32_t address, c
 
 int firnc_export_hex(const char *plan, uint32_t address, const char *output) {
     firnc_bytes image;
-    const int status = read_image(plan, address, &image);
+    const int status = read_image(plan, address, (UINT64_C(1) << 32) - address, &image);
     if (status != FIRNC_EXIT_OK)
         return status;
     firnc_growing_text text = {0};
@@ -121,7 +122,8 @@ enum {
     SYMBOLS_SECTION = 2,
     STRINGS_SECTION = 3,
     SECTIONS = 4,
-    SYMBOLS = 3 /* the first is the null symbol */
+    SYMBOLS = 3,       /* the first is the null symbol */
+    BESIDE_PLAN = 4096 /* bytes of the file that are not the plan, at most */
 };
 
 /* Names of sections and symbols, in one table. */
@@ -195,7 +197,9 @@ static void put_symbol(const elf *e, uint32_t number, uint32_t name, uint32_t va
 int firnc_export_elf(const char *plan, bool is_arm, const uint32_t *address, const char *output) {
     elf e = {.is_arm = is_arm, .is_placed = address != NULL, .address = address != NULL ? *address : 0};
     firnc_bytes image;
-    const int status = read_image(plan, (uint64_t)e.address + 4096, &image); /* offsets in the file have 32 bits, too */
+    /* The symbol of the end and the offsets in the file have 32 bits, too. */
+    const uint32_t room = UINT32_MAX - (e.address > BESIDE_PLAN ? e.address : BESIDE_PLAN);
+    const int status = read_image(plan, e.address, room, &image);
     if (status != FIRNC_EXIT_OK)
         return status;
     e.plan_bytes = image.count;

@@ -53,10 +53,10 @@ typedef struct flash {
     firn_slot_layout layout;
 } flash;
 
-static bool read_number(const char *option, const char *text, uint64_t most, uint64_t *value) {
-    if (text == NULL || firnc_number_read(text, most, value))
+static bool read_number(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *value) {
+    if (text == NULL || (firnc_number_read(text, most, value) && *value >= least))
         return true;
-    firnc_usage("image", "%s: %s is not a number; write one from 0 to %" PRIu64, option, text, most);
+    firnc_usage("image", "%s: %s is no such number; write one from %" PRIu64 " to %" PRIu64, option, text, least, most);
     return false;
 }
 
@@ -64,10 +64,10 @@ static int read_flash(const request *r, flash *f) {
     *f = (flash){.program_unit = 8, .erase_unit = 4096, .erased_value = 0xff};
     if (r->slot_bytes == NULL)
         return firnc_usage("image", "--slot-bytes: the size of a slot is missing; write --slot-bytes and a number");
-    if (!read_number("--slot-bytes", r->slot_bytes, SLOT_BYTES_MAX, &f->slot_bytes) ||
-        !read_number("--program-unit", r->program_unit, FIRN_SLOT_UNIT_MAX, &f->program_unit) ||
-        !read_number("--erase-unit", r->erase_unit, UINT32_MAX, &f->erase_unit) ||
-        !read_number("--erased-value", r->erased_value, 255, &f->erased_value))
+    if (!read_number("--slot-bytes", r->slot_bytes, 1, SLOT_BYTES_MAX, &f->slot_bytes) ||
+        !read_number("--program-unit", r->program_unit, 1, FIRN_SLOT_UNIT_MAX, &f->program_unit) ||
+        !read_number("--erase-unit", r->erase_unit, 1, UINT32_MAX, &f->erase_unit) ||
+        !read_number("--erased-value", r->erased_value, 0, 255, &f->erased_value))
         return FIRNC_EXIT_USAGE;
     if (!firn_slot_lay_out(f->slot_bytes, (uint32_t)f->program_unit, (uint32_t)f->erase_unit, &f->layout))
         return firnc_usage("image",
@@ -122,9 +122,15 @@ static int fill_slot(const request *r, const flash *f, const char *name, const u
     return FIRNC_EXIT_OK;
 }
 
-/* The device chooses by plan version among plans of one image. */
+/* The device chooses by plan version among plans that are for it, of one image. */
 static int compare(const request *r, const firn_header *first, const firn_header *second) {
-    if (first->image_id != second->image_id)
+    if (memcmp(first->vendor, second->vendor, sizeof first->vendor) != 0 ||
+        memcmp(first->class_id, second->class_id, sizeof first->class_id) != 0)
+        firnc_say(
+            "firnc: %s: is for another vendor or class than %s, and one device has both slots; compile it with the "
+            "same --vendor and --class",
+            r->second, r->plan);
+    else if (first->image_id != second->image_id)
         firnc_say("firnc: %s: image id %u, and %s has %u; the two slots are for plans of one image id", r->second,
                   (unsigned)second->image_id, r->plan, (unsigned)first->image_id);
     else if (first->plan_version == second->plan_version)

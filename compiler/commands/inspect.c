@@ -16,10 +16,10 @@
 #include "compiler/emit/plan_file.h"
 #include "compiler/graph/ir.h"
 #include "compiler/passes/placement.h"
+#include "plan/checkpoint/record.h"
 #include "plan/errors.h"
 #include "plan/identity.h"
 #include "plan/op_words.h"
-#include "plan/checkpoint/record.h"
 
 /* Program unit of the storage on our targets, in bytes; a larger unit makes checkpoints larger. */
 #define PROGRAM_UNIT 16u

@@ -26,14 +26,26 @@ bool firnc_output_is_free(const char *command, const char *output, const char *c
     return true;
 }
 
-bool firnc_number_read(const char *text, uint64_t most, uint64_t *value) {
+/* Reads digits of a base, 10 or 16. */
+static bool read_digits(const char *text, uint32_t base, uint64_t most, uint64_t *value) {
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
     *value = 0;
     for (const char *c = text; *c != '\0'; c++) {
-        if (*c < '0' || *c > '9' || *value > (most - (uint64_t)(*c - '0')) / 10)
+        const char *found = strchr(digits, *c);
+        const uint64_t digit = found != NULL ? (uint64_t)(found - digits) % 16 : base;
+        if (digit >= base || digit > most || *value > (most - digit) / base)
             return false;
-        *value = *value * 10 + (uint64_t)(*c - '0');
+        *value = *value * base + digit;
     }
     return *text != '\0';
+}
+
+bool firnc_decimal_read(const char *text, uint64_t most, uint64_t *value) {
+    return read_digits(text, 10, most, value);
+}
+
+bool firnc_number_read(const char *text, uint64_t most, uint64_t *value) {
+    return strncmp(text, "0x", 2) == 0 ? read_digits(text + 2, 16, most, value) : read_digits(text, 10, most, value);
 }
 
 const firnc_option *firnc_option_at(const firnc_command *command, uint32_t position) {
@@ -112,7 +124,12 @@ static bool take(int argc, char **argv, int *at, const firnc_option *option, voi
         firnc_usage(argv[0], "%s: its value is missing; write it behind the option", word);
         return false;
     }
-    return store(argv[0], name, equals != NULL ? equals + 1 : argv[++*at], option, place);
+    const char *value = equals != NULL ? equals + 1 : argv[++*at];
+    if (*value == '\0') {
+        firnc_usage(argv[0], "%s: its value is empty; write it behind the option, or leave out both", name);
+        return false;
+    }
+    return store(argv[0], name, value, option, place);
 }
 
 bool firnc_options_read(int argc, char **argv, const firnc_command *command, void *request, const char **operand) {
@@ -124,6 +141,9 @@ bool firnc_options_read(int argc, char **argv, const firnc_command *command, voi
                 return fail_unknown(argv[i], command);
             if (!take(argc, argv, &i, option, request))
                 return false;
+        } else if (argv[i][0] == '\0') {
+            firnc_usage(argv[0], "an empty name; write the name of a file");
+            return false;
         } else if (*operand == NULL) {
             *operand = argv[i];
         } else {

@@ -40,7 +40,7 @@ typedef struct firnc_command {
 const firnc_option *firnc_option_at(const firnc_command *command, uint32_t position);
 
 /* Reads argv[1] to argv[argc - 1] into a request that the caller has zeroed. A value follows its option as the next
- * word or after '='. The one word that is not an option is stored in *operand. Returns false after one line on
+ * word or after '=', and is not empty. The one word that is not an option is stored in *operand. Returns false after one line on
  * stderr. */
 bool firnc_options_read(int argc, char **argv, const firnc_command *command, void *request, const char **operand);
 
@@ -51,7 +51,9 @@ int firnc_usage(const char *command, const char *format, ...) __attribute__((for
  * Returns false after one line on stderr, which is a usage error. */
 bool firnc_output_is_free(const char *command, const char *output, const char *const *inputs, uint32_t count);
 
-/* Reads a decimal integer from 0 to `most`. Returns false if the text is anything else. */
+/* Reads an integer from 0 to `most`: decimal, or hexadecimal behind 0x. Returns false if the text is anything else. */
 bool firnc_number_read(const char *text, uint64_t most, uint64_t *value);
+/* The same without hexadecimal, for files. */
+bool firnc_decimal_read(const char *text, uint64_t most, uint64_t *value);
 
 #endif

@@ -1,5 +1,4 @@
 /* firnc verify: makes every check that a device makes before it runs a plan, without running the plan. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,24 +11,19 @@
 
 #define COUNTER_FILE_MAX 15
 
-/* A counter file holds decimal digits and a newline, as the host runner writes it. A missing file means that the device
- * has seen no plan yet; a file that cannot be read is an error, because it may hold any value. */
+/* A counter file holds decimal digits and a newline, as the host runner writes it. A missing file is an error, though
+ * to firn it is a device that has seen no plan yet: nothing is written here, and a mistyped name would be a counter of
+ * 0, which refuses nothing. */
 static bool read_counter(const char *name, uint32_t *counter) {
     firnc_bytes bytes;
     uint64_t number = 0;
-    FILE *file = fopen(name, "rb");
-    *counter = 0;
-    if (file == NULL && errno == ENOENT)
-        return true;
-    if (file != NULL)
-        fclose(file);
     if (!firnc_file_read(name, COUNTER_FILE_MAX, &bytes))
         return false;
     char *text = (char *)bytes.data;
     bool line = bytes.count > 0 && strcspn(text, "\n") == bytes.count - 1 && text[bytes.count - 1] == '\n';
     if (line)
         text[bytes.count - 1] = '\0';
-    if (!line || !firnc_number_read(text, UINT32_MAX, &number)) {
+    if (!line || !firnc_decimal_read(text, UINT32_MAX, &number)) {
         firnc_say("firnc: %s: not a counter; give the file that firn --counter keeps", name);
         return false;
     }
@@ -43,7 +37,7 @@ typedef struct request {
 
 static const firnc_option options[] = {
     {{"--pub", NULL, "PUB", "the public key whose plans are good"}, FIRNC_OPTION_TEXT, offsetof(request, pub)},
-    {{"--counter", NULL, "FILE", "the security counter of the device, as firn --counter keeps it"},
+    {{"--counter", NULL, "FILE", "the security counter of the device, as firn --counter keeps it; it must be there"},
      FIRNC_OPTION_TEXT,
      offsetof(request, counter)},
 };

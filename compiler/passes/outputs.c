@@ -1,9 +1,10 @@
 /* The outputs of a job. Two entry functions: the build pass finds the value of each output by its name, and the outputs
- * pass, behind autodiff, makes each of them float32 and lets it live from one step to the next, so that an
- * application can read it between steps. No other value may change here. */
+ * pass, behind autodiff, checks that each has a row for each sample, makes it float32 and lets it live from one step to
+ * the next, so that an application can read it between steps. No other value may change here. */
 #include <string.h>
 
 #include "compiler/base/nearest.h"
+#include "compiler/base/words.h"
 #include "compiler/passes/passes.h"
 
 /* True if a layer is the one of that name or lies in it. */
@@ -62,6 +63,40 @@ bool firnc_find_outputs(firnc_compilation *compilation) {
     return true;
 }
 
+/* Marks the values that are computed from an input. Every node follows those whose results it reads. */
+static const bool *computed_from_data(const firnc_graph *graph) {
+    bool *from_data = firnc_allocate(graph->value_count * sizeof *from_data);
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        from_data[i] = graph->values[i].source != NULL;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        bool any = false;
+        for (uint8_t j = 0; j < node->input_count; j++)
+            any = any || (node->inputs[j] != FIRNC_NONE && from_data[node->inputs[j]]);
+        for (uint8_t j = 0; j < node->output_count; j++)
+            from_data[node->outputs[j]] = from_data[node->outputs[j]] || any;
+    }
+    return from_data;
+}
+
+/* An application takes the first extent of an output for the number of samples. A table of positions may have that
+ * extent by chance, but is the same for all data. */
+static bool have_rows_of_samples(const firnc_compilation *compilation) {
+    const firnc_graph *graph = compilation->graph;
+    const firnc_job *job = compilation->job;
+    const bool *from_data = computed_from_data(graph);
+    for (uint32_t i = 0; i < graph->output_count; i++) {
+        const firn_shape *shape = &graph->values[graph->outputs[i]].shape;
+        if (shape->dims[0] != job->data.micro_batch_size || !from_data[graph->outputs[i]])
+            return firnc_job_fail(job, &job->outputs[i].place,
+                                  "%s is %s, and an output has a row for each of the %u samples of a batch, computed "
+                                  "from the data; name a layer whose first extent is the batch",
+                                  firnc_printable(job->outputs[i].name), firnc_shape_text(shape),
+                                  (unsigned)job->data.micro_batch_size);
+    }
+    return true;
+}
+
 /* The value in float32: itself, or a cast of it. */
 static firnc_value widened(firnc_graph *graph, firnc_value value) {
     if (!firn_type_is_half(graph->values[value].shape.type))
@@ -75,6 +110,8 @@ static firnc_value widened(firnc_graph *graph, firnc_value value) {
 
 bool firnc_add_outputs(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
+    if (!have_rows_of_samples(compilation))
+        return false;
     for (uint32_t i = 0; i < graph->output_count; i++) {
         graph->outputs[i] = widened(graph, graph->outputs[i]);
         graph->values[graph->outputs[i]].persistent = true;

@@ -51,8 +51,8 @@ extern const firn_manual cli_manual;
 
 /* --- paths.c --- */
 
-/* Refuses a command line that names an output which is also an input or another output. Returns CLI_OK, or CLI_USAGE
- * after a message. */
+/* Refuses a command line that names an output which is also an input or another output, and a counter in a folder that
+ * does not exist. Returns CLI_OK or, after a message, CLI_USAGE or CLI_FILE. */
 int cli_paths_check(const cli_options *options);
 
 /* --- report.c: what a plan says for people --- */

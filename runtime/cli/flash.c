@@ -11,7 +11,7 @@
 #include "runtime/cli/cli.h"
 
 #define BAUD_DEFAULT     115200u
-#define PATIENCE_DEFAULT 30u  /* seconds without an answer, after which it is given up */
+#define PATIENCE_DEFAULT 30u  /* seconds without an answer, or without progress, after which it is given up */
 #define AGAIN_SECONDS    2.0  /* without an answer, after which a frame is sent again */
 #define LONG_SECONDS     10.0 /* the same for frames that let the device check a signature, erase, or hash */
 #define BEGINNINGS       5    /* times that a transfer is begun again because the device has forgotten it */
@@ -29,9 +29,13 @@ typedef struct transfer {
     uint32_t filled; /* bytes in `received` */
     firn_frame_answer answer;
     bool terminal, open; /* as in cli_progress */
-    uint64_t resumed, shown;
+    uint64_t shown;
     double shown_at;
 } transfer;
+
+static double patience(const transfer *t) {
+    return t->options->timeout != 0 ? t->options->timeout : PATIENCE_DEFAULT;
+}
 
 /* --- messages --- */
 
@@ -76,6 +80,13 @@ static const struct {
     {FIRN_ERROR_FORMAT_VERSION, "compile it with the firnc of the device's version"},
 };
 
+/* Errors that are about the plan, and not about the device, its flash or the transfer; also those of the same ranges
+ * that a newer device may have. */
+static bool is_about_plan(int error) {
+    return error == FIRN_ERROR_UNCONFIRMED || error == FIRN_ERROR_STORAGE_FULL ||
+           (error <= FIRN_ERROR_TRUNCATED && error > FIRN_ERROR_CHECKPOINT_MISSING);
+}
+
 /* Prints why a plan was refused, here or by the device. */
 static int refused(transfer *t, const char *who, int error) {
     const char *mend = "flash again, or get the plan again from where it came";
@@ -84,7 +95,17 @@ static int refused(transfer *t, const char *who, int error) {
             mend = mends[i].mend;
     end_line(t);
     firn_host_fail(t->options->file, "%s%s (%s); %s", who, firn_error_text(error), firn_error_name(error), mend);
-    return error <= FIRN_ERROR_STORAGE && error != FIRN_ERROR_STORAGE_FULL ? CLI_FILE : CLI_REFUSED;
+    return is_about_plan(error) ? CLI_REFUSED : CLI_FILE;
+}
+
+/* Prints what a device has answered that no device of this protocol answers. */
+static int strayed(transfer *t, const char *what) {
+    end_line(t);
+    firn_host_fail(t->options->port,
+                   "the device %s; it may have another version of the protocol, or something else answers: look which "
+                   "program it runs",
+                   what);
+    return CLI_FILE;
 }
 
 /* --- frames --- */
@@ -126,13 +147,12 @@ static bool wait_for_answer(transfer *t, uint8_t kind, double until, bool *answe
 /* Sends a frame, whose payload is in place, until it is answered. */
 static int ask(transfer *t, uint8_t kind, uint32_t length) {
     const double begun = cli_seconds();
-    const double patience = t->options->timeout != 0 ? t->options->timeout : PATIENCE_DEFAULT;
     const double again = kind == FIRN_FRAME_BEGIN || kind == FIRN_FRAME_COMMIT ? LONG_SECONDS : AGAIN_SECONDS;
     const firn_frame frame = {.kind = kind, .sequence = ++t->sequence, .length = (uint16_t)length};
     firn_frame_close(t->frame, &frame);
     bool answered = false;
-    while (!answered && cli_seconds() - begun < patience) {
-        const double left = patience - (cli_seconds() - begun);
+    while (!answered && cli_seconds() - begun < patience(t)) {
+        const double left = patience(t) - (cli_seconds() - begun);
         if (!firn_host_line_send(&t->line, t->frame, firn_frame_bytes(&frame), left) ||
             !wait_for_answer(t, kind, cli_seconds() + (left < again ? left : again), &answered))
             return CLI_FILE;
@@ -143,7 +163,15 @@ static int ask(transfer *t, uint8_t kind, uint32_t length) {
     firn_host_fail(t->options->port,
                    "no answer for %u seconds; look whether the device is on and its program receives updates, and "
                    "flash again: it goes on where it was",
-                   (unsigned)patience);
+                   (unsigned)patience(t));
+    return CLI_FILE;
+}
+
+static int stands_still(transfer *t) {
+    end_line(t);
+    firn_host_fail(t->options->port,
+                   "no progress for %u seconds, though the device answers; start the device again, and flash again",
+                   (unsigned)patience(t));
     return CLI_FILE;
 }
 
@@ -156,12 +184,16 @@ static int say_hello(transfer *t) {
     if (status != CLI_OK)
         return status;
     const uint32_t room = 0xffff - FIRN_FRAME_DATA_HEADER;
-    if (t->answer.part == 0 || t->answer.part > room) {
-        firn_host_fail(t->options->port, "the device takes parts of %lu bytes, which no frame has",
-                       (unsigned long)t->answer.part);
-        return CLI_FILE;
-    }
+    if (t->answer.status != FIRN_OK)
+        return strayed(t, "answers a greeting with an error");
+    if (t->answer.part == 0 || t->answer.part > room)
+        return strayed(t, "takes parts of a size that no frame has");
     return t->plan.count > t->answer.capacity ? refused(t, "", FIRN_ERROR_STORAGE_FULL) : CLI_OK;
+}
+
+/* True if the answer says that the device has the plan. */
+static bool is_complete(const transfer *t) {
+    return t->answer.committed == 1 && t->answer.offset == t->plan.count;
 }
 
 static int begin(transfer *t) {
@@ -170,6 +202,8 @@ static int begin(transfer *t) {
     int status = ask(t, FIRN_FRAME_BEGIN, FIRN_FRAME_BEGIN_BYTES);
     if (status == CLI_OK && t->answer.status != FIRN_OK)
         return refused(t, "the device refuses it: ", t->answer.status);
+    if (status == CLI_OK && (t->answer.committed != 0 ? !is_complete(t) : t->answer.offset > t->plan.count))
+        return strayed(t, "contradicts itself about how much of the plan it has");
     t->shown = t->answer.offset;
     return status;
 }
@@ -182,27 +216,41 @@ static int send_part(transfer *t) {
     return ask(t, FIRN_FRAME_DATA, FIRN_FRAME_DATA_HEADER + part);
 }
 
-/* Sends what the device lacks, then lets it check and commit the plan. *again becomes true if the device has forgotten
- * the transfer, because it was started again. */
+/* Sends what the device lacks. *again becomes true if the device has forgotten the transfer, because it was started
+ * again. A device that answers but gets no further than it was is given up like one that does not answer. */
 static int send_rest(transfer *t, bool *again) {
-    int status = CLI_OK;
+    uint64_t reached = t->answer.offset;
+    double advanced = cli_seconds();
     *again = false;
-    while (status == CLI_OK && t->answer.offset < t->plan.count) {
-        status = send_part(t);
+    while (t->answer.offset < t->plan.count) {
+        const int status = send_part(t);
         *again = status == CLI_OK && t->answer.status == FIRN_ERROR_NO_UPDATE;
         if (status != CLI_OK || *again)
             return status;
         if (t->answer.status != FIRN_OK)
             return refused(t, "the device could not take it: ", t->answer.status);
         if (t->answer.offset > t->plan.count)
-            return refused(t, "the device has more than was sent: ", FIRN_ERROR_TRAILING_BYTES);
+            return strayed(t, "says that it has more than was sent");
+        if (t->answer.offset > reached) {
+            reached = t->answer.offset;
+            advanced = cli_seconds();
+        } else if (cli_seconds() - advanced >= patience(t)) {
+            return stands_still(t);
+        }
         show(t);
     }
-    status = ask(t, FIRN_FRAME_COMMIT, 0);
+    return CLI_OK;
+}
+
+/* Lets the device check and commit the plan; *again as above. */
+static int commit(transfer *t, bool *again) {
+    const int status = ask(t, FIRN_FRAME_COMMIT, 0);
     *again = status == CLI_OK && t->answer.status == FIRN_ERROR_NO_UPDATE;
-    if (status == CLI_OK && !*again && t->answer.status != FIRN_OK)
+    if (status != CLI_OK || *again)
+        return status;
+    if (t->answer.status != FIRN_OK)
         return refused(t, "the device refuses it: ", t->answer.status);
-    return status;
+    return is_complete(t) ? CLI_OK : strayed(t, "commits the plan and says that it does not have it");
 }
 
 static int send_plan(transfer *t) {
@@ -212,7 +260,7 @@ static int send_plan(transfer *t) {
         status = begin(t);
         if (status != CLI_OK)
             break;
-        if (t->answer.committed != 0) {
+        if (is_complete(t)) {
             if (!t->options->quiet)
                 firn_host_note("%s: the device has this plan already", t->options->file);
             return CLI_OK;
@@ -220,6 +268,8 @@ static int send_plan(transfer *t) {
         if (t->answer.offset != 0 && !t->options->quiet)
             firn_host_note("the device has %llu bytes of it already", (unsigned long long)t->answer.offset);
         status = send_rest(t, &again);
+        if (status == CLI_OK && !again)
+            status = commit(t, &again);
     }
     end_line(t);
     if (status == CLI_OK && again)

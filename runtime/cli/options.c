@@ -493,8 +493,10 @@ int cli_options_read(cli_options *options, int count, char *const *words) {
             int status = read_option(options, commands[c].bit, count, words, &at);
             if (status != CLI_OK)
                 return status;
+        } else if (options->file != NULL) {
+            return usage(options->command, "has one word too many: ", words[at]);
         } else if (set_path(&options->file, words[at++]) != NULL) {
-            return usage(options->command, "has one word too many: ", words[at - 1]);
+            return usage(options->command, "has an empty name in place of a ", commands[c].operand);
         }
     }
     return check(options, commands[c].bit, commands[c].operand);

@@ -1,5 +1,5 @@
-/* Resolves paths, so that no command overwrites a file that it reads, or writes two outputs to the same file. No file
- * is opened here. */
+/* Resolves paths, so that no command overwrites a file that it reads, writes two outputs to the same file, or takes a
+ * mistyped name for a counter that has not begun. No file is opened here. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <libgen.h>
@@ -89,6 +89,18 @@ static int compare(place output, place other) {
     return CLI_OK;
 }
 
+/* A counter that is missing is 0, as of a new device, and is made after the first step. Where not even its folder is
+ * there, the name is wrong, and 0 would let every older plan pass. */
+static int check_counter(const char *path) {
+    char *place = path != NULL ? resolve(path) : NULL;
+    const bool found = path == NULL || place != NULL;
+    free(place);
+    if (found)
+        return CLI_OK;
+    firn_host_fail(path, "the folder of the counter does not exist; look at the name, or make the folder first");
+    return CLI_FILE;
+}
+
 int cli_paths_check(const cli_options *options) {
     bool train = strcmp(options->command, "train") == 0, plan = options->key_count != 0;
     const place outputs[] = {
@@ -116,5 +128,5 @@ int cli_paths_check(const cli_options *options) {
         for (uint32_t j = 0; status == CLI_OK && j < options->key_count; j++)
             status = compare(outputs[i], (place){"the key", options->keys[j], false});
     }
-    return status;
+    return status == CLI_OK ? check_counter(options->counter) : status;
 }

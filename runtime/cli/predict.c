@@ -14,10 +14,9 @@ typedef struct table {
     firn_host_replacement file;
     bool npy;
     firn_tensor_info output;
-    uint64_t rows_of_step; /* samples of a batch; 1 if the output is not one row for each of them */
-    uint64_t columns;      /* numbers in a row */
-    uint64_t rows, at;     /* rows and bytes written so far */
-    char *text;            /* of one row */
+    uint64_t columns;  /* numbers in a row */
+    uint64_t rows, at; /* rows and bytes written so far */
+    char *text;        /* of one row */
 } table;
 
 /* --- which output, and how --- */
@@ -58,15 +57,17 @@ static int find_output(const cli_session *session, firn_tensor_info *output) {
     int error = name == NULL ? firn_output_at(&session->firn, 0, output) : firn_output(&session->firn, name, output);
     if (error != FIRN_OK)
         return refuse_name(session, "the plan has no output of this name");
-    if (output->type == FIRN_FLOAT32)
+    if (output->type == FIRN_FLOAT32 && output->rank > 0 && output->dims[0] == session->info.samples)
         return CLI_OK;
-    firn_host_fail(session->options->file, "the output %s is not float32; name another one by --name", output->name);
+    /* firnc makes no such plan; the format does not forbid it. */
+    firn_host_fail(session->options->file, "the output %s is not a row of float32 for each sample; name another one",
+                   output->name);
     return CLI_REFUSED;
 }
 
 static int begin_table(table *table, const cli_session *session) {
     const char *path = session->options->output;
-    *table = (struct table){.options = session->options, .npy = ends_with(path, ".npy"), .rows_of_step = 1};
+    *table = (struct table){.options = session->options, .npy = ends_with(path, ".npy")};
     if (!table->npy && !ends_with(path, ".csv")) {
         firn_host_fail(path, "says no format; end the name in .csv for text or in .npy for NumPy");
         return CLI_USAGE;
@@ -74,9 +75,7 @@ static int begin_table(table *table, const cli_session *session) {
     int status = find_output(session, &table->output);
     if (status != CLI_OK)
         return status;
-    if (table->output.dims[0] == session->info.samples)
-        table->rows_of_step = session->info.samples;
-    table->columns = table->output.bytes / sizeof(float) / table->rows_of_step;
+    table->columns = table->output.bytes / sizeof(float) / session->info.samples;
     table->at = table->npy ? HEADER_BYTES : 0;
     table->text = table->npy ? NULL : firn_host_allocate((size_t)table->columns * NUMBER_BYTES);
     return CLI_OK;
@@ -118,8 +117,7 @@ static bool put_header(const table *table) {
     int length =
         10 + snprintf(header + 10, sizeof header - 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (%llu",
                       (unsigned long long)table->rows);
-    /* the extents of an output that is no row for each sample all follow the number of steps */
-    for (uint32_t d = table->rows_of_step == table->output.dims[0] ? 1 : 0; d < table->output.rank; d++)
+    for (uint32_t d = 1; d < table->output.rank; d++)
         length +=
             snprintf(header + length, sizeof header - (size_t)length, ", %lu", (unsigned long)table->output.dims[d]);
     length += snprintf(header + length, sizeof header - (size_t)length, ",), }");
@@ -136,14 +134,14 @@ static int fail_to_write(const table *table) {
 /* --- the command --- */
 
 /* Predicts for the samples that are fewer than a batch, by a batch of their own. They are left out, with a note, where
- * that cannot be: of a part of the data, of what was pushed, and where the output is no row for each sample. */
+ * that cannot be: of a part of the data and of what was pushed. */
 static int predict_rest(cli_session *session, table *table) {
     const firn_info *info = &session->info;
     uint64_t left;
     int error = firn_eval_left(&session->firn, cli_source(session), &left);
     if (error != FIRN_OK || left == 0 || info->steps != 0)
         return error == FIRN_OK ? CLI_OK : cli_error(session, error);
-    if (!info->all_data || info->ring != 0 || table->rows_of_step != info->samples) {
+    if (!info->all_data || info->ring != 0) {
         error = cli_note_left(session);
         return error == FIRN_OK ? CLI_OK : cli_error(session, error);
     }
@@ -161,7 +159,7 @@ static int predict_rest(cli_session *session, table *table) {
 static int run_steps(cli_session *session, table *table) {
     int error;
     while ((error = firn_eval_step(&session->firn, cli_source(session))) == FIRN_OK)
-        if (!put_rows(table, table->rows_of_step))
+        if (!put_rows(table, session->info.samples))
             return fail_to_write(table);
     if (error != FIRN_ERROR_DATA_END)
         return cli_error(session, error);

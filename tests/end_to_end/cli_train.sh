@@ -301,6 +301,12 @@ echo 8 >"$folder/counter"
 expect "a newer plan without a step" 0 "" "$FIRN" train "$folder/newer.plan" --pub "$PUB" --data "$DATA" --quiet --steps 0 \
     --counter "$folder/counter"
 [ "$(cat "$folder/counter")" -eq 8 ] || fail "the counter grows before a step has worked"
+expect "a counter in no folder" 1 "the folder of the counter does not exist" train --counter "$folder/nowhere/counter"
+[ ! -s "$folder/out" ] || fail "a step without its counter"
+expect "a counter that begins" 0 "" "$FIRN" train "$folder/newer.plan" --pub "$PUB" --data "$DATA" --quiet --steps 1 \
+    --counter "$folder/begun"
+[ "$(cat "$folder/begun")" -eq 9 ] || fail "a counter begins at 0 and takes that of the plan"
+expect "an empty plan" 2 "has an empty name in place of a " "$FIRN" train "" --pub "$PUB" --data "$DATA"
 compile ours --vendor acme --class sensor --image-id 7
 ours() {
     "$FIRN" train "$folder/ours.plan" --data "$DATA" --quiet --steps 1 "$@"

@@ -126,10 +126,16 @@ for form in "$hex" "--elf --machine arm" --array; do
     refuse "with $form" 2 "only with --c" "$FIRNC" export "$plan" $form --with "$plan" -o "$folder/kept"
     refuse "itself $form" 2 "would replace" "$FIRNC" export "$plan" $form -o "$plan"
 done
-for address in 0x 0x10 63 -64 0x100000000 0x12g0 4294967296 ""; do
+for address in 0x 0x10 63 -64 0x100000000 0x12g0 4294967296; do
     refuse "address '$address'" 2 "multiple of 64" "$FIRNC" export "$plan" --hex --address "$address" -o "$folder/kept"
 done
-refuse "beyond 32 bits" 1 "lower --address" "$FIRNC" export "$plan" --hex --address 0xffffffc0 -o "$folder/kept"
+last=$((0x100000000 - (length + 63) / 64 * 64)) # where the plan ends in the last 64 bytes
+for form in --hex "--elf --machine arm" "--elf --machine riscv"; do
+    refuse "beyond 32 bits $form" 1 "lower --address" "$FIRNC" export "$plan" $form --address 0xffffffc0 -o "$folder/kept"
+    refuse "64 beyond $form" 1 "lower --address" "$FIRNC" export "$plan" $form --address $((last + 64)) -o "$folder/kept"
+done
+expect "hex at the end" 0 "" "$FIRNC" export "$plan" --hex --address $last -o "$folder/out.hex"
+expect "elf before the end" 0 "" "$FIRNC" export "$plan" --elf --machine arm --address $((last - 64)) -o "$folder/out.elf"
 refuse "no address" 2 "add --address" "$FIRNC" export "$plan" --hex -o "$folder/kept"
 refuse "no form" 2 "add one of the four" "$FIRNC" export "$plan" -o "$folder/kept"
 refuse "two forms" 2 "add one of the four" "$FIRNC" export "$plan" --c $hex -o "$folder/kept"

@@ -79,6 +79,23 @@ expect "a slot that is none" 2 "make no slot" "$FIRNC" image "$folder/one.plan" 
     --slot-bytes 10000 -o "$folder/none"
 expect "one version twice" 1 "plan version 1, like" "$FIRNC" image "$folder/one.plan" --second "$folder/one.plan" \
     --pub "$folder/test.pub.pem" --slot-bytes $SLOT -o "$folder/none"
+for number in 0 0x 0x101 257; do
+    expect "the program unit $number" 2 "$number is no such number; write one from 1 to 256" "$FIRNC" image "$folder/one.plan" \
+        --pub "$folder/test.pub.pem" --slot-bytes $SLOT --program-unit $number -o "$folder/none"
+done
+expect "another erased value" 0 "" image other "$folder/one.plan" --erased-value 0x5A
+[ "$(tail -c 5 "$folder/other.flash" | od -A n -t x1)" = " 5a 00 00 00 00" ] || fail "the erased value in hexadecimal"
+# Two plans that one device would not both accept.
+compile acme 5 0 --vendor acme --class sensor
+compile acne 6 0 --vendor acne --class sensor
+compile motor 7 0 --vendor acme --class motor
+compile image 8 0 --image-id 9
+for second in acne motor; do
+    expect "plans for acme and for $second" 1 "$second.plan: is for another vendor or class than" "$FIRNC" image \
+        "$folder/acme.plan" --second "$folder/$second.plan" --pub "$folder/test.pub.pem" --slot-bytes $SLOT -o "$folder/none"
+done
+expect "two image ids" 1 "image id 9, and" "$FIRNC" image "$folder/one.plan" --second "$folder/image.plan" \
+    --pub "$folder/test.pub.pem" --slot-bytes $SLOT -o "$folder/none"
 [ ! -e "$folder/none" ] || fail "a refused image was written"
 image both "$folder/one.plan" --second "$folder/two.plan" --without-report
 boot both all try

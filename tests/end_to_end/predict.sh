@@ -181,6 +181,15 @@ refused 'have no end to stop at' train $FIT.source=push $FIT.ring=9 $FIT.held_ou
 # freeze SETTING...: the same for what is found when the plan is made.
 expect "no metric, no output" 1 'neither a metric nor an output' "$FIRNC" compile compiler/recipes/small_mlp.yaml \
     --mode eval --set $VAL.metric=none --key "$folder/test.key.pem" -o "$folder/none"
+# Where the plan has as many positions as samples, only the data tells their table from rows of samples.
+for size in 4 16; do
+    expect "the table of $size positions" 1 'outputs.0: transformer.wpe is [a-z0-9]*\[16,16\].*a row for each of the' "$FIRNC" \
+        compile compiler/recipes/small_gpt2.yaml --mode eval --set $VAL.metric=none --set "$VAL.outputs=[transformer.wpe]" \
+        --set $VAL.val_dataloader.batch_size=$size --key "$folder/test.key.pem" -o "$folder/none"
+done
+expect "the loss as an output" 1 'outputs.1: loss is float32\[1\].*a row for each of the' "$FIRNC" \
+    compile compiler/recipes/small_mlp.yaml --mode train --set "trainer.fit.outputs=[logits,loss]" \
+    --key "$folder/test.key.pem" -o "$folder/none"
 expect "an output twice" 1 'the output logits is there twice' "$FIRNC" compile compiler/recipes/small_mlp.yaml \
     --mode eval --set "$VAL.outputs=[logits,logits]" --key "$folder/test.key.pem" -o "$folder/none"
 

@@ -251,11 +251,25 @@ for text in '' '0' '\n' '0\n\n' '0\n1\n' ' 0\n' '-0\n' '0\r\n' '4294967296\n' '0
     expect "the counter '$text'" 1 "^firnc: $folder/counter: not a counter; " \
         "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" --counter "$folder/counter"
 done
+printf '0x00\n' >"$folder/counter"
+expect "a hexadecimal counter" 1 "^firnc: $folder/counter: not a counter; " \
+    "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" --counter "$folder/counter"
 printf '00\n' >"$folder/counter"
-for name in counter no_such_file; do
-    "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" --counter "$folder/$name" >"$folder/out" ||
-        failures=$((failures + 1))
+"$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" --counter "$folder/counter" >"$folder/out" ||
+    fail "a counter of 0"
+# A mistyped name would refuse nothing.
+for name in no_such_file no_such_folder/counter; do
+    expect "no counter at $name" 1 "^firnc: $folder/$name: cannot be opened: .*; check the name" \
+        "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" --counter "$folder/$name"
 done
+# Nothing is taken for a name or an identity that is empty.
+for option in --vendor --class --image-id --pub --key --weights --set; do
+    expect "an empty $option" 2 "^firnc compile: $option: its value is empty; " compile "$RECIPE" --mode train "$option" ""
+    expect "an empty $option=" 2 "^firnc compile: $option: its value is empty; " compile "$RECIPE" --mode train "$option="
+done
+expect "an empty -o" 2 "^firnc export: -o: its value is empty; " "$FIRNC" export "$folder/signed" --c -o ""
+expect "a pair of keys without a name" 2 "^firnc keygen: an empty name; " "$FIRNC" keygen ""
+[ ! -e .key.pem ] || fail "a key without a name"
 head -c 64 /dev/zero >"$folder/raw.key"
 expect "a public key that is not PEM" 1 "^firnc: $folder/raw.key: not a public key in PEM; " \
     "$FIRNC" verify "$folder/signed" --pub "$folder/raw.key"

@@ -1,4 +1,5 @@
-/* Tests the log of firn with a JSON parser, for unusual numbers and names, and the exit codes. */
+/* Tests the log of firn with a JSON parser, for unusual numbers and names, the exit codes, which files a command may
+ * write, and which outputs it predicts. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,9 +11,11 @@
 
 #include <cjson/cJSON.h>
 #include <cmocka.h>
+#include <mbedtls/base64.h>
 
 #include "runtime/cli/cli.h"
 #include "runtime/numerics/numerics.h"
+#include "tests/unit/support_signed_plans.h"
 
 static char path[128];
 
@@ -185,6 +188,9 @@ static void outputs_are_neither_inputs_nor_each_other(void **state) {
         {"train", "none.p", "none.k", "none.log.tmp", NULL, NULL, "none.log", NULL, NULL, CLI_OK},
         {"eval", "none.p", "none.k", "none.d", NULL, "none.c", NULL, "none.n", NULL, CLI_OK},
         {"eval", "none.p", "none.k", "none.d", NULL, "none.c", NULL, "none.c", NULL, CLI_USAGE},
+        {"train", "none.p", "none.k", "none.d", NULL, "none.c", NULL, "none/none.n", NULL, CLI_FILE},
+        {"eval", "none.p", "none.k", "none.d", NULL, "none.c", NULL, "none/none.n", NULL, CLI_FILE},
+        {"train", "none.p", "none.k", "none.d", NULL, "none.c", NULL, "./none.n", NULL, CLI_OK},
         {"export", "none.c", NULL, NULL, NULL, NULL, NULL, NULL, "none.s", CLI_OK},
         {"export", "none.c", NULL, NULL, NULL, NULL, NULL, NULL, "./none.c", CLI_USAGE},
         {"digest", "none.c", NULL, NULL, NULL, NULL, NULL, NULL, NULL, CLI_OK},
@@ -206,6 +212,59 @@ static void outputs_are_neither_inputs_nor_each_other(void **state) {
     }
 }
 
+static void write_file(const char *name, const void *bytes, size_t count) {
+    FILE *file = fopen(name, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void write_key(const char *name, const uint8_t key[64]) {
+    uint8_t der[91] = {0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06,
+                       0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04};
+    unsigned char text[256];
+    size_t length;
+    memcpy(der + 27, key, 64);
+    assert_int_equal(mbedtls_base64_encode(text, sizeof text, &length, der, sizeof der), 0);
+    char pem[512];
+    const int count =
+        snprintf(pem, sizeof pem, "-----BEGIN PUBLIC KEY-----\n%s\n-----END PUBLIC KEY-----\n", (const char *)text);
+    write_file(name, pem, (size_t)count);
+}
+
+/* The compiler makes no such plan, but the format allows it. */
+static void an_output_without_a_row_for_each_sample_is_refused(void **state) {
+    (void)state;
+    static signed_plan plan;
+    static const uint8_t text[256] = {1, 2, 3};
+    char folder[64], names[5][96];
+    static const char *const endings[] = {"plan", "key", "text", "rows.csv", "checkpoint"};
+    snprintf(folder, sizeof folder, "%s/firn-predict-XXXXXX", P_tmpdir);
+    assert_non_null(mkdtemp(folder));
+    for (size_t i = 0; i < 5; i++)
+        snprintf(names[i], sizeof names[i], "%s/%s", folder, endings[i]);
+    support_bigram_eval(&plan, &support_settings);
+    write_file(names[0], plan.file, plan.bytes);
+    write_key(names[1], plan.key);
+    write_file(names[2], text, sizeof text);
+    cli_options options = {.command = "predict",
+                           .file = names[0],
+                           .keys = {names[1]},
+                           .key_count = 1,
+                           .data = {names[2]},
+                           .data_count = 1,
+                           .output = names[3],
+                           .checkpoint = names[4],
+                           .name = "loss"};
+    assert_int_equal(cli_predict(&options), CLI_REFUSED);
+    options.name = "logits"; /* goes on to the checkpoint, which is not there */
+    assert_int_equal(cli_predict(&options), cli_exit_code(FIRN_ERROR_CHECKPOINT_MISSING));
+    assert_int_not_equal(access(names[3], F_OK), 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(unlink(names[i]), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_log_is_json),
@@ -213,6 +272,7 @@ int main(void) {
         cmocka_unit_test(exit_codes_follow_the_range),
         cmocka_unit_test(a_log_with_a_gap_is_refused),
         cmocka_unit_test(outputs_are_neither_inputs_nor_each_other),
+        cmocka_unit_test(an_output_without_a_row_for_each_sample_is_refused),
     };
     return cmocka_run_group_tests_name("cli", tests, begin, end);
 }
