@@ -266,8 +266,6 @@ static void bind(const firn_config *config, firn_instance *opened) {
         firn_checkpoint_configure(opened, config);
     opened->prepared = config->prepared;
     firn_bind(opened);
-    if (config->prepared != NULL)
-        firn_execute_prepare(opened, config->prepared);
 }
 
 int firn_open(firn *instance, const firn_config *config) {
