@@ -101,7 +101,7 @@ FIRN_FB_FIELD FIRN_FB_READS uint32_t firn_fb_index_at(const uint8_t *table, uint
 /* The bytes of a string; "" if the field is absent. */
 FIRN_FB_FIELD FIRN_FB_READS const char *firn_fb_text(const uint8_t *table, uint32_t slot);
 
-/* Reads all fields of a table, of a row of firn_fb_tables, into its record of generated/reader.h (plan/record.c). */
+/* Reads all fields of a table, of a row of firn_fb_tables, into its record of generated/reader.h. */
 void firn_fb_read(const uint8_t *table, uint32_t type, void *record);
 
 /* The same for the table at an index of a vector of tables, given the first of its offsets. */
