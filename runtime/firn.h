@@ -65,11 +65,11 @@ typedef struct firn_storage {
     uint64_t capacity;
     uint8_t erased_value; /* the value of an erased byte: 0xff for most flash */
     uint8_t slots;        /* 1 or 2; 0: 1 */
-    /* Each returns 0, FIRN_ERROR_STORAGE, or FIRN_ERROR_STORAGE_FULL (erase, program and sync only). Saving a record
-     * makes reads, then one erase from the beginning of a slot, programs with ascending offsets, and one sync after the
-     * last of them. A read that fails is made once more. A slot that cannot be read then, as flash whose error
-     * correction fails after a torn write, counts as damaged. The record's SHA-256 detects programs that were lost or
-     * reordered before the sync. */
+    /* All four must be there: firn_open does not look, firn_port_test does. Each returns 0, FIRN_ERROR_STORAGE, or
+     * FIRN_ERROR_STORAGE_FULL (erase, program and sync only). Saving a record makes reads, then one erase from the
+     * beginning of a slot, programs with ascending offsets, and one sync after the last of them. A read that fails is
+     * made once more. A slot that cannot be read then, as flash whose error correction fails after a torn write, counts
+     * as damaged. The record's SHA-256 detects programs that were lost or reordered before the sync. */
     int (*read)(void *context, uint64_t offset, void *bytes, uint32_t count);
     int (*program)(void *context, uint64_t offset, const void *bytes, uint32_t count);
     int (*erase)(void *context, uint64_t offset, uint64_t count);
@@ -195,7 +195,10 @@ typedef struct firn_version {
 int firn_plan_needs(const void *plan, uint64_t plan_bytes, firn_version *needed) FIRN_CHECK_RESULT;
 firn_version firn_format_version(void);
 
-/* A block of memory for one region. */
+/* A block of memory for one region. No block, nor the memory for workspace, prepared ops or a copy of the plan, may
+ * overlap the instance, the config or anything that the config points to. firn_open checks that they are apart from
+ * each other and from the plan (ARGUMENT), and does not check the rest: the instance, keys, identity, port, the config
+ * and its list of blocks. */
 typedef struct firn_block {
     void *memory; /* aligned to 64 */
     uint64_t bytes;
@@ -209,7 +212,7 @@ typedef struct firn_config {
     /* 64 bytes, X then Y. Where plans of several keys may run, the first of them, and the others follow it; the plan's
      * header names the key that signed it by its hash. None of them: WRONG_KEY. */
     const uint8_t *public_key;
-    uint32_t more_keys;    /* keys that follow the first; at most 31 */
+    uint32_t more_keys;    /* keys that follow the first, each another one; at most 31 */
     uint32_t revoked_keys; /* bit i: plans of key i are refused (KEY_REVOKED), see also the port */
     /* NULL, or what the firmware says that this device is. A plan for another vendor or class (OTHER_DEVICE) or with
      * another image id (OTHER_IMAGE) is refused. Only firn_open reads it. */

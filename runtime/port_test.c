@@ -183,11 +183,23 @@ static bool test_one_slot(const trial *t) {
     return replace(t, bytes, 1) && replace(t, bytes, 2) && replace(t, unit, 3);
 }
 
+/* The name of a function that a storage must have and has not; NULL if it has them all. */
+static const char *missing_function(const firn_storage *storage) {
+    if (storage->read == NULL)
+        return "storage.read";
+    if (storage->program == NULL)
+        return "storage.program";
+    if (storage->erase == NULL)
+        return "storage.erase";
+    return storage->sync == NULL ? "storage.sync" : NULL;
+}
+
 static bool test_fields(const trial *t) {
     const firn_storage *s = t->storage;
     const uint32_t unit = s->program_unit;
-    if (s->read == NULL || s->program == NULL || s->erase == NULL || s->sync == NULL)
-        return broken(t, "storage", "has read, program, erase and sync", 0, 0);
+    const char *missing = missing_function(s);
+    if (missing != NULL)
+        return broken(t, missing, "is there, and not NULL", 0, 0);
     if (unit == 0 || unit > UNIT_MOST || (unit & (unit - 1)) != 0)
         return broken(t, "storage.program_unit", "is a power of two from 1 to 256", unit, 0);
     if (s->erase_unit == 0 || s->erase_unit % unit != 0)

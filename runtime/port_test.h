@@ -25,7 +25,9 @@ typedef struct firn_port_finding {
     int error;            /* what it returned, where that is the finding; else 0 */
 } firn_port_finding;
 
-/* Tests everything that the port has but trap. It takes a part of a counter's life that nothing brings back, one
+/* `port`, `storage`, `source` and `finding` may not be NULL. What is NULL inside of them and may not be is found.
+ *
+ * Tests everything that the port has but trap. It takes a part of a counter's life that nothing brings back, one
  * advance of checkpoint_counter and two of counter, which add three to its value: plans with a lower security counter
  * are then refused for ever. So advance_counters must be asked for; else counters are only read.
  *

@@ -50,8 +50,9 @@ typedef struct firn_update {
 /* Returns ARGUMENT if a setting is missing or too small. */
 int firn_update_begin(firn_update *update, const firn_update_settings *settings) FIRN_CHECK_RESULT;
 
-/* Takes bytes of the stream, in pieces of any size. Frames that are damaged are dropped; every other one is answered.
- */
+/* Takes bytes of the stream, in pieces of any size; `bytes` may be NULL where count is 0. Frames that are damaged are
+ * dropped; every other one is answered. `update` is one that firn_update_begin has accepted, here and below: it is not
+ * checked, and neither is NULL. */
 void firn_update_receive(firn_update *update, const uint8_t *bytes, uint32_t count);
 
 /* Returns true once a plan other than the one that runs has been committed; boot to try it. */

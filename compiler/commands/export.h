@@ -11,9 +11,10 @@
  * that copies a plan. */
 int firnc_export_parts(const char *const *plans, uint32_t count, bool copy_plan, const char *output);
 
-/* export_key.c: whether the file begins like a key in PEM; and public keys as a C array, one behind the other. */
+/* export_key.c: whether the file begins like a key in PEM; and public keys as a C array, one behind the other. More keys
+ * than a firmware can have, or one that is there twice, are refused. */
 bool firnc_export_is_key(const char *name);
-int firnc_export_keys(const char *const *keys, uint32_t count, const char *output);
+int firnc_export_keys(const char *const *names, uint32_t count, const char *output);
 
 /* export_image.c: a plan as a C array; as Intel HEX; and as an ELF file with a section .firn_plan and the symbols
  * firn_plan_region and firn_plan_region_end: an object to link, or at an address, which is not NULL then, a program to

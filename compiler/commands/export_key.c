@@ -6,6 +6,7 @@
 #include "compiler/commands/commands.h"
 #include "compiler/commands/export.h"
 #include "compiler/emit/sign.h"
+#include "plan/checks/check.h"
 
 bool firnc_export_is_key(const char *name) {
     static const char begin[] = "-----BEGIN";
@@ -22,7 +23,28 @@ static void add(firnc_growing_text *to, const char *text) {
     firnc_text_add(to, text, strlen(text));
 }
 
-int firnc_export_keys(const char *const *keys, uint32_t count, const char *output) {
+/* Reads the keys. A key that is there twice would have two numbers, of which a revocation mask may hold one. */
+static int read_keys(const char *const *names, uint32_t count, uint8_t keys[FIRN_KEYS_MAX][FIRN_PUBLIC_KEY_BYTES]) {
+    if (count > FIRN_KEYS_MAX)
+        return firnc_usage("export", "--with: %u keys, and a firmware has %u at most; leave some out", (unsigned)count,
+                           (unsigned)FIRN_KEYS_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!firnc_public_key_read(names[i], keys[i]))
+            return FIRNC_EXIT_WRONG;
+        for (uint32_t j = 0; j < i; j++)
+            if (memcmp(keys[i], keys[j], FIRN_PUBLIC_KEY_BYTES) == 0) {
+                firnc_say("firnc: %s: is the same key as %s; leave one out", names[i], names[j]);
+                return FIRNC_EXIT_WRONG;
+            }
+    }
+    return FIRNC_EXIT_OK;
+}
+
+int firnc_export_keys(const char *const *names, uint32_t count, const char *output) {
+    uint8_t keys[FIRN_KEYS_MAX][FIRN_PUBLIC_KEY_BYTES];
+    const int status = read_keys(names, count, keys);
+    if (status != FIRNC_EXIT_OK)
+        return status;
     firnc_growing_text text = {0};
     const unsigned bytes = count * FIRN_PUBLIC_KEY_BYTES;
     add(&text, count == 1
@@ -32,12 +54,8 @@ int firnc_export_keys(const char *const *keys, uint32_t count, const char *outpu
     add(&text, firnc_format("#include <stdint.h>\n\nextern const uint8_t firn_public_key[%u];\n"
                             "const uint8_t firn_public_key[%u] = {\n",
                             bytes, bytes));
-    for (uint32_t i = 0; i < count; i++) {
-        uint8_t key[FIRN_PUBLIC_KEY_BYTES];
-        if (!firnc_public_key_read(keys[i], key))
-            return FIRNC_EXIT_WRONG;
-        firnc_export_add_bytes(&text, key, sizeof key);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        firnc_export_add_bytes(&text, keys[i], sizeof keys[i]);
     add(&text, "};\n");
     return firnc_export_write(output, text.text, text.length);
 }

@@ -13,14 +13,17 @@ static uint32_t big32(const uint8_t *bytes) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | (uint32_t)bytes[3];
 }
 
-/* Multiplies the dimensions. Returns false if one is 0, or if there are more elements than bytes in the file. */
+/* Multiplies the dimensions. Returns false if one is 0, or if there are more elements than bytes in the file: then they
+ * are not counted, and are UINT64_MAX. */
 static bool count_elements(firn_data_layout *layout, uint64_t file_bytes) {
-    layout->elements = 1;
+    uint64_t elements = 1;
+    layout->elements = UINT64_MAX;
     for (uint32_t i = 0; i < layout->rank; i++) {
-        if (layout->dims[i] == 0 || layout->elements > file_bytes / layout->dims[i])
+        if (layout->dims[i] == 0 || elements > file_bytes / layout->dims[i])
             return false;
-        layout->elements *= layout->dims[i];
+        elements *= layout->dims[i];
     }
+    layout->elements = elements;
     return true;
 }
 
@@ -186,15 +189,17 @@ static int look_npy(const firn_data_file *file, firn_data_layout *layout, bool *
     if (version >= 2)
         length |= (uint32_t)head[10] << 16 | (uint32_t)head[11] << 24;
     char text[NPY_HEADER_MAX];
+    *layout = (firn_data_layout){.format = FIRN_DATA_NPY, .offset = (uint64_t)start + length};
     if (version < 1 || version > 3 || file->bytes < start || length > sizeof text || file->bytes - start < length)
         return FIRN_ERROR_DATA_TYPE;
     if (file->read(file->context, start, text, length) != 0)
         return FIRN_ERROR_SOURCE;
-    *layout = (firn_data_layout){.format = FIRN_DATA_NPY, .offset = (uint64_t)start + length};
     cursor rest = {text, text + length};
-    if (!take_dictionary(&rest, layout) || !count_elements(layout, file->bytes) || !fills(layout, file->bytes))
+    if (!take_dictionary(&rest, layout)) {
+        layout->rank = 0;
         return FIRN_ERROR_DATA_TYPE;
-    return FIRN_OK;
+    }
+    return count_elements(layout, file->bytes) && fills(layout, file->bytes) ? FIRN_OK : FIRN_ERROR_DATA_TYPE;
 }
 
 /* --- either --- */

@@ -143,7 +143,20 @@ expect "a class too high" 1 "eleven.npy.*DATA_RANGE" mlp --data "$folder/images"
 head -c 50 "$folder/classes" | npy "$folder/fewer.npy" '(50,)'
 expect "fewer labels than images" 1 "120 records and 50 labels" mlp --data "$folder/images" --labels "$folder/fewer.npy"
 npy "$folder/wrong.npy" '(121,)' <"$folder/classes"
-expect "a .npy that is too short" 1 "cannot be used" mlp --data "$folder/images" --labels "$folder/wrong.npy"
+labelled() {
+    mlp --data "$folder/images" --labels "$1"
+}
+expect "a .npy that is too short" 1 "wrong.npy: is an array that was cut" labelled "$folder/wrong.npy"
+npy "$folder/vast.npy" '(4294967295, 4294967295)' <"$folder/classes"
+expect "a .npy that is far too short" 1 "vast.npy: is an array that was cut" labelled "$folder/vast.npy"
+head -c 60 "$folder/wrong.npy" >"$folder/header.npy"
+expect "a .npy that is cut in its header" 1 "header.npy: is an array that was cut" labelled "$folder/header.npy"
+npy "$folder/longer.npy" '(119,)' <"$folder/classes"
+expect "a .npy with a byte too many" 1 "longer.npy: has bytes behind the array" labelled "$folder/longer.npy"
+npy "$folder/empty.npy" '(0,)' </dev/null
+expect "a .npy without records" 1 "empty.npy: is an array without elements" labelled "$folder/empty.npy"
+sed "s/|u1/<f8/" "$folder/longer.npy" >"$folder/double.npy"
+expect "a .npy of another type" 1 "double.npy: .* must hold uint8, int32 or float32 in C order" labelled "$folder/double.npy"
 head -c 5000 "$folder/images.gz" >"$folder/cut.gz"
 expect "gzip that is cut" 1 "gzip" mlp --data "$folder/cut.gz" --labels "$folder/labels"
 

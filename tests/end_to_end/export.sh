@@ -147,6 +147,15 @@ refuse "elf to standard output" 2 "add -o" "$FIRNC" export "$plan" --elf --machi
 refuse "secret key" 1 "not a public key" "$FIRNC" export "$folder/test.key.pem" --c -o "$folder/kept"
 refuse "a key with a plan" 2 "of one kind" "$FIRNC" export "$folder/test.pub.pem" --c --with "$plan" -o "$folder/kept"
 refuse "a plan with a key" 2 "of one kind" "$FIRNC" export "$plan" --c --with "$folder/test.pub.pem" -o "$folder/kept"
+cp "$folder/test.pub.pem" "$folder/copy.pub.pem"
+refuse "a key twice" 1 "copy.pub.pem: is the same key as .*test.pub.pem" "$FIRNC" export "$folder/test.pub.pem" --c \
+    --with "$folder/other.pub.pem" --with "$folder/copy.pub.pem" -o "$folder/kept"
+many=
+for i in $(seq 32); do
+    many="$many --with $folder/copy.pub.pem"
+done
+# Split into words on purpose.
+refuse "33 keys" 2 "33 keys, and a firmware has 32 at most" "$FIRNC" export "$folder/test.pub.pem" --c $many -o "$folder/kept"
 refuse "a folder that is not there" 1 "nowhere" "$FIRNC" export "$plan" $hex -o "$folder/nowhere/hex"
 
 [ "$failures" -eq 0 ]

@@ -353,10 +353,20 @@ static void finds_fields(void **state) {
         assert_false(firn_port_test(&port, true, scratch, SCRATCH, &finding));
         assert_string_equal(finding.function, cases[i].function);
     }
-    storage = good;
-    storage.sync = NULL;
-    assert_false(firn_port_test(&port, true, scratch, SCRATCH, &finding));
-    assert_string_equal(finding.function, "storage");
+    static const char *const functions[] = {"storage.read", "storage.program", "storage.erase", "storage.sync"};
+    for (uint32_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        storage = good;
+        if (i == 0)
+            storage.read = NULL;
+        else if (i == 1)
+            storage.program = NULL;
+        else if (i == 2)
+            storage.erase = NULL;
+        else
+            storage.sync = NULL;
+        assert_false(firn_port_test(&port, true, scratch, SCRATCH, &finding));
+        assert_found(functions[i], "is there");
+    }
     storage = good;
     assert_false(firn_port_test(&port, true, scratch, FIRN_PORT_TEST_SCRATCH - 1, &finding));
     assert_string_equal(finding.function, "scratch");

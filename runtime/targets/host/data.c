@@ -88,13 +88,28 @@ static bool is_gzip(const firn_host_file *file) {
            magic[0] == 0x1f && magic[1] == 0x8b && magic[2] == 8;
 }
 
+/* What is wrong with an array that firn_data_look refuses. */
+static const char *fault_of(const firn_host_file *file) {
+    const firn_data_layout *layout = &file->layout;
+    const uint64_t bytes = file->file.bytes;
+    if (layout->rank == 0 && layout->offset <= bytes)
+        return "is an array that cannot be used; it must hold uint8, int32 or float32 in C order, such as numpy.save "
+               "writes after astype and ascontiguousarray";
+    for (uint32_t i = 0; i < layout->rank; i++)
+        if (layout->dims[i] == 0)
+            return "is an array without elements; give one with a record or more";
+    const bool longer = layout->offset <= bytes && layout->rank != 0 &&
+                        layout->elements <= (bytes - layout->offset) / firn_type_bytes(layout->element);
+    return longer ? "has bytes behind the array that its header describes; save it again"
+                  : "is an array that was cut: its header says more than the file has; save or copy it again";
+}
+
 static bool look(firn_host_file *file) {
     switch (firn_data_look(&file->file, &file->layout)) {
     case FIRN_OK:
         return true;
     case FIRN_ERROR_DATA_TYPE:
-        return firn_host_fail(file->name, "is an array that cannot be used; it must hold uint8, int32 or float32 in C "
-                                          "order, such as numpy.save writes after astype and ascontiguousarray");
+        return firn_host_fail(file->name, "%s", fault_of(file));
     default:
         return firn_host_fail(file->name, "cannot be read");
     }
