@@ -12,12 +12,12 @@ typedef struct sequence {
 } sequence;
 enum { SEQUENCE_BYTES = offsetof(sequence, count) + sizeof(uint32_t) };
 
-/* What the generated structs are made of must lie where this file puts it. */
+/* How the compiler aligns the largest scalar in a struct; on i386 that is less than its size. */
 typedef struct after_byte {
     uint8_t byte;
     uint64_t number;
 } after_byte;
-_Static_assert(offsetof(after_byte, number) == sizeof(uint64_t), "a scalar is aligned to its size");
+enum { ALIGNMENT_MAX = offsetof(after_byte, number) };
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "scalars are copied as they lie in the file");
 
 static sequence sequence_at(const uint8_t *offset) {
@@ -49,6 +49,8 @@ void firn_fb_read(const uint8_t *table, uint32_t type, void *record) {
         }
         if (alignment < sizeof(uint32_t)) /* has 32 bits in the record */
             alignment = sizeof(uint32_t);
+        if (ALIGNMENT_MAX < sizeof(uint64_t) && alignment > ALIGNMENT_MAX)
+            alignment = ALIGNMENT_MAX;
         place = (place + alignment - 1) & ~(alignment - 1);
         memset(to + place, 0, sizeof(uint32_t));
         memcpy(to + place, value, bytes);
