@@ -11,8 +11,8 @@
  * that copies a plan. */
 int firnc_export_parts(const char *const *plans, uint32_t count, bool copy_plan, const char *output);
 
-/* export_key.c: whether the file begins like a key in PEM; and public keys as a C array, one behind the other. More keys
- * than a firmware can have, or one that is there twice, are refused. */
+/* export_key.c: whether the file begins like a key in PEM; and public keys as a C array, one behind the other. More
+ * keys than a firmware can have, or one that is there twice, are refused. */
 bool firnc_export_is_key(const char *name);
 int firnc_export_keys(const char *const *names, uint32_t count, const char *output);
 

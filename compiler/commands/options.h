@@ -40,8 +40,8 @@ typedef struct firnc_command {
 const firnc_option *firnc_option_at(const firnc_command *command, uint32_t position);
 
 /* Reads argv[1] to argv[argc - 1] into a request that the caller has zeroed. A value follows its option as the next
- * word or after '=', and is not empty. The one word that is not an option is stored in *operand. Returns false after one line on
- * stderr. */
+ * word or after '=', and is not empty. The one word that is not an option is stored in *operand. Returns false after
+ * one line on stderr. */
 bool firnc_options_read(int argc, char **argv, const firnc_command *command, void *request, const char **operand);
 
 /* "firnc COMMAND: message; mend" to stderr; returns FIRNC_EXIT_USAGE. */

@@ -157,8 +157,10 @@ bool firnc_job_ring(const firnc_job *job) {
     if (data->ring == 0)
         return true;
     if (data->ring < least)
-        return firnc_job_fail(job, &job->places.ring, "a ring of %u holds less than a micro-batch, which takes %llu",
-                              (unsigned)data->ring, (unsigned long long)least);
+        return firnc_job_fail(
+            job, &job->places.ring,
+            "a ring of %u holds less than a micro-batch, which takes %llu; make it as large, or larger",
+            (unsigned)data->ring, (unsigned long long)least);
     if (data->held_out_per_mille != 0)
         return firnc_job_fail(job, &job->places.ring,
                               "nothing can be held out of samples that are pushed; set held_out_per_mille to 0");

@@ -13,7 +13,6 @@
 #include "compiler/passes/passes.h"
 
 #define ALIGNMENT 16
-#define ENORMOUS  ((uint64_t)1 << 40) /* bytes of state and arena; a larger plan is most likely a mistake */
 
 static uint64_t aligned(uint64_t bytes) {
     return (bytes + (ALIGNMENT - 1)) / ALIGNMENT * ALIGNMENT;
@@ -143,18 +142,6 @@ static void lay_out_state(firnc_graph *graph) {
             graph->values[i].region = graph->values[graph->values[i].base].region;
 }
 
-/* Warns only: such a plan is valid, but most likely a number in the job has a digit too many. */
-static void warn_when_enormous(const firnc_compilation *compilation) {
-    const uint64_t state = firnc_state_bytes(compilation->graph);
-    const uint64_t arena = compilation->graph->region_bytes[FIRNC_IN_ARENA];
-    if (state <= ENORMOUS && arena <= ENORMOUS - state)
-        return;
-    const firnc_job_places *places = &compilation->job->places;
-    firnc_job_warn(compilation->job, arena > state ? &places->samples : &places->size,
-                   "the plan needs %llu bytes of state and %llu of arena, more than 1 TiB; make this smaller",
-                   (unsigned long long)state, (unsigned long long)arena);
-}
-
 bool firnc_plan_memory(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     find_lifetimes(graph);
@@ -167,6 +154,5 @@ bool firnc_plan_memory(firnc_compilation *compilation) {
             graph->values[i].offset = b.list[b.of_value[i]].offset;
         }
     lay_out_state(graph);
-    warn_when_enormous(compilation);
     return true;
 }

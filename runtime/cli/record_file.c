@@ -204,6 +204,15 @@ static int check_two(cli_record *record, const window *dump) {
     return error;
 }
 
+/* Returns true if the file is one record that reaches beyond its half, and so no dump of two slots. */
+static bool is_one_record(cli_record *record, const window *file) {
+    const bool good = check(record, file) == FIRN_OK;
+    const bool reaches =
+        good && (uint64_t)(record->state - record->bytes) + record->header.state_bytes > file->count / SLOTS;
+    restart(record);
+    return reaches;
+}
+
 static int check_file(cli_record *record, const cli_options *options, const window *file) {
     if (options->slot_given) {
         const window slot = slot_of(file, options->slot);
@@ -223,6 +232,11 @@ int cli_record_load(cli_record *record, const cli_options *options) {
         return status;
     file.bytes = record->contents;
     file.device_key = options->device_key != NULL ? key : NULL;
+    if (options->slot_given && is_one_record(record, &file)) {
+        firn_hmac_forget(key, sizeof key);
+        firn_host_fail(options->file, "is one record, and no dump of two slots; leave out --slot");
+        return CLI_USAGE;
+    }
     int error = check_file(record, options, &file);
     firn_hmac_forget(key, sizeof key);
     if (error != FIRN_OK && record->end != 0)

@@ -34,7 +34,8 @@ typedef struct firn_data_layout {
  * order, in version 1 to 3; an IDX file must hold ubyte, byte, short, int or float. Both must have exactly the length
  * that follows from the header. A file that begins like neither is raw; so is a file that begins like IDX but has
  * another length. Returns FIRN_OK, SOURCE, or DATA_TYPE for an array that is not supported. Then offset is where the
- * elements would begin, and rank is 0 unless the header has been understood and only the length of the file is wrong. */
+ * elements would begin, and rank is 0 unless the header has been understood and only the length of the file is wrong.
+ */
 int firn_data_look(const firn_data_file *file, firn_data_layout *layout) FIRN_CHECK_RESULT;
 
 /* Copies `count` elements, starting with element `first`, little-endian. Returns FIRN_OK or SOURCE. */

@@ -116,7 +116,7 @@ firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] 
 	@sed 's|@VERSION@|$(FIRN_VERSION)|' runtime/package/firnConfigVersion.cmake.in > '$(OUT)/firnConfigVersion.cmake'
 	@echo '$(OUT): libfirn.a ($(library_variant)$(if $(filter 1,$(FIRN_LTO)), with LTO)) and include/ for $(TARGET). Link, with the parts that'
 	@echo '`firnc export PLAN --c -o parts.c` writes; without them everything is linked:'
-	@echo '    $(call library_compiler,$(TARGET))$(if $(filter 1,$(FIRN_LTO)), -flto) -Wl,--gc-sections -I$(OUT)/include main.c parts.c $(OUT)/libfirn.a'
+	@echo '    $(filter-out -fcallgraph-info=%,$(call library_compiler,$(TARGET)))$(if $(filter 1,$(FIRN_LTO)), -flto) -Wl,--gc-sections -I$(OUT)/include main.c parts.c $(OUT)/libfirn.a'
 
 # --- sizes ---------------------------------------------------------------------------------------------------------
 
@@ -137,8 +137,12 @@ SIZED := $(foreach target,$(TARGETS),$(foreach link,$(LIBRARY_LINKS),$(target)/l
 size_report = $(foreach elf,$(SIZED),LC_ALL=C awk -v form=$(1) -v target=$(firstword $(subst /, ,$(elf))) \
     -v variant=$(patsubst size-%.elf,%,$(notdir $(elf))) -f runtime/targets/size.awk $(BUILD)/$(elf).map &&) :
 
+# $(1) is the goal. A PLAN that is not there ends here, in one line.
+plan_is_there = test -z '$(PLAN)' || test -f '$(PLAN)' || { echo '$(1): PLAN=$(PLAN): there is no such file' >&2; exit 2; }
+
 .PHONY: size sizes
 size: ## the flash that a training firmware takes, by part, on each core, full and sealed; PLAN=P
+	@$(call plan_is_there,size)
 	@.packages/install targets
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(addprefix $(BUILD)/,$(SIZED)) V=1 >&2
 	@$(call size_report,table)
@@ -166,6 +170,7 @@ $(foreach target,$(TARGETS),$(eval $(call RAM_RULES,$(target))))
 
 .PHONY: ram
 ram: ## the RAM that a plan takes on each core: state, arena, stack, globals; PLAN=P
+	@$(call plan_is_there,ram)
 	@.packages/install targets
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(foreach target,$(TARGETS),$(BUILD)/$(target)/library/size-full.elf) V=1 >&2
 	@$(MAKE) --no-print-directory $(patsubst %,ram-%,$(TARGETS))

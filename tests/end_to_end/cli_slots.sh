@@ -91,6 +91,9 @@ digests both one "" --slot 0
 digests both two "" --slot 1
 expect "an erased slot" 3 "CHECKPOINT_MISSING" "$FIRN" digest "$folder/first" --slot 1
 expect "a torn slot" 3 "CHECKPOINT_DAMAGED" "$FIRN" digest "$folder/damaged" --slot 0
+for slot in 0 1; do
+    expect "slot $slot of a record" 2 "one: is one record, .* leave out --slot" "$FIRN" digest "$folder/one" --slot $slot
+done
 expect "a third slot" 2 "write 0 or 1" "$FIRN" digest "$folder/both" --slot 2
 expect "two slots of another device" 3 "AUTHENTICATION" "$FIRN" digest "$folder/both" --device-key "$folder/other"
 

@@ -40,6 +40,7 @@ for variant in 0 1; do
     # The line as it is printed, with the files of this board in front.
     line=$(sed -n 's/^    \(arm-none-eabi-gcc .*\) main\.c parts\.c.*/\1/p' printed)
     [ -n "$line" ] || fail "no line to link with"
+    case $line in *callgraph*) fail "the printed line leaves the files of the call graph" ;; esac
     for main in firmware_main port_main; do
         expect "$main, the printed line" 0 "" sh -c "cp $main.c main.c && $line -nostartfiles -Wl,--fatal-warnings -L board \
             -T board/runtime/targets/cortex-m/mps2-an385.ld start.c main.c parts.c key.c '$out/libfirn.a' -o $main.elf"
@@ -67,6 +68,11 @@ END
     ! arm-none-eabi-nm by-cmake-$variant/main | grep -q ' firn_kernel_tanh$' || fail "cmake: a kernel that is not needed"
     cd "$root"
 done
+for goal in size ram; do
+    make -s --no-print-directory BUILD="$BUILD" $goal PLAN="$folder/nowhere" >"$folder/out" 2>"$folder/err" && fail "$goal of no plan"
+    grep -qx "$goal: PLAN=$folder/nowhere: there is no such file" "$folder/err" || fail "$goal does not say that there is no plan"
+done
+
 # --- the commands of the README, "On your board" ---
 
 sed -n '/^### On your board$/,/^###* The/s/^    \([^ ].*\)$/\1/p' README.md | sed 's/ *#.*//' >"$folder/commands"

@@ -174,7 +174,7 @@ refused 'num_steps: endless is not a whole number' train trainer.init.loop.num_s
 refused 'pull is not one of the choices; write one of files, push' train $FIT.source=pull
 refused 'needs ring' train $FIT.source=push
 refused 'belongs to source: push' train $FIT.ring=9
-refused 'ring of 3 holds less than a micro-batch, which takes 4' train $FIT.source=push $FIT.ring=3 \
+refused 'ring of 3 holds less than a micro-batch, which takes 4; make it as large' train $FIT.source=push $FIT.ring=3 \
     $FIT.held_out_per_mille=0
 refused 'held out of samples that are pushed' train $FIT.source=push $FIT.ring=9
 refused 'have no end to stop at' train $FIT.source=push $FIT.ring=9 $FIT.held_out_per_mille=0 $FIT.wrap=false

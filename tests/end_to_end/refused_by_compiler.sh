@@ -4,6 +4,7 @@
 set -eu
 
 RECIPE=compiler/recipes/small_gpt2.yaml
+MLP=compiler/recipes/small_mlp.yaml
 . tests/end_to_end/expectations
 cases=0
 
@@ -111,6 +112,9 @@ warned "an enormous batch" "^firnc: $RECIPE: --set $loader.micro_batch_size: war
 warned "an enormous undivided batch" "^firnc: $RECIPE: --set $loader.batch_size: warning: .* 1 TiB; " \
     compile "$RECIPE" --mode train --set $loader.batch_size=16777216 --set $loader.micro_batch_size=null \
     --set $loader.max_sequence_length=1024 --set trainer.init.model.max_position_embeddings=1024
+warned "an enormous ring" "^firnc: $MLP: --set $loader.ring: warning: .* of rings, more than 1 TiB; " \
+    compile "$MLP" --mode train --set $loader.held_out_per_mille=0 --set $loader.source=push --set $loader.ring=16777216 \
+    --set trainer.init.model.input_size=100000
 
 # Makes a model of one linear layer, and a safetensors file with the given tensor names and shapes.
 sed -e 's/hidden_sizes: .*/hidden_sizes: []/' -e 's/input_size: .*/input_size: 3/' -e 's/output_size: .*/output_size: 2/' \

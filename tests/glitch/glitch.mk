@@ -5,7 +5,7 @@ $(BUILD)/glitch: tests/glitch/glitch.c $(BUILD)/flags
 	$(quiet)$(CC) -std=gnu11 -O2 $(WARNINGS) $< -o $@ -lunicorn
 
 $(call firmware_objects,cortex-m7,tests/glitch/target.c): private OPTIMIZE := -Os
-# PUB is the public key that is linked in.
+# KEY names the public key that is linked in (runtime/targets/firmware.mk).
 $(BUILD)/cortex-m7/glitch-%.elf: $(BUILD)/keys/%.c $(cortex-m7_OBJECTS) $(call firmware_objects,cortex-m7,tests/glitch/target.c \
 		runtime/kernels/table.c) $(BUILD)/cortex-m7/kernels.a $(cortex-m7_SCRIPTS)
 	$(call say,$@)
