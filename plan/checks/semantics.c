@@ -66,7 +66,8 @@ static bool is_tensor(const firn_fb_plan_record *plan, const firn_fb_tensor_reco
            lifetime_fits(tensor, header->counts.ops);
 }
 
-static int check_tensors(const firn_fb_plan_record *plan, const firn_header *header) {
+/* Not inlined, like check_order: its records are off the stack when the next pass runs. */
+static __attribute__((noinline)) int check_tensors(const firn_fb_plan_record *plan, const firn_header *header) {
     firn_fb_tensor_record tensor;
     for (uint32_t i = 0; i < plan->tensors_count; i++) {
         firn_semantics_tensor(plan, i, &tensor);
@@ -115,7 +116,7 @@ static bool extends(const firn_fb_tensor_record *tensor, uint64_t *end) {
 
 /* Checks the order of the list, and that the tensors of state and rings each start at the next multiple of 16, in this
  * order, and fill their regions. */
-static int check_order(const firn_fb_plan_record *plan, const firn_header *header) {
+static __attribute__((noinline)) int check_order(const firn_fb_plan_record *plan, const firn_header *header) {
     uint64_t ends[FIRN_REGIONS_MAX] = {0};
     firn_fb_tensor_record pair[2]; /* a tensor and the one before */
     uint32_t state = 0;

@@ -115,7 +115,8 @@ static bool follows_inputs(const firn_fb_plan_record *plan, const firn_fb_sample
     return follows && firn_semantics_input_of(plan, input->tensor) == i;
 }
 
-static int check_inputs(const firn_fb_plan_record *plan) {
+/* Not inlined, like check_rings and are_initialisers: its records are off the stack when the next check runs. */
+static __attribute__((noinline)) int check_inputs(const firn_fb_plan_record *plan) {
     firn_fb_sampler_record sampler;
     firn_fb_input_record input;
     firn_fb_sampler_read(firn_fb_plan_sampler(plan->table), &sampler);
@@ -124,12 +125,17 @@ static int check_inputs(const firn_fb_plan_record *plan) {
         firn_fb_input_read_at(plan->inputs, i, &input);
         good = is_input(plan, &sampler, &input) && follows_inputs(plan, &sampler, &input, i);
     }
-    if (good && sampler.pushed != FIRN_ABSENT) {
-        if (firn_semantics_parts.rings == NULL)
-            return FIRN_ERROR_KERNEL_MISSING;
-        good = firn_semantics_parts.rings(plan, &sampler);
-    }
     return good ? FIRN_OK : FIRN_ERROR_SAMPLER;
+}
+
+static __attribute__((noinline)) int check_rings(const firn_fb_plan_record *plan) {
+    firn_fb_sampler_record sampler;
+    firn_fb_sampler_read(firn_fb_plan_sampler(plan->table), &sampler);
+    if (sampler.pushed == FIRN_ABSENT)
+        return FIRN_OK;
+    if (firn_semantics_parts.rings == NULL)
+        return FIRN_ERROR_KERNEL_MISSING;
+    return firn_semantics_parts.rings(plan, &sampler) ? FIRN_OK : FIRN_ERROR_SAMPLER;
 }
 
 /* --- schedules ------------------------------------------------------------------------------------------------- */
@@ -297,7 +303,7 @@ static bool is_initialiser(const firn_fb_initialiser_record *initialiser, const 
 }
 
 /* Every state tensor has one initialiser, in the same order. */
-static bool are_initialisers(const firn_fb_plan_record *plan, uint64_t constants_bytes) {
+static __attribute__((noinline)) bool are_initialisers(const firn_fb_plan_record *plan, uint64_t constants_bytes) {
     firn_fb_initialiser_record initialiser;
     firn_fb_tensor_record tensor;
     bool good = plan->initialisers_count == plan->state_tensors;
@@ -326,6 +332,8 @@ static int check_metrics(const firn_fb_plan_record *plan) {
 int firn_semantics_fields(const firn_fb_plan_record *plan, const firn_header *header) {
     const bool train = header->mode == FIRN_MODE_TRAIN;
     int error = check_inputs(plan);
+    if (error == FIRN_OK)
+        error = check_rings(plan);
     if (error == FIRN_OK)
         error = check_schedules(plan);
     if (error == FIRN_OK)

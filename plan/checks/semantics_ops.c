@@ -33,7 +33,8 @@ static bool are_operands(const firn_fb_plan_record *plan, const firn_fb_op_recor
     return true;
 }
 
-static void set_shape(const firn_fb_plan_record *plan, uint32_t index, firn_shape *shape) {
+/* Not inlined: its record is off the stack when a shape rule runs. */
+static __attribute__((noinline)) void set_shape(const firn_fb_plan_record *plan, uint32_t index, firn_shape *shape) {
     firn_fb_tensor_record tensor;
     firn_semantics_tensor(plan, index, &tensor);
     firn_semantics_shape(&tensor, shape);

@@ -8,39 +8,36 @@ LIBRARY_SHARED := $(filter-out $(SEMANTIC_RULES),$(PLAN_SOURCES)) $(SCHEDULES_SO
     $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES) runtime/kernels/set.c
 LIBRARY_full := $(LIBRARY_SHARED) $(SEMANTIC_RULES)
 LIBRARY_sealed := $(LIBRARY_SHARED) $(SEALED_RULES)
-LIBRARY_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common -fcallgraph-info=su
+LIBRARY_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common
 LIBRARY_LDFLAGS := -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
-# Each object has its machine code and what a compiler of the same version needs to optimise the whole program when it
-# links; a link takes one or the other.
-LIBRARY_FAT := -flto -ffat-lto-objects
-LIBRARY_LINKS := full sealed full-lto sealed-lto
-library_lto = $(if $(filter %-lto,$(1)),-flto,-fno-lto)
+# The second half is optimised as one program when it is linked; its objects are those of the compiler alone.
+LIBRARY_VARIANTS := full sealed full-lto sealed-lto
+library_lto = $(if $(filter %-lto,$(1)),-flto)
+library_folder = $(BUILD)/$(1)/library$(if $(filter %-lto,$(2)),/lto)
 
-# $(1) is the target. Objects of its library, by source; its start code; its compiler and the options of it.
-library_objects = $(patsubst %.c,$(BUILD)/$(1)/library/%.o,$(2))
+# $(1) is the target, $(2) the sources, $(3) a variant, or nothing for one that is not optimised as one. Objects of its
+# library; its start code; its compiler and the options of it.
+library_objects = $(patsubst %.c,$(call library_folder,$(1),$(3))/%.o,$(2))
 library_start = $(or $($(1)_START),runtime/targets/$(1))/start.c
 library_compiler = $($(1)_CROSS)gcc $($(1)_MACHINE) -std=c11 -Os $(FLOATING) $(LIBRARY_FLAGS)
 
-# $(1) is the target, $(2) full or sealed. An archive that refers to its members, so that a map of the linker has their
-# paths.
-define LIBRARY_ARCHIVE
-$(BUILD)/$(1)/library/$(2).a: $(call library_objects,$(1),$(LIBRARY_$(2))) $(BUILD)/$(1)/library/signature.o
+# $(1) is the target, $(2) a variant. An archive that refers to its members, so that a map of the linker has their paths.
+# The example, for the plan of the size table: of the whole it prints what `make size` reads. The runner for the emulator,
+# with everything of the library; the public key is linked in.
+define LIBRARY_VARIANT
+$(BUILD)/$(1)/library/$(2).a: $(call library_objects,$(1),$(LIBRARY_$(2:-lto=)),$(2)) $(BUILD)/$(1)/library/signature.o
 	$$(call say,$$@)
 	@rm -f $$@
-	$$(quiet)$($(1)_CROSS)ar rcsT $$@ $$^
-endef
+	$$(quiet)$($(1)_CROSS)gcc-ar rcsT $$@ $$^
 
-# $(1) is the target, $(2) one of LIBRARY_LINKS, $(3) its archive. The example, for the plan of the size table: of the whole
-# it prints what `make size` reads. The runner for the emulator, with everything of the library; the public key is linked in.
-define LIBRARY_LINK
-$(BUILD)/$(1)/library/size-$(2).elf: $(call library_objects,$(1),$(call library_start,$(1)) \
-		runtime/targets/firmware_main.c) $(BUILD)/$(1)/library/parts/size.o $(3)
+$(BUILD)/$(1)/library/size-$(2).elf: $(call library_objects,$(1),$(call library_start,$(1))) \
+		$(call library_objects,$(1),runtime/targets/firmware_main.c parts/size.c,$(2)) $(BUILD)/$(1)/library/$(2).a
 	$$(call say,$$@)
 	$$(quiet)$$(call library_compiler,$(1)) $(call library_lto,$(2)) $(LIBRARY_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map \
 	    $$^ -o $$@
 
 $(BUILD)/$(1)/library/emulator-$(2)-%.elf: $(BUILD)/keys/%.c $(call firmware_objects,$(1),$($(1)_START)/start.c \
-		$(FIRMWARE_MEMORY) $(EMULATED)) $(3) $$($(1)_SCRIPTS)
+		$(FIRMWARE_MEMORY) $(EMULATED)) $(BUILD)/$(1)/library/$(2).a $$($(1)_SCRIPTS)
 	$$(call say,$$@)
 	$$(quiet)$$(call library_compiler,$(1)) $(call library_lto,$(2)) $(LIBRARY_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map -I. \
 	    $$(filter %.c %.o %.a,$$^) -o $$@.part
@@ -51,20 +48,25 @@ define LIBRARY_RULES
 $(BUILD)/$(1)/library/%.o: %.c $(BUILD)/$(1)/library/flags
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
-	$$(quiet)$$(call library_compiler,$(1)) $(LIBRARY_FAT) $(WARNINGS) -I. -MMD -MP $$(LIBRARY_OWN_FLAGS) -c $$< -o $$@
+	$$(quiet)$$(call library_compiler,$(1)) -fcallgraph-info=su $(WARNINGS) -I. -MMD -MP $$(LIBRARY_OWN_FLAGS) -c $$< -o $$@
+
+$(BUILD)/$(1)/library/lto/%.o: %.c $(BUILD)/$(1)/library/flags
+	$$(call say,$$@)
+	@mkdir -p $$(@D)
+	$$(quiet)$$(call library_compiler,$(1)) -flto $(WARNINGS) -I. -MMD -MP -c $$< -o $$@
 
 $(BUILD)/$(1)/library/flags: FORCE
 	@mkdir -p $$(@D)
-	@echo '$(call library_compiler,$(1)) $(LIBRARY_FAT)' | cmp -s - $$@ || echo '$(call library_compiler,$(1)) $(LIBRARY_FAT)' > $$@
+	@echo '$(call library_compiler,$(1))' | cmp -s - $$@ || echo '$(call library_compiler,$(1))' > $$@
 
-$(call library_objects,$(1),$(call library_start,$(1))): private LIBRARY_OWN_FLAGS := -fno-lto $($(1)_START_FLAGS)
-$(call library_objects,$(1),plan/signature.c): private LIBRARY_OWN_FLAGS := -fno-lto $(MBEDTLS_FLAGS)
+$(call library_objects,$(1),$(call library_start,$(1))): private LIBRARY_OWN_FLAGS := $($(1)_START_FLAGS)
+$(call library_objects,$(1),plan/signature.c): private LIBRARY_OWN_FLAGS := $(MBEDTLS_FLAGS)
 $(call library_objects,$(1),plan/signature.c): | $(MBEDTLS_READY)
 
 $(BUILD)/$(1)/library/mbedtls/%.o: $(BUILD)/$(1)/library/flags plan/mbedtls_config.h $(MBEDTLS_READY)
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
-	$$(quiet)$$(call library_compiler,$(1)) -w -MMD -MP -I. $(MBEDTLS_FLAGS) -DMBEDTLS_SHA256_SMALLER \
+	$$(quiet)$$(call library_compiler,$(1)) -fcallgraph-info=su -w -MMD -MP -I. $(MBEDTLS_FLAGS) -DMBEDTLS_SHA256_SMALLER \
 	    -c $(MBEDTLS_SOURCE)/$$*.c -o $$@
 
 $(BUILD)/$(1)/library/signature.o: $(call library_objects,$(1),plan/signature.c) \
@@ -77,11 +79,14 @@ $(BUILD)/$(1)/library/signature.o: $(call library_objects,$(1),plan/signature.c)
 $(BUILD)/$(1)/library/parts/%.o: $(BUILD)/parts/%.c $(BUILD)/$(1)/library/flags
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
-	$$(quiet)$$(call library_compiler,$(1)) $(LIBRARY_FAT) $(WARNINGS) -I. -MMD -MP -c $$< -o $$@
+	$$(quiet)$$(call library_compiler,$(1)) $(WARNINGS) -I. -MMD -MP -c $$< -o $$@
 
-$(call LIBRARY_ARCHIVE,$(1),full)
-$(call LIBRARY_ARCHIVE,$(1),sealed)
-$(foreach link,$(LIBRARY_LINKS),$(call LIBRARY_LINK,$(1),$(link),$(BUILD)/$(1)/library/$(link:-lto=).a)
+$(BUILD)/$(1)/library/lto/parts/%.o: $(BUILD)/parts/%.c $(BUILD)/$(1)/library/flags
+	$$(call say,$$@)
+	@mkdir -p $$(@D)
+	$$(quiet)$$(call library_compiler,$(1)) -flto $(WARNINGS) -I. -MMD -MP -c $$< -o $$@
+
+$(foreach variant,$(LIBRARY_VARIANTS),$(call LIBRARY_VARIANT,$(1),$(variant))
 )
 endef
 $(foreach target,$(TARGETS),$(eval $(call LIBRARY_RULES,$(target))))
@@ -90,7 +95,7 @@ $(foreach target,$(TARGETS),$(eval $(call LIBRARY_RULES,$(target))))
 
 FIRN_SEALED ?= 0
 FIRN_LTO ?= 0
-library_variant := $(if $(filter 1,$(FIRN_SEALED)),sealed,full)
+library_variant := $(if $(filter 1,$(FIRN_SEALED)),sealed,full)$(if $(filter 1,$(FIRN_LTO)),-lto)
 OUT ?= $(BUILD)/firmware-lib/$(TARGET)$(if $(filter 1,$(FIRN_SEALED)),-sealed)$(if $(filter 1,$(FIRN_LTO)),-lto)
 # The headers of the runtime, what the example includes and the file that firnc export writes, and what these include.
 LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(FIRMWARE_HEADERS) runtime/parts.h plan/ops.h \
@@ -108,15 +113,14 @@ firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] 
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/$(TARGET)/library/$(library_variant).a V=1 >&2
 	@mkdir -p '$(OUT)/include'
 	@rm -f '$(OUT)/libfirn.a'
-	@$($(TARGET)_CROSS)ar rcs '$(OUT)/libfirn.a' $(call library_objects,$(TARGET),$(LIBRARY_$(library_variant))) \
-	    $(BUILD)/$(TARGET)/library/signature.o
-	@$(if $(filter 1,$(FIRN_LTO)),true,$($(TARGET)_CROSS)objcopy -R '.gnu.lto_*' -R '.gnu.debuglto_*' '$(OUT)/libfirn.a')
+	@$($(TARGET)_CROSS)gcc-ar rcs '$(OUT)/libfirn.a' $(BUILD)/$(TARGET)/library/signature.o \
+	    $(call library_objects,$(TARGET),$(LIBRARY_$(library_variant:-lto=)),$(library_variant))
 	@tar cf - $(LIBRARY_HEADERS) | tar xf - -C '$(OUT)/include'
 	@sed 's|@TARGET@|$(TARGET)|; s|@OPTIONS@|$($(TARGET)_MACHINE)|' runtime/package/firmware.cmake.in > '$(OUT)/firnConfig.cmake'
 	@sed 's|@VERSION@|$(FIRN_VERSION)|' runtime/package/firnConfigVersion.cmake.in > '$(OUT)/firnConfigVersion.cmake'
-	@echo '$(OUT): libfirn.a ($(library_variant)$(if $(filter 1,$(FIRN_LTO)), with LTO)) and include/ for $(TARGET). Link, with the parts that'
+	@echo '$(OUT): libfirn.a ($(library_variant)) and include/ for $(TARGET). Link, with the parts that'
 	@echo '`firnc export PLAN --c -o parts.c` writes; without them everything is linked:'
-	@echo '    $(filter-out -fcallgraph-info=%,$(call library_compiler,$(TARGET)))$(if $(filter 1,$(FIRN_LTO)), -flto) -Wl,--gc-sections -I$(OUT)/include main.c parts.c $(OUT)/libfirn.a'
+	@echo '    $(call library_compiler,$(TARGET))$(if $(filter 1,$(FIRN_LTO)), -flto) -Wl,--gc-sections -I$(OUT)/include main.c parts.c $(OUT)/libfirn.a'
 
 # --- sizes ---------------------------------------------------------------------------------------------------------
 
@@ -131,7 +135,7 @@ $(BUILD)/parts/%.plan: runtime/targets/%.yaml $(BUILD)/firnc
 	@$(BUILD)/firnc keygen $(@D)/$*.key > $(@D)/$*.log
 	@$(BUILD)/firnc compile $< --mode train --key $(@D)/$*.key.key.pem -o $@ > $(@D)/$*.log
 
-SIZED := $(foreach target,$(TARGETS),$(foreach link,$(LIBRARY_LINKS),$(target)/library/size-$(link).elf))
+SIZED := $(foreach target,$(TARGETS),$(foreach variant,$(LIBRARY_VARIANTS),$(target)/library/size-$(variant).elf))
 
 # $(1) is the form of the report: table or list.
 size_report = $(foreach elf,$(SIZED),LC_ALL=C awk -v form=$(1) -v target=$(firstword $(subst /, ,$(elf))) \

@@ -84,8 +84,10 @@ function may_mean(caller, title, kernel_file,    from) {
         return (file[title] == "schedules/schedule_kinds.c" && is_static(title)) || title == "firn_schedule_is_in_tree"
     if (from == "schedules/schedule_single.c")
         return title == "firn_schedule_rounded"
+    if (original(caller) == "check_rings")
+        return title == "firn_semantics_are_rings"
     if (from == "plan/checks/semantics_fields.c")
-        return title ~ /^firn_semantics_(check_metric|is_output|are_rings)$/
+        return title ~ /^firn_semantics_(check_metric|is_output)$/
     if (from == "plan/checks/semantics_flow.c")
         return title == "firn_semantics_is_gathered"
     if (from ~ /^runtime\/kernels\/optimizers/ && original(caller) ~ /^walk_(blocks|run)$/)
