@@ -151,7 +151,7 @@ emulate-count: private LABELS := $(BUILD)/count/labels
 endif
 
 .PHONY: emulate-count
-emulate-count: ## count the instructions of open and of a step on a board: TARGET=cortex-m7 [PLAN=P PUB=K DATA=F] [PREPARED=1]
+emulate-count: ## count the instructions of open and of a step on a board: TARGET=cortex-m7 [PLAN=P PUB=K DATA=F] [PREPARED=1] [LIBRARY=full]
 	@.packages/install targets emulators
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/count.so $(if $(filter $(BUILD)/count/plan,$(PLAN)),$(BUILD)/firnc) V=1 >&2
 	@$(if $(filter $(BUILD)/count/plan,$(PLAN)),runtime/targets/count/example $(BUILD)/firnc $(BUILD)/count $(SET))

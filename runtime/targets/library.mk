@@ -9,6 +9,8 @@ LIBRARY_SHARED := $(filter-out $(SEMANTIC_RULES),$(PLAN_SOURCES)) $(SCHEDULES_SO
 LIBRARY_full := $(LIBRARY_SHARED) $(SEMANTIC_RULES)
 LIBRARY_sealed := $(LIBRARY_SHARED) $(SEALED_RULES)
 LIBRARY_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common
+# Values that a loop keeps in registers take instructions before it and spills around it.
+LIBRARY_SHORT := -fno-tree-loop-im -fno-move-loop-invariants
 LIBRARY_LDFLAGS := -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
 # The second half is optimised as one program when it is linked; its objects are those of the compiler alone.
 LIBRARY_VARIANTS := full sealed full-lto sealed-lto
@@ -48,16 +50,16 @@ define LIBRARY_RULES
 $(BUILD)/$(1)/library/%.o: %.c $(BUILD)/$(1)/library/flags
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
-	$$(quiet)$$(call library_compiler,$(1)) -fcallgraph-info=su $(WARNINGS) -I. -MMD -MP $$(LIBRARY_OWN_FLAGS) -c $$< -o $$@
+	$$(quiet)$$(call library_compiler,$(1)) $(LIBRARY_SHORT) -fcallgraph-info=su $(WARNINGS) -I. -MMD -MP $$(LIBRARY_OWN_FLAGS) -c $$< -o $$@
 
 $(BUILD)/$(1)/library/lto/%.o: %.c $(BUILD)/$(1)/library/flags
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
-	$$(quiet)$$(call library_compiler,$(1)) -flto $(WARNINGS) -I. -MMD -MP -c $$< -o $$@
+	$$(quiet)$$(call library_compiler,$(1)) $(LIBRARY_SHORT) -flto $(WARNINGS) -I. -MMD -MP -c $$< -o $$@
 
 $(BUILD)/$(1)/library/flags: FORCE
 	@mkdir -p $$(@D)
-	@echo '$(call library_compiler,$(1))' | cmp -s - $$@ || echo '$(call library_compiler,$(1))' > $$@
+	@echo '$(call library_compiler,$(1)) $(LIBRARY_SHORT)' | cmp -s - $$@ || echo '$(call library_compiler,$(1)) $(LIBRARY_SHORT)' > $$@
 
 $(call library_objects,$(1),$(call library_start,$(1))): private LIBRARY_OWN_FLAGS := $($(1)_START_FLAGS)
 $(call library_objects,$(1),plan/signature.c): private LIBRARY_OWN_FLAGS := $(MBEDTLS_FLAGS)
@@ -84,7 +86,7 @@ $(BUILD)/$(1)/library/parts/%.o: $(BUILD)/parts/%.c $(BUILD)/$(1)/library/flags
 $(BUILD)/$(1)/library/lto/parts/%.o: $(BUILD)/parts/%.c $(BUILD)/$(1)/library/flags
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
-	$$(quiet)$$(call library_compiler,$(1)) -flto $(WARNINGS) -I. -MMD -MP -c $$< -o $$@
+	$$(quiet)$$(call library_compiler,$(1)) $(LIBRARY_SHORT) -flto $(WARNINGS) -I. -MMD -MP -c $$< -o $$@
 
 $(foreach variant,$(LIBRARY_VARIANTS),$(call LIBRARY_VARIANT,$(1),$(variant))
 )
