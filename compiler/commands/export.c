@@ -109,17 +109,9 @@ static const char *const halves[FIRN_HALF_TYPES] = {"&firn_half_part_float16", "
                                                     "&firn_half_part_cbfloat16"};
 
 static const char *const metrics[FIRN_METRIC_KINDS] = {
-    [FIRN_FB_METRIC_KIND_MEAN_LOSS] = "firn_metric_mean",
-    [FIRN_FB_METRIC_KIND_PERPLEXITY] = "firn_metric_perplexity",
-    [FIRN_FB_METRIC_KIND_ACCURACY] = "firn_metric_accuracy",
-    [FIRN_FB_METRIC_KIND_WEIGHTED_ACCURACY] = "firn_metric_mean",
-    [FIRN_FB_METRIC_KIND_MEAN_PER_CLASS_ACCURACY] = "firn_metric_confusion",
-    [FIRN_FB_METRIC_KIND_MEAN_IOU] = "firn_metric_confusion",
-    [FIRN_FB_METRIC_KIND_DICE] = "firn_metric_confusion",
-    [FIRN_FB_METRIC_KIND_F_BETA_MICRO] = "firn_metric_confusion",
-    [FIRN_FB_METRIC_KIND_F_BETA_MACRO] = "firn_metric_confusion",
-    [FIRN_FB_METRIC_KIND_AUC] = "firn_metric_area",
-    [FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR] = "firn_metric_mean",
+#define FIRN_METRIC(kind, rule) [FIRN_FB_METRIC_KIND_##kind] = "firn_metric_" #rule,
+#include "runtime/metrics.def"
+#undef FIRN_METRIC
 };
 
 static void write_ops(FILE *out, const needs *n) {
