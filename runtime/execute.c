@@ -128,13 +128,12 @@ static bool fits_frame(firn_fb_op op) {
     return firn_fb_op_inputs_count(op) + firn_fb_op_outputs_count(op) <= FRAME_OPERANDS;
 }
 
-/* Returns true if the kernels of this build sum in the orders of all reductions of an op. Blocks and pairs have no
+/* Returns true if the kernels of this library sum in the orders of all reductions of an op. Blocks and pairs have no
  * kernel in any set, which a set cannot tell: it looks at the first reduction only, and has one kernel for many kinds.
  */
 static bool sums_are_known(const firn_reduction *reductions, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        if (reductions[i].kind != FIRN_REDUCTION_F32 &&
-            (reductions[i].kind != FIRN_REDUCTION_CHUNKED || !firn_tiles_are_linked()))
+        if (reductions[i].kind != FIRN_REDUCTION_F32 && reductions[i].kind != FIRN_REDUCTION_CHUNKED)
             return false;
     return true;
 }

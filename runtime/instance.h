@@ -215,10 +215,6 @@ const uint8_t *firn_instance_model_hash(const firn_instance *instance);
  * checked. */
 bool firn_instance_is_linked(const firn_instance *instance);
 
-/* Returns whether this build has the tiles in which layers with a half type, and those with another sum than the plain
- * one, are computed. */
-bool firn_tiles_are_linked(void);
-
 /* --- initialise.c ------------------------------------------------------------------------------------------------- */
 
 /* Fills the regions of the state that the instance owns with the plan's initial values; without `with_model` those of

@@ -1,15 +1,17 @@
 /* Whether this build has what a plan needs besides its ops, whose kernels execute.c looks up: a firmware may be linked
  * with less than there is (runtime/parts.h). */
+#include "plan/checks/semantics_lookup.h"
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
 #include "runtime/parts.h"
 
-bool firn_tiles_are_linked(void) {
+/* Layers with a half type, and those with another sum than the plain one, are computed in tiles. */
+static bool tiles_are_linked(void) {
     return FIRN_VECTORS != 0 || firn_linear_in_tiles != NULL;
 }
 
 static bool type_is_linked(uint8_t type) {
-    return !firn_type_is_half(type) || (firn_tiles_are_linked() && firn_half_parts[type - FIRN_FLOAT16] != NULL);
+    return !firn_type_is_half(type) || (tiles_are_linked() && firn_half_parts[type - FIRN_FLOAT16] != NULL);
 }
 
 static bool rule_is_linked(uint8_t rule) {
@@ -31,8 +33,20 @@ static bool sampler_is_linked(firn_fb_sampler sampler) {
            (firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL || firn_data_part != firn_all_data);
 }
 
+static bool sums_are_linked(firn_fb_op op) {
+    const uint8_t *reductions = firn_fb_op_reductions_data(op);
+    for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
+        if (reductions[i * sizeof(firn_fb_reduction) + offsetof(firn_fb_reduction, kind)] !=
+                FIRN_FB_REDUCTION_KIND_F32 &&
+            !tiles_are_linked())
+            return false;
+    return true;
+}
+
 bool firn_instance_is_linked(const firn_instance *instance) {
     const firn_fb_plan plan = instance->plan;
+    uint8_t phase;
+    firn_fb_op op;
     for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++)
         if (!type_is_linked(firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, i))))
             return false;
@@ -41,6 +55,9 @@ bool firn_instance_is_linked(const firn_instance *instance) {
             return false;
     for (uint32_t i = 0; i < firn_fb_plan_metrics_count(plan); i++)
         if (firn_metric_parts[firn_fb_metric_kind(firn_fb_plan_metrics_at(plan, i))] == NULL)
+            return false;
+    for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &phase); n++)
+        if (!sums_are_linked(op))
             return false;
     return sampler_is_linked(firn_fb_plan_sampler(plan));
 }

@@ -59,7 +59,7 @@ static void set_schedules(const firn_instance *instance, uint64_t optimizer_step
  * loss is the sum of the losses in order, divided by their number. */
 static int run_micro_batches(firn_instance *instance, step *step, float *mean_loss) {
     const uint32_t micro_batches = firn_fb_plan_micro_batches(instance->plan);
-    float total = -0.0f; /* what every loss is the sum of with itself */
+    float total = -0.0f; /* added to it, the first loss stays as it is, also -0 */
     int status = FIRN_OK;
     uint32_t micro = 0;
     do {
