@@ -220,7 +220,8 @@ typedef struct firn_config {
     /* NULL, or a block aligned to 64 of copy_plan_bytes (firn_sizes), into which firn_open copies the plan before it
      * checks anything. From then on only the copy is read, so that a plan in external memory, which another could
      * change after it was hashed, cannot change the run: schedules, sampler and constants too come from the bytes that
-     * were verified. The copy has no report. `plan` need not stay mapped then. */
+     * were verified. The copy has no report. `plan` need not stay mapped then. A firmware that is linked with the parts
+     * of its plans needs those of `firnc export PLAN --c --copy-plan`; else KERNEL_MISSING. */
     void *copy_plan;
     uint64_t copy_plan_bytes;
     /* One block for each region, in the order of firn_sizes; only firn_open reads the list. {NULL, 0} where firn_sizes

@@ -50,9 +50,10 @@ static int check_source(const firn_instance *instance, const firn_source *source
     for (uint32_t i = 0; i < firn_fb_plan_inputs_count(instance->plan); i++) {
         firn_bound_input input;
         firn_bind_input(instance, i, &input);
+        if (input.stream >= source->stream_count)
+            return FIRN_ERROR_DATA_TYPE;
         const firn_stream *stream = &source->streams[input.stream];
-        if (input.stream >= source->stream_count || stream->element != input.element ||
-            stream->record_elements != input.record)
+        if (stream->element != input.element || stream->record_elements != input.record)
             return FIRN_ERROR_DATA_TYPE;
     }
     return FIRN_OK;

@@ -39,14 +39,16 @@ static const operands rows[] = {
 
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])
 
-/* Adds a result to a checksum. No two results give the same sum, so one wrong result is always seen, and several make
- * up for each other once in 2^32 ways. */
+/* Adds a result to a checksum. From one sum, different results lead to different sums, so one wrong result is always
+ * seen; several make up for each other once in 2^32 ways. */
 static uint32_t with(uint32_t sum, uint32_t result) {
     return (sum ^ result) * 0x9e3779b1u;
 }
 
 #if defined(__arm__) && defined(__ARM_FEATURE_FMA)
 
+/* The sum of right results. When a row changes, the sums here and below are those that an emulated core and a host
+ * compute. */
 #    define CHECKSUM 0x29270b63u
 
 /* These cores convert float16 by instructions, whose format depends on the control word: c to float16, and its lower

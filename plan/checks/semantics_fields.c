@@ -209,9 +209,9 @@ static const step_rule step_rules[] = {
      FIRN_INT32, FIRN_FB_PHASE_KIND_BOOKKEEP},
 };
 
-/* A counter is there, and counts by one. The others may be absent. */
+/* The two counters, which alone are int64, must be there and count by one. The other fields may be absent. */
 static bool is_computed(const firn_fb_plan_record *plan, const step_rule *rule) {
-    const bool counts = rule->code == FIRN_OP_count;
+    const bool counts = rule->type == FIRN_INT64;
     firn_fb_op_record writer;
     uint32_t tensor;
     memcpy(&tensor, (const uint8_t *)plan + rule->field, sizeof tensor);

@@ -1,4 +1,4 @@
-/* Rule 17 of FORMAT.md, the metrics. Reached only through firn_semantics_metric: a firmware that only trains leaves it
+/* Rule 17 of FORMAT.md, the metrics. Reached only through firn_semantics_parts: a firmware that only trains leaves it
  * out. */
 #include "plan/checks/semantics_lookup.h"
 #include "plan/errors.h"

@@ -144,7 +144,11 @@ static bool wait_for_answer(transfer *t, uint8_t kind, double until, bool *answe
     return true;
 }
 
-/* Sends a frame, whose payload is in place, until it is answered. */
+/* The largest part of a plan that fits into `frame`. */
+enum { PART_MAX = FRAME_MAX - FIRN_FRAME_HEADER_BYTES - FIRN_FRAME_DATA_HEADER - FIRN_FRAME_CRC_BYTES };
+_Static_assert(PART_MAX + FIRN_FRAME_DATA_HEADER <= UINT16_MAX, "a frame says how long it is in 16 bits");
+
+/* Sends a frame, whose payload is in place, until it is answered. Each answer says how large the next part may be. */
 static int ask(transfer *t, uint8_t kind, uint32_t length) {
     const double begun = cli_seconds();
     const double again = kind == FIRN_FRAME_BEGIN || kind == FIRN_FRAME_COMMIT ? LONG_SECONDS : AGAIN_SECONDS;
@@ -157,6 +161,8 @@ static int ask(transfer *t, uint8_t kind, uint32_t length) {
             !wait_for_answer(t, kind, cli_seconds() + (left < again ? left : again), &answered))
             return CLI_FILE;
     }
+    if (answered && (t->answer.part == 0 || t->answer.part > PART_MAX))
+        return strayed(t, "takes parts of a size that no frame has");
     if (answered)
         return CLI_OK;
     end_line(t);
@@ -183,11 +189,8 @@ static int say_hello(transfer *t) {
     int status = ask(t, FIRN_FRAME_HELLO, 0);
     if (status != CLI_OK)
         return status;
-    const uint32_t room = 0xffff - FIRN_FRAME_DATA_HEADER;
     if (t->answer.status != FIRN_OK)
         return strayed(t, "answers a greeting with an error");
-    if (t->answer.part == 0 || t->answer.part > room)
-        return strayed(t, "takes parts of a size that no frame has");
     return t->plan.count > t->answer.capacity ? refused(t, "", FIRN_ERROR_STORAGE_FULL) : CLI_OK;
 }
 

@@ -90,7 +90,7 @@ static inline firn_two_halves firn_two_bfloat16(uint32_t lower, uint32_t upper) 
     __asm__("lsrs %2, %0, #17\n\tadc %0, %0, %3\n\t"
             "lsrs %2, %1, #17\n\tadc %1, %1, %3\n\t"
             "pkhtb %0, %1, %0, asr #16"
-            : "+r"(lower), "+r"(upper), "=&r"(unused)
+            : "+&r"(lower), "+&r"(upper), "=&r"(unused)
             : "r"(0x7fffu)
             : "cc");
     return lower;

@@ -57,11 +57,11 @@ refused 2 'parts of plans' "$BUILD/firnc" export "$PUB" --c --copy-plan
 rules_of() {
     "$BUILD/firnc" export "$folder/$1" --c | sed -n 's/^const firn_rule_parts firn_semantics_parts = //p'
 }
-[ "$(rules_of train)" = '{0, 0, 0, 0};' ] || fail "the rules of train: $(rules_of train)"
-[ "$(rules_of eval)" = '{firn_semantics_check_metric, 0, 0, 0};' ] || fail "the rules of eval: $(rules_of eval)"
-[ "$(rules_of outputs)" = '{0, firn_semantics_is_output, 0, 0};' ] || fail "the rules of outputs: $(rules_of outputs)"
-[ "$(rules_of rings)" = '{0, 0, firn_semantics_are_rings, 0};' ] || fail "the rules of rings: $(rules_of rings)"
-[ "$(rules_of clips)" = '{0, 0, 0, firn_semantics_is_gathered};' ] || fail "the rules of clips: $(rules_of clips)"
+[ "$(rules_of train)" = '{.metric = 0, .output = 0, .rings = 0, .gathered = 0};' ] || fail "the rules of train: $(rules_of train)"
+[ "$(rules_of eval)" = '{.metric = firn_semantics_check_metric, .output = 0, .rings = 0, .gathered = 0};' ] || fail "the rules of eval: $(rules_of eval)"
+[ "$(rules_of outputs)" = '{.metric = 0, .output = firn_semantics_is_output, .rings = 0, .gathered = 0};' ] || fail "the rules of outputs: $(rules_of outputs)"
+[ "$(rules_of rings)" = '{.metric = 0, .output = 0, .rings = firn_semantics_are_rings, .gathered = 0};' ] || fail "the rules of rings: $(rules_of rings)"
+[ "$(rules_of clips)" = '{.metric = 0, .output = 0, .rings = 0, .gathered = firn_semantics_is_gathered};' ] || fail "the rules of clips: $(rules_of clips)"
 refused 2 'add one of the four' "$BUILD/firnc" export "$folder/train"
 refused 1 'none' "$BUILD/firnc" export "$folder/none" --c
 refused 3 'refused' "$BUILD/firnc" export "$folder/data" --c

@@ -28,6 +28,8 @@ typedef struct behaviour {
     uint64_t begin_offset;
     uint32_t begin_committed;
     bool stands_still, goes_back, gains, forgets_to_commit;
+    uint32_t part, later_part; /* in the answer to hello, and in the others; 0: PART */
+    bool no_part;              /* in the others */
 } behaviour;
 
 static char folder[64], port[128], file[128], errors[128];
@@ -54,9 +56,12 @@ static int end(void **state) {
 /* The answer to a frame; *offset is how much of the plan the device has. */
 static firn_frame_answer answer_of(const behaviour *b, uint8_t kind, const uint8_t *payload, uint32_t length,
                                    uint64_t *offset) {
-    firn_frame_answer answer = {.capacity = UINT64_C(1) << 20, .part = PART};
+    firn_frame_answer answer = {.capacity = UINT64_C(1) << 20, .part = b->later_part != 0 ? b->later_part : PART};
+    if (b->no_part)
+        answer.part = 0;
     switch (kind) {
     case FIRN_FRAME_HELLO:
+        answer.part = b->part != 0 ? b->part : PART;
         answer.status = b->hello_status;
         return answer;
     case FIRN_FRAME_BEGIN:
@@ -159,6 +164,9 @@ static void what_a_device_answers_is_not_taken_on_trust(void **state) {
         {{.begin_committed = 1}, "contradicts itself", CLI_FILE},
         {{.begin_committed = OTHER}, "contradicts itself", CLI_FILE},
         {{.gains = true}, "more than was sent", CLI_FILE},
+        {{.part = 65520}, "parts of a size that no frame has", CLI_FILE},
+        {{.later_part = UINT32_MAX}, "parts of a size that no frame has", CLI_FILE},
+        {{.no_part = true}, "parts of a size that no frame has", CLI_FILE},
         {{.hello_status = -99}, "a greeting with an error", CLI_FILE},
         {{.data_status = FIRN_ERROR_NO_UPDATE}, "starts again and again", CLI_FILE},
         {{.commit_status = FIRN_ERROR_NO_UPDATE}, "starts again and again", CLI_FILE},
