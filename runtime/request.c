@@ -4,7 +4,7 @@
 
 void firn_request_of(const firn_config *config, firn_check_request *request) {
     const firn_port *port = config->port;
-    *request = (firn_check_request){.identity = config->identity};
+    *request = (firn_check_request){.mark = FIRN_CHECK_REQUEST, .identity = config->identity};
     request->keys.list = config->public_key;
     request->keys.count = 1 + config->more_keys;
     request->keys.revoked = config->revoked_keys;

@@ -95,7 +95,8 @@ static int counter_given(void *context, uint32_t *value) {
 }
 
 int firnc_plan_check(const firnc_bytes *file, const uint8_t *public_key, uint32_t counter, firnc_plan_file *checked) {
-    const firn_check_request request = {.file = file->data,
+    const firn_check_request request = {.mark = FIRN_CHECK_REQUEST,
+                                        .file = file->data,
                                         .file_bytes = file->count,
                                         .keys = {.list = public_key, .count = 1},
                                         .pool = firnc_allocate(POOL_BYTES),

@@ -35,6 +35,11 @@ static int compare_hash(const firn_check_request *request, const uint8_t hash[FI
     return add_comparison(trail, step, first, second, error);
 }
 
+/* Returns 0 for a request. Added where what is absent from one allows a plan. */
+static uint32_t spoiled(const firn_check_request *request) {
+    return *(const volatile uint32_t *)&request->mark ^ (uint32_t)FIRN_CHECK_REQUEST;
+}
+
 /* Returns 0 if neither the firmware nor the device has revoked a key. A mask that the port does not write revokes every
  * key. */
 static __attribute__((noinline)) uint32_t revocation(const firn_check_request *request, uint32_t key, int *status) {
@@ -44,7 +49,7 @@ static __attribute__((noinline)) uint32_t revocation(const firn_check_request *r
         *(volatile uint32_t *)&mask = UINT32_MAX;
         *status = request->revoked_keys(request->context, &mask);
     }
-    return *status != FIRN_OK ? UINT32_MAX : (request->keys.revoked | mask) >> key & 1;
+    return *status != FIRN_OK ? UINT32_MAX : ((request->keys.revoked | mask) >> key & 1) | spoiled(request);
 }
 
 /* Checks that key number i has not been revoked. */
@@ -77,14 +82,15 @@ static int check_key(const firn_check_request *request, firn_trail *trail, const
 static __attribute__((noinline)) uint32_t device_difference(const firn_check_request *request) {
     const firn_identity *identity = request->identity;
     if (identity == NULL)
-        return 0;
+        return spoiled(request);
     return firn_difference(identity->vendor, request->file + FIRN_HEADER_AT_VENDOR, sizeof identity->vendor) |
            firn_difference(identity->class_id, request->file + FIRN_HEADER_AT_CLASS, sizeof identity->class_id);
 }
 
 static __attribute__((noinline)) uint32_t image_difference(const firn_check_request *request) {
     const firn_identity *identity = request->identity;
-    return identity == NULL ? 0 : identity->image_id ^ firn_load32(request->file + FIRN_HEADER_AT_IMAGE_ID);
+    return identity == NULL ? spoiled(request)
+                            : identity->image_id ^ firn_load32(request->file + FIRN_HEADER_AT_IMAGE_ID);
 }
 
 static int check_identity(const firn_check_request *request, firn_trail *trail) {
@@ -141,7 +147,7 @@ static __attribute__((noinline)) uint32_t age(const firn_check_request *request,
                                               int *status) {
     *status = FIRN_OK;
     if (request->counter == NULL)
-        return 0;
+        return spoiled(request);
     *(volatile uint32_t *)device_counter = UINT32_MAX;
     *status = request->counter(request->context, device_counter);
     const uint32_t of_plan = firn_load32(request->file + FIRN_HEADER_AT_SECURITY_COUNTER);

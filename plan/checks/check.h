@@ -23,7 +23,12 @@ typedef struct firn_keys {
 #define FIRN_KEYS_MAX 32u
 
 /* A plan and the conditions it is checked against. */
+enum { FIRN_CHECK_REQUEST = 0x5d3c96e1 };
+
 typedef struct firn_check_request {
+    /* FIRN_CHECK_REQUEST, without which no plan passes: where a disturbance has spoiled a pointer to the request, the
+     * zeros that may be there do not count as a device without identity or counter. */
+    uint32_t mark;
     const uint8_t *file; /* the file, with its report or without it; aligned to 64 */
     uint64_t file_bytes;
     firn_keys keys;

@@ -155,7 +155,7 @@ for board in $boards; do
 
     # A new plan, with power cuts in the transfer: while the slot is erased, in the commit record, and in the fourth part.
     off
-    for operation in 2 11 9; do
+    for operation in 2 12 9; do
         start until=30 save=5 fail-transfer=$operation
         says "resumes at step 30" "step 30 digest $one_30" "runs version 1"
         (flash two >"$folder/half" 2>&1 || true) &

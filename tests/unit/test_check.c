@@ -33,7 +33,8 @@ static int device_counter(void *context, uint32_t *value) {
 }
 
 static firn_check_request request_of(device *device, const uint8_t *key) {
-    return (firn_check_request){.file = plan.file,
+    return (firn_check_request){.mark = FIRN_CHECK_REQUEST,
+                                .file = plan.file,
                                 .file_bytes = plan.bytes,
                                 .keys = {.list = key, .count = 1},
                                 .pool = pool,
@@ -214,6 +215,18 @@ static void flip(uint64_t bit) {
     plan.file[bit / 8] ^= (uint8_t)(1u << bit % 8);
 }
 
+/* Bytes that are no request allow nothing by what they lack. */
+static void a_request_without_its_mark_passes_no_plan(void **state) {
+    (void)state;
+    make_with_report();
+    device device = {.counter = 3};
+    firn_check_request request = request_of(&device, plan.key);
+    firn_checked checked;
+    assert_int_equal(firn_check(&request, &checked), FIRN_OK);
+    request.mark = 0;
+    assert_int_not_equal(firn_check(&request, &checked), FIRN_OK);
+}
+
 /* No bit of header, signature and payload can change unnoticed. A flip in the payload leaves the header alone, so for
  * most of them the check without signature shows that the run hash differs; every ninth is tried with the signature. */
 static void a_flip_of_every_bit(void **state) {
@@ -248,6 +261,7 @@ int main(void) {
         cmocka_unit_test(the_plan_hash_is_that_of_the_header),
         cmocka_unit_test(the_report_is_what_was_signed),
         cmocka_unit_test(a_plan_without_its_report_is_checked_alike),
+        cmocka_unit_test(a_request_without_its_mark_passes_no_plan),
         cmocka_unit_test(a_flip_of_every_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
