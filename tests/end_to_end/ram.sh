@@ -40,9 +40,16 @@ for target in cortex-m7 rv32; do
         PUB="$folder/test.pub.pem" DATA="$folder/squares.npy" LABELS="$folder/classes.npy" STEPS=3 STACK=1 \
         >"$folder/run" 2>"$folder/err" || fail "$target does not run"
     [ "$(grep '^digest ' "$folder/run")" = "$host" ] || fail "$target has another digest than $host"
+    # The runner asks for the model hash, which the firmware of the table lacks and firn_open then computes: its bound is
+    # that of everything the runner is linked with.
+    program=$(${MAKE:-make} -s --no-print-directory emulator BUILD="$BUILD" TARGET=$target LIBRARY=full PUB="$folder/test.pub.pem")
+    nm "$program" | sed -n 's|^[0-9a-f]* [tTW] ||p' >"$folder/functions"
+    find "$BUILD/$target/library" -name '*.ci' ! -path '*/runtime/targets/*' ! -path '*/sealed/*' -exec cat {} + |
+        awk -v linked="$folder/functions" -v brief=1 -f runtime/targets/stack.awk >"$folder/stacks" || fail "no bound"
     for function in firn_open firn_train_step; do
         measured=$(sed -n "s/^stack $function //p" "$folder/run")
         bound=$(sed -n "s/^$function //p" "$BUILD/$target/stacks")
+        [ $function = firn_train_step ] || bound=$(sed -n "s/^$function //p" "$folder/stacks")
         echo "$target: $function: $measured bytes of stack measured, at most ${bound:-?}"
         [ "${measured:-0}" -gt 100 ] && [ "$measured" -le "${bound:-0}" ] ||
             fail "$target, $function: ${measured:-nothing} measured, and ${bound:-nothing} is the bound"
