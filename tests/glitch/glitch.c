@@ -65,6 +65,7 @@ typedef struct run {
     uint32_t *executions;  /* of each place, so far */
     const uint8_t *wanted; /* for each place: the faults to make, bit 0 the first execution, 1 the middle, 2 the last */
     const uint32_t *totals; /* executions of each place in a run without a fault; NULL while they are counted */
+    bool booting;           /* up to firn_glitch_begin: nothing is counted */
     bool waiting;           /* until the signature check has returned: nothing is counted */
     uint32_t behind_check;  /* where it returns to; 0: it was not called yet */
     process processes[PROCESSES_MAX];
@@ -73,6 +74,7 @@ typedef struct run {
     /* In a forked process: the instruction to skip, where the emulator stops before it, and the instructions from there
      * to where it can stop again. */
     uint32_t fault_address, fault_bytes, stop_address, steps;
+    uint8_t *code;     /* a copy of the firmware's instructions */
     uint8_t *in_block; /* for each place: an IT instruction makes it conditional */
     bool entered;      /* firn_execute_phase */
 } run;
@@ -155,24 +157,6 @@ static void load_plan(uc_engine *uc, const file *plan, kind made, const addresse
     need(uc_mem_write(uc, at->counter, counter, sizeof counter), "the device's counter");
 }
 
-/* Runs the firmware up to firn_glitch_begin with a plan of some kind. */
-static uc_engine *boot(const file *firmware, const file *plan, kind made, const addresses *at) {
-    uc_engine *uc;
-    need(uc_open(UC_ARCH_ARM, UC_MODE_THUMB | UC_MODE_MCLASS, &uc), "emulator");
-    need(uc_ctl_set_cpu_model(uc, UC_CPU_ARM_CORTEX_M7), "emulator");
-    need(uc_mem_map(uc, 0, CODE_BYTES, UC_PROT_READ | UC_PROT_EXEC), "memory");
-    need(uc_mem_map(uc, DATA, DATA_BYTES, UC_PROT_READ | UC_PROT_WRITE), "memory");
-    need(uc_mem_map(uc, PLAN, PLAN_BYTES, UC_PROT_READ), "memory");
-    need(uc_mem_map(uc, BLOCKS, BLOCKS_BYTES, UC_PROT_READ | UC_PROT_WRITE), "memory");
-    need(uc_mem_map(uc, private_peripherals, private_peripherals_bytes, UC_PROT_READ | UC_PROT_WRITE), "memory");
-    load(uc, firmware);
-    need(uc_mem_write(uc, PLAN, plan->bytes, plan->length), "loading the plan");
-    need(uc_reg_write(uc, UC_ARM_REG_SP, &at->stack), "stack");
-    need(uc_emu_start(uc, at->start | 1, at->begin, 0, 0), "start of the firmware");
-    load_plan(uc, plan, made, at);
-    return uc;
-}
-
 /* --- one fault --- */
 
 static uint32_t program_counter(uc_engine *uc) {
@@ -186,6 +170,25 @@ static void replace(uc_engine *uc, uint32_t address, const void *instruction, ui
     need(uc_ctl_remove_cache(uc, address, address + bytes), "skipping an instruction");
 }
 
+static uint16_t halfword(const run *here, uint32_t address) {
+    return (uint16_t)(here->code[address] | here->code[address + 1] << 8);
+}
+
+static uint32_t thumb_bytes(uint16_t instruction) {
+    return instruction >= 0xe800 ? 4 : 2;
+}
+
+/* Ends the counting, which slows the emulator down. What was executed often is translated again, because a translation
+ * keeps the hooks of its time. Dropping a translation costs the emulator much, so what was executed seldom keeps them.
+ */
+static void stop_counting(run *here) {
+    enum { OFTEN = 1000 };
+    need(uc_hook_del(here->uc, here->counting), "hook");
+    for (uint32_t place = 0; place < PLACES; place++)
+        if (here->totals[place] >= OFTEN)
+            need(uc_ctl_remove_cache(here->uc, 2 * place, 2 * place + 1), "hook");
+}
+
 /* Goes on at the fault, and tells how the run ended. A run that hangs is ended by the timer. */
 static outcome finish(run *here) {
     static const uint8_t nop[] = {0x00, 0xbf}, wide_nop[] = {0xaf, 0xf3, 0x00, 0x80};
@@ -195,8 +198,9 @@ static outcome finish(run *here) {
     replace(uc, here->fault_address, here->fault_bytes == sizeof nop ? nop : wide_nop, here->fault_bytes);
     if (program_counter(uc) != here->stop_address)
         stop("emulator", "it did not stop at the fault");
-    need(uc_emu_start(uc, here->stop_address | 1, here->at->end, 0, here->steps), "skipping an instruction");
+    need(uc_emu_start(uc, here->stop_address | 1, here->at->end, 0, 0), "skipping an instruction");
     replace(uc, here->fault_address, kept, here->fault_bytes);
+    stop_counting(here);
     const struct itimerval limit = {.it_value = {.tv_sec = SECONDS_MAX}};
     setitimer(ITIMER_PROF, &limit, NULL);
     const uc_err error = uc_emu_start(uc, program_counter(uc) | 1, here->at->end, 0, 0);
@@ -263,12 +267,6 @@ static void wait_for_check(run *here, uint32_t address) {
     here->waiting = here->behind_check == 0 || address != here->behind_check;
 }
 
-static uint16_t halfword(uc_engine *uc, uint32_t address) {
-    uint8_t bytes[2];
-    need(uc_mem_read(uc, address, bytes, sizeof bytes), "reading an instruction");
-    return (uint16_t)(bytes[0] | bytes[1] << 8);
-}
-
 /* Returns how many instructions an instruction makes conditional: 0 if it is no IT (1011 1111 condition mask, where the
  * lowest bit that is set ends the mask). */
 static uint32_t conditional_after(uint16_t instruction) {
@@ -278,10 +276,6 @@ static uint32_t conditional_after(uint16_t instruction) {
     for (uint32_t mask = instruction & 0xf; (mask & 1) == 0; mask >>= 1)
         count--;
     return count;
-}
-
-static uint32_t thumb_bytes(uint16_t instruction) {
-    return instruction >= 0xe800 ? 4 : 2;
 }
 
 /* Counts an execution of an instruction. In the forked process that skips it, returns true, and the emulator stops at
@@ -311,16 +305,20 @@ static bool count_and_fork(run *here, uint32_t address, uint32_t bytes, uint32_t
 static void at_instruction(uc_engine *uc, uint64_t place_address, uint32_t bytes, void *context) {
     run *here = context;
     const uint32_t address = (uint32_t)place_address;
+    if (here->booting)
+        return;
     if (here->waiting)
         wait_for_check(here, address);
+    if (here->fault_address != 0 && here->steps-- == 0)
+        uc_emu_stop(uc);
     if (here->waiting || here->fault_address != 0 || here->in_block[address / 2])
         return;
     if (count_and_fork(here, address, bytes, address, 1))
         return;
-    const uint32_t conditional = conditional_after(halfword(uc, address));
+    const uint32_t conditional = conditional_after(halfword(here, address));
     uint32_t next = address + 2;
     for (uint32_t i = 0; i < conditional; i++) {
-        const uint32_t next_bytes = thumb_bytes(halfword(uc, next));
+        const uint32_t next_bytes = thumb_bytes(halfword(here, next));
         here->in_block[next / 2] = 1;
         if (count_and_fork(here, next, next_bytes, address, 1 + conditional))
             return;
@@ -335,21 +333,47 @@ static void at_execute(uc_engine *uc, uint64_t address, uint32_t bytes, void *co
     uc_emu_stop(uc);
 }
 
-/* Runs from firn_glitch_begin to firn_glitch_end. In a forked process this makes the fault, and does not return. */
-static void go(run *here) {
+/* Runs the firmware up to firn_glitch_begin, and then gives it a plan of some kind. The hooks are there from the start,
+ * because what is executed before the beginning is not translated again. */
+static void boot(run *here, const file *firmware, const file *plan, kind made) {
+    uc_engine *uc;
+    need(uc_open(UC_ARCH_ARM, UC_MODE_THUMB | UC_MODE_MCLASS, &uc), "emulator");
+    here->uc = uc;
+    need(uc_ctl_set_cpu_model(uc, UC_CPU_ARM_CORTEX_M7), "emulator");
+    need(uc_mem_map(uc, 0, CODE_BYTES, UC_PROT_READ | UC_PROT_EXEC), "memory");
+    need(uc_mem_map(uc, DATA, DATA_BYTES, UC_PROT_READ | UC_PROT_WRITE), "memory");
+    need(uc_mem_map(uc, PLAN, PLAN_BYTES, UC_PROT_READ), "memory");
+    need(uc_mem_map(uc, BLOCKS, BLOCKS_BYTES, UC_PROT_READ | UC_PROT_WRITE), "memory");
+    need(uc_mem_map(uc, private_peripherals, private_peripherals_bytes, UC_PROT_READ | UC_PROT_WRITE), "memory");
+    load(uc, firmware);
+    need(uc_mem_read(uc, 0, here->code, CODE_BYTES), "reading the instructions");
+    need(uc_mem_write(uc, PLAN, plan->bytes, plan->length), "loading the plan");
     uc_hook executing;
-    need(uc_hook_add(here->uc, &here->counting, UC_HOOK_CODE, (void *)(uintptr_t)at_instruction, here, 0, CODE_BYTES),
+    need(uc_hook_add(uc, &here->counting, UC_HOOK_CODE, (void *)(uintptr_t)at_instruction, here, 0, CODE_BYTES),
          "hook");
-    need(uc_hook_add(here->uc, &executing, UC_HOOK_CODE, (void *)(uintptr_t)at_execute, here, here->at->execute,
+    need(uc_hook_add(uc, &executing, UC_HOOK_CODE, (void *)(uintptr_t)at_execute, here, here->at->execute,
                      here->at->execute),
          "hook");
+    need(uc_reg_write(uc, UC_ARM_REG_SP, &here->at->stack), "stack");
+    here->booting = true;
+    need(uc_emu_start(uc, here->at->start | 1, here->at->begin, 0, 0), "start of the firmware");
+    here->booting = false;
+    load_plan(uc, plan, made, here->at);
+}
+
+/* Runs the firmware with a plan of some kind. In a forked process this makes the fault, and does not return. */
+static void go(run *here, const file *firmware, const file *plan, kind made) {
     here->in_block = allocate(PLACES, 1);
+    here->code = allocate(CODE_BYTES, 1);
+    boot(here, firmware, plan, made);
     const uc_err error = uc_emu_start(here->uc, here->at->begin | 1, here->at->end, 0, 0);
-    free(here->in_block);
     if (here->fault_address != 0)
         _exit((int)finish(here));
     need(error, "run without a fault");
     collect_all(here);
+    uc_close(here->uc);
+    free(here->code);
+    free(here->in_block);
 }
 
 /* --- the plans --- */
@@ -382,9 +406,8 @@ static uint64_t try_plan(const file *firmware, const file *plan, kind made, uint
     const bool late = made == OTHER_PAYLOAD || made == ROLLED_BACK;
     uint32_t *totals = allocate(PLACES, sizeof *totals), *executions = allocate(PLACES, sizeof *executions);
     uint8_t *wanted = allocate(PLACES, 1);
-    run here = {.uc = boot(firmware, plan, made, &at), .at = &at, .executions = totals, .waiting = late};
-    go(&here);
-    uc_close(here.uc);
+    run here = {.at = &at, .executions = totals, .waiting = late};
+    go(&here, firmware, plan, made);
     if (here.entered != (made == GOOD))
         stop(kind_names[made], here.entered ? "it runs without a fault" : "it does not run");
     uint64_t instructions = 0, places = 0;
@@ -400,9 +423,7 @@ static uint64_t try_plan(const file *firmware, const file *plan, kind made, uint
         const uint64_t faults = choose(wanted, totals, samples, random);
         printf(", %" PRIu64 " skipped", faults);
         fflush(stdout);
-        here.uc = boot(firmware, plan, made, &at);
-        go(&here);
-        uc_close(here.uc);
+        go(&here, firmware, plan, made);
         printf(": %" PRIu64 " refused, %" PRIu64 " faulted, %" PRIu64 " hung, %" PRIu64 " ran", here.outcomes[REFUSED],
                here.outcomes[FAULTED], here.outcomes[HUNG], here.outcomes[RAN]);
     }
