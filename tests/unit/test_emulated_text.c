@@ -51,10 +51,24 @@ static void integers_and_cut_lines(void **state) {
     assert_int_equal(strlen(line.bytes), line.used);
 }
 
+static void a_hash_is_64_digits(void **state) {
+    (void)state;
+    uint8_t hash[32];
+    char expected[65];
+    for (size_t i = 0; i < sizeof hash; i++) {
+        hash[i] = (uint8_t)(i * 37 + 1);
+        snprintf(expected + 2 * i, 3, "%02x", hash[i]);
+    }
+    firn_text line = {0};
+    firn_text_add_hash(&line, hash);
+    assert_string_equal(line.bytes, expected);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(floats_are_written_as_printf_writes_them),
         cmocka_unit_test(integers_and_cut_lines),
+        cmocka_unit_test(a_hash_is_64_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,8 +71,7 @@ static int say_digest(uint64_t step) {
     firn_text_add(&line, "step ");
     firn_text_add_unsigned(&line, step);
     firn_text_add(&line, " digest ");
-    for (size_t i = 0; i < sizeof digest; i++)
-        firn_text_add_hex(&line, digest[i], 2);
+    firn_text_add_hash(&line, digest);
     print_line(&line);
     return FIRN_OK;
 }

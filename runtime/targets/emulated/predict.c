@@ -83,8 +83,7 @@ int firn_emulated_predict_samples(const firn_source *source, uint64_t samples) {
     firn_text_add(&line, "predicted ");
     firn_text_add_unsigned(&line, done);
     firn_text_add(&line, " samples, digest ");
-    for (size_t i = 0; i < sizeof digest; i++)
-        firn_text_add_hex(&line, digest[i], 2);
+    firn_text_add_hash(&line, digest);
     firn_text_add(&line, "\n");
     firn_system_print(line.bytes);
     return FIRN_OK;

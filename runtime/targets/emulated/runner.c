@@ -278,8 +278,7 @@ static int print_digest(void) {
         return error;
     firn_text line = {0};
     firn_text_add(&line, "digest ");
-    for (size_t i = 0; i < sizeof digest; i++)
-        firn_text_add_hex(&line, digest[i], 2);
+    firn_text_add_hash(&line, digest);
     print_line(&line);
     return FIRN_OK;
 }

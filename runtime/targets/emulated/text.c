@@ -1,5 +1,5 @@
-/* Converts numbers to decimal text with integer arithmetic, exactly and without printf or doubles. No output may be
- * done here. */
+/* Converts numbers to text with integer arithmetic, exactly and without printf or doubles. No output may be done
+ * here. */
 #include "runtime/targets/emulated/text.h"
 
 #include <stdbool.h>
@@ -30,6 +30,11 @@ void firn_text_add_unsigned(firn_text *line, uint64_t value) {
 void firn_text_add_hex(firn_text *line, uint64_t value, unsigned digits) {
     while (digits-- != 0)
         add_character(line, "0123456789abcdef"[value >> (4 * digits) & 15]);
+}
+
+void firn_text_add_hash(firn_text *line, const uint8_t hash[32]) {
+    for (size_t i = 0; i < 32; i++)
+        firn_text_add_hex(line, hash[i], 2);
 }
 
 /* --- float to decimal: the value is an integer of at most 13 limbs times a power of ten --- */
