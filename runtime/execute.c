@@ -7,6 +7,7 @@
  * runs, into a frame on the stack that not every op need fit. The block holds the ops in order, then their operands.
  * Attributes stay in the plan. */
 #define FIRN_FB_INLINE /* plan/access.h */
+#include "plan/bytes.h"
 #include "runtime/instance.h"
 
 /* --- where operands are decoded to -------------------------------------------------------------------------------- */
@@ -175,7 +176,7 @@ int firn_execute_check(const firn_instance *instance, void *prepared, size_t *sl
     const uint64_t largest = SIZE_MAX / firn_instance_threads(instance) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
     if (most > largest)
         return FIRN_ERROR_WORKSPACE_TOO_SMALL;
-    *slot_bytes = (size_t)((most + FIRN_BLOCK_ALIGNMENT - 1) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT);
+    *slot_bytes = (size_t)firn_round_up(most, FIRN_BLOCK_ALIGNMENT);
     return FIRN_OK;
 }
 

@@ -293,7 +293,7 @@ int firn_slots_continue(const firn_slots *slots, uint32_t slot, uint64_t *offset
         return FIRN_ERROR_ARGUMENT;
     /* What is not erased was programmed, because units of erased bytes are not. The last unit that was may be torn. */
     const uint32_t unit = at.layout.unit, erase_unit = at.slot->storage->erase_unit;
-    uint64_t end = (contents.plan_bytes + unit - 1) / unit * unit;
+    uint64_t end = firn_round_up(contents.plan_bytes, unit);
     uint8_t bytes[FIRN_SLOT_UNIT_MAX];
     bool erased = true;
     while (end != 0 && erased) {

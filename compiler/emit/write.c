@@ -9,6 +9,7 @@
 #include "compiler/base/words.h"
 #include "compiler/emit/weights.h"
 #include "compiler/firnc.h"
+#include "plan/bytes.h"
 #include "plan/container.h"
 #include "plan/generated/writer.h"
 
@@ -25,10 +26,6 @@ typedef struct writing {
 
 static uint32_t tensor_of(const writing *w, firnc_value value) {
     return value == FIRNC_NONE ? FIRNC_NONE : w->index_of[value];
-}
-
-static uint64_t rounded_up(uint64_t bytes, uint64_t alignment) {
-    return (bytes + (alignment - 1)) / alignment * alignment;
 }
 
 /* --- tensors and regions ------------------------------------------------------------------------------------------ */
@@ -269,7 +266,7 @@ static bool read_weights(writing *w, uint64_t *offsets) {
         if (value->role != FIRNC_ROLE_PARAMETER || !firn_shape_bytes(&value->shape, &bytes))
             continue;
         offsets[i] = w->constants_bytes;
-        w->constants_bytes += rounded_up(bytes, FIRN_PAYLOAD_ALIGNMENT);
+        w->constants_bytes += firn_round_up(bytes, FIRN_PAYLOAD_ALIGNMENT);
     }
     w->constants = firnc_allocate(w->constants_bytes);
     firnc_weights *weights = firnc_weights_open(w->compilation);
@@ -377,7 +374,7 @@ bool firnc_write_payload(const firnc_compilation *compilation, firnc_payload *pa
     payload->flatbuffers_bytes = bytes;
     payload->tensors = w.values;
     payload->tensor_count = plan.tensors_count;
-    payload->constants_offset = rounded_up(bytes, FIRN_PAYLOAD_ALIGNMENT);
+    payload->constants_offset = firn_round_up(bytes, FIRN_PAYLOAD_ALIGNMENT);
     payload->constants_bytes = w.constants_bytes;
     payload->total_bytes = payload->constants_offset + payload->constants_bytes;
     payload->bytes = firnc_allocate(payload->total_bytes);

@@ -11,12 +11,9 @@
 #include <string.h>
 
 #include "compiler/passes/passes.h"
+#include "plan/bytes.h"
 
 #define ALIGNMENT 16
-
-static uint64_t aligned(uint64_t bytes) {
-    return (bytes + (ALIGNMENT - 1)) / ALIGNMENT * ALIGNMENT;
-}
 
 static uint64_t bytes_of(const firnc_value_info *value) {
     uint64_t bytes = 0;
@@ -85,7 +82,8 @@ static firnc_value dying_input(const firnc_graph *graph, uint32_t index) {
 static void add_buffer(buffers *b, const firnc_graph *graph, firnc_value value) {
     const firnc_value_info *info = &graph->values[value];
     b->of_value[value] = b->count;
-    b->list[b->count++] = (firnc_buffer){.bytes = aligned(bytes_of(info)), .first = info->first, .last = info->last};
+    b->list[b->count++] =
+        (firnc_buffer){.bytes = firn_round_up(bytes_of(info), ALIGNMENT), .first = info->first, .last = info->last};
 }
 
 /* Makes one buffer for each arena value, or for each chain of values that ops compute in place. */
@@ -135,7 +133,7 @@ static void lay_out_state(firnc_graph *graph) {
         value->offset = graph->region_bytes[value->region];
         value->first = 0;
         value->last = FIRNC_NONE;
-        graph->region_bytes[value->region] += aligned(bytes_of(value));
+        graph->region_bytes[value->region] += firn_round_up(bytes_of(value), ALIGNMENT);
     }
     for (firnc_value i = 0; i < graph->value_count; i++)
         if (graph->values[i].base != FIRNC_NONE)

@@ -2,6 +2,7 @@
  * and the count of what was pushed, in a region of their own. No op reads them: the runtime fills the inputs from them.
  * Every region is complete then, and a plan that needs an enormous amount of memory is warned of. */
 #include "compiler/passes/passes.h"
+#include "plan/bytes.h"
 
 #define ALIGNMENT 16
 #define ENORMOUS  ((uint64_t)1 << 40) /* bytes; a larger plan is most likely a mistake */
@@ -17,7 +18,7 @@ static firnc_value add(firnc_graph *graph, const char *name, firn_shape shape) {
     info->offset = graph->region_bytes[FIRNC_IN_RING];
     info->first = 0;
     info->last = FIRNC_NONE;
-    graph->region_bytes[FIRNC_IN_RING] += (bytes + (ALIGNMENT - 1)) / ALIGNMENT * ALIGNMENT;
+    graph->region_bytes[FIRNC_IN_RING] += firn_round_up(bytes, ALIGNMENT);
     return value;
 }
 

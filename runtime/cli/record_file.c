@@ -72,11 +72,11 @@ static bool is_erased(const uint8_t *bytes, uint64_t count) {
 static int check_commit(cli_record *record, uint64_t count, uint64_t end) {
     uint8_t commit[FIRN_RECORD_COMMIT_BYTES];
     firn_record_commit(commit);
-    for (uint64_t unit = 1; unit <= FIRN_RECORD_UNIT_MAX; unit *= 2) {
-        uint64_t at = (end + (unit - 1)) / unit * unit, behind = at + sizeof commit;
+    for (uint32_t unit = 1; unit <= FIRN_RECORD_UNIT_MAX; unit *= 2) {
+        uint64_t at = firn_round_up(end, unit), behind = at + sizeof commit;
         if (behind > count || memcmp(record->bytes + at, commit, sizeof commit) != 0)
             continue;
-        if (count - at == firn_record_commit_bytes((uint32_t)unit) || is_erased(record->bytes + behind, count - behind))
+        if (count - at == firn_record_commit_bytes(unit) || is_erased(record->bytes + behind, count - behind))
             return FIRN_OK;
         record->end = behind;
     }

@@ -2,8 +2,10 @@
  * microcontroller's need not. */
 #include "runtime/targets/emulated/pool.h"
 
+#include "plan/bytes.h"
+
 static uint64_t rounded(uint64_t bytes) {
-    return (bytes + FIRN_BLOCK_ALIGNMENT - 1) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
+    return firn_round_up(bytes, FIRN_BLOCK_ALIGNMENT);
 }
 
 void *firn_pool_take(firn_pool *left, uint64_t bytes) {
