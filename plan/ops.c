@@ -41,7 +41,8 @@ static const uint8_t type_bytes[] = {
 
 /* --- attributes with defaults ------------------------------------------------------------------------------------- */
 
-const firn_op_default *firn_op_default_find(uint16_t code, bool is_real, uint32_t position) {
+/* The default of an integer or real of an op, or NULL. */
+static const firn_op_default *default_of(uint16_t code, bool is_real, uint32_t position) {
     for (const firn_op_default *d = firn_op_defaults; d->code != 0; d++) {
         if (d->code == code && d->is_real == is_real && d->position == position)
             return d;
@@ -51,14 +52,14 @@ const firn_op_default *firn_op_default_find(uint16_t code, bool is_real, uint32_
 
 uint32_t firn_op_fill_integers(uint16_t code, uint32_t count, int64_t *integers) {
     const firn_op_default *d;
-    for (; (d = firn_op_default_find(code, false, count)) != NULL; count++)
+    for (; (d = default_of(code, false, count)) != NULL; count++)
         integers[count] = d->integer;
     return count;
 }
 
 uint32_t firn_op_fill_reals(uint16_t code, uint32_t count, float *reals) {
     const firn_op_default *d;
-    for (; (d = firn_op_default_find(code, true, count)) != NULL; count++)
+    for (; (d = default_of(code, true, count)) != NULL; count++)
         reals[count] = d->real;
     return count;
 }
@@ -76,13 +77,13 @@ uint32_t firn_op_most_defaults(bool is_real) {
 }
 
 bool firn_op_integer_is_default(uint16_t code, uint32_t position, int64_t value) {
-    const firn_op_default *d = firn_op_default_find(code, false, position);
+    const firn_op_default *d = default_of(code, false, position);
     return d != NULL && d->integer == value;
 }
 
 /* Compares bits: 0 and -0 are two values of an attribute. */
 bool firn_op_real_is_default(uint16_t code, uint32_t position, float value) {
-    const firn_op_default *d = firn_op_default_find(code, true, position);
+    const firn_op_default *d = default_of(code, true, position);
     return d != NULL && __builtin_memcmp(&d->real, &value, sizeof value) == 0;
 }
 

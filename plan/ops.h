@@ -220,8 +220,7 @@ static inline uint8_t firn_op_changed(const firn_op_info *info, uint32_t j) {
 uint32_t firn_op_fill_integers(uint16_t code, uint32_t count, int64_t *integers);
 uint32_t firn_op_fill_reals(uint16_t code, uint32_t count, float *reals);
 
-/* The default of an integer or real of an op, or NULL; and whether a value is the default, bit by bit. */
-const firn_op_default *firn_op_default_find(uint16_t code, bool is_real, uint32_t position);
+/* Whether a value is the default of an integer or real of an op, bit by bit. */
 bool firn_op_integer_is_default(uint16_t code, uint32_t position, int64_t value);
 bool firn_op_real_is_default(uint16_t code, uint32_t position, float value);
 
