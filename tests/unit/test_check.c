@@ -227,6 +227,34 @@ static void a_request_without_its_mark_passes_no_plan(void **state) {
     assert_int_not_equal(firn_check(&request, &checked), FIRN_OK);
 }
 
+/* The trail of a plan that has passed every check before that of the counter. */
+static firn_trail trail_before_the_counter(void) {
+    static const uint32_t steps[] = {FIRN_TRAIL_KEY, FIRN_TRAIL_SIGNATURE, FIRN_TRAIL_DEVICE, FIRN_TRAIL_IMAGE,
+                                     FIRN_TRAIL_RUN_HASH};
+    firn_trail trail = {0};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        firn_trail_add(&trail, steps[i], 0, 0);
+    return trail;
+}
+
+/* Zeros, as they may lie where a spoiled pointer points to, have no function that reads a counter. Only with the mark
+ * does this mean that the device has none. */
+static void zeros_are_no_device_without_counter(void **state) {
+    (void)state;
+    firn_check_request zeros = {0};
+    uint32_t counter = 0;
+    firn_trail trail = trail_before_the_counter();
+    assert_int_equal(firn_check_counter(&zeros, &counter, &trail), FIRN_ERROR_SECURITY_COUNTER);
+    firn_trail_add(&trail, FIRN_TRAIL_PAYLOAD, 0, 0);
+    assert_false(firn_trail_is_complete(&trail));
+
+    zeros.mark = FIRN_CHECK_REQUEST;
+    trail = trail_before_the_counter();
+    assert_int_equal(firn_check_counter(&zeros, &counter, &trail), FIRN_OK);
+    firn_trail_add(&trail, FIRN_TRAIL_PAYLOAD, 0, 0);
+    assert_true(firn_trail_is_complete(&trail));
+}
+
 /* No bit of header, signature and payload can change unnoticed. A flip in the payload leaves the header alone, so for
  * most of them the check without signature shows that the run hash differs; every ninth is tried with the signature. */
 static void a_flip_of_every_bit(void **state) {
@@ -262,6 +290,7 @@ int main(void) {
         cmocka_unit_test(the_report_is_what_was_signed),
         cmocka_unit_test(a_plan_without_its_report_is_checked_alike),
         cmocka_unit_test(a_request_without_its_mark_passes_no_plan),
+        cmocka_unit_test(zeros_are_no_device_without_counter),
         cmocka_unit_test(a_flip_of_every_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
