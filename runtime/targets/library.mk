@@ -14,7 +14,8 @@ LIBRARY_SHORT := -fno-tree-loop-im -fno-move-loop-invariants
 LIBRARY_LDFLAGS := -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
 # The second half is optimised as one program when it is linked; its objects are those of the compiler alone.
 LIBRARY_VARIANTS := full sealed full-lto sealed-lto
-library_lto = $(if $(filter %-lto,$(1)),-flto)
+# What it is linked with. auto: plain -flto warns that it does the parts of its work one after the other.
+library_lto = $(if $(filter %-lto,$(1)),-flto=auto)
 library_folder = $(BUILD)/$(1)/library$(if $(filter %-lto,$(2)),/lto)
 
 # $(1) is the target, $(2) the sources, $(3) a variant, or nothing for one that is not optimised as one. Objects of its
@@ -122,7 +123,7 @@ firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] 
 	@sed 's|@VERSION@|$(FIRN_VERSION)|' runtime/package/firnConfigVersion.cmake.in > '$(OUT)/firnConfigVersion.cmake'
 	@echo '$(OUT): libfirn.a ($(library_variant)) and include/ for $(TARGET). Link, with the parts that'
 	@echo '`firnc export PLAN --c -o parts.c` writes; without them everything is linked:'
-	@echo '    $(call library_compiler,$(TARGET))$(if $(filter 1,$(FIRN_LTO)), -flto) -Wl,--gc-sections -I$(OUT)/include main.c parts.c $(OUT)/libfirn.a'
+	@echo '    $(strip $(call library_compiler,$(TARGET)) $(call library_lto,$(library_variant))) -Wl,--gc-sections -I$(OUT)/include main.c parts.c $(OUT)/libfirn.a'
 
 # --- sizes ---------------------------------------------------------------------------------------------------------
 

@@ -34,7 +34,8 @@ for form in 0.0 1.0 0.1 1.1; do
     [ $has = "${form#*.}" ] || fail "FIRN_LTO=${form#*.}, and the library says $has"
     line=$(grep -o 'arm-none-eabi-gcc .*' "$folder/said")
     "$BUILD/firnc" export "$folder/plan" --c -o "$folder/parts.c"
-    (cd "$folder" && $line -o parts.elf) || fail "sealed $sealed: not linked"
+    (cd "$folder" && $line -o parts.elf 2>warnings) || fail "sealed $sealed: not linked"
+    ! grep . "$folder/warnings" || fail "sealed $sealed: the printed line warns"
     : >"$folder/parts.c"
     (cd "$folder" && $line -Wl,--defsym=__flash_size=0x100000 -o whole.elf) || fail "sealed $sealed: not linked with everything"
     parts=$(arm-none-eabi-size "$folder/parts.elf" | awk 'NR == 2 { print $1 + $2 }')
