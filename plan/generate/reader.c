@@ -73,15 +73,18 @@ static unsigned slot_of(const struct field *field) {
     return 4 + 2 * field->id;
 }
 
-/* The slots of the fields of a table, for code that reads several fields in a loop. */
-static void put_slots(const struct object *object) {
+/* The slots of the fields by which the root names a tensor, or none: they are read in a loop. */
+static void put_root_slots(void) {
     put("enum {\n");
-    for (size_t i = 0; i < object->field_count; i++) {
+    for (size_t i = 0; i < root->field_count; i++) {
+        const struct field *field = &root->fields[i];
+        if (field->base != BASE_UINT32 || field->default_integer != UINT32_MAX)
+            continue;
         put("    FIRN_FB_SLOT_");
-        put_upper(object->snake);
+        put_upper(root->snake);
         put("_");
-        put_upper(object->fields[i].name);
-        put(" = %u%s\n", slot_of(&object->fields[i]), i + 1 < object->field_count ? "," : "");
+        put_upper(field->name);
+        put(" = %u,\n", slot_of(field));
     }
     put("};\n");
 }
@@ -227,7 +230,8 @@ void write_reader(void) {
         if (objects[i].is_struct)
             continue;
         put("\n/* --- %s */\n", objects[i].name);
-        put_slots(&objects[i]);
+        if (&objects[i] == root)
+            put_root_slots();
         for (size_t j = 0; j < objects[i].field_count; j++)
             put_access(&objects[i], &objects[i].fields[j]);
         put_record(&objects[i]);

@@ -244,15 +244,6 @@ enum {
 };
 
 /* --- Initialiser */
-enum {
-    FIRN_FB_SLOT_INITIALISER_RULE = 4,
-    FIRN_FB_SLOT_INITIALISER_ELEMENT = 6,
-    FIRN_FB_SLOT_INITIALISER_RNG_ID = 8,
-    FIRN_FB_SLOT_INITIALISER_A = 10,
-    FIRN_FB_SLOT_INITIALISER_B = 12,
-    FIRN_FB_SLOT_INITIALISER_INTEGER = 14,
-    FIRN_FB_SLOT_INITIALISER_WEIGHTS = 16
-};
 static inline uint8_t firn_fb_initialiser_rule(firn_fb_initialiser table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint8_t firn_fb_initialiser_element(firn_fb_initialiser table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
 static inline uint32_t firn_fb_initialiser_rng_id(firn_fb_initialiser table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
@@ -275,18 +266,6 @@ static inline void firn_fb_initialiser_read(firn_fb_initialiser table, firn_fb_i
 static inline void firn_fb_initialiser_read_at(const uint8_t *offsets, uint32_t index, firn_fb_initialiser_record *record) { firn_fb_read_at(offsets, index, 0, record); }
 
 /* --- Input */
-enum {
-    FIRN_FB_SLOT_INPUT_NAME = 4,
-    FIRN_FB_SLOT_INPUT_TENSOR = 6,
-    FIRN_FB_SLOT_INPUT_STREAM = 8,
-    FIRN_FB_SLOT_INPUT_ELEMENT = 10,
-    FIRN_FB_SLOT_INPUT_ADVANCE = 12,
-    FIRN_FB_SLOT_INPUT_LIMIT = 14,
-    FIRN_FB_SLOT_INPUT_SCALE = 16,
-    FIRN_FB_SLOT_INPUT_SHIFT = 18,
-    FIRN_FB_SLOT_INPUT_LABEL = 20,
-    FIRN_FB_SLOT_INPUT_RING = 22
-};
 static inline const char *firn_fb_input_name(firn_fb_input table) { return firn_fb_text(table.at, 4); }
 static inline uint32_t firn_fb_input_name_length(firn_fb_input table) { return firn_fb_count(table.at, 4); }
 static inline uint32_t firn_fb_input_tensor(firn_fb_input table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
@@ -317,13 +296,6 @@ static inline void firn_fb_input_read(firn_fb_input table, firn_fb_input_record 
 static inline void firn_fb_input_read_at(const uint8_t *offsets, uint32_t index, firn_fb_input_record *record) { firn_fb_read_at(offsets, index, 1, record); }
 
 /* --- Metric */
-enum {
-    FIRN_FB_SLOT_METRIC_KIND = 4,
-    FIRN_FB_SLOT_METRIC_SUM = 6,
-    FIRN_FB_SLOT_METRIC_COUNT = 8,
-    FIRN_FB_SLOT_METRIC_BETA = 10,
-    FIRN_FB_SLOT_METRIC_IGNORE_CLASSES = 12
-};
 static inline uint8_t firn_fb_metric_kind(firn_fb_metric table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint32_t firn_fb_metric_sum(firn_fb_metric table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
 static inline uint32_t firn_fb_metric_count(firn_fb_metric table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
@@ -345,14 +317,6 @@ static inline void firn_fb_metric_read(firn_fb_metric table, firn_fb_metric_reco
 static inline void firn_fb_metric_read_at(const uint8_t *offsets, uint32_t index, firn_fb_metric_record *record) { firn_fb_read_at(offsets, index, 2, record); }
 
 /* --- Op */
-enum {
-    FIRN_FB_SLOT_OP_CODE = 4,
-    FIRN_FB_SLOT_OP_INPUTS = 6,
-    FIRN_FB_SLOT_OP_OUTPUTS = 8,
-    FIRN_FB_SLOT_OP_INTEGERS = 10,
-    FIRN_FB_SLOT_OP_REALS = 12,
-    FIRN_FB_SLOT_OP_REDUCTIONS = 14
-};
 static inline uint16_t firn_fb_op_code(firn_fb_op table) { return firn_fb_scalar_uint16(table.at, 4, 0u); }
 static inline uint32_t firn_fb_op_inputs_count(firn_fb_op table) { return firn_fb_count(table.at, 6); }
 static inline const uint8_t *firn_fb_op_inputs_data(firn_fb_op table) { return firn_fb_elements(table.at, 6); }
@@ -392,10 +356,6 @@ static inline void firn_fb_op_read(firn_fb_op table, firn_fb_op_record *record) 
 static inline void firn_fb_op_read_at(const uint8_t *offsets, uint32_t index, firn_fb_op_record *record) { firn_fb_read_at(offsets, index, 3, record); }
 
 /* --- Output */
-enum {
-    FIRN_FB_SLOT_OUTPUT_NAME = 4,
-    FIRN_FB_SLOT_OUTPUT_TENSOR = 6
-};
 static inline const char *firn_fb_output_name(firn_fb_output table) { return firn_fb_text(table.at, 4); }
 static inline uint32_t firn_fb_output_name_length(firn_fb_output table) { return firn_fb_count(table.at, 4); }
 static inline uint32_t firn_fb_output_tensor(firn_fb_output table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
@@ -410,10 +370,6 @@ static inline void firn_fb_output_read(firn_fb_output table, firn_fb_output_reco
 static inline void firn_fb_output_read_at(const uint8_t *offsets, uint32_t index, firn_fb_output_record *record) { firn_fb_read_at(offsets, index, 4, record); }
 
 /* --- Phase */
-enum {
-    FIRN_FB_SLOT_PHASE_KIND = 4,
-    FIRN_FB_SLOT_PHASE_OPS = 6
-};
 static inline uint8_t firn_fb_phase_kind(firn_fb_phase table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint32_t firn_fb_phase_ops_count(firn_fb_phase table) { return firn_fb_count(table.at, 6); }
 static inline const uint8_t *firn_fb_phase_ops_data(firn_fb_phase table) { return firn_fb_elements(table.at, 6); }
@@ -430,22 +386,6 @@ static inline void firn_fb_phase_read_at(const uint8_t *offsets, uint32_t index,
 
 /* --- Plan */
 enum {
-    FIRN_FB_SLOT_PLAN_NUMERICS_VERSION = 4,
-    FIRN_FB_SLOT_PLAN_MICRO_BATCH_ORDER = 6,
-    FIRN_FB_SLOT_PLAN_CHECK_LOSS = 8,
-    FIRN_FB_SLOT_PLAN_MICRO_BATCHES = 10,
-    FIRN_FB_SLOT_PLAN_SEED = 12,
-    FIRN_FB_SLOT_PLAN_STEPS = 14,
-    FIRN_FB_SLOT_PLAN_TENSORS = 16,
-    FIRN_FB_SLOT_PLAN_STATE_TENSORS = 18,
-    FIRN_FB_SLOT_PLAN_PHASES = 20,
-    FIRN_FB_SLOT_PLAN_INPUTS = 22,
-    FIRN_FB_SLOT_PLAN_OUTPUTS = 24,
-    FIRN_FB_SLOT_PLAN_SAMPLER = 26,
-    FIRN_FB_SLOT_PLAN_SCHEDULE_NODES = 28,
-    FIRN_FB_SLOT_PLAN_SCHEDULES = 30,
-    FIRN_FB_SLOT_PLAN_INITIALISERS = 32,
-    FIRN_FB_SLOT_PLAN_METRICS = 34,
     FIRN_FB_SLOT_PLAN_LOSS = 36,
     FIRN_FB_SLOT_PLAN_LEARNING_RATE = 38,
     FIRN_FB_SLOT_PLAN_LOSS_SCALE = 40,
@@ -454,9 +394,6 @@ enum {
     FIRN_FB_SLOT_PLAN_FINITE = 46,
     FIRN_FB_SLOT_PLAN_AT_FLOOR = 48,
     FIRN_FB_SLOT_PLAN_GRADIENT_NORM = 50,
-    FIRN_FB_SLOT_PLAN_SCHEDULE_NUMBERS = 52,
-    FIRN_FB_SLOT_PLAN_SCHEDULE_INSTRUCTIONS = 54,
-    FIRN_FB_SLOT_PLAN_ORIGIN = 56
 };
 static inline uint32_t firn_fb_plan_numerics_version(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 4, 0u); }
 static inline uint8_t firn_fb_plan_micro_batch_order(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
@@ -565,19 +502,6 @@ static inline void firn_fb_plan_read(firn_fb_plan table, firn_fb_plan_record *re
 static inline void firn_fb_plan_read_at(const uint8_t *offsets, uint32_t index, firn_fb_plan_record *record) { firn_fb_read_at(offsets, index, 6, record); }
 
 /* --- Sampler */
-enum {
-    FIRN_FB_SLOT_SAMPLER_KIND = 4,
-    FIRN_FB_SLOT_SAMPLER_UNIT = 6,
-    FIRN_FB_SLOT_SAMPLER_PART = 8,
-    FIRN_FB_SLOT_SAMPLER_EPOCH_END = 10,
-    FIRN_FB_SLOT_SAMPLER_WINDOW = 12,
-    FIRN_FB_SLOT_SAMPLER_STRIDE = 14,
-    FIRN_FB_SLOT_SAMPLER_SAMPLES = 16,
-    FIRN_FB_SLOT_SAMPLER_HELD_OUT_PER_MILLE = 18,
-    FIRN_FB_SLOT_SAMPLER_SEED = 20,
-    FIRN_FB_SLOT_SAMPLER_CURSOR = 22,
-    FIRN_FB_SLOT_SAMPLER_PUSHED = 24
-};
 static inline uint8_t firn_fb_sampler_kind(firn_fb_sampler table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint8_t firn_fb_sampler_unit(firn_fb_sampler table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
 static inline uint8_t firn_fb_sampler_part(firn_fb_sampler table) { return firn_fb_scalar_uint8(table.at, 8, 0u); }
@@ -608,10 +532,6 @@ static inline void firn_fb_sampler_read(firn_fb_sampler table, firn_fb_sampler_r
 static inline void firn_fb_sampler_read_at(const uint8_t *offsets, uint32_t index, firn_fb_sampler_record *record) { firn_fb_read_at(offsets, index, 7, record); }
 
 /* --- Schedule */
-enum {
-    FIRN_FB_SLOT_SCHEDULE_ROOT = 4,
-    FIRN_FB_SLOT_SCHEDULE_TENSOR = 6
-};
 static inline uint32_t firn_fb_schedule_root(firn_fb_schedule table) { return firn_fb_scalar_uint32(table.at, 4, 0u); }
 static inline uint32_t firn_fb_schedule_tensor(firn_fb_schedule table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
 
@@ -624,17 +544,6 @@ static inline void firn_fb_schedule_read(firn_fb_schedule table, firn_fb_schedul
 static inline void firn_fb_schedule_read_at(const uint8_t *offsets, uint32_t index, firn_fb_schedule_record *record) { firn_fb_read_at(offsets, index, 8, record); }
 
 /* --- Tensor */
-enum {
-    FIRN_FB_SLOT_TENSOR_TYPE = 4,
-    FIRN_FB_SLOT_TENSOR_ROLE = 6,
-    FIRN_FB_SLOT_TENSOR_REGION = 8,
-    FIRN_FB_SLOT_TENSOR_OFFSET = 10,
-    FIRN_FB_SLOT_TENSOR_DIMS = 12,
-    FIRN_FB_SLOT_TENSOR_FIRST = 14,
-    FIRN_FB_SLOT_TENSOR_LAST = 16,
-    FIRN_FB_SLOT_TENSOR_NAME = 18,
-    FIRN_FB_SLOT_TENSOR_BASE = 20
-};
 static inline uint8_t firn_fb_tensor_type(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint8_t firn_fb_tensor_role(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
 static inline uint8_t firn_fb_tensor_region(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 8, 0u); }
