@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@
 #include "compiler/base/files.h"
 #include "compiler/graph/ir.h"
 
-static char folder[] = "/tmp/firn-files-XXXXXX";
+static char folder[] = P_tmpdir "/firn-files-XXXXXX";
 static int file_error, folder_error; /* results of fsync for files and folders; 0: success */
 static uint32_t folders_synced;
 

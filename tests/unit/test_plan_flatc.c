@@ -1,7 +1,7 @@
 /* Tests that our FlatBuffers code agrees with flatc: flatc prints every field of what we write as we read it, we read
  * every field of what flatc writes, and plan/generated matches the schema. Runs from the root of the repository; needs
  * flatc. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static char folder[64];
 
 static int make_folder(void **state) {
     (void)state;
-    strcpy(folder, "/tmp/firn-flatc-XXXXXX");
+    strcpy(folder, P_tmpdir "/firn-flatc-XXXXXX");
     return mkdtemp(folder) == NULL ? -1 : 0;
 }
 

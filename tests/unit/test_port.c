@@ -268,7 +268,7 @@ static void accepts_a_whole_port(void **state) {
 
 static void accepts_a_workstation(void **state) {
     (void)state;
-    char checkpoint[] = "/tmp/firn-port-XXXXXX", counter[64];
+    char checkpoint[] = P_tmpdir "/firn-port-XXXXXX", counter[sizeof checkpoint + 8];
     const int file = mkstemp(checkpoint);
     assert_true(file >= 0);
     close(file);

@@ -56,7 +56,7 @@ static const char *edited(const char *text, const char *from, const char *to) {
     return firnc_format("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
 }
 
-static char file_name[] = "/tmp/firn-recipe-XXXXXX";
+static char file_name[] = P_tmpdir "/firn-recipe-XXXXXX";
 static char message[8192];
 
 static int make_file(void **state) {

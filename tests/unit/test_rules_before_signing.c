@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@
 #include "tests/unit/support_recipes.h"
 #include "tests/unit/support_signed_plans.h"
 
-static char folder[] = "/tmp/firn-rules-XXXXXX";
+static char folder[] = P_tmpdir "/firn-rules-XXXXXX";
 static firnc_key key;
 
 static char *inside(const char *name) {

@@ -19,7 +19,7 @@
 #include "plan/errors.h"
 #include "tests/unit/support_recipes.h"
 
-static char folder[] = "/tmp/firn-sign-XXXXXX";
+static char folder[] = P_tmpdir "/firn-sign-XXXXXX";
 
 static int make_folder(void **state) {
     (void)state;

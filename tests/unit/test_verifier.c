@@ -1,7 +1,7 @@
 /* Tests the FlatBuffers rules one at a time, and then with hundreds of thousands of random changes against the C++
  * verifier of flatbuffers (tests/oracle), on 64 and on 32 bits. Runs from the root of the repository; needs flatc, g++
  * and gcc -m32. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -521,7 +521,7 @@ static void random_changes_beside_the_oracle(void **state) {
     (void)state;
     char wide[256], narrow[256], nothing[8];
     unsigned accepted = 0, refused = 0;
-    strcpy(folder, "/tmp/firn-verifier-XXXXXX");
+    strcpy(folder, P_tmpdir "/firn-verifier-XXXXXX");
     assert_non_null(mkdtemp(folder));
     assert_int_equal(setenv("FOLDER", folder, 1), 0);
     write_seed("sample.plan", buffer, bytes);
