@@ -7,6 +7,7 @@
 set -eu
 
 . tests/end_to_end/expectations
+. tests/end_to_end/device
 
 SLOT=131072
 for key in test other; do
@@ -79,52 +80,9 @@ done
 
 # --- the device ---
 
-# start WORD...: starts the board with what its flash had when the power was cut
-start() {
-    arguments=
-    for word in device "$@"; do
-        arguments=$arguments,arg=$word
-    done
-    [ ! -e "$folder/$board/flash.after" ] || mv "$folder/$board/flash.after" "$folder/$board/flash"
-    rm -f "$folder/$board/line" "$folder/$board/said"
-    # $machine is split into words intentionally.
-    (cd "$folder/$board" && exec $machine -display none -monitor none -serial unix:line,server=on,wait=off \
-        -semihosting-config enable=on,target=native"$arguments" -kernel program >said 2>&1 </dev/null) &
-    device=$!
-    wait_for '^counter \|^the power fails\|^device: ' "$board/said"
-}
-
-# wait_for PATTERN FILE: until the pattern is in the file; for a minute
-wait_for() {
-    tries=0
-    until grep -q "$1" "$folder/$2" 2>/dev/null || [ $tries -eq 600 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
-}
-
-off() {
-    kill -9 "$device" 2>/dev/null || true
-    wait "$device" 2>/dev/null || true
-}
-trap 'off; rm -rf "$folder"' EXIT
-
-# says LINE...
-says() {
-    for line in "$@"; do
-        grep -qx "$line" "$folder/$board/said" || fail "$board does not say '$line': $(cat "$folder/$board/said")"
-    done
-}
-
-flash() {
-    "$FIRN" flash "$folder/$1.plan" --port "$folder/$board/line" --timeout 120
-}
-
 boards=${BOARDS:-cortex-m7 cortex-m33 rv32}
 for board in $boards; do
-    device=
     mkdir "$folder/$board"
-    machine=$(sed -n "s/^${board}_EMULATOR := //p" runtime/targets/targets.mk)
     cp "$(make -s --no-print-directory BUILD="$BUILD" emulator TARGET="$board" PUB="$PUB" </dev/null)" \
         "$folder/$board/program"
     cp "$folder/predict.plan" "$folder/$board"

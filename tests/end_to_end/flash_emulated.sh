@@ -4,6 +4,7 @@
 set -eu
 
 . tests/end_to_end/expectations
+. tests/end_to_end/device
 
 SLOT=131072
 "$FIRNC" keygen "$folder/test" >"$folder/log"
@@ -19,41 +20,6 @@ compile one 1 1
 compile two 2 2
 compile back 3 1
 
-# start BOARD WORD...: starts the board with what its flash had when the power was cut
-start() {
-    board=$1
-    shift
-    arguments=
-    for word in device "$@"; do
-        arguments=$arguments,arg=$word
-    done
-    [ ! -e "$folder/$board/flash.after" ] || mv "$folder/$board/flash.after" "$folder/$board/flash"
-    rm -f "$folder/$board/line" "$folder/$board/said"
-    machine=$(sed -n "s/^${board}_EMULATOR := //p" runtime/targets/targets.mk)
-    (cd "$folder/$board" && exec $machine -display none -monitor none -serial unix:line,server=on,wait=off \
-        -semihosting-config enable=on,target=native$arguments -kernel program >said 2>&1 </dev/null) &
-    device=$!
-    tries=0
-    until grep -q '^counter ' "$folder/$board/said" 2>/dev/null || [ $tries -eq 600 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
-}
-
-off() {
-    kill -9 "$device" 2>/dev/null || true
-    wait "$device" 2>/dev/null || true
-}
-
-# says LINE
-says() {
-    grep -qx "$1" "$folder/$board/said" || fail "$board does not say '$1': $(cat "$folder/$board/said")"
-}
-
-flash() {
-    "$FIRN" flash "$folder/$1.plan" --port "$folder/$board/line" --timeout 120
-}
-
 for board in cortex-m7 cortex-m33 rv32; do
     mkdir "$folder/$board"
     "$FIRNC" image "$folder/one.plan" --pub "$PUB" --slot-bytes $SLOT -o "$folder/$board/flash" >"$folder/log"
@@ -61,36 +27,29 @@ for board in cortex-m7 cortex-m33 rv32; do
     printf '\1\0\0\0\0\0\0\0' >>"$folder/$board/flash"
     cat /usr/share/common-licenses/GPL-3 >"$folder/$board/data"
     cp "$(make -s --no-print-directory BUILD="$BUILD" emulator TARGET=$board PUB="$PUB" </dev/null)" "$folder/$board/program"
-    start $board confirm
-    says "runs version 1"
-    says "counter 1"
+    start confirm
+    says "runs version 1" "counter 1"
     # The power is cut in the middle: the old plan runs, and the transfer goes on where it was.
-    : >"$folder/half"
+    : >"$folder/half" # what the board before left there
     (flash two >"$folder/half" 2>&1 || true) &
     sender=$!
-    tries=0
-    until grep -q 'bytes$' "$folder/half" || [ $tries -eq 600 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
+    wait_for 'bytes$' half
     off
     wait $sender || true
-    start $board confirm
+    start confirm
     says "runs version 1"
     expect "an update of $board" 0 "" flash two
     grep -q 'bytes of it already' "$folder/err" || fail "the transfer began anew"
     off
-    start $board
-    says "runs version 2 on trial"
-    says "counter 1"
+    start
+    says "runs version 2 on trial" "counter 1"
     off
-    start $board confirm
-    says "runs version 2 on trial"
-    says "counter 2"
+    start confirm
+    says "runs version 2 on trial" "counter 2"
     expect "a roll-back of $board" 3 SECURITY_COUNTER flash back
     expect "the same plan for $board" 0 "" flash two
     off
-    start $board
+    start
     says "runs version 2"
     off
 done
