@@ -1,7 +1,8 @@
 #!/bin/sh
-# What `make firmware-lib` makes is complete: in a folder of its own the headers compile alone, the printed line links the
-# example and the test of a port with a plan, and find_package of CMake finds the library for a cross build. The
-# README's commands for a board are run.
+# The folder that `make firmware-lib` writes is complete: in a place of its own the headers compile alone, the printed line
+# links the example and the test of a port with a plan, and find_package of CMake finds the library for a cross build. The
+# README's commands for a board are run, and settings that there are not are refused. What the forms of the library have
+# in common, and what sets them apart, is the matter of firmware_lib_forms.sh.
 set -eu
 
 . tests/end_to_end/expectations
@@ -83,6 +84,12 @@ while read -r command; do
 done <"$folder/commands"
 [ -e "$folder/readme/firn/libfirn.a" ] && [ -e "$folder/readme/Firn/src/Firn.h" ] || fail "the README's commands make nothing"
 
-expect "another target" 2 "none of" sh -c "make -s --no-print-directory firmware-lib TARGET=z80 2>&1 | grep firmware-lib: >&2; exit 2"
+# refused SETTINGS PATTERN
+refused() {
+    expect "$1" 2 "$2" sh -c "make -s --no-print-directory firmware-lib $1 2>&1 | grep firmware-lib: >&2; exit 2"
+}
+refused TARGET=z80 "none of"
+refused "TARGET=cortex-m7 FIRN_SEALED=2" "FIRN_SEALED=2 is neither"
+refused "TARGET=cortex-m7 FIRN_LTO=yes" "FIRN_LTO=yes is neither"
 
 [ "$failures" -eq 0 ]
