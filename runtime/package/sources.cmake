@@ -29,6 +29,15 @@ function(firn_sources result root sealed parts)
     set(${result} ${sources} PARENT_SCOPE)
 endfunction()
 
+# firn_quick_sources(RESULT ROOT SOURCES): those of the sources that a build for size compiles for speed, if steps are to be
+# quick (FIRN_FAST of the Makefile).
+function(firn_quick_sources result root sources)
+    set(quick ${sources})
+    list(FILTER quick INCLUDE REGEX "/runtime/(kernels/.*|numerics/[^/]*|sample|execute|instance|bind)[.]c$")
+    list(REMOVE_ITEM quick ${root}/runtime/kernels/set.c ${root}/runtime/numerics/sum.c)
+    set(${result} ${quick} PARENT_SCOPE)
+endfunction()
+
 # The options that the bits depend on.
 set(firn_options -std=c11 -ffp-contract=off -fno-fast-math -fno-math-errno)
 

@@ -123,7 +123,7 @@ $(BUILD)/runner: $(call object,$(TARGETS_COMMON) $(filter-out %/semihosting.c,$(
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lm
 
-# LIBRARY=full, sealed, full-lto or sealed-lto: with the library of library.mk, in which everything is optimised for size.
+# LIBRARY=full, sealed, full-lto, sealed-fast-lto, ...: with a form of the library of library.mk.
 EMULATOR := $(if $(filter host,$(TARGET)),$(BUILD)/runner,$(BUILD)/$(TARGET)/$(if $(LIBRARY),library/emulator-$(LIBRARY),emulator)-$(KEY).elf)
 
 .PHONY: emulate

@@ -1,5 +1,5 @@
-# The library of a core, for a firmware that has a build of its own, and what it takes of the flash. Everything is optimised
-# for size, and a firmware is linked with what its parts name (firnc export PLAN --c). The targets are in targets.mk.
+# The library of a core, for a firmware that has a build of its own, and what it takes of the flash. It is optimised for
+# size, and a firmware is linked with what its parts name (firnc export PLAN --c). The targets are in targets.mk.
 
 # In a sealed build the signature vouches for the semantic rules (plan/THREAT_MODEL.md): another file takes their place.
 SEMANTIC_RULES := $(patsubst %,plan/checks/%.c,semantics semantics_ops semantics_flow semantics_fields)
@@ -11,24 +11,37 @@ LIBRARY_sealed := $(LIBRARY_SHARED) $(SEALED_RULES)
 LIBRARY_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common
 # Values that a loop keeps in registers take instructions before it and spills around it.
 LIBRARY_SHORT := -fno-tree-loop-im -fno-move-loop-invariants
+# In a fast form, what a step spends its time in is optimised for speed: the kernels, the numerics, the conversion of
+# samples and the decoding of ops. Not sum.c: of 1 KB more, a step of a GPT-2 would gain a fiftieth, an MLP's next to nothing.
+# The Zephyr module has the same list (runtime/package/sources.cmake).
+LIBRARY_QUICK := $(KERNELS_SOURCES) $(filter-out %/sum.c,$(NUMERICS_SOURCES)) \
+    $(patsubst %,runtime/%.c,sample execute instance bind)
+LIBRARY_QUICK_FLAGS := -O2
 LIBRARY_LDFLAGS := -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
-# The second half is optimised as one program when it is linked; its objects are those of the compiler alone.
-LIBRARY_VARIANTS := full sealed full-lto sealed-lto
+# A form with -lto is optimised as one program when it is linked; its objects are those of the compiler alone. They keep the
+# level that they were compiled with.
+LIBRARY_VARIANTS := full sealed full-lto sealed-lto full-fast sealed-fast full-fast-lto sealed-fast-lto
 # What it is linked with. auto: plain -flto warns that it does the parts of its work one after the other.
 library_lto = $(if $(filter %-lto,$(1)),-flto=auto)
 library_folder = $(BUILD)/$(1)/library$(if $(filter %-lto,$(2)),/lto)
 
+# $(1) are sources, $(2) a variant: those of the sources that are optimised for speed. $(1) is a variant: its sources.
+library_quick = $(if $(findstring -fast,$(2)),$(filter $(LIBRARY_QUICK),$(1)))
+library_sources = $(LIBRARY_$(firstword $(subst -, ,$(1))))
+
 # $(1) is the target, $(2) the sources, $(3) a variant, or nothing for one that is not optimised as one. Objects of its
-# library; its start code; its compiler and the options of it.
-library_objects = $(patsubst %.c,$(call library_folder,$(1),$(3))/%.o,$(2))
+# library; its start code; its compiler and the options of it; the options that some of its objects have, too.
+library_objects = $(patsubst %.c,$(call library_folder,$(1),$(3))/%.o,$(filter-out $(call library_quick,$(2),$(3)),$(2))) \
+    $(patsubst %.c,$(call library_folder,$(1),$(3))/fast/%.o,$(call library_quick,$(2),$(3)))
 library_start = $(or $($(1)_START),runtime/targets/$(1))/start.c
 library_compiler = $($(1)_CROSS)gcc $($(1)_MACHINE) -std=c11 -Os $(FLOATING) $(LIBRARY_FLAGS)
+library_flags = $(call library_compiler,$(1)) $(LIBRARY_SHORT) $(LIBRARY_QUICK_FLAGS)
 
 # $(1) is the target, $(2) a variant. An archive that refers to its members, so that a map of the linker has their paths.
 # The example, for the plan of the size table: of the whole it prints what `make size` reads. The runner for the emulator,
 # with everything of the library; the public key is linked in.
 define LIBRARY_VARIANT
-$(BUILD)/$(1)/library/$(2).a: $(call library_objects,$(1),$(LIBRARY_$(2:-lto=)),$(2)) $(BUILD)/$(1)/library/signature.o
+$(BUILD)/$(1)/library/$(2).a: $(call library_objects,$(1),$(call library_sources,$(2)),$(2)) $(BUILD)/$(1)/library/signature.o
 	$$(call say,$$@)
 	@rm -f $$@
 	$$(quiet)$($(1)_CROSS)gcc-ar rcsT $$@ $$^
@@ -58,9 +71,19 @@ $(BUILD)/$(1)/library/lto/%.o: %.c $(BUILD)/$(1)/library/flags
 	@mkdir -p $$(@D)
 	$$(quiet)$$(call library_compiler,$(1)) $(LIBRARY_SHORT) -flto $(WARNINGS) -I. -MMD -MP -c $$< -o $$@
 
+$(BUILD)/$(1)/library/fast/%.o: %.c $(BUILD)/$(1)/library/flags
+	$$(call say,$$@)
+	@mkdir -p $$(@D)
+	$$(quiet)$$(call library_compiler,$(1)) $(LIBRARY_QUICK_FLAGS) $(WARNINGS) -I. -MMD -MP -c $$< -o $$@
+
+$(BUILD)/$(1)/library/lto/fast/%.o: %.c $(BUILD)/$(1)/library/flags
+	$$(call say,$$@)
+	@mkdir -p $$(@D)
+	$$(quiet)$$(call library_compiler,$(1)) $(LIBRARY_QUICK_FLAGS) -flto $(WARNINGS) -I. -MMD -MP -c $$< -o $$@
+
 $(BUILD)/$(1)/library/flags: FORCE
 	@mkdir -p $$(@D)
-	@echo '$(call library_compiler,$(1)) $(LIBRARY_SHORT)' | cmp -s - $$@ || echo '$(call library_compiler,$(1)) $(LIBRARY_SHORT)' > $$@
+	@echo '$(call library_flags,$(1))' | cmp -s - $$@ || echo '$(call library_flags,$(1))' > $$@
 
 $(call library_objects,$(1),$(call library_start,$(1))): private LIBRARY_OWN_FLAGS := $($(1)_START_FLAGS)
 $(call library_objects,$(1),plan/signature.c): private LIBRARY_OWN_FLAGS := $(MBEDTLS_FLAGS)
@@ -97,9 +120,11 @@ $(foreach target,$(TARGETS),$(eval $(call LIBRARY_RULES,$(target))))
 # --- what a firmware engineer takes home ---------------------------------------------------------------------------
 
 FIRN_SEALED ?= 0
+FIRN_FAST ?= 0
 FIRN_LTO ?= 0
-library_variant := $(if $(filter 1,$(FIRN_SEALED)),sealed,full)$(if $(filter 1,$(FIRN_LTO)),-lto)
-OUT ?= $(BUILD)/firmware-lib/$(TARGET)$(if $(filter 1,$(FIRN_SEALED)),-sealed)$(if $(filter 1,$(FIRN_LTO)),-lto)
+library_fast := $(if $(filter 1,$(FIRN_FAST)),-fast)
+library_variant := $(if $(filter 1,$(FIRN_SEALED)),sealed,full)$(library_fast)$(if $(filter 1,$(FIRN_LTO)),-lto)
+OUT ?= $(BUILD)/firmware-lib/$(TARGET)$(patsubst full%,%,$(library_variant:sealed%=-sealed%))
 # The headers of the runtime, what the example includes and the file that firnc export writes, and what these include.
 LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(FIRMWARE_HEADERS) runtime/parts.h plan/ops.h \
     runtime/targets/board.h runtime/targets/plan_file.h)))
@@ -107,17 +132,17 @@ LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(FIRMWARE_HEA
 FIRN_VERSION = $(shell sed -n 's/^.define FIRN_VERSION  *"\(.*\)"/\1/p' runtime/firn.h)
 
 .PHONY: firmware-lib
-firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] [FIRN_LTO=1] [OUT=folder]
+firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] [FIRN_FAST=1] [FIRN_LTO=1] [OUT=folder]
 	@test -n '$(filter $(TARGETS),$(TARGET))' || \
 	    { echo 'firmware-lib: TARGET=$(TARGET) is none of $(TARGETS)' >&2; exit 2; }
-	@test -n '$(filter 0 1,$(FIRN_SEALED))' || { echo 'firmware-lib: FIRN_SEALED=$(FIRN_SEALED) is neither 0 nor 1' >&2; exit 2; }
-	@test -n '$(filter 0 1,$(FIRN_LTO))' || { echo 'firmware-lib: FIRN_LTO=$(FIRN_LTO) is neither 0 nor 1' >&2; exit 2; }
+	@$(foreach setting,FIRN_SEALED FIRN_FAST FIRN_LTO,$(if $(filter 0 1,$($(setting))),,\
+	    echo 'firmware-lib: $(setting)=$($(setting)) is neither 0 nor 1' >&2; exit 2;)):
 	@.packages/install targets
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/$(TARGET)/library/$(library_variant).a V=1 >&2
 	@mkdir -p '$(OUT)/include'
 	@rm -f '$(OUT)/libfirn.a'
 	@$($(TARGET)_CROSS)gcc-ar rcs '$(OUT)/libfirn.a' $(BUILD)/$(TARGET)/library/signature.o \
-	    $(call library_objects,$(TARGET),$(LIBRARY_$(library_variant:-lto=)),$(library_variant))
+	    $(call library_objects,$(TARGET),$(call library_sources,$(library_variant)),$(library_variant))
 	@tar cf - $(LIBRARY_HEADERS) | tar xf - -C '$(OUT)/include'
 	@sed 's|@TARGET@|$(TARGET)|; s|@OPTIONS@|$($(TARGET)_MACHINE)|' runtime/package/firmware.cmake.in > '$(OUT)/firnConfig.cmake'
 	@sed 's|@VERSION@|$(FIRN_VERSION)|' runtime/package/firnConfigVersion.cmake.in > '$(OUT)/firnConfigVersion.cmake'
@@ -138,7 +163,8 @@ $(BUILD)/parts/%.plan: runtime/targets/%.yaml $(BUILD)/firnc
 	@$(BUILD)/firnc keygen $(@D)/$*.key > $(@D)/$*.log
 	@$(BUILD)/firnc compile $< --mode train --key $(@D)/$*.key.key.pem -o $@ > $(@D)/$*.log
 
-SIZED := $(foreach target,$(TARGETS),$(foreach variant,$(LIBRARY_VARIANTS),$(target)/library/size-$(variant).elf))
+SIZED := $(foreach target,$(TARGETS),$(foreach variant,full sealed,\
+    $(target)/library/size-$(variant)$(library_fast).elf $(target)/library/size-$(variant)$(library_fast)-lto.elf))
 
 # $(1) is the form of the report: table or list.
 size_report = $(foreach elf,$(SIZED),LC_ALL=C awk -v form=$(1) -v target=$(firstword $(subst /, ,$(elf))) \
@@ -148,7 +174,7 @@ size_report = $(foreach elf,$(SIZED),LC_ALL=C awk -v form=$(1) -v target=$(first
 plan_is_there = test -z '$(PLAN)' || test -f '$(PLAN)' || { echo '$(1): PLAN=$(PLAN): there is no such file' >&2; exit 2; }
 
 .PHONY: size sizes
-size: ## the flash that a training firmware takes, by part, on each core, full and sealed; PLAN=P
+size: ## the flash that a training firmware takes, by part, on each core, full and sealed; PLAN=P FIRN_FAST=1
 	@$(call plan_is_there,size)
 	@.packages/install targets
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(addprefix $(BUILD)/,$(SIZED)) V=1 >&2
@@ -199,12 +225,15 @@ parts-runner:
 	@$(MAKE) --no-print-directory -s $(PARTS_RUNNER) V=1 >&2
 	@echo $(PARTS_RUNNER)
 
-# The sources of the library without the signature check, one a line: for FIRN_SEALED=0 or 1.
-.PHONY: library-sources
+# The sources of the library without the signature check, one a line: for FIRN_SEALED=0 or 1. Those that FIRN_FAST=1
+# compiles for speed.
+.PHONY: library-sources library-quick-sources
 library-sources:
-	@printf '%s\n' $(LIBRARY_$(library_variant))
+	@printf '%s\n' $(call library_sources,$(library_variant))
+library-quick-sources:
+	@printf '%s\n' $(LIBRARY_QUICK)
 
 .PHONY: arduino-lib
-arduino-lib: $(MBEDTLS_READY) ## the library for Arduino and PlatformIO: OUT=folder
+arduino-lib: $(MBEDTLS_READY) ## the library for Arduino and PlatformIO: OUT=folder [FIRN_FAST=1]
 	@test -n '$(filter command line environment,$(origin OUT))' || { echo 'arduino-lib: OUT is missing; add OUT=folder' >&2; exit 2; }
-	@CC='$(CC)' runtime/package/arduino/make-library '$(OUT)' '$(MBEDTLS_SOURCE)' $(LIBRARY_full)
+	@CC='$(CC)' QUICK='$(if $(library_fast),$(LIBRARY_QUICK))' runtime/package/arduino/make-library '$(OUT)' '$(MBEDTLS_SOURCE)' $(LIBRARY_full)

@@ -10,6 +10,11 @@ root=$PWD
 library=$folder/Firn
 expect "arduino-lib" 0 "" make -s --no-print-directory arduino-lib OUT="$library"
 expect "arduino-lib again" 0 "" make -s --no-print-directory arduino-lib OUT="$library"
+! grep -rl '"O2"' "$library/src" || fail "a file is compiled for speed"
+expect "arduino-lib for speed" 0 "" make -s --no-print-directory arduino-lib FIRN_FAST=1 OUT="$folder/quick"
+(cd "$folder/quick/src" && grep -rl '"O2"' . | sed 's|^\./||' | sort) >"$folder/got"
+make -s --no-print-directory library-quick-sources </dev/null | sort >"$folder/wanted"
+cmp -s "$folder/wanted" "$folder/got" || fail "other sources for speed: $(diff "$folder/wanted" "$folder/got")"
 expect "no OUT" 2 "OUT is missing" sh -c "make -s --no-print-directory arduino-lib 2>&1 | grep arduino-lib: | head -n 1 >&2; exit 2"
 mkdir "$folder/other"
 echo "of others" >"$folder/other/file"

@@ -1,8 +1,9 @@
 #!/bin/sh
-# The forms of `make firmware-lib` (full or sealed, with link-time optimisation or without): the line that is printed for each
-# links without a warning; with the parts of a plan the firmware is smaller than without, and with link-time optimisation
-# smaller still; the library trains with the host's digest on two emulated cores. What is in the folder that it writes is
-# the matter of firmware_lib_package.sh.
+# The forms of `make firmware-lib` (full or sealed, small or fast, with link-time optimisation or without): the line that is
+# printed for each links without a warning; with the parts of a plan the firmware is smaller than without, with link-time
+# optimisation smaller still, and larger if it is to be fast (instructions.sh counts what that is worth); the library trains
+# with the host's digest on two emulated cores. What is in the folder that it writes is the matter of
+# firmware_lib_package.sh.
 set -eu
 
 . tests/end_to_end/expectations
@@ -27,25 +28,32 @@ int main(void) {
     return error == FIRN_OK ? firn_train_step(&instance, NULL, &report) : error;
 }
 C
-for form in 0.0 1.0 0.1 1.1; do
-    sealed=${form%.*}
-    library TARGET=cortex-m7 FIRN_SEALED=$sealed FIRN_LTO=${form#*.} OUT="$folder/library" >"$folder/said" || fail "sealed $sealed: not made"
+# form SEALED FAST LTO: makes the library and links with it; sets $parts to the flash of the firmware
+form() {
+    name="sealed $1, fast $2, LTO $3"
+    library TARGET=cortex-m7 FIRN_SEALED=$1 FIRN_FAST=$2 FIRN_LTO=$3 OUT="$folder/library" >"$folder/said" ||
+        fail "$name: not made"
     arm-none-eabi-objdump -h "$folder/library/libfirn.a" >"$folder/sections"
     [ "$(grep -c '\.gnu\.lto_' "$folder/sections")" -gt 0 ] && has=1 || has=0
-    [ $has = "${form#*.}" ] || fail "FIRN_LTO=${form#*.}, and the library says $has"
+    [ $has = "$3" ] || fail "$name: the library says $has"
     line=$(grep -o 'arm-none-eabi-gcc .*' "$folder/said")
     "$BUILD/firnc" export "$folder/plan" --c -o "$folder/parts.c"
-    (cd "$folder" && $line -o parts.elf 2>warnings) || fail "sealed $sealed: not linked"
-    ! grep . "$folder/warnings" || fail "sealed $sealed: the printed line warns"
+    (cd "$folder" && $line -o parts.elf 2>warnings) || fail "$name: not linked"
+    ! grep . "$folder/warnings" || fail "$name: the printed line warns"
     : >"$folder/parts.c"
-    (cd "$folder" && $line -Wl,--defsym=__flash_size=0x100000 -o whole.elf) || fail "sealed $sealed: not linked with everything"
+    (cd "$folder" && $line -Wl,--defsym=__flash_size=0x100000 -o whole.elf) || fail "$name: not linked with everything"
     parts=$(arm-none-eabi-size "$folder/parts.elf" | awk 'NR == 2 { print $1 + $2 }')
     whole=$(arm-none-eabi-size "$folder/whole.elf" | awk 'NR == 2 { print $1 + $2 }')
-    [ "$parts" -lt $((whole * 2 / 3)) ] || fail "sealed $sealed: $parts bytes with the parts of a plan, $whole with all"
-    case $form in
-    *.0) eval "apart_$sealed=$parts" ;;
-    *.1) eval "[ $parts -lt \$apart_$sealed ]" || fail "sealed $sealed: no smaller with link-time optimisation" ;;
-    esac
+    [ "$parts" -lt $((whole * 2 / 3)) ] || fail "$name: $parts bytes with the parts of a plan, $whole with all"
+}
+for sealed in 0 1; do
+    form $sealed 0 0
+    apart=$parts
+    form $sealed 0 1
+    [ "$parts" -lt "$apart" ] || fail "$name: no smaller with link-time optimisation"
+    small=$parts
+    form $sealed 1 1
+    [ "$parts" -gt "$small" ] || fail "$name: no larger, so not fast"
 done
 
 python3 - "$folder" <<'END'
@@ -60,7 +68,7 @@ END
 set -- PLAN="$folder/plan" PUB="$folder/test.pub.pem" DATA="$folder/squares.npy" LABELS="$folder/classes.npy" STEPS=3
 host=$("$FIRN" train "$folder/plan" --pub "$folder/test.pub.pem" --data "$folder/squares.npy" --labels "$folder/classes.npy" \
     --steps 3 --quiet | grep '^digest ')
-for form in full sealed full-lto sealed-lto; do
+for form in full sealed full-lto sealed-lto full-fast sealed-fast full-fast-lto sealed-fast-lto; do
     for target in cortex-m7 rv32imac; do
         make -s --no-print-directory BUILD="$BUILD" emulate LIBRARY=$form TARGET=$target STACK=1 "$@" >"$folder/run" </dev/null ||
             fail "$form on $target does not run"

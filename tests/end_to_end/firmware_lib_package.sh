@@ -90,6 +90,7 @@ refused() {
 }
 refused TARGET=z80 "none of"
 refused "TARGET=cortex-m7 FIRN_SEALED=2" "FIRN_SEALED=2 is neither"
+refused "TARGET=cortex-m7 FIRN_FAST=no" "FIRN_FAST=no is neither"
 refused "TARGET=cortex-m7 FIRN_LTO=yes" "FIRN_LTO=yes is neither"
 
 [ "$failures" -eq 0 ]

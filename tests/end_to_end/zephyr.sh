@@ -70,8 +70,8 @@ application() {
     }
     tool=$(setting CROSS)
     expect "$made: configure" 0 "" cmake -S "$folder/application" -B "$folder/$made" -DCMAKE_SYSTEM_NAME=Generic \
-        -DCMAKE_C_COMPILER="${tool}gcc" -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY -DFIRN_ROOT="$root" \
-        -DFIRN_MODULE="$root/runtime/package/zephyr" -DMACHINE="$(setting MACHINE | tr ' ' ';')" \
+        -DCMAKE_C_COMPILER="${tool}gcc" -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+        -DFIRN_ROOT="$root" -DFIRN_MODULE="$root/runtime/package/zephyr" -DMACHINE="$(setting MACHINE | tr ' ' ';')" \
         -DSTART="$(setting START)" -DSCRIPT="$(setting SCRIPT)" "$@"
     # The linker looks for included scripts from the folder that make runs in.
     [ -e "$folder/$made/runtime" ] || ln -s "$root/runtime" "$folder/$made/runtime"
@@ -85,15 +85,32 @@ same_sources() {
     cmp -s "$folder/wanted" "$folder/listed" || fail "$1: other sources: $(diff "$folder/wanted" "$folder/listed")"
 }
 
+# compiled_for NAME LEVEL: the sources of which that is the last level among the options of the compiler
+compiled_for() {
+    python3 - "$folder/$1/compile_commands.json" "$2" "$root/" <<'END'
+import json, re, sys
+
+path, level, root = sys.argv[1:]
+for command in json.load(open(path)):
+    if re.findall(r" (-O\w)", command["command"])[-1:] == [level] and "/firn.dir/" in command["command"]:
+        print(command["file"].removeprefix(root))
+END
+}
+
 application full cortex-m4f -DCONFIG_FIRN=y -DZEPHYR_MBEDTLS_MODULE_DIR="$mbedtls"
 same_sources full 0
 grep -q ' firn_kernel_tanh$' "$folder/symbols" || fail "full: not every kernel is linked"
 # Every name that is seen begins with firn_: a program may have an mbedTLS of its own.
 arm-none-eabi-nm -g --defined-only "$folder/full/firn/libfirn.a" | awk 'NF == 3 { print $3 }' | grep -v '^firn_' >"$folder/got" || true
 [ ! -s "$folder/got" ] || fail "names without firn_"
+[ -z "$(compiled_for full -O2)" ] || fail "full: something is compiled for speed"
 
-application sealed rv32 -DCONFIG_FIRN=y -DCONFIG_FIRN_SEALED=y -DCONFIG_FIRN_MBEDTLS="$mbedtls" \
+application sealed rv32 -DCONFIG_FIRN=y -DCONFIG_FIRN_SEALED=y -DCONFIG_FIRN_FAST=y -DCONFIG_FIRN_MBEDTLS="$mbedtls" \
     -DCONFIG_FIRN_PARTS="$folder/parts.c"
+# What is compiled for speed is what firmware-lib compiles so, except for the tables of parts, which parts.c replaces.
+make -s --no-print-directory library-quick-sources </dev/null | grep -v '/\(half_\)\{0,1\}parts\.c$' | sort >"$folder/wanted"
+compiled_for sealed -O2 | sort >"$folder/listed"
+cmp -s "$folder/wanted" "$folder/listed" || fail "other sources for speed: $(diff "$folder/wanted" "$folder/listed")"
 ! grep -q ' firn_kernel_tanh$' "$folder/symbols" || fail "sealed: a kernel that the plan does not need is linked"
 grep -q ' firn_kernel_relu$' "$folder/symbols" || fail "sealed: a kernel that the plan needs is missing"
 
