@@ -2,8 +2,8 @@
 # The forms of `make firmware-lib` (full or sealed, small or fast, with link-time optimisation or without): the line that is
 # printed for each links without a warning; with the parts of a plan the firmware is smaller than without, with link-time
 # optimisation smaller still, and larger if it is to be fast (instructions.sh counts what that is worth); the library trains
-# with the host's digest on two emulated cores, and firn_open takes less than 1 KB of stack there. What is in the folder that it writes is the matter of
-# firmware_lib_package.sh.
+# with the host's digest on two emulated cores, where firn_open takes less than 1 KB of stack. What is in the folder that it
+# writes is the matter of firmware_lib_package.sh.
 set -eu
 
 . tests/end_to_end/expectations
