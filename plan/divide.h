@@ -6,6 +6,6 @@
 #include <stdint.h>
 
 /* value / by, and the remainder, which may be NULL; by is not 0. Fast if both are below 2^32. */
-uint64_t firn_divide(uint64_t value, uint64_t by, uint64_t *remainder);
+uint64_t firn_divide(uint64_t value, uint64_t by, uint64_t *remainder) __attribute__((noinline));
 
 #endif
