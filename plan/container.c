@@ -233,17 +233,17 @@ static int check_regions(const firn_header *header, const uint8_t *bytes) {
         !firn_is_zero(bytes, AT_REGION_BYTES + 8 * count, AT_RESERVED_HIGH))
         return FIRN_ERROR_HEADER;
     for (uint32_t i = 0; i < count; i++) {
-        const uint8_t kind = header->region_kinds[i];
+        const uint8_t kind = header->region_kinds[i], fast = firn_region_fast_kind(kind);
         const uint64_t size = header->region_bytes[i];
         if (kind >= KINDS || kind < before || size == 0 || size > FIRN_REGION_BYTES_MAX)
             return FIRN_ERROR_HEADER;
-        if (firn_region_is_constant(kind)) {
+        if (fast == FIRN_FB_REGION_KIND_CONSTANT) {
             if (constants + size > header->constants_bytes)
                 return FIRN_ERROR_HEADER;
             constants += aligned(size);
         }
-        state |= firn_region_is_state(kind);
-        arena |= firn_region_is_arena(kind);
+        state |= fast <= FIRN_FB_REGION_KIND_SESSION;
+        arena |= fast == FIRN_FB_REGION_KIND_ARENA;
         before = kind;
     }
     return state && arena ? FIRN_OK : FIRN_ERROR_HEADER;

@@ -10,8 +10,7 @@ void firn_request_of(const firn_config *config, firn_check_request *request) {
     request->keys.revoked = config->revoked_keys;
     if (port == NULL)
         return;
-    request->context = port->context;
-    request->alive = port->alive;
+    request->life = (firn_alive){.context = port->context, .alive = port->alive};
     request->revoked_keys = port->revoked_keys;
     if (port->counter != NULL)
         request->counter = port->counter->read;

@@ -101,7 +101,7 @@ int firnc_plan_check(const firnc_bytes *file, const uint8_t *public_key, uint32_
                                         .keys = {.list = public_key, .count = 1},
                                         .pool = firnc_allocate(POOL_BYTES),
                                         .pool_bytes = POOL_BYTES,
-                                        .context = &counter,
+                                        .life = {.context = &counter},
                                         .counter = counter_given};
     int status = public_key != NULL ? firn_check(&request, checked) : firn_check_untrusted(&request, checked);
     if (status == FIRN_OK && file->count != firn_header_payload_end(&checked->header))

@@ -10,14 +10,9 @@
 #include "plan/checks/verifier.h"
 #include "plan/errors.h"
 
-static firn_alive alive_of(const firn_check_request *request) {
-    return (firn_alive){.context = request->context, .alive = request->alive};
-}
-
 static int hash_span(const firn_check_request *request, const uint8_t *bytes, uint64_t count,
                      uint8_t digest[FIRN_HASH_BYTES]) {
-    const firn_alive alive = alive_of(request);
-    return firn_sha256_of_many(bytes, count, &alive, digest);
+    return firn_sha256_of_many(bytes, count, &request->life, digest);
 }
 
 /* What follows compares each thing twice and adds both results to the trail: one disturbance spoils at most one of
@@ -47,7 +42,7 @@ static __attribute__((noinline)) uint32_t revocation(const firn_check_request *r
     *status = FIRN_OK;
     if (request->revoked_keys != NULL) {
         *(volatile uint32_t *)&mask = UINT32_MAX;
-        *status = request->revoked_keys(request->context, &mask);
+        *status = request->revoked_keys(request->life.context, &mask);
     }
     return *status != FIRN_OK ? UINT32_MAX : ((request->keys.revoked | mask) >> key & 1) | spoiled(request);
 }
@@ -118,8 +113,8 @@ static size_t pool_bytes(const firn_check_request *request, const firn_header *h
 }
 
 static void show_life(const firn_check_request *request) {
-    if (request->alive != NULL)
-        request->alive(request->context);
+    if (request->life.alive != NULL)
+        request->life.alive(request->life.context);
 }
 
 /* Not inlined, like check_payload: what it has on the stack would lie below the check of the signature. */
@@ -151,7 +146,7 @@ static __attribute__((noinline)) uint32_t age(const firn_check_request *request,
     if (request->counter == NULL)
         return spoiled(request);
     *(volatile uint32_t *)device_counter = UINT32_MAX;
-    *status = request->counter(request->context, device_counter);
+    *status = request->counter(request->life.context, device_counter);
     const uint32_t of_plan = firn_load32(request->file + FIRN_HEADER_AT_SECURITY_COUNTER);
     return *status != FIRN_OK ? UINT32_MAX : (uint32_t)(((uint64_t)of_plan - *device_counter) >> 32);
 }
@@ -182,7 +177,6 @@ int firn_check_header(const firn_check_request *request, firn_header *header, ui
                       firn_trail *trail) {
     int status = FIRN_ERROR_ARGUMENT;
     const uint8_t *key = NULL;
-    const firn_alive alive = alive_of(request);
     memset(header, 0, sizeof *header);
     memset(plan_hash, 0, FIRN_HASH_BYTES);
     trail->first = trail->second = 0;
@@ -193,7 +187,7 @@ int firn_check_header(const firn_check_request *request, firn_header *header, ui
     if (status == FIRN_OK)
         status = hash_header(request, plan_hash);
     if (status == FIRN_OK)
-        status = firn_signature_check(key, plan_hash, request->file + FIRN_HEADER_BYTES, &alive, trail);
+        status = firn_signature_check(key, plan_hash, request->file + FIRN_HEADER_BYTES, &request->life, trail);
     if (status == FIRN_OK)
         status = check_identity(request, trail);
     return status;

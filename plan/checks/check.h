@@ -35,8 +35,7 @@ typedef struct firn_check_request {
     const firn_identity *identity; /* NULL: not compared */
     void *pool;                    /* for the semantic check; zeroed after it; aligned to 16 */
     uint64_t pool_bytes;           /* at least firn_check_pool_bytes of the plan's counts, else POOL_TOO_SMALL */
-    void *context;                 /* passed to the functions below; any of them may be NULL */
-    void (*alive)(void *context);
+    firn_alive life;               /* its context is also passed to the functions below, which may be NULL */
     int (*revoked_keys)(void *context, uint32_t *mask); /* reads what the device has revoked beside keys.revoked */
     int (*counter)(void *context, uint32_t *value);     /* reads the device's security counter; NULL: there is none */
 } firn_check_request;

@@ -163,6 +163,12 @@ static int check_phases(firn_fb_plan plan, bool train) {
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */
 
+uint64_t firn_semantics_scratch_bytes(const firn_counts *counts) {
+    uint64_t flow = sizeof(uint32_t) * (uint64_t)(counts->tensors - counts->state_tensors);
+    uint64_t ops = sizeof(firn_shape) * (uint64_t)counts->widest;
+    return flow > ops ? flow : ops;
+}
+
 int firn_semantics_check(firn_fb_plan table, const firn_header *header, void *scratch, uint64_t scratch_bytes) {
     firn_fb_plan_record plan;
     firn_fb_plan_read(table, &plan);

@@ -8,7 +8,7 @@
 #include "plan/generated/reader.h"
 
 /* Size in bytes of the scratch that the check needs: 4 for each tensor that is not state, or a shape for each operand
- * of the widest op. */
+ * of the widest op. A sealed build needs none. */
 uint64_t firn_semantics_scratch_bytes(const firn_counts *counts);
 
 /* Counts what a plan that has passed the FlatBuffers rules has. The header must hold the same numbers. */

@@ -1,4 +1,4 @@
-/* Counts what a plan has, and the scratch of its check. The full and the sealed check share this file. */
+/* Counts what a plan has. The full and the sealed check share this file. */
 #include "plan/checks/semantics.h"
 #include "plan/checks/semantics_lookup.h"
 
@@ -18,10 +18,4 @@ firn_counts firn_semantics_count(firn_fb_plan plan) {
         counts.reductions += op.reductions_count;
     }
     return counts;
-}
-
-uint64_t firn_semantics_scratch_bytes(const firn_counts *counts) {
-    uint64_t flow = sizeof(uint32_t) * (uint64_t)(counts->tensors - counts->state_tensors);
-    uint64_t ops = sizeof(firn_shape) * (uint64_t)counts->widest;
-    return flow > ops ? flow : ops;
 }

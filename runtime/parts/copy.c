@@ -10,8 +10,8 @@ static void copy_bytes(const firn_check_request *request, uint8_t *to, const uin
         const size_t part = count < FIRN_ALIVE_BYTES ? (size_t)count : FIRN_ALIVE_BYTES;
         memcpy(to, from, part);
         to += part, from += part, count -= part;
-        if (request->alive != NULL)
-            request->alive(request->context);
+        if (request->life.alive != NULL)
+            request->life.alive(request->life.context);
     }
 }
 

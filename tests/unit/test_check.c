@@ -39,8 +39,7 @@ static firn_check_request request_of(device *device, const uint8_t *key) {
                                 .keys = {.list = key, .count = 1},
                                 .pool = pool,
                                 .pool_bytes = sizeof pool,
-                                .context = device,
-                                .alive = device_alive,
+                                .life = {.context = device, .alive = device_alive},
                                 .counter = device_counter};
 }
 
