@@ -119,8 +119,8 @@ static __attribute__((noinline)) void begin_call(firn_kernel_call *call, const f
     call->seed = firn_fb_plan_seed(instance->plan);
     call->moment = &instance->moment;
     call->parallel = instance->parallel;
-    call->workspace = instance->workspace;
-    call->slot_bytes = instance->slot_bytes;
+    call->workspace = FIRN_KERNELS_HAVE_SCRATCH ? instance->workspace : NULL;
+    call->slot_bytes = FIRN_KERNELS_HAVE_SCRATCH ? instance->slot_bytes : 0;
 }
 
 /* --- opening a plan ----------------------------------------------------------------------------------------------- */
@@ -165,7 +165,8 @@ int firn_execute_check(const firn_instance *instance, void *prepared, size_t *sl
             const firn_kernel_choice choice = decode(instance, op, &call, operands, &room);
             if (choice.run == NULL || !sums_are_known(room.reductions, firn_fb_op_reductions_count(op)))
                 return FIRN_ERROR_KERNEL_MISSING;
-            const uint64_t bytes = choice.scratch != NULL ? choice.scratch(firn_fb_op_code(op), &call) : 0;
+            const uint64_t bytes =
+                FIRN_KERNELS_HAVE_SCRATCH && choice.scratch != NULL ? choice.scratch(firn_fb_op_code(op), &call) : 0;
             most = bytes > most ? bytes : most;
             if (next != NULL) {
                 *next++ = prepared_of(&call, op, choice.run);

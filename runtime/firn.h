@@ -104,7 +104,8 @@ typedef struct firn_port {
      * KB of stack; `make targets` prints the stack that firmware needs. */
     void (*parallel_for)(void *context, size_t tasks, void (*body)(void *argument, size_t begin, size_t end),
                          void *argument);
-    uint32_t threads; /* threads that parallel_for uses at most, caller included; 0 or 1: it is not called */
+    uint32_t threads; /* threads that parallel_for uses at most, caller included; 0 or 1: it is not called. A firmware
+                       * that is linked with parts asks for more (firnc export --threads) */
     uint64_t grain;   /* element operations in one call from which parallel_for is worth its cost; 0: 32,768 */
     /* Does not return. Called if an internal check fails, which only disturbed memory can cause. NULL:
      * __builtin_trap. */

@@ -32,7 +32,7 @@ static void fill_integers(int64_t value, const firn_tensor *tensor) {
 
 static void apply(const firn_instance *instance, firn_fb_initialiser initialiser, uint32_t index) {
     firn_tensor tensor = firn_instance_tensor(instance, index);
-    if (firn_fb_initialiser_rule(initialiser) == FIRN_FB_INITIALISER_RULE_WEIGHTS)
+    if (firn_initial_weights != NULL && firn_fb_initialiser_rule(initialiser) == FIRN_FB_INITIALISER_RULE_WEIGHTS)
         firn_initial_weights(instance, initialiser, &tensor);
     else if (tensor.type == FIRN_FLOAT32)
         fill_floats(instance, initialiser, &tensor);
@@ -48,7 +48,7 @@ static bool is_filled(uint8_t kind, bool with_parameters) {
 
 void firn_initialise_state(const firn_instance *instance, bool with_model) {
     const firn_header *header = &instance->header;
-    const bool with_parameters = with_model && instance->owner == NULL;
+    const bool with_parameters = with_model && firn_instance_owner(instance) == NULL;
     uint32_t before = firn_float_begin();
     for (uint32_t i = 0; i < header->region_count; i++)
         if (is_filled(header->region_kinds[i], with_parameters))

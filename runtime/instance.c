@@ -43,7 +43,7 @@ void firn_instance_trap(const firn_instance *instance, int error) {
 
 uint32_t firn_instance_threads(const firn_instance *instance) {
     const firn_parallel *parallel = &instance->parallel;
-    return parallel->run != NULL && parallel->threads > 1 ? parallel->threads : 1;
+    return firn_has_threads && parallel->run != NULL && parallel->threads > 1 ? parallel->threads : 1;
 }
 
 uint64_t firn_instance_elements(firn_fb_tensor tensor) {

@@ -10,6 +10,7 @@
 #include "plan/signature.h"
 #include "runtime/firn.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/parts.h"
 
 /* The condition of the state block. */
 typedef enum firn_condition {
@@ -87,6 +88,12 @@ typedef struct __attribute__((may_alias)) firn_instance {
 
 _Static_assert(sizeof(firn_instance) <= sizeof(firn), "an instance fits into the opaque bytes");
 _Static_assert(_Alignof(firn_instance) <= _Alignof(firn), "and is no more aligned than they are");
+
+/* Returns the instance whose parameters one uses; NULL: it has its own, as every instance of a build without sharing,
+ * from which a compiler that sees the parts then removes what only instances with an owner do. */
+static inline const firn_instance *firn_instance_owner(const firn_instance *instance) {
+    return firn_sharing == NULL ? NULL : instance->owner;
+}
 
 /* --- instance.c --------------------------------------------------------------------------------------------------- */
 

@@ -11,7 +11,8 @@ static bool tiles_are_linked(void) {
 }
 
 static bool type_is_linked(uint8_t type) {
-    return !firn_type_is_half(type) || (tiles_are_linked() && firn_half_parts[type - FIRN_FLOAT16] != NULL);
+    return !firn_type_is_half(type) ||
+           (tiles_are_linked() && firn_half_parts != NULL && firn_half_parts[type - FIRN_FLOAT16] != NULL);
 }
 
 static bool rule_is_linked(uint8_t rule) {
@@ -54,7 +55,8 @@ bool firn_instance_is_linked(const firn_instance *instance) {
         if (!initialiser_is_linked(firn_fb_plan_initialisers_at(plan, i)))
             return false;
     for (uint32_t i = 0; i < firn_fb_plan_metrics_count(plan); i++)
-        if (firn_metric_parts[firn_fb_metric_kind(firn_fb_plan_metrics_at(plan, i))] == NULL)
+        if (firn_metric_parts == NULL ||
+            firn_metric_parts[firn_fb_metric_kind(firn_fb_plan_metrics_at(plan, i))] == NULL)
             return false;
     for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &phase); n++)
         if (!sums_are_linked(op))

@@ -3,6 +3,7 @@
  * trace in the instance. */
 #include <string.h>
 
+#include "plan/bytes.h"
 #include "plan/checks/check.h"
 #include "runtime/float_environment.h"
 #include "runtime/instance.h"
@@ -16,6 +17,11 @@ static bool usable(const void *block, uint64_t bytes) {
     return begin != 0 && begin % FIRN_BLOCK_ALIGNMENT == 0 && bytes <= UINTPTR_MAX - begin;
 }
 
+/* Returns whether this build can use a port: one that is linked without threads needs one that has none. */
+static bool port_is_linked(const firn_port *port) {
+    return firn_has_threads || port == NULL || port->parallel_for == NULL || port->threads < 2;
+}
+
 /* Checks the fields of a config that do not depend on its plan, and takes the owner. */
 static int check_config(const firn_config *config, firn_instance *opened) {
     if (config == NULL || config->public_key == NULL || config->more_keys >= FIRN_KEYS_MAX ||
@@ -24,14 +30,15 @@ static int check_config(const firn_config *config, firn_instance *opened) {
     if (config->port != NULL && config->port->struct_size < sizeof(firn_port))
         return FIRN_ERROR_ARGUMENT;
     if (config->owner != NULL) {
+        if (firn_sharing == NULL)
+            return FIRN_ERROR_KERNEL_MISSING;
         /* A chain of owners would have no end that this instance could watch. */
         opened->owner = firn_instance_view(config->owner);
         if (opened->owner == NULL || opened->owner->owner != NULL)
             return FIRN_ERROR_ARGUMENT;
-        if (firn_sharing == NULL)
-            return FIRN_ERROR_KERNEL_MISSING;
     }
-    return config->copy_plan != NULL && firn_plan_copier == NULL ? FIRN_ERROR_KERNEL_MISSING : FIRN_OK;
+    const bool linked = port_is_linked(config->port) && (config->copy_plan == NULL || firn_plan_copier != NULL);
+    return linked ? FIRN_OK : FIRN_ERROR_KERNEL_MISSING;
 }
 
 /* --- memory --- */
@@ -54,13 +61,14 @@ static bool add(given *given, const void *memory, uint64_t bytes) {
         if (!firn_extents_are_apart(added, &given->extents[i]))
             return false;
     given->count++;
-    return given->owner == NULL || firn_sharing->is_apart(given->owner, added);
+    return firn_sharing == NULL || given->owner == NULL || firn_sharing->is_apart(given->owner, added);
 }
 
 /* Takes the block of each region that needs one, and the address of each that lies in the constants. Those that the
  * owner has are taken later. The first arena is lent to the checks as their pool, for which it must be large enough. */
 static int take_blocks(const firn_config *config, firn_instance *opened, given *given, firn_check_request *request) {
     const firn_header *header = &opened->header;
+    const uint8_t *constants = request->file + header->constants_offset; /* those that follow */
     if (config->blocks == NULL || config->block_count != header->region_count)
         return FIRN_ERROR_ARGUMENT;
     for (uint32_t i = 0; i < header->region_count; i++) {
@@ -70,8 +78,10 @@ static int take_blocks(const firn_config *config, firn_instance *opened, given *
         if (kind == FIRN_FB_REGION_KIND_CONSTANT || (kind == FIRN_FB_REGION_KIND_PARAMETERS && given->owner != NULL)) {
             if (block->memory != NULL || block->bytes != 0)
                 return FIRN_ERROR_ARGUMENT;
-            if (kind == FIRN_FB_REGION_KIND_CONSTANT)
-                opened->blocks[i] = request->file + header->constants_offset + firn_header_constant_offset(header, i);
+            if (kind == FIRN_FB_REGION_KIND_CONSTANT) {
+                opened->blocks[i] = constants;
+                constants += firn_round_up(header->region_bytes[i], FIRN_PAYLOAD_ALIGNMENT);
+            }
             continue;
         }
         if (!add(given, block->memory, block->bytes))
@@ -94,13 +104,13 @@ static __attribute__((noinline)) int take_memory(const firn_config *config, firn
                                                  firn_check_request *request) {
     given given = {.count = 0};
     (void)add(&given, config->plan, config->plan_bytes);
-    given.owner = opened->owner;
+    given.owner = firn_instance_owner(opened);
     request->file = config->plan;
     request->file_bytes = config->plan_bytes;
     int status;
     if (config->copy_plan == NULL && config->copy_plan_bytes == 0)
         status = firn_header_decode(&opened->header, request->file, request->file_bytes);
-    else if (add(&given, config->copy_plan, config->copy_plan_bytes))
+    else if (firn_plan_copier != NULL && add(&given, config->copy_plan, config->copy_plan_bytes))
         status = firn_plan_copier(config, &opened->header, request);
     else
         status = FIRN_ERROR_ARGUMENT;
@@ -135,6 +145,8 @@ static int check_in_own_mode(const firn_check_request *request, firn_instance *o
 static void take_port(const firn_port *port, firn_instance *opened) {
     firn_parallel *parallel = &opened->parallel;
     opened->port = port;
+    if (!firn_has_threads)
+        return;
     parallel->grain = FIRN_GRAIN;
     if (port == NULL)
         return;
@@ -169,7 +181,7 @@ static __attribute__((noinline)) int examine(const firn_config *config, firn_ins
     status = check_in_own_mode(&request, opened, trail);
     if (status == FIRN_OK && firn_instance_hash_model != NULL) /* a program that does not ask for it lacks it */
         status = firn_instance_hash_model(opened);
-    if (status == FIRN_OK && opened->owner != NULL)
+    if (status == FIRN_OK && firn_instance_owner(opened) != NULL)
         status = firn_sharing->take(opened);
     if (status == FIRN_OK && !firn_instance_is_linked(opened))
         status = FIRN_ERROR_KERNEL_MISSING;
@@ -182,14 +194,14 @@ static int check_ops(const firn_config *config, firn_instance *opened) {
     if (config->prepared != NULL && config->prepared_bytes < prepared_bytes(&opened->header))
         return FIRN_ERROR_PREPARED_TOO_SMALL;
     const int status = firn_execute_check(opened, config->prepared, &opened->slot_bytes);
-    if (opened->slot_bytes != 0)
+    if (FIRN_KERNELS_HAVE_SCRATCH && opened->slot_bytes != 0)
         opened->workspace = config->workspace;
     return status;
 }
 
 /* Returns the size of the workspace: one slot for each thread. */
 static uint64_t workspace_bytes(const firn_instance *instance) {
-    return (uint64_t)instance->slot_bytes * firn_instance_threads(instance);
+    return FIRN_KERNELS_HAVE_SCRATCH ? (uint64_t)instance->slot_bytes * firn_instance_threads(instance) : 0;
 }
 
 int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {

@@ -3,11 +3,12 @@
  * here. */
 #include "runtime/parts.h"
 
-const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS] = {
+static const firn_metric_part all_metrics[FIRN_METRIC_KINDS] = {
 #define FIRN_METRIC(kind, rule) [FIRN_FB_METRIC_KIND_##kind] = firn_metric_##rule,
 #include "runtime/metrics.def"
 #undef FIRN_METRIC
 };
+const firn_metric_part *const firn_metric_parts = all_metrics;
 
 const firn_sharing_part *const firn_sharing = &firn_sharing_parameters;
 const firn_windows_part *const firn_windows = &firn_windows_of_segments;

@@ -68,8 +68,8 @@ float firn_metric_accuracy(const struct firn_instance *instance, firn_fb_metric 
 float firn_metric_confusion(const struct firn_instance *instance, firn_fb_metric metric);
 float firn_metric_area(const struct firn_instance *instance, firn_fb_metric metric);
 
-/* By MetricKind; NULL: not in this build. */
+/* By MetricKind; NULL: not in this build. Without any of them there is no table. */
 enum { FIRN_METRIC_KINDS = FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR + 1 };
-extern const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS];
+extern const firn_metric_part *const firn_metric_parts;
 
 #endif

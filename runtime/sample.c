@@ -59,9 +59,14 @@ static int check_source(const firn_instance *instance, const firn_source *source
     return FIRN_OK;
 }
 
+/* Whether samples are windows of the segments. A build without windows opens no plan that has them. */
+static bool has_windows(const firn_instance *instance) {
+    return firn_windows != NULL && !instance->bound.records;
+}
+
 /* Counts the samples of the part: records of stream 0, or windows of its segments. */
 static int count_samples(const firn_instance *instance, firn_samples *samples) {
-    if (!instance->bound.records) {
+    if (has_windows(instance)) {
         samples->count = firn_windows->count(instance, samples->source->streams, firn_data_part);
         return FIRN_OK;
     }
@@ -99,8 +104,8 @@ static uint64_t place_of_draw(const firn_instance *instance, const firn_samples 
     const uint64_t epoch = firn_divide(draw, samples->count, &index);
     if (firn_fb_sampler_kind(sampler) == FIRN_FB_SAMPLER_KIND_PERMUTATION)
         index = firn_permute(firn_fb_sampler_seed(sampler), epoch, samples->count, index);
-    return instance->bound.records ? samples->first + index
-                                   : firn_windows->place(instance, samples->source->streams, firn_data_part, index);
+    return has_windows(instance) ? firn_windows->place(instance, samples->source->streams, firn_data_part, index)
+                                 : samples->first + index;
 }
 
 /* --- from elements to tensors --- */

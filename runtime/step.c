@@ -35,7 +35,8 @@ static uint32_t samples_of(const firn_instance *instance) {
 /* Runs derive if the parameters have changed since it ran. A plan derives nothing from what its own steps change, so
  * these do not count for it; those of its owner do. The state is only read. */
 static void derive(firn_instance *instance) {
-    const uint64_t changes = instance->owner != NULL ? instance->owner->changes : instance->outside_changes;
+    const firn_instance *owner = firn_instance_owner(instance);
+    const uint64_t changes = owner != NULL ? owner->changes : instance->outside_changes;
     if (instance->derived_at == changes)
         return;
     instance->moment = (firn_moment){0, 0};

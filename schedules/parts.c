@@ -4,7 +4,7 @@
 
 #include "schedules/parts.h"
 
-const firn_schedule_part *const firn_schedule_parts[FIRN_SCHEDULE_KINDS] = {
+static const firn_schedule_part *const all[FIRN_SCHEDULE_KINDS] = {
     NULL,
     [FIRN_SCHEDULE_LINEAR] = &firn_schedule_part_linear,
     [FIRN_SCHEDULE_COSINE] = &firn_schedule_part_cosine,
@@ -22,3 +22,4 @@ const firn_schedule_part *const firn_schedule_parts[FIRN_SCHEDULE_KINDS] = {
     [FIRN_SCHEDULE_ONE_CYCLE] = &firn_schedule_part_one_cycle,
     [FIRN_SCHEDULE_PRODUCT] = &firn_schedule_part_product,
 };
+const firn_schedule_part *const *const firn_schedule_parts = all;

@@ -43,8 +43,8 @@ FIRN_SCHEDULE_PART(one_cycle)
 FIRN_SCHEDULE_PART(product)
 #undef FIRN_SCHEDULE_PART
 
-/* By kind; NULL: constant, or not in this build. */
-extern const firn_schedule_part *const firn_schedule_parts[FIRN_SCHEDULE_KINDS];
+/* By kind; NULL: constant, or not in this build. One that has only constant has no table. */
+extern const firn_schedule_part *const *const firn_schedule_parts;
 
 /* Trees: the value of one, rounded, and whether nodes[i] has a place in one that is allowed (schedule_trees.c). Both
  * are NULL in a build that has only constant. */

@@ -30,7 +30,7 @@ static const firn_schedule_part constant = {FIRN_SCHEDULE_USES_INITIAL | FIRN_SC
 static const firn_schedule_part *part_of(uint16_t kind) {
     if (kind == FIRN_SCHEDULE_CONSTANT)
         return &constant;
-    return kind < FIRN_SCHEDULE_KINDS ? firn_schedule_parts[kind] : NULL;
+    return kind < FIRN_SCHEDULE_KINDS && firn_schedule_parts != NULL ? firn_schedule_parts[kind] : NULL;
 }
 
 bool firn_schedule_is_linked(uint16_t kind) {

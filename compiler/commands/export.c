@@ -27,8 +27,8 @@ typedef struct needs {
     bool sharing; /* of parameters, which a plan that evaluates may do */
     bool windows; /* as samples */
     bool part;    /* of the data, instead of all */
-    bool copy;    /* of the plan, which the firmware may have made */
     bool weights; /* as initial values */
+    firnc_export_wishes wishes;
 } needs;
 
 /* --- what a plan needs -------------------------------------------------------------------------------------------- */
@@ -128,17 +128,27 @@ static void write_ops(FILE *out, const needs *n) {
             fprintf(out, "    {%u, firn_kernel_%s},\n", (unsigned)firn_op_at(i)->code, firn_op_name(firn_op_at(i)));
     fputs("};\nconst uint16_t firn_kernel_part_count = sizeof firn_kernel_parts / sizeof firn_kernel_parts[0];\n", out);
     fprintf(out, "const firn_task_body firn_linear_in_tiles = %s;\n", n->tiles ? "firn_linear_tiles" : "0");
+    fprintf(out, "const bool firn_has_threads = %s;\n", n->wishes.threads ? "true" : "false");
+}
+
+static bool any(const bool *needed, uint32_t count) {
+    bool found = false;
+    for (uint32_t i = 0; i < count; i++)
+        found = found || needed[i];
+    return found;
 }
 
 static void write_schedules(FILE *out, const needs *n) {
-    bool more = false;
-    fputs("\nconst firn_schedule_part *const firn_schedule_parts[FIRN_SCHEDULE_KINDS] = {\n    0,\n", out);
-    for (uint16_t kind = FIRN_SCHEDULE_CONSTANT + 1; kind < FIRN_SCHEDULE_KINDS; kind++) {
-        if (n->schedules[kind])
-            fprintf(out, "    [%u] = &firn_schedule_part_%s,\n", (unsigned)kind, firn_schedule_name(kind));
-        more = more || n->schedules[kind];
+    const bool more = any(n->schedules + FIRN_SCHEDULE_CONSTANT + 1, FIRN_SCHEDULE_KINDS - FIRN_SCHEDULE_CONSTANT - 1);
+    if (more) {
+        fputs("\nstatic const firn_schedule_part *const schedules[FIRN_SCHEDULE_KINDS] = {\n", out);
+        for (uint16_t kind = FIRN_SCHEDULE_CONSTANT + 1; kind < FIRN_SCHEDULE_KINDS; kind++)
+            if (n->schedules[kind])
+                fprintf(out, "    [%u] = &firn_schedule_part_%s,\n", (unsigned)kind, firn_schedule_name(kind));
+        fputs("};", out);
     }
-    fprintf(out, "};\nconst firn_schedule_tree_part firn_schedule_trees = {%s};\n",
+    fprintf(out, "\nconst firn_schedule_part *const *const firn_schedule_parts = %s;\n", more ? "schedules" : "0");
+    fprintf(out, "const firn_schedule_tree_part firn_schedule_trees = {%s};\n",
             more ? "firn_schedule_rounded, firn_schedule_is_in_tree" : "0, 0");
 }
 
@@ -151,11 +161,14 @@ static void write_list(FILE *out, const char *declaration, const bool *needed, c
     fputs("};\n", out);
 }
 
-static bool needs_metrics(const needs *n) {
-    bool any = false;
-    for (uint32_t i = 0; i < FIRN_METRIC_KINDS; i++)
-        any = any || n->metrics[i];
-    return any;
+/* The same as a table of its own and a pointer to it, which is 0 if the plans need none of its entries. */
+static void write_optional_list(FILE *out, const char *type, const char *table, const char *name, const bool *needed,
+                                const char *const *names, uint32_t count) {
+    char declaration[128];
+    (void)snprintf(declaration, sizeof declaration, "static const %s %s[]", type, name);
+    if (any(needed, count))
+        write_list(out, declaration, needed, names, count);
+    fprintf(out, "\nconst %s *const %s = %s;\n", type, table, any(needed, count) ? name : "0");
 }
 
 /* The semantic rules. Those of a tensor that is gathered are for ops that fill it element by element. */
@@ -166,8 +179,9 @@ static void write_rules(FILE *out, const needs *n) {
     fprintf(
         out,
         "\nconst firn_rule_parts firn_semantics_parts = {.metric = %s, .output = %s, .rings = %s, .gathered = %s};\n",
-        needs_metrics(n) ? "firn_semantics_check_metric" : "0", n->outputs ? "firn_semantics_is_output" : "0",
-        n->rings ? "firn_semantics_are_rings" : "0", gathered ? "firn_semantics_is_gathered" : "0");
+        any(n->metrics, FIRN_METRIC_KINDS) ? "firn_semantics_check_metric" : "0",
+        n->outputs ? "firn_semantics_is_output" : "0", n->rings ? "firn_semantics_are_rings" : "0",
+        gathered ? "firn_semantics_is_gathered" : "0");
 }
 
 static void write_parts(FILE *out, const needs *n, uint32_t plans) {
@@ -181,20 +195,20 @@ static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     write_schedules(out, n);
     write_list(out, "const firn_initialise_rule firn_initialise_rules[FIRN_INITIALISE_RULES]", n->initialisers,
                initialisers, FIRN_INITIALISE_RULES);
-    write_list(out, "const firn_half_part *const firn_half_parts[FIRN_HALF_TYPES]", n->halves, halves, FIRN_HALF_TYPES);
+    write_optional_list(out, "firn_half_part *const", "firn_half_parts", "halves", n->halves, halves, FIRN_HALF_TYPES);
     fprintf(out, "\nconst firn_sharing_part *const firn_sharing = %s;\n",
             n->sharing ? "&firn_sharing_parameters" : "0");
     fprintf(out, "const firn_windows_part *const firn_windows = %s;\n", n->windows ? "&firn_windows_of_segments" : "0");
     fprintf(out, "const firn_data_part_rule firn_data_part = %s;\n", n->part ? "firn_part_of_data" : "firn_all_data");
     fprintf(out, "const firn_weights_rule firn_initial_weights = %s;\n", n->weights ? "firn_copy_weights" : "0");
-    fprintf(out, "const firn_plan_copy firn_plan_copier = %s;\n", n->copy ? "firn_copy_plan" : "0");
+    fprintf(out, "const firn_plan_copy firn_plan_copier = %s;\n", n->wishes.copy_plan ? "firn_copy_plan" : "0");
     write_rules(out, n);
-    write_list(out, "const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS]", n->metrics, metrics,
-               FIRN_METRIC_KINDS);
+    write_optional_list(out, "firn_metric_part", "firn_metric_parts", "metrics", n->metrics, metrics,
+                        FIRN_METRIC_KINDS);
 }
 
-int firnc_export_parts(const char *const *plans, uint32_t count, bool copy_plan, const char *output) {
-    needs n = {.copy = copy_plan};
+int firnc_export_parts(const char *const *plans, uint32_t count, firnc_export_wishes wishes, const char *output) {
+    needs n = {.wishes = wishes};
     int status = FIRNC_EXIT_OK;
     for (uint32_t i = 0; i < count && status == FIRNC_EXIT_OK; i++)
         status = read_plan(&n, plans[i]);

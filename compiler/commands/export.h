@@ -7,9 +7,14 @@
 #include "compiler/base/text.h"
 #include "compiler/commands/options.h"
 
-/* export.c: the tables of the parts that these plans need together (runtime/parts.h), as C; with or without the part
- * that copies a plan. */
-int firnc_export_parts(const char *const *plans, uint32_t count, bool copy_plan, const char *output);
+/* What a firmware needs beside the parts of its plans. */
+typedef struct firnc_export_wishes {
+    bool copy_plan; /* the part that copies a plan */
+    bool threads;   /* those of a port */
+} firnc_export_wishes;
+
+/* export.c: the tables of the parts that these plans need together (runtime/parts.h), as C. */
+int firnc_export_parts(const char *const *plans, uint32_t count, firnc_export_wishes wishes, const char *output);
 
 /* export_key.c: whether the file begins like a key in PEM; and public keys as a C array, one behind the other. More
  * keys than a firmware can have, or one that is there twice, are refused. */

@@ -9,7 +9,8 @@
 typedef struct request {
     const char *name, *output, *machine, *address_text;
     firnc_texts others;
-    bool c, array, hex, elf, copy_plan;
+    bool c, array, hex, elf;
+    firnc_export_wishes wishes;
     uint32_t address;
 } request;
 
@@ -36,7 +37,10 @@ static const firnc_option options[] = {
     {{"--copy-plan", NULL, NULL,
       "with --c: the firmware copies its plans into RAM before it checks them (firn_config.copy_plan)"},
      FIRNC_OPTION_FLAG,
-     offsetof(request, copy_plan)},
+     offsetof(request, wishes.copy_plan)},
+    {{"--threads", NULL, NULL, "with --c: the port of the firmware has more threads than one (firn_port.parallel_for)"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, wishes.threads)},
     {{"--address", NULL, "N", "where the plan begins, a multiple of 64, such as 0x08040000"},
      FIRNC_OPTION_TEXT,
      offsetof(request, address_text)},
@@ -54,14 +58,21 @@ static bool read_address(const char *text, uint32_t *address) {
     return value % FIRNC_ALIGNMENT == 0;
 }
 
+/* Returns an option that adds to the parts of plans, or NULL. */
+static const char *asked(const request *r) {
+    if (r->wishes.copy_plan)
+        return "--copy-plan";
+    return r->wishes.threads ? "--threads" : NULL;
+}
+
 /* Returns FIRNC_EXIT_OK if the options fit each other. */
 static int check(request *r) {
     if (r->c + r->array + r->hex + r->elf != 1)
         return firnc_usage("export", "--c, --array, --hex, --elf: the form is missing or not one; add one of the four");
     if (!r->c && r->others.count != 0)
         return firnc_usage("export", "--with: only with --c; leave it out");
-    if (!r->c && r->copy_plan)
-        return firnc_usage("export", "--copy-plan: only with --c; leave it out");
+    if (!r->c && asked(r) != NULL)
+        return firnc_usage("export", "%s: only with --c; leave it out", asked(r));
     if ((r->c || r->array) && r->address_text != NULL)
         return firnc_usage("export", "--address: only with --hex and --elf; leave it out");
     if (r->hex && r->address_text == NULL)
@@ -81,14 +92,13 @@ static int check(request *r) {
 
 static int export_c(const request *r, const char *const *files, uint32_t count) {
     const bool keys = firnc_export_is_key(files[0]);
-    if (keys && r->copy_plan)
-        return firnc_usage("export", "--copy-plan: only with the parts of plans; leave it out");
+    if (keys && asked(r) != NULL)
+        return firnc_usage("export", "%s: only with the parts of plans; leave it out", asked(r));
     for (uint32_t i = 1; i < count; i++)
         if (firnc_export_is_key(files[i]) != keys)
             return firnc_usage("export", "--with: %s is %s key, and %s is %s; give files of one kind", files[i],
                                keys ? "not a" : "a", files[0], keys ? "one" : "not");
-    return keys ? firnc_export_keys(files, count, r->output)
-                : firnc_export_parts(files, count, r->copy_plan, r->output);
+    return keys ? firnc_export_keys(files, count, r->output) : firnc_export_parts(files, count, r->wishes, r->output);
 }
 
 static int export_command(int argc, char **argv) {
@@ -117,7 +127,7 @@ static int export_command(int argc, char **argv) {
 
 const firnc_command firnc_command_export = {
     .words = {.name = "export",
-              .forms = {"PLAN|KEY --c [--with FILE]... [--copy-plan] [-o FILE]", "PLAN --array [-o FILE]",
+              .forms = {"PLAN|KEY --c [--with FILE]... [--copy-plan] [--threads] [-o FILE]", "PLAN --array [-o FILE]",
                         "PLAN --hex --address N [-o FILE]", "PLAN --elf --machine arm|riscv [--address N] -o FILE"},
               .text =
                   "write what a firmware is built and flashed with: the parts that a plan needs, the plan, the key"},

@@ -4,6 +4,7 @@
 #define FIRN_KERNELS_BLOCKS_H
 
 #include "runtime/kernels/kernels.h"
+#include "runtime/numerics/half_parts.h"
 #include "runtime/numerics/numerics.h"
 
 /* Elements: one kilobyte of floats, or less on cores without vectors, which gain nothing from more and have little
@@ -49,7 +50,7 @@ static inline size_t firn_block_widen(float *x, const firn_tensor *tensor, size_
  * machine, else widened to the buffer. A NaN in it need not be canonical. */
 static inline const float *firn_block_floats(float *buffer, const firn_tensor *tensor, size_t block, size_t *count) {
     *count = firn_block_elements(tensor->elements, block);
-    if (FIRN_VECTORS == 0 && tensor->type == FIRN_FLOAT32)
+    if (FIRN_VECTORS == 0 && !firn_has_half_part(tensor->type))
         return (const float *)tensor->data + block * FIRN_BLOCK;
     firn_widen_rows(buffer, 0, tensor->data, tensor->type, block * FIRN_BLOCK, 0, 1, *count);
     return buffer;

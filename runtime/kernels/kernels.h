@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "plan/ops.h"
+#include "runtime/numerics/numerics.h"
 
 /* A tensor in memory, row-major, aligned to 16 bytes. */
 typedef struct firn_tensor {
@@ -81,6 +82,9 @@ typedef void (*firn_kernel)(const firn_kernel_call *call);
 /* Returns the bytes of scratch that each thread of a call needs; slot_bytes must not be less. The result depends only
  * on the shapes, types, attributes, reductions and `parallel` of the call, not on data or workspace. */
 typedef uint64_t (*firn_kernel_scratch)(uint16_t op, const firn_kernel_call *call);
+
+/* Whether there are kernels that need scratch: only those of a set with vectors do. */
+enum { FIRN_KERNELS_HAVE_SCRATCH = FIRN_VECTORS };
 
 typedef struct firn_kernel_choice {
     firn_kernel run;             /* NULL: the kernel was not linked, or the op is unknown */

@@ -142,7 +142,7 @@ static firn_task_body in_tiles(void) {
 }
 
 static void run(const firn_kernel_call *call, firn_linear *job) {
-    if (is_direct(job)) {
+    if (in_tiles() == NULL || is_direct(job)) { /* without tiles only plans run in which every layer is direct */
         firn_parallel_run(&call->parallel, firn_ceiling(job->product.rows, 4),
                           4 * (uint64_t)job->product.columns * job->product.terms, direct_rows, job);
         return;

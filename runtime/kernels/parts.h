@@ -6,7 +6,7 @@
 #include "runtime/numerics/numerics.h"
 
 /* The portable kernels of this build, in any order, with empty places between them or without. One that stands at the
- * index that is its code is found at once. */
+ * index that is its code is found at once, except in a build for size. */
 typedef struct firn_kernel_part {
     uint16_t op;
     firn_kernel run;
@@ -19,6 +19,9 @@ extern const uint16_t firn_kernel_part_count;
  * with vectors does not read it. */
 void firn_linear_tiles(void *argument, size_t begin, size_t end);
 extern const firn_task_body firn_linear_in_tiles;
+
+/* Whether a port may have more threads than one (firn_port.parallel_for). A build without them refuses such a port. */
+extern const bool firn_has_threads;
 
 /* Writes elements of a float32 tensor, starting with number `first`, by a rule that draws them: a and b of the
  * initialiser. */

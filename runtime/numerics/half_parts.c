@@ -2,5 +2,6 @@
  * (runtime/numerics/half_parts.h), so nothing else may be defined here. Freestanding. */
 #include "runtime/numerics/half_parts.h"
 
-const firn_half_part *const firn_half_parts[FIRN_HALF_TYPES] = {&firn_half_part_float16, &firn_half_part_bfloat16,
-                                                                &firn_half_part_cbfloat16};
+static const firn_half_part *const all[FIRN_HALF_TYPES] = {&firn_half_part_float16, &firn_half_part_bfloat16,
+                                                           &firn_half_part_cbfloat16};
+const firn_half_part *const *const firn_half_parts = all;

@@ -21,13 +21,14 @@ typedef struct firn_half_part {
 
 extern const firn_half_part firn_half_part_float16, firn_half_part_bfloat16, firn_half_part_cbfloat16;
 
-/* By firn_type - FIRN_FLOAT16; NULL: not in this build. */
+/* By firn_type - FIRN_FLOAT16; NULL: not in this build. Without any of them there is no table. */
 enum { FIRN_HALF_TYPES = 3 };
-extern const firn_half_part *const firn_half_parts[FIRN_HALF_TYPES];
+extern const firn_half_part *const *const firn_half_parts;
 
-/* The same as firn_type_is_half, inline because a product asks for each of its rows. */
-static inline bool firn_has_half_part(uint8_t type) {
-    return (uint8_t)(type - FIRN_FLOAT16) < FIRN_HALF_TYPES;
+/* Whether a type of the plan is a half type; if not, it is float32. Inlined, because a product asks for each of its
+ * rows, and because a build without half types then has nothing that depends on the answer. */
+static inline __attribute__((always_inline)) bool firn_has_half_part(uint8_t type) {
+    return (uint8_t)(type - FIRN_FLOAT16) < FIRN_HALF_TYPES && firn_half_parts != NULL;
 }
 
 #endif

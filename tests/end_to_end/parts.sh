@@ -51,8 +51,19 @@ refused() {
 "$BUILD/firnc" export "$folder/train" --c --with "$folder/op" | grep -q 'firn_kernel_tanh}' || fail "the parts of two plans"
 "$BUILD/firnc" export "$folder/train" --c --copy-plan | diff - "$folder/parts.c" >"$folder/got" || true
 [ "$(grep '^<' "$folder/got")" = '< const firn_plan_copy firn_plan_copier = firn_copy_plan;' ] || fail "the copy of a plan"
-refused 2 'only with --c' "$BUILD/firnc" export "$folder/train" --array --copy-plan
-refused 2 'parts of plans' "$BUILD/firnc" export "$PUB" --c --copy-plan
+"$BUILD/firnc" export "$folder/train" --c --threads | diff - "$folder/parts.c" >"$folder/got" || true
+[ "$(grep '^<' "$folder/got")" = '< const bool firn_has_threads = true;' ] || fail "the threads of a port"
+for option in --copy-plan --threads; do
+    refused 2 "export: $option: only with --c" "$BUILD/firnc" export "$folder/train" --array $option
+    refused 2 "export: $option: only with the parts of plans" "$BUILD/firnc" export "$PUB" --c $option
+done
+# A table of which nothing is needed is not there.
+for table in schedule half metric; do
+    grep -q "firn_${table}_parts = 0;" "$folder/parts.c" || fail "a table of parts that the plan does not need: $table"
+done
+"$BUILD/firnc" export "$folder/schedule" --c | grep -q 'firn_schedule_parts = schedules;' || fail "no table of schedules"
+"$BUILD/firnc" export "$folder/half" --c | grep -q 'firn_half_parts = halves;' || fail "no table of half types"
+"$BUILD/firnc" export "$folder/eval" --c | grep -q 'firn_metric_parts = metrics;' || fail "no table of metrics"
 # The semantic rules that the plan named needs, and no others.
 rules_of() {
     "$BUILD/firnc" export "$folder/$1" --c | sed -n 's/^const firn_rule_parts firn_semantics_parts = //p'

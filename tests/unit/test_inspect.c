@@ -281,7 +281,7 @@ static void test_parts(void **state) {
     firnc_compilation compilation;
     uint64_t bytes;
     const char *plan = make_plan(&recipe, &compilation, &bytes), *output = "test_inspect_parts.c";
-    assert_int_equal(firnc_export_parts(&plan, 1, false, output), 0);
+    assert_int_equal(firnc_export_parts(&plan, 1, (firnc_export_wishes){0}, output), 0);
     firnc_bytes text;
     assert_true(firnc_file_read(output, 1 << 16, &text));
     const char *parts = (const char *)text.data;

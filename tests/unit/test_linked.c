@@ -14,8 +14,8 @@
 /* --- linked.c with tables that can be changed, on a core without vectors --- */
 
 static firn_initialise_rule rules[FIRN_INITIALISE_RULES];
-static const firn_half_part *halves[FIRN_HALF_TYPES];
-static firn_metric_part metrics[FIRN_METRIC_KINDS];
+static const firn_half_part *halves[FIRN_HALF_TYPES], *const *half_table;
+static firn_metric_part metrics[FIRN_METRIC_KINDS], *metric_table;
 static firn_task_body tiles;
 static const firn_windows_part *windows;
 static firn_data_part_rule data_part;
@@ -25,8 +25,8 @@ bool injected_is_linked(const firn_instance *instance);
 
 #define firn_instance_is_linked injected_is_linked
 #define firn_initialise_rules   rules
-#define firn_half_parts         halves
-#define firn_metric_parts       metrics
+#define firn_half_parts         half_table
+#define firn_metric_parts       metric_table
 #define firn_linear_in_tiles    tiles
 #define firn_windows            windows
 #define firn_data_part          data_part
@@ -48,6 +48,8 @@ static int take_everything(void **state) {
     memcpy(rules, firn_initialise_rules, sizeof rules);
     memcpy(halves, firn_half_parts, sizeof halves);
     memcpy(metrics, firn_metric_parts, sizeof metrics);
+    half_table = halves;
+    metric_table = metrics;
     tiles = firn_linear_in_tiles;
     windows = firn_windows;
     data_part = firn_data_part;
@@ -110,6 +112,10 @@ static void a_missing_half_type_is_found(void **state) {
             halves[half_type - FIRN_FLOAT16] = NULL;
             assert_false(trains(&changed));
             assert_true(trains(&support_settings));
+            (void)take_everything(state);
+            half_table = NULL;
+            assert_false(trains(&changed));
+            assert_true(trains(&support_settings));
         }
 }
 
@@ -121,6 +127,10 @@ static void a_missing_metric_is_found(void **state) {
     support_bigram_eval(&plan, &settings);
     assert_true(links(&plan));
     metrics[FIRN_FB_METRIC_KIND_PERPLEXITY] = NULL;
+    assert_false(links(&plan));
+    assert_true(trains(&support_settings));
+    (void)take_everything(state);
+    metric_table = NULL;
     assert_false(links(&plan));
     assert_true(trains(&support_settings));
 }

@@ -63,7 +63,7 @@ typedef struct walk {
 
 /* Returns whether the gradient is used as it lies in memory. */
 static bool is_plain(const firn_gradient *gradient) {
-    return !gradient->has_factors && gradient->tensor->type == FIRN_FLOAT32;
+    return !gradient->has_factors && !firn_has_half_part(gradient->tensor->type);
 }
 
 static void walk_run(const walk *w, size_t block, const float *g, size_t count) {
