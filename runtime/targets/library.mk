@@ -9,8 +9,9 @@ LIBRARY_SHARED := $(filter-out $(SEMANTIC_RULES),$(PLAN_SOURCES)) $(SCHEDULES_SO
 LIBRARY_full := $(LIBRARY_SHARED) $(SEMANTIC_RULES)
 LIBRARY_sealed := $(LIBRARY_SHARED) $(SEALED_RULES)
 LIBRARY_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common
-# Values that a loop keeps in registers take instructions before it and spills around it.
-LIBRARY_SHORT := -fno-tree-loop-im -fno-move-loop-invariants
+# Values that a loop keeps in registers take instructions before it and spills around it, as do values kept across a call;
+# reordered instructions need more registers, and conditional ones wider encodings.
+LIBRARY_SHORT := -fno-tree-loop-im -fno-move-loop-invariants -fno-caller-saves -fno-schedule-insns2 -fno-if-conversion
 # In a fast form, what a step spends its time in is optimised for speed: the kernels, the numerics, the conversion of
 # samples and the decoding of ops. Not sum.c: of 1 KB more, a step of a GPT-2 would gain a fiftieth, an MLP's next to nothing.
 # The Zephyr module has the same list (runtime/package/sources.cmake).
