@@ -118,7 +118,8 @@ static firn_kernel_choice decode(const firn_instance *instance, firn_fb_op op, f
 static __attribute__((noinline)) void begin_call(firn_kernel_call *call, const firn_instance *instance) {
     call->seed = firn_fb_plan_seed(instance->plan);
     call->moment = &instance->moment;
-    call->parallel = instance->parallel;
+    if (firn_has_threads) /* else nothing reads it */
+        call->parallel = instance->parallel;
     call->workspace = FIRN_KERNELS_HAVE_SCRATCH ? instance->workspace : NULL;
     call->slot_bytes = FIRN_KERNELS_HAVE_SCRATCH ? instance->slot_bytes : 0;
 }

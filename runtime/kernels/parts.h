@@ -6,7 +6,7 @@
 #include "runtime/numerics/numerics.h"
 
 /* The portable kernels of this build, in any order, with empty places between them or without. One that stands at the
- * index that is its code is found at once, except in a build for size. */
+ * index that is its code is found at once. */
 typedef struct firn_kernel_part {
     uint16_t op;
     firn_kernel run;

@@ -7,7 +7,7 @@ firn_kernel_choice firn_kernel_find(uint16_t op, const firn_reduction *reduction
     firn_kernel_choice choice = {.run = NULL};
     if (op == FIRN_KERNEL_INITIALISE)
         choice.run = firn_kernel_initialise;
-    else if (!FIRN_SMALL && op < firn_kernel_part_count && firn_kernel_parts[op].op == op)
+    else if (op < firn_kernel_part_count && firn_kernel_parts[op].op == op)
         choice.run = firn_kernel_parts[op].run;
     for (uint32_t i = 0; i < firn_kernel_part_count && choice.run == NULL; i++)
         if (firn_kernel_parts[i].op == op)
