@@ -8,13 +8,11 @@
 
 static const firnc_field root_fields[] = {
     {"trainer", .kind = FIRNC_FIELD_NESTED, .required = true},
-    {"train_input", .kind = FIRNC_FIELD_REFUSED,
-     .only = "older releases had it here; it is trainer.fit.train_dataloader"},
-    {"eval_input", .kind = FIRNC_FIELD_REFUSED,
-     .only = "older releases had it here; it is trainer.validate.val_dataloader"},
-    {"runconfig", .kind = FIRNC_FIELD_REFUSED, .only = "older releases had it here; steps are in trainer.init.loop"},
-    {"model", .kind = FIRNC_FIELD_REFUSED, .only = "older releases had it here; it is trainer.init.model"},
-    {"optimizer", .kind = FIRNC_FIELD_REFUSED, .only = "older releases had it here; it is trainer.init.optimizer"},
+    {"train_input", .kind = FIRNC_FIELD_REFUSED, .only = "beside trainer it is trainer.fit.train_dataloader"},
+    {"eval_input", .kind = FIRNC_FIELD_REFUSED, .only = "beside trainer it is trainer.validate.val_dataloader"},
+    {"runconfig", .kind = FIRNC_FIELD_REFUSED, .only = "beside trainer its steps are in trainer.init.loop"},
+    {"model", .kind = FIRNC_FIELD_REFUSED, .only = "beside trainer it is trainer.init.model"},
+    {"optimizer", .kind = FIRNC_FIELD_REFUSED, .only = "beside trainer it is trainer.init.optimizer"},
 };
 
 static const firnc_field trainer_fields[] = {
@@ -239,12 +237,9 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
     recipe->job.target = "portable";
     recipe->job.places.layers = recipe->job.places.samples = (firnc_place){.file = file, .line = 1, .path = ""};
     firnc_idle_forget();
-    firnc_tree *root = firnc_tree_read(file);
+    firnc_tree *root = firnc_recipe_tree(file, settings, setting_count);
     if (root == NULL)
         return false;
-    for (uint32_t i = 0; i < setting_count; i++)
-        if (!firnc_tree_set(root, settings[i]))
-            return false;
     if (!firnc_fields_read(root, root_fields, sizeof root_fields / sizeof root_fields[0], NULL))
         return false;
     const firnc_tree *trainer = firnc_tree_child(root, "trainer"), *fit = firnc_tree_child(trainer, "fit");
