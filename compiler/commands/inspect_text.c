@@ -230,6 +230,17 @@ static void print_updates(const cJSON *root) {
     }
 }
 
+/* How often the recipe wants the state saved, and the patterns of the parameters that it freezes. */
+static void print_said_run(const cJSON *report) {
+    const cJSON *pattern, *steps = item(report, "checkpoint_steps");
+    if (cJSON_IsNumber(steps) && cJSON_GetNumberValue(steps) >= 1)
+        line("said: checkpoint", firnc_format("every %.0f steps", cJSON_GetNumberValue(steps)));
+    cJSON_ArrayForEach(pattern, item(report, "frozen")) {
+        if (cJSON_IsString(pattern))
+            line("said: frozen", firnc_printable(cJSON_GetStringValue(pattern)));
+    }
+}
+
 static void print_optimizer(const cJSON *root) {
     const cJSON *group;
     print_updates(root);
@@ -241,6 +252,7 @@ static void print_optimizer(const cJSON *root) {
                               decay(root, group)));
     }
     line("said: early update", said(root, "early_update"));
+    print_said_run(item(root, "said"));
     line("loss scaling", scaling(root));
     const char *threshold = "";
     if (!is(root, "clipping", "none"))

@@ -17,10 +17,12 @@ typedef struct firnc_recipe {
     const void *settings; /* settings of the model, in the model's own struct */
     firnc_model_facts facts;
     firnc_elements elements; /* element types and scaling of records */
+    uint64_t samples;        /* set before reading: the samples that an epoch reads, for num_epochs; 0: not known */
 } firnc_recipe;
 
-/* Reads, checks and completes a recipe. `settings` are the `--set a.b=v` words, which are applied before checking. On a
- * fault writes one line to stderr (file, line, key, what is wrong, how to mend it) and returns false. */
+/* Reads, checks and completes a recipe, which is zero except for `samples`. `settings` are the `--set a.b=v` words,
+ * which are applied before checking. On a fault writes one line to stderr (file, line, key, what is wrong, how to mend
+ * it) and returns false. */
 bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, const char *const *settings,
                        uint32_t setting_count);
 

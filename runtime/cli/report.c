@@ -27,6 +27,8 @@ int cli_report_read(cli_report *report, const firn_host_plan *plan) {
     cJSON *parsed = cJSON_ParseWithLength((const char *)request.file + begin, (size_t)header.report_bytes);
     report->model = text_of(parsed, "model");
     report->target = text_of(parsed, "target");
+    const double steps = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(parsed, "checkpoint_steps"));
+    report->checkpoint_steps = steps >= 1 && steps <= 1e15 ? (uint64_t)steps : 0; /* NaN without it */
     cJSON_Delete(parsed);
     return FIRN_OK;
 }
