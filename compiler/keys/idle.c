@@ -19,7 +19,7 @@ static bool is_below(const firnc_tree *a, const firnc_tree *b) {
     return b->line != 0 && (a->line == 0 || a->line > b->line);
 }
 
-static void add(const firnc_tree *node, const char *what, const char *reason) {
+void firnc_idle_say(const firnc_tree *node, const char *what, const char *reason) {
     for (const note *other = notes; other != NULL; other = other->next)
         if (other->node == node)
             return;
@@ -32,11 +32,7 @@ static void add(const firnc_tree *node, const char *what, const char *reason) {
 }
 
 void firnc_idle_note(const firnc_tree *node, const char *reason) {
-    add(node, "has no effect", reason);
-}
-
-void firnc_idle_note_part(const firnc_tree *node, const char *reason) {
-    add(node, "has effect in part", reason);
+    firnc_idle_say(node, "has no effect", reason);
 }
 
 static bool same_number(const char *a, const char *b) {

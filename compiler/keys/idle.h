@@ -23,8 +23,8 @@ bool firnc_idle_loses_nothing(const firnc_tree *node, const char *usual);
 /* Notes a key. A second reason for it is not kept. The reason must last until firnc_idle_tell. */
 void firnc_idle_note(const firnc_tree *node, const char *reason);
 
-/* Notes a key of whose meaning a part has no effect. */
-void firnc_idle_note_part(const firnc_tree *node, const char *reason);
+/* Notes something else that the author should know of a key, in the same form: "warning: WHAT: REASON". */
+void firnc_idle_say(const firnc_tree *node, const char *what, const char *reason);
 
 /* Notes those of the keys that a mapping has, except for values that lose nothing. `cause` is the key that leaves them
  * without effect, or NULL. If --set gave the cause, keys of the file are meant to rest and are not noted. */

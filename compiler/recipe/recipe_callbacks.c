@@ -62,8 +62,9 @@ static bool read_compute_norm(firnc_job *job, const firnc_tree *callback) {
                                "ComputeNorm has no settings; remove them");
     job->gradient_norm = true;
     if (job->mode == FIRNC_TRAIN)
-        firnc_idle_note_part(callback, "the log has the norm of all gradients together, and no norms of layers or of "
-                                       "parameters; firn export writes the parameters");
+        firnc_idle_say(callback, "has effect in part",
+                       "the log has the norm of all gradients together, and no norms of layers or of "
+                       "parameters; firn export writes the parameters");
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include "compiler/recipe/recipe_parts.h"
 
 static const firnc_choice feature_types[] = {{"uint8", FIRN_UINT8}, {"float32", FIRN_FLOAT32}, {NULL, 0}};
+static const firnc_choice token_types[] = {{"uint8", FIRN_UINT8}, {"int32", FIRN_INT32}, {NULL, 0}};
 static const firnc_choice weight_types[] = {{"uint8", FIRN_UINT8}, {"float32", FIRN_FLOAT32}, {NULL, 0}};
 static const firnc_choice label_types[] = {
     {"uint8", FIRN_UINT8}, {"int32", FIRN_INT32}, {"float32", FIRN_FLOAT32}, {NULL, 0}};
@@ -24,7 +25,7 @@ static const firnc_choice sources[] = {{"files", 0}, {"push", 1}, {NULL, 0}};
 
 static const firnc_field fields[] = {
     {"batch_size", .kind = FIRNC_FIELD_WHOLE, AT(batch_size), 1, FIRNC_SAMPLES_MAX},
-    {"micro_batch_size", .kind = FIRNC_FIELD_WHOLE, AT(micro_batch_size), 1, FIRNC_SAMPLES_MAX},
+    {"micro_batch_size", .kind = FIRNC_FIELD_OTHER},
     {"shuffle", .kind = FIRNC_FIELD_FLAG, AT(shuffle)},
     {"shuffle_seed", .kind = FIRNC_FIELD_LONG, AT(shuffle_seed), 0, 0},
     {"held_out_per_mille", .kind = FIRNC_FIELD_WHOLE, AT(held_out_per_mille), 0, 999},
@@ -35,6 +36,7 @@ static const firnc_field fields[] = {
     /* keys of language models */
     {"max_sequence_length", .kind = FIRNC_FIELD_WHOLE, offsetof(settings, max_sequence_length), 1, FIRNC_SAMPLES_MAX},
     {"stride", .kind = FIRNC_FIELD_WHOLE, AT(stride), 1, 0},
+    {"token_type", .kind = FIRNC_FIELD_CHOICE, ELEMENT(feature), .choices = token_types},
     /* keys of models that read records */
     {"feature_type", .kind = FIRNC_FIELD_CHOICE, ELEMENT(feature), .choices = feature_types},
     {"label_type", .kind = FIRNC_FIELD_CHOICE, ELEMENT(label), .choices = label_types},
@@ -46,6 +48,25 @@ static const firnc_field fields[] = {
      .only = "the model says how data is read; firn train and firn eval take bytes, .npy or IDX files with --data"},
     {"data_dir", .kind = FIRNC_FIELD_IGNORED,
      .only = "a plan names no files; give them to firn train and firn eval with --data"},
+    {"mixture", .kind = FIRNC_FIELD_IGNORED,
+     .only = "a plan names no files; give them to firn train and firn eval with --data"},
+    {"num_samples", .kind = FIRNC_FIELD_IGNORED,
+     .only = "an epoch reads all of --data; give less of it, and the number to firnc compile --samples for num_epochs"},
+    {"vocab_file", .kind = FIRNC_FIELD_IGNORED, .only = "firn reads tokens as they are; give it tokens"},
+    {"do_lower", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
+     .only = "firn reads tokens as they are; give it tokens"},
+    {"drop_last", .kind = FIRNC_FIELD_IGNORED, .usual = "true",
+     .only = "a step always has a whole batch, in training with samples of the next epoch; remove it"},
+    {"drop_last_batch", .kind = FIRNC_FIELD_IGNORED, .usual = "true",
+     .only = "a step always has a whole batch, in training with samples of the next epoch; remove it"},
+    {"repeat", .kind = FIRNC_FIELD_IGNORED,
+     .only = "training begins again at the end of the data, and evaluation does not; use wrap"},
+    {"sort_files", .kind = FIRNC_FIELD_IGNORED,
+     .only = "firn reads files in the order of --data, those of a folder by name; remove it"},
+    {"use_worker_cache", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
+     .only = "firn reads the data without workers; remove it"},
+    {"shuffle_buffer", .kind = FIRNC_FIELD_IGNORED, .only = "firn shuffles all of the data at once; remove it"},
+    {"use_vsl", .kind = FIRNC_FIELD_FIXED, .only = "false"},
     {"num_workers", .kind = FIRNC_FIELD_IGNORED, .usual = "0",
      .only = "firn reads the data without workers; remove it"},
     {"prefetch_factor", .kind = FIRNC_FIELD_IGNORED, .only = "firn reads the data without workers; remove it"},
@@ -56,7 +77,7 @@ static const firnc_field fields[] = {
 #undef AT
 #undef ELEMENT
 
-static const char *const window_keys[] = {"max_sequence_length", "stride", NULL};
+static const char *const window_keys[] = {"max_sequence_length", "stride", "token_type", NULL};
 static const char *const record_keys[] = {"feature_type",  "label_type",    "weight_type",
                                           "feature_scale", "feature_shift", NULL};
 
@@ -71,6 +92,25 @@ static bool check_kind(const firnc_recipe *recipe, const firnc_tree *loader) {
                                           : "is for text, and %s reads records; remove it",
                                    recipe->model->name);
     }
+    return true;
+}
+
+/* The model zoo may choose the size itself, which it writes as a word or as a mapping of limits. */
+static bool read_micro_batch(const firnc_tree *loader, firnc_data *data) {
+    static const firnc_field samples = {.kind = FIRNC_FIELD_WHOLE, .low = 1, .high = FIRNC_SAMPLES_MAX};
+    static const char *const words[] = {"auto", "explore", "disable"};
+    const firnc_tree *size = firnc_tree_child(loader, "micro_batch_size");
+    uint64_t value;
+    bool chosen = size != NULL && size->kind == FIRNC_MAPPING;
+    for (size_t i = 0; size != NULL && i < sizeof words / sizeof words[0]; i++)
+        chosen = chosen || (size->kind == FIRNC_SCALAR && firnc_same_word(size->text, words[i]));
+    if (chosen)
+        firnc_idle_note(size, "a micro-batch is a whole batch if no number says otherwise; write one, or remove it");
+    if (size == NULL || chosen)
+        return true;
+    if (!firnc_field_whole(size, &samples, &value))
+        return false;
+    data->micro_batch_size = (uint32_t)value;
     return true;
 }
 
@@ -140,7 +180,7 @@ static bool check_push(const firnc_tree *loader, const settings *s) {
 /* Reads one data loader; `s` holds its defaults. */
 static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, firnc_mode mode, settings *s) {
     if (!firnc_fields_read(loader, fields, sizeof fields / sizeof fields[0], s) || !check_kind(recipe, loader) ||
-        !check_batches(loader, &s->data, mode) || !check_push(loader, s))
+        !read_micro_batch(loader, &s->data) || !check_batches(loader, &s->data, mode) || !check_push(loader, s))
         return false;
     const firnc_tree *held_out = firnc_tree_child(loader, "held_out");
     if (held_out == NULL)
@@ -151,10 +191,15 @@ static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, fi
                                                : check_records(loader, s, &recipe->facts);
 }
 
+/* Text is bytes if its vocabulary fits them, and else tokens. */
+static bool has_tokens(const firnc_recipe *recipe) {
+    return recipe->facts.longest_sequence != 0 && recipe->facts.outputs > 256;
+}
+
 static settings defaults(const firnc_recipe *recipe) {
     const bool numbers = recipe->facts.targets != FIRNC_TARGETS_CLASSES;
     return (settings){.data = {.shuffle_seed = recipe->job.seed, .wrap = true},
-                      .elements = {.feature = FIRN_UINT8,
+                      .elements = {.feature = has_tokens(recipe) ? FIRN_INT32 : FIRN_UINT8,
                                    .label = numbers ? FIRN_FLOAT32 : FIRN_UINT8,
                                    .weight = FIRN_FLOAT32,
                                    .feature_scale = 1}};
@@ -201,6 +246,10 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     if (samples == NULL)
         samples = firnc_tree_child(loader, "batch_size");
     note_idle_seed(recipe->job.mode, train, eval, &s, &held);
+    if (has_tokens(recipe) && firnc_tree_child(train, "token_type") == NULL &&
+        firnc_tree_child(eval, "token_type") == NULL)
+        firnc_idle_say(train != NULL ? train : eval, "token_type is taken as int32",
+                       "more than 256 tokens are no bytes; write token_type: int32, or uint8 for bytes");
     recipe->job.data = chosen->data;
     recipe->elements = chosen->elements;
     if (samples != NULL)
