@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "compiler/keys/tree_edit.h"
 #include "compiler/recipe/recipe_parts.h"
 
 static const firnc_field root_fields[] = {
@@ -19,8 +20,12 @@ static const firnc_field trainer_fields[] = {
     {"init", .kind = FIRNC_FIELD_NESTED, .required = true},
     {"fit", .kind = FIRNC_FIELD_NESTED},
     {"validate", .kind = FIRNC_FIELD_NESTED},
-    {"validate_all", .kind = FIRNC_FIELD_IGNORED,
-     .only = "an eval plan reads trainer.validate; compile one with --set for each other data set"},
+    {"validate_all", .kind = FIRNC_FIELD_NESTED},
+};
+
+static const firnc_field validate_all_fields[] = {
+    {"val_dataloaders", .kind = FIRNC_FIELD_OTHER},
+    {"ckpt_paths", .kind = FIRNC_FIELD_IGNORED, .only = "a plan names no files; use firn eval --checkpoint"},
 };
 
 static const firnc_field init_fields[] = {
@@ -38,6 +43,8 @@ static const firnc_field init_fields[] = {
      .only = "a plan runs on the machine that firn is started on; use firnc compile --target and firn train --threads"},
     {"device", .kind = FIRNC_FIELD_IGNORED,
      .only = "a plan runs on the machine that firn is started on; use firnc compile --target and firn train --threads"},
+    {"autorestart", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
+     .only = "a plan runs on the machine that firn is started on; use firn train --resume"},
     {"model_dir", .kind = FIRNC_FIELD_IGNORED,
      .only = "a plan names no files; use -o of firnc compile, and --checkpoint and --log of firn train"},
     {"checkpoint", .kind = FIRNC_FIELD_NESTED},
@@ -62,7 +69,7 @@ static const firnc_field checkpoint_fields[] = {
 
 static const firnc_field fit_fields[] = {
     {"train_dataloader", .kind = FIRNC_FIELD_NESTED},
-    {"val_dataloader", .kind = FIRNC_FIELD_NESTED},
+    {"val_dataloader", .kind = FIRNC_FIELD_OTHER},
     {"outputs", .kind = FIRNC_FIELD_ENTRIES},
     {"ckpt_path", .kind = FIRNC_FIELD_IGNORED,
      .only = "a plan names no files; use firn train --checkpoint with --resume, or firnc compile --weights"},
@@ -126,7 +133,8 @@ static void note_idle_keys(const firnc_recipe *recipe, const firnc_tree *trainer
     const firnc_tree *init = firnc_tree_child(trainer, "init"), *model = firnc_tree_child(init, "model");
     const firnc_tree *loader = firnc_tree_child(firnc_tree_child(trainer, "fit"), "val_dataloader");
     const firnc_tree *metric = firnc_tree_child(validate, "metric");
-    if (loader != NULL && firnc_tree_child(validate, "val_dataloader") != NULL)
+    const firnc_tree *taken = firnc_tree_child(validate, "val_dataloader");
+    if (loader != NULL && taken != NULL && !firnc_tree_same(loader, taken))
         firnc_idle_note(loader, "trainer.validate.val_dataloader is there and is taken; remove one of the two");
     if (recipe->job.mode == FIRNC_EVAL && metric != NULL && !compute_metrics && recipe->job.metric != FIRNC_METRIC_LOSS)
         firnc_idle_note_keys(model, &metrics, 1, metric, "trainer.validate.metric is there; remove one of the two");
@@ -167,11 +175,14 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
     if (!firnc_fields_read(root, root_fields, sizeof root_fields / sizeof root_fields[0], NULL))
         return false;
     const firnc_tree *trainer = firnc_tree_child(root, "trainer"), *fit = firnc_tree_child(trainer, "fit");
+    const firnc_tree *every = firnc_tree_child(trainer, "validate_all");
     bool compute_metrics;
     if (!firnc_fields_read(trainer, trainer_fields, sizeof trainer_fields / sizeof trainer_fields[0], NULL) ||
         (fit != NULL && !firnc_fields_read(fit, fit_fields, sizeof fit_fields / sizeof fit_fields[0], NULL)) ||
         !read_init(recipe, firnc_tree_child(trainer, "init"), &compute_metrics) ||
         !firnc_recipe_metric(recipe, firnc_tree_child(trainer, "validate"), compute_metrics) ||
+        (every != NULL && !firnc_fields_read(every, validate_all_fields,
+                                             sizeof validate_all_fields / sizeof validate_all_fields[0], NULL)) ||
         (mode == FIRNC_TRAIN && !firnc_recipe_outputs(&recipe->job, given(fit, "outputs"))) ||
         !firnc_recipe_data(recipe, trainer) || !read_run(recipe, firnc_tree_child(trainer, "init")) ||
         !check_end(recipe, trainer))

@@ -3,6 +3,7 @@
  * data once, in sequence and without overlap. The location of the data is given when the plan is run. */
 #include <string.h>
 
+#include "compiler/keys/tree_edit.h"
 #include "compiler/recipe/recipe_parts.h"
 
 static const firnc_choice feature_types[] = {{"uint8", FIRN_UINT8}, {"float32", FIRN_FLOAT32}, {NULL, 0}};
@@ -216,12 +217,33 @@ static void note_idle_seed(firnc_mode mode, const firnc_tree *train, const firnc
                              "the data is read in order; write shuffle: true, or remove it");
 }
 
+/* Where the data loader of an evaluation may stand, the first before the others. Each may be a list. */
+static const struct {
+    const char *section, *key;
+} eval_places[] = {{"validate", "val_dataloader"}, {"fit", "val_dataloader"}, {"validate_all", "val_dataloaders"}};
+
+/* The one that is taken. The others of a list, and the different ones of validate_all, are for plans of their own. */
+static const firnc_tree *eval_loader(const firnc_tree *trainer) {
+    static const char other[] = "an eval plan reads one data loader, and another is taken; compile a plan with --set "
+                                "for each other data set";
+    const firnc_tree *taken = NULL;
+    for (size_t i = 0; i < sizeof eval_places / sizeof eval_places[0]; i++) {
+        const firnc_tree *node =
+            firnc_tree_child(firnc_tree_child(trainer, eval_places[i].section), eval_places[i].key);
+        const bool list = node != NULL && node->kind == FIRNC_LIST, all = strcmp(eval_places[i].section, "fit") != 0;
+        for (const firnc_tree *loader = list ? node->first : node; loader != NULL; loader = list ? loader->next : NULL)
+            if (taken == NULL)
+                taken = loader;
+            else if ((list || all) && !firnc_tree_same(taken, loader))
+                firnc_idle_note(loader, other);
+    }
+    return taken;
+}
+
 bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     const firnc_tree *fit = firnc_tree_child(trainer, "fit");
     const firnc_tree *train = firnc_tree_child(fit, "train_dataloader");
-    const firnc_tree *eval = firnc_tree_child(firnc_tree_child(trainer, "validate"), "val_dataloader");
-    if (eval == NULL)
-        eval = firnc_tree_child(fit, "val_dataloader");
+    const firnc_tree *eval = eval_loader(trainer);
     bool wanted = recipe->job.mode == FIRNC_TRAIN ? train != NULL : eval != NULL || train != NULL;
     if (!wanted)
         return firnc_tree_fail(trainer, recipe->job.mode == FIRNC_TRAIN
