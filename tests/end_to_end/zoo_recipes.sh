@@ -142,15 +142,18 @@ trainer:
     val_dataloaders: *val_dataloader
 END
 freeze today "$folder/today.yaml" train
+at() {
+    grep -n -m 1 -e "$1" "$folder/today.yaml" | cut -d : -f 1
+}
 warns 'a key without effect' 'today.yaml:3: trainer.init.backend.backend_type: warning: has no effect'
-warns 'a merged key' ':62: trainer.validate.val_dataloader.data_processor: warning: has no effect'
-warns 'a key beside a merge' ':69: trainer.validate.val_dataloader.data_dir: warning: has no effect'
-warns 'the type of tokens' ':61: trainer.fit.train_dataloader: warning: token_type is taken as int32'
+warns 'a merged key' "today.yaml:$(at data_processor): trainer.validate.val_dataloader.data_processor: warning: has no effect"
+warns 'a key beside a merge' "today.yaml:$(at './val'): trainer.validate.val_dataloader.data_dir: warning: has no effect"
+warns 'the type of tokens' "today.yaml:$(at train_dataloader): trainer.fit.train_dataloader: warning: token_type is taken as int32"
 warns 'ComputeNorm' 'trainer.init.callbacks.0.ComputeNorm: warning: has effect in part'
 silent 'checkpoint.steps' 'checkpoint.steps'
 silent 'equal loaders' 'another is taken'
 "$FIRNC" inspect "$folder/today" >"$folder/inspected"
-for line in 'said: checkpoint  *every 10 steps' 'loss scaling  *dynamic, first 2.14748e+09' '  input  *input_ids int32.4,16. from int32'; do
+for line in 'said: checkpoint  *every 10 steps' 'loss scaling  *dynamic, first 2.1474836e+09' '  input  *input_ids int32.4,16. from int32'; do
     cases=$((cases + 1))
     grep -q "^$line" "$folder/inspected" || fail "inspect: no '$line'"
 done
