@@ -318,13 +318,14 @@ static void print_memory(const cJSON *root) {
     }
 }
 
-/* "float16: 6 elements of each of 4 heads (of 6), interleaved, base 10000" */
+/* "float16: 6 elements of each of 4 heads (of 6), interleaved, base 10000"; half-split: an element turns with the one
+ * half the elements on */
 static const char *rotation(const cJSON *op) {
     const cJSON *attributes = item(op, "attributes");
-    return firnc_format("%s: %" PRIu64 " elements of each of %" PRIu64 " heads (of %" PRIu64 ")%s, base %s",
-                        text(op, "rotation"), number(attributes, "rotary_dim"), number(attributes, "rotated"),
-                        number(attributes, "heads"), number(attributes, "interleaved") != 0 ? ", interleaved" : "",
-                        real(attributes, "base"));
+    return firnc_format(
+        "%s: %" PRIu64 " elements of each of %" PRIu64 " heads (of %" PRIu64 ")%s, base %s", text(op, "rotation"),
+        number(attributes, "rotary_dim"), number(attributes, "rotated"), number(attributes, "heads"),
+        number(attributes, "interleaved") != 0 ? ", interleaved" : ", half-split", real(attributes, "base"));
 }
 
 static void print_op(const cJSON *op, unsigned place) {

@@ -1,5 +1,6 @@
-/* Reads the report behind the payload of a plan: JSON that says where the plan comes from. It changes nothing about the
- * run, and a plan without it runs too; but a report that is there must be the one that was signed. */
+/* Reads the report behind the payload of a plan: JSON that says where the plan comes from, and how often its recipe
+ * wants the state saved. It changes nothing that is computed, and a plan without it runs too; but a report that is
+ * there must be the one that was signed. */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 

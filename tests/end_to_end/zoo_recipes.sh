@@ -281,6 +281,20 @@ s/^eps/      eps/; s/^weight_decay/      weight_decay/' "$folder/today.yaml" >"$
 freeze typed "$folder/typed.yaml" train
 cmp "$folder/typed" "$folder/older" || fail 'optimizer_type in the layout of today: another plan'
 
+# --- data loaders of an evaluation ---
+
+# eval_batch NAME SIZE SCRIPT: the batch of the eval plan of today.yaml, changed by sed.
+eval_batch() {
+    sed "$3" "$folder/today.yaml" >"$folder/loaders.yaml"
+    freeze "$1" "$folder/loaders.yaml" eval
+    "$FIRNC" inspect "$folder/$1" | grep -q "^micro-batches  *1 of $2 samples" || fail "$1: not $2 samples"
+}
+eval_batch list 2 's/^    val_dataloader: \*.*/    val_dataloader: [{<<: *loader, batch_size: 2}, *loader]/'
+warns 'another of a list' 'trainer.validate.val_dataloader.1: warning: has no effect'
+warns 'another of validate_all' 'trainer.validate_all.val_dataloaders: warning: has no effect'
+eval_batch fit 4 '/^  validate:/,$d'
+eval_batch all 3 '/^    val_dataloader: &/,/^  validate_all/{/^  validate_all/!d;}; s/dataloaders: .*/dataloaders: [{batch_size: 3}]/'
+
 # --- schedules of older releases ---
 
 edited steps 's/total_iters: 16/steps: 16/; s/total_iters: 24/decay_steps: 24/'
@@ -379,11 +393,62 @@ refused_set() {
 refused_set 'nothing to train' 'every parameter is frozen' 'trainer.init.callbacks=[{FreezeParameters: "*"}]'
 refused_set 'nothing to freeze' 'no parameter matches "wte"' 'trainer.init.callbacks=[{FreezeParameters: [wte]}]'
 
+# Runs until the log has five steps, and ends the program without a chance to save. saves WANTED PLAN [OPTION]...
+saves() {
+    wanted=$1
+    plan=$2
+    shift 2
+    cases=$((cases + 1))
+    rm -f "$folder/killed"
+    : >"$folder/killed.log"
+    "$FIRN" train "$folder/$plan" --pub "$folder/test.pub.pem" --data "$DATA" --quiet --checkpoint "$folder/killed" \
+        --log "$folder/killed.log" "$@" >"$folder/out" 2>&1 &
+    runner=$!
+    while [ "$(wc -l <"$folder/killed.log")" -lt 6 ] && kill -0 $runner 2>/dev/null; do
+        sleep 0.05
+    done
+    kill -9 $runner 2>/dev/null || true
+    wait $runner 2>/dev/null || true
+    saved=no
+    [ ! -s "$folder/killed" ] || saved=yes
+    [ $saved = "$wanted" ] || fail "$plan, $*: saved: $saved"
+}
+expect 'endless' 0 '' "$FIRNC" compile $RECIPE --mode train --key "$folder/test.key.pem" -o "$folder/endless" \
+    --set trainer.init.loop.num_steps=unlimited
+expect 'endless, with checkpoints' 0 '' "$FIRNC" compile $RECIPE --mode train --key "$folder/test.key.pem" \
+    -o "$folder/saving" --set trainer.init.loop.num_steps=unlimited --set trainer.init.checkpoint.steps=2
+
 # The runner saves as often as the recipe says, unless it is told otherwise.
-rm -f "$folder/frozen.0"
-timeout -s INT 60 "$FIRN" train "$folder/frozen" --pub "$folder/test.pub.pem" --data "$DATA" --steps 3 --quiet \
-    --checkpoint "$folder/frozen.0" >"$folder/out"
+saves no endless
+saves yes saving
+saves no saving --checkpoint-every 1000000
 "$FIRN" train --help | grep -A 2 -e '--checkpoint-every' | grep -q 'what the recipe said' || fail 'no help for checkpoint.steps'
+
+# --- what inspect shows ---
+
+# shows PATTERN MODE RECIPE [SETTING]...: a line of inspect.
+shows() {
+    pattern=$1
+    mode=$2
+    recipe=compiler/recipes/$3.yaml
+    shift 3
+    for setting in "$@"; do
+        set -- "$@" --set "trainer.$setting"
+        shift
+    done
+    cases=$((cases + 1))
+    expect "$pattern" 0 '' "$FIRNC" compile "$recipe" --mode "$mode" --key "$folder/test.key.pem" -o "$folder/shown" "$@"
+    "$FIRNC" inspect "$folder/shown" | grep -q -e "$pattern" || fail "inspect shows no '$pattern'"
+}
+shows '^loss scaling  *static, 128$' train small_gpt2 init.precision.loss_scaling_factor=128
+shows '^loss scaling  *dynamic, first 4096, from 0.5 to 8192, doubled after more than 9 steps, overflow tolerance 0.25$' \
+    train small_gpt2 init.precision.loss_scaling_factor=dynamic init.precision.initial_loss_scale=4096 \
+    init.precision.min_loss_scale=0.5 init.precision.max_loss_scale=8192 init.precision.steps_per_increase=9 \
+    init.precision.overflow_tolerance=0.25
+shows 'rotation in bfloat16: 4 elements of each of 4 heads (of 6), interleaved, base 500' train small_gpt2 \
+    init.model.position_embedding_type=rotary init.model.rotary_dim=4 init.model.rope_theta=500
+shows '^  input  *features .* as x \* 0.25 + -1.5$' eval small_mlp fit.train_dataloader.feature_scale=0.25 \
+    fit.train_dataloader.feature_shift=-1.5
 
 # --- bombs ---
 
