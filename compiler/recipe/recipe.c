@@ -168,7 +168,6 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
     recipe->job.image_id = mode;
     recipe->job.target = "portable";
     recipe->job.places.layers = recipe->job.places.samples = (firnc_place){.file = file, .line = 1, .path = ""};
-    firnc_idle_forget();
     firnc_tree *root = firnc_recipe_tree(file, settings, setting_count);
     if (root == NULL)
         return false;

@@ -122,8 +122,7 @@ static const row optimizer_rows[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* --- moving --------------------------------------------------------------------------------------------------------
- */
+/* --- moving ------------------------------------------------------------------------------------------------------- */
 
 static bool fail_unknown(const firnc_tree *child, const row *rows, size_t count) {
     const char **words = firnc_allocate((count + COUNT(machine_keys) + 1) * sizeof *words);
@@ -148,22 +147,26 @@ static bool is_machine_key(const char *key) {
     return false;
 }
 
-/* Puts a node where it belongs. Two keys may say the same thing there, but not different ones; what --set says goes
- * before both. */
+static void overwrite(firnc_tree *there, const firnc_tree *node) {
+    there->kind = node->kind;
+    there->line = node->line;
+    there->path = node->path;
+    there->text = node->text;
+    there->plain = node->plain;
+    there->first = node->first;
+}
+
+/* Puts a node where it belongs. Two keys may say the same thing there, but not different ones; what --set says, which
+ * has no line, goes before what the file says. */
 static bool place(firnc_tree *trainer, const char *to, firnc_tree *node) {
     firnc_tree *there = firnc_tree_put(trainer, to, node);
+    const bool by_setting = node->line == 0, there_by_setting = there->line == 0;
     if (there == node || firnc_tree_is_null(node) || firnc_tree_same(there, node))
         return true;
-    if (there->line == node->line || (there->line != 0 && node->line != 0))
+    if (firnc_tree_is_null(there) || (by_setting && !there_by_setting))
+        overwrite(there, node);
+    else if (by_setting == there_by_setting)
         return firnc_tree_fail(node, "%s says otherwise; remove one of the two", there->path);
-    if (node->line == 0) {
-        there->kind = node->kind;
-        there->line = 0;
-        there->path = node->path;
-        there->text = node->text;
-        there->plain = node->plain;
-        there->first = node->first;
-    }
     return true;
 }
 
@@ -178,10 +181,11 @@ static bool move_key(firnc_tree *trainer, const row *found, firnc_tree *child) {
                  child);
 }
 
-/* Takes a section of the older layout out of the root. It may be absent or null; *good is false after one message. */
+/* Takes a section of the older layout out of the root. It may be absent or null; *good is false after one message, and
+ * nothing is said after that. */
 static firnc_tree *take_section(firnc_tree *root, const char *key, bool *good) {
     firnc_tree *section = firnc_tree_take(root, key);
-    if (section == NULL || firnc_tree_is_null(section))
+    if (!*good || section == NULL || firnc_tree_is_null(section))
         return NULL;
     if (section->kind != FIRNC_MAPPING)
         *good = firnc_tree_fail(section, "is not a mapping; put keys below it");
@@ -208,8 +212,7 @@ static bool move_keys(firnc_tree *trainer, firnc_tree *section, const row *rows,
     return true;
 }
 
-/* --- the optimizer -------------------------------------------------------------------------------------------------
- */
+/* --- the optimizer ------------------------------------------------------------------------------------------------ */
 
 /* {optimizer_type: X, ...} becomes {X: {...}}. Without optimizer_type nothing changes. */
 static bool name_optimizer(firnc_tree *init) {
@@ -249,8 +252,7 @@ static bool move_optimizer(firnc_tree *trainer, firnc_tree *section) {
            firnc_tree_put(trainer, "init.optimizer", settings) == settings;
 }
 
-/* --- the older layout ----------------------------------------------------------------------------------------------
- */
+/* --- the older layout --------------------------------------------------------------------------------------------- */
 
 static const char *const sections[] = {"model",      "optimizer", "runconfig", "train_input",
                                        "eval_input", "sparsity",  "wandb"};
@@ -297,12 +299,12 @@ static bool modernise(firnc_tree *root) {
     if ((runconfig != NULL && !move_keys(trainer, runconfig, runconfig_rows, COUNT(runconfig_rows), NULL)) ||
         (optimizer != NULL && !move_optimizer(trainer, optimizer)))
         return false;
+    (void)firnc_tree_take(root, "trainer"); /* it may be there as null */
     (void)firnc_tree_put(root, "trainer", trainer);
     return true;
 }
 
-/* --- keys with more than one place ---------------------------------------------------------------------------------
- */
+/* --- keys with more than one place -------------------------------------------------------------------------------- */
 
 static bool move_level(firnc_tree *trainer, firnc_tree *from) {
     firnc_tree *level = firnc_tree_take(from, "precision_opt_level");
@@ -330,6 +332,7 @@ static bool is_for_trainer(const char *setting) {
 }
 
 firnc_tree *firnc_recipe_tree(const char *file, const char *const *settings, uint32_t count) {
+    firnc_idle_forget();
     firnc_tree *root = firnc_tree_read(file);
     const bool older = root != NULL && is_older(root);
     for (uint32_t i = 0; root != NULL && i < count; i++)
