@@ -56,6 +56,11 @@ static const firnc_field fields[] = {
     {"vocab_file", .kind = FIRNC_FIELD_IGNORED, .only = "firn reads tokens as they are; give it tokens"},
     {"do_lower", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
      .only = "firn reads tokens as they are; give it tokens"},
+    {"masked_lm_prob", .kind = FIRNC_FIELD_IGNORED, .only = "firn masks no tokens; give it data that is masked"},
+    {"max_predictions_per_seq", .kind = FIRNC_FIELD_IGNORED,
+     .only = "firn masks no tokens; give it data that is masked"},
+    {"whole_word_masking", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
+     .only = "firn masks no tokens; give it data that is masked"},
     {"drop_last", .kind = FIRNC_FIELD_IGNORED, .usual = "true",
      .only = "a step always has a whole batch, in training with samples of the next epoch; remove it"},
     {"drop_last_batch", .kind = FIRNC_FIELD_IGNORED, .usual = "true",
@@ -96,8 +101,9 @@ static bool check_kind(const firnc_recipe *recipe, const firnc_tree *loader) {
     return true;
 }
 
-/* The model zoo may choose the size itself, which it writes as a word or as a mapping of limits. */
-static bool read_micro_batch(const firnc_tree *loader, firnc_data *data) {
+/* The model zoo may choose the size itself, which it writes as a word or as a mapping of limits. `train` is the loader
+ * from which a loader of an evaluation may have the key by an alias or a merge. */
+static bool read_micro_batch(const firnc_tree *loader, const firnc_tree *train, firnc_data *data) {
     static const firnc_field samples = {.kind = FIRNC_FIELD_WHOLE, .low = 1, .high = FIRNC_SAMPLES_MAX};
     static const char *const words[] = {"auto", "explore", "disable"};
     const firnc_tree *size = firnc_tree_child(loader, "micro_batch_size");
@@ -107,7 +113,11 @@ static bool read_micro_batch(const firnc_tree *loader, firnc_data *data) {
         chosen = chosen || (size->kind == FIRNC_SCALAR && firnc_same_word(size->text, words[i]));
     if (chosen)
         firnc_idle_note(size, "a micro-batch is a whole batch if no number says otherwise; write one, or remove it");
-    if (size == NULL || chosen)
+    const firnc_tree *source = firnc_tree_child(train, "micro_batch_size");
+    const bool copied = size != NULL && source != NULL && size->line != 0 && size->line == source->line;
+    if (copied && !chosen)
+        firnc_idle_note(size, "an eval plan has no micro-batches; batch_size says how many samples it takes at a time");
+    if (size == NULL || chosen || copied)
         return true;
     if (!firnc_field_whole(size, &samples, &value))
         return false;
@@ -178,10 +188,12 @@ static bool check_push(const firnc_tree *loader, const settings *s) {
                            "needs ring, the number of samples, or of bytes of text, that the device keeps; add it");
 }
 
-/* Reads one data loader; `s` holds its defaults. */
-static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, firnc_mode mode, settings *s) {
+/* Reads one data loader; `s` holds its defaults. `train` is NULL for the training's own, and for that of an evaluation
+ * the training's, or an empty mapping. */
+static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, const firnc_tree *train, settings *s) {
+    const firnc_mode mode = train == NULL ? FIRNC_TRAIN : FIRNC_EVAL;
     if (!firnc_fields_read(loader, fields, sizeof fields / sizeof fields[0], s) || !check_kind(recipe, loader) ||
-        !read_micro_batch(loader, &s->data) || !check_batches(loader, &s->data, mode) || !check_push(loader, s))
+        !read_micro_batch(loader, train, &s->data) || !check_batches(loader, &s->data, mode) || !check_push(loader, s))
         return false;
     const firnc_tree *held_out = firnc_tree_child(loader, "held_out");
     if (held_out == NULL)
@@ -251,7 +263,7 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
                                             : "validate.val_dataloader is missing; add it, with batch_size");
 
     settings s = defaults(recipe);
-    if (train != NULL && !read_loader(recipe, train, FIRNC_TRAIN, &s))
+    if (train != NULL && !read_loader(recipe, train, NULL, &s))
         return false;
     settings held = s;
     held.data.shuffle = held.data.wrap = held.data.held_out = false;
@@ -260,7 +272,8 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     if (!firnc_job_judges(&recipe->job)) /* what it predicts from is all of the data that it is given */
         held.data.held_out_per_mille = 0;
     const firnc_tree nothing = {.kind = FIRNC_MAPPING, .file = trainer->file, .line = trainer->line, .path = "trainer"};
-    if ((eval != NULL || train != NULL) && !read_loader(recipe, eval != NULL ? eval : &nothing, FIRNC_EVAL, &held))
+    if ((eval != NULL || train != NULL) &&
+        !read_loader(recipe, eval != NULL ? eval : &nothing, train != NULL ? train : &nothing, &held))
         return false;
     const settings *chosen = recipe->job.mode == FIRNC_TRAIN ? &s : &held;
     const firnc_tree *loader = recipe->job.mode == FIRNC_EVAL && eval != NULL ? eval : train;

@@ -292,6 +292,8 @@ eval_batch() {
 eval_batch list 2 's/^    val_dataloader: \*.*/    val_dataloader: [{<<: *loader, batch_size: 2}, *loader]/'
 warns 'another of a list' 'trainer.validate.val_dataloader.1: warning: has no effect'
 warns 'another of validate_all' 'trainer.validate_all.val_dataloaders: warning: has no effect'
+eval_batch shared 4 's/^      batch_size: 4/&\n      micro_batch_size: 2/'
+warns 'a shared micro-batch' 'trainer.validate.val_dataloader.micro_batch_size: warning: has no effect'
 eval_batch fit 4 '/^  validate:/,$d'
 eval_batch all 3 '/^    val_dataloader: &/,/^  validate_all/{/^  validate_all/!d;}; s/dataloaders: .*/dataloaders: [{batch_size: 3}]/'
 

@@ -1194,6 +1194,7 @@ static const char ignored[] =
     "    ckpt_path: a\n"
     "    train_dataloader: {batch_size: 4, data_processor: A, data_dir: [a], num_workers: 4,\n"
     "                       prefetch_factor: 2, persistent_workers: true, mixture: a, num_samples: 5,\n"
+    "                       masked_lm_prob: 0.1, max_predictions_per_seq: 2, whole_word_masking: true,\n"
     "                       vocab_file: a, do_lower: true, drop_last: false, drop_last_batch: false,\n"
     "                       repeat: true, sort_files: true, use_worker_cache: true, shuffle_buffer: 9}\n"
     "    val_dataloader: {batch_size: 1}\n"
@@ -1230,18 +1231,21 @@ static const char *const ignored_places[] = {"4: trainer.init.backend.backend_ty
                                              "24: trainer.fit.train_dataloader.persistent_workers",
                                              "24: trainer.fit.train_dataloader.mixture",
                                              "24: trainer.fit.train_dataloader.num_samples",
-                                             "25: trainer.fit.train_dataloader.vocab_file",
-                                             "25: trainer.fit.train_dataloader.do_lower",
-                                             "25: trainer.fit.train_dataloader.drop_last",
-                                             "25: trainer.fit.train_dataloader.drop_last_batch",
-                                             "26: trainer.fit.train_dataloader.repeat",
-                                             "26: trainer.fit.train_dataloader.sort_files",
-                                             "26: trainer.fit.train_dataloader.use_worker_cache",
-                                             "26: trainer.fit.train_dataloader.shuffle_buffer",
-                                             "27: trainer.fit.val_dataloader",
-                                             "29: trainer.validate.ckpt_path",
-                                             "31: trainer.validate_all.ckpt_paths",
-                                             "31: trainer.validate_all.val_dataloaders.1"};
+                                             "25: trainer.fit.train_dataloader.masked_lm_prob",
+                                             "25: trainer.fit.train_dataloader.max_predictions_per_seq",
+                                             "25: trainer.fit.train_dataloader.whole_word_masking",
+                                             "26: trainer.fit.train_dataloader.vocab_file",
+                                             "26: trainer.fit.train_dataloader.do_lower",
+                                             "26: trainer.fit.train_dataloader.drop_last",
+                                             "26: trainer.fit.train_dataloader.drop_last_batch",
+                                             "27: trainer.fit.train_dataloader.repeat",
+                                             "27: trainer.fit.train_dataloader.sort_files",
+                                             "27: trainer.fit.train_dataloader.use_worker_cache",
+                                             "27: trainer.fit.train_dataloader.shuffle_buffer",
+                                             "28: trainer.fit.val_dataloader",
+                                             "30: trainer.validate.ckpt_path",
+                                             "32: trainer.validate_all.ckpt_paths",
+                                             "32: trainer.validate_all.val_dataloaders.1"};
 
 /* Asserts that the message has one line for each place, in this order and no other, each with a remedy. */
 static void expect_idle(const char *const *places, size_t count) {
