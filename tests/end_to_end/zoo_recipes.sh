@@ -6,6 +6,7 @@ set -eu
 
 . tests/end_to_end/expectations
 zoo=${FIRN_ZOO:-../shared/data/zoo}
+RECIPE=compiler/recipes/small_gpt2.yaml
 cases=0
 
 "$FIRNC" keygen "$folder/test" >"$folder/out"
@@ -264,6 +265,79 @@ refused 'a section that is no mapping' runconfig: 'runconfig: is not a mapping' 
 edited unknown '1i trainer: {}'
 refused 'both layouts' train_input 'train_input: is not supported; beside trainer' "$folder/unknown.yaml"
 
+# --- other models of the model zoo ---
+
+# The model gptj, with untied norms as GPT-NeoX has them where they are wanted, and anchors for what repeats.
+cat >"$folder/gptj.yaml" <<'END'
+trainer:
+  init:
+    backend:
+      backend_type: CSX
+    seed: 1
+    model:
+      name: "gptj"
+      vocab_size: 300
+      position_embedding_type: rotary
+      rotary_dim: 4
+      embedding_dropout_rate: &none 0.0
+      attention_dropout_rate: *none
+      residual_dropout_rate: *none
+      share_embedding_weights: false
+      hidden_size: 32
+      num_heads: 4
+      num_hidden_layers: 2
+      max_position_embeddings: 16
+      attention_type: scaled_dot_product
+      use_projection_bias_in_attention: false
+      use_ffn_bias_in_attention: false
+      use_ffn_bias: true
+      filter_size: 128 # 4 * hidden_size
+      nonlinearity: gelu
+      layer_norm_epsilon: 1.0e-05
+      use_bias_in_output: true
+      initializer_range: 0.02
+      loss_scaling: num_tokens
+      loss_weight: 1.0
+      embedding_initializer: &truncated
+        name: truncated_normal
+        mean: 0.0
+        std: 0.02
+        a: -0.04
+        b: 0.04
+      initializer: *truncated
+      output_layer_initializer:
+        <<: *truncated
+        std: 0.01
+      fp16_type: cbfloat16
+      mixed_precision: true
+    optimizer:
+      adamw: {eps: 1.0e-06, weight_decay: 0.1, correct_bias: true}
+    schedulers:
+    - SequentialLR:
+        schedulers:
+        - LinearLR: {total_iters: 10, initial_learning_rate: 0.0, end_learning_rate: &top 5.809e-05}
+        - CosineDecayLR: {initial_learning_rate: *top, total_iters: 20, end_learning_rate: &low 5.809e-06}
+        - ConstantLR: {learning_rate: *low}
+    precision: {enabled: true, fp16_type: cbfloat16, loss_scaling_factor: dynamic, max_gradient_norm: 1.0}
+    loop: {max_steps: 40, eval_frequency: 10}
+    checkpoint: {steps: 10}
+  fit:
+    train_dataloader: {data_dir: [./0/, ./1/], batch_size: 4, shuffle: false, shuffle_seed: 1337, num_workers: 8}
+    val_dataloader: &val_dataloader {data_dir: ./val, batch_size: 4}
+  validate:
+    val_dataloader: *val_dataloader
+  validate_all:
+    val_dataloaders: *val_dataloader
+END
+sed 's/name: "gptj"/name: gpt-neox\n      use_untied_layer_norm: true/' "$folder/gptj.yaml" >"$folder/gpt-neox.yaml"
+known=$("$FIRNC" compile "$RECIPE" --mode train --dump-after build --set trainer.init.model.name=none 2>&1 || true)
+for model in gptj gpt-neox; do
+    case "$known," in
+    *" $model,"*) for mode in train eval; do freeze $model "$folder/$model.yaml" $mode; done ;;
+    *) echo "skipped: the model $model is not one of Firn's" ;;
+    esac
+done
+
 # --- keys with more than one place ---
 
 edited level 's/    precision_opt_level: 2//; s/^    vocab_size: 300/&\n    precision_opt_level: 2/'
@@ -348,7 +422,6 @@ warns 'accumulation on CSX' 'optimizer.grad_accum_steps: warning: has no effect'
 # --- callbacks, and what the run does with them ---
 
 DATA=/usr/share/common-licenses/GPL-3
-RECIPE=compiler/recipes/small_gpt2.yaml
 expect 'a plain run' 0 '' "$FIRNC" compile $RECIPE --mode train --key "$folder/test.key.pem" -o "$folder/plain" \
     --set trainer.init.precision.max_gradient_norm=null
 expect 'a run with the norm' 0 '' "$FIRNC" compile $RECIPE --mode train --key "$folder/test.key.pem" -o "$folder/normed" \
