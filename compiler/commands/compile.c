@@ -14,7 +14,7 @@
 
 typedef struct request {
     const char *recipe, *mode, *key, *pub, *output, *target, *weights, *dump_after;
-    const char *security_counter, *plan_version, *image_id, *vendor, *class;
+    const char *security_counter, *plan_version, *image_id, *vendor, *class, *samples;
     bool without_signature, late_update;
     firnc_texts settings;
 } request;
@@ -35,6 +35,9 @@ static const firnc_option options[] = {
     {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors)"},
      FIRNC_OPTION_TEXT,
      offsetof(request, weights)},
+    {{"--samples", NULL, "N", "samples that an epoch reads, records or windows of text; for num_epochs of a recipe"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, samples)},
     {{"--target", NULL, "portable|avx512fp16|armv8.1m", "what the reductions are chosen for; default: portable"},
      FIRNC_OPTION_TEXT,
      offsetof(request, target)},
@@ -147,6 +150,15 @@ typedef struct header {
     uint8_t vendor[16], class_id[16];
 } header;
 
+/* 0 without the option. */
+static bool read_samples(const request *r, uint64_t *samples) {
+    *samples = 0;
+    if (r->samples == NULL || (firnc_number_read(r->samples, UINT64_MAX, samples) && *samples > 0))
+        return true;
+    firnc_usage("compile", "--samples: %s is not a number of samples; write one of at least 1", r->samples);
+    return false;
+}
+
 /* Returns false after one line on stderr if the command line is wrong. */
 static bool read_header(const request *r, header *h) {
     return read_word("--security-counter", r->security_counter, &h->security_counter) &&
@@ -155,8 +167,9 @@ static bool read_header(const request *r, header *h) {
            read_id("--class", r->class, h->class_id);
 }
 
-static bool compile(const request *r, const header *h, firnc_key *key) {
+static bool compile(const request *r, const header *h, uint64_t samples, firnc_key *key) {
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    recipe->samples = samples;
     firnc_job *job = &recipe->job;
     firnc_mode mode = strcmp(r->mode, "train") == 0 ? FIRNC_TRAIN : FIRNC_EVAL;
     if (!firnc_recipe_read(recipe, r->recipe, mode, r->settings.text, r->settings.count))
@@ -186,10 +199,11 @@ static int compile_command(int argc, char **argv) {
     if (status != FIRNC_EXIT_OK)
         return status;
     header h = {0};
-    if (!read_header(&r, &h))
+    uint64_t samples;
+    if (!read_header(&r, &h) || !read_samples(&r, &samples))
         return FIRNC_EXIT_USAGE;
     firnc_key key = {0};
-    bool good = compile(&r, &h, &key);
+    bool good = compile(&r, &h, samples, &key);
     firnc_wipe(&key, sizeof key);
     return good ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
 }

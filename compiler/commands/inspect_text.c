@@ -230,6 +230,17 @@ static void print_updates(const cJSON *root) {
     }
 }
 
+/* How often the recipe wants the state saved, and the patterns of the parameters that it freezes. */
+static void print_said_run(const cJSON *report) {
+    const cJSON *pattern, *steps = item(report, "checkpoint_steps");
+    if (cJSON_IsNumber(steps) && cJSON_GetNumberValue(steps) >= 1)
+        line("said: checkpoint", firnc_format("every %.0f steps", cJSON_GetNumberValue(steps)));
+    cJSON_ArrayForEach(pattern, item(report, "frozen")) {
+        if (cJSON_IsString(pattern))
+            line("said: frozen", firnc_printable(cJSON_GetStringValue(pattern)));
+    }
+}
+
 static void print_optimizer(const cJSON *root) {
     const cJSON *group;
     print_updates(root);
@@ -241,6 +252,7 @@ static void print_optimizer(const cJSON *root) {
                               decay(root, group)));
     }
     line("said: early update", said(root, "early_update"));
+    print_said_run(item(root, "said"));
     line("loss scaling", scaling(root));
     const char *threshold = "";
     if (!is(root, "clipping", "none"))
@@ -306,13 +318,14 @@ static void print_memory(const cJSON *root) {
     }
 }
 
-/* "float16: 6 elements of each of 4 heads (of 6), interleaved, base 10000" */
+/* "float16: 6 elements of each of 4 heads (of 6), interleaved, base 10000"; half-split: an element turns with the one
+ * half the elements on */
 static const char *rotation(const cJSON *op) {
     const cJSON *attributes = item(op, "attributes");
-    return firnc_format("%s: %" PRIu64 " elements of each of %" PRIu64 " heads (of %" PRIu64 ")%s, base %s",
-                        text(op, "rotation"), number(attributes, "rotary_dim"), number(attributes, "rotated"),
-                        number(attributes, "heads"), number(attributes, "interleaved") != 0 ? ", interleaved" : "",
-                        real(attributes, "base"));
+    return firnc_format(
+        "%s: %" PRIu64 " elements of each of %" PRIu64 " heads (of %" PRIu64 ")%s, base %s", text(op, "rotation"),
+        number(attributes, "rotary_dim"), number(attributes, "rotated"), number(attributes, "heads"),
+        number(attributes, "interleaved") != 0 ? ", interleaved" : ", half-split", real(attributes, "base"));
 }
 
 static void print_op(const cJSON *op, unsigned place) {

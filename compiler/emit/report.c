@@ -71,6 +71,15 @@ static void add_groups(cJSON *root, const firnc_compilation *compilation) {
     }
 }
 
+/* What the recipe asks of whoever runs the plan, and which parameters it does not train. */
+static void add_run(cJSON *root, const firnc_job *job) {
+    if (job->checkpoint_steps > 0)
+        cJSON_AddNumberToObject(root, "checkpoint_steps", (double)job->checkpoint_steps);
+    cJSON *frozen = job->frozen_count > 0 ? cJSON_AddArrayToObject(root, "frozen") : NULL;
+    for (uint32_t i = 0; i < job->frozen_count; i++)
+        add_name(frozen, job->frozen[i].pattern);
+}
+
 firnc_bytes firnc_write_report(const firnc_compilation *compilation, const firnc_payload *payload) {
     const firnc_job *job = compilation->job;
     cJSON *root = cJSON_CreateObject();
@@ -83,6 +92,7 @@ firnc_bytes firnc_write_report(const firnc_compilation *compilation, const firnc
         add_schedules(root, compilation);
         add_groups(root, compilation);
         cJSON_AddStringToObject(root, "early_update", compilation->graph->early_update);
+        add_run(root, job);
     }
     add_tensors(root, compilation, payload);
     add_ops(root, compilation->graph);

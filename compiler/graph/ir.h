@@ -52,7 +52,7 @@ typedef struct firnc_value_info {
     firn_shape shape;
     uint8_t role;
     uint32_t producer;                 /* node; FIRNC_NONE for inputs, parameters and state; every pass updates it */
-    bool decay;                        /* parameters */
+    bool decay, frozen;                /* parameters */
     uint32_t group;                    /* parameters, after the training pass */
     const firnc_input_options *source; /* inputs of the graph: the source of their elements; NULL for other values */
     bool initialised;                  /* state: init below holds the initial value, which weights replace if given */
@@ -170,7 +170,8 @@ bool firnc_output_is_input(const firnc_node *node, uint8_t output);
 /* Collects the values with a wanted role, without views, sorted by name. Returns their number. */
 uint32_t firnc_sorted_values(const firnc_graph *graph, bool (*wanted)(uint8_t role), firnc_value **sorted);
 bool firnc_is_parameter(uint8_t role);
-bool firnc_is_state(uint8_t role); /* parameter, optimizer state or counter: saved in a checkpoint */
+bool firnc_is_trained(const firnc_value_info *value); /* a parameter that is not frozen */
+bool firnc_is_state(uint8_t role);                    /* parameter, optimizer state or counter: saved in a checkpoint */
 /* True for a value that has its own name in the plan and a place of its own in the state: state that is no view. */
 bool firnc_is_state_value(const firnc_value_info *value);
 firn_shape firnc_scalar(firn_type type);

@@ -65,6 +65,10 @@ bool firnc_is_parameter(uint8_t role) {
     return role == FIRNC_ROLE_PARAMETER;
 }
 
+bool firnc_is_trained(const firnc_value_info *value) {
+    return value->role == FIRNC_ROLE_PARAMETER && !value->frozen;
+}
+
 firn_shape firnc_scalar(firn_type type) {
     return (firn_shape){.type = (uint8_t)type, .rank = 1, .dims = {1}};
 }

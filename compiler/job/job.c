@@ -360,6 +360,15 @@ static bool check_outputs(const firnc_job *job) {
     return true;
 }
 
+static bool check_frozen(const firnc_job *job) {
+    if (job->frozen_count > 0 && job->frozen == NULL)
+        return firnc_job_fail(job, NULL, "frozen: is NULL, and frozen_count is not 0");
+    for (uint32_t i = 0; i < job->frozen_count; i++)
+        if (job->frozen[i].pattern == NULL)
+            return firnc_job_fail(job, NULL, "frozen[%u].pattern: is NULL", (unsigned)i);
+    return true;
+}
+
 static bool check_metric(const firnc_job *job) {
     if ((int)job->metric < FIRNC_METRIC_LOSS || job->metric > FIRNC_METRIC_NONE)
         return firnc_job_fail(job, NULL, "metric: %d is no metric", (int)job->metric);
@@ -397,7 +406,7 @@ bool firnc_job_check(const firnc_job *job) {
     if (job->target == NULL || firnc_target_find(job->target) == NULL)
         return firnc_job_fail(job, NULL, "target: \"%s\" is not known; see compiler/job/targets.c",
                               job->target == NULL ? "" : job->target);
-    if (!check_precision(job) || !check_data(job) || !check_outputs(job))
+    if (!check_precision(job) || !check_data(job) || !check_outputs(job) || !check_frozen(job))
         return false;
     return job->mode == FIRNC_TRAIN ? check_optimizer(job) && check_schedules(job) : check_metric(job);
 }

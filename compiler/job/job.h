@@ -101,6 +101,12 @@ typedef struct firnc_job_output {
     firnc_place place; /* for messages */
 } firnc_job_output;
 
+/* A pattern of names of parameters that keep their values: they have no gradient and no state of the optimizer. */
+typedef struct firnc_job_frozen {
+    const char *pattern; /* '*' any characters, '?' one; it must match a parameter */
+    firnc_place place;   /* for messages */
+} firnc_job_frozen;
+
 /* Places in a recipe of keys that later passes may refuse; zero without a recipe. */
 typedef struct firnc_job_places {
     firnc_place layers;  /* the number of layers, for a graph with more ops than a plan can hold */
@@ -113,11 +119,12 @@ typedef struct firnc_job_places {
 typedef struct firnc_job {
     const char *name; /* start of each message: the recipe's file, or a name for the run; not NULL */
     firnc_mode mode;
-    uint64_t seed;    /* for initial values and dropout */
-    uint64_t steps;   /* train: global steps, 1 to FIRNC_STEPS_MAX; eval: batches, 0: every whole batch of the data */
-    bool endless;     /* train: the run has no end, and steps is 0 */
-    bool check_loss;  /* a loss that is not finite stops the run */
-    bool late_update; /* every gradient is computed before the first update, though the arena may be larger */
+    uint64_t seed;      /* for initial values and dropout */
+    uint64_t steps;     /* train: global steps, 1 to FIRNC_STEPS_MAX; eval: batches, 0: every whole batch of the data */
+    bool endless;       /* train: the run has no end, and steps is 0 */
+    bool check_loss;    /* a loss that is not finite stops the run */
+    bool gradient_norm; /* train: the norm of the gradients is computed, even if nothing in the step needs it */
+    bool late_update;   /* every gradient is computed before the first update, though the arena may be larger */
     firnc_precision precision;
     firnc_optimizer_settings optimizer;
     firnc_parameter_group groups[FIRNC_GROUPS_MAX];
@@ -130,8 +137,11 @@ typedef struct firnc_job {
     uint32_t metric_ignored[FIRNC_IGNORED_MAX], metric_ignored_count; /* classes to ignore, ascending */
     firnc_job_output outputs[FIRNC_OUTPUTS_MAX];
     uint32_t output_count;
-    const char *target;                                /* name of a target in targets.c */
-    const char *weights;                               /* a safetensors file with every parameter, or NULL */
+    const firnc_job_frozen *frozen; /* train */
+    uint32_t frozen_count;
+    uint64_t checkpoint_steps; /* train: for the plan's report, what firn train takes for --checkpoint-every; 0: none */
+    const char *target;        /* name of a target in targets.c */
+    const char *weights;       /* a safetensors file with every parameter, or NULL */
     uint32_t plan_version, image_id, security_counter; /* any; image_id tells the plans of a device apart */
     uint8_t vendor[16], class_id[16];
     firnc_job_places places;

@@ -8,7 +8,7 @@
 
 typedef struct note {
     const firnc_tree *node;
-    const char *reason;
+    const char *what, *reason;
     struct note *next;
 } note;
 
@@ -19,7 +19,7 @@ static bool is_below(const firnc_tree *a, const firnc_tree *b) {
     return b->line != 0 && (a->line == 0 || a->line > b->line);
 }
 
-void firnc_idle_note(const firnc_tree *node, const char *reason) {
+void firnc_idle_say(const firnc_tree *node, const char *what, const char *reason) {
     for (const note *other = notes; other != NULL; other = other->next)
         if (other->node == node)
             return;
@@ -27,8 +27,12 @@ void firnc_idle_note(const firnc_tree *node, const char *reason) {
     while (*at != NULL && !is_below((*at)->node, node))
         at = &(*at)->next;
     note *fresh = firnc_allocate(sizeof *fresh);
-    *fresh = (note){.node = node, .reason = reason, .next = *at};
+    *fresh = (note){.node = node, .what = what, .reason = reason, .next = *at};
     *at = fresh;
+}
+
+void firnc_idle_note(const firnc_tree *node, const char *reason) {
+    firnc_idle_say(node, "has no effect", reason);
 }
 
 static bool same_number(const char *a, const char *b) {
@@ -37,8 +41,7 @@ static bool same_number(const char *a, const char *b) {
     return end_a != a && *end_a == '\0' && end_b != b && *end_b == '\0' && x == y;
 }
 
-/* Compares two words, ignoring case. */
-static bool same_word(const char *a, const char *b) {
+bool firnc_same_word(const char *a, const char *b) {
     while (*a != '\0' && firnc_small_letter(*a) == firnc_small_letter(*b)) {
         a++;
         b++;
@@ -50,7 +53,7 @@ bool firnc_idle_loses_nothing(const firnc_tree *node, const char *usual) {
     if (node->kind != FIRNC_SCALAR)
         return node->first == NULL;
     return firnc_tree_is_null(node) ||
-           (usual != NULL && (same_number(node->text, usual) || same_word(node->text, usual)));
+           (usual != NULL && (same_number(node->text, usual) || firnc_same_word(node->text, usual)));
 }
 
 void firnc_idle_note_keys(const firnc_tree *mapping, const firnc_idle_key *keys, size_t count, const firnc_tree *cause,
@@ -69,7 +72,7 @@ void firnc_idle_forget(void) {
 
 void firnc_idle_tell(void) {
     for (const note *n = notes; n != NULL && !muted; n = n->next)
-        firnc_tree_warn(n->node, "has no effect: %s", n->reason);
+        firnc_tree_warn(n->node, "%s: %s", n->what, n->reason);
     firnc_idle_forget();
 }
 

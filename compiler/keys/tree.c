@@ -9,10 +9,14 @@
 
 #include "compiler/base/files.h"
 #include "compiler/base/text.h"
+#include "compiler/keys/anchors.h"
 
 #define FILE_BYTES_MAX (1u << 20)
 #define DEPTH_MAX      32
 #define ENTRIES_MAX    4096
+#define VALUES_MAX     (1u << 17) /* in a file, with each copy that an alias or a merge makes */
+#define PATH_MAX_BYTES 1000
+#define ANCHORS_MAX    1024
 
 /* --- messages -------------------------------------------------------------------------------------------------- */
 
@@ -75,13 +79,17 @@ uint32_t firnc_tree_count(const firnc_tree *node) {
 /* State of the parse: the open lists and mappings. */
 typedef struct builder {
     const char *file;
-    const char *setting;         /* the path of --set, whose messages name no line; NULL for a file */
-    firnc_tree *open[DEPTH_MAX]; /* lists and mappings, outermost first */
-    firnc_tree *last[DEPTH_MAX]; /* the last child of each */
-    uint32_t count[DEPTH_MAX];   /* the number of its children */
+    const char *setting;          /* the path of --set, whose messages name no line; NULL for a file */
+    firnc_tree *open[DEPTH_MAX];  /* lists and mappings, outermost first */
+    firnc_tree *last[DEPTH_MAX];  /* the last child of each */
+    uint32_t count[DEPTH_MAX];    /* the number of its children */
+    firnc_tree *merge[DEPTH_MAX]; /* of a mapping: the value of its merge key, or NULL */
     uint32_t depth;
     const char *key; /* the key whose value comes next; NULL: none */
     uint32_t key_line;
+    bool key_merges; /* the key is a merge key */
+    firnc_anchors anchors;
+    uint32_t values; /* nodes so far */
     firnc_tree *root;
 } builder;
 
@@ -103,27 +111,56 @@ static firnc_tree *innermost(const builder *b) {
     return b->depth == 0 ? NULL : b->open[b->depth - 1];
 }
 
-/* Appends a node to the innermost open list or mapping, or makes it the root. */
+/* Sets the path of a node that has its key, and the paths below it. */
+static bool set_paths(const builder *b, const firnc_tree *parent, firnc_tree *node, uint32_t position) {
+    node->path = child_path(parent, node->key, position);
+    if (strlen(node->path) > PATH_MAX_BYTES)
+        return fail_at(b, node->line, "the keys around it have more than 1000 characters; shorten them");
+    position = 0;
+    for (firnc_tree *child = node->first; child != NULL; child = child->next)
+        if (!set_paths(b, node, child, position++))
+            return false;
+    return true;
+}
+
+/* Appends a node with its key to an open list or mapping. */
+static bool append(builder *b, uint32_t level, firnc_tree *node) {
+    if (b->count[level] == ENTRIES_MAX)
+        return fail_at(b, node->line, "a list or mapping has more than 4096 entries; make it shorter");
+    if (!set_paths(b, b->open[level], node, b->count[level]))
+        return false;
+    if (b->last[level] == NULL)
+        b->open[level]->first = node;
+    else
+        b->last[level]->next = node;
+    b->last[level] = node;
+    b->count[level]++;
+    return true;
+}
+
+/* Makes a node the next child of the innermost open list or mapping, the value of its merge key, or the root. */
 static bool attach(builder *b, firnc_tree *node) {
     firnc_tree *parent = innermost(b);
     if (parent == NULL) {
         b->root = node;
         return true;
     }
-    uint32_t level = b->depth - 1;
-    if (b->count[level] == ENTRIES_MAX)
-        return fail_at(b, node->line, "a list or mapping has more than 4096 entries; make it shorter");
+    const bool merges = b->key != NULL && b->key_merges;
     node->key = b->key;
-    node->path = child_path(parent, b->key, b->count[level]);
     if (b->key != NULL && b->setting == NULL)
         node->line = b->key_line;
     b->key = NULL;
-    if (b->last[level] == NULL)
-        parent->first = node;
-    else
-        b->last[level]->next = node;
-    b->last[level] = node;
-    b->count[level]++;
+    if (!merges)
+        return append(b, b->depth - 1, node);
+    b->merge[b->depth - 1] = node;
+    return set_paths(b, parent, node, 0);
+}
+
+/* Counts nodes that are about to be made. */
+static bool count_values(builder *b, uint32_t line, uint32_t more) {
+    if (more > VALUES_MAX - b->values)
+        return fail_at(b, line, "the file stands for more than 131072 values, with those of its aliases; use fewer");
+    b->values += more;
     return true;
 }
 
@@ -137,19 +174,20 @@ static bool open_node(builder *b, firnc_tree_kind kind, uint32_t line) {
     if (b->depth == DEPTH_MAX)
         return fail_at(b, line, "lists and mappings are nested deeper than 32; make the file flatter");
     firnc_tree *node = make(b, kind, line);
-    if (!attach(b, node))
+    if (!count_values(b, line, 1) || !attach(b, node))
         return false;
     b->open[b->depth] = node;
-    b->last[b->depth] = NULL;
+    b->last[b->depth] = b->merge[b->depth] = NULL;
     b->count[b->depth] = 0;
     b->depth++;
     return true;
 }
 
-/* Takes a scalar as the next key of the innermost mapping. */
-static bool take_key(builder *b, const char *text, uint32_t line) {
+/* Takes a scalar as the next key of the innermost mapping. Only an unquoted << merges. */
+static bool take_key(builder *b, const char *text, bool plain, uint32_t line) {
     const firnc_tree *mapping = innermost(b);
-    const firnc_tree *earlier = find(mapping, text, strlen(text));
+    b->key_merges = plain && strcmp(text, "<<") == 0;
+    const firnc_tree *earlier = b->key_merges ? b->merge[b->depth - 1] : find(mapping, text, strlen(text));
     firnc_tree place = {.file = b->file, .line = line, .path = child_path(mapping, text, 0)};
     if (earlier != NULL && b->setting == NULL)
         return firnc_tree_fail(&place, "the key is there already, in line %u; remove one of the two",
@@ -169,6 +207,87 @@ static bool expects_key(const builder *b) {
     return parent != NULL && parent->kind == FIRNC_MAPPING && b->key == NULL;
 }
 
+/* --- anchors, aliases and merges ------------------------------------------------------------------------------- */
+
+static const char *text_of(const yaml_char_t *word) {
+    return firnc_format("%s", (const char *)word);
+}
+
+/* Gives the node that was attached last its name, if it has one. */
+static bool name_node(builder *b, const yaml_char_t *anchor, const firnc_tree *node, uint32_t line) {
+    if (anchor == NULL)
+        return true;
+    if (b->anchors.count == ANCHORS_MAX)
+        return fail_at(b, line, "a recipe has more than 1024 anchors (&); write some values out");
+    firnc_anchors_add(&b->anchors, text_of(anchor), node);
+    return true;
+}
+
+static bool is_open(const builder *b, const firnc_tree *node) {
+    for (uint32_t i = 0; i < b->depth; i++)
+        if (b->open[i] == node)
+            return true;
+    return false;
+}
+
+/* A copy of what an alias means. NULL after one message. */
+static firnc_tree *copy_alias(builder *b, const char *name, uint32_t line) {
+    const firnc_tree *node = firnc_anchors_find(&b->anchors, name);
+    if (node == NULL) {
+        fail_at(b, line, firnc_format("no anchor &%.60s is above the alias *%.60s; write the value out", name, name));
+        return NULL;
+    }
+    if (is_open(b, node)) {
+        fail_at(b, line, firnc_format("the alias *%.60s is inside what it stands for; write the value out", name));
+        return NULL;
+    }
+    if (!count_values(b, line, firnc_tree_nodes(node, VALUES_MAX)))
+        return NULL;
+    if (firnc_tree_levels(node) + b->depth > DEPTH_MAX) {
+        fail_at(b, line, "lists and mappings are nested deeper than 32; make the file flatter");
+        return NULL;
+    }
+    return firnc_tree_copy(node);
+}
+
+static bool take_alias(builder *b, const yaml_event_t *event, uint32_t line) {
+    firnc_tree *copy = copy_alias(b, text_of(event->data.alias.anchor), line);
+    if (copy != NULL && b->setting == NULL && b->key == NULL)
+        copy->line = line;
+    return copy != NULL && attach(b, copy);
+}
+
+/* Adds the keys of a mapping that the innermost mapping does not have. */
+static bool merge_mapping(builder *b, const firnc_tree *from) {
+    if (from->kind != FIRNC_MAPPING)
+        return firnc_tree_fail(from, "<< takes the keys of a mapping, or of a list of mappings; write *name");
+    for (const firnc_tree *child = from->first; child != NULL; child = child->next) {
+        if (find(innermost(b), child->key, strlen(child->key)) != NULL)
+            continue;
+        if (!count_values(b, from->line, firnc_tree_nodes(child, VALUES_MAX)))
+            return false;
+        firnc_tree *copy = firnc_tree_copy(child);
+        copy->key = child->key;
+        if (!append(b, b->depth - 1, copy))
+            return false;
+    }
+    return true;
+}
+
+/* Closes the innermost list or mapping. Keys that are written out go before those of <<, and of several mappings the
+ * first goes before the others. */
+static bool close_node(builder *b) {
+    const firnc_tree *merge = b->merge[b->depth - 1];
+    const bool list = merge != NULL && merge->kind == FIRNC_LIST;
+    for (const firnc_tree *from = list ? merge->first : merge; from != NULL; from = list ? from->next : NULL)
+        if (!merge_mapping(b, from))
+            return false;
+    b->depth--;
+    return true;
+}
+
+/* --- events ---------------------------------------------------------------------------------------------------- */
+
 static bool take_scalar(builder *b, const yaml_event_t *event, uint32_t line) {
     const char *bytes = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
@@ -176,38 +295,26 @@ static bool take_scalar(builder *b, const yaml_event_t *event, uint32_t line) {
         return fail_at(b, line, "a text has a zero byte in it; remove it");
     const char *text = firnc_format("%.*s", (int)length, bytes);
     if (expects_key(b))
-        return take_key(b, text, line);
+        return take_key(b, text, event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE, line);
     firnc_tree *node = make(b, FIRNC_SCALAR, line);
     node->text = text;
     node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    return attach(b, node);
+    return count_values(b, line, 1) && attach(b, node) && name_node(b, event->data.scalar.anchor, node, line);
 }
 
-/* Refuses anchors, aliases, tags, and keys that are not scalars. An anchor would be useless without aliases. */
+/* Refuses tags, and keys that are not scalars. */
 static bool plain_event(const builder *b, const yaml_event_t *event, uint32_t line) {
-    const yaml_char_t *anchor = NULL, *tag = NULL;
-    switch (event->type) {
-    case YAML_SCALAR_EVENT:
-        anchor = event->data.scalar.anchor;
+    const yaml_char_t *tag = NULL;
+    if (event->type == YAML_SCALAR_EVENT)
         tag = event->data.scalar.tag;
-        break;
-    case YAML_SEQUENCE_START_EVENT:
-        anchor = event->data.sequence_start.anchor;
+    else if (event->type == YAML_SEQUENCE_START_EVENT)
         tag = event->data.sequence_start.tag;
-        break;
-    case YAML_MAPPING_START_EVENT:
-        anchor = event->data.mapping_start.anchor;
+    else if (event->type == YAML_MAPPING_START_EVENT)
         tag = event->data.mapping_start.tag;
-        break;
-    default:
-        break;
-    }
-    if (anchor != NULL || event->type == YAML_ALIAS_EVENT)
-        return fail_at(b, line, "a recipe has no anchors (&) and aliases (*); write the value out");
     if (tag != NULL)
         return fail_at(b, line, "a recipe has no tags (!); remove the tag");
     if (expects_key(b) && event->type != YAML_SCALAR_EVENT && event->type != YAML_MAPPING_END_EVENT)
-        return fail_at(b, line, "a key is a list or a mapping; keys are words");
+        return fail_at(b, line, "a key is an alias, a list or a mapping; keys are words");
     return true;
 }
 
@@ -223,13 +330,14 @@ static bool take_event(builder *b, const yaml_event_t *event) {
     case YAML_SCALAR_EVENT:
         return take_scalar(b, event, line);
     case YAML_SEQUENCE_START_EVENT:
-        return open_node(b, FIRNC_LIST, line);
+        return open_node(b, FIRNC_LIST, line) && name_node(b, event->data.sequence_start.anchor, innermost(b), line);
     case YAML_MAPPING_START_EVENT:
-        return open_node(b, FIRNC_MAPPING, line);
+        return open_node(b, FIRNC_MAPPING, line) && name_node(b, event->data.mapping_start.anchor, innermost(b), line);
+    case YAML_ALIAS_EVENT:
+        return take_alias(b, event, line);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
-        b->depth--;
-        return true;
+        return close_node(b);
     default:
         return true;
     }

@@ -1,6 +1,7 @@
 /* A YAML file as a tree of scalars, lists and mappings, each with its place in the file. Only tree.c and tree_write.c
- * use libyaml. The parser refuses what recipes do not use: anchors, aliases, tags, several documents and duplicate
- * keys. */
+ * use libyaml. Aliases and merge keys (<<) are replaced by copies of what they stand for, so that nobody else has to
+ * know them. The parser refuses what recipes do not use, tags, several documents and duplicate keys, and a file whose
+ * copies would take too much memory. */
 #ifndef FIRNC_TREE_H
 #define FIRNC_TREE_H
 

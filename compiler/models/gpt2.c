@@ -305,16 +305,15 @@ static firnc_value output_layer(model m, const firnc_precision *precision, firnc
 static void build(firnc_graph *graph, const firnc_job *job, const void *model_settings,
                   const firnc_elements *elements) {
     const firnc_gpt2 *settings = model_settings;
-    (void)elements; /* for records only */
     model m = {.graph = graph,
                .settings = settings,
                .sequence = job->data.window - (firnc_job_judges(job) ? LABEL_SHIFT : 0),
                .half_softmax = job->precision.mixed && !settings->attention_softmax_fp32};
     const uint32_t dims[] = {job->data.micro_batch_size, m.sequence};
-    firnc_input_options bytes = {.element = FIRN_UINT8, .limit = settings->vocab_size};
-    firnc_value ids = firnc_input(graph, "input_ids", FIRN_INT32, 2, dims, bytes);
-    bytes.advance = LABEL_SHIFT;
-    firnc_value labels = firnc_job_judges(job) ? firnc_input(graph, "labels", FIRN_INT32, 2, dims, bytes) : FIRNC_NONE;
+    firnc_input_options tokens = {.element = elements->feature, .limit = settings->vocab_size};
+    firnc_value ids = firnc_input(graph, "input_ids", FIRN_INT32, 2, dims, tokens);
+    tokens.advance = LABEL_SHIFT;
+    firnc_value labels = firnc_job_judges(job) ? firnc_input(graph, "labels", FIRN_INT32, 2, dims, tokens) : FIRNC_NONE;
 
     firnc_layer_begin(graph, "transformer");
     firnc_value table;

@@ -34,7 +34,7 @@ typedef struct firnc_model_facts {
     const char *const *sizes; /* keys of its sizes, for the same messages; NULL ends the list */
 } firnc_model_facts;
 
-/* The element types of records in the data; windows of text are uint8. */
+/* The element types of the data. Windows of text have features only, tokens of the type uint8 or int32. */
 typedef struct firnc_elements {
     firn_type feature, label, weight; /* of the streams 0, 1 and 2 */
     float feature_scale, feature_shift;

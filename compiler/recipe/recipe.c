@@ -4,25 +4,28 @@
 
 #include <string.h>
 
+#include "compiler/keys/tree_edit.h"
 #include "compiler/recipe/recipe_parts.h"
 
 static const firnc_field root_fields[] = {
     {"trainer", .kind = FIRNC_FIELD_NESTED, .required = true},
-    {"train_input", .kind = FIRNC_FIELD_REFUSED,
-     .only = "older releases had it here; it is trainer.fit.train_dataloader"},
-    {"eval_input", .kind = FIRNC_FIELD_REFUSED,
-     .only = "older releases had it here; it is trainer.validate.val_dataloader"},
-    {"runconfig", .kind = FIRNC_FIELD_REFUSED, .only = "older releases had it here; steps are in trainer.init.loop"},
-    {"model", .kind = FIRNC_FIELD_REFUSED, .only = "older releases had it here; it is trainer.init.model"},
-    {"optimizer", .kind = FIRNC_FIELD_REFUSED, .only = "older releases had it here; it is trainer.init.optimizer"},
+    {"train_input", .kind = FIRNC_FIELD_REFUSED, .only = "beside trainer it is trainer.fit.train_dataloader"},
+    {"eval_input", .kind = FIRNC_FIELD_REFUSED, .only = "beside trainer it is trainer.validate.val_dataloader"},
+    {"runconfig", .kind = FIRNC_FIELD_REFUSED, .only = "beside trainer its steps are in trainer.init.loop"},
+    {"model", .kind = FIRNC_FIELD_REFUSED, .only = "beside trainer it is trainer.init.model"},
+    {"optimizer", .kind = FIRNC_FIELD_REFUSED, .only = "beside trainer it is trainer.init.optimizer"},
 };
 
 static const firnc_field trainer_fields[] = {
     {"init", .kind = FIRNC_FIELD_NESTED, .required = true},
     {"fit", .kind = FIRNC_FIELD_NESTED},
     {"validate", .kind = FIRNC_FIELD_NESTED},
-    {"validate_all", .kind = FIRNC_FIELD_IGNORED,
-     .only = "an eval plan reads trainer.validate; compile one with --set for each other data set"},
+    {"validate_all", .kind = FIRNC_FIELD_NESTED},
+};
+
+static const firnc_field validate_all_fields[] = {
+    {"val_dataloaders", .kind = FIRNC_FIELD_OTHER},
+    {"ckpt_paths", .kind = FIRNC_FIELD_IGNORED, .only = "a plan names no files; use firn eval --checkpoint"},
 };
 
 static const firnc_field init_fields[] = {
@@ -40,61 +43,39 @@ static const firnc_field init_fields[] = {
      .only = "a plan runs on the machine that firn is started on; use firnc compile --target and firn train --threads"},
     {"device", .kind = FIRNC_FIELD_IGNORED,
      .only = "a plan runs on the machine that firn is started on; use firnc compile --target and firn train --threads"},
+    {"autorestart", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
+     .only = "a plan runs on the machine that firn is started on; use firn train --resume"},
     {"model_dir", .kind = FIRNC_FIELD_IGNORED,
      .only = "a plan names no files; use -o of firnc compile, and --checkpoint and --log of firn train"},
-    {"checkpoint", .kind = FIRNC_FIELD_IGNORED,
-     .only = "a plan does not say when to save; use firn train --checkpoint, --checkpoint-every and --resume"},
+    {"checkpoint", .kind = FIRNC_FIELD_NESTED},
     {"logging", .kind = FIRNC_FIELD_IGNORED, .only = "a plan does not log; use firn train --log, which logs each step"},
     {"loggers", .kind = FIRNC_FIELD_IGNORED, .only = "a plan does not log; use firn train --log, which logs each step"},
 };
 
+#define ONE_CHECKPOINT "a run has one checkpoint, which firn train --checkpoint names"
+
+static const firnc_field checkpoint_fields[] = {
+    {"steps", .kind = FIRNC_FIELD_LONG, offsetof(firnc_job, checkpoint_steps), 0, FIRNC_STEPS_MAX},
+    {"save_initial_checkpoint", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
+     .only = ONE_CHECKPOINT "; firn train --steps 0 --checkpoint writes the state before the first step"},
+    {"autoload_last_checkpoint", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
+     .only = ONE_CHECKPOINT "; use --resume to go on from it"},
+    {"disable_strict_checkpoint_loading", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
+     .only = "a checkpoint fits its plan or is refused; remove it"},
+    {"checkpoint_name", .kind = FIRNC_FIELD_IGNORED, .only = ONE_CHECKPOINT "; remove it"},
+    {"checkpoint_root", .kind = FIRNC_FIELD_IGNORED, .only = ONE_CHECKPOINT "; remove it"},
+    {"ckpt_path", .kind = FIRNC_FIELD_IGNORED, .only = ONE_CHECKPOINT "; use --resume to go on from it"},
+};
+
 static const firnc_field fit_fields[] = {
     {"train_dataloader", .kind = FIRNC_FIELD_NESTED},
-    {"val_dataloader", .kind = FIRNC_FIELD_NESTED},
+    {"val_dataloader", .kind = FIRNC_FIELD_OTHER},
     {"outputs", .kind = FIRNC_FIELD_ENTRIES},
     {"ckpt_path", .kind = FIRNC_FIELD_IGNORED,
      .only = "a plan names no files; use firn train --checkpoint with --resume, or firnc compile --weights"},
 };
 
-typedef struct loop {
-    uint64_t eval_steps;
-    bool check_loss;
-} loop;
-
-static const firnc_field loop_fields[] = {
-    {"num_steps", .kind = FIRNC_FIELD_OTHER},
-    {"max_steps", .kind = FIRNC_FIELD_OTHER},
-    {"eval_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, eval_steps), 0, FIRNC_STEPS_MAX},
-    {"check_loss", .kind = FIRNC_FIELD_FLAG, offsetof(loop, check_loss)},
-    {"eval_frequency", .kind = FIRNC_FIELD_IGNORED,
-     .only = "a training plan does not evaluate; compile with --mode eval too, and run firn eval on checkpoints"},
-    {"num_epochs", .kind = FIRNC_FIELD_REFUSED, .only = "a frozen run has a length in steps; write num_steps"},
-    {"steps_per_epoch", .kind = FIRNC_FIELD_REFUSED, .only = "a frozen run has a length in steps; write num_steps"},
-    {"grad_accum_steps", .kind = FIRNC_FIELD_REFUSED, .only = "set micro_batch_size below batch_size"},
-};
-
-/* Callbacks of the model zoo that only observe a run, each with the reason why it has no effect and what to do instead.
- * Any other callback may change the run and is refused. */
-static const struct {
-    const char *name, *instead;
-} observers[] = {
-    {"CheckLoss", "trainer.init.loop.check_loss is false; remove one of the two"},
-    {"ComputeNorm", "a plan has no callbacks; firn train --log has the norm of the gradients if they are clipped"},
-    {"DebugArgsPath", "it is for the model zoo's machines; remove it"},
-    {"GlobalFlags", "it is for the model zoo's machines; remove it"},
-    {"KeepNCheckpoints", "a run has one checkpoint, which firn train --checkpoint names; remove it"},
-    {"LogInputSummaries", "a plan has no callbacks; remove it"},
-    {"LogOptimizerParamGroup", "a plan has no callbacks; firnc schedule prints the learning rates"},
-    {"LogSparsity", "Firn trains dense models; remove it"},
-    {"ModelEvalMetrics", "trainer.validate.metric chooses the metric; remove it"},
-    {"OpProfiler", "a plan has no callbacks; firnc inspect lists the ops"},
-    {"ScopedTrainFlags", "it is for the model zoo's machines; remove it"},
-    {"ScopedEvalFlags", "it is for the model zoo's machines; remove it"},
-    {"ScopedValidateFlags", "it is for the model zoo's machines; remove it"},
-};
-
-/* --- the mode ------------------------------------------------------------------------------------------------------
- */
+/* --- the mode ----------------------------------------------------------------------------------------------------- */
 
 /* A recipe may omit its mode; if it gives one, it must be the mode that is being compiled. */
 static bool check_mode(const firnc_recipe *recipe, const firnc_tree *node) {
@@ -111,39 +92,7 @@ static bool check_mode(const firnc_recipe *recipe, const firnc_tree *node) {
     return true;
 }
 
-/* --- the parts of the layout
- * ------------------------------------------------------------------------------------------ */
-
-/* Why a callback has no effect; NULL if it may change the run. */
-static const char *reason_of(const char *callback) {
-    for (size_t i = 0; i < sizeof observers / sizeof observers[0]; i++)
-        if (strcmp(callback, observers[i].name) == 0)
-            return observers[i].instead;
-    return NULL;
-}
-
-static bool check_callback(const firnc_tree *entry, const firnc_tree *callback, bool check_loss) {
-    const char *name = callback == NULL ? NULL : callback->key;
-    const char *reason = name == NULL ? NULL : reason_of(name);
-    if (reason == NULL)
-        return firnc_tree_fail(entry, "%s may change the run, and a plan cannot hold it; remove it",
-                               name == NULL ? "a callback without a name" : name);
-    if (!check_loss || strcmp(name, "CheckLoss") != 0)
-        firnc_idle_note(callback, reason);
-    return true;
-}
-
-static bool check_callbacks(const firnc_tree *list, bool check_loss) {
-    for (const firnc_tree *entry = list == NULL ? NULL : list->first; entry != NULL; entry = entry->next) {
-        const firnc_tree *callback = entry->kind == FIRNC_MAPPING ? entry->first : NULL;
-        do {
-            if (!check_callback(entry, callback, check_loss))
-                return false;
-            callback = callback->next;
-        } while (callback != NULL);
-    }
-    return true;
-}
+/* --- the parts of the layout -------------------------------------------------------------------------------------- */
 
 /* The value of a key; NULL if it is missing or null. */
 static const firnc_tree *given(const firnc_tree *mapping, const char *key) {
@@ -151,52 +100,30 @@ static const firnc_tree *given(const firnc_tree *mapping, const char *key) {
     return node == NULL || firnc_tree_is_null(node) ? NULL : node;
 }
 
-/* Reads the length of a run in steps, or `unlimited`. */
-static bool read_length(firnc_job *job, const firnc_tree *node) {
-    static const firnc_field steps = {.kind = FIRNC_FIELD_LONG, .low = 1, .high = FIRNC_STEPS_MAX};
-    if (node->kind == FIRNC_SCALAR && strcmp(node->text, "unlimited") == 0) {
-        job->endless = job->mode == FIRNC_TRAIN;
-        return true;
-    }
-    uint64_t value;
-    if (!firnc_field_whole(node, &steps, &value))
-        return false;
-    if (job->mode == FIRNC_TRAIN)
-        job->steps = value;
-    return true;
-}
-
-static bool read_loop(firnc_recipe *recipe, const firnc_tree *mapping) {
-    loop values = {.check_loss = true};
-    if (!firnc_fields_read(mapping, loop_fields, sizeof loop_fields / sizeof loop_fields[0], &values))
-        return false;
-    const firnc_tree *num_steps = given(mapping, "num_steps"), *max_steps = given(mapping, "max_steps");
-    const firnc_tree *length = num_steps != NULL ? num_steps : max_steps;
-    if (num_steps != NULL && max_steps != NULL)
-        return firnc_tree_fail(max_steps, "is num_steps by another name, which is there too; remove one of them");
-    if (recipe->job.mode == FIRNC_TRAIN && length == NULL)
-        return firnc_tree_fail(mapping, "num_steps is missing; add the length of the run in steps, or unlimited");
-    recipe->job.steps = recipe->job.mode == FIRNC_TRAIN ? 0 : values.eval_steps;
-    if (length != NULL && !read_length(&recipe->job, length))
-        return false;
-    recipe->job.check_loss = values.check_loss;
-    return true;
+/* How often to save is kept in the report of the plan, where firn train finds it. */
+static bool read_checkpoint(firnc_job *job, const firnc_tree *mapping) {
+    return mapping == NULL ||
+           firnc_fields_read(mapping, checkpoint_fields, sizeof checkpoint_fields / sizeof checkpoint_fields[0], job);
 }
 
 static bool read_init(firnc_recipe *recipe, const firnc_tree *init, bool *compute_metrics) {
     firnc_job *job = &recipe->job;
     firnc_model_settings said;
     double learning_rate;
-    const firnc_place place = firnc_tree_place(init);
     if (!firnc_fields_read(init, init_fields, sizeof init_fields / sizeof init_fields[0], recipe) ||
         !check_mode(recipe, firnc_tree_child(init, "mode")) ||
         !firnc_recipe_model(recipe, firnc_tree_child(init, "model"), &said))
         return false;
     *compute_metrics = said.compute_eval_metrics;
-    return firnc_recipe_precision(job, init, &said) && firnc_recipe_optimizer(job, init, &learning_rate) &&
-           firnc_recipe_schedule(job, init, learning_rate) && read_loop(recipe, firnc_tree_child(init, "loop")) &&
-           firnc_job_schedule_values(job, &place) &&
-           check_callbacks(firnc_tree_child(init, "callbacks"), job->check_loss);
+    return read_checkpoint(job, firnc_tree_child(init, "checkpoint")) && firnc_recipe_precision(job, init, &said) &&
+           firnc_recipe_optimizer(job, init, &learning_rate) && firnc_recipe_schedule(job, init, learning_rate);
+}
+
+/* What depends on the data: the length of the run, and so the values of the schedules; callbacks; the ring. */
+static bool read_run(firnc_recipe *recipe, const firnc_tree *init) {
+    const firnc_place place = firnc_tree_place(init);
+    return firnc_recipe_loop(recipe, init) && firnc_job_schedule_values(&recipe->job, &place) &&
+           firnc_recipe_callbacks(&recipe->job, firnc_tree_child(init, "callbacks")) && firnc_job_ring(&recipe->job);
 }
 
 /* Notes keys that have no effect because of a key in another mapping. */
@@ -206,7 +133,8 @@ static void note_idle_keys(const firnc_recipe *recipe, const firnc_tree *trainer
     const firnc_tree *init = firnc_tree_child(trainer, "init"), *model = firnc_tree_child(init, "model");
     const firnc_tree *loader = firnc_tree_child(firnc_tree_child(trainer, "fit"), "val_dataloader");
     const firnc_tree *metric = firnc_tree_child(validate, "metric");
-    if (loader != NULL && firnc_tree_child(validate, "val_dataloader") != NULL)
+    const firnc_tree *taken = firnc_tree_child(validate, "val_dataloader");
+    if (loader != NULL && taken != NULL && !firnc_tree_same(loader, taken))
         firnc_idle_note(loader, "trainer.validate.val_dataloader is there and is taken; remove one of the two");
     if (recipe->job.mode == FIRNC_EVAL && metric != NULL && !compute_metrics && recipe->job.metric != FIRNC_METRIC_LOSS)
         firnc_idle_note_keys(model, &metrics, 1, metric, "trainer.validate.metric is there; remove one of the two");
@@ -232,29 +160,31 @@ firnc_graph *firnc_recipe_build(const firnc_recipe *recipe) {
 
 bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, const char *const *settings,
                        uint32_t setting_count) {
+    const uint64_t samples = recipe->samples;
     memset(recipe, 0, sizeof *recipe);
+    recipe->samples = samples;
     recipe->job.name = file;
     recipe->job.mode = mode;
     recipe->job.image_id = mode;
     recipe->job.target = "portable";
     recipe->job.places.layers = recipe->job.places.samples = (firnc_place){.file = file, .line = 1, .path = ""};
-    firnc_idle_forget();
-    firnc_tree *root = firnc_tree_read(file);
+    firnc_tree *root = firnc_recipe_tree(file, settings, setting_count);
     if (root == NULL)
         return false;
-    for (uint32_t i = 0; i < setting_count; i++)
-        if (!firnc_tree_set(root, settings[i]))
-            return false;
     if (!firnc_fields_read(root, root_fields, sizeof root_fields / sizeof root_fields[0], NULL))
         return false;
     const firnc_tree *trainer = firnc_tree_child(root, "trainer"), *fit = firnc_tree_child(trainer, "fit");
+    const firnc_tree *every = firnc_tree_child(trainer, "validate_all");
     bool compute_metrics;
     if (!firnc_fields_read(trainer, trainer_fields, sizeof trainer_fields / sizeof trainer_fields[0], NULL) ||
         (fit != NULL && !firnc_fields_read(fit, fit_fields, sizeof fit_fields / sizeof fit_fields[0], NULL)) ||
         !read_init(recipe, firnc_tree_child(trainer, "init"), &compute_metrics) ||
         !firnc_recipe_metric(recipe, firnc_tree_child(trainer, "validate"), compute_metrics) ||
+        (every != NULL && !firnc_fields_read(every, validate_all_fields,
+                                             sizeof validate_all_fields / sizeof validate_all_fields[0], NULL)) ||
         (mode == FIRNC_TRAIN && !firnc_recipe_outputs(&recipe->job, given(fit, "outputs"))) ||
-        !firnc_recipe_data(recipe, trainer) || !check_end(recipe, trainer))
+        !firnc_recipe_data(recipe, trainer) || !read_run(recipe, firnc_tree_child(trainer, "init")) ||
+        !check_end(recipe, trainer))
         return false;
     note_idle_keys(recipe, trainer, compute_metrics);
     firnc_idle_tell();

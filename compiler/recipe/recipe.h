@@ -1,6 +1,6 @@
-/* A recipe: YAML in the model zoo's layout, read, checked and completed with every default. The result is a job, and a
- * model of the model table with its settings. Only compiler/keys/ parses YAML; only recipe.c and the recipe_*.c files
- * beside it define keys. */
+/* A recipe: YAML in one of the model zoo's layouts, read, checked and completed with every default. The result is a
+ * job, and a model of the model table with its settings. Only compiler/keys/ parses YAML; only recipe.c and the
+ * recipe_*.c files beside it define keys. */
 #ifndef FIRNC_RECIPE_H
 #define FIRNC_RECIPE_H
 
@@ -17,12 +17,18 @@ typedef struct firnc_recipe {
     const void *settings; /* settings of the model, in the model's own struct */
     firnc_model_facts facts;
     firnc_elements elements; /* element types and scaling of records */
+    uint64_t samples;        /* set before reading: the samples that an epoch reads, for num_epochs; 0: not known */
 } firnc_recipe;
 
-/* Reads, checks and completes a recipe. `settings` are the `--set a.b=v` words, which are applied before checking. On a
- * fault writes one line to stderr (file, line, key, what is wrong, how to mend it) and returns false. */
+/* Reads, checks and completes a recipe, which is zero except for `samples`. `settings` are the `--set a.b=v` words,
+ * which are applied before checking. On a fault writes one line to stderr (file, line, key, what is wrong, how to mend
+ * it) and returns false. */
 bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, const char *const *settings,
                        uint32_t setting_count);
+
+/* The tree of a recipe with its settings applied, in the layout of today (recipe_layout.c). A setting whose path begins
+ * with trainer is for that layout, any other for the layout of the file. NULL after one message. */
+firnc_tree *firnc_recipe_tree(const char *file, const char *const *settings, uint32_t setting_count);
 
 /* Builds the graph of the recipe's model. */
 firnc_graph *firnc_recipe_build(const firnc_recipe *recipe);

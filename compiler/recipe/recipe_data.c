@@ -3,9 +3,11 @@
  * data once, in sequence and without overlap. The location of the data is given when the plan is run. */
 #include <string.h>
 
+#include "compiler/keys/tree_edit.h"
 #include "compiler/recipe/recipe_parts.h"
 
 static const firnc_choice feature_types[] = {{"uint8", FIRN_UINT8}, {"float32", FIRN_FLOAT32}, {NULL, 0}};
+static const firnc_choice token_types[] = {{"uint8", FIRN_UINT8}, {"int32", FIRN_INT32}, {NULL, 0}};
 static const firnc_choice weight_types[] = {{"uint8", FIRN_UINT8}, {"float32", FIRN_FLOAT32}, {NULL, 0}};
 static const firnc_choice label_types[] = {
     {"uint8", FIRN_UINT8}, {"int32", FIRN_INT32}, {"float32", FIRN_FLOAT32}, {NULL, 0}};
@@ -24,7 +26,7 @@ static const firnc_choice sources[] = {{"files", 0}, {"push", 1}, {NULL, 0}};
 
 static const firnc_field fields[] = {
     {"batch_size", .kind = FIRNC_FIELD_WHOLE, AT(batch_size), 1, FIRNC_SAMPLES_MAX},
-    {"micro_batch_size", .kind = FIRNC_FIELD_WHOLE, AT(micro_batch_size), 1, FIRNC_SAMPLES_MAX},
+    {"micro_batch_size", .kind = FIRNC_FIELD_OTHER},
     {"shuffle", .kind = FIRNC_FIELD_FLAG, AT(shuffle)},
     {"shuffle_seed", .kind = FIRNC_FIELD_LONG, AT(shuffle_seed), 0, 0},
     {"held_out_per_mille", .kind = FIRNC_FIELD_WHOLE, AT(held_out_per_mille), 0, 999},
@@ -35,6 +37,7 @@ static const firnc_field fields[] = {
     /* keys of language models */
     {"max_sequence_length", .kind = FIRNC_FIELD_WHOLE, offsetof(settings, max_sequence_length), 1, FIRNC_SAMPLES_MAX},
     {"stride", .kind = FIRNC_FIELD_WHOLE, AT(stride), 1, 0},
+    {"token_type", .kind = FIRNC_FIELD_CHOICE, ELEMENT(feature), .choices = token_types},
     /* keys of models that read records */
     {"feature_type", .kind = FIRNC_FIELD_CHOICE, ELEMENT(feature), .choices = feature_types},
     {"label_type", .kind = FIRNC_FIELD_CHOICE, ELEMENT(label), .choices = label_types},
@@ -46,6 +49,30 @@ static const firnc_field fields[] = {
      .only = "the model says how data is read; firn train and firn eval take bytes, .npy or IDX files with --data"},
     {"data_dir", .kind = FIRNC_FIELD_IGNORED,
      .only = "a plan names no files; give them to firn train and firn eval with --data"},
+    {"mixture", .kind = FIRNC_FIELD_IGNORED,
+     .only = "a plan names no files; give them to firn train and firn eval with --data"},
+    {"num_samples", .kind = FIRNC_FIELD_IGNORED,
+     .only = "an epoch reads all of --data; give less of it, and the number to firnc compile --samples for num_epochs"},
+    {"vocab_file", .kind = FIRNC_FIELD_IGNORED, .only = "firn reads tokens as they are; give it tokens"},
+    {"do_lower", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
+     .only = "firn reads tokens as they are; give it tokens"},
+    {"masked_lm_prob", .kind = FIRNC_FIELD_IGNORED, .only = "firn masks no tokens; give it data that is masked"},
+    {"max_predictions_per_seq", .kind = FIRNC_FIELD_IGNORED,
+     .only = "firn masks no tokens; give it data that is masked"},
+    {"whole_word_masking", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
+     .only = "firn masks no tokens; give it data that is masked"},
+    {"drop_last", .kind = FIRNC_FIELD_IGNORED, .usual = "true",
+     .only = "a step always has a whole batch, in training with samples of the next epoch; remove it"},
+    {"drop_last_batch", .kind = FIRNC_FIELD_IGNORED, .usual = "true",
+     .only = "a step always has a whole batch, in training with samples of the next epoch; remove it"},
+    {"repeat", .kind = FIRNC_FIELD_IGNORED,
+     .only = "training begins again at the end of the data, and evaluation does not; use wrap"},
+    {"sort_files", .kind = FIRNC_FIELD_IGNORED,
+     .only = "firn reads files in the order of --data, those of a folder by name; remove it"},
+    {"use_worker_cache", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
+     .only = "firn reads the data without workers; remove it"},
+    {"shuffle_buffer", .kind = FIRNC_FIELD_IGNORED, .only = "firn shuffles all of the data at once; remove it"},
+    {"use_vsl", .kind = FIRNC_FIELD_FIXED, .only = "false"},
     {"num_workers", .kind = FIRNC_FIELD_IGNORED, .usual = "0",
      .only = "firn reads the data without workers; remove it"},
     {"prefetch_factor", .kind = FIRNC_FIELD_IGNORED, .only = "firn reads the data without workers; remove it"},
@@ -56,7 +83,7 @@ static const firnc_field fields[] = {
 #undef AT
 #undef ELEMENT
 
-static const char *const window_keys[] = {"max_sequence_length", "stride", NULL};
+static const char *const window_keys[] = {"max_sequence_length", "stride", "token_type", NULL};
 static const char *const record_keys[] = {"feature_type",  "label_type",    "weight_type",
                                           "feature_scale", "feature_shift", NULL};
 
@@ -71,6 +98,30 @@ static bool check_kind(const firnc_recipe *recipe, const firnc_tree *loader) {
                                           : "is for text, and %s reads records; remove it",
                                    recipe->model->name);
     }
+    return true;
+}
+
+/* The model zoo may choose the size itself, which it writes as a word or as a mapping of limits. `train` is the loader
+ * from which a loader of an evaluation may have the key by an alias or a merge. */
+static bool read_micro_batch(const firnc_tree *loader, const firnc_tree *train, firnc_data *data) {
+    static const firnc_field samples = {.kind = FIRNC_FIELD_WHOLE, .low = 1, .high = FIRNC_SAMPLES_MAX};
+    static const char *const words[] = {"auto", "explore", "disable"};
+    const firnc_tree *size = firnc_tree_child(loader, "micro_batch_size");
+    uint64_t value;
+    bool chosen = size != NULL && size->kind == FIRNC_MAPPING;
+    for (size_t i = 0; size != NULL && i < sizeof words / sizeof words[0]; i++)
+        chosen = chosen || (size->kind == FIRNC_SCALAR && firnc_same_word(size->text, words[i]));
+    if (chosen)
+        firnc_idle_note(size, "a micro-batch is a whole batch if no number says otherwise; write one, or remove it");
+    const firnc_tree *source = firnc_tree_child(train, "micro_batch_size");
+    const bool copied = size != NULL && source != NULL && size->line != 0 && size->line == source->line;
+    if (copied && !chosen)
+        firnc_idle_note(size, "an eval plan has no micro-batches; batch_size says how many samples it takes at a time");
+    if (size == NULL || chosen || copied)
+        return true;
+    if (!firnc_field_whole(size, &samples, &value))
+        return false;
+    data->micro_batch_size = (uint32_t)value;
     return true;
 }
 
@@ -137,10 +188,12 @@ static bool check_push(const firnc_tree *loader, const settings *s) {
                            "needs ring, the number of samples, or of bytes of text, that the device keeps; add it");
 }
 
-/* Reads one data loader; `s` holds its defaults. */
-static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, firnc_mode mode, settings *s) {
+/* Reads one data loader; `s` holds its defaults. `train` is NULL for the training's own, and for that of an evaluation
+ * the training's, or an empty mapping. */
+static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, const firnc_tree *train, settings *s) {
+    const firnc_mode mode = train == NULL ? FIRNC_TRAIN : FIRNC_EVAL;
     if (!firnc_fields_read(loader, fields, sizeof fields / sizeof fields[0], s) || !check_kind(recipe, loader) ||
-        !check_batches(loader, &s->data, mode) || !check_push(loader, s))
+        !read_micro_batch(loader, train, &s->data) || !check_batches(loader, &s->data, mode) || !check_push(loader, s))
         return false;
     const firnc_tree *held_out = firnc_tree_child(loader, "held_out");
     if (held_out == NULL)
@@ -151,10 +204,15 @@ static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, fi
                                                : check_records(loader, s, &recipe->facts);
 }
 
+/* Text is bytes if its vocabulary fits them, and else tokens. */
+static bool has_tokens(const firnc_recipe *recipe) {
+    return recipe->facts.longest_sequence != 0 && recipe->facts.outputs > 256;
+}
+
 static settings defaults(const firnc_recipe *recipe) {
     const bool numbers = recipe->facts.targets != FIRNC_TARGETS_CLASSES;
     return (settings){.data = {.shuffle_seed = recipe->job.seed, .wrap = true},
-                      .elements = {.feature = FIRN_UINT8,
+                      .elements = {.feature = has_tokens(recipe) ? FIRN_INT32 : FIRN_UINT8,
                                    .label = numbers ? FIRN_FLOAT32 : FIRN_UINT8,
                                    .weight = FIRN_FLOAT32,
                                    .feature_scale = 1}};
@@ -171,12 +229,33 @@ static void note_idle_seed(firnc_mode mode, const firnc_tree *train, const firnc
                              "the data is read in order; write shuffle: true, or remove it");
 }
 
+/* Where the data loader of an evaluation may stand, the first before the others. Each may be a list. */
+static const struct {
+    const char *section, *key;
+} eval_places[] = {{"validate", "val_dataloader"}, {"fit", "val_dataloader"}, {"validate_all", "val_dataloaders"}};
+
+/* The one that is taken. The others of a list, and the different ones of validate_all, are for plans of their own. */
+static const firnc_tree *eval_loader(const firnc_tree *trainer) {
+    static const char other[] = "an eval plan reads one data loader, and another is taken; compile a plan with --set "
+                                "for each other data set";
+    const firnc_tree *taken = NULL;
+    for (size_t i = 0; i < sizeof eval_places / sizeof eval_places[0]; i++) {
+        const firnc_tree *node =
+            firnc_tree_child(firnc_tree_child(trainer, eval_places[i].section), eval_places[i].key);
+        const bool list = node != NULL && node->kind == FIRNC_LIST, all = strcmp(eval_places[i].section, "fit") != 0;
+        for (const firnc_tree *loader = list ? node->first : node; loader != NULL; loader = list ? loader->next : NULL)
+            if (taken == NULL)
+                taken = loader;
+            else if ((list || all) && !firnc_tree_same(taken, loader))
+                firnc_idle_note(loader, other);
+    }
+    return taken;
+}
+
 bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     const firnc_tree *fit = firnc_tree_child(trainer, "fit");
     const firnc_tree *train = firnc_tree_child(fit, "train_dataloader");
-    const firnc_tree *eval = firnc_tree_child(firnc_tree_child(trainer, "validate"), "val_dataloader");
-    if (eval == NULL)
-        eval = firnc_tree_child(fit, "val_dataloader");
+    const firnc_tree *eval = eval_loader(trainer);
     bool wanted = recipe->job.mode == FIRNC_TRAIN ? train != NULL : eval != NULL || train != NULL;
     if (!wanted)
         return firnc_tree_fail(trainer, recipe->job.mode == FIRNC_TRAIN
@@ -184,7 +263,7 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
                                             : "validate.val_dataloader is missing; add it, with batch_size");
 
     settings s = defaults(recipe);
-    if (train != NULL && !read_loader(recipe, train, FIRNC_TRAIN, &s))
+    if (train != NULL && !read_loader(recipe, train, NULL, &s))
         return false;
     settings held = s;
     held.data.shuffle = held.data.wrap = held.data.held_out = false;
@@ -193,7 +272,8 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     if (!firnc_job_judges(&recipe->job)) /* what it predicts from is all of the data that it is given */
         held.data.held_out_per_mille = 0;
     const firnc_tree nothing = {.kind = FIRNC_MAPPING, .file = trainer->file, .line = trainer->line, .path = "trainer"};
-    if ((eval != NULL || train != NULL) && !read_loader(recipe, eval != NULL ? eval : &nothing, FIRNC_EVAL, &held))
+    if ((eval != NULL || train != NULL) &&
+        !read_loader(recipe, eval != NULL ? eval : &nothing, train != NULL ? train : &nothing, &held))
         return false;
     const settings *chosen = recipe->job.mode == FIRNC_TRAIN ? &s : &held;
     const firnc_tree *loader = recipe->job.mode == FIRNC_EVAL && eval != NULL ? eval : train;
@@ -201,11 +281,15 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     if (samples == NULL)
         samples = firnc_tree_child(loader, "batch_size");
     note_idle_seed(recipe->job.mode, train, eval, &s, &held);
+    if (has_tokens(recipe) && firnc_tree_child(train, "token_type") == NULL &&
+        firnc_tree_child(eval, "token_type") == NULL)
+        firnc_idle_say(train != NULL ? train : eval, "token_type is taken as int32",
+                       "more than 256 tokens are no bytes; write token_type: int32, or uint8 for bytes");
     recipe->job.data = chosen->data;
     recipe->elements = chosen->elements;
     if (samples != NULL)
         recipe->job.places.samples = firnc_tree_place(samples);
     if (chosen->data.ring != 0)
         recipe->job.places.ring = firnc_tree_place(firnc_tree_child(loader, "ring"));
-    return firnc_job_ring(&recipe->job);
+    return true;
 }

@@ -39,7 +39,7 @@ static const firnc_field fields[] = {
 };
 
 static const firnc_field validate_fields[] = {
-    {"val_dataloader", .kind = FIRNC_FIELD_NESTED},
+    {"val_dataloader", .kind = FIRNC_FIELD_OTHER},
     {"metric", .kind = FIRNC_FIELD_OTHER},
     {"outputs", .kind = FIRNC_FIELD_ENTRIES},
     {"ckpt_path", .kind = FIRNC_FIELD_IGNORED, .only = "a plan names no files; use firn eval --checkpoint"},

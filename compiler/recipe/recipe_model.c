@@ -14,7 +14,7 @@ static const firnc_choice half_flags[] = {
     {"true", FIRN_BFLOAT16}, {"True", FIRN_BFLOAT16}, {"false", FIRN_FLOAT16}, {"False", FIRN_FLOAT16}, {NULL, 0}};
 
 static const firnc_field common_fields[] = {
-    {"name", .kind = FIRNC_FIELD_OTHER, .required = true},
+    {"name", .kind = FIRNC_FIELD_OTHER},
     {"compute_eval_metrics", .kind = FIRNC_FIELD_FLAG, offsetof(firnc_model_settings, compute_eval_metrics)},
     {"mixed_precision", .kind = FIRNC_FIELD_CHOICE, offsetof(firnc_model_settings, mixed), .choices = flags},
     {"fp16_type", .kind = FIRNC_FIELD_CHOICE, offsetof(firnc_model_settings, half), .choices = halves},
@@ -58,16 +58,57 @@ static const firnc_tree *largest_size(const firnc_tree *keys, const char *const 
     return largest;
 }
 
-bool firnc_recipe_model(firnc_recipe *recipe, const firnc_tree *keys, firnc_model_settings *said) {
+/* Whether a model has every key of a mapping, and the mapping every key that the model requires. */
+static bool fits(const firnc_tree *keys, const firnc_model *model) {
+    for (const firnc_tree *child = keys->first; child != NULL; child = child->next) {
+        bool known = false;
+        for (uint32_t i = 0; i < model->field_count; i++)
+            known = known || strcmp(child->key, model->fields[i].key) == 0;
+        for (uint32_t i = 0; i < COMMON; i++)
+            known = known || strcmp(child->key, common_fields[i].key) == 0;
+        if (!known)
+            return false;
+    }
+    for (uint32_t i = 0; i < model->field_count; i++)
+        if (model->fields[i].required && firnc_tree_child(keys, model->fields[i].key) == NULL)
+            return false;
+    return true;
+}
+
+/* In the model zoo's older releases the script says which model it is, and not the recipe: then it is the first of the
+ * table that fits. */
+static const firnc_model *guess_model(const firnc_tree *keys, const firnc_choice *names) {
+    const firnc_model *first = NULL;
+    const char *others = "";
+    for (uint32_t i = 0; keys->kind == FIRNC_MAPPING && firnc_model_at(i) != NULL; i++) {
+        if (!fits(keys, firnc_model_at(i)))
+            continue;
+        if (first == NULL)
+            first = firnc_model_at(i);
+        else
+            others = firnc_format("%s, %s", others, firnc_model_at(i)->name);
+    }
+    if (first == NULL)
+        firnc_tree_fail(keys, "name is missing; add one of %s", firnc_choices_text(names));
+    else
+        firnc_idle_say(keys, firnc_format("name is taken as %s", first->name),
+                       firnc_format("its keys are those of %s%s; write name", first->name, others));
+    return first;
+}
+
+static const firnc_model *find_model(const firnc_tree *keys) {
     const firnc_tree *name = firnc_tree_child(keys, "name");
     const firnc_choice *names = model_names();
-    if (name == NULL)
-        return firnc_tree_fail(keys, "name is missing; add one of %s", firnc_choices_text(names));
     int position;
-    if (!firnc_field_choice(name, names, &position))
-        return false;
+    if (name == NULL)
+        return guess_model(keys, names);
+    return firnc_field_choice(name, names, &position) ? firnc_model_at((uint32_t)position) : NULL;
+}
 
-    const firnc_model *model = firnc_model_at((uint32_t)position);
+bool firnc_recipe_model(firnc_recipe *recipe, const firnc_tree *keys, firnc_model_settings *said) {
+    const firnc_model *model = find_model(keys);
+    if (model == NULL)
+        return false;
     firnc_model_settings *settings = firnc_allocate(model->settings_bytes);
     memcpy(settings, model->defaults, model->settings_bytes);
     *settings = (firnc_model_settings){.compute_eval_metrics = true, .mixed = FIRNC_UNSET, .half = FIRNC_UNSET};

@@ -8,6 +8,7 @@
 typedef struct settings {
     firnc_optimizer_settings optimizer;
     double learning_rate, adjust_learning_rate, adjust_weight_decay;
+    bool keep_steps; /* of the older layout; recipe_schedule.c reads it too */
 } settings;
 
 #define AT(member) offsetof(settings, optimizer.member)
@@ -16,6 +17,9 @@ static const firnc_field optimizer_fields[] = {
     {"learning_rate", .kind = FIRNC_FIELD_OTHER},
     {"lr", .kind = FIRNC_FIELD_OTHER},
     {"params", .kind = FIRNC_FIELD_ENTRIES},
+    {"disable_lr_steps_reset", .kind = FIRNC_FIELD_FLAG, offsetof(settings, keep_steps)},
+    {"adjust_learning_rate", .kind = FIRNC_FIELD_REFUSED,
+     .only = "put the layers into params, each with adjust_learning_rate, and use a ScalePerParamLR"},
 };
 
 static const firnc_field group_fields[] = {

@@ -33,4 +33,10 @@ bool firnc_recipe_metric(firnc_recipe *recipe, const firnc_tree *validate, bool 
 /* trainer.fit.train_dataloader and trainer.validate.val_dataloader (recipe_data.c), after the model. */
 bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer);
 
+/* trainer.init.loop, after the data (recipe_loop.c). */
+bool firnc_recipe_loop(firnc_recipe *recipe, const firnc_tree *init);
+
+/* trainer.init.callbacks, after the loop; NULL: there are none (recipe_callbacks.c). */
+bool firnc_recipe_callbacks(firnc_job *job, const firnc_tree *list);
+
 #endif

@@ -74,7 +74,8 @@ static bool read_children(const firnc_schedule_reader *r, const firnc_tree *list
                 return false;
             milestone = milestone == NULL ? NULL : milestone->next;
         }
-        if (!read_node(r, entry, index, &child))
+        if (!read_node(r, entry, index, &child) ||
+            (r->keep_steps && !firnc_schedule_keep_steps(r, entry, index, start)))
             return false;
         r->job->schedule.nodes[index].start = start;
         if (entry == list->first)
@@ -258,13 +259,17 @@ static bool read_node(const firnc_schedule_reader *around, const firnc_tree *ent
 
 static const firnc_choice main_schedulers[] = {{"sequential", 0}, {"chained", 1}, {NULL, 0}};
 
+/* The settings of the optimizer's class. */
+static const firnc_tree *optimizer_settings(const firnc_tree *init) {
+    const firnc_tree *optimizer = firnc_tree_child(init, "optimizer");
+    return optimizer == NULL ? NULL : optimizer->first;
+}
+
 /* The optimizer's learning_rate or lr if it is a schedule; NULL if it is absent or a number. */
 static const firnc_tree *older_learning_rate(const firnc_tree *init) {
-    const firnc_tree *optimizer = firnc_tree_child(init, "optimizer");
-    const firnc_tree *settings = optimizer == NULL ? NULL : optimizer->first;
-    const firnc_tree *node = settings == NULL ? NULL : firnc_tree_child(settings, "learning_rate");
+    const firnc_tree *settings = optimizer_settings(init), *node = firnc_tree_child(settings, "learning_rate");
     if (node == NULL)
-        node = settings == NULL ? NULL : firnc_tree_child(settings, "lr");
+        node = firnc_tree_child(settings, "lr");
     return node == NULL || node->kind == FIRNC_SCALAR ? NULL : node;
 }
 
@@ -309,9 +314,16 @@ static bool is_for_all(const firnc_tree *schedule) {
     return tags == NULL || firnc_tree_fail(tags, "is for trainer.init.schedulers; write the schedule there");
 }
 
+/* Whether the optimizer's disable_lr_steps_reset is true; recipe_optimizer.c has read it. */
+static bool keeps_steps(const firnc_tree *init) {
+    const firnc_tree *flag = firnc_tree_child(optimizer_settings(init), "disable_lr_steps_reset");
+    return flag != NULL && firnc_same_word(flag->text, "true");
+}
+
 /* Reads one schedule; or a list of schedules, which run one after another unless main_scheduler is chained; or a
  * mapping of main_scheduler and such a list. */
-static bool read_older(const firnc_schedule_reader *own, const firnc_tree *node, uint32_t index) {
+static bool read_older(const firnc_schedule_reader *own, const firnc_tree *init, const firnc_tree *node,
+                       uint32_t index) {
     static const firnc_field fields[] = {{"main_scheduler", .kind = FIRNC_FIELD_OTHER},
                                          {"schedulers", .kind = FIRNC_FIELD_ENTRIES, .required = true}};
     firnc_schedule_reader here = *own, *r = &here;
@@ -319,6 +331,7 @@ static bool read_older(const firnc_schedule_reader *own, const firnc_tree *node,
     const firnc_tree *list = node;
     bool chained = false;
     r->older = true;
+    r->keep_steps = keeps_steps(init);
     if (!read_main_schedulers(node, &chained) || !is_for_all(node) ||
         (node->kind == FIRNC_LIST && node->first != NULL && !is_for_all(node->first)))
         return false;
@@ -416,7 +429,7 @@ static bool read_learning_rate(firnc_schedule_reader *r, const firnc_tree *init,
     if (!fresh)
         return true;
     if (older != NULL)
-        return read_older(r, older, node);
+        return read_older(r, init, older, node);
     if (learning_rate < 0 && r->job->mode == FIRNC_TRAIN)
         return firnc_tree_fail(init, "there is no learning rate for %s; add schedulers, or lr to the optimizer",
                                r->job->group_count == 0 ? "the run" : entry_name(r->job, entry));
@@ -475,12 +488,6 @@ static bool is_adjusted(const firnc_job *job, uint32_t root) {
     return root != FIRNC_NONE && job->schedule.roots[root].adjusted;
 }
 
-/* The settings of the optimizer's class. */
-static const firnc_tree *optimizer_settings(const firnc_tree *init) {
-    const firnc_tree *optimizer = firnc_tree_child(init, "optimizer");
-    return optimizer == NULL ? NULL : optimizer->first;
-}
-
 /* Notes factors of groups that have no effect: as in the reference, only a ScalePerParam schedule applies them. */
 static void note_idle_factors(const firnc_job *job, const firnc_tree *init) {
     static const firnc_idle_key rate = {"adjust_learning_rate", "1"}, decay = {"adjust_weight_decay", "1"};
@@ -499,11 +506,14 @@ static void note_idle_factors(const firnc_job *job, const firnc_tree *init) {
 /* Notes a constant of the optimizer in whose place all the parameters that it is for have a schedule. */
 static void note_idle_constants(const firnc_job *job, const firnc_tree *init, bool rate_is_used) {
     static const firnc_idle_key rates[] = {{"learning_rate", NULL}, {"lr", NULL}}, decay = {"weight_decay", NULL};
+    static const firnc_idle_key keep = {"disable_lr_steps_reset", "false"};
     const firnc_tree *cause = firnc_tree_child(init, "schedulers"), *settings = optimizer_settings(init);
     bool decay_is_used = false;
     for (uint32_t entry = 0; entry <= job->group_count; entry++)
         decay_is_used = decay_is_used || (job->schedule.decay_of[entry] == FIRNC_NONE &&
                                           (entry == 0 || !job->groups[entry - 1].decay_given));
+    if (older_learning_rate(init) == NULL || older_learning_rate(init)->kind != FIRNC_LIST)
+        firnc_idle_note_keys(settings, &keep, 1, cause, "it is for a list of schedules in learning_rate; remove it");
     if (!rate_is_used)
         firnc_idle_note_keys(settings, rates, sizeof rates / sizeof rates[0], cause,
                              "trainer.init.schedulers has the learning rate of every parameter; remove one of the two");

@@ -448,6 +448,8 @@ static uint32_t collect_fields(firnc_field *into, uint32_t class, bool weight_de
 bool firnc_schedule_read_leaf(const firnc_schedule_reader *r, const firnc_tree *mapping, uint32_t class, uint32_t index,
                               firnc_schedule_traits *traits) {
     firnc_field taken[SETTINGS + FIRNC_SCHEDULE_COMMON];
+    if (!r->weight_decay && !firnc_schedule_rename(mapping, &mapping))
+        return false;
     leaf l = {.reader = r, .mapping = mapping, .settings = defaults, .traits = traits};
     uint32_t count = collect_fields(taken, class, r->weight_decay);
     count += firnc_schedule_common_fields(taken + count, r);

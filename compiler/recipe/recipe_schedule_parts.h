@@ -14,6 +14,7 @@ typedef struct firnc_schedule_reader {
     bool *adjusted;    /* set to true if the tree has a ScalePerParam class */
     uint32_t depth;    /* number of lists of schedules around this one */
     bool older;        /* the tree is the optimizer's learning_rate */
+    bool keep_steps;   /* disable_lr_steps_reset: the schedules of the list count the steps of the whole list */
     bool named;        /* the settings stand beside the class's name, as in the older layout */
 } firnc_schedule_reader;
 
@@ -39,6 +40,12 @@ uint32_t firnc_schedule_leaf_choices(firnc_choice *choices, bool weight_decay);
 uint32_t firnc_schedule_common_fields(firnc_field *fields, const firnc_schedule_reader *r);
 
 #define FIRNC_SCHEDULE_COMMON 3
+
+/* The mapping of a leaf under the names of today (recipe_schedule_older.c). False after one message. */
+bool firnc_schedule_rename(const firnc_tree *mapping, const firnc_tree **renamed);
+
+/* Lets a node of a list, which begins at the step `start` of the list, count the steps of the list and not its own. */
+bool firnc_schedule_keep_steps(const firnc_schedule_reader *r, const firnc_tree *entry, uint32_t index, uint64_t start);
 
 /* The largest float32, and the largest value that a node may hold. */
 #define FIRNC_SINGLE_MAX 0x1.fffffep+127

@@ -367,9 +367,7 @@ static bool measure_gain(tuning *t) {
 static bool write_recipe(tuning *t) {
     const firnc_texts none = {0}, settings = settings_of(t, &t->kept);
     const char *name = firnc_study_path(&t->study, RECIPE_NAME);
-    firnc_tree *root = firnc_tree_read(t->study.recipe);
-    for (uint32_t i = 0; root != NULL && i < t->study.settings.count; i++)
-        root = firnc_tree_set(root, t->study.settings.text[i]) ? root : NULL;
+    firnc_tree *root = firnc_recipe_tree(t->study.recipe, t->study.settings.text, t->study.settings.count);
     for (uint32_t i = 0; root != NULL && i < settings.count; i++)
         root = firnc_tree_set(root, settings.text[i]) ? root : NULL;
     static const char *const model_keys[] = {"mixed_precision", "fp16_type", "use_bfloat16"};

@@ -60,6 +60,7 @@ int cli_paths_check(const cli_options *options);
 /* Allocated texts; NULL: the file has no report, or the report does not say it. */
 typedef struct cli_report {
     char *model, *target;
+    uint64_t checkpoint_steps; /* how often the recipe wants the state saved; 0: it does not say */
 } cli_report;
 
 /* Reads the report of a plan that has been verified. Returns FIRN_OK, also if there is none, or REPORT if it is not the

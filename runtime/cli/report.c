@@ -1,5 +1,6 @@
-/* Reads the report behind the payload of a plan: JSON that says where the plan comes from. It changes nothing about the
- * run, and a plan without it runs too; but a report that is there must be the one that was signed. */
+/* Reads the report behind the payload of a plan: JSON that says where the plan comes from, and how often its recipe
+ * wants the state saved. It changes nothing that is computed, and a plan without it runs too; but a report that is
+ * there must be the one that was signed. */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
@@ -27,6 +28,8 @@ int cli_report_read(cli_report *report, const firn_host_plan *plan) {
     cJSON *parsed = cJSON_ParseWithLength((const char *)request.file + begin, (size_t)header.report_bytes);
     report->model = text_of(parsed, "model");
     report->target = text_of(parsed, "target");
+    const double steps = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(parsed, "checkpoint_steps"));
+    report->checkpoint_steps = steps >= 1 && steps <= 1e15 ? (uint64_t)steps : 0; /* NaN without it */
     cJSON_Delete(parsed);
     return FIRN_OK;
 }

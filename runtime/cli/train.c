@@ -157,6 +157,8 @@ static int stop_by_error(run *run, const firn_step_report *report, int error) {
  * ended. */
 static int run_steps(run *run, uint64_t *step) {
     uint64_t every = run->session.options->checkpoint_every;
+    if (every == 0)
+        every = run->session.report.checkpoint_steps;
     int status = CLI_OK;
     while (status == CLI_OK && *step < run->last && !interrupted) {
         firn_step_report report = {0};

@@ -62,13 +62,13 @@ expect "--mode train_and_eval" 1 "^firnc: $RECIPE: --mode train_and_eval: .*prog
 expect "no file" 1 "^firnc: $folder/none.yaml: cannot be opened: .*; " compile "$folder/none.yaml" --mode train
 expect "a folder" 1 "^firnc: $folder: cannot be read: .*; " compile "$folder" --mode train
 printf 'trainer: &a\n  init: *a\n' >"$folder/recipe.yaml"
-expect "an alias" 1 "^firnc: $folder/recipe.yaml:1: .*anchors.*; " compile "$folder/recipe.yaml" --mode train
+expect "an alias" 1 "^firnc: $folder/recipe.yaml:2: the alias [*]a is inside .*; " compile "$folder/recipe.yaml" --mode train
 printf 'trainer: [\n' >"$folder/recipe.yaml"
 expect "not YAML" 1 "^firnc: $folder/recipe.yaml:[0-9]+: not YAML: .*; " compile "$folder/recipe.yaml" --mode train
 expect "an unknown setting" 1 "^firnc: $RECIPE: --set trainer.init.sede: unknown key; .* seed" \
     compile "$RECIPE" --mode train --set trainer.init.sede=1
 # Errors that are found only in the graph are also reported at the line of their key.
-sed 's/vocab_size: 256/vocab_size: 5000/; s/^  validate:$/&\n    metric: mean_iou/' "$RECIPE" >"$folder/recipe.yaml"
+sed 's/vocab_size: 256/vocab_size: 5000/; s/    train_dataloader:/&\n      token_type: int32/; s/^  validate:$/&\n    metric: mean_iou/' "$RECIPE" >"$folder/recipe.yaml"
 line=$(grep -n 'metric: mean_iou' "$folder/recipe.yaml" | cut -d : -f 1)
 expect "a confusion matrix that is too large" 1 \
     "^firnc: $folder/recipe.yaml:$line: trainer.validate.metric: .* of 5000 classes is too large.*; " \

@@ -45,6 +45,7 @@ test_recipe test_gpt2_recipe(void) {
                                                       .epsilon = 1e-6f,
                                                       .weight_decay = 0.125f,
                                                       .correct_bias = true};
+    recipe.elements.feature = FIRN_UINT8;
     recipe.job.data = (firnc_data){.window = 9, .batch_size = 2, .micro_batch_size = 2, .stride = 8, .wrap = true};
     return recipe;
 }

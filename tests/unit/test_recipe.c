@@ -1097,8 +1097,12 @@ static void data_is_checked(void **state) {
 static void yaml_is_held_short(void **state) {
     (void)state;
     refused_edit("seed: 7", "seed: 7\n    seed: 8", ":4: trainer.init.seed: ", "line 3");
-    refused_edit("seed: 7", "seed: &a 7", ":3: ", "anchors");
-    refused_edit("seed: 7", "seed: *a", ":3: ", "aliases");
+    refused_edit("seed: 7", "seed: *a", ":3: ", "no anchor &a");
+    refused_edit("seed: 7", "callbacks: &a [*a]", ":3: ", "inside what it stands for");
+    refused_edit("seed: 7", "*a : 7", ":3: ", "keys are words");
+    refused_edit("seed: 7", "<<: 7", ":3: trainer.init.<<: ", "the keys of a mapping");
+    refused_edit("seed: 7", "<<: {seed: 7}\n    <<: {seed: 8}", ":4: trainer.init.<<: ", "line 3");
+    refused_edit("seed: 7", "\"<<\": {seed: 7}", ":3: trainer.init.<<: ", "unknown key");
     refused_edit("seed: 7", "seed: !!int 7", ":3: ", "tags");
     refused_edit("seed: 7", "[a, b]: 7", ":3: ", "keys are words");
     refused_edit("seed: 7", "seed: [7", ":", "not YAML");
@@ -1111,6 +1115,59 @@ static void yaml_is_held_short(void **state) {
     refused(deep, FIRNC_TRAIN, ":1: ", "nested deeper");
 }
 
+/* A few lines can stand for any amount of memory; what they stand for is limited before it is made. */
+static void bombs_are_refused(void **state) {
+    (void)state;
+    const char *text = "a: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n", *merges = "a: &a0 {k0: 1}\n", *deep = "a: &a0 [1]\n";
+    const char *names = "a: [", *path = "a:";
+    for (int i = 1; i <= 9; i++) {
+        text = firnc_format("%sb%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", text, i, i,
+                            i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+        merges = firnc_format("%sb%d: &a%d {k: {<<: [*a%d, *a%d]}, l: *a%d, m: *a%d, n: *a%d, o: *a%d}\n", merges, i, i,
+                              i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+    }
+    for (int i = 1; i <= 40; i++)
+        deep = firnc_format("%sb%d: &a%d [*a%d]\n", deep, i, i, i - 1);
+    for (int i = 0; i <= 1024; i++)
+        names = firnc_format("%s&a%d 1, ", names, i);
+    for (int i = 1; i <= 11; i++)
+        path = firnc_format("%s\n%*s%0100d:", path, i, "", i);
+    refused(text, FIRNC_TRAIN, ":6: ", "more than 131072 values");
+    refused(merges, FIRNC_TRAIN, ":8: ", "more than 131072 values");
+    refused(deep, FIRNC_TRAIN, ":32: ", "nested deeper than 32");
+    refused(firnc_format("%s]\n", names), FIRNC_TRAIN, ":1: ", "more than 1024 anchors");
+    refused(firnc_format("%s 1\n", path), FIRNC_TRAIN, ":11: ", "more than 1000 characters");
+}
+
+/* Messages name the line of a value and the path at which it is used. */
+static void aliases_and_merges_are_copies(void **state) {
+    (void)state;
+    static const char loaders[] = "  fit:\n    train_dataloader: &base\n      batch_size: 8\n      shuffle: true\n";
+    const char *text = edited(minimal, "  fit:\n    train_dataloader:\n      batch_size: 8\n", loaders);
+    const char *merged = firnc_format("%s  validate:\n    val_dataloader: {batch_size: 4, <<: *base}\n", text);
+    const firnc_recipe *eval = accepted(merged, FIRNC_EVAL);
+    assert_int_equal(eval->job.data.batch_size, 4);
+    assert_true(eval->job.data.shuffle);
+    const firnc_recipe *alias = accepted(firnc_format("%s  validate:\n    val_dataloader: *base\n", text), FIRNC_EVAL);
+    assert_int_equal(alias->job.data.batch_size, 8);
+    refused(firnc_format("%s  validate:\n    val_dataloader: {<<: *base, strid: 3}\n", text), FIRNC_EVAL,
+            ":23: trainer.validate.val_dataloader.strid: ", "stride");
+    refused(edited(merged, "shuffle: true", "shuffle: 3"), FIRNC_EVAL,
+            ":21: trainer.fit.train_dataloader.shuffle: ", "true or false");
+    refused(edited(merged, "batch_size: 4", "shufle: true"), FIRNC_EVAL,
+            ":23: trainer.validate.val_dataloader.shufle: ", "shuffle");
+
+    /* of several mappings the first goes first, and an anchor means the last one above */
+    const char *lists = edited(minimal, "seed: 7", "<<: [&a {seed: 1}, &b {seed: 2, device: null}]");
+    assert_int_equal(accepted(lists, FIRNC_TRAIN)->job.seed, 1);
+    lists = edited(minimal, "seed: 7", "device: &a null\n    mode: &a null\n    seed: &a 5\n    backend: {x: *a}");
+    assert_int_equal(accepted(lists, FIRNC_TRAIN)->job.seed, 5);
+
+    const char *setting = "trainer.init.optimizer={AdamW: {lr: &x 0.25, betas: [0.5, 0.5], weight_decay: *x}}";
+    const firnc_recipe *set_by = accepted_set(minimal, FIRNC_TRAIN, &setting, 1);
+    assert_float_equal(set_by->job.optimizer.weight_decay, 0.25F, 0);
+}
+
 /* Every key that nothing reads, in a recipe that is accepted in both modes. */
 static const char ignored[] =
     "trainer:\n"
@@ -1120,10 +1177,12 @@ static const char ignored[] =
     "      cluster_config: {num_csx: 2, mount_dirs: [a, b]}\n"
     "    device: CPU\n"
     "    model_dir: ./somewhere\n"
-    "    checkpoint: {steps: 10, save_initial_checkpoint: false, ckpt_path: null}\n"
+    "    checkpoint: {steps: 10, save_initial_checkpoint: true, ckpt_path: a, autoload_last_checkpoint: true,\n"
+    "                 disable_strict_checkpoint_loading: true, checkpoint_name: a, checkpoint_root: b}\n"
+    "    autorestart: {max_num_restarts: 3}\n"
     "    logging: {log_steps: 1}\n"
     "    loggers: [{ProgressLogger: {}}]\n"
-    "    callbacks: [{CheckLoss: {}}, {ComputeNorm: }, {KeepNCheckpoints: {n: 3}}]\n"
+    "    callbacks: [{CheckLoss: {}}, {LogSparsity: }, {KeepNCheckpoints: {n: 3}}]\n"
     "    model: {name: mlp, input_size: 6, output_size: 3}\n"
     "    optimizer: {SGD: {}}\n"
     "    schedulers:\n"
@@ -1134,12 +1193,15 @@ static const char ignored[] =
     "  fit:\n"
     "    ckpt_path: a\n"
     "    train_dataloader: {batch_size: 4, data_processor: A, data_dir: [a], num_workers: 4,\n"
-    "                       prefetch_factor: 2, persistent_workers: true}\n"
-    "    val_dataloader: {batch_size: 2}\n"
+    "                       prefetch_factor: 2, persistent_workers: true, mixture: a, num_samples: 5,\n"
+    "                       masked_lm_prob: 0.1, max_predictions_per_seq: 2, whole_word_masking: true,\n"
+    "                       vocab_file: a, do_lower: true, drop_last: false, drop_last_batch: false,\n"
+    "                       repeat: true, sort_files: true, use_worker_cache: true, shuffle_buffer: 9}\n"
+    "    val_dataloader: {batch_size: 1}\n"
     "  validate:\n"
     "    ckpt_path: b\n"
     "    val_dataloader: {batch_size: 2}\n"
-    "  validate_all: {metrics: [loss]}\n";
+    "  validate_all: {ckpt_paths: [a], val_dataloaders: [{batch_size: 2}, {batch_size: 3}]}\n";
 
 /* The place of every warning of that recipe, in its order. */
 static const char *const ignored_places[] = {"4: trainer.init.backend.backend_type",
@@ -1147,24 +1209,43 @@ static const char *const ignored_places[] = {"4: trainer.init.backend.backend_ty
                                              "5: trainer.init.backend.cluster_config.mount_dirs",
                                              "6: trainer.init.device",
                                              "7: trainer.init.model_dir",
-                                             "8: trainer.init.checkpoint.steps",
                                              "8: trainer.init.checkpoint.save_initial_checkpoint",
-                                             "9: trainer.init.logging.log_steps",
-                                             "10: trainer.init.loggers",
-                                             "11: trainer.init.callbacks.1.ComputeNorm",
-                                             "11: trainer.init.callbacks.2.KeepNCheckpoints",
-                                             "16: trainer.init.schedulers.0.LinearLR.cycle",
-                                             "17: trainer.init.precision.log_loss_scale",
-                                             "18: trainer.init.loop.eval_frequency",
-                                             "20: trainer.fit.ckpt_path",
-                                             "21: trainer.fit.train_dataloader.data_processor",
-                                             "21: trainer.fit.train_dataloader.data_dir",
-                                             "21: trainer.fit.train_dataloader.num_workers",
-                                             "22: trainer.fit.train_dataloader.prefetch_factor",
-                                             "22: trainer.fit.train_dataloader.persistent_workers",
-                                             "23: trainer.fit.val_dataloader",
-                                             "25: trainer.validate.ckpt_path",
-                                             "27: trainer.validate_all.metrics"};
+                                             "8: trainer.init.checkpoint.ckpt_path",
+                                             "8: trainer.init.checkpoint.autoload_last_checkpoint",
+                                             "9: trainer.init.checkpoint.disable_strict_checkpoint_loading",
+                                             "9: trainer.init.checkpoint.checkpoint_name",
+                                             "9: trainer.init.checkpoint.checkpoint_root",
+                                             "10: trainer.init.autorestart.max_num_restarts",
+                                             "11: trainer.init.logging.log_steps",
+                                             "12: trainer.init.loggers",
+                                             "13: trainer.init.callbacks.1.LogSparsity",
+                                             "13: trainer.init.callbacks.2.KeepNCheckpoints",
+                                             "18: trainer.init.schedulers.0.LinearLR.cycle",
+                                             "19: trainer.init.precision.log_loss_scale",
+                                             "20: trainer.init.loop.eval_frequency",
+                                             "22: trainer.fit.ckpt_path",
+                                             "23: trainer.fit.train_dataloader.data_processor",
+                                             "23: trainer.fit.train_dataloader.data_dir",
+                                             "23: trainer.fit.train_dataloader.num_workers",
+                                             "24: trainer.fit.train_dataloader.prefetch_factor",
+                                             "24: trainer.fit.train_dataloader.persistent_workers",
+                                             "24: trainer.fit.train_dataloader.mixture",
+                                             "24: trainer.fit.train_dataloader.num_samples",
+                                             "25: trainer.fit.train_dataloader.masked_lm_prob",
+                                             "25: trainer.fit.train_dataloader.max_predictions_per_seq",
+                                             "25: trainer.fit.train_dataloader.whole_word_masking",
+                                             "26: trainer.fit.train_dataloader.vocab_file",
+                                             "26: trainer.fit.train_dataloader.do_lower",
+                                             "26: trainer.fit.train_dataloader.drop_last",
+                                             "26: trainer.fit.train_dataloader.drop_last_batch",
+                                             "27: trainer.fit.train_dataloader.repeat",
+                                             "27: trainer.fit.train_dataloader.sort_files",
+                                             "27: trainer.fit.train_dataloader.use_worker_cache",
+                                             "27: trainer.fit.train_dataloader.shuffle_buffer",
+                                             "28: trainer.fit.val_dataloader",
+                                             "30: trainer.validate.ckpt_path",
+                                             "32: trainer.validate_all.ckpt_paths",
+                                             "32: trainer.validate_all.val_dataloaders.1"};
 
 /* Asserts that the message has one line for each place, in this order and no other, each with a remedy. */
 static void expect_idle(const char *const *places, size_t count) {
@@ -1239,10 +1320,18 @@ static void what_is_so_anyway_is_not_warned_of(void **state) {
 
 static void callbacks_that_may_change_the_run_are_refused(void **state) {
     (void)state;
+    refused_edit("seed: 7", "callbacks:\n      - Lora: {}",
+                 ":4: trainer.init.callbacks.0: ", "Lora may change the run");
+    refused_edit("seed: 7", "callbacks:\n      - CheckLoss: {}\n        Lora: {}",
+                 ":4: trainer.init.callbacks.0: ", "Lora may change the run");
+    refused_edit("seed: 7", "callbacks:\n      - ComputeNorm: {every: 3}",
+                 ":4: trainer.init.callbacks.0.ComputeNorm.every: ", "no settings");
     refused_edit("seed: 7", "callbacks:\n      - FreezeParameters: {}",
-                 ":4: trainer.init.callbacks.0: ", "FreezeParameters may change the run");
-    refused_edit("seed: 7", "callbacks:\n      - CheckLoss: {}\n        FreezeParameters: {}",
-                 ":4: trainer.init.callbacks.0: ", "FreezeParameters may change the run");
+                 ":4: trainer.init.callbacks.0.FreezeParameters: ", "params is missing");
+    refused_edit("seed: 7", "callbacks:\n      - FreezeParameters: {params: []}",
+                 ":4: trainer.init.callbacks.0.FreezeParameters.params: ", "is empty");
+    refused_edit("seed: 7", "callbacks:\n      - FreezeParameters: [[a]]",
+                 ":4: trainer.init.callbacks.0.FreezeParameters.0: ", "is not a pattern");
     refused_edit("seed: 7", "callbacks:\n      - word", ":4: trainer.init.callbacks.0: ", "a callback without a name");
     refused_edit("seed: 7", "sparsity: {}", ":3: trainer.init.sparsity: ", "not supported");
 }
@@ -1498,6 +1587,8 @@ int main(void) {
         cmocka_unit_test(ends_of_ranges_can_be_copied),
         cmocka_unit_test(data_is_checked),
         cmocka_unit_test(yaml_is_held_short),
+        cmocka_unit_test(bombs_are_refused),
+        cmocka_unit_test(aliases_and_merges_are_copies),
         cmocka_unit_test(keys_that_nothing_reads_are_warned_of),
         cmocka_unit_test(the_list_of_ignored_keys_is_complete),
         cmocka_unit_test(what_is_so_anyway_is_not_warned_of),
