@@ -342,4 +342,5 @@ const firnc_model firnc_model_gpt2 = {.name = "gpt2",
                                       .defaults = &defaults,
                                       .complete = complete,
                                       .facts = facts,
-                                      .build = build};
+                                      .build = build,
+                                      .weight_map = firnc_gpt2_weight_map};

@@ -54,6 +54,9 @@ typedef struct firnc_model {
     /* Builds the graph for a job whose data settings are complete, with labels and a loss only if the job judges.
      * Sequences have data.window elements, with labels label_shift fewer. */
     void (*build)(firnc_graph *graph, const firnc_job *job, const void *settings, const firnc_elements *elements);
+    /* The names and layouts that weights files of this model have elsewhere. The first rule for a parameter also says
+     * what firnc weights calls it. NULL: those of the parameters. */
+    firnc_weight_map (*weight_map)(const void *settings);
 } firnc_model;
 
 /* The model at a position of the table, NULL after the last. */

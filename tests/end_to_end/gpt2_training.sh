@@ -59,9 +59,10 @@ expect "bfloat16 from PyTorch's autocast, first step" "$(apart bfloat16 3 1 1)" 
 expect "float32 from PyTorch's autocast, first step" "$(apart float32 3 1 1)" ">=" 1e-5
 
 rotary="model.position_embedding_type=rotary model.rotary_dim=8"
-losses rotary32 $rotary precision.enabled=false
-losses rotary16 $rotary
-losses rotary16_pol0 $rotary 'precision.pol=[{pattern: "*.rotary", level: 0}]'
+positions='weight_map=[{ignore: transformer.wpe.weight}]' # the file has a table, and this model none
+losses rotary32 $rotary "$positions" precision.enabled=false
+losses rotary16 $rotary "$positions"
+losses rotary16_pol0 $rotary "$positions" 'precision.pol=[{pattern: "*.rotary", level: 0}]'
 expect "rotary, float32 from PyTorch's float64, 20 steps" "$(apart rotary32 4 1 20)" "<=" 1e-6
 expect "rotary, bfloat16 from PyTorch's autocast, 20 steps" "$(apart rotary16 5 1 20)" "<=" 5e-4
 expect "rotary, bfloat16 from PyTorch's autocast, first step" "$(apart rotary16 5 1 1)" "<=" 2e-6

@@ -1,0 +1,44 @@
+/* How the tensors of a weights file become the parameters of a model, and the other way round: a list of rules, which a
+ * recipe gives (weight_map) and which each model has for the files that others write of it. compiler/weights follows
+ * them; this header only says what they are. */
+#ifndef FIRNC_WEIGHT_MAP_H
+#define FIRNC_WEIGHT_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compiler/base/text.h"
+
+#define FIRNC_WEIGHT_TENSORS_MAX 8
+
+typedef enum firnc_weight_rule_kind {
+    FIRNC_WEIGHT_TAKEN,   /* the parameters are made from tensors */
+    FIRNC_WEIGHT_IGNORED, /* tensors[0] is a pattern ('*' any characters, '?' one) of tensors that are left out */
+    FIRNC_WEIGHT_COPY     /* tensors[0] holds the values of the parameter once more: it is compared and left out */
+} firnc_weight_rule_kind;
+
+/* Of FIRNC_WEIGHT_TAKEN: the tensors are joined one behind the other along `axis`, then the order of each head is
+ * changed, then rows and columns are exchanged; what results has the shape of the parameter. In the other direction
+ * the parameter is transposed, reordered and cut. */
+typedef struct firnc_weight_rule {
+    firnc_weight_rule_kind kind;
+    const char *parameter; /* a pattern, in which '*' stands for any characters; FIRNC_WEIGHT_COPY: a name */
+    /* Names in the file, each with as many '*' as the pattern, or none; they stand for what those of the pattern do.
+     * The first NULL ends the list. */
+    const char *tensors[FIRNC_WEIGHT_TENSORS_MAX];
+    uint32_t sizes[FIRNC_WEIGHT_TENSORS_MAX]; /* the extent of each along the axis; all 0: equal extents */
+    uint32_t axis;                            /* of the tensors, below FIRN_RANK_MAX */
+    bool transpose;                           /* matrices are [in, out] here and [out, in] there, or the reverse */
+    /* 0, or the number of heads where the axis has query, key and value of the first head, then those of the second
+     * (GPT-NeoX, BLOOM). The parameter has the queries of all heads, then the keys, then the values. */
+    uint32_t heads;
+    firnc_place place; /* for messages; zero for the rules of a model */
+} firnc_weight_rule;
+
+/* Rules in the order in which they are tried. */
+typedef struct firnc_weight_map {
+    const firnc_weight_rule *rules;
+    uint32_t count;
+} firnc_weight_map;
+
+#endif
