@@ -1,18 +1,20 @@
 #!/bin/sh
-# Twenty training steps of a tiny GPT-2, compared with PyTorch (tests/golden/gpt2_training.py).
+# Twenty training steps of tiny transformers, compared with PyTorch. GPT-2 (tests/golden/gpt2_training.py):
 #
 #   float32    every loss within 1e-6 of PyTorch's float64 run, relative
 #   bfloat16   every loss within 5e-4 of PyTorch's autocast run, relative; the first loss, before any gradient is used,
 #              within 2e-6, a bound that the float32 run exceeds
 # The same for a model with rotary positions, where a run in bfloat16 at POL 0, whose rotation is float32, exceeds the
-# bound too.
+# bound too. GPT-3 is the same model. GPT-J, GPT-NeoX and LLaMA (tests/golden/transformers.py), float32: every loss within
+# 1e-6 of PyTorch's float64 run.
 set -eu
 BUILD=${BUILD:-build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
-golden=tests/golden/gpt2_training
+text=tests/golden/gpt2_training.txt
 
-# losses NAME [SETTING]...: compiles and trains, and writes the losses to $work/NAME, one per line.
+# losses NAME [SETTING]...: compiles with the weights of $golden and trains, and writes the losses to $work/NAME, one per
+# line.
 losses() {
     name=$1
     shift
@@ -22,19 +24,18 @@ losses() {
     done
     "$BUILD/firnc" compile tests/end_to_end/gpt2_training.yaml --mode train --key "$work/key.key.pem" \
         --weights $golden.safetensors "$@" -o "$work/$name.plan" >/dev/null
-    "$BUILD/firn" train "$work/$name.plan" --pub "$work/key.pub.pem" --data $golden.txt --quiet \
+    "$BUILD/firn" train "$work/$name.plan" --pub "$work/key.pub.pem" --data $text --quiet \
         --log "$work/$name.jsonl" >/dev/null
     sed -n 's/.*"step":.*"loss": *\([^,}]*\),.*/\1/p' "$work/$name.jsonl" >"$work/$name"
     [ "$(wc -l <"$work/$name")" -eq 20 ] || {
-        echo "gpt2_training: $name: the log does not have 20 steps"
+        echo "transformer_training: $name: the log does not have 20 steps"
         exit 1
     }
 }
 
-# apart NAME COLUMN FIRST LAST: the largest relative difference from a column of the golden file, over steps FIRST to
-# LAST.
+# apart NAME COLUMN FIRST LAST: the largest relative difference from a column of $expected, over steps FIRST to LAST.
 apart() {
-    paste -d ' ' "$work/$1" $golden.losses | awk -v column="$2" -v first="$3" -v last="$4" '
+    paste -d ' ' "$work/$1" $expected | awk -v column="$2" -v first="$3" -v last="$4" '
         NR >= first && NR <= last { d = ($1 - $(column + 1)) / $(column + 1); if (d < 0) d = -d; if (d > most) most = d }
         END { printf "%.3e\n", most }'
 }
@@ -51,6 +52,7 @@ expect() {
 }
 
 "$BUILD/firnc" keygen "$work/key" >/dev/null
+golden=tests/golden/gpt2_training expected=tests/golden/gpt2_training.losses
 losses float32 precision.enabled=false
 losses bfloat16
 expect "float32 from PyTorch's float64, 20 steps" "$(apart float32 1 1 20)" "<=" 1e-6
@@ -67,4 +69,22 @@ expect "rotary, float32 from PyTorch's float64, 20 steps" "$(apart rotary32 4 1 
 expect "rotary, bfloat16 from PyTorch's autocast, 20 steps" "$(apart rotary16 5 1 20)" "<=" 5e-4
 expect "rotary, bfloat16 from PyTorch's autocast, first step" "$(apart rotary16 5 1 1)" "<=" 2e-6
 expect "rotary in float32 from PyTorch's autocast, first step" "$(apart rotary16_pol0 5 1 1)" ">=" 1e-5
+losses gpt3 precision.enabled=false model.name=gpt3
+expect "GPT-3, float32 from PyTorch's float64, 20 steps" "$(apart gpt3 1 1 20)" "<=" 1e-6
+
+# architecture NAME COLUMN FILE KEYS OTHER: a model of tests/golden/transformers.py, and that model with another key,
+# which must not give these losses
+architecture() {
+    golden=tests/golden/transformers_$3 expected=tests/golden/transformers.losses
+    keys="name: $1, vocab_size: 128, hidden_size: 32, num_hidden_layers: 2, num_heads: 4, filter_size: 64, \
+max_position_embeddings: 16, dropout_rate: 0, attention_dropout_rate: 0$4"
+    losses "$1" precision.enabled=false "model={$keys}"
+    expect "$1, float32 from PyTorch's float64, 20 steps" "$(apart "$1" "$2" 1 20)" "<=" 1e-6
+    losses "$1.changed" precision.enabled=false "model={$keys, $5}"
+    expect "$1 with $5" "$(apart "$1.changed" "$2" 1 20)" ">=" 1e-5
+}
+architecture gptj 1 gptj ", rotary_dim: 4" "rope_theta: 100"
+architecture gpt-neox 3 gpt_neox ", rotary_pct: 0.5" "rope_theta: 100"
+architecture llama 5 llama ", attention_module: multiquery_attention, extra_attention_params: {num_kv_groups: 2}" \
+    "nonlinearity: geglu"
 exit $status

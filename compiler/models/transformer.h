@@ -1,0 +1,68 @@
+/* The transformer from which gpt2, gpt3, gptj, gpt-neox and llama are made: their keys, and the graph that they share.
+ * A file of its own gives each architecture its defaults and what no key decides: names, the form of a block, the pairs
+ * of rotary positions and the layout of weights. */
+#ifndef FIRNC_TRANSFORMER_H
+#define FIRNC_TRANSFORMER_H
+
+#include "compiler/models/initializers.h"
+#include "compiler/models/models.h"
+#include "compiler/models/parts.h"
+
+typedef enum firnc_position_embedding { FIRNC_POSITIONS_LEARNED, FIRNC_POSITIONS_ROTARY } firnc_position_embedding;
+typedef enum firnc_norm_type { FIRNC_LAYER_NORM, FIRNC_RMS_NORM } firnc_norm_type;
+typedef enum firnc_attention_module { FIRNC_AIAYN_ATTENTION, FIRNC_MULTIQUERY_ATTENTION } firnc_attention_module;
+
+/* Of a nonlinearity: the feed-forward part is activation(gate(x)) * up(x), where the rest of the number says which
+ * activation; without it activation(up(x)). */
+#define FIRNC_GATED 256
+
+/* trainer.init.model with the name of one of these models */
+typedef struct firnc_transformer {
+    firnc_model_settings common;
+    uint32_t vocab_size, hidden_size, num_hidden_layers, num_heads, filter_size, max_position_embeddings;
+    firnc_attention_module attention_module;
+    uint32_t kv_heads; /* heads of keys and of values */
+    firnc_position_embedding position_embedding;
+    uint32_t rotary_dim; /* rotary: rotated elements of a head; even */
+    float rotary_pct;    /* rotary: the share of a head that rotary_dim is if the recipe does not say */
+    float rope_theta;    /* rotary */
+    firnc_norm_type norm_type;
+    int nonlinearity; /* a firnc_activation, with FIRNC_GATED added or not */
+    bool share_embedding_weights, use_projection_bias_in_attention, use_ffn_bias_in_attention, use_ffn_bias,
+        use_bias_in_output, attention_softmax_fp32;
+    bool use_untied_layer_norm; /* parallel blocks: the feed-forward part has a norm of its own */
+    float dropout_rate, residual_dropout_rate, attention_dropout_rate, embedding_dropout_rate, layer_norm_epsilon,
+        initializer_range;
+    firnc_initializer initializer, embedding_initializer, output_layer_initializer;
+    int loss_scaling; /* as read from the recipe; sets loss.batch_size */
+    firnc_cross_entropy_options loss;
+} firnc_transformer;
+
+/* What keys do not decide. The names are of layers and of the parameters in them. */
+typedef struct firnc_architecture {
+    const char *body; /* all but the output layer */
+    const char *tokens, *positions, *last_norm, *output;
+    const char *block; /* such as "h", followed by the number of the block */
+    const char *attention_norm, *attention, *qkv, *attention_output;
+    const char *feed_forward_norm, *feed_forward, *gate, *up, *down;
+    bool parallel;    /* attention and feed-forward part read the same x, and both are added to it */
+    bool interleaved; /* rotary positions turn pairs of neighbours, else pairs across the halves of rotary_dim */
+    int layout;       /* of the weights in blocks: FIRNC_OUT_IN or FIRNC_IN_OUT */
+} firnc_architecture;
+
+/* The keys, for the row of a model; the last one, use_untied_layer_norm, is for parallel blocks only. */
+enum { FIRNC_TRANSFORMER_KEYS = 35, FIRNC_PARALLEL_TRANSFORMER_KEYS };
+extern const firnc_field firnc_transformer_fields[];
+extern const firnc_idle_key firnc_transformer_mixed_keys[1];
+
+#define FIRNC_LABEL_SHIFT 1 /* the label of an element is the next element of the window */
+
+/* What the row of a model has for these purposes (compiler/models/models.h). */
+bool firnc_transformer_complete(const firnc_tree *keys, void *settings);
+firnc_model_facts firnc_transformer_facts(const void *settings);
+
+/* Builds the graph of a language model. */
+void firnc_transformer_build(firnc_graph *graph, const firnc_job *job, const firnc_transformer *settings,
+                             const firnc_architecture *architecture);
+
+#endif

@@ -1,0 +1,247 @@
+"""Golden values for 20 training steps of a tiny GPT-J, GPT-NeoX and LLaMA, made with PyTorch.
+
+Writes, beside this script, for each architecture:
+  transformers_NAME.safetensors   the initial weights, in the names and the layout of compiler/models/NAME.c
+  transformers.losses             one line a step: for each architecture the loss in float64 and in float32
+
+Run: python3 transformers.py
+The models are written as Hugging Face's classes are, with their parameter names: query, key and value apart (GPT-NeoX: one
+layer, whose rows are those of query, key and value of the first head, then of the next), so the files show how the joined
+layers of the recipes are laid out. Text, windows and optimizer are those of gpt2_training.py, which must have run before.
+"""
+import json, math, struct
+from pathlib import Path
+import torch
+import torch.nn.functional as F
+
+HERE = Path(__file__).parent
+V, C, H, L, T, B, STEPS = 128, 32, 4, 2, 16, 4, 20
+D, KV, FILTER, ROTARY, THETA, EPSILON = C // H, 2, 64, 4, 10000.0, 1e-5
+LR, B1, B2, EPS, WD, CLIP = 3e-3, 0.9, 0.95, 1e-6, 0.01, 1.0
+
+
+def write_safetensors(path, tensors):
+    header, data = {}, b""
+    for name, t in tensors.items():
+        raw = t.contiguous().numpy().astype("<f4").tobytes()
+        header[name] = {"dtype": "F32", "shape": list(t.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+class Weights(dict):
+    """Random weights: linear and norm add those of a layer."""
+
+    def __init__(self, seed):
+        super().__init__()
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def draw(self, *shape, std=0.08):
+        return torch.randn(*shape, generator=self.generator) * std
+
+    def linear(self, name, out, size, bias=True):
+        self[name + ".weight"] = self.draw(out, size)
+        if bias:
+            self[name + ".bias"] = self.draw(out, std=0.02)
+
+    def norm(self, name, bias=True):
+        self[name + ".weight"] = 1 + self.draw(C)
+        if bias:
+            self[name + ".bias"] = self.draw(C, std=0.02)
+
+
+def heads(x, count):
+    return x.view(B, T, count, D).transpose(1, 2)
+
+
+def attend(q, k, v):
+    s = q @ k.transpose(-1, -2) / math.sqrt(D)
+    s = s.masked_fill(torch.triu(torch.ones(T, T, dtype=torch.bool), 1), -math.inf)
+    return (torch.softmax(s, -1) @ v).transpose(1, 2).reshape(B, T, C)
+
+
+def angles(size, dtype):
+    return torch.arange(T, dtype=dtype)[:, None] * THETA ** (-torch.arange(0, size, 2, dtype=dtype) / size)
+
+
+def rotate_neighbours(x, size):
+    cos, sin = (f(angles(size, x.dtype)).repeat_interleave(2, -1) for f in (torch.cos, torch.sin))
+    turning, rest = x[..., :size], x[..., size:]
+    turned = torch.stack([-turning[..., 1::2], turning[..., ::2]], -1).flatten(-2)
+    return torch.cat([turning * cos + turned * sin, rest], -1)
+
+
+def rotate_halves(x, size):
+    cos, sin = (torch.cat([f(angles(size, x.dtype))] * 2, -1) for f in (torch.cos, torch.sin))
+    turning, rest = x[..., :size], x[..., size:]
+    turned = torch.cat([-turning[..., size // 2:], turning[..., :size // 2]], -1)
+    return torch.cat([turning * cos + turned * sin, rest], -1)
+
+
+def dense(w, x, name):
+    return F.linear(x, w[name + ".weight"], w.get(name + ".bias"))
+
+
+def layer_norm(w, x, name):
+    return F.layer_norm(x, (C,), w[name + ".weight"], w[name + ".bias"], EPSILON)
+
+
+def rms_norm(w, x, name):
+    return w[name + ".weight"] * (x * torch.rsqrt((x * x).mean(-1, keepdim=True) + EPSILON))
+
+
+class GPTJ:
+    file = "gptj"
+
+    def weights(self):
+        w = Weights(1)
+        w["transformer.wte.weight"] = w.draw(V, C)
+        for i in range(L):
+            p = f"transformer.h.{i}."
+            w.norm(p + "ln_1")
+            for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
+                w.linear(p + "attn." + name, C, C, bias=False)
+            w.linear(p + "mlp.fc_in", FILTER, C)
+            w.linear(p + "mlp.fc_out", C, FILTER)
+        w.norm("transformer.ln_f")
+        w.linear("lm_head", V, C)
+        return w
+
+    def logits(self, w, ids):
+        x = F.embedding(ids, w["transformer.wte.weight"])
+        for i in range(L):
+            p = f"transformer.h.{i}."
+            n = layer_norm(w, x, p + "ln_1")
+            q, k, v = (heads(dense(w, n, p + f"attn.{a}_proj"), H) for a in "qkv")
+            a = dense(w, attend(rotate_neighbours(q, ROTARY), rotate_neighbours(k, ROTARY), v), p + "attn.out_proj")
+            x = a + dense(w, F.gelu(dense(w, n, p + "mlp.fc_in")), p + "mlp.fc_out") + x
+        return dense(w, layer_norm(w, x, "transformer.ln_f"), "lm_head")
+
+    def joined(self, w):
+        return join(w, "transformer.h.{}.attn.")
+
+
+class GPTNeoX:
+    file = "gpt_neox"
+
+    def weights(self):
+        w = Weights(2)
+        w["gpt_neox.embed_in.weight"] = w.draw(V, C)
+        for i in range(L):
+            p = f"gpt_neox.layers.{i}."
+            w.norm(p + "input_layernorm")
+            w.norm(p + "post_attention_layernorm")
+            w.linear(p + "attention.query_key_value", 3 * C, C)
+            w.linear(p + "attention.dense", C, C)
+            w.linear(p + "mlp.dense_h_to_4h", FILTER, C)
+            w.linear(p + "mlp.dense_4h_to_h", C, FILTER)
+        w.norm("gpt_neox.final_layer_norm")
+        w.linear("embed_out", V, C, bias=False)
+        return w
+
+    def logits(self, w, ids):
+        x = F.embedding(ids, w["gpt_neox.embed_in.weight"])
+        for i in range(L):
+            p = f"gpt_neox.layers.{i}."
+            qkv = dense(w, layer_norm(w, x, p + "input_layernorm"), p + "attention.query_key_value")
+            q, k, v = qkv.view(B, T, H, 3 * D).transpose(1, 2).chunk(3, -1)
+            a = dense(w, attend(rotate_halves(q, ROTARY), rotate_halves(k, ROTARY), v), p + "attention.dense")
+            n = layer_norm(w, x, p + "post_attention_layernorm")
+            x = dense(w, F.gelu(dense(w, n, p + "mlp.dense_h_to_4h")), p + "mlp.dense_4h_to_h") + a + x
+        return dense(w, layer_norm(w, x, "gpt_neox.final_layer_norm"), "embed_out")
+
+    def joined(self, w):
+        def by_kind(t):
+            return t.view(H, 3, D, -1).transpose(0, 1).reshape(t.shape)
+
+        return {k: by_kind(v) if ".query_key_value." in k else v for k, v in w.items()}
+
+
+class Llama:
+    file = "llama"
+
+    def weights(self):
+        w = Weights(3)
+        w["model.embed_tokens.weight"] = w.draw(V, C)
+        for i in range(L):
+            p = f"model.layers.{i}."
+            w.norm(p + "input_layernorm", bias=False)
+            w.norm(p + "post_attention_layernorm", bias=False)
+            for name, out in (("q_proj", C), ("k_proj", KV * D), ("v_proj", KV * D), ("o_proj", C)):
+                w.linear(p + "self_attn." + name, out, C, bias=False)
+            for name, out, size in (("gate_proj", FILTER, C), ("up_proj", FILTER, C), ("down_proj", C, FILTER)):
+                w.linear(p + "mlp." + name, out, size, bias=False)
+        w.norm("model.norm", bias=False)
+        w.linear("lm_head", V, C, bias=False)
+        return w
+
+    def logits(self, w, ids):
+        x = F.embedding(ids, w["model.embed_tokens.weight"])
+        for i in range(L):
+            p = f"model.layers.{i}."
+            n = rms_norm(w, x, p + "input_layernorm")
+            q, k, v = (heads(dense(w, n, p + f"self_attn.{a}_proj"), c) for a, c in (("q", H), ("k", KV), ("v", KV)))
+            q, k = rotate_halves(q, D), rotate_halves(k, D)
+            k, v = (y.repeat_interleave(H // KV, 1) for y in (k, v))
+            x = x + dense(w, attend(q, k, v), p + "self_attn.o_proj")
+            n = rms_norm(w, x, p + "post_attention_layernorm")
+            x = x + dense(w, F.silu(dense(w, n, p + "mlp.gate_proj")) * dense(w, n, p + "mlp.up_proj"), p + "mlp.down_proj")
+        return dense(w, rms_norm(w, x, "model.norm"), "lm_head")
+
+    def joined(self, w):
+        return join(w, "model.layers.{}.self_attn.")
+
+
+def join(w, prefix):
+    """q_proj, k_proj and v_proj of every block as the rows of qkv_proj."""
+    joined = {k: v for k, v in w.items() if k.rsplit(".", 2)[-2] not in ("q_proj", "k_proj", "v_proj")}
+    for p in (prefix.format(i) for i in range(L)):
+        joined[p + "qkv_proj.weight"] = torch.cat([w[p + f"{a}_proj.weight"] for a in "qkv"])
+    return joined
+
+
+def train(model, weights, text, dtype):
+    w = {k: v.to(dtype).clone().requires_grad_(True) for k, v in weights.items()}
+    m = {k: torch.zeros_like(v) for k, v in w.items()}
+    s = {k: torch.zeros_like(v) for k, v in w.items()}
+    data = torch.tensor(list(text))
+    windows = (len(data) - (T + 1)) // T + 1
+    losses = []
+    for step in range(STEPS):
+        picks = [(step * B + i) % windows * T for i in range(B)]
+        batch = torch.stack([data[o:o + T + 1] for o in picks])
+        loss = F.cross_entropy(model.logits(w, batch[:, :-1]).reshape(-1, V), batch[:, 1:].reshape(-1))
+        losses.append(loss.item())
+        loss.backward()
+        with torch.no_grad():
+            total = torch.sqrt(sum((v.grad ** 2).sum() for v in w.values()))
+            factor = min(1.0, CLIP / (total.item() + 1e-6))
+            t = step + 1
+            correction = math.sqrt(1 - B2 ** t) / (1 - B1 ** t)
+            for k, v in w.items():
+                g = v.grad * factor
+                m[k].mul_(B1).add_(g, alpha=1 - B1)
+                s[k].mul_(B2).addcmul_(g, g, value=1 - B2)
+                decay = WD if v.dim() == 2 else 0.0
+                v -= LR * (m[k] / (s[k].sqrt() + EPS) * correction + decay * v)
+                v.grad = None
+    return losses
+
+
+def main():
+    torch.set_num_threads(1)
+    text = (HERE / "gpt2_training.txt").read_bytes()
+    columns = []
+    for model in (GPTJ(), GPTNeoX(), Llama()):
+        weights = model.weights()
+        write_safetensors(HERE / f"transformers_{model.file}.safetensors", dict(sorted(model.joined(weights).items())))
+        columns += [train(model, weights, text, torch.float64), train(model, weights, text, torch.float32)]
+        wide, single = columns[-2:]
+        print(f"{model.file}: float32 against float64: {max(abs(b - a) / a for a, b in zip(wide, single)):.2e}")
+    lines = (" ".join(f"{x:.12f}" for x in step) for step in zip(*columns))
+    (HERE / "transformers.losses").write_text("\n".join(lines) + "\n")
+
+
+main()
