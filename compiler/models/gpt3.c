@@ -6,7 +6,7 @@
 static const firnc_transformer defaults = {
     .max_position_embeddings = 1024,
     .position_embedding = FIRNC_POSITIONS_LEARNED,
-    .rotary_pct = 0.25F,
+    .rotary_pct = 0.25,
     .rope_theta = 10000,
     .norm_type = FIRNC_LAYER_NORM,
     .nonlinearity = FIRNC_GELU,

@@ -8,7 +8,7 @@
 static const firnc_transformer defaults = {
     .max_position_embeddings = 1024,
     .position_embedding = FIRNC_POSITIONS_ROTARY,
-    .rotary_pct = 0.25F,
+    .rotary_pct = 0.25,
     .rope_theta = 10000,
     .norm_type = FIRNC_LAYER_NORM,
     .nonlinearity = FIRNC_GELU,

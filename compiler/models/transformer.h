@@ -24,7 +24,7 @@ typedef struct firnc_transformer {
     uint32_t kv_heads; /* heads of keys and of values */
     firnc_position_embedding position_embedding;
     uint32_t rotary_dim; /* rotary: rotated elements of a head; even */
-    float rotary_pct;    /* rotary: the share of a head that rotary_dim is if the recipe does not say */
+    double rotary_pct;   /* rotary: the share of a head that rotary_dim is if the recipe does not say */
     float rope_theta;    /* rotary */
     firnc_norm_type norm_type;
     int nonlinearity; /* a firnc_activation, with FIRNC_GATED added or not */
