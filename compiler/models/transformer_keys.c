@@ -21,6 +21,11 @@ static const firnc_choice nonlinearities[] = {{"gelu", FIRNC_GELU},
 #define AT(member) offsetof(firnc_transformer, member)
 
 const firnc_field firnc_transformer_fields[] = {
+    {"encoder_nonlinearity", .kind = FIRNC_FIELD_CHOICE, AT(nonlinearity), .choices = nonlinearities},
+    {"mlm_nonlinearity", .kind = FIRNC_FIELD_CHOICE, AT(mlm_nonlinearity), .choices = firnc_activation_words},
+    {"disable_nsp", .kind = FIRNC_FIELD_FLAG, AT(disable_nsp)},
+    {"mlm_loss_scaling", .kind = FIRNC_FIELD_REFUSED, .only = "use loss_scaling"},
+    {"mlm_loss_weight", .kind = FIRNC_FIELD_REFUSED, .only = "use loss_weight"},
     {"vocab_size", .kind = FIRNC_FIELD_WHOLE, AT(vocab_size), 2, FIRNC_MODEL_SIZE_MAX, .required = true},
     {"hidden_size", .kind = FIRNC_FIELD_WHOLE, AT(hidden_size), 1, FIRNC_MODEL_SIZE_MAX, .required = true},
     {"num_hidden_layers", .kind = FIRNC_FIELD_WHOLE, AT(num_hidden_layers), 1, 1000, .required = true},
@@ -60,7 +65,8 @@ const firnc_field firnc_transformer_fields[] = {
     {"use_untied_layer_norm", .kind = FIRNC_FIELD_FLAG, AT(use_untied_layer_norm)},
 };
 
-_Static_assert(sizeof firnc_transformer_fields / sizeof firnc_transformer_fields[0] == FIRNC_PARALLEL_TRANSFORMER_KEYS,
+_Static_assert(sizeof firnc_transformer_fields / sizeof firnc_transformer_fields[0] ==
+                   FIRNC_MASKED_KEYS + FIRNC_TRANSFORMER_KEYS + FIRNC_PARALLEL_KEYS,
                "transformer.h counts the keys");
 
 static const firnc_field attention_fields[] = {

@@ -254,7 +254,10 @@ if [ "${FIRN_TEST_EXHAUSTIVE:-}" = 1 ]; then
     check_formats
     evaluate_formats perplexity
 fi
-model=gpt2 recipe=$gpt2
+model=bert recipe=compiler/recipes/small_bert.yaml
+data=tests/golden/transformers_bert.tokens labels=tests/golden/transformers_bert.labels
+check "bfloat16, POL 1" "step 5 loss" $bfloat16 $(pol 1)
+model=gpt2 recipe=$gpt2 data=$folder/text labels=
 
 # Every optimizer with its options, parameter groups, and gradients that are scaled and clipped.
 groups='params: [{params: "*.bias", weight_decay: 0.5, tags: bias}, {params: "transformer.h.0.*"'

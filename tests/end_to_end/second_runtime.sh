@@ -183,6 +183,9 @@ same "LLaMA, bfloat16, POL 0, one head of keys" 3 compiler/recipes/small_llama.y
     init.model.extra_attention_params.num_kv_groups=1 init.model.nonlinearity=geglu $precision.precision_opt_level=0
 same "GPT-NeoX, tied norms" 3 compiler/recipes/small_gpt_neox.yaml "$texts" init.model.use_untied_layer_norm=false \
     init.model.norm_type=rmsnorm
+masked="--data tests/golden/transformers_bert.tokens --labels tests/golden/transformers_bert.labels"
+same "BERT, POL 1" 3 compiler/recipes/small_bert.yaml "$masked" init.model.num_hidden_layers=1
+same "BERT, float32, batch_size" 3 compiler/recipes/small_bert.yaml "$masked" $float32 init.model.loss_scaling=batch_size
 same "GPT-2, initial weights" 3 tests/end_to_end/gpt2_training.yaml "--data tests/golden/gpt2_training.txt"
 for form in relu gelu tanh sigmoid silu softplus; do
     mlp_of "MLP, $form" 2 "$images" init.model.nonlinearity=$form

@@ -39,17 +39,17 @@ static void keep_message(void *context, const char *line) {
     messages = firnc_format("%s%s\n", messages, line);
 }
 
-/* Reads a recipe of one block of 32 elements, 4 heads; `keys` are the model's other keys, on line 3. NULL if refused.
- */
-static const firnc_recipe *read_keys(const char *name, const char *keys) {
+/* Reads a recipe of one block of 32 elements, 4 heads; `keys` are the model's other keys, on line 3, `loader` those of
+ * the data. NULL if refused. */
+static const firnc_recipe *read_recipe(const char *name, const char *keys, const char *loader) {
     FILE *file = fopen(file_name, "w");
     assert_non_null(file);
     fprintf(file,
             "trainer:\n  init:\n    model: {name: %s, vocab_size: 64, hidden_size: 32, num_hidden_layers: 1, "
             "num_heads: 4, max_position_embeddings: 16%s%s}\n    optimizer: {AdamW: {lr: 0.1}}\n"
             "    precision: {enabled: false}\n    loop: {num_steps: 1}\n"
-            "  fit: {train_dataloader: {batch_size: 2}}\n",
-            name, *keys == '\0' ? "" : ", ", keys);
+            "  fit: {train_dataloader: {batch_size: 2%s%s}}\n",
+            name, *keys == '\0' ? "" : ", ", keys, *loader == '\0' ? "" : ", ", loader);
     assert_int_equal(fclose(file), 0);
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
     messages = "";
@@ -57,6 +57,10 @@ static const firnc_recipe *read_keys(const char *name, const char *keys) {
     const bool good = firnc_recipe_read(recipe, file_name, FIRNC_TRAIN, NULL, 0);
     firnc_messages_to(NULL, NULL);
     return good ? recipe : NULL;
+}
+
+static const firnc_recipe *read_keys(const char *name, const char *keys) {
+    return read_recipe(name, keys, "");
 }
 
 static const firnc_recipe *accepted(const char *name, const char *keys) {
@@ -72,14 +76,19 @@ static const firnc_transformer *settings_of(const char *name, const char *keys) 
     return recipe->settings;
 }
 
-/* The message is one line that names the key of the model and contains the words. */
+/* The message is one line that begins with the place and contains the words. */
+static void expect_message(const char *place, const char *words) {
+    const char *start = firnc_format("firnc: %s:%s: ", file_name, place);
+    if (strncmp(messages, start, strlen(start)) != 0 || strstr(messages, words) == NULL)
+        fail_msg("expected %s and %s in %s", start, words, messages);
+    assert_int_equal(strcspn(messages, "\n") + 1, strlen(messages));
+}
+
+/* Expects a message that names that key of the model. */
 static void refused(const char *name, const char *keys, const char *key, const char *words) {
     if (read_keys(name, keys) != NULL)
         fail_msg("%s with %s is accepted", name, keys);
-    const char *start = firnc_format("firnc: %s:3: trainer.init.model.%s: ", file_name, key);
-    if (strncmp(messages, start, strlen(start)) != 0 || strstr(messages, words) == NULL)
-        fail_msg("%s: expected %s and %s in %s", keys, start, words, messages);
-    assert_int_equal(strcspn(messages, "\n") + 1, strlen(messages));
+    expect_message(firnc_format("3: trainer.init.model.%s", key), words);
 }
 
 /* --- graphs ------------------------------------------------------------------------------------------------------- */
@@ -331,6 +340,74 @@ static void initial_values_are_checked(void **state) {
     refused("gpt2", "initializers: {name: zeros}", "initializers", "use initializer");
 }
 
+/* --- masked language models --------------------------------------------------------------------------------------- */
+
+static const char masked_keys[] = "disable_nsp: true, ignore_index: 0";
+
+static void bert_fills_in_masked_tokens(void **state) {
+    (void)state;
+    const firnc_transformer *bert = settings_of("bert", masked_keys);
+    assert_true(bert->share_embedding_weights && bert->use_bias_in_output && bert->loss.ignores);
+    assert_int_equal(bert->position_embedding, FIRNC_POSITIONS_LEARNED);
+    assert_string_equal(parameters_of("bert", firnc_format("%s, filter_size: 48", masked_keys)),
+                        "bert.embeddings.LayerNorm.bias 32\n"
+                        "bert.embeddings.LayerNorm.weight 32\n"
+                        "bert.embeddings.position_embeddings.weight 16x32\n"
+                        "bert.embeddings.word_embeddings.weight 64x32\n"
+                        "bert.encoder.layer.0.attention.output.LayerNorm.bias 32\n"
+                        "bert.encoder.layer.0.attention.output.LayerNorm.weight 32\n"
+                        "bert.encoder.layer.0.attention.output.dense.bias 32\n"
+                        "bert.encoder.layer.0.attention.output.dense.weight 32x32\n"
+                        "bert.encoder.layer.0.attention.self.qkv.bias 96\n"
+                        "bert.encoder.layer.0.attention.self.qkv.weight 96x32\n"
+                        "bert.encoder.layer.0.intermediate.dense.bias 48\n"
+                        "bert.encoder.layer.0.intermediate.dense.weight 48x32\n"
+                        "bert.encoder.layer.0.output.LayerNorm.bias 32\n"
+                        "bert.encoder.layer.0.output.LayerNorm.weight 32\n"
+                        "bert.encoder.layer.0.output.dense.bias 32\n"
+                        "bert.encoder.layer.0.output.dense.weight 32x48\n"
+                        "cls.predictions.bias 64\n"
+                        "cls.predictions.transform.LayerNorm.bias 32\n"
+                        "cls.predictions.transform.LayerNorm.weight 32\n"
+                        "cls.predictions.transform.dense.bias 32\n"
+                        "cls.predictions.transform.dense.weight 32x32\n");
+    const char *activations = firnc_format("%s, encoder_nonlinearity: swiglu, mlm_nonlinearity: relu", masked_keys);
+    bert = settings_of("bert", activations);
+    assert_int_equal(bert->nonlinearity, FIRNC_GATED + FIRNC_SILU);
+    assert_int_equal(bert->mlm_nonlinearity, FIRNC_RELU);
+    assert_int_equal(count_of("bert", activations, FIRN_OP_silu), 1);
+    assert_int_equal(count_of("bert", activations, FIRN_OP_relu), 1);
+}
+
+static void what_bert_lacks_is_refused(void **state) {
+    (void)state;
+    assert_null(read_keys("bert", "ignore_index: 0"));
+    expect_message("3: trainer.init.model", "add that");
+    refused("bert", "disable_nsp: false", "disable_nsp", "no next-sentence prediction");
+    refused("bert", "disable_nsp: true, mlm_nonlinearity: swiglu", "mlm_nonlinearity", "gelu, gelu_new");
+    refused("bert", "disable_nsp: true, mlm_loss_scaling: batch_size", "mlm_loss_scaling", "use loss_scaling");
+    refused("bert", "disable_nsp: true, mlm_loss_weight: 0.5", "mlm_loss_weight", "use loss_weight");
+    refused("bert", "disable_nsp: true, use_untied_layer_norm: true", "use_untied_layer_norm", "unknown key");
+    refused("gpt2", "disable_nsp: true", "disable_nsp", "unknown key");
+}
+
+static void tokens_are_records_that_nothing_scales(void **state) {
+    (void)state;
+    static const char loader[] = "7: trainer.fit.train_dataloader.";
+    assert_non_null(read_recipe("bert", masked_keys, "feature_type: int32, label_type: int32"));
+    const struct {
+        const char *keys, *key, *words;
+    } cases[] = {{"feature_type: float32", "feature_type", "write uint8 or int32"},
+                 {"feature_scale: 0.5", "feature_scale", "which nothing scales"},
+                 {"feature_shift: 1", "feature_shift", "which nothing scales"},
+                 {"label_type: float32", "label_type", "the loss is of classes"},
+                 {"max_sequence_length: 8", "max_sequence_length", "is for text"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_null(read_recipe("bert", masked_keys, cases[i].keys));
+        expect_message(firnc_format("%s%s", loader, cases[i].key), cases[i].words);
+    }
+}
+
 static void words_are_checked(void **state) {
     (void)state;
     refused("llama", "norm_type: batchnorm", "norm_type", "layernorm, rmsnorm");
@@ -347,6 +424,9 @@ int main(void) {
         cmocka_unit_test(branches_may_have_a_dropout_of_their_own),
         cmocka_unit_test(initial_values_are_read),
         cmocka_unit_test(initial_values_are_checked),
+        cmocka_unit_test(bert_fills_in_masked_tokens),
+        cmocka_unit_test(what_bert_lacks_is_refused),
+        cmocka_unit_test(tokens_are_records_that_nothing_scales),
         cmocka_unit_test(words_are_checked),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
