@@ -7,7 +7,7 @@
 static const firnc_transformer defaults = {
     .max_position_embeddings = 1024,
     .position_embedding = FIRNC_POSITIONS_LEARNED,
-    .rotary_pct = 0.25F,
+    .rotary_pct = 0.25,
     .rope_theta = 10000,
     .norm_type = FIRNC_LAYER_NORM,
     .nonlinearity = FIRNC_GELU,
@@ -47,12 +47,11 @@ static const firnc_architecture architecture = {
 };
 
 static void build(firnc_graph *graph, const firnc_job *job, const void *settings, const firnc_elements *elements) {
-    (void)elements; /* for records only */
-    firnc_transformer_build(graph, job, settings, &architecture);
+    firnc_transformer_build(graph, job, settings, elements, &architecture);
 }
 
 const firnc_model firnc_model_gpt2 = {.name = "gpt2",
-                                      .fields = firnc_transformer_fields,
+                                      .fields = &firnc_transformer_fields[FIRNC_MASKED_KEYS],
                                       .field_count = FIRNC_TRANSFORMER_KEYS,
                                       .mixed_keys = firnc_transformer_mixed_keys,
                                       .mixed_key_count = 1,

@@ -10,7 +10,7 @@
 static const firnc_transformer defaults = {
     .max_position_embeddings = 1024,
     .position_embedding = FIRNC_POSITIONS_ROTARY,
-    .rotary_pct = 0.25F,
+    .rotary_pct = 0.25,
     .rope_theta = 10000,
     .norm_type = FIRNC_LAYER_NORM,
     .nonlinearity = FIRNC_GELU,
@@ -46,19 +46,18 @@ static const firnc_architecture architecture = {
     .gate = "dense_h_to_4h_gate",
     .up = "dense_h_to_4h",
     .down = "dense_4h_to_h",
-    .parallel = true,
+    .block_form = FIRNC_PARALLEL,
     .interleaved = false,
     .layout = FIRNC_OUT_IN,
 };
 
 static void build(firnc_graph *graph, const firnc_job *job, const void *settings, const firnc_elements *elements) {
-    (void)elements; /* for records only */
-    firnc_transformer_build(graph, job, settings, &architecture);
+    firnc_transformer_build(graph, job, settings, elements, &architecture);
 }
 
 const firnc_model firnc_model_gpt_neox = {.name = "gpt-neox",
-                                          .fields = firnc_transformer_fields,
-                                          .field_count = FIRNC_PARALLEL_TRANSFORMER_KEYS,
+                                          .fields = &firnc_transformer_fields[FIRNC_MASKED_KEYS],
+                                          .field_count = FIRNC_TRANSFORMER_KEYS + FIRNC_PARALLEL_KEYS,
                                           .mixed_keys = firnc_transformer_mixed_keys,
                                           .mixed_key_count = 1,
                                           .settings_bytes = sizeof(firnc_transformer),

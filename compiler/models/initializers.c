@@ -1,5 +1,6 @@
 /* Reads initial values (compiler/models/initializers.h). What a plan cannot draw is refused by name, but for
- * truncated_normal, which the model zoo writes nearly everywhere: it is drawn without its bounds, with a warning. */
+ * truncated_normal, which the model zoo writes nearly everywhere: it is drawn without its bounds, which are warned of.
+ */
 #include "compiler/models/initializers.h"
 
 #include "compiler/keys/fields.h"
@@ -78,8 +79,10 @@ bool firnc_initializer_read(const firnc_tree *mapping, const char *key, firnc_in
         return firnc_tree_fail(node, "name is missing; add one of %s", firnc_choices_text(kinds));
     if (!firnc_field_choice(name, kinds, &kind) || !read_numbers(node, kind, &initializer->init))
         return false;
+    static const firnc_idle_key bounds[] = {{"a", NULL}, {"b", NULL}};
     if (kind == TRUNCATED_NORMAL)
-        firnc_idle_note(name, "is drawn like normal, without bounds; write normal, or give the values with --weights");
+        firnc_idle_note_keys(node, bounds, 2, NULL,
+                             "a normal distribution is not cut off; remove it, or give the values with --weights");
     initializer->given = true;
     return true;
 }

@@ -49,12 +49,11 @@ static const firnc_architecture architecture = {
 };
 
 static void build(firnc_graph *graph, const firnc_job *job, const void *settings, const firnc_elements *elements) {
-    (void)elements; /* for records only */
-    firnc_transformer_build(graph, job, settings, &architecture);
+    firnc_transformer_build(graph, job, settings, elements, &architecture);
 }
 
 const firnc_model firnc_model_llama = {.name = "llama",
-                                       .fields = firnc_transformer_fields,
+                                       .fields = &firnc_transformer_fields[FIRNC_MASKED_KEYS],
                                        .field_count = FIRNC_TRANSFORMER_KEYS,
                                        .mixed_keys = firnc_transformer_mixed_keys,
                                        .mixed_key_count = 1,

@@ -65,9 +65,9 @@ static firnc_value norm(model m, const char *prefix, const char *layer, firnc_va
     return y;
 }
 
-static firnc_value activation(model m, firnc_value x) {
+static firnc_value activation(model m, firnc_activation kind, firnc_value x) {
     firnc_layer_begin(m.graph, "act");
-    firnc_value y = firnc_activate(m.graph, (firnc_activation)(m.settings->nonlinearity % FIRNC_GATED), x);
+    firnc_value y = firnc_activate(m.graph, kind, x);
     firnc_layer_end(m.graph);
     return y;
 }
@@ -102,7 +102,7 @@ static firnc_value attention_branch(model m, const char *block, firnc_value x) {
     firnc_value mixed = firnc_attention(m.graph, qkv,
                                         (firnc_attention_options){.heads = settings->num_heads,
                                                                   .kv_heads = settings->kv_heads,
-                                                                  .causal = true,
+                                                                  .causal = !names->masked,
                                                                   .half_softmax = m.half_softmax,
                                                                   .scale = 1 / firn_sqrt((float)head_size),
                                                                   .dropout_rate = settings->attention_dropout_rate});
@@ -117,23 +117,28 @@ static firnc_value attention_branch(model m, const char *block, firnc_value x) {
 static firnc_value expand(model m, const char *prefix, firnc_value x) {
     const firnc_transformer *settings = m.settings;
     const uint32_t in = settings->hidden_size, out = settings->filter_size;
+    const firnc_activation kind = (firnc_activation)(settings->nonlinearity % FIRNC_GATED);
     if (settings->nonlinearity < FIRNC_GATED)
-        return activation(m, linear(m, prefix, m.names->up, x, in, out, inner_weights(m), settings->use_ffn_bias));
+        return activation(m, kind,
+                          linear(m, prefix, m.names->up, x, in, out, inner_weights(m), settings->use_ffn_bias));
     firnc_value gate = linear(m, prefix, m.names->gate, x, in, out, inner_weights(m), settings->use_ffn_bias);
-    gate = activation(m, gate);
+    gate = activation(m, kind, gate);
     firnc_value up = linear(m, prefix, m.names->up, x, in, out, inner_weights(m), settings->use_ffn_bias);
     return firnc_op(m.graph, FIRN_OP_multiply, (firnc_value[]){gate, up}, 2, NULL, NULL);
 }
 
 static firnc_value feed_forward_branch(model m, const char *block, firnc_value x) {
     const firnc_transformer *settings = m.settings;
-    const char *prefix = firnc_format("%s.%s", block, m.names->feed_forward);
-    firnc_layer_begin(m.graph, m.names->feed_forward);
+    const char *layer = m.names->feed_forward;
+    const char *prefix = layer == NULL ? block : firnc_format("%s.%s", block, layer);
+    if (layer != NULL)
+        firnc_layer_begin(m.graph, layer);
     firnc_value y = expand(m, prefix, x);
     y = linear(m, prefix, m.names->down, y, settings->filter_size, settings->hidden_size, last_weights(m),
                settings->use_ffn_bias);
     y = firnc_dropout(m.graph, y, settings->residual_dropout_rate);
-    firnc_layer_end(m.graph);
+    if (layer != NULL)
+        firnc_layer_end(m.graph);
     return y;
 }
 
@@ -144,7 +149,7 @@ static firnc_value sum(model m, const char *layer, firnc_value a, firnc_value b)
     return y;
 }
 
-static firnc_value sequential_block(model m, const char *name, firnc_value x) {
+static firnc_value norm_first_block(model m, const char *name, firnc_value x) {
     x = sum(m, "add_1", x, attention_branch(m, name, norm(m, name, m.names->attention_norm, x)));
     return sum(m, "add_2", x, feed_forward_branch(m, name, norm(m, name, m.names->feed_forward_norm, x)));
 }
@@ -158,11 +163,18 @@ static firnc_value parallel_block(model m, const char *name, firnc_value x) {
     return sum(m, "add_2", x, sum(m, "add_1", attention, feed_forward_branch(m, name, normal)));
 }
 
+static firnc_value norm_last_block(model m, const char *name, firnc_value x) {
+    x = norm(m, name, m.names->attention_norm, sum(m, "add_1", x, attention_branch(m, name, x)));
+    return norm(m, name, m.names->feed_forward_norm, sum(m, "add_2", x, feed_forward_branch(m, name, x)));
+}
+
 static firnc_value block(model m, uint32_t index, firnc_value x) {
+    static firnc_value (*const forms[])(model m, const char *name, firnc_value x) = {
+        [FIRNC_NORM_FIRST] = norm_first_block, [FIRNC_PARALLEL] = parallel_block, [FIRNC_NORM_LAST] = norm_last_block};
     const char *layer = firnc_format("%s.%u", m.names->block, (unsigned)index);
     const char *name = firnc_format("%s.%s", m.names->body, layer);
     firnc_layer_begin(m.graph, layer);
-    x = m.names->parallel ? parallel_block(m, name, x) : sequential_block(m, name, x);
+    x = forms[m.names->block_form](m, name, x);
     firnc_layer_end(m.graph);
     return x;
 }
@@ -192,7 +204,19 @@ static firnc_value embed(model m, firnc_value ids, firnc_value *table) {
     firnc_layer_end(m.graph);
     if (positions != FIRNC_NONE)
         x = add_positions(m, x, positions);
+    if (m.names->embedding_norm != NULL)
+        x = norm(m, m.names->body, m.names->embedding_norm, x);
     return firnc_dropout(m.graph, x, settings->embedding_dropout_rate);
+}
+
+/* What a masked language model computes between body and output. */
+static firnc_value head(model m, firnc_value x) {
+    const uint32_t size = m.settings->hidden_size;
+    firnc_layer_begin(m.graph, m.names->head);
+    x = linear(m, m.names->head, m.names->head_dense, x, size, size, inner_weights(m), m.settings->use_ffn_bias);
+    x = norm(m, m.names->head, m.names->head_norm, activation(m, m.settings->mlm_nonlinearity, x));
+    firnc_layer_end(m.graph);
+    return x;
 }
 
 /* The reference's rule: at global POL 1 the backward level of the output layer is 0. */
@@ -220,27 +244,39 @@ static firnc_value output_layer(model m, const firnc_precision *precision, firnc
     return logits;
 }
 
+/* Adds the inputs. Labels of a window are its next elements; those of a record are a stream of their own. */
+static firnc_value add_inputs(model m, const firnc_job *job, const firnc_elements *elements, firnc_value *labels) {
+    const uint32_t dims[] = {job->data.micro_batch_size, m.sequence}, limit = m.settings->vocab_size;
+    firnc_input_options tokens = {.element = m.names->masked ? elements->feature : FIRN_UINT8, .limit = limit};
+    firnc_input_options next = {.element = FIRN_UINT8, .advance = FIRNC_LABEL_SHIFT, .limit = limit};
+    if (m.names->masked)
+        next = (firnc_input_options){.stream = 1, .element = elements->label, .limit = limit};
+    firnc_value ids = firnc_input(m.graph, "input_ids", FIRN_INT32, 2, dims, tokens);
+    *labels = firnc_job_judges(job) ? firnc_input(m.graph, "labels", FIRN_INT32, 2, dims, next) : FIRNC_NONE;
+    return ids;
+}
+
 void firnc_transformer_build(firnc_graph *graph, const firnc_job *job, const firnc_transformer *settings,
-                             const firnc_architecture *architecture) {
+                             const firnc_elements *elements, const firnc_architecture *architecture) {
+    const uint32_t shift = firnc_job_judges(job) ? FIRNC_LABEL_SHIFT : 0;
     model m = {.graph = graph,
                .settings = settings,
                .names = architecture,
-               .sequence = job->data.window - (firnc_job_judges(job) ? FIRNC_LABEL_SHIFT : 0),
+               .sequence = architecture->masked ? settings->max_position_embeddings : job->data.window - shift,
                .half_softmax = job->precision.mixed && !settings->attention_softmax_fp32};
-    const uint32_t dims[] = {job->data.micro_batch_size, m.sequence};
-    firnc_input_options bytes = {.element = FIRN_UINT8, .limit = settings->vocab_size};
-    firnc_value ids = firnc_input(graph, "input_ids", FIRN_INT32, 2, dims, bytes);
-    bytes.advance = FIRNC_LABEL_SHIFT;
-    firnc_value labels = firnc_job_judges(job) ? firnc_input(graph, "labels", FIRN_INT32, 2, dims, bytes) : FIRNC_NONE;
+    firnc_value labels, table;
+    firnc_value ids = add_inputs(m, job, elements, &labels);
 
     firnc_layer_begin(graph, architecture->body);
-    firnc_value table;
     firnc_value x = embed(m, ids, &table);
     for (uint32_t i = 0; i < settings->num_hidden_layers; i++)
         x = block(m, i, x);
-    x = norm(m, architecture->body, architecture->last_norm, x);
+    if (architecture->last_norm != NULL)
+        x = norm(m, architecture->body, architecture->last_norm, x);
     firnc_layer_end(graph);
 
+    if (architecture->head != NULL)
+        x = head(m, x);
     firnc_value logits = output_layer(m, &job->precision, x, table);
     firnc_name_scores(graph, logits, FIRNC_TARGETS_CLASSES, job);
     if (!firnc_job_judges(job))

@@ -24,10 +24,12 @@ typedef struct firnc_transformer {
     uint32_t kv_heads; /* heads of keys and of values */
     firnc_position_embedding position_embedding;
     uint32_t rotary_dim; /* rotary: rotated elements of a head; even */
-    float rotary_pct;    /* rotary: the share of a head that rotary_dim is if the recipe does not say */
+    double rotary_pct;   /* rotary: the share of a head that rotary_dim is if the recipe does not say */
     float rope_theta;    /* rotary */
     firnc_norm_type norm_type;
-    int nonlinearity; /* a firnc_activation, with FIRNC_GATED added or not */
+    int nonlinearity;                  /* a firnc_activation, with FIRNC_GATED added or not */
+    firnc_activation mlm_nonlinearity; /* of the head of a masked language model */
+    bool disable_nsp;                  /* masked language models, which must set it */
     bool share_embedding_weights, use_projection_bias_in_attention, use_ffn_bias_in_attention, use_ffn_bias,
         use_bias_in_output, attention_softmax_fp32;
     bool use_untied_layer_norm; /* parallel blocks: the feed-forward part has a norm of its own */
@@ -38,20 +40,31 @@ typedef struct firnc_transformer {
     firnc_cross_entropy_options loss;
 } firnc_transformer;
 
-/* What keys do not decide. The names are of layers and of the parameters in them. */
+typedef enum firnc_block_form {
+    FIRNC_NORM_FIRST, /* x + branch(norm(x)) for attention, then for the feed-forward part */
+    FIRNC_PARALLEL,   /* x + (attention(norm(x)) + feed_forward(norm(x))) */
+    FIRNC_NORM_LAST   /* norm(x + branch(x)) for attention, then for the feed-forward part */
+} firnc_block_form;
+
+/* What keys do not decide. The names are of layers and of the parameters in them; NULL where an architecture has no
+ * such layer. */
 typedef struct firnc_architecture {
-    const char *body; /* all but the output layer */
-    const char *tokens, *positions, *last_norm, *output;
-    const char *block; /* such as "h", followed by the number of the block */
+    const char *body; /* all but the output layer and the head before it */
+    const char *tokens, *positions, *embedding_norm, *last_norm, *output;
+    const char *head, *head_dense, *head_norm; /* the layers between body and output, in `head` */
+    const char *block;                         /* such as "h", followed by the number of the block */
     const char *attention_norm, *attention, *qkv, *attention_output;
     const char *feed_forward_norm, *feed_forward, *gate, *up, *down;
-    bool parallel;    /* attention and feed-forward part read the same x, and both are added to it */
+    firnc_block_form block_form;
+    bool masked;      /* a masked language model: a position sees all others, and samples are records of tokens and of
+                       * labels; otherwise it sees those before it, and samples are windows of text */
     bool interleaved; /* rotary positions turn pairs of neighbours, else pairs across the halves of rotary_dim */
     int layout;       /* of the weights in blocks: FIRNC_OUT_IN or FIRNC_IN_OUT */
 } firnc_architecture;
 
-/* The keys, for the row of a model; the last one, use_untied_layer_norm, is for parallel blocks only. */
-enum { FIRNC_TRANSFORMER_KEYS = 35, FIRNC_PARALLEL_TRANSFORMER_KEYS };
+/* The keys, for the row of a model: FIRNC_MASKED_KEYS of masked language models, then FIRNC_TRANSFORMER_KEYS of all,
+ * then FIRNC_PARALLEL_KEYS of parallel blocks. */
+enum { FIRNC_MASKED_KEYS = 5, FIRNC_TRANSFORMER_KEYS = 35, FIRNC_PARALLEL_KEYS = 1 };
 extern const firnc_field firnc_transformer_fields[];
 extern const firnc_idle_key firnc_transformer_mixed_keys[1];
 
@@ -59,10 +72,10 @@ extern const firnc_idle_key firnc_transformer_mixed_keys[1];
 
 /* What the row of a model has for these purposes (compiler/models/models.h). */
 bool firnc_transformer_complete(const firnc_tree *keys, void *settings);
-firnc_model_facts firnc_transformer_facts(const void *settings);
+firnc_model_facts firnc_transformer_facts(const void *settings); /* of all that read windows of text */
 
 /* Builds the graph of a language model. */
 void firnc_transformer_build(firnc_graph *graph, const firnc_job *job, const firnc_transformer *settings,
-                             const firnc_architecture *architecture);
+                             const firnc_elements *elements, const firnc_architecture *architecture);
 
 #endif

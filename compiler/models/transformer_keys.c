@@ -21,6 +21,11 @@ static const firnc_choice nonlinearities[] = {{"gelu", FIRNC_GELU},
 #define AT(member) offsetof(firnc_transformer, member)
 
 const firnc_field firnc_transformer_fields[] = {
+    {"encoder_nonlinearity", .kind = FIRNC_FIELD_CHOICE, AT(nonlinearity), .choices = nonlinearities},
+    {"mlm_nonlinearity", .kind = FIRNC_FIELD_CHOICE, AT(mlm_nonlinearity), .choices = firnc_activation_words},
+    {"disable_nsp", .kind = FIRNC_FIELD_FLAG, AT(disable_nsp)},
+    {"mlm_loss_scaling", .kind = FIRNC_FIELD_REFUSED, .only = "use loss_scaling"},
+    {"mlm_loss_weight", .kind = FIRNC_FIELD_REFUSED, .only = "use loss_weight"},
     {"vocab_size", .kind = FIRNC_FIELD_WHOLE, AT(vocab_size), 2, FIRNC_MODEL_SIZE_MAX, .required = true},
     {"hidden_size", .kind = FIRNC_FIELD_WHOLE, AT(hidden_size), 1, FIRNC_MODEL_SIZE_MAX, .required = true},
     {"num_hidden_layers", .kind = FIRNC_FIELD_WHOLE, AT(num_hidden_layers), 1, 1000, .required = true},
@@ -45,7 +50,7 @@ const firnc_field firnc_transformer_fields[] = {
     {"output_layer_initializer", .kind = FIRNC_FIELD_OTHER},
     {"position_embedding_type", .kind = FIRNC_FIELD_CHOICE, AT(position_embedding), .choices = positions},
     {"rotary_dim", .kind = FIRNC_FIELD_WHOLE, AT(rotary_dim), 2, FIRNC_MODEL_SIZE_MAX},
-    {"rotary_pct", .kind = FIRNC_FIELD_SINGLE, AT(rotary_pct), 0, 1, .above_low = true},
+    {"rotary_pct", .kind = FIRNC_FIELD_DOUBLE, AT(rotary_pct), 0, 1, .above_low = true},
     {"rope_theta", .kind = FIRNC_FIELD_SINGLE, AT(rope_theta), 1, 1e30},
     {"attention_type", .kind = FIRNC_FIELD_FIXED, .only = "scaled_dot_product"},
     {"attention_module", .kind = FIRNC_FIELD_CHOICE, AT(attention_module), .choices = attention_modules},
@@ -60,7 +65,8 @@ const firnc_field firnc_transformer_fields[] = {
     {"use_untied_layer_norm", .kind = FIRNC_FIELD_FLAG, AT(use_untied_layer_norm)},
 };
 
-_Static_assert(sizeof firnc_transformer_fields / sizeof firnc_transformer_fields[0] == FIRNC_PARALLEL_TRANSFORMER_KEYS,
+_Static_assert(sizeof firnc_transformer_fields / sizeof firnc_transformer_fields[0] ==
+                   FIRNC_MASKED_KEYS + FIRNC_TRANSFORMER_KEYS + FIRNC_PARALLEL_KEYS,
                "transformer.h counts the keys");
 
 static const firnc_field attention_fields[] = {
@@ -95,7 +101,7 @@ static bool complete_rotary(const firnc_tree *keys, firnc_transformer *settings)
     if (given != NULL && share != NULL)
         return firnc_tree_fail(share, "rotary_dim says how much of a head is rotated; remove one of the two");
     if (given == NULL)
-        settings->rotary_dim = (uint32_t)((float)head_size * settings->rotary_pct);
+        settings->rotary_dim = (uint32_t)((double)head_size * settings->rotary_pct);
     if (head_size < 2)
         return firnc_tree_fail(firnc_tree_child(keys, "num_heads"),
                                "a head of 1 element has no pair that rotary positions could turn; choose fewer heads");
@@ -105,7 +111,7 @@ static bool complete_rotary(const firnc_tree *keys, firnc_transformer *settings)
         return firnc_tree_fail(share != NULL ? share : place_of(keys, "position_embedding_type"),
                                "%s of a head of %u elements, %u, is no number of pairs; add rotary_dim, an even "
                                "number from 2 to %u",
-                               firnc_number_text((double)settings->rotary_pct), (unsigned)head_size,
+                               firnc_number_text(settings->rotary_pct), (unsigned)head_size,
                                (unsigned)settings->rotary_dim, (unsigned)head_size);
     return firnc_tree_fail(given, "%u is no even number from 2 to %u, the elements of a head; choose one",
                            (unsigned)settings->rotary_dim, (unsigned)head_size);

@@ -5,13 +5,13 @@
 #   bfloat16   every loss within 5e-4 of PyTorch's autocast run, relative; the first loss, before any gradient is used,
 #              within 2e-6, a bound that the float32 run exceeds
 # The same for a model with rotary positions, where a run in bfloat16 at POL 0, whose rotation is float32, exceeds the
-# bound too. GPT-3 is the same model. GPT-J, GPT-NeoX and LLaMA (tests/golden/transformers.py), float32: every loss within
-# 1e-6 of PyTorch's float64 run.
+# bound too. GPT-3 is the same model. GPT-J, GPT-NeoX, LLaMA and BERT (tests/golden/transformers.py), float32: every loss
+# within 1e-6 of PyTorch's float64 run.
 set -eu
 BUILD=${BUILD:-build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
-text=tests/golden/gpt2_training.txt
+recipe=tests/end_to_end/gpt2_training.yaml data=tests/golden/gpt2_training.txt
 
 # losses NAME [SETTING]...: compiles with the weights of $golden and trains, and writes the losses to $work/NAME, one per
 # line.
@@ -22,9 +22,9 @@ losses() {
         set -- "$@" --set "trainer.init.$setting"
         shift
     done
-    "$BUILD/firnc" compile tests/end_to_end/gpt2_training.yaml --mode train --key "$work/key.key.pem" \
+    "$BUILD/firnc" compile "$recipe" --mode train --key "$work/key.key.pem" \
         --weights $golden.safetensors "$@" -o "$work/$name.plan" >/dev/null
-    "$BUILD/firn" train "$work/$name.plan" --pub "$work/key.pub.pem" --data $text --quiet \
+    "$BUILD/firn" train "$work/$name.plan" --pub "$work/key.pub.pem" --data $data --quiet \
         --log "$work/$name.jsonl" >/dev/null
     sed -n 's/.*"step":.*"loss": *\([^,}]*\),.*/\1/p' "$work/$name.jsonl" >"$work/$name"
     [ "$(wc -l <"$work/$name")" -eq 20 ] || {
@@ -87,4 +87,8 @@ architecture gptj 1 gptj ", rotary_dim: 4" "rope_theta: 100"
 architecture gpt-neox 3 gpt_neox ", rotary_pct: 0.5" "rope_theta: 100"
 architecture llama 5 llama ", attention_module: multiquery_attention, extra_attention_params: {num_kv_groups: 2}" \
     "nonlinearity: geglu"
+sed '/max_sequence_length/d' tests/end_to_end/gpt2_training.yaml >"$work/records.yaml"
+recipe=$work/records.yaml
+data="tests/golden/transformers_bert.tokens --labels tests/golden/transformers_bert.labels"
+architecture bert 7 bert ", disable_nsp: true, ignore_index: 0" "mlm_nonlinearity: relu"
 exit $status

@@ -1,8 +1,9 @@
-"""Golden values for 20 training steps of a tiny GPT-J, GPT-NeoX and LLaMA, made with PyTorch.
+"""Golden values for 20 training steps of a tiny GPT-J, GPT-NeoX, LLaMA and BERT, made with PyTorch.
 
-Writes, beside this script, for each architecture:
+Writes, beside this script:
   transformers_NAME.safetensors   the initial weights, in the names and the layout of compiler/models/NAME.c
   transformers.losses             one line a step: for each architecture the loss in float64 and in float32
+  transformers_bert.tokens, .labels   records of text for BERT as IDX: one token in six is masked (1), and the others have no label (0)
 
 Run: python3 transformers.py
 The models are written as Hugging Face's classes are, with their parameter names: query, key and value apart (GPT-NeoX: one
@@ -56,9 +57,10 @@ def heads(x, count):
     return x.view(B, T, count, D).transpose(1, 2)
 
 
-def attend(q, k, v):
+def attend(q, k, v, causal=True):
     s = q @ k.transpose(-1, -2) / math.sqrt(D)
-    s = s.masked_fill(torch.triu(torch.ones(T, T, dtype=torch.bool), 1), -math.inf)
+    if causal:
+        s = s.masked_fill(torch.triu(torch.ones(T, T, dtype=torch.bool), 1), -math.inf)
     return (torch.softmax(s, -1) @ v).transpose(1, 2).reshape(B, T, C)
 
 
@@ -92,7 +94,19 @@ def rms_norm(w, x, name):
     return w[name + ".weight"] * (x * torch.rsqrt((x * x).mean(-1, keepdim=True) + EPSILON))
 
 
-class GPTJ:
+class Decoder:
+    """Samples are windows of text, whose labels are the next tokens."""
+
+    def samples(self, text):
+        return (len(text) - 1) // T
+
+    def batch(self, text, picks):
+        data = torch.tensor(list(text))
+        batch = torch.stack([data[o * T:o * T + T + 1] for o in picks])
+        return batch[:, :-1], batch[:, 1:]
+
+
+class GPTJ(Decoder):
     file = "gptj"
 
     def weights(self):
@@ -123,7 +137,7 @@ class GPTJ:
         return join(w, "transformer.h.{}.attn.")
 
 
-class GPTNeoX:
+class GPTNeoX(Decoder):
     file = "gpt_neox"
 
     def weights(self):
@@ -159,7 +173,7 @@ class GPTNeoX:
         return {k: by_kind(v) if ".query_key_value." in k else v for k, v in w.items()}
 
 
-class Llama:
+class Llama(Decoder):
     file = "llama"
 
     def weights(self):
@@ -194,6 +208,77 @@ class Llama:
         return join(w, "model.layers.{}.self_attn.")
 
 
+class Bert:
+    """Attention in both directions, norms last, and a head; the segment of every token is 0."""
+
+    file = "bert"
+
+    def weights(self):
+        w = Weights(4)
+        w["bert.embeddings.word_embeddings.weight"] = w.draw(V, C)
+        w["bert.embeddings.position_embeddings.weight"] = w.draw(T, C)
+        w.norm("bert.embeddings.LayerNorm")
+        for i in range(L):
+            p = f"bert.encoder.layer.{i}."
+            for name in ("query", "key", "value"):
+                w.linear(p + "attention.self." + name, C, C)
+            w.linear(p + "attention.output.dense", C, C)
+            w.norm(p + "attention.output.LayerNorm")
+            w.linear(p + "intermediate.dense", FILTER, C)
+            w.linear(p + "output.dense", C, FILTER)
+            w.norm(p + "output.LayerNorm")
+        w.linear("cls.predictions.transform.dense", C, C)
+        w.norm("cls.predictions.transform.LayerNorm")
+        w["cls.predictions.bias"] = w.draw(V, std=0.02)
+        return w
+
+    def logits(self, w, ids):
+        x = F.embedding(ids, w["bert.embeddings.word_embeddings.weight"]) + w["bert.embeddings.position_embeddings.weight"]
+        x = layer_norm(w, x, "bert.embeddings.LayerNorm")
+        for i in range(L):
+            p = f"bert.encoder.layer.{i}."
+            q, k, v = (heads(dense(w, x, p + "attention.self." + a), H) for a in ("query", "key", "value"))
+            a = dense(w, attend(q, k, v, causal=False), p + "attention.output.dense")
+            x = layer_norm(w, a + x, p + "attention.output.LayerNorm")
+            y = dense(w, F.gelu(dense(w, x, p + "intermediate.dense")), p + "output.dense")
+            x = layer_norm(w, y + x, p + "output.LayerNorm")
+        x = F.gelu(dense(w, x, "cls.predictions.transform.dense"))
+        x = layer_norm(w, x, "cls.predictions.transform.LayerNorm")
+        return F.linear(x, w["bert.embeddings.word_embeddings.weight"], w["cls.predictions.bias"])
+
+    def joined(self, w):
+        parts = ("query", "key", "value")
+        joined = {k: v for k, v in w.items() if k.rsplit(".", 2)[-2] not in parts}
+        for p in (f"bert.encoder.layer.{i}.attention.self." for i in range(L)):
+            for kind in ("weight", "bias"):
+                joined[p + "qkv." + kind] = torch.cat([w[p + f"{a}.{kind}"] for a in parts])
+        return joined
+
+    def samples(self, text):
+        return len(text) // T
+
+    def batch(self, text, picks):
+        tokens, labels = masked_records(text)
+        return tokens[picks], labels[picks]
+
+
+def masked_records(text):
+    """Tokens and labels; a masked token is 1, and a token that is not masked has the label 0."""
+    state, tokens, labels = 12345, [], []
+    for token in text[:len(text) // T * T]:
+        state = (state * 1103515245 + 12345) & 0x7FFFFFFF
+        masked = (state >> 16) % 6 == 0
+        tokens.append(1 if masked else token)
+        labels.append(token if masked else 0)
+    return torch.tensor(tokens).view(-1, T), torch.tensor(labels).view(-1, T)
+
+
+def write_records(text):
+    for records, name in zip(masked_records(text), ("tokens", "labels")):
+        head = struct.pack(">BBBBII", 0, 0, 8, 2, *records.shape)
+        (HERE / f"transformers_bert.{name}").write_bytes(head + bytes(records.flatten().tolist()))
+
+
 def join(w, prefix):
     """q_proj, k_proj and v_proj of every block as the rows of qkv_proj."""
     joined = {k: v for k, v in w.items() if k.rsplit(".", 2)[-2] not in ("q_proj", "k_proj", "v_proj")}
@@ -206,13 +291,10 @@ def train(model, weights, text, dtype):
     w = {k: v.to(dtype).clone().requires_grad_(True) for k, v in weights.items()}
     m = {k: torch.zeros_like(v) for k, v in w.items()}
     s = {k: torch.zeros_like(v) for k, v in w.items()}
-    data = torch.tensor(list(text))
-    windows = (len(data) - (T + 1)) // T + 1
-    losses = []
+    samples, losses = model.samples(text), []
     for step in range(STEPS):
-        picks = [(step * B + i) % windows * T for i in range(B)]
-        batch = torch.stack([data[o:o + T + 1] for o in picks])
-        loss = F.cross_entropy(model.logits(w, batch[:, :-1]).reshape(-1, V), batch[:, 1:].reshape(-1))
+        ids, labels = model.batch(text, [(step * B + i) % samples for i in range(B)])
+        loss = F.cross_entropy(model.logits(w, ids).reshape(-1, V), labels.reshape(-1), ignore_index=0)
         losses.append(loss.item())
         loss.backward()
         with torch.no_grad():
@@ -233,8 +315,9 @@ def train(model, weights, text, dtype):
 def main():
     torch.set_num_threads(1)
     text = (HERE / "gpt2_training.txt").read_bytes()
+    write_records(text)
     columns = []
-    for model in (GPTJ(), GPTNeoX(), Llama()):
+    for model in (GPTJ(), GPTNeoX(), Llama(), Bert()):
         weights = model.weights()
         write_safetensors(HERE / f"transformers_{model.file}.safetensors", dict(sorted(model.joined(weights).items())))
         columns += [train(model, weights, text, torch.float64), train(model, weights, text, torch.float32)]
