@@ -83,6 +83,12 @@ expect "a tied model from an untied file" 1 \
 expect "an untied one" 0 "" compile untied $recipe --weights "$folder/untied.safetensors" \
     --set trainer.init.model.share_embedding_weights=false
 
+if python3 -c 'import torch, transformers' 2>"$folder/err"; then
+    python3 tests/end_to_end/hugging_face.py "$FIRNC" "$FIRN" "$folder" || fail "Hugging Face's models"
+else
+    echo "skipped: transformers is not installed"
+fi
+
 # --- weight_map ----------------------------------------------------------------------------------------------------
 
 # mapped RULES: makes $folder/recipe.yaml, which has them.
