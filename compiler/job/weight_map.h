@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "compiler/base/text.h"
+#include "plan/ops.h"
 
 #define FIRNC_WEIGHT_TENSORS_MAX 8
 
@@ -17,9 +18,11 @@ typedef enum firnc_weight_rule_kind {
     FIRNC_WEIGHT_COPY     /* tensors[0] holds the values of the parameter once more: it is compared and left out */
 } firnc_weight_rule_kind;
 
-/* Of FIRNC_WEIGHT_TAKEN: the tensors are joined one behind the other along `axis`, then the order of each head is
- * changed, then rows and columns are exchanged; what results has the shape of the parameter. In the other direction
- * the parameter is transposed, reordered and cut. */
+#define FIRNC_WEIGHT_REST UINT32_MAX /* the extent that is left, in a shape */
+
+/* Of FIRNC_WEIGHT_TAKEN: the tensors are joined one behind the other along `axis`; then a matrix is transposed; then
+ * the axes are put in another order. What results has the elements of the parameter. In the other direction the
+ * parameter is put in order, transposed and cut. */
 typedef struct firnc_weight_rule {
     firnc_weight_rule_kind kind;
     const char *parameter; /* a pattern, in which '*' stands for any characters; FIRNC_WEIGHT_COPY: a name */
@@ -28,10 +31,13 @@ typedef struct firnc_weight_rule {
     const char *tensors[FIRNC_WEIGHT_TENSORS_MAX];
     uint32_t sizes[FIRNC_WEIGHT_TENSORS_MAX]; /* the extent of each along the axis; all 0: equal extents */
     uint32_t axis;                            /* of the tensors, below FIRN_RANK_MAX */
-    bool transpose;                           /* matrices are [in, out] here and [out, in] there, or the reverse */
-    /* 0, or the number of heads where the axis has query, key and value of the first head, then those of the second
-     * (GPT-NeoX, BLOOM). The parameter has the queries of all heads, then the keys, then the values. */
-    uint32_t heads;
+    bool transpose;                           /* rows and columns of a matrix are exchanged; a vector stays as it is */
+    /* Axis i of the parameter is axis order[i] of what is joined; order_count 0: all stay where they are. */
+    uint8_t order[FIRN_RANK_MAX], order_count;
+    /* With an order: what is joined has the parameter's shape, and is looked at in this one while the axes change, for
+     * instance as the heads of which its rows are those. One extent may be FIRNC_WEIGHT_REST. */
+    uint32_t shape[FIRN_RANK_MAX];
+    uint8_t shape_count;
     firnc_place place; /* for messages; zero for the rules of a model */
 } firnc_weight_rule;
 

@@ -11,7 +11,8 @@ static const firnc_field rule_fields[] = {
     {"sizes", .kind = FIRNC_FIELD_ENTRIES},
     {"axis", .kind = FIRNC_FIELD_WHOLE, offsetof(firnc_weight_rule, axis), 0, FIRN_RANK_MAX - 1},
     {"transpose", .kind = FIRNC_FIELD_FLAG, offsetof(firnc_weight_rule, transpose)},
-    {"interleaved_heads", .kind = FIRNC_FIELD_WHOLE, offsetof(firnc_weight_rule, heads), 1, 1 << 24},
+    {"order", .kind = FIRNC_FIELD_ENTRIES},
+    {"shape", .kind = FIRNC_FIELD_ENTRIES},
     {"ignore", .kind = FIRNC_FIELD_OTHER},
 };
 
@@ -65,11 +66,43 @@ static bool read_sizes(const firnc_tree *list, firnc_weight_rule *rule) {
     return true;
 }
 
+/* A list of axes. */
+static bool read_order(const firnc_tree *list, firnc_weight_rule *rule) {
+    static const firnc_field axis = {.kind = FIRNC_FIELD_LONG, .high = FIRN_RANK_MAX - 1};
+    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next) {
+        uint64_t value;
+        if (rule->order_count == FIRN_RANK_MAX)
+            return firnc_tree_fail(list, "has more than %d axes; write fewer", FIRN_RANK_MAX);
+        if (!firnc_field_whole(entry, &axis, &value))
+            return false;
+        rule->order[rule->order_count++] = (uint8_t)value;
+    }
+    return true;
+}
+
+/* A list of extents, of which one may be -1. */
+static bool read_shape(const firnc_tree *list, firnc_weight_rule *rule) {
+    static const firnc_field extent = {.kind = FIRNC_FIELD_LONG, .low = 1, .high = INT32_MAX};
+    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next) {
+        uint64_t value = FIRNC_WEIGHT_REST;
+        if (rule->shape_count == FIRN_RANK_MAX)
+            return firnc_tree_fail(list, "has more than %d extents; write fewer", FIRN_RANK_MAX);
+        if ((entry->kind != FIRNC_SCALAR || strcmp(entry->text, "-1") != 0) &&
+            !firnc_field_whole(entry, &extent, &value))
+            return false;
+        rule->shape[rule->shape_count++] = (uint32_t)value;
+    }
+    return rule->order_count == rule->shape_count ||
+           firnc_tree_fail(list, "has %u extents, and order has %u axes; write as many", (unsigned)rule->shape_count,
+                           (unsigned)rule->order_count);
+}
+
 static bool read_rule(const firnc_tree *entry, firnc_weight_rule *rule) {
     if (!firnc_fields_read(entry, rule_fields, sizeof rule_fields / sizeof rule_fields[0], rule))
         return false;
     const firnc_tree *parameter = firnc_tree_child(entry, "parameter"), *ignore = firnc_tree_child(entry, "ignore");
     const firnc_tree *tensors = firnc_tree_child(entry, "tensors"), *sizes = firnc_tree_child(entry, "sizes");
+    const firnc_tree *order = firnc_tree_child(entry, "order"), *shape = firnc_tree_child(entry, "shape");
     rule->place = firnc_tree_place(entry);
     if (ignore != NULL) {
         rule->kind = FIRNC_WEIGHT_IGNORED;
@@ -81,7 +114,8 @@ static bool read_rule(const firnc_tree *entry, firnc_weight_rule *rule) {
         return firnc_tree_fail(entry, "%s is missing; write parameter and tensors, or ignore",
                                parameter == NULL ? "parameter" : "tensors");
     return read_name(parameter, &rule->parameter) && read_tensors(tensors, rule) &&
-           (sizes == NULL || read_sizes(sizes, rule));
+           (sizes == NULL || read_sizes(sizes, rule)) && (order == NULL || read_order(order, rule)) &&
+           (shape == NULL || read_shape(shape, rule));
 }
 
 bool firnc_recipe_weight_map(firnc_recipe *recipe, const firnc_tree *list) {

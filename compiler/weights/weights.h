@@ -3,7 +3,8 @@
 #ifndef FIRNC_WEIGHTS_H
 #define FIRNC_WEIGHTS_H
 
-#include "compiler/weights/map.h"
+#include "compiler/weights/layout.h"
+#include "compiler/weights/safetensors.h"
 
 /* A weights file whose names, types and shapes fit the model. */
 typedef struct firnc_weights {

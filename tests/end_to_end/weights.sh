@@ -83,6 +83,12 @@ expect "a tied model from an untied file" 1 \
 expect "an untied one" 0 "" compile untied $recipe --weights "$folder/untied.safetensors" \
     --set trainer.init.model.share_embedding_weights=false
 
+if python3 -c 'import torch, transformers' 2>"$folder/err"; then
+    python3 tests/end_to_end/hugging_face.py "$FIRNC" "$FIRN" "$folder" || fail "Hugging Face's models"
+else
+    echo "skipped: transformers is not installed"
+fi
+
 # --- weight_map ----------------------------------------------------------------------------------------------------
 
 # mapped RULES: makes $folder/recipe.yaml, which has them.
@@ -96,8 +102,9 @@ transposed=$(echo "$transposed" | tr '\n' ' ')
 apart='{parameter: "*.c_attn.weight", tensors: ["*.q.weight", "*.k.weight", "*.v.weight"], transpose: true}'
 apart=$(echo "$apart" | sed 's/"\*\./"transformer.*./; s/"\*\.\([qkv]\)/"net.*.\1/g')
 bias='{parameter: "transformer.*.c_attn.bias", tensors: [net.*.q.bias, net.*.k.bias, net.*.v.bias], sizes: [32, 32, 32]}'
-heads='{parameter: "transformer.*.c_attn.weight", tensors: net.*.c_attn.weight, transpose: true, interleaved_heads: 2},
-    {parameter: "transformer.*.c_attn.bias", tensors: net.*.c_attn.bias, interleaved_heads: 2}'
+heads='{parameter: "transformer.*.c_attn.weight", tensors: net.*.c_attn.weight, transpose: true, shape: [-1, 2, 3, 16],
+    order: [0, 2, 1, 3]}, {parameter: "transformer.*.c_attn.bias", tensors: net.*.c_attn.bias, shape: [2, 3, -1],
+    order: [1, 0, 2]}'
 heads=$(echo "$heads" | tr '\n' ' ')
 
 for variant in apart heads; do
@@ -127,10 +134,15 @@ wrong "sizes for others" "$line.0.sizes: has 1 sizes for 2 tensors; " \
     '{parameter: transformer.*, tensors: [a.*, b.*], sizes: [3]}'
 wrong "sizes of another sum" "$line.0: parameter transformer.ln_f.bias has shape \[32\]; .* whose sum is 32" \
     '{parameter: transformer.ln_f.bias, tensors: [transformer.h.0.ln_1.bias, transformer.h.0.ln_2.bias], sizes: [16, 17]}'
-wrong "heads that do not divide" "$line.0: parameter transformer.ln_f.bias has shape \[32\]; .*another number of heads" \
-    '{parameter: transformer.ln_f.bias, tensors: transformer.ln_f.bias, interleaved_heads: 5}'
+rule='parameter: transformer.ln_f.bias, tensors: transformer.ln_f.bias'
+wrong "a shape of other elements" "$line.0: parameter transformer.ln_f.bias has shape \[32\]; .*other elements" \
+    "{$rule, shape: [5, -1], order: [1, 0]}"
+wrong "a shape without an order" "$line.0.shape: has 2 extents, and order has 0 axes; " "{$rule, shape: [2, 16]}"
+wrong "an order of other axes" "$line.0: .* does not have each axis once; " "{$rule, shape: [2, 16], order: [0, 0]}"
+wrong "an order of more axes" "$line.0: .* another number of axes; " "{$rule, order: [0, 1]}"
+wrong "a shape of nothing" "$line.0.shape.0: " "{$rule, shape: [0, 32], order: [0, 1]}"
 wrong "an axis that is not there" "$line.0: parameter transformer.ln_f.bias has shape \[32\]; write an axis below" \
-    '{parameter: transformer.ln_f.bias, tensors: transformer.ln_f.bias, axis: 1}'
+    "{$rule, axis: 1}"
 wrong "an unknown key" "$line.0.tensor: unknown key" '{parameter: transformer.ln_f.bias, tensor: transformer.ln_f.bias}'
 wrong "no transposition" "$folder/apart.safetensors: tensor net.h.0.mlp.c_fc.weight has shape \[128, 32\], and the model \
 wants \[32, 128\] for its parameter transformer.h.0.mlp.c_fc.weight; .*transpose" \

@@ -17,7 +17,12 @@ static const firnc_weight_parameter parameters[] = {
 
 static const firnc_weight_rule rules[] = {
     {.parameter = "a.weight", .tensors = {"q", "k", "v"}, .sizes = {1, 2, 3}, .transpose = true},
-    {.parameter = "*.bias", .tensors = {"x.*.bias"}, .heads = 2},
+    {.parameter = "*.bias",
+     .tensors = {"x.*.bias"},
+     .order = {1, 0, 2},
+     .order_count = 3,
+     .shape = {3, 2, FIRNC_WEIGHT_REST},
+     .shape_count = 3},
     {.kind = FIRNC_WEIGHT_COPY, .parameter = "table", .tensors = {"copy"}},
     {.kind = FIRNC_WEIGHT_IGNORED, .tensors = {"*.mask?"}},
 };

@@ -276,22 +276,93 @@ static void elements_find_their_places(void **state) {
     expect_values(&weights, 1, (const float[]){0, 2, 4, 1, 3, 5}, 6);
 }
 
-/* Query, key and value of two heads of two elements, joined along the second axis: t is the order in the file. */
-static void heads_are_put_side_by_side(void **state) {
-    (void)state;
-    static const firnc_weight_rule rule = {.parameter = "*", .tensors = {"*"}, .axis = 1, .heads = 2};
-    static const firnc_weight_parameter qkv = {"qkv", {.type = FIRN_FLOAT32, .rank = 2, .dims = {2, 12}}};
-    static const float wanted[] = {0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11};
+/* Asserts where the elements of a single tensor are that has the values 0, 1, 2 and so on, and that they find their way
+ * back. */
+static void expect_order(const firnc_weight_rule *rule, firn_shape shape, const uint64_t *tensor_dims,
+                         const float *wanted) {
+    const firnc_weight_parameter parameter = {"p", shape};
+    const uint64_t elements = firnc_weight_elements(&parameter);
     firnc_weight_layout layout;
-    float file[24], parameter[24], back[24];
-    for (int i = 0; i < 24; i++)
+    float file[64], values[64], back[64];
+    for (uint64_t i = 0; i < elements; i++)
         file[i] = (float)i;
-    assert_true(firnc_weight_layout_make(&layout, make_job(), &rule, &qkv));
-    firnc_weight_put(&layout, 0, file, parameter);
-    for (int i = 0; i < 24; i++)
-        assert_true(parameter[i] == wanted[i % 12] + (float)(i / 12 * 12));
-    firnc_weight_take(&layout, 0, back, parameter);
-    assert_memory_equal(back, file, sizeof file);
+    if (!firnc_weight_layout_make(&layout, make_job(), rule, &parameter))
+        fail_msg("%s", message);
+    assert_int_equal(layout.rank, shape.rank);
+    assert_memory_equal(layout.dims[0], tensor_dims, shape.rank * sizeof *tensor_dims);
+    firnc_weight_put(&layout, 0, file, values);
+    assert_memory_equal(values, wanted, (size_t)elements * sizeof *values);
+    firnc_weight_take(&layout, 0, back, values);
+    assert_memory_equal(back, file, (size_t)elements * sizeof *back);
+}
+
+static void axes_change_their_order(void **state) {
+    (void)state;
+    /* query, key and value of two heads of two elements, head by head, as the rows of a matrix of one column */
+    const firnc_weight_rule heads = {.parameter = "*",
+                                     .tensors = {"*"},
+                                     .order = {1, 0, 2, 3},
+                                     .order_count = 4,
+                                     .shape = {2, 3, 2, FIRNC_WEIGHT_REST},
+                                     .shape_count = 4};
+    expect_order(&heads, (firn_shape){.type = FIRN_FLOAT32, .rank = 2, .dims = {12, 1}}, (const uint64_t[]){12, 1},
+                 (const float[]){0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11});
+    /* a convolution [O,C,rows,columns] for channels last */
+    const firnc_weight_rule channels = {.parameter = "*", .tensors = {"*"}, .order = {0, 2, 3, 1}, .order_count = 4};
+    expect_order(&channels, (firn_shape){.type = FIRN_FLOAT32, .rank = 4, .dims = {2, 1, 2, 3}},
+                 (const uint64_t[]){2, 3, 1, 2}, (const float[]){0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11});
+    /* the same heads, transposed: [12, 2] there, [2, 12] here */
+    const firnc_weight_rule both = {.parameter = "*",
+                                    .tensors = {"*"},
+                                    .transpose = true,
+                                    .order = {0, 2, 1, 3},
+                                    .order_count = 4,
+                                    .shape = {2, 2, 3, FIRNC_WEIGHT_REST},
+                                    .shape_count = 4};
+    expect_order(&both, (firn_shape){.type = FIRN_FLOAT32, .rank = 2, .dims = {2, 12}}, (const uint64_t[]){12, 2},
+                 (const float[]){0, 2, 12, 14, 4, 6, 16, 18, 8, 10, 20, 22, 1, 3, 13, 15, 5, 7, 17, 19, 9, 11, 21, 23});
+    /* a vector stays as it is */
+    const firnc_weight_rule matrix = {.parameter = "*", .tensors = {"*"}, .transpose = true};
+    expect_order(&matrix, (firn_shape){.type = FIRN_FLOAT32, .rank = 1, .dims = {3}}, (const uint64_t[]){3},
+                 (const float[]){0, 1, 2});
+    expect_order(&matrix, (firn_shape){.type = FIRN_FLOAT32, .rank = 2, .dims = {3, 2}}, (const uint64_t[]){2, 3},
+                 (const float[]){0, 3, 1, 4, 2, 5});
+}
+
+/* Rules that a C program may give. */
+static void rules_that_do_not_fit_are_refused(void **state) {
+    (void)state;
+    static const firnc_weight_parameter cube = {"p", {.type = FIRN_FLOAT32, .rank = 3, .dims = {2, 3, 4}}};
+    static const struct {
+        firnc_weight_rule rule;
+        const char *says;
+    } cases[] = {
+        {{.parameter = "*", .tensors = {"*"}, .transpose = true}, "transpose is for matrices; "},
+        {{.parameter = "*", .tensors = {"*"}, .order = {0, 2, 2}, .order_count = 3}, "each axis once; "},
+        {{.parameter = "*", .tensors = {"*"}, .order = {0, 1, 3}, .order_count = 3}, "each axis once; "},
+        {{.parameter = "*", .tensors = {"*"}, .order = {1, 0}, .order_count = 2}, "another number of axes; "},
+        {{.parameter = "*",
+          .tensors = {"*"},
+          .order = {1, 0},
+          .order_count = 2,
+          .shape = {5, FIRNC_WEIGHT_REST},
+          .shape_count = 2},
+         "has other elements"},
+        {{.parameter = "*", .tensors = {"*"}, .order = {1, 0}, .order_count = 2, .shape = {6, 2}, .shape_count = 2},
+         "has other elements"},
+        {{.parameter = "*", .tensors = {"*"}, .shape = {24}, .shape_count = 1}, "not as many extents"},
+        {{.parameter = "*", .tensors = {"*"}, .axis = 3}, "an axis below"},
+        {{.parameter = "*", .tensors = {"*", "b*"}, .axis = 1}, "sizes whose sum is 3"},
+        {{.parameter = "*", .tensors = {"*"}, .sizes = {1}}, "sizes whose sum is 2"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        firnc_weight_layout layout;
+        messages = 0;
+        assert_false(firnc_weight_layout_make(&layout, make_job(), &cases[i].rule, &cube));
+        assert_int_equal(messages, 1);
+        if (strstr(message, cases[i].says) == NULL)
+            fail_msg("'%s' is not in: %s", cases[i].says, message);
+    }
 }
 
 static void stars_stand_for_parts(void **state) {
@@ -385,7 +456,8 @@ int main(void) {
         cmocka_unit_test_setup(every_cut_is_refused, begin),
         cmocka_unit_test_setup(every_changed_bit_is_harmless, begin),
         cmocka_unit_test_setup(elements_find_their_places, begin),
-        cmocka_unit_test_setup(heads_are_put_side_by_side, begin),
+        cmocka_unit_test_setup(axes_change_their_order, begin),
+        cmocka_unit_test_setup(rules_that_do_not_fit_are_refused, begin),
         cmocka_unit_test_setup(stars_stand_for_parts, begin),
         cmocka_unit_test_setup(a_file_must_fit_the_model, begin),
         cmocka_unit_test_setup(written_files_are_read, begin),
