@@ -34,6 +34,20 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const firnc_safetensors_entry *)a)->name, ((const firnc_safetensors_entry *)b)->name);
 }
 
+/* Adds zeros for what was added to a parameter when it was read. */
+static void add_zeros(written *to, const firnc_job *job, const firnc_weight_parameter *parameter) {
+    for (uint32_t i = 0; i < job->model_weight_map.count; i++) {
+        const firnc_weight_rule *rule = &job->model_weight_map.rules[i];
+        const uint64_t rows = rule->sizes[0], columns = parameter->shape.dims[1];
+        if (rule->kind != FIRNC_WEIGHT_ADDED || rows == 0 || strcmp(rule->parameter, parameter->name) != 0)
+            continue;
+        to->entries[to->count++] = (firnc_safetensors_entry){.name = rule->tensors[0],
+                                                             .rank = 2,
+                                                             .dims = {rows, columns},
+                                                             .values = firnc_allocate(rows * columns * sizeof(float))};
+    }
+}
+
 /* Adds the tensors of a parameter. False after one message. */
 static bool add_parameter(written *to, const firnc_job *job, const firnc_weights *weights, uint32_t parameter) {
     const firnc_weight_parameter *from = &weights->parameters[parameter];
@@ -49,6 +63,7 @@ static bool add_parameter(written *to, const firnc_job *job, const firnc_weights
         *entry = (firnc_safetensors_entry){.name = layout.names[i], .rank = layout.rank, .values = tensor};
         memcpy(entry->dims, layout.dims[i], sizeof entry->dims);
     }
+    add_zeros(to, job, from);
     return true;
 }
 
@@ -75,8 +90,8 @@ static bool rename_weights(const request *r, const firnc_recipe *recipe) {
     if (!firnc_weights_check_rules(&recipe->job, parameters, count) ||
         !firnc_weights_open(&weights, own, parameters, count))
         return false;
-    written tensors = {.entries =
-                           firnc_allocate((count * (uint64_t)FIRNC_WEIGHT_TENSORS_MAX + 1) * sizeof *tensors.entries)};
+    const uint64_t room = count * (uint64_t)FIRNC_WEIGHT_TENSORS_MAX + recipe->job.model_weight_map.count + 1;
+    written tensors = {.entries = firnc_allocate(room * sizeof *tensors.entries)};
     for (uint32_t i = 0; i < count; i++)
         if (!add_parameter(&tensors, &recipe->job, &weights, i))
             return false;

@@ -15,7 +15,10 @@
 typedef enum firnc_weight_rule_kind {
     FIRNC_WEIGHT_TAKEN,   /* the parameters are made from tensors */
     FIRNC_WEIGHT_IGNORED, /* tensors[0] is a pattern ('*' any characters, '?' one) of tensors that are left out */
-    FIRNC_WEIGHT_COPY     /* tensors[0] holds the values of the parameter once more: it is compared and left out */
+    FIRNC_WEIGHT_COPY,    /* tensors[0] holds the values of the parameter once more: it is compared and left out */
+    /* The first row of tensors[0], if it is there, is added to each row of the parameter. So many rows of zeros as
+     * sizes[0] says are written there. */
+    FIRNC_WEIGHT_ADDED
 } firnc_weight_rule_kind;
 
 #define FIRNC_WEIGHT_REST UINT32_MAX /* the extent that is left, in a shape */
@@ -25,7 +28,7 @@ typedef enum firnc_weight_rule_kind {
  * parameter is put in order, transposed and cut. */
 typedef struct firnc_weight_rule {
     firnc_weight_rule_kind kind;
-    const char *parameter; /* a pattern, in which '*' stands for any characters; FIRNC_WEIGHT_COPY: a name */
+    const char *parameter; /* a pattern, in which '*' stands for any characters; otherwise a name */
     /* Names in the file, each with as many '*' as the pattern, or none; they stand for what those of the pattern do.
      * The first NULL ends the list. */
     const char *tensors[FIRNC_WEIGHT_TENSORS_MAX];

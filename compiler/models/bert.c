@@ -4,8 +4,8 @@
  * there is no padding mask, no second segment and no next-sentence prediction.
  *
  * Parameters have the names of Hugging Face's BertForMaskedLM, but for attention.self.qkv, the rows of its query, key
- * and value in this order, and for token_type_embeddings: its row of segment 0 belongs into each row of
- * position_embeddings. intermediate.gate, which a key can add, is not in BERT. */
+ * and value in this order, and for token_type_embeddings: its row of segment 0 is added to each row of
+ * position_embeddings (transformer_weights.c). intermediate.gate, which a key can add, is not in BERT. */
 #include "compiler/models/bert.h"
 
 #include "compiler/models/transformer.h"
@@ -86,4 +86,5 @@ const firnc_model firnc_model_bert = {.name = "bert",
                                       .defaults = &defaults,
                                       .complete = complete,
                                       .facts = facts,
-                                      .build = build};
+                                      .build = build,
+                                      .weight_map = firnc_bert_weight_map};

@@ -6,7 +6,4 @@
 
 extern const firnc_model firnc_model_gpt2;
 
-/* Its weight_map (gpt2_weights.c). */
-firnc_weight_map firnc_gpt2_weight_map(const void *settings);
-
 #endif

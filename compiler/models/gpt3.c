@@ -58,4 +58,5 @@ const firnc_model firnc_model_gpt3 = {.name = "gpt3",
                                       .defaults = &defaults,
                                       .complete = firnc_transformer_complete,
                                       .facts = firnc_transformer_facts,
-                                      .build = build};
+                                      .build = build,
+                                      .weight_map = firnc_gpt2_weight_map};

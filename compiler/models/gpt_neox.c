@@ -1,8 +1,8 @@
 /* GPT-NeoX: rotary positions across the halves of a part of each head, attention and feed-forward part in parallel,
- * each after a norm of its own, untied output. Parameters have the names of Hugging Face's GPTNeoXForCausalLM. The rows
- * of query_key_value are those of all queries, then all keys, then all values, each by heads; Hugging Face has query,
- * key and value of one head together, head after head. embed_positions and dense_h_to_4h_gate, which keys can add, are
- * not in GPT-NeoX. */
+ * each after a norm of its own, untied output. Parameters have the names of Hugging Face's GPTNeoXForCausalLM, but for
+ * qkv_proj, the rows of its query_key_value in another order: all queries, then all keys, then all values, each by
+ * heads; Hugging Face has query, key and value of one head together, head after head. embed_positions and
+ * dense_h_to_4h_gate, which keys can add, are not in GPT-NeoX. */
 #include "compiler/models/gpt_neox.h"
 
 #include "compiler/models/transformer.h"
@@ -39,7 +39,7 @@ static const firnc_architecture architecture = {
     .block = "layers",
     .attention_norm = "input_layernorm",
     .attention = "attention",
-    .qkv = "query_key_value",
+    .qkv = "qkv_proj",
     .attention_output = "dense",
     .feed_forward_norm = "post_attention_layernorm",
     .feed_forward = "mlp",
@@ -64,4 +64,5 @@ const firnc_model firnc_model_gpt_neox = {.name = "gpt-neox",
                                           .defaults = &defaults,
                                           .complete = firnc_transformer_complete,
                                           .facts = firnc_transformer_facts,
-                                          .build = build};
+                                          .build = build,
+                                          .weight_map = firnc_gpt_neox_weight_map};

@@ -61,4 +61,5 @@ const firnc_model firnc_model_gptj = {.name = "gptj",
                                       .defaults = &defaults,
                                       .complete = firnc_transformer_complete,
                                       .facts = firnc_transformer_facts,
-                                      .build = build};
+                                      .build = build,
+                                      .weight_map = firnc_gptj_weight_map};

@@ -74,6 +74,13 @@ extern const firnc_idle_key firnc_transformer_mixed_keys[1];
 bool firnc_transformer_complete(const firnc_tree *keys, void *settings);
 firnc_model_facts firnc_transformer_facts(const void *settings); /* of all that read windows of text */
 
+/* The weight_map of each architecture (transformer_weights.c). */
+firnc_weight_map firnc_gpt2_weight_map(const void *settings);
+firnc_weight_map firnc_gptj_weight_map(const void *settings);
+firnc_weight_map firnc_gpt_neox_weight_map(const void *settings);
+firnc_weight_map firnc_llama_weight_map(const void *settings);
+firnc_weight_map firnc_bert_weight_map(const void *settings);
+
 /* Builds the graph of a language model. */
 void firnc_transformer_build(firnc_graph *graph, const firnc_job *job, const firnc_transformer *settings,
                              const firnc_elements *elements, const firnc_architecture *architecture);

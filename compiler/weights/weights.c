@@ -204,6 +204,34 @@ bool firnc_weights_open(firnc_weights *weights, const firnc_job *job, const firn
            check_unmatched(weights);
 }
 
+/* Adds to each row of a parameter the first row of the tensors that are added to it. */
+static bool add_rows(const firnc_weights *weights, uint32_t parameter, float *values) {
+    const firnc_weight_map *map = &weights->job->model_weight_map;
+    const firnc_weight_parameter *to = &weights->parameters[parameter];
+    const uint64_t elements = firnc_weight_elements(to);
+    for (uint32_t i = 0; i < map->count; i++) {
+        const firnc_weight_rule *rule = &map->rules[i];
+        if (rule->kind != FIRNC_WEIGHT_ADDED || strcmp(rule->parameter, to->name) != 0)
+            continue;
+        const firnc_safetensor *tensor = firnc_safetensors_find(&weights->file, rule->tensors[0]);
+        if (tensor == NULL)
+            continue;
+        if (!tensor->real || tensor->rank != 2 || to->shape.rank != 2 || tensor->dims[0] == 0 ||
+            tensor->dims[1] != to->shape.dims[1])
+            return refuse(weights,
+                          "tensor %s is %s%s, and the rows of parameter %s, to which it is added, have %u elements; "
+                          "give the file of this model, or change the model",
+                          tensor->name, tensor->dtype, firnc_safetensors_shape(tensor->dims, tensor->rank), to->name,
+                          (unsigned)to->shape.dims[to->shape.rank - 1]);
+        float *rows = firnc_allocate(tensor->elements * sizeof *rows);
+        if (!firnc_safetensors_values(&weights->file, tensor, rows))
+            return false;
+        for (uint64_t j = 0; j < elements; j++)
+            values[j] += rows[j % tensor->dims[1]];
+    }
+    return true;
+}
+
 /* Compares copies of a parameter, such as that of a tied output layer, with what was read. */
 static bool check_copies(const firnc_weights *weights, uint32_t parameter, const float *values) {
     const firnc_weight_map *map = &weights->job->model_weight_map;
@@ -243,7 +271,7 @@ bool firnc_weights_read(const firnc_weights *weights, uint32_t parameter, void *
         if (good)
             firnc_weight_put(layout, i, read, values);
     }
-    good = good && check_copies(weights, parameter, values);
+    good = good && add_rows(weights, parameter, values) && check_copies(weights, parameter, values);
     firnc_memory_release(mark);
     return good;
 }

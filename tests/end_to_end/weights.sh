@@ -119,6 +119,34 @@ done
 expect "the names of the model" 0 "" "$FIRNC" weights $recipe --weights $golden -o "$folder/back.safetensors"
 python3 tests/end_to_end/weights.py same $golden "$folder/back.safetensors" || fail "other weights were written"
 
+# The other transformers: their files have Hugging Face's names, and get them back.
+there_and_back() {
+    file=tests/golden/transformers_$1.safetensors
+    keys="{name: $2, vocab_size: 128, hidden_size: 32, num_hidden_layers: 2, num_heads: 4, filter_size: 64, \
+max_position_embeddings: 16}"
+    if [ "$2" = "${2#bert}" ]; then windows=16; else windows=null; fi
+    windows="--set trainer.fit.train_dataloader.max_sequence_length=$windows"
+    expect "$2" 0 "" "$FIRNC" compile $recipe --mode train --key "$folder/key.key.pem" --weights $file \
+        --set "trainer.init.model=$keys" $windows $float32 -o "$folder/$1.plan"
+    if [ "$2" != "${2#bert}" ]; then
+        "$FIRN" train "$folder/$1.plan" --pub "$folder/key.pub.pem" --data tests/golden/transformers_bert.tokens \
+            --labels tests/golden/transformers_bert.labels --quiet --steps 0 --checkpoint "$folder/$1.ckpt" >"$folder/out"
+        "$FIRN" export "$folder/$1.ckpt" -o "$folder/$1.0.safetensors"
+    else
+        trained "$1" 0
+    fi
+    expect "$2, back" 0 "" "$FIRNC" weights $recipe --weights "$folder/$1.0.safetensors" \
+        --set "trainer.init.model=$keys" $windows -o "$folder/back.safetensors"
+    expect "$2, own names" 0 "" "$FIRNC" compile $recipe --mode train --key "$folder/key.key.pem" \
+        --weights "$folder/$1.0.safetensors" --set "trainer.init.model=$keys" $windows $float32 -o "$folder/own.plan"
+    cmp -s "$folder/own.plan" "$folder/$1.plan" || fail "$2: other weights under the names of the parameters"
+    python3 tests/end_to_end/weights.py same $file "$folder/back.safetensors" || fail "$2: other weights were written"
+}
+there_and_back gptj gptj
+there_and_back gpt_neox gpt-neox
+there_and_back llama "llama, attention_module: multiquery_attention, extra_attention_params: {num_kv_groups: 2}"
+there_and_back bert "bert, disable_nsp: true, ignore_index: 0"
+
 # wrong NAME PATTERN RULES [WEIGHTS]
 wrong() {
     mapped "$3"

@@ -1,14 +1,14 @@
 """Golden values for 20 training steps of a tiny GPT-J, GPT-NeoX, LLaMA and BERT, made with PyTorch.
 
 Writes, beside this script:
-  transformers_NAME.safetensors   the initial weights, in the names and the layout of compiler/models/NAME.c
+  transformers_NAME.safetensors   the initial weights, in the names and the layout of Hugging Face
   transformers.losses             one line a step: for each architecture the loss in float64 and in float32
   transformers_bert.tokens, .labels   records of text for BERT as IDX: one token in six is masked (1), and the others have no label (0)
 
 Run: python3 transformers.py
 The models are written as Hugging Face's classes are, with their parameter names: query, key and value apart (GPT-NeoX: one
-layer, whose rows are those of query, key and value of the first head, then of the next), so the files show how the joined
-layers of the recipes are laid out. Text, windows and optimizer are those of gpt2_training.py, which must have run before.
+layer, whose rows are those of query, key and value of the first head, then of the next). Text, windows and optimizer are
+those of gpt2_training.py, which must have run before.
 """
 import json, math, struct
 from pathlib import Path
@@ -133,9 +133,6 @@ class GPTJ(Decoder):
             x = a + dense(w, F.gelu(dense(w, n, p + "mlp.fc_in")), p + "mlp.fc_out") + x
         return dense(w, layer_norm(w, x, "transformer.ln_f"), "lm_head")
 
-    def joined(self, w):
-        return join(w, "transformer.h.{}.attn.")
-
 
 class GPTNeoX(Decoder):
     file = "gpt_neox"
@@ -165,12 +162,6 @@ class GPTNeoX(Decoder):
             n = layer_norm(w, x, p + "post_attention_layernorm")
             x = dense(w, F.gelu(dense(w, n, p + "mlp.dense_h_to_4h")), p + "mlp.dense_4h_to_h") + a + x
         return dense(w, layer_norm(w, x, "gpt_neox.final_layer_norm"), "embed_out")
-
-    def joined(self, w):
-        def by_kind(t):
-            return t.view(H, 3, D, -1).transpose(0, 1).reshape(t.shape)
-
-        return {k: by_kind(v) if ".query_key_value." in k else v for k, v in w.items()}
 
 
 class Llama(Decoder):
@@ -203,9 +194,6 @@ class Llama(Decoder):
             n = rms_norm(w, x, p + "post_attention_layernorm")
             x = x + dense(w, F.silu(dense(w, n, p + "mlp.gate_proj")) * dense(w, n, p + "mlp.up_proj"), p + "mlp.down_proj")
         return dense(w, rms_norm(w, x, "model.norm"), "lm_head")
-
-    def joined(self, w):
-        return join(w, "model.layers.{}.self_attn.")
 
 
 class Bert:
@@ -246,14 +234,6 @@ class Bert:
         x = layer_norm(w, x, "cls.predictions.transform.LayerNorm")
         return F.linear(x, w["bert.embeddings.word_embeddings.weight"], w["cls.predictions.bias"])
 
-    def joined(self, w):
-        parts = ("query", "key", "value")
-        joined = {k: v for k, v in w.items() if k.rsplit(".", 2)[-2] not in parts}
-        for p in (f"bert.encoder.layer.{i}.attention.self." for i in range(L)):
-            for kind in ("weight", "bias"):
-                joined[p + "qkv." + kind] = torch.cat([w[p + f"{a}.{kind}"] for a in parts])
-        return joined
-
     def samples(self, text):
         return len(text) // T
 
@@ -277,14 +257,6 @@ def write_records(text):
     for records, name in zip(masked_records(text), ("tokens", "labels")):
         head = struct.pack(">BBBBII", 0, 0, 8, 2, *records.shape)
         (HERE / f"transformers_bert.{name}").write_bytes(head + bytes(records.flatten().tolist()))
-
-
-def join(w, prefix):
-    """q_proj, k_proj and v_proj of every block as the rows of qkv_proj."""
-    joined = {k: v for k, v in w.items() if k.rsplit(".", 2)[-2] not in ("q_proj", "k_proj", "v_proj")}
-    for p in (prefix.format(i) for i in range(L)):
-        joined[p + "qkv_proj.weight"] = torch.cat([w[p + f"{a}_proj.weight"] for a in "qkv"])
-    return joined
 
 
 def train(model, weights, text, dtype):
@@ -319,7 +291,7 @@ def main():
     columns = []
     for model in (GPTJ(), GPTNeoX(), Llama(), Bert()):
         weights = model.weights()
-        write_safetensors(HERE / f"transformers_{model.file}.safetensors", dict(sorted(model.joined(weights).items())))
+        write_safetensors(HERE / f"transformers_{model.file}.safetensors", dict(sorted(weights.items())))
         columns += [train(model, weights, text, torch.float64), train(model, weights, text, torch.float32)]
         wide, single = columns[-2:]
         print(f"{model.file}: float32 against float64: {max(abs(b - a) / a for a, b in zip(wide, single)):.2e}")

@@ -425,6 +425,30 @@ static void a_file_must_fit_the_model(void **state) {
     assert_non_null(strstr(message, "tensor a.bias holds NaN or infinity; "));
 }
 
+/* The first of the rows that a file has apart is added to each row. */
+static void rows_are_added(void **state) {
+    (void)state;
+    static const float values[] = {0, 1, 2, 3, 4, 5, 10, 20, 100, 200, 300, 400, 500, 600};
+    static const firnc_weight_rule rules[] = {
+        {.kind = FIRNC_WEIGHT_ADDED, .parameter = "a.weight", .tensors = {"rows"}, .sizes = {2}}};
+    firnc_weights weights;
+    firnc_job *job = make_job();
+    float read[6];
+    job->model_weight_map = (firnc_weight_map){rules, 1};
+    assert_true(open_file(
+        &weights, job,
+        "{\"a.weight\":" F32("[2,3]", 0, 24) ",\"a.bias\":" F32("[2]", 24, 32) ",\"rows\":" F32("[2,3]", 32, 56) "}",
+        values, sizeof values));
+    expect_values(&weights, 1, (const float[]){100, 201, 302, 103, 204, 305}, 6);
+    assert_true(open_file(
+        &weights, job,
+        "{\"a.weight\":" F32("[2,3]", 0, 24) ",\"a.bias\":" F32("[2]", 24, 32) ",\"rows\":" F32("[3,2]", 32, 56) "}",
+        values, sizeof values));
+    assert_false(firnc_weights_read(&weights, 1, read));
+    assert_int_equal(messages, 1);
+    assert_non_null(strstr(message, "tensor rows is F32[3, 2], and the rows of parameter a.weight, "));
+}
+
 /* What is written is read again, with names that JSON must escape. */
 static void written_files_are_read(void **state) {
     (void)state;
@@ -460,6 +484,7 @@ int main(void) {
         cmocka_unit_test_setup(rules_that_do_not_fit_are_refused, begin),
         cmocka_unit_test_setup(stars_stand_for_parts, begin),
         cmocka_unit_test_setup(a_file_must_fit_the_model, begin),
+        cmocka_unit_test_setup(rows_are_added, begin),
         cmocka_unit_test_setup(written_files_are_read, begin),
     };
     const int failures = cmocka_run_group_tests(tests, NULL, NULL);
