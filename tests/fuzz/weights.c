@@ -29,12 +29,13 @@ static const firnc_weight_rule rules[] = {
 
 enum { PARAMETERS = sizeof parameters / sizeof parameters[0], RULES = sizeof rules / sizeof rules[0] };
 
+static char name[64], warning[128]; /* the file, and how a warning about it begins, which a tensor's name may imitate */
 static uint32_t faults;
 
 static void count_message(void *context, const char *line) {
     (void)context;
     FUZZ_HOLDS(strncmp(line, "firnc: ", 7) == 0 && strchr(line, '\n') == NULL);
-    faults += strstr(line, ": warning: ") == NULL;
+    faults += strncmp(line, warning, strlen(warning)) != 0;
 }
 
 /* Every byte of the data is in one tensor. */
@@ -49,7 +50,7 @@ static void check_places(const firnc_safetensors *file, uint64_t data_bytes) {
     FUZZ_HOLDS(covered == data_bytes);
 }
 
-static void read_file(const char *name, const uint8_t *data, size_t size, bool mapped, bool allow_unmatched) {
+static void read_file(const uint8_t *data, size_t size, bool mapped, bool allow_unmatched) {
     static firnc_job job;
     firnc_weights weights;
     firnc_job_defaults(&job, FIRNC_TRAIN);
@@ -78,15 +79,16 @@ static void read_file(const char *name, const uint8_t *data, size_t size, bool m
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static char name[64];
-    if (name[0] == '\0')
+    if (name[0] == '\0') {
         snprintf(name, sizeof name, "/dev/shm/firn-fuzz-%ld.safetensors", (long)getpid());
+        snprintf(warning, sizeof warning, "firnc: %s: warning: ", name);
+    }
     FILE *file = fopen(name, "wb");
     FUZZ_HOLDS(file != NULL && fwrite(data, 1, size, file) == size && fclose(file) == 0);
     firnc_messages_to(count_message, NULL);
     const firnc_mark mark = firnc_memory_mark();
     for (int way = 0; way < 4; way++)
-        read_file(name, data, size, way % 2 == 1, way / 2 == 1);
+        read_file(data, size, way % 2 == 1, way / 2 == 1);
     firnc_memory_release(mark);
     remove(name);
     return 0;
