@@ -13,7 +13,7 @@ enum {
 
 extern const firnc_command firnc_command_keygen, firnc_command_compile, firnc_command_sign, firnc_command_attach,
     firnc_command_schedule, firnc_command_verify, firnc_command_inspect, firnc_command_compare, firnc_command_tune,
-    firnc_command_export, firnc_command_image;
+    firnc_command_export, firnc_command_image, firnc_command_weights;
 
 /* The function that firnc_command_keygen runs. */
 int firnc_keygen_command(int argc, char **argv);

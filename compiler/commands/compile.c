@@ -15,7 +15,7 @@
 typedef struct request {
     const char *recipe, *mode, *key, *pub, *output, *target, *weights, *dump_after;
     const char *security_counter, *plan_version, *image_id, *vendor, *class, *samples;
-    bool without_signature, late_update;
+    bool without_signature, late_update, allow_unmatched;
     firnc_texts settings;
 } request;
 
@@ -35,6 +35,10 @@ static const firnc_option options[] = {
     {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors)"},
      FIRNC_OPTION_TEXT,
      offsetof(request, weights)},
+    {{"--allow-unmatched", NULL, NULL,
+      "with --weights: initialise parameters that the file lacks, leave out tensors that the model lacks"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, allow_unmatched)},
     {{"--samples", NULL, "N", "samples that an epoch reads, records or windows of text; for num_epochs of a recipe"},
      FIRNC_OPTION_TEXT,
      offsetof(request, samples)},
@@ -118,6 +122,8 @@ static int check_request(const request *r) {
     for (uint32_t i = 0; i < r->settings.count; i++)
         if (strchr(r->settings.text[i], '=') == NULL)
             return firnc_usage("compile", "--set: %s has no value; write --set key=value", r->settings.text[i]);
+    if (r->allow_unmatched && r->weights == NULL)
+        return firnc_usage("compile", "--allow-unmatched: only with --weights; leave it out");
     const char *const inputs[] = {r->recipe, r->key, r->pub, r->weights};
     if (!firnc_output_is_free("compile", r->output, inputs, sizeof inputs / sizeof inputs[0]))
         return FIRNC_EXIT_USAGE;
@@ -180,6 +186,7 @@ static bool compile(const request *r, const header *h, uint64_t samples, firnc_k
     if (r->target != NULL)
         job->target = r->target;
     job->weights = r->weights;
+    job->allow_unmatched = r->allow_unmatched;
     job->late_update = r->late_update;
     job->security_counter = h->security_counter;
     job->plan_version = h->plan_version;

@@ -371,8 +371,8 @@ static void add_attributes(cJSON *object, firn_fb_op op) {
         cJSON_AddNumberToObject(attributes, firnc_next_word(&names), (double)firn_fb_op_reals_at(op, i));
 }
 
-/* The type that POL selects besides reductions: attention computes its softmax in it, layer norm its affine part, and
- * the rotary embedding its rotation. */
+/* The type that POL selects besides reductions: attention computes its softmax in it, norms their affine part, and the
+ * rotary embedding its rotation. */
 static void add_inner_type(cJSON *object, firn_fb_plan plan, firn_fb_op op) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     uint8_t type = FIRN_FLOAT32;
@@ -382,7 +382,7 @@ static void add_inner_type(cJSON *object, firn_fb_plan plan, firn_fb_op op) {
             type = firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, qkv));
         cJSON_AddStringToObject(object, "softmax", firn_type_name(type));
     } else if (info->pol == FIRN_POL_norm) {
-        type = (uint8_t)firn_fb_op_integers_at(op, FIRN_LAYER_NORM_AFFINE);
+        type = (uint8_t)firn_fb_op_integers_at(op, info->typed);
         cJSON_AddStringToObject(object, "affine", firn_type_name(type));
     } else if (info->pol == FIRN_POL_rotation) {
         type = (uint8_t)firn_fb_op_integers_at(op, FIRN_ROTARY_EMBEDDING_ROTATION);

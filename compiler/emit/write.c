@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "compiler/base/words.h"
-#include "compiler/emit/weights.h"
 #include "compiler/firnc.h"
+#include "compiler/weights/weights.h"
 #include "plan/bytes.h"
 #include "plan/container.h"
 #include "plan/generated/writer.h"
+
+#define NOT_THERE UINT64_MAX /* as the offset of a parameter's initial values: they are made, not read */
 
 typedef struct writing {
     const firnc_compilation *compilation;
@@ -241,59 +243,52 @@ static void fill_schedules(const writing *w, firn_native_plan *plan) {
 
 /* --- initial values and weights ----------------------------------------------------------------------------------- */
 
-/* Copies every parameter from the file to the constants segment. */
-static bool copy_weights(const writing *w, const firnc_weights *weights, const uint64_t *offsets) {
-    const char **names = firnc_allocate(w->state_tensors * sizeof *names);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < w->state_tensors; i++) {
-        const firnc_value_info *value = &w->graph->values[w->values[i]];
-        if (value->role != FIRNC_ROLE_PARAMETER)
-            continue;
-        names[count++] = value->name;
-        if (!firnc_weights_read(w->compilation, weights, value->name, &value->shape, w->constants + offsets[i]))
-            return false;
+/* Lays out the constants segment, the parameters that the weights file has in the order of their names, each at a
+ * multiple of 64, and fills it. Sets the offset of each parameter, NOT_THERE if the file does not have it. */
+static bool read_weights(writing *w, uint64_t **offsets) {
+    firnc_weights weights;
+    uint32_t count;
+    const firnc_weight_parameter *parameters = firnc_weight_parameters(w->graph, &count);
+    *offsets = firnc_allocate((count + UINT64_C(1)) * sizeof **offsets);
+    if (!firnc_weights_open(&weights, w->job, parameters, count))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t bytes = firnc_weight_elements(&parameters[i]) * sizeof(float);
+        const bool there = firnc_weights_has(&weights, i);
+        (*offsets)[i] = there ? w->constants_bytes : NOT_THERE;
+        w->constants_bytes += there ? firn_round_up(bytes, FIRN_PAYLOAD_ALIGNMENT) : 0;
     }
-    firnc_weights_warn_extra(w->compilation, weights, names, count);
+    w->constants = firnc_allocate(w->constants_bytes);
+    for (uint32_t i = 0; i < count; i++)
+        if ((*offsets)[i] != NOT_THERE && !firnc_weights_read(&weights, i, w->constants + (*offsets)[i]))
+            return false;
     return true;
 }
 
-/* Lays out the constants segment, the parameters in the order of their names, each at a multiple of 64, and fills
- * it. */
-static bool read_weights(writing *w, uint64_t *offsets) {
-    for (uint32_t i = 0; i < w->state_tensors; i++) {
-        const firnc_value_info *value = &w->graph->values[w->values[i]];
-        uint64_t bytes;
-        if (value->role != FIRNC_ROLE_PARAMETER || !firn_shape_bytes(&value->shape, &bytes))
-            continue;
-        offsets[i] = w->constants_bytes;
-        w->constants_bytes += firn_round_up(bytes, FIRN_PAYLOAD_ALIGNMENT);
-    }
-    w->constants = firnc_allocate(w->constants_bytes);
-    firnc_weights *weights = firnc_weights_open(w->compilation);
-    const bool good = weights != NULL && copy_weights(w, weights, offsets);
-    firnc_weights_close(weights);
-    return good;
-}
-
-static bool fill_initialisers(writing *w, firn_native_plan *plan) {
+/* The initial value that the graph gives to state. */
+static firn_native_initialiser make_initialiser(const firnc_value_info *value) {
     static const uint8_t rules[] = {[FIRNC_INIT_CONSTANT] = FIRN_FB_INITIALISER_RULE_CONSTANT,
                                     [FIRNC_INIT_NORMAL] = FIRN_FB_INITIALISER_RULE_NORMAL,
                                     [FIRNC_INIT_UNIFORM] = FIRN_FB_INITIALISER_RULE_UNIFORM};
-    bool with_weights = w->job->weights != NULL;
-    uint64_t *offsets = firnc_allocate(w->state_tensors * sizeof *offsets);
-    if (with_weights && !read_weights(w, offsets))
+    if (value->shape.type == FIRN_INT64)
+        return (firn_native_initialiser){.integer = (int64_t)value->init.a};
+    return (firn_native_initialiser){
+        .rule = rules[value->init.rule], .rng_id = value->rng_id, .a = value->init.a, .b = value->init.b};
+}
+
+static bool fill_initialisers(writing *w, firn_native_plan *plan) {
+    uint64_t *offsets = NULL;
+    uint32_t parameter = 0; /* parameters are in the order of the state */
+    if (w->job->weights != NULL && !read_weights(w, &offsets))
         return false;
     firn_native_initialiser *initialisers = firnc_allocate(w->state_tensors * sizeof *initialisers);
     for (uint32_t i = 0; i < w->state_tensors; i++) {
         const firnc_value_info *value = &w->graph->values[w->values[i]];
-        if (with_weights && value->role == FIRNC_ROLE_PARAMETER)
-            initialisers[i] =
-                (firn_native_initialiser){.rule = FIRN_FB_INITIALISER_RULE_WEIGHTS, .weights = offsets[i]};
-        else if (value->shape.type == FIRN_INT64)
-            initialisers[i] = (firn_native_initialiser){.integer = (int64_t)value->init.a};
+        const uint64_t offset = offsets != NULL && firnc_is_parameter(value->role) ? offsets[parameter++] : NOT_THERE;
+        if (offset == NOT_THERE)
+            initialisers[i] = make_initialiser(value);
         else
-            initialisers[i] = (firn_native_initialiser){
-                .rule = rules[value->init.rule], .rng_id = value->rng_id, .a = value->init.a, .b = value->init.b};
+            initialisers[i] = (firn_native_initialiser){.rule = FIRN_FB_INITIALISER_RULE_WEIGHTS, .weights = offset};
     }
     plan->initialisers = initialisers;
     plan->initialisers_count = w->state_tensors;

@@ -385,6 +385,10 @@ firnc_value firnc_layer_norm(firnc_graph *graph, firnc_value x, firnc_value gain
     return record(graph, FIRN_OP_layer_norm, (firnc_value[]){x, gain, bias}, 3, (int64_t[]){FIRN_FLOAT32}, &epsilon);
 }
 
+firnc_value firnc_rms_norm(firnc_graph *graph, firnc_value x, firnc_value gain, float epsilon) {
+    return record(graph, FIRN_OP_rms_norm, (firnc_value[]){x, gain}, 2, (int64_t[]){FIRN_FLOAT32}, &epsilon);
+}
+
 firnc_value firnc_gelu(firnc_graph *graph, firnc_value x, int form) {
     return record(graph, FIRN_OP_gelu, &x, 1, (int64_t[]){form}, NULL);
 }

@@ -117,6 +117,7 @@ firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value tab
 firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t rows);
 firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b);
 firnc_value firnc_layer_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, float epsilon);
+firnc_value firnc_rms_norm(firnc_graph *graph, firnc_value x, firnc_value gain, float epsilon);
 firnc_value firnc_gelu(firnc_graph *graph, firnc_value x, int form);
 firnc_value firnc_relu(firnc_graph *graph, firnc_value x);
 firnc_value firnc_tanh(firnc_graph *graph, firnc_value x);

@@ -13,6 +13,7 @@
 #include "compiler/base/text.h"
 #include "compiler/job/optimizer.h"
 #include "compiler/job/precision.h"
+#include "compiler/job/weight_map.h"
 #include "schedules/schedule.h"
 
 #define FIRNC_STEPS_MAX     1e15 /* far above the steps of any run, and exact in binary64 */
@@ -140,8 +141,11 @@ typedef struct firnc_job {
     const firnc_job_frozen *frozen; /* train */
     uint32_t frozen_count;
     uint64_t checkpoint_steps; /* train: for the plan's report, what firn train takes for --checkpoint-every; 0: none */
-    const char *target;        /* name of a target in targets.c */
-    const char *weights;       /* a safetensors file with every parameter, or NULL */
+    const char *target;                /* name of a target in targets.c */
+    const char *weights;               /* a safetensors file with the parameters, or NULL */
+    firnc_weight_map weight_map;       /* the user's: the first rule for a parameter decides */
+    firnc_weight_map model_weight_map; /* the model's: the first rule whose tensors the file has; then equal names */
+    bool allow_unmatched;              /* parameters without a tensor are initialised, other tensors left out */
     uint32_t plan_version, image_id, security_counter; /* any; image_id tells the plans of a device apart */
     uint8_t vendor[16], class_id[16];
     firnc_job_places places;

@@ -28,6 +28,7 @@ typedef struct firnc_model_facts {
     uint32_t outputs;          /* last extent of the model's output; the number of classes, if they are classes */
     firnc_targets targets;
     bool comparable;          /* mean_squared_error is possible: outputs and targets can be subtracted */
+    bool tokens;              /* records: the features are tokens, whole numbers that are not scaled */
     bool sample_weights;      /* stream 2 has a weight for each record */
     firnc_metric metric;      /* default metric of a model with classes */
     const char *layers_key;   /* key of the number of layers, for messages about too large a model */
@@ -54,6 +55,9 @@ typedef struct firnc_model {
     /* Builds the graph for a job whose data settings are complete, with labels and a loss only if the job judges.
      * Sequences have data.window elements, with labels label_shift fewer. */
     void (*build)(firnc_graph *graph, const firnc_job *job, const void *settings, const firnc_elements *elements);
+    /* The names and layouts that weights files of this model have elsewhere. The first rule for a parameter also says
+     * what firnc weights calls it. NULL: those of the parameters. */
+    firnc_weight_map (*weight_map)(const void *settings);
 } firnc_model;
 
 /* The model at a position of the table, NULL after the last. */

@@ -274,13 +274,26 @@ static bool firnc_gradient_multiply(differentiation *d, firnc_value dy) {
 
 /* Gain and bias are float32 tables that the affine part reads in its own type: their gradients are those of half
  * copies. */
+static uint8_t type_of_affine_gradient(const differentiation *d, int64_t affine) {
+    return firn_type_is_half((uint8_t)affine) ? (uint8_t)d->compilation->job->precision.gradient_type
+                                              : (uint8_t)FIRN_FLOAT32;
+}
+
 static bool firnc_gradient_layer_norm(differentiation *d, firnc_value dy) {
-    bool half = firn_type_is_half((uint8_t)d->node->integers[FIRN_LAYER_NORM_AFFINE]);
-    uint8_t type = half ? (uint8_t)d->compilation->job->precision.gradient_type : (uint8_t)FIRN_FLOAT32;
+    const uint8_t type = type_of_affine_gradient(d, d->node->integers[FIRN_LAYER_NORM_AFFINE]);
     if (wanted(d, FIRN_LAYER_NORM_IN_GAIN) || wanted(d, FIRN_LAYER_NORM_IN_BIAS))
         apply(d, FIRN_OP_layer_norm_backward_affine, dy, &type);
     if (wanted(d, FIRN_LAYER_NORM_IN_X))
         apply(d, FIRN_OP_layer_norm_backward, dy, NULL);
+    return true;
+}
+
+static bool firnc_gradient_rms_norm(differentiation *d, firnc_value dy) {
+    const uint8_t type = type_of_affine_gradient(d, d->node->integers[FIRN_RMS_NORM_AFFINE]);
+    if (wanted(d, FIRN_RMS_NORM_IN_GAIN))
+        apply(d, FIRN_OP_rms_norm_backward_gain, dy, &type);
+    if (wanted(d, FIRN_RMS_NORM_IN_X))
+        apply(d, FIRN_OP_rms_norm_backward, dy, NULL);
     return true;
 }
 

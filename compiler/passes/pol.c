@@ -1,5 +1,5 @@
 /* The POL pass. In: nodes with the annotations of the builder, and the job's global level and name patterns. Out: the
- * forward and backward level, and their origin, of every node with a reduction, of layer norm and of the rotary
+ * forward and backward level, and their origin, of every node with a reduction, of the norms and of the rotary
  * embedding.
  *
  * Exactly one annotation applies to a node: that of its call, else of its innermost scope, else of the last of the

@@ -28,7 +28,7 @@ typedef struct firnc_pol_meaning {
     uint8_t accumulator; /* element type in which terms are added */
     uint32_t chunk;      /* terms of a chunk; 0 for FIRN_REDUCTION_F32 */
     uint8_t softmax;     /* attention: element type of scores and probabilities */
-    uint8_t output;      /* norm, rotation: element type of the output, and of the affine part of layer norm */
+    uint8_t output;      /* norm, rotation: element type of the output, and of the affine part of a norm */
     uint8_t rotation;    /* rotation: element type in which pairs are rotated */
 } firnc_pol_meaning;
 

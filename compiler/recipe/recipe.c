@@ -37,6 +37,7 @@ static const firnc_field init_fields[] = {
     {"precision", .kind = FIRNC_FIELD_NESTED},
     {"loop", .kind = FIRNC_FIELD_NESTED, .required = true},
     {"callbacks", .kind = FIRNC_FIELD_ENTRIES},
+    {"weight_map", .kind = FIRNC_FIELD_ENTRIES},
     {"sparsity", .kind = FIRNC_FIELD_REFUSED, .only = "Firn trains dense models; remove it"},
     /* They say where the model zoo runs, logs and saves, which is not part of a plan. */
     {"backend", .kind = FIRNC_FIELD_IGNORED,
@@ -112,7 +113,8 @@ static bool read_init(firnc_recipe *recipe, const firnc_tree *init, bool *comput
     double learning_rate;
     if (!firnc_fields_read(init, init_fields, sizeof init_fields / sizeof init_fields[0], recipe) ||
         !check_mode(recipe, firnc_tree_child(init, "mode")) ||
-        !firnc_recipe_model(recipe, firnc_tree_child(init, "model"), &said))
+        !firnc_recipe_model(recipe, firnc_tree_child(init, "model"), &said) ||
+        !firnc_recipe_weight_map(recipe, firnc_tree_child(init, "weight_map")))
         return false;
     *compute_metrics = said.compute_eval_metrics;
     return read_checkpoint(job, firnc_tree_child(init, "checkpoint")) && firnc_recipe_precision(job, init, &said) &&

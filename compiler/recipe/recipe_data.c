@@ -6,7 +6,8 @@
 #include "compiler/keys/tree_edit.h"
 #include "compiler/recipe/recipe_parts.h"
 
-static const firnc_choice feature_types[] = {{"uint8", FIRN_UINT8}, {"float32", FIRN_FLOAT32}, {NULL, 0}};
+static const firnc_choice feature_types[] = {
+    {"uint8", FIRN_UINT8}, {"float32", FIRN_FLOAT32}, {"int32", FIRN_INT32}, {NULL, 0}};
 static const firnc_choice token_types[] = {{"uint8", FIRN_UINT8}, {"int32", FIRN_INT32}, {NULL, 0}};
 static const firnc_choice weight_types[] = {{"uint8", FIRN_UINT8}, {"float32", FIRN_FLOAT32}, {NULL, 0}};
 static const firnc_choice label_types[] = {
@@ -154,11 +155,28 @@ static bool check_window(const firnc_tree *loader, settings *s, const firnc_mode
     return true;
 }
 
+/* Features are tokens, or numbers that may be scaled. */
+static bool check_features(const firnc_tree *loader, const settings *s, const firnc_model_facts *model) {
+    const firnc_tree *type = firnc_tree_child(loader, "feature_type");
+    const firnc_tree *scale = firnc_tree_child(loader, "feature_scale");
+    const firnc_tree *shift = firnc_tree_child(loader, "feature_shift");
+    if (type != NULL && model->tokens && s->elements.feature == FIRN_FLOAT32)
+        return firnc_tree_fail(type, "the features are tokens; write uint8 or int32");
+    if (type != NULL && !model->tokens && s->elements.feature == FIRN_INT32)
+        return firnc_tree_fail(type, "int32 is for tokens; write uint8 or float32");
+    if (model->tokens && (scale != NULL || shift != NULL))
+        return firnc_tree_fail(scale != NULL ? scale : shift, "the features are tokens, which nothing scales; remove "
+                                                              "it");
+    return true;
+}
+
 static bool check_records(const firnc_tree *loader, settings *s, const firnc_model_facts *model) {
     const firnc_tree *label = firnc_tree_child(loader, "label_type");
     const firnc_tree *scale = firnc_tree_child(loader, "feature_scale");
     const firnc_tree *shift = firnc_tree_child(loader, "feature_shift");
     const firnc_tree *weight = firnc_tree_child(loader, "weight_type");
+    if (!check_features(loader, s, model))
+        return false;
     const bool classes = model->targets == FIRNC_TARGETS_CLASSES, of_bytes = model->targets == FIRNC_TARGETS_SHARES;
     if (label != NULL && classes && s->elements.label == FIRN_FLOAT32)
         return firnc_tree_fail(label, "the loss is of classes; write uint8 or int32");

@@ -23,6 +23,9 @@ const firnc_tree *firnc_recipe_precision_switch(const firnc_tree *init);
 bool firnc_recipe_optimizer(firnc_job *job, const firnc_tree *init, double *learning_rate);
 bool firnc_recipe_schedule(firnc_job *job, const firnc_tree *init, double learning_rate);
 
+/* trainer.init.weight_map, which may be NULL, and the model's own map (recipe_weights.c), after the model. */
+bool firnc_recipe_weight_map(firnc_recipe *recipe, const firnc_tree *list);
+
 /* A list of outputs: trainer.fit.outputs of a training, trainer.validate.outputs of an evaluation (recipe_metric.c).
  * NULL: there is none. */
 bool firnc_recipe_outputs(firnc_job *job, const firnc_tree *list);

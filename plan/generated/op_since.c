@@ -11,6 +11,9 @@ static const struct {
     uint32_t since;
 } versions[] = {
     {.code = 148, .kind = ROW, .position = 0, .since = 1}, /* linear_backward_weight_rows  */
+    {.code = 150, .kind = ROW, .position = 0, .since = 1}, /* rms_norm  */
+    {.code = 151, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward  */
+    {.code = 152, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward_gain  */
     {.code = 149, .kind = ROW, .position = 0, .since = 1}, /* softmax  */
     {.code = 0}, /* the end */
 };

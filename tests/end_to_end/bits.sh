@@ -1,9 +1,10 @@
 #!/bin/sh
 # The same plan gives the same bits on every machine: the losses of each step and the digest after five steps, for a
-# GPT-2 and an MLP, in every format and POL, with overflow, subnormals and NaN. Runs on the host with every kernel set,
-# two compilers, three optimisation levels and two word sizes, and on emulated boards: the MLP on every target, the GPT-2
-# on two. Larger models, whose ops are split among threads, run with 1, 2, 3 and 8 threads. FIRN_TEST_EXHAUSTIVE=1 in the
-# environment runs everything on every target, and evaluates both models in each half type.
+# GPT-2 and an MLP, in every format and POL, with overflow, subnormals and NaN, and for the other transformers in less.
+# Runs on the host with every kernel set, two compilers, three optimisation levels and two word sizes, and on emulated
+# boards: the MLP on every target, the transformers on two. Larger models, whose ops are split among threads, run with 1,
+# 2, 3 and 8 threads. FIRN_TEST_EXHAUSTIVE=1 in the environment runs everything on every target, and evaluates in each
+# half type.
 set -eu
 
 STEPS=5
@@ -240,6 +241,23 @@ check "rotary, float32" "step 5 loss" $rotary precision.enabled=false
 check "rotary, bfloat16, POL 0" "step 5 loss" $rotary $bfloat16 precision.precision_opt_level=0
 check "rotary, float16, dynamic, POL 1" "step 5 loss" $rotary $float16 $(pol 1)
 check "rotary, cbfloat16, dynamic, POL 2" "step 5 loss" $rotary model.rope_theta=100 $cbfloat16 $(pol 2)
+
+# The other transformers; LLaMA, whose RMS norm and gate the others do not have, in every format.
+gpt2=$recipe
+for model in gpt3 gptj gpt_neox llama; do
+    recipe=compiler/recipes/small_$model.yaml
+    check "bfloat16, POL 1" "step 5 loss" $bfloat16 $(pol 1)
+done
+check "cbfloat16, dynamic, POL 2" "step 5 loss" $cbfloat16 $(pol 2)
+check "float32" "step 5 loss" precision.enabled=false
+if [ "${FIRN_TEST_EXHAUSTIVE:-}" = 1 ]; then
+    check_formats
+    evaluate_formats perplexity
+fi
+model=bert recipe=compiler/recipes/small_bert.yaml
+data=tests/golden/transformers_bert.tokens labels=tests/golden/transformers_bert.labels
+check "bfloat16, POL 1" "step 5 loss" $bfloat16 $(pol 1)
+model=gpt2 recipe=$gpt2 data=$folder/text labels=
 
 # Every optimizer with its options, parameter groups, and gradients that are scaled and clipped.
 groups='params: [{params: "*.bias", weight_decay: 0.5, tags: bias}, {params: "transformer.h.0.*"'

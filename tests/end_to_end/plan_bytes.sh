@@ -70,7 +70,9 @@ everything() {
     for recipe in compiler/recipes/*.yaml tests/end_to_end/*.yaml tests/golden/*.yaml tests/bench/recipes/*.yaml; do
         for mode in train eval; do
             case $recipe in
-            */gpt2_124m.yaml) hash "gpt2_124m $mode" "$recipe" $mode ;; # the small recipe covers the other formats
+            */gpt2_124m.yaml | */*_[0-9]*b.yaml | */bert_base.yaml) # the small recipes cover the other formats
+                hash "$(basename "$recipe" .yaml) $mode" "$recipe" $mode
+                ;;
             *) formats "$recipe" $mode ;;
             esac
         done

@@ -121,8 +121,11 @@ sed -e 's/hidden_sizes: .*/hidden_sizes: []/' -e 's/input_size: .*/input_size: 3
     compiler/recipes/mlp.yaml >"$folder/mlp.yaml"
 with_weights() {
     header=
+    offset=0
     while [ $# -gt 0 ]; do
-        header="$header${header:+,}\"$1\":{\"dtype\":\"F32\",\"shape\":$2,\"data_offsets\":[0,$3]}"
+        end=$((offset + $3))
+        header="$header${header:+,}\"$1\":{\"dtype\":\"F32\",\"shape\":$2,\"data_offsets\":[$offset,$end]}"
+        offset=$end
         shift 3
     done
     header="{$header}"
@@ -130,21 +133,28 @@ with_weights() {
         printf "\\$(printf '%03o' $((${#header} % 256)))\\$(printf '%03o' $((${#header} / 256)))"
         head -c 6 /dev/zero
         printf '%s' "$header"
-        head -c 64 /dev/zero
+        head -c $offset /dev/zero
     } >"$folder/model.safetensors"
-    compile "$folder/mlp.yaml" --mode train --weights "$folder/model.safetensors"
+    compile "$folder/mlp.yaml" --mode train --weights "$folder/model.safetensors" $unmatched
 }
+unmatched=
 expect "weights that lack a tensor" 1 \
-    "^firnc: $folder/model.safetensors: no tensor is called layers.0.weight, .* shape \\[2, 3\\]; " \
+    "^firnc: $folder/model.safetensors: 1 of the parameters has no tensor: layers.0.weight; .*weight_map, or add" \
     with_weights layers.0.bias '[2]' 8
 expect "weights of another shape" 1 \
-    "^firnc: $folder/model.safetensors: tensor layers.0.weight has shape \\[3, 2\\], and .* \\[2, 3\\]; " \
+    "^firnc: $folder/model.safetensors: tensor layers.0.weight has shape \\[3, 2\\], and .* \\[2, 3\\] .*transpose" \
     with_weights layers.0.bias '[2]' 8 layers.0.weight '[3,2]' 24
-expect "weights with a shape of words" 1 "^firnc: .*: tensor layers.0.bias has shape .not a list .*\\[2\\]; " \
+expect "weights with a shape of words" 1 "^firnc: .*: tensor layers.0.bias: its shape is no list .*; " \
     with_weights layers.0.bias '["a"]' 8
-warned "weights with more tensors" \
-    "^firnc: $folder/model.safetensors: warning: tensor layers.1.bias is no parameter .* first of 2 such; " \
+expect "weights with more tensors" 1 \
+    "^firnc: $folder/model.safetensors: 2 of the tensors are no parameter: layers.1.bias, layers.1.weight; " \
     with_weights layers.0.bias '[2]' 8 layers.1.bias '[2]' 8 layers.0.weight '[2,3]' 24 layers.1.weight '[2]' 8
+expect "weights of one name" 1 "^firnc: $folder/model.safetensors: tensor layers.0.bias is there twice; " \
+    with_weights layers.0.bias '[2]' 8 layers.0.bias '[2]' 8 layers.0.weight '[2,3]' 24
+unmatched=--allow-unmatched
+warned "weights with more tensors, allowed" \
+    "^firnc: $folder/model.safetensors: warning: 1 of the parameters .*: layers.0.weight; 1 of the tensors .*: layers.1.bias; " \
+    with_weights layers.0.bias '[2]' 8 layers.1.bias '[2]' 8
 
 expect "no mode" 2 "^firnc compile: --mode: " compile "$RECIPE"
 expect "no such pass" 2 "build, shapes, pol, autocast, autodiff, outputs, training, fuse, early, order, memory, rings, lower" \

@@ -171,6 +171,21 @@ gpt2_of "GPT-2, rotary, float32, one micro-batch" 3 "$texts" init.model.position
 gpt2_of "GPT-2, half softmax, an output layer of its own, weighted loss" 3 "$texts" \
     init.model.attention_softmax_fp32=false init.model.share_embedding_weights=false \
     init.model.loss_scaling=batch_size init.model.loss_weight=0.125 init.model.ignore_index=32
+for name in gpt3 gptj gpt_neox llama; do
+    same "$name, POL 1" 3 compiler/recipes/small_$name.yaml "$texts" init.model.num_hidden_layers=1
+done
+same "LLaMA, float32" 3 compiler/recipes/small_llama.yaml "$texts" $float32
+for type in float16 cbfloat16; do
+    same "LLaMA, $type, POL 2 emulated" 3 compiler/recipes/small_llama.yaml "$texts" init.model.num_hidden_layers=1 \
+        $precision.fp16_type=$type $precision.precision_opt_level=2 $emulate $precision.loss_scaling_factor=1024
+done
+same "LLaMA, bfloat16, POL 0, one head of keys" 3 compiler/recipes/small_llama.yaml "$texts" \
+    init.model.extra_attention_params.num_kv_groups=1 init.model.nonlinearity=geglu $precision.precision_opt_level=0
+same "GPT-NeoX, tied norms" 3 compiler/recipes/small_gpt_neox.yaml "$texts" init.model.use_untied_layer_norm=false \
+    init.model.norm_type=rmsnorm
+masked="--data tests/golden/transformers_bert.tokens --labels tests/golden/transformers_bert.labels"
+same "BERT, POL 1" 3 compiler/recipes/small_bert.yaml "$masked" init.model.num_hidden_layers=1
+same "BERT, float32, batch_size" 3 compiler/recipes/small_bert.yaml "$masked" $float32 init.model.loss_scaling=batch_size
 same "GPT-2, initial weights" 3 tests/end_to_end/gpt2_training.yaml "--data tests/golden/gpt2_training.txt"
 for form in relu gelu tanh sigmoid silu softplus; do
     mlp_of "MLP, $form" 2 "$images" init.model.nonlinearity=$form

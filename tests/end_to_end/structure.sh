@@ -49,7 +49,8 @@ compiler/keys           plan/ schedules compiler/base
 compiler/graph          plan/ schedules compiler/base runtime/numerics
 compiler/job            plan/ schedules compiler/base compiler/graph runtime/numerics
 compiler/passes         plan/ schedules compiler/base compiler/graph compiler/job runtime/numerics
-compiler/emit           plan/ schedules compiler compiler/base compiler/graph compiler/job compiler/passes runtime/numerics
+compiler/weights        plan/ compiler/base compiler/graph compiler/job runtime/numerics
+compiler/emit           plan/ schedules compiler compiler/base compiler/graph compiler/job compiler/passes compiler/weights runtime/numerics
 compiler                plan/ schedules compiler/base compiler/graph compiler/job compiler/passes compiler/emit
 compiler/models         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job runtime/numerics
 compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models

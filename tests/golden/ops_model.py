@@ -281,6 +281,33 @@ def layer_norm_backward_affine(kind, dy, x, mean, reciprocal, *, affine):
     return [Tensor(kind, (width,), dgain), Tensor(kind, (width,), dbias)]
 
 
+def rms_norm(kind, x, gain, *, affine, epsilon):
+    y, reciprocals = [], []
+    for row in x.rows():
+        mean_square = divide(canonical_sum([multiply(v, v) for v in row]), number(len(row)))
+        reciprocal = divide(ONE, square_root(add(mean_square, epsilon)))
+        y += [multiply(round_to(affine, multiply(v, reciprocal)), round_to(affine, g)) for v, g in zip(row, gain.values)]
+        reciprocals.append(reciprocal)
+    return [Tensor(kind, x.dims, y), Tensor('float32', x.dims[:-1], reciprocals)]
+
+
+def rms_norm_backward(kind, dy, x, gain, reciprocal, *, affine):
+    dx = []
+    for gradient, row, r in zip(dy.rows(), x.rows(), reciprocal.values):
+        normal = [multiply(v, r) for v in row]
+        g = [multiply(d, round_to(affine, w)) for d, w in zip(gradient, gain.values)]
+        b = divide(canonical_sum([multiply(u, v) for u, v in zip(g, normal)]), number(len(row)))
+        dx += [multiply(r, fma(negate(v), b, u)) for u, v in zip(g, normal)]
+    return [Tensor(kind, x.dims, dx)]
+
+
+def rms_norm_backward_gain(kind, dy, x, reciprocal, *, affine):
+    dgain = [ZERO] * x.dims[-1]
+    for gradient, row, r in zip(dy.rows(), x.rows(), reciprocal.values):
+        dgain = [fma(d, round_to(affine, multiply(v, r)), t) for d, v, t in zip(gradient, row, dgain)]
+    return [Tensor(kind, (x.dims[-1],), dgain)]
+
+
 def gelu(kind, x, *, form):
     return [Tensor(kind, x.dims, [(scalar.gelu_tanh if form else scalar.gelu)(v) for v in x.values])]
 
@@ -854,7 +881,7 @@ ATTRIBUTES = {
     'cross_entropy_weighted_backward': 'ignore_index scaling label_smoothing factor',
     'rotary_embedding': 'rotation heads rotated rotary_dim interleaved base',
     'rotary_embedding_backward': 'rotation heads rotated rotary_dim interleaved base',
-    'layer_norm': 'affine epsilon', 'dropout': 'rng_id rate', 'sgd': 'maximize weight_decay',
+    'layer_norm': 'affine epsilon', 'rms_norm': 'affine epsilon', 'dropout': 'rng_id rate', 'sgd': 'maximize weight_decay',
     'gradient_factors': 'clipping limit', 'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
     'sgd_momentum': 'nesterov maximize momentum dampening weight_decay',
     'loss_scale_update': 'steps_per_increase minimum maximum overflow_tolerance'}
@@ -1433,6 +1460,29 @@ def joins(kind):
     case(kind + '_concat_many', 'concat', kind, [tensor(kind, 3, d % 3 + 1) for d in range(64)], axis=1)
 
 
+def rms_norms(kind):
+    """As layer_norms."""
+    epsilon = real('1e-6')
+    top, tiny = widen(kind, FORMATS[kind].infinity - 1), widen(kind, 1)
+    rows = [[real(3)] * 4, [top, negate(top), top, ONE], [INFINITY, ONE, ONE, ONE], [ONE, NAN, ONE, ONE],
+            [tiny, negate(tiny), ZERO, tiny], [MINUS_ZERO] * 4, [ONE, ONE, ONE, top]]
+    edge = Tensor(kind, (len(rows), 4), flat(rows))
+    edge_gain = Tensor('float32', (4,), [ONE, real('1e30'), negate(ONE), number(1)])
+
+    def cases(tag, affine, out, of_gain, x, gain):
+        tag = f'_affine_{affine}_{tag}'
+        _, reciprocal = case(kind + '_rms_norm' + tag, 'rms_norm', out, [x, gain], affine=affine, epsilon=epsilon)
+        dy = tensor(out, *x.dims)
+        case(kind + '_rms_norm_dx' + tag, 'rms_norm_backward', kind, [dy, x, gain, reciprocal], affine=affine)
+        case(kind + '_rms_norm_gain' + tag, 'rms_norm_backward_gain', of_gain, [dy, x, reciprocal], affine=affine)
+
+    for affine in sorted({'float32', kind}):
+        cases('2x7', affine, 'float32', kind, tensor(kind, 2, 7), tensor('float32', 7, low=-1))
+        if affine == kind:
+            cases('2x65', affine, kind, 'float32', tensor(kind, 2, 65), tensor('float32', 65, low=-1))
+        cases('edges', affine, kind, kind, edge, edge_gain)
+
+
 def main():
     for kind in HALF_NAMES + ['float32']:
         if kind != 'float32':
@@ -1457,6 +1507,8 @@ def main():
         broadcast_products(kind)
     for kind in HALF_NAMES + ['float32']:
         joins(kind)
+    for kind in HALF_NAMES + ['float32']:
+        rms_norms(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

@@ -317,8 +317,21 @@ def concat():
         case(f"concat_{axis}_{len(dims)}", "concat", given, [torch.cat(given, axis)], [axis], [], 0)
 
 
+def rms_norm():
+    for n, c in ((3, 8), (2, 5), (4, 70), (1, 300)):
+        x, g, dy = leaf(rand(n, c, scale=3)), leaf(1 + rand(c, scale=.2)), rand(n, c)
+        rec = 1 / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-6)
+        y = x * rec * g
+        y.backward(dy)
+        xd, rec = x.detach(), rec.detach()[:, 0]
+        loose = 1e-5
+        case(f"rms_norm_{n}x{c}", "rms_norm", [xd, g.detach()], [y.detach(), rec], [0], [1e-6], loose)
+        case(f"rms_norm_dx_{n}x{c}", "rms_norm_backward", [dy, xd, g.detach(), rec], [x.grad], [0], (), loose)
+        case(f"rms_norm_gain_{n}x{c}", "rms_norm_backward_gain", [dy, xd, rec], [g.grad], [0], (), loose)
+
+
 for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
-             more_activations, more_losses, weighted_cross_entropy, rotary, multiply, concat):
+             more_activations, more_losses, weighted_cross_entropy, rotary, multiply, concat, rms_norm):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

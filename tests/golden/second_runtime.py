@@ -1105,6 +1105,33 @@ def layer_norm_backward_affine(call):
     return {"dgain": dgain, "dbias": ascending(dy)}
 
 
+@computes("rms_norm")
+def rms_norm(call):
+    x, affine = rows_of(call["x"]), call.attribute("affine")
+    mean_square = lane_sum(x * x) / F32(x.shape[1])
+    reciprocal = ONE / np.sqrt(mean_square + call.attribute("epsilon"))
+    y = round_to(affine, x * reciprocal[:, None]) * round_to(affine, call["gain"])
+    return {"y": y.reshape(call["x"].shape), "reciprocal": reciprocal}
+
+
+@computes("rms_norm_backward")
+def rms_norm_backward(call):
+    reciprocal = call["reciprocal"].reshape(-1, 1)
+    normal = rows_of(call["x"]) * reciprocal
+    g = rows_of(call["dy"]) * round_to(call.attribute("affine"), call["gain"])
+    b = lane_sum(g * normal) / F32(normal.shape[1])
+    return {"dx": (reciprocal * fma(-normal, b[:, None], g)).reshape(call["x"].shape)}
+
+
+@computes("rms_norm_backward_gain")
+def rms_norm_backward_gain(call):
+    normal = round_to(call.attribute("affine"), rows_of(call["x"]) * call["reciprocal"].reshape(-1, 1))
+    dgain = np.zeros(normal.shape[1], F32)
+    for dy_row, normal_row in zip(rows_of(call["dy"]), normal):
+        dgain = fma(dy_row, normal_row, dgain)
+    return {"dgain": dgain}
+
+
 class Heads:
     """What attention and its backward pass share: the heads, the probabilities and what dropout keeps of them. Arrays are
     [batch, head, position, element] and [batch, head, query, key]; keys and values are repeated for the heads that read them."""

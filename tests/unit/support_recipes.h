@@ -5,6 +5,7 @@
 #include "compiler/base/files.h"
 #include "compiler/models/gpt2.h"
 #include "compiler/models/mlp.h"
+#include "compiler/models/transformer.h"
 #include "compiler/passes/passes.h"
 
 /* Options for an input that is float32 in the data too, for graphs that a test builds itself. */
@@ -14,7 +15,7 @@ extern const firnc_input_options test_float32;
 typedef struct test_recipe {
     firnc_job job;
     bool is_mlp;
-    firnc_gpt2 gpt2;
+    firnc_transformer gpt2;
     firnc_mlp mlp;
     firnc_elements elements; /* mlp only */
 } test_recipe;

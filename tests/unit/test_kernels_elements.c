@@ -419,18 +419,104 @@ static void check_norm(uint8_t type, uint8_t out_type, uint8_t affine, uint32_t 
     norm_free(&e);
 }
 
-static void layer_norm(void **state) {
-    (void)state;
+typedef void (*norm_check)(uint8_t type, uint8_t out_type, uint8_t affine, uint32_t width, bool special);
+
+static void check_widths_and_types(norm_check check) {
     static const uint32_t widths[] = {1, 2, 63, 65, 256, 257, 4100};
     for (int i = 0; i < 7; i++)
         for (int special = 0; special < 2; special++) {
-            check_norm(FIRN_FLOAT32, FIRN_FLOAT32, FIRN_FLOAT32, widths[i], special != 0);
+            check(FIRN_FLOAT32, FIRN_FLOAT32, FIRN_FLOAT32, widths[i], special != 0);
             for (uint8_t half = FIRN_FLOAT16; half <= last_real_type; half++) {
-                check_norm(half, half, half, widths[i], special != 0);
-                check_norm(FIRN_FLOAT32, half, half, widths[i], special != 0);
-                check_norm(half, FIRN_FLOAT32, FIRN_FLOAT32, widths[i], special != 0);
+                check(half, half, half, widths[i], special != 0);
+                check(FIRN_FLOAT32, half, half, widths[i], special != 0);
+                check(half, FIRN_FLOAT32, FIRN_FLOAT32, widths[i], special != 0);
             }
         }
+}
+
+static void layer_norm(void **state) {
+    (void)state;
+    check_widths_and_types(check_norm);
+}
+
+/* --- RMS norm ----------------------------------------------------------------------------------------------------- */
+
+static void expect_rms_row(norm *e, const norm *t, size_t row, uint8_t affine, float epsilon) {
+    const size_t width = t->gain.elements;
+    float *v = malloc(width * sizeof *v), *g = malloc(width * sizeof *g), *h = malloc(width * sizeof *h);
+    for (size_t c = 0; c < width; c++) {
+        v[c] = get(&t->x, row * width + c);
+        g[c] = v[c] * v[c];
+    }
+    const float reciprocal = firn_canonical(1.0f / sqrtf(other_sum(g, width) / (float)width + epsilon));
+    set(&e->reciprocal, row, reciprocal);
+    for (size_t c = 0; c < width; c++) {
+        v[c] = v[c] * reciprocal;
+        const float gain = firn_round_to(affine, get(&t->gain, c));
+        set(&e->y, row * width + c, firn_round_to(affine, v[c]) * gain);
+        g[c] = get(&t->dy, row * width + c) * gain;
+        h[c] = g[c] * v[c];
+    }
+    const float b = other_sum(h, width) / (float)width;
+    for (size_t c = 0; c < width; c++)
+        set(&e->dx, row * width + c, reciprocal * fmaf(-v[c], b, g[c]));
+    free(v);
+    free(g);
+    free(h);
+}
+
+static void expect_rms_gain(norm *e, const norm *t, uint8_t affine) {
+    const size_t width = t->gain.elements;
+    for (size_t c = 0; c < width; c++) {
+        float dgain = 0.0f;
+        for (size_t row = 0; row < NORM_ROWS; row++) {
+            const float normal = get(&t->x, row * width + c) * get(&e->reciprocal, row);
+            dgain = fmaf(get(&t->dy, row * width + c), firn_round_to(affine, normal), dgain);
+        }
+        set(&e->dgain, c, dgain);
+    }
+}
+
+static void check_rms_norm(uint8_t type, uint8_t out_type, uint8_t affine, uint32_t width, bool special) {
+    norm t = norm_new(type, out_type, width), e = norm_new(type, out_type, width);
+    if (special) {
+        tensor_sprinkle(&t.x, 1);
+        tensor_sprinkle(&t.dy, 2);
+        tensor_sprinkle(&t.gain, 3);
+    }
+    for (size_t row = 0; row < NORM_ROWS; row++)
+        expect_rms_row(&e, &t, row, affine, 1e-6f);
+    expect_rms_gain(&e, &t, affine);
+    test_call call = {.input_count = 2,
+                      .output_count = 2,
+                      .inputs = {t.x, t.gain},
+                      .outputs = {t.y, t.reciprocal},
+                      .integers = {affine},
+                      .reals = {1e-6f}};
+    run_kernel(FIRN_OP_rms_norm, &call);
+    assert_same(&e.reciprocal, &t.reciprocal, "rms_norm: reciprocal");
+    assert_same(&e.y, &t.y, "rms_norm");
+    test_call of_x = {.input_count = 4,
+                      .output_count = 1,
+                      .inputs = {t.dy, t.x, t.gain, t.reciprocal},
+                      .outputs = {t.dx},
+                      .integers = {affine}};
+    run_kernel(FIRN_OP_rms_norm_backward, &of_x);
+    assert_same(&e.dx, &t.dx, "rms_norm_backward");
+    test_call of_gain = {.input_count = 3,
+                         .output_count = 1,
+                         .inputs = {t.dy, t.x, t.reciprocal},
+                         .outputs = {t.dgain},
+                         .integers = {affine}};
+    run_kernel(FIRN_OP_rms_norm_backward_gain, &of_gain);
+    assert_same(&e.dgain, &t.dgain, "rms_norm_backward_gain");
+    norm_free(&t);
+    norm_free(&e);
+}
+
+static void rms_norm(void **state) {
+    (void)state;
+    check_widths_and_types(check_rms_norm);
 }
 
 /* --- losses ------------------------------------------------------------------------------------------------------- */
@@ -652,6 +738,7 @@ int main(void) {
         cmocka_unit_test(embedding_gradients),
         cmocka_unit_test(leading_rows),
         cmocka_unit_test(layer_norm),
+        cmocka_unit_test(rms_norm),
         cmocka_unit_test(cross_entropy),
         cmocka_unit_test(a_zero_maximum_is_positive),
         cmocka_unit_test(mean_squared_error),

@@ -153,6 +153,25 @@ static void layer_norm(void **state) {
         tensor_free(all[i]);
 }
 
+static void rms_norm(void **state) {
+    (void)state;
+    firn_tensor x = filled(3, 9, 0, 1), gain = filled(9, 0, 0, 2), y = filled(3, 9, 0, 3);
+    firn_tensor reciprocal = filled(3, 0, 0, 4), dy = filled(3, 9, 0, 5);
+    firn_tensor dx = tensor_copy(&x), dgain = tensor_copy(&gain);
+    test_call call = {
+        .input_count = 2, .output_count = 2, .inputs = {x, gain}, .outputs = {y, reciprocal}, .reals = {1e-6f}};
+    run_kernel(FIRN_OP_rms_norm, &call);
+    test_call of_x = {.input_count = 4, .output_count = 1, .inputs = {dy, x, gain, reciprocal}, .outputs = {dx}};
+    test_call of_gain = {.input_count = 3, .output_count = 1, .inputs = {dy, x, reciprocal}, .outputs = {dgain}};
+    run_kernel(FIRN_OP_rms_norm_backward, &of_x);
+    run_kernel(FIRN_OP_rms_norm_backward_gain, &of_gain);
+    check_gradient(FIRN_OP_rms_norm, &call, &x, &dy, &dx, "rms_norm: x");
+    check_gradient(FIRN_OP_rms_norm, &call, &gain, &dy, &dgain, "rms_norm: gain");
+    firn_tensor *all[] = {&x, &gain, &y, &reciprocal, &dy, &dx, &dgain};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
 static void check_attention(uint32_t steps, int64_t heads, int64_t kv_heads, int64_t causal, float rate) {
     const uint32_t size = 4, width = (uint32_t)(heads + 2 * kv_heads) * size, out = (uint32_t)heads * size;
     firn_tensor qkv = filled(2, steps, width, 1), y = filled(2, steps, out, 2), dy = filled(2, steps, out, 3);
@@ -237,9 +256,9 @@ static void losses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear),    cmocka_unit_test(activations),      cmocka_unit_test(dropout),
-        cmocka_unit_test(embedding), cmocka_unit_test(layer_norm),       cmocka_unit_test(attention),
-        cmocka_unit_test(losses),    cmocka_unit_test(rotary_embedding),
+        cmocka_unit_test(linear),    cmocka_unit_test(activations), cmocka_unit_test(dropout),
+        cmocka_unit_test(embedding), cmocka_unit_test(layer_norm),  cmocka_unit_test(rms_norm),
+        cmocka_unit_test(attention), cmocka_unit_test(losses),      cmocka_unit_test(rotary_embedding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

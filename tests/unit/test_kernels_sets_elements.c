@@ -1,6 +1,6 @@
 /* Tests that every kernel set that this CPU can run gives the bits of the plain one: activations over floats of all
- * magnitudes and all values of the half types, the rotary embedding, casts, softmax cross-entropy over awkward widths
- * and special values. Unavailable sets are named and skipped. */
+ * magnitudes and all values of the half types, the rotary embedding, casts, softmax cross-entropy and RMS norm over
+ * awkward widths and special values. Unavailable sets are named and skipped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -216,11 +216,56 @@ static void cross_entropy(void **state) {
         }
 }
 
+/* --- RMS norm ----------------------------------------------------------------------------------------------------- */
+
+static void check_rms_norm(uint8_t type, uint32_t width, int special) {
+    enum { ROWS = 5 };
+    firn_tensor x = tensor_new(type, ROWS, width, 0, 0), dy = tensor_new(type, ROWS, width, 0, 0);
+    firn_tensor gain = tensor_new(FIRN_FLOAT32, width, 0, 0, 0), y = tensor_new(type, ROWS, width, 0, 0);
+    firn_tensor reciprocal = tensor_new(FIRN_FLOAT32, ROWS, 0, 0, 0), dx = tensor_new(type, ROWS, width, 0, 0);
+    firn_tensor dgain = tensor_new(FIRN_FLOAT32, width, 0, 0, 0);
+    tensor_fill(&x, width, 3.0F);
+    tensor_fill(&dy, 2, 1.0F);
+    tensor_fill(&gain, 3, 2.0F);
+    tensor_fill(&reciprocal, 4, 1.0F);
+    if (special != 0) {
+        tensor_sprinkle(&x, 1);
+        tensor_sprinkle(&dy, 2);
+        tensor_sprinkle(&gain, 3);
+    }
+    test_call call = {.input_count = 2,
+                      .output_count = 2,
+                      .inputs = {x, gain},
+                      .outputs = {y, reciprocal},
+                      .integers = {type},
+                      .reals = {1e-6F}};
+    compare(FIRN_OP_rms_norm, &call, UINT8_MAX, "rms_norm");
+    test_call of_x = {
+        .input_count = 4, .output_count = 1, .inputs = {dy, x, gain, reciprocal}, .outputs = {dx}, .integers = {type}};
+    compare(FIRN_OP_rms_norm_backward, &of_x, UINT8_MAX, "rms_norm_backward");
+    test_call of_gain = {
+        .input_count = 3, .output_count = 1, .inputs = {dy, x, reciprocal}, .outputs = {dgain}, .integers = {type}};
+    compare(FIRN_OP_rms_norm_backward_gain, &of_gain, UINT8_MAX, "rms_norm_backward_gain");
+    firn_tensor *all[] = {&x, &dy, &gain, &y, &reciprocal, &dx, &dgain};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
+static void rms_norm(void **state) {
+    (void)state;
+    static const uint32_t widths[] = {1, 2, 63, 65, 257, 4100};
+    skip_without_sets();
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
+        for (int special = 0; special < 2; special++)
+            for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
+                check_rms_norm(type, widths[i], special);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(activations),      cmocka_unit_test(activations_of_mixed_types),
         cmocka_unit_test(rotary_embedding), cmocka_unit_test(casts),
-        cmocka_unit_test(cross_entropy),
+        cmocka_unit_test(cross_entropy),    cmocka_unit_test(rms_norm),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }

@@ -176,8 +176,8 @@ static const char *norm_words(uint8_t level) {
 }
 
 static const char *printed_table(void) {
-    const char *text = "| level | products | attention | softmax of attention | output and affine part of layer norm | "
-                       "rotary embedding |\n| --- | --- | --- | --- | --- | --- |\n";
+    const char *text = "| level | products | attention | softmax of attention | output and affine part of layer and "
+                       "RMS norm | rotary embedding |\n| --- | --- | --- | --- | --- | --- |\n";
     for (uint8_t level = 0; level < FIRNC_POL_LEVELS; level++)
         text = firnc_format("%s| %u | %s | %s | %s | %s | %s |\n", text, (unsigned)level,
                             sum_words(FIRN_POL_product, level), sum_words(FIRN_POL_attention, level),

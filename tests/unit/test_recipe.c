@@ -16,6 +16,7 @@
 #include "compiler/base/text.h"
 #include "compiler/models/gpt2.h"
 #include "compiler/models/mlp.h"
+#include "compiler/models/transformer.h"
 #include "compiler/recipe/recipe.h"
 #include "plan/generated/reader.h"
 
@@ -110,7 +111,7 @@ static firnc_recipe *set(const char *setting) {
     return accepted_set(minimal, FIRNC_TRAIN, &setting, 1);
 }
 
-static const firnc_gpt2 *gpt2_of(const firnc_recipe *recipe) {
+static const firnc_transformer *gpt2_of(const firnc_recipe *recipe) {
     assert_ptr_equal(recipe->model, &firnc_model_gpt2);
     return recipe->settings;
 }
@@ -197,9 +198,9 @@ static void dropout_of_embeddings_follows_dropout(void **state) {
 
 static void rotary_positions_are_read(void **state) {
     (void)state;
-    const firnc_gpt2 *usual = accepted(minimal, FIRNC_TRAIN)->settings;
+    const firnc_transformer *usual = accepted(minimal, FIRNC_TRAIN)->settings;
     assert_int_equal(usual->position_embedding, FIRNC_POSITIONS_LEARNED);
-    const firnc_gpt2 *r = set("trainer.init.model.position_embedding_type=rotary")->settings;
+    const firnc_transformer *r = set("trainer.init.model.position_embedding_type=rotary")->settings;
     assert_int_equal(r->position_embedding, FIRNC_POSITIONS_ROTARY);
     assert_int_equal(r->rotary_dim, 2); /* a quarter of a head's elements */
     assert_float_equal(r->rope_theta, 10000, 0);
@@ -1040,7 +1041,7 @@ static void wrong_types_and_ranges(void **state) {
     refused_edit("num_heads: 4", "num_heads: 5", ":9: trainer.init.model.num_heads: ", "not divisible by 5 heads");
     refused_edit("num_heads: 4", "num_heads: 4\n      dropout_rate: 1.0",
                  ":10: trainer.init.model.dropout_rate: ", "below 1");
-    refused_edit("name: gpt2", "name: gpt3", ":5: trainer.init.model.name: ", "gpt2, mlp");
+    refused_edit("name: gpt2", "name: gpt5", ":5: trainer.init.model.name: ", "gpt-neox, llama, bert, mlp");
     refused_edit("num_heads: 4", "num_heads: 4\n      position_embedding_type: alibi",
                  ":10: trainer.init.model.position_embedding_type: ", "learned, rotary");
     refused_edit("num_heads: 4", "num_heads: 4\n      attention_type: dot_product",

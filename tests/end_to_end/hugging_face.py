@@ -1,0 +1,123 @@
+"""Models of Hugging Face's transformers there and back: the file that its save_pretrained writes is compiled, trained and
+exported, and firnc weights writes a file that its from_pretrained reads with no name missing or left over; its loss of the
+next batch, in float64, is that of the next step. The file that firn export wrote and the one with the other names give the
+same plan.
+
+    hugging_face.py FIRNC FIRN FOLDER     FOLDER has key.key.pem and key.pub.pem
+"""
+import json, os, subprocess, sys
+from pathlib import Path
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+import numpy as np
+import torch
+import transformers
+
+FIRNC, FIRN, FOLDER = sys.argv[1:]
+RECIPE, TEXT = "tests/end_to_end/gpt2_training.yaml", "tests/golden/gpt2_training.txt"
+MASKED = "tests/golden/transformers_bert"  # records of tokens and of labels as IDX, 0 where nothing is predicted
+VOCABULARY, SIZE, LAYERS, HEADS, FILTER, LENGTH, BATCH, STEPS = 128, 32, 2, 4, 64, 16, 4, 5
+KEYS = (f"vocab_size: {VOCABULARY}, hidden_size: {SIZE}, num_hidden_layers: {LAYERS}, num_heads: {HEADS}, "
+        f"filter_size: {FILTER}, max_position_embeddings: {LENGTH}, dropout_rate: 0, attention_dropout_rate: 0")
+
+
+def gpt2_config():
+    return transformers.GPT2Config(
+        vocab_size=VOCABULARY, n_positions=LENGTH, n_embd=SIZE, n_layer=LAYERS, n_head=HEADS, n_inner=FILTER,
+        activation_function="gelu", resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, bos_token_id=None, eos_token_id=None)
+
+
+# A model, the class that reads what comes back, and the keys of the recipe.
+MODELS = {
+    "gpt2": lambda: (transformers.GPT2LMHeadModel(gpt2_config()), transformers.GPT2LMHeadModel, "name: gpt2"),
+    "gpt2 without a head": lambda: (transformers.GPT2Model(gpt2_config()), transformers.GPT2LMHeadModel, "name: gpt2"),
+    "gptj": lambda: (
+        transformers.GPTJForCausalLM(transformers.GPTJConfig(
+            vocab_size=VOCABULARY, n_positions=LENGTH, n_embd=SIZE, n_layer=LAYERS, n_head=HEADS, n_inner=FILTER,
+            rotary_dim=4, activation_function="gelu", resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, bos_token_id=None,
+            eos_token_id=None)),
+        transformers.GPTJForCausalLM, "name: gptj, rotary_dim: 4"),
+    "gpt-neox": lambda: (
+        transformers.GPTNeoXForCausalLM(transformers.GPTNeoXConfig(
+            vocab_size=VOCABULARY, hidden_size=SIZE, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
+            intermediate_size=FILTER, hidden_act="gelu", rotary_pct=0.5, max_position_embeddings=LENGTH)),
+        transformers.GPTNeoXForCausalLM, "name: gpt-neox, rotary_pct: 0.5"),
+    "llama": lambda: (
+        transformers.LlamaForCausalLM(transformers.LlamaConfig(
+            vocab_size=VOCABULARY, hidden_size=SIZE, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
+            num_key_value_heads=2, intermediate_size=FILTER, rms_norm_eps=1e-5, max_position_embeddings=LENGTH)),
+        transformers.LlamaForCausalLM,
+        "name: llama, attention_module: multiquery_attention, extra_attention_params: {num_kv_groups: 2}"),
+    "bert": lambda: (
+        transformers.BertForMaskedLM(transformers.BertConfig(
+            vocab_size=VOCABULARY, hidden_size=SIZE, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
+            intermediate_size=FILTER, hidden_act="gelu", max_position_embeddings=LENGTH, layer_norm_eps=1e-5,
+            hidden_dropout_prob=0, attention_probs_dropout_prob=0)),
+        transformers.BertForMaskedLM, "name: bert, disable_nsp: true, ignore_index: 0"),
+}
+
+
+def run(*words):
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+
+
+def compiled(weights, plan, settings):
+    run(FIRNC, "compile", RECIPE, "--mode", "train", "--key", f"{FOLDER}/key.key.pem", *settings, "--weights", weights,
+        "-o", plan)
+    return Path(plan).read_bytes()
+
+
+def trained(base, steps, *more):
+    data = [f"{MASKED}.tokens", "--labels", f"{MASKED}.labels"] if base.endswith("bert") else [TEXT]
+    run(FIRN, "train", f"{base}.plan", "--pub", f"{FOLDER}/key.pub.pem", "--data", *data, "--quiet", "--steps", str(steps),
+        "--checkpoint", f"{base}.ckpt", "--log", f"{base}.jsonl", *more)
+
+
+def next_batch(masked):
+    """Inputs and labels."""
+    if masked:
+        records = [np.frombuffer(Path(f"{MASKED}.{kind}").read_bytes()[12:], np.uint8).reshape(-1, LENGTH)
+                   for kind in ("tokens", "labels")]
+        picks = [(STEPS * BATCH + i) % len(records[0]) for i in range(BATCH)]
+        return [torch.tensor(each[picks].astype(np.int64)) for each in records]
+    text = np.frombuffer(Path(TEXT).read_bytes(), np.uint8).astype(np.int64)
+    windows = (len(text) - (LENGTH + 1)) // LENGTH + 1
+    picks = [(STEPS * BATCH + i) % windows * LENGTH for i in range(BATCH)]
+    batch = torch.tensor(np.stack([text[at:at + LENGTH + 1] for at in picks]))
+    return batch[:, :-1], batch[:, 1:]
+
+
+def check(name, make):
+    model, reader, keys = make()
+    base = f"{FOLDER}/hugging_face_{name.replace(' ', '_')}"
+    settings = ["--set", f"trainer.init.model={{{keys}, {KEYS}}}", "--set", "trainer.init.precision.enabled=false"]
+    if name == "bert":
+        settings += ["--set", "trainer.fit.train_dataloader.max_sequence_length=null"]
+    model.save_pretrained(base)
+    compiled(f"{base}/model.safetensors", f"{base}.plan", settings)
+    trained(base, STEPS)
+    run(FIRN, "export", f"{base}.ckpt", "-o", f"{base}.safetensors")
+    run(FIRNC, "weights", RECIPE, *settings, "--weights", f"{base}.safetensors", "-o", f"{base}/model.safetensors")
+    trained(base, 1, "--resume")
+    losses = [step["loss"] for step in map(json.loads, open(f"{base}.jsonl")) if "loss" in step and "step" in step]
+    model.config.architectures = [reader.__name__]
+    model.config.save_pretrained(base)
+    back, found = reader.from_pretrained(base, output_loading_info=True)
+    assert not any(found.values()), found
+    inputs, labels = next_batch(name == "bert")
+    with torch.no_grad():
+        logits = back.double().eval()(inputs).logits
+    ignored = 0 if name == "bert" else -100
+    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=ignored).item()
+    apart = abs(loss - losses[-1]) / loss
+    assert len(losses) == STEPS + 1 and apart <= 1e-6, (losses, loss)
+    own = compiled(f"{base}.safetensors", f"{base}.own.plan", settings)
+    assert own == compiled(f"{base}/model.safetensors", f"{base}.other.plan", settings)
+    print(f"{name}: {apart:.1e} from Hugging Face's")
+
+
+transformers.utils.logging.set_verbosity_error()
+transformers.utils.logging.disable_progress_bar()
+torch.manual_seed(0)
+for name, make in MODELS.items():
+    check(name, make)
