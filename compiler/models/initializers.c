@@ -5,7 +5,7 @@
 
 #include "compiler/keys/fields.h"
 
-typedef enum kind { CONSTANT, ZEROS, ONES, NORMAL, TRUNCATED_NORMAL, UNIFORM } kind;
+typedef enum drawing { CONSTANT, ZEROS, ONES, NORMAL, TRUNCATED_NORMAL, UNIFORM } drawing;
 
 static const firnc_choice kinds[] = {{"constant", CONSTANT},
                                      {"zeros", ZEROS},

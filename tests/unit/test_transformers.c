@@ -410,6 +410,11 @@ static void tokens_are_records_that_nothing_scales(void **state) {
 
 static void words_are_checked(void **state) {
     (void)state;
+    (void)settings_of("gptj", "pos_scaling_factor: 1.0, embedding_layer_norm: false, alibi_trainable_slopes: false");
+    refused("gptj", "pos_scaling_factor: 2.0", "pos_scaling_factor", "write 1.0");
+    refused("gptj", "embedding_layer_norm: true", "embedding_layer_norm", "write false");
+    refused("gptj", "alibi_trainable_slopes: true", "alibi_trainable_slopes", "write false");
+    refused("gptj", "position_embedding_type: alibi", "position_embedding_type", "learned, rotary");
     refused("llama", "norm_type: batchnorm", "norm_type", "layernorm, rmsnorm");
     refused("llama", "nonlinearity: swish", "nonlinearity", "swiglu, geglu, reglu");
 }
