@@ -84,6 +84,9 @@ typedef enum firn_cost {
     FIRN_COST_none,
     FIRN_COST_product,
     FIRN_COST_product_of_weight,
+    FIRN_COST_convolution,
+    FIRN_COST_convolution_of_input,
+    FIRN_COST_convolution_of_weight,
     FIRN_COST_attention,
     FIRN_COST_attention_backward
 } firn_cost;

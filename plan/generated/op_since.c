@@ -12,6 +12,13 @@ static const struct {
 } versions[] = {
     {.code = 148, .kind = ROW, .position = 0, .since = 1}, /* linear_backward_weight_rows  */
     {.code = 149, .kind = ROW, .position = 0, .since = 1}, /* softmax  */
+    {.code = 160, .kind = ROW, .position = 0, .since = 1}, /* conv  */
+    {.code = 161, .kind = ROW, .position = 0, .since = 1}, /* conv_backward_input  */
+    {.code = 162, .kind = ROW, .position = 0, .since = 1}, /* conv_backward_weight  */
+    {.code = 163, .kind = ROW, .position = 0, .since = 1}, /* max_pool  */
+    {.code = 164, .kind = ROW, .position = 0, .since = 1}, /* max_pool_backward  */
+    {.code = 165, .kind = ROW, .position = 0, .since = 1}, /* average_pool  */
+    {.code = 166, .kind = ROW, .position = 0, .since = 1}, /* average_pool_backward  */
     {.code = 0}, /* the end */
 };
 
