@@ -98,6 +98,19 @@ static bool windows_have(const conv *c, firn_run *run, const tile *t, const firn
     return any;
 }
 
+/* Elements of a line of a window that lie in the image for all rows, and side by side in x and in the weight: their
+ * terms are one run. */
+static firn_span common_columns(const conv *c, const firn_place *places, size_t rows) {
+    const firn_window *window = &c->window[FIRN_COLUMNS];
+    firn_span common = {0, c->groups == 1 && window->dilation == 1 ? window->elements : 0};
+    for (size_t row = 0; row < rows && common.end != 0; row++) {
+        const firn_span own = firn_window_elements(window, places[row].column, firn_image_width(c->image));
+        common.begin = common.begin > own.begin ? common.begin : own.begin;
+        common.end = firn_smaller(common.end, own.end);
+    }
+    return common;
+}
+
 static void add_bias(const conv *c, firn_sums *sums, size_t output) {
     float values[LANES];
     firn_widen(values, c->bias->data, c->bias->type, output, sums->lanes);
@@ -117,7 +130,6 @@ static void forward_tiles(void *argument, size_t begin, size_t end) {
         firn_sums sums;
         firn_run run = {.left = c->image,
                         .right = c->weight,
-                        .count = c->inputs,
                         .left_step = 1,
                         .right_step = 1,
                         .right_lane_step = weight_of_output(c),
@@ -125,11 +137,14 @@ static void forward_tiles(void *argument, size_t begin, size_t end) {
         firn_sums_begin(&sums, c->reduction, rows, t.lanes);
         for (size_t row = 0; row < rows; row++)
             places[row] = firn_image_place(c->result, position + row);
+        const firn_span common = common_columns(c, places, rows);
         for (size_t r = 0; r < c->window[FIRN_ROWS].elements; r++)
-            for (size_t s = 0; s < c->window[FIRN_COLUMNS].elements; s++) {
+            for (size_t s = 0, columns; s < c->window[FIRN_COLUMNS].elements; s += columns) {
+                columns = s == common.begin && s < common.end ? common.end - s : 1;
                 if (!windows_have(c, &run, &t, places, rows, r, s))
                     continue;
                 run.k = weight_at(c, 0, r, s);
+                run.count = columns * c->inputs;
                 run.right_first = weight_at(c, output, r, s);
                 firn_sums_add(&sums, &run);
             }
@@ -272,13 +287,88 @@ static void backward_weight_tiles(void *argument, size_t begin, size_t end) {
     }
 }
 
+/* With few channels in a group the lanes are its outputs instead, and the rows are columns of the weight at one row and
+ * channel. Each has its own range of windows in a line. */
+typedef struct columns {
+    size_t first;            /* column of row 0 */
+    firn_span windows[ROWS]; /* whose element in that column lies in the image */
+    firn_span any, common;   /* those of at least one row, and of all */
+} columns;
+
+static columns columns_of(const conv *c, size_t first, size_t rows) {
+    columns own = {.first = first, .any = {SIZE_MAX, 0}, .common = {0, SIZE_MAX}};
+    for (size_t row = 0; row < rows; row++) {
+        const firn_span span = firn_window_positions(&c->window[FIRN_COLUMNS], first + row, firn_image_width(c->image),
+                                                     firn_image_width(c->result));
+        own.windows[row] = span;
+        own.any.begin = firn_smaller(own.any.begin, span.begin);
+        own.any.end = own.any.end > span.end ? own.any.end : span.end;
+        own.common.begin = own.common.begin > span.begin ? own.common.begin : span.begin;
+        own.common.end = firn_smaller(own.common.end, span.end);
+    }
+    return own;
+}
+
+/* Adds the terms of a line i of a sample at row r of the weight. */
+static void add_line_by_columns(const conv *c, firn_sums *sums, firn_run *run, const columns *own, size_t sample,
+                                size_t i, size_t r, size_t input, size_t output) {
+    const size_t line = firn_image_number(c->image, sample, firn_window_at(&c->window[FIRN_ROWS], i, r), 0);
+    for (size_t j = own->any.begin; j < own->any.end; j += run->count) {
+        run->k = firn_image_number(c->result, sample, i, j);
+        run->count = j == own->common.begin && j < own->common.end ? own->common.end - j : 1;
+        run->right_first = run->k * firn_image_channels(c->result) + output;
+        for (size_t row = 0; row < sums->rows; row++) {
+            const firn_span *windows = &own->windows[row];
+            const size_t w = firn_window_at(&c->window[FIRN_COLUMNS], j, own->first + row);
+            run->left_first[row] = j >= windows->begin && j < windows->end
+                                       ? (line + w) * firn_image_channels(c->image) + input
+                                       : FIRN_NO_TERMS;
+        }
+        firn_sums_add(sums, run);
+    }
+}
+
+static void backward_weight_column_tiles(void *argument, size_t begin, size_t end) {
+    const conv *c = argument;
+    const firn_window *window = c->window;
+    const size_t samples = firn_rows(c->image) / (firn_image_height(c->image) * firn_image_width(c->image));
+    const size_t blocks = firn_ceiling(window[FIRN_COLUMNS].elements, ROWS);
+    for (size_t number = begin; number < end; number++) {
+        const tile t = tile_of(c, number);
+        const size_t first = t.rows % blocks * ROWS, input = t.rows / blocks % c->inputs;
+        const size_t r = t.rows / blocks / c->inputs, output = t.group * c->outputs + t.first_lane;
+        const size_t rows = firn_smaller(ROWS, window[FIRN_COLUMNS].elements - first);
+        const columns own = columns_of(c, first, rows);
+        firn_sums sums;
+        firn_run run = {.left = c->image,
+                        .right = c->result,
+                        .left_step = firn_image_channels(c->image) * window[FIRN_COLUMNS].stride,
+                        .right_step = firn_image_channels(c->result),
+                        .right_lane_step = 1};
+        const firn_span i =
+            firn_window_positions(&window[FIRN_ROWS], r, firn_image_height(c->image), firn_image_height(c->result));
+        firn_sums_begin(&sums, c->reduction, rows, t.lanes);
+        for (size_t n = 0; n < samples; n++)
+            for (size_t line = i.begin; line < i.end; line++)
+                add_line_by_columns(c, &sums, &run, &own, n, line, r, t.group * c->inputs + input, output);
+        firn_sums_end(&sums);
+        for (size_t row = 0; row < rows; row++)
+            for (size_t lane = 0; lane < t.lanes; lane++)
+                firn_store(c->out->data, c->out->type, weight_at(c, output + lane, r, first + row) + input,
+                           sums.values[row][lane]);
+    }
+}
+
 void firn_kernel_conv_backward_weight(const firn_kernel_call *call) {
     conv c = {.image = &call->inputs[FIRN_CONV_BACKWARD_WEIGHT_IN_X],
               .weight = &call->outputs[FIRN_CONV_BACKWARD_WEIGHT_OUT_DWEIGHT],
               .result = &call->inputs[FIRN_CONV_BACKWARD_WEIGHT_IN_DY]};
     describe(&c, call);
-    set_lanes(&c, c.inputs);
-    run(call, &c,
-        (size_t)c.window[FIRN_ROWS].elements * c.window[FIRN_COLUMNS].elements * firn_ceiling(c.outputs, ROWS),
-        firn_rows(c.result), backward_weight_tiles);
+    const size_t rows = c.window[FIRN_ROWS].elements, columns = c.window[FIRN_COLUMNS].elements;
+    const bool by_columns = c.inputs < LANES && c.inputs < c.outputs;
+    set_lanes(&c, by_columns ? c.outputs : c.inputs);
+    if (by_columns)
+        run(call, &c, rows * c.inputs * firn_ceiling(columns, ROWS), firn_rows(c.result), backward_weight_column_tiles);
+    else
+        run(call, &c, rows * columns * firn_ceiling(c.outputs, ROWS), firn_rows(c.result), backward_weight_tiles);
 }

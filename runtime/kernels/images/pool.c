@@ -49,13 +49,21 @@ static bool is_element(const firn_window *window, size_t at, size_t position, si
     return offset % window->dilation == 0;
 }
 
-/* Widens `count` channels, from `channel` on, of the element (r, s) of the window at (i, j). */
-static void widen_element(float *x, const windows *w, const firn_tensor *image, size_t sample, size_t i, size_t j,
-                          size_t r, size_t s, size_t channel, size_t count) {
-    const size_t row = firn_window_at(&w->window[FIRN_ROWS], i, r);
-    const size_t column = firn_window_at(&w->window[FIRN_COLUMNS], j, s);
-    firn_widen(x, image->data, image->type,
-               firn_image_number(image, sample, row, column) * firn_image_channels(image) + channel, count);
+/* Returns `count` channels, from `channel` on, of a row of channels: where they lie, or widened to the buffer. A NaN
+ * among them need not be canonical. */
+static const float *channels_of(float *buffer, const firn_tensor *image, size_t number, size_t channel, size_t count) {
+    const size_t first = number * firn_image_channels(image) + channel;
+    if (image->type == FIRN_FLOAT32)
+        return (const float *)image->data + first;
+    firn_widen(buffer, image->data, image->type, first, count);
+    return buffer;
+}
+
+/* The number of the row of channels of the element (r, s) of the window at (i, j). */
+static size_t element_at(const windows *w, const firn_tensor *image, size_t sample, size_t i, size_t j, size_t r,
+                         size_t s) {
+    return firn_image_number(image, sample, firn_window_at(&w->window[FIRN_ROWS], i, r),
+                             firn_window_at(&w->window[FIRN_COLUMNS], j, s));
 }
 
 /* The cost of a row of channels of output 0, for each of which the elements of windows are read. */
@@ -77,7 +85,7 @@ static void max_pool_rows(void *argument, size_t begin, size_t end) {
     const firn_tensor *x = &call->inputs[FIRN_MAX_POOL_IN_X], *y = &call->outputs[FIRN_MAX_POOL_OUT_Y];
     const windows w = windows_of(call);
     const float least = -firn_from_bits(FIRN_INFINITY_BITS);
-    float largest[FIRN_BLOCK], element[FIRN_BLOCK];
+    float largest[FIRN_BLOCK], buffer[FIRN_BLOCK];
     for (size_t number = begin; number < end; number++) {
         const firn_place at = firn_image_place(y, number);
         const elements e = elements_of(&w, x, at.row, at.column);
@@ -87,7 +95,8 @@ static void max_pool_rows(void *argument, size_t begin, size_t end) {
                 largest[k] = least;
             for (size_t r = e.rows.begin; r < e.rows.end; r++)
                 for (size_t s = e.columns.begin; s < e.columns.end; s++) {
-                    widen_element(element, &w, x, at.sample, at.row, at.column, r, s, channel, count);
+                    const size_t from = element_at(&w, x, at.sample, at.row, at.column, r, s);
+                    const float *element = channels_of(buffer, x, from, channel, count);
                     for (size_t k = 0; k < count; k++)
                         largest[k] = is_next(element[k], largest[k]) ? element[k] : largest[k];
                 }
@@ -107,13 +116,14 @@ void firn_kernel_max_pool(const firn_kernel_call *call) {
 static void keep_winners(bool *wins, const float *own, const windows *w, const firn_tensor *x, size_t sample, size_t i,
                          size_t j, size_t r, size_t s, size_t channel, size_t count) {
     const elements e = elements_of(w, x, i, j);
-    float other[FIRN_BLOCK];
+    float buffer[FIRN_BLOCK];
     for (size_t other_r = e.rows.begin; other_r < e.rows.end; other_r++)
         for (size_t other_s = e.columns.begin; other_s < e.columns.end; other_s++) {
             if (other_r == r && other_s == s)
                 continue;
             const bool before = other_r < r || (other_r == r && other_s < s);
-            widen_element(other, w, x, sample, i, j, other_r, other_s, channel, count);
+            const size_t from = element_at(w, x, sample, i, j, other_r, other_s);
+            const float *other = channels_of(buffer, x, from, channel, count);
             for (size_t k = 0; k < count && before; k++)
                 wins[k] = wins[k] && is_next(own[k], other[k]);
             for (size_t k = 0; k < count && !before; k++)
@@ -125,11 +135,11 @@ static void keep_winners(bool *wins, const float *own, const windows *w, const f
 static void add_won(float *dx, const float *own, const windows *w, const firn_tensor *x, const firn_tensor *dy,
                     size_t sample, size_t i, size_t j, size_t r, size_t s, size_t channel, size_t count) {
     bool wins[FIRN_BLOCK];
-    float gradient[FIRN_BLOCK];
+    float buffer[FIRN_BLOCK];
     for (size_t k = 0; k < count; k++)
         wins[k] = true;
     keep_winners(wins, own, w, x, sample, i, j, r, s, channel, count);
-    (void)firn_row_widen(gradient, dy, firn_image_number(dy, sample, i, j), channel);
+    const float *gradient = channels_of(buffer, dy, firn_image_number(dy, sample, i, j), channel, count);
     for (size_t k = 0; k < count; k++)
         if (wins[k])
             dx[k] += gradient[k];
@@ -141,13 +151,14 @@ static void max_pool_backward_rows(void *argument, size_t begin, size_t end) {
     const firn_tensor *x = &call->inputs[FIRN_MAX_POOL_BACKWARD_IN_X];
     const firn_tensor *dx = &call->outputs[FIRN_MAX_POOL_BACKWARD_OUT_DX];
     const windows w = windows_of(call);
-    float sums[FIRN_BLOCK], own[FIRN_BLOCK];
+    float sums[FIRN_BLOCK], buffer[FIRN_BLOCK];
     for (size_t number = begin; number < end; number++) {
         const firn_place at = firn_image_place(x, number);
         const firn_span rows = windows_near(&w.window[FIRN_ROWS], at.row, firn_image_height(dy));
         const firn_span columns = windows_near(&w.window[FIRN_COLUMNS], at.column, firn_image_width(dy));
         for (size_t channel = 0; channel < firn_image_channels(x); channel += FIRN_BLOCK) {
-            const size_t count = firn_row_widen(own, x, number, channel);
+            const size_t count = firn_smaller(FIRN_BLOCK, firn_image_channels(x) - channel);
+            const float *own = channels_of(buffer, x, number, channel, count);
             size_t r, s;
             for (size_t k = 0; k < count; k++)
                 sums[k] = 0;
@@ -183,7 +194,7 @@ static void average_pool_rows(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     const firn_tensor *x = &call->inputs[FIRN_AVERAGE_POOL_IN_X], *y = &call->outputs[FIRN_AVERAGE_POOL_OUT_Y];
     const windows w = windows_of(call);
-    float sums[FIRN_BLOCK], element[FIRN_BLOCK];
+    float sums[FIRN_BLOCK], buffer[FIRN_BLOCK];
     for (size_t number = begin; number < end; number++) {
         const firn_place at = firn_image_place(y, number);
         const elements e = elements_of(&w, x, at.row, at.column);
@@ -194,7 +205,8 @@ static void average_pool_rows(void *argument, size_t begin, size_t end) {
                 sums[k] = 0;
             for (size_t r = e.rows.begin; r < e.rows.end; r++)
                 for (size_t s = e.columns.begin; s < e.columns.end; s++) {
-                    widen_element(element, &w, x, at.sample, at.row, at.column, r, s, channel, count);
+                    const size_t from = element_at(&w, x, at.sample, at.row, at.column, r, s);
+                    const float *element = channels_of(buffer, x, from, channel, count);
                     for (size_t k = 0; k < count; k++)
                         sums[k] += element[k];
                 }
@@ -216,7 +228,7 @@ static void average_pool_backward_rows(void *argument, size_t begin, size_t end)
     const firn_tensor *dy = &call->inputs[FIRN_AVERAGE_POOL_BACKWARD_IN_DY];
     const firn_tensor *dx = &call->outputs[FIRN_AVERAGE_POOL_BACKWARD_OUT_DX];
     const windows w = windows_of(call);
-    float sums[FIRN_BLOCK], gradient[FIRN_BLOCK];
+    float sums[FIRN_BLOCK], buffer[FIRN_BLOCK];
     for (size_t number = begin; number < end; number++) {
         const firn_place at = firn_image_place(dx, number);
         const firn_span rows = windows_near(&w.window[FIRN_ROWS], at.row, firn_image_height(dy));
@@ -232,7 +244,8 @@ static void average_pool_backward_rows(void *argument, size_t begin, size_t end)
                         !is_element(&w.window[FIRN_COLUMNS], at.column, j, &s))
                         continue;
                     const float by = divisor(call, &w, dx, i, j);
-                    (void)firn_row_widen(gradient, dy, firn_image_number(dy, at.sample, i, j), channel);
+                    const size_t from = firn_image_number(dy, at.sample, i, j);
+                    const float *gradient = channels_of(buffer, dy, from, channel, count);
                     for (size_t k = 0; k < count; k++)
                         sums[k] += gradient[k] / by;
                 }
