@@ -382,10 +382,10 @@ static const firn_operand operands_17[] = {
 };
 static const uint8_t ranges_7[] = {
     FIRN_RANGE_EXTENT,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
 };
 const firn_op_info firn_op_row_conv = {
     .code = 160, .operands = operands_17, .ranges = ranges_7, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
@@ -402,10 +402,10 @@ static const firn_operand operands_18[] = {
 };
 static const uint8_t ranges_8[] = {
     FIRN_RANGE_EXTENT,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_EXTENT,
 };
@@ -419,11 +419,11 @@ const firn_op_info firn_op_row_conv_backward_input = {
 
 static const uint8_t ranges_9[] = {
     FIRN_RANGE_EXTENT,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
 };
 const firn_op_info firn_op_row_conv_backward_weight = {
     .code = 162, .operands = operands_18, .ranges = ranges_9, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
@@ -438,11 +438,11 @@ static const firn_operand operands_19[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
 static const uint8_t ranges_10[] = {
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
 };
 const firn_op_info firn_op_row_max_pool = {
     .code = 163, .operands = operands_19, .ranges = ranges_10, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
@@ -466,11 +466,11 @@ const firn_op_info firn_op_row_max_pool_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 static const uint8_t ranges_11[] = {
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
     FIRN_RANGE_FLAG,
 };
 const firn_op_info firn_op_row_average_pool = {
@@ -482,11 +482,11 @@ const firn_op_info firn_op_row_average_pool = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 static const uint8_t ranges_12[] = {
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
+    FIRN_RANGE_PAIR,
     FIRN_RANGE_FLAG,
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_EXTENT,
