@@ -289,14 +289,14 @@ static void backward_weight_tiles(void *argument, size_t begin, size_t end) {
 
 /* With few channels in a group the lanes are its outputs instead, and the rows are columns of the weight at one row and
  * channel. Each has its own range of windows in a line. */
-typedef struct columns {
+typedef struct column_block {
     size_t first;            /* column of row 0 */
     firn_span windows[ROWS]; /* whose element in that column lies in the image */
     firn_span any, common;   /* those of at least one row, and of all */
-} columns;
+} column_block;
 
-static columns columns_of(const conv *c, size_t first, size_t rows) {
-    columns own = {.first = first, .any = {SIZE_MAX, 0}, .common = {0, SIZE_MAX}};
+static column_block columns_of(const conv *c, size_t first, size_t rows) {
+    column_block own = {.first = first, .any = {SIZE_MAX, 0}, .common = {0, SIZE_MAX}};
     for (size_t row = 0; row < rows; row++) {
         const firn_span span = firn_window_positions(&c->window[FIRN_COLUMNS], first + row, firn_image_width(c->image),
                                                      firn_image_width(c->result));
@@ -310,7 +310,7 @@ static columns columns_of(const conv *c, size_t first, size_t rows) {
 }
 
 /* Adds the terms of a line i of a sample at row r of the weight. */
-static void add_line_by_columns(const conv *c, firn_sums *sums, firn_run *run, const columns *own, size_t sample,
+static void add_line_by_columns(const conv *c, firn_sums *sums, firn_run *run, const column_block *own, size_t sample,
                                 size_t i, size_t r, size_t input, size_t output) {
     const size_t line = firn_image_number(c->image, sample, firn_window_at(&c->window[FIRN_ROWS], i, r), 0);
     for (size_t j = own->any.begin; j < own->any.end; j += run->count) {
@@ -338,7 +338,7 @@ static void backward_weight_column_tiles(void *argument, size_t begin, size_t en
         const size_t first = t.rows % blocks * ROWS, input = t.rows / blocks % c->inputs;
         const size_t r = t.rows / blocks / c->inputs, output = t.group * c->outputs + t.first_lane;
         const size_t rows = firn_smaller(ROWS, window[FIRN_COLUMNS].elements - first);
-        const columns own = columns_of(c, first, rows);
+        const column_block own = columns_of(c, first, rows);
         firn_sums sums;
         firn_run run = {.left = c->image,
                         .right = c->result,
