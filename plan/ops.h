@@ -84,6 +84,9 @@ typedef enum firn_cost {
     FIRN_COST_none,
     FIRN_COST_product,
     FIRN_COST_product_of_weight,
+    FIRN_COST_convolution,
+    FIRN_COST_convolution_of_input,
+    FIRN_COST_convolution_of_weight,
     FIRN_COST_attention,
     FIRN_COST_attention_backward
 } firn_cost;
@@ -149,6 +152,7 @@ typedef enum firn_range {
     FIRN_RANGE_INT31,
     FIRN_RANGE_LABEL,
     FIRN_RANGE_RNG_ID,
+    FIRN_RANGE_PAIR,
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_NOT_NEGATIVE,

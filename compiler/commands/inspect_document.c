@@ -13,6 +13,7 @@
 #include "plan/checks/check.h"
 #include "plan/generated/words.h"
 #include "plan/op_words.h"
+#include "plan/shapes/windows.h"
 #include "schedules/schedule.h"
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
@@ -360,12 +361,24 @@ static void add_integer(cJSON *object, const char *name, int64_t value) {
         add_exact(object, name, (uint64_t)value);
 }
 
+/* A pair is written as [rows, columns]. */
+static void add_pair(cJSON *object, const char *name, int64_t value) {
+    cJSON *parts = cJSON_AddArrayToObject(object, name);
+    for (int axis = FIRN_ROWS; axis <= FIRN_COLUMNS; axis++)
+        cJSON_AddItemToArray(parts, cJSON_CreateNumber(firn_pair_part(value, axis)));
+}
+
 static void add_attributes(cJSON *object, firn_fb_op op) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     cJSON *attributes = cJSON_AddObjectToObject(object, "attributes");
     const char *names = firn_op_words_of(info)->integers;
-    for (uint32_t i = 0; i < firn_fb_op_integers_count(op); i++)
-        add_integer(attributes, firnc_next_word(&names), firn_fb_op_integers_at(op, i));
+    for (uint32_t i = 0; i < firn_fb_op_integers_count(op); i++) {
+        const char *name = firnc_next_word(&names);
+        if (info->ranges[i] == FIRN_RANGE_PAIR)
+            add_pair(attributes, name, firn_fb_op_integers_at(op, i));
+        else
+            add_integer(attributes, name, firn_fb_op_integers_at(op, i));
+    }
     names = firn_op_words_of(info)->reals;
     for (uint32_t i = 0; i < firn_fb_op_reals_count(op); i++)
         cJSON_AddNumberToObject(attributes, firnc_next_word(&names), (double)firn_fb_op_reals_at(op, i));

@@ -49,6 +49,12 @@ static uint64_t last_extent(firn_fb_tensor tensor) {
     return shape.dims[shape.rank - 1];
 }
 
+/* Cost of a convolution: each element of y or dy has a term for each element of the weight of one output, those that
+ * are absent at the border included. */
+static uint64_t convolution_cost(firn_fb_tensor result, firn_fb_tensor weight) {
+    return firnc_tensor_elements(result) * (firnc_tensor_elements(weight) / firnc_tensor_shape(weight).dims[0]);
+}
+
 uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     switch ((firn_cost)info->cost) {
@@ -57,6 +63,13 @@ uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op) {
     case FIRN_COST_product_of_weight:
         return product_cost(plan, op,
                             firnc_tensor_elements(input_of(plan, op, 0)) / last_extent(input_of(plan, op, 0)));
+    case FIRN_COST_convolution:
+        return convolution_cost(result_of(plan, op), input_of(plan, op, FIRN_CONV_IN_WEIGHT));
+    case FIRN_COST_convolution_of_input:
+        return convolution_cost(input_of(plan, op, FIRN_CONV_BACKWARD_INPUT_IN_DY),
+                                input_of(plan, op, FIRN_CONV_BACKWARD_INPUT_IN_WEIGHT));
+    case FIRN_COST_convolution_of_weight:
+        return convolution_cost(input_of(plan, op, FIRN_CONV_BACKWARD_WEIGHT_IN_DY), result_of(plan, op));
     case FIRN_COST_attention:
         return attention_cost(op, input_of(plan, op, info->reduced), 2);
     case FIRN_COST_attention_backward:

@@ -9,6 +9,7 @@
 #include "plan/errors.h"
 #include "plan/op_words.h"
 #include "plan/shapes/infer.h"
+#include "plan/shapes/windows.h"
 
 /* An open scope of the builder: a layer if it has a name, otherwise an annotation. */
 typedef struct firnc_scope {
@@ -367,6 +368,43 @@ firnc_value firnc_op(firnc_graph *graph, firn_op_code code, const firnc_value *i
 firnc_value firnc_linear(firnc_graph *graph, firnc_value x, firnc_value weight, firnc_value bias_or_none, int layout) {
     uint8_t count = bias_or_none == FIRNC_NONE ? 2 : 3;
     return record(graph, FIRN_OP_linear, (firnc_value[]){x, weight, bias_or_none}, count, (int64_t[]){layout}, NULL);
+}
+
+/* A pair of attributes; 0 stands for `instead`. */
+static int64_t pair(firnc_graph *graph, const uint32_t values[2], uint32_t instead) {
+    if (values[0] > FIRN_PAIR_MAX || values[1] > FIRN_PAIR_MAX)
+        firnc_graph_misuse(graph, "a size, stride, dilation or padding of windows is above 65535");
+    return firn_pair(values[0] != 0 ? values[0] : instead, values[1] != 0 ? values[1] : instead);
+}
+
+/* Writes the attributes of windows one behind the other (plan/shapes/windows.h). */
+static void set_windows(firnc_graph *graph, int64_t *attributes, const firnc_windows *windows) {
+    attributes[FIRN_WINDOW_STRIDE] = pair(graph, windows->stride, 1);
+    attributes[FIRN_WINDOW_DILATION] = pair(graph, windows->dilation, 1);
+    attributes[FIRN_WINDOW_BEFORE] = pair(graph, windows->before, 0);
+    attributes[FIRN_WINDOW_AFTER] = pair(graph, windows->after, 0);
+}
+
+firnc_value firnc_conv(firnc_graph *graph, firnc_value x, firnc_value weight, firnc_value bias_or_none, uint32_t groups,
+                       firnc_windows windows) {
+    const uint8_t count = bias_or_none == FIRNC_NONE ? 2 : 3;
+    int64_t integers[FIRN_CONV_STRIDE + FIRN_WINDOW_ATTRIBUTES] = {[FIRN_CONV_GROUPS] = groups};
+    set_windows(graph, &integers[FIRN_CONV_STRIDE], &windows);
+    return record(graph, FIRN_OP_conv, (firnc_value[]){x, weight, bias_or_none}, count, integers, NULL);
+}
+
+firnc_value firnc_max_pool(firnc_graph *graph, firnc_value x, const uint32_t kernel[2], firnc_windows windows) {
+    int64_t integers[FIRN_MAX_POOL_STRIDE + FIRN_WINDOW_ATTRIBUTES] = {[FIRN_MAX_POOL_KERNEL] = pair(graph, kernel, 0)};
+    set_windows(graph, &integers[FIRN_MAX_POOL_STRIDE], &windows);
+    return record(graph, FIRN_OP_max_pool, &x, 1, integers, NULL);
+}
+
+firnc_value firnc_average_pool(firnc_graph *graph, firnc_value x, const uint32_t kernel[2], firnc_windows windows,
+                               bool padded) {
+    int64_t integers[FIRN_ATTRIBUTES_MAX] = {
+        [FIRN_AVERAGE_POOL_KERNEL] = pair(graph, kernel, 0), [FIRN_AVERAGE_POOL_PADDED] = padded};
+    set_windows(graph, &integers[FIRN_AVERAGE_POOL_STRIDE], &windows);
+    return record(graph, FIRN_OP_average_pool, &x, 1, integers, NULL);
 }
 
 firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table) {

@@ -113,6 +113,20 @@ firnc_value firnc_op(firnc_graph *graph, firn_op_code code, const firnc_value *i
                      const int64_t *integers, const float *reals);
 
 firnc_value firnc_linear(firnc_graph *graph, firnc_value x, firnc_value weight, firnc_value bias_or_none, int layout);
+
+/* Windows over an image [N,H,W,C]; [0] is for rows, [1] for columns, each below 65,536. Where a stride or a dilation is
+ * 0 it is 1; padding is what windows may have before and after the image. */
+typedef struct firnc_windows {
+    uint32_t stride[2], dilation[2], before[2], after[2];
+} firnc_windows;
+/* weight:[O,rows,columns,C/groups]; a convolution of one dimension has images and weights of one row. */
+firnc_value firnc_conv(firnc_graph *graph, firnc_value x, firnc_value weight, firnc_value bias_or_none, uint32_t groups,
+                       firnc_windows windows);
+/* kernel: rows and columns of a window. Windows of H by W elements give the mean or maximum of a whole image. */
+firnc_value firnc_max_pool(firnc_graph *graph, firnc_value x, const uint32_t kernel[2], firnc_windows windows);
+/* padded: what lies outside the image counts as zeros; else it does not count. */
+firnc_value firnc_average_pool(firnc_graph *graph, firnc_value x, const uint32_t kernel[2], firnc_windows windows,
+                               bool padded);
 firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table);
 firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t rows);
 firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b);

@@ -13,6 +13,7 @@
 #include "compiler/base/words.h"
 #include "compiler/passes/passes.h"
 #include "plan/op_words.h"
+#include "plan/shapes/windows.h"
 
 /* The contribution of one consumer to the gradient of a value. */
 typedef struct contribution {
@@ -214,15 +215,64 @@ static bool firnc_gradient_cast(differentiation *d, firnc_value dy) {
     return true;
 }
 
+/* Contributes to a bias, which was added to every row. */
+static void contribute_bias(differentiation *d, uint8_t operand, firnc_value dy) {
+    uint8_t type = gradient_type(d, d->node->inputs[operand]);
+    contribute(d, operand, emit(d, FIRN_OP_sum_leading, &dy, 1, (int64_t[]){1}, NULL, &type));
+}
+
 static bool firnc_gradient_linear(differentiation *d, firnc_value dy) {
     if (wanted(d, FIRN_LINEAR_IN_WEIGHT))
         apply(d, FIRN_OP_linear_backward_weight, dy, NULL);
-    if (wanted(d, FIRN_LINEAR_IN_BIAS)) {
-        uint8_t type = gradient_type(d, d->node->inputs[FIRN_LINEAR_IN_BIAS]);
-        contribute(d, FIRN_LINEAR_IN_BIAS, emit(d, FIRN_OP_sum_leading, &dy, 1, (int64_t[]){1}, NULL, &type));
-    }
+    if (wanted(d, FIRN_LINEAR_IN_BIAS))
+        contribute_bias(d, FIRN_LINEAR_IN_BIAS, dy);
     if (wanted(d, FIRN_LINEAR_IN_X))
         apply(d, FIRN_OP_linear_backward_input, dy, NULL);
+    return true;
+}
+
+/* Height and width of an image [N,H,W,C]. */
+static const uint32_t *extents_of(const differentiation *d, firnc_value image) {
+    return &shape_of(d, image)->dims[1];
+}
+
+/* Adds an op whose attributes are those of the forward op, then two extents, and contributes its result. */
+static void contribute_of_window(differentiation *d, uint8_t operand, uint16_t code, const firnc_value *inputs,
+                                 uint8_t input_count, const uint32_t extents[2]) {
+    const uint8_t given = firn_op_find(d->node->code)->integers, type = gradient_type(d, d->node->inputs[operand]);
+    int64_t integers[FIRN_ATTRIBUTES_MAX];
+    memcpy(integers, d->node->integers, given * sizeof integers[0]);
+    integers[given] = extents[0];
+    integers[given + 1] = extents[1];
+    contribute(d, operand, emit(d, code, inputs, input_count, integers, NULL, &type));
+}
+
+static bool firnc_gradient_conv(differentiation *d, firnc_value dy) {
+    const firnc_value x = d->node->inputs[FIRN_CONV_IN_X], weight = d->node->inputs[FIRN_CONV_IN_WEIGHT];
+    if (wanted(d, FIRN_CONV_IN_WEIGHT)) {
+        const uint32_t *kernel = extents_of(d, weight);
+        const uint8_t type = gradient_type(d, weight);
+        const int64_t *given = d->node->integers;
+        const int64_t integers[] = {[FIRN_CONV_BACKWARD_WEIGHT_GROUPS] = given[FIRN_CONV_GROUPS],
+                                    [FIRN_CONV_BACKWARD_WEIGHT_STRIDE] = given[FIRN_CONV_STRIDE],
+                                    [FIRN_CONV_BACKWARD_WEIGHT_DILATION] = given[FIRN_CONV_DILATION],
+                                    [FIRN_CONV_BACKWARD_WEIGHT_BEFORE] = given[FIRN_CONV_BEFORE],
+                                    [FIRN_CONV_BACKWARD_WEIGHT_AFTER] = given[FIRN_CONV_AFTER],
+                                    [FIRN_CONV_BACKWARD_WEIGHT_KERNEL] = firn_pair(kernel[0], kernel[1])};
+        contribute(d, FIRN_CONV_IN_WEIGHT,
+                   emit(d, FIRN_OP_conv_backward_weight, (firnc_value[]){dy, x}, 2, integers, NULL, &type));
+    }
+    if (wanted(d, FIRN_CONV_IN_BIAS))
+        contribute_bias(d, FIRN_CONV_IN_BIAS, dy);
+    if (wanted(d, FIRN_CONV_IN_X))
+        contribute_of_window(d, FIRN_CONV_IN_X, FIRN_OP_conv_backward_input, (firnc_value[]){dy, weight}, 2,
+                             extents_of(d, x));
+    return true;
+}
+
+static bool firnc_gradient_average_pool(differentiation *d, firnc_value dy) {
+    contribute_of_window(d, FIRN_AVERAGE_POOL_IN_X, FIRN_OP_average_pool_backward, &dy, 1,
+                         extents_of(d, d->node->inputs[FIRN_AVERAGE_POOL_IN_X]));
     return true;
 }
 

@@ -90,8 +90,15 @@ static const struct {
     const char *name;
     long long least, most;
 } integer_ranges[] = {
-    {"flag", 0, 1},          {"type", 0, 3},           {"extent", 1, UINT32_MAX}, {"count", 1, INT64_MAX},
-    {"int31", 1, INT32_MAX}, {"label", -1, INT32_MAX}, {"rng_id", 0, 0xfffffeff}, {"own", INT64_MIN, INT64_MAX},
+    {"flag", 0, 1},
+    {"type", 0, 3},
+    {"extent", 1, UINT32_MAX},
+    {"count", 1, INT64_MAX},
+    {"int31", 1, INT32_MAX},
+    {"label", -1, INT32_MAX},
+    {"rng_id", 0, 0xfffffeff},
+    {"pair", 0, UINT32_MAX},
+    {"own", INT64_MIN, INT64_MAX},
 };
 
 static const struct {

@@ -15,6 +15,13 @@ static const struct {
     {.code = 151, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward  */
     {.code = 152, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward_gain  */
     {.code = 149, .kind = ROW, .position = 0, .since = 1}, /* softmax  */
+    {.code = 160, .kind = ROW, .position = 0, .since = 1}, /* conv  */
+    {.code = 161, .kind = ROW, .position = 0, .since = 1}, /* conv_backward_input  */
+    {.code = 162, .kind = ROW, .position = 0, .since = 1}, /* conv_backward_weight  */
+    {.code = 163, .kind = ROW, .position = 0, .since = 1}, /* max_pool  */
+    {.code = 164, .kind = ROW, .position = 0, .since = 1}, /* max_pool_backward  */
+    {.code = 165, .kind = ROW, .position = 0, .since = 1}, /* average_pool  */
+    {.code = 166, .kind = ROW, .position = 0, .since = 1}, /* average_pool_backward  */
     {.code = 0}, /* the end */
 };
 

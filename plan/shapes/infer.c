@@ -25,7 +25,7 @@ static bool integer_is_in_range(int64_t value, uint8_t range) {
         return value >= -1 && value <= INT32_MAX;
     case FIRN_RANGE_RNG_ID:
         return value >= 0 && value < (int64_t)FIRN_RNG_ID_END;
-    default: /* checked by the op's own rule */
+    default: /* checked by the op's own rule, as both parts of a pair are */
         return true;
     }
 }

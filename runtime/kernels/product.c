@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/kernels/blocks.h"
+#include "runtime/kernels/lanes.h"
 #include "runtime/kernels/quads.h"
 #include "runtime/numerics/half_parts.h"
 
@@ -70,54 +71,39 @@ static firn_strip right_strip(const firn_matrix *right, const firn_tile *tile, c
 
 /* --- sums in float32, with vectors -------------------------------------------------------------------------------- */
 
-/* Eight floats, in one register on targets that have such registers. Always passed by address, because the convention
- * for passing vectors by value depends on the target's options. */
-typedef float lanes __attribute__((vector_size(32)));
-enum { LANES = 8 };
-
-/* sum = a * b + sum in every lane, fused. */
-static inline void multiply_add(lanes *sum, float a, const lanes *b) {
-    for (int i = 0; i < LANES; i++)
-        (*sum)[i] = firn_fma(a, (*b)[i], (*sum)[i]);
-}
-
-static inline void load(lanes *out, const float *x) {
-    memcpy(out, x, sizeof *out);
-}
-
 /* Computes four rows at once, so that each vector of the right factor is loaded once for all of them. */
 static void add_four_rows(float (*sums)[COLUMNS], const block *block, size_t row) {
     const float *left = &block->left.at[row * block->left.lane_step], *right = block->right.at;
     const size_t row_step = block->left.lane_step, terms = block->end - block->begin;
-    lanes s[4][2];
+    firn_lanes s[4][2];
     memcpy(s, sums, sizeof s);
     for (size_t term = 0; term < terms; term++, left += block->left.term_step, right += COLUMNS) {
-        lanes low, high;
-        load(&low, right);
-        load(&high, right + LANES);
-        multiply_add(&s[0][0], left[0], &low);
-        multiply_add(&s[0][1], left[0], &high);
-        multiply_add(&s[1][0], left[row_step], &low);
-        multiply_add(&s[1][1], left[row_step], &high);
-        multiply_add(&s[2][0], left[2 * row_step], &low);
-        multiply_add(&s[2][1], left[2 * row_step], &high);
-        multiply_add(&s[3][0], left[3 * row_step], &low);
-        multiply_add(&s[3][1], left[3 * row_step], &high);
+        firn_lanes low, high;
+        firn_lanes_load(&low, right);
+        firn_lanes_load(&high, right + FIRN_LANES);
+        firn_lanes_multiply_add(&s[0][0], left[0], &low);
+        firn_lanes_multiply_add(&s[0][1], left[0], &high);
+        firn_lanes_multiply_add(&s[1][0], left[row_step], &low);
+        firn_lanes_multiply_add(&s[1][1], left[row_step], &high);
+        firn_lanes_multiply_add(&s[2][0], left[2 * row_step], &low);
+        firn_lanes_multiply_add(&s[2][1], left[2 * row_step], &high);
+        firn_lanes_multiply_add(&s[3][0], left[3 * row_step], &low);
+        firn_lanes_multiply_add(&s[3][1], left[3 * row_step], &high);
     }
     memcpy(sums, s, sizeof s);
 }
 
 /* Computes one row over the terms [begin, end) of the block. Lanes beyond the last column are computed too. */
 static void add_row_of_lanes(float sums[COLUMNS], const block *block, size_t row, size_t begin, size_t end) {
-    lanes s[2];
+    firn_lanes s[2];
     memcpy(s, sums, sizeof s);
     for (size_t term = begin; term < end; term++) {
         const float left = block->left.at[row * block->left.lane_step + term * block->left.term_step];
-        lanes low, high;
-        load(&low, block->right.at + term * COLUMNS);
-        load(&high, block->right.at + term * COLUMNS + LANES);
-        multiply_add(&s[0], left, &low);
-        multiply_add(&s[1], left, &high);
+        firn_lanes low, high;
+        firn_lanes_load(&low, block->right.at + term * COLUMNS);
+        firn_lanes_load(&high, block->right.at + term * COLUMNS + FIRN_LANES);
+        firn_lanes_multiply_add(&s[0], left, &low);
+        firn_lanes_multiply_add(&s[1], left, &high);
     }
     memcpy(sums, s, sizeof s);
 }

@@ -1,10 +1,10 @@
 #!/bin/sh
 # The same plan gives the same bits on every machine: the losses of each step and the digest after five steps, for a
-# GPT-2 and an MLP, in every format and POL, with overflow, subnormals and NaN, and for the other transformers in less.
-# Runs on the host with every kernel set, two compilers, three optimisation levels and two word sizes, and on emulated
-# boards: the MLP on every target, the transformers on two. Larger models, whose ops are split among threads, run with 1,
-# 2, 3 and 8 threads. FIRN_TEST_EXHAUSTIVE=1 in the environment runs everything on every target, and evaluates in each
-# half type.
+# GPT-2, an MLP and a LeNet, in every format and POL, with overflow, subnormals and NaN, and for the other transformers in
+# less. Runs on the host with every kernel set, two compilers, three optimisation levels and two word sizes, and on emulated
+# boards: the MLP and the LeNet on every target, the transformers on two. Larger models, whose ops are split among threads,
+# run with 1, 2, 3 and 8 threads. FIRN_TEST_EXHAUSTIVE=1 in the environment runs everything on every target, and evaluates in
+# each half type.
 set -eu
 
 STEPS=5
@@ -283,6 +283,12 @@ for value in accuracy perplexity; do
     evaluate "$value" model.nonlinearity=sigmoid model.ignore_index=3
 done
 
+model=lenet recipe=compiler/recipes/small_lenet.yaml
+check "float32" "step 5 loss" precision.enabled=false
+check "bfloat16, POL 1" "step 5 loss" $bfloat16 $(pol 1) model.pooling=average
+check "cbfloat16, dynamic, POL 2" "step 5 loss" $cbfloat16 $(pol 2)
+model=mlp recipe=compiler/recipes/small_mlp.yaml
+
 labels=$folder/targets metric=loss # the recipe's own labels are classes
 check "sigmoid, binary cross-entropy" "step 5 loss" precision.enabled=false model.nonlinearity=sigmoid \
     model.loss=binary_cross_entropy_with_logits
@@ -374,6 +380,10 @@ check_threads "rotary, bfloat16" $large init.precision.fp16_type=bfloat16 init.m
     init.model.rotary_dim=20
 model=mlp recipe=compiler/recipes/small_mlp.yaml data=$folder/images labels=$folder/labels
 check_threads "float32" fit.train_dataloader.batch_size=48 'init.model.hidden_sizes=[300,300]' init.precision.enabled=false
+model=lenet recipe=compiler/recipes/lenet.yaml
+check_threads "float32" fit.train_dataloader.batch_size=24 init.precision.enabled=false
+check_threads "bfloat16, POL 2" fit.train_dataloader.batch_size=24 init.precision.precision_opt_level=2 \
+    init.precision.pol_lowering=emulate
 
 echo "$compared runs compared, $failures differ"
 [ $failures -eq 0 ] && [ $compared -gt 0 ]

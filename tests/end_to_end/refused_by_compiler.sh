@@ -67,6 +67,14 @@ printf 'trainer: [\n' >"$folder/recipe.yaml"
 expect "not YAML" 1 "^firnc: $folder/recipe.yaml:[0-9]+: not YAML: .*; " compile "$folder/recipe.yaml" --mode train
 expect "an unknown setting" 1 "^firnc: $RECIPE: --set trainer.init.sede: unknown key; .* seed" \
     compile "$RECIPE" --mode train --set trainer.init.sede=1
+LENET=compiler/recipes/small_lenet.yaml
+expect "an image too small for a LeNet" 1 \
+    "^firnc: $LENET: --set trainer.init.model.image_width: 11 is out of range; .* at least 12 " compile $LENET --mode train --set trainer.init.model.image_width=11
+expect "three convolutions of a LeNet" 1 \
+    "^firnc: $LENET: --set trainer.init.model.filters: has 3 sizes; write two" \
+    compile $LENET --mode train --set "trainer.init.model.filters=[1,2,3]"
+expect "a LeNet without outputs of a layer" 1 "^firnc: $LENET: --set trainer.init.model.hidden_sizes.0: 0 is out of range; " \
+    compile $LENET --mode train --set "trainer.init.model.hidden_sizes=[0, 4]"
 # Errors that are found only in the graph are also reported at the line of their key.
 sed 's/vocab_size: 256/vocab_size: 5000/; s/    train_dataloader:/&\n      token_type: int32/; s/^  validate:$/&\n    metric: mean_iou/' "$RECIPE" >"$folder/recipe.yaml"
 line=$(grep -n 'metric: mean_iou' "$folder/recipe.yaml" | cut -d : -f 1)

@@ -14,7 +14,7 @@ python3 -c 'import numpy' 2>"$folder/err" || {
 }
 "$FIRNC" keygen "$folder/test" >"$folder/out"
 
-# Data: two texts, and 80 images of 7 x 7 bytes with classes, targets and weights.
+# Data: two texts, and 80 images of 7 x 7 and of 12 x 13 bytes with classes, targets and weights.
 python3 - "$folder" <<'END'
 import sys
 from pathlib import Path
@@ -27,6 +27,7 @@ licence = Path("/usr/share/common-licenses/GPL-3").read_bytes()
 (folder / "few").write_bytes(licence[:120])
 values = np.frombuffer(licence, np.uint8)
 np.save(folder / "images.npy", values[:3920].reshape(80, 49))
+np.save(folder / "photos.npy", values[:12480].reshape(80, 12, 13))
 (folder / "images").write_bytes(bytes([0, 0, 8, 3, 0, 0, 0, 80, 0, 0, 0, 7, 0, 0, 0, 7]) + licence[:3920])
 for name, classes in (("classes", 10), ("two", 2)):
     (folder / name).write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 80]) + bytes(values[:80] % classes))
@@ -35,6 +36,7 @@ np.save(folder / "weights.npy", (values[:80] % 5).astype(np.float32) / np.float3
 END
 texts="--data $folder/text --data $folder/more"
 images="--data $folder/images --labels $folder/classes"
+photos="--data $folder/photos.npy --labels $folder/classes"
 targets="--data $folder/images.npy --labels $folder/targets.npy"
 
 # second NAME STEPS DATA [OPTION]...: what the second runtime computes, in the form of $folder/firn
@@ -126,6 +128,14 @@ mlp_of() {
     same "$name" "$steps" $mlp "$data" $input "$@"
 }
 
+lenet_of() {
+    name=$1
+    steps=$2
+    data=$3
+    shift 3
+    same "$name" "$steps" compiler/recipes/small_lenet.yaml "$data" init.model.image_height=12 init.model.image_width=13 "$@"
+}
+
 # --- types and levels of precision; dropout and two micro-batches are in both recipes -----------------------------------
 
 mlp_of "MLP, float32" 3 "$images" $float32
@@ -159,6 +169,15 @@ mlp_of "MLP, a growing scale, clipped by value" 4 "$images" $dynamic $precision.
     $precision.steps_per_increase=1 $precision.max_gradient_value=0.01
 mlp_of "MLP, static scale, float32 gradients" 3 "$images" $precision.fp16_type=cbfloat16 \
     $precision.loss_scaling_factor=8192 $precision.gradient_type=float32
+
+# --- convolutions and pools ----------------------------------------------------------------------------------------------
+
+lenet_of "LeNet, float32" 2 "$photos" $float32
+lenet_of "LeNet, float16, mean pools" 2 "$photos" $precision.fp16_type=float16 init.model.pooling=average \
+    init.model.nonlinearity=tanh
+lenet_of "LeNet, bfloat16, POL 1 emulated" 2 "$photos" $precision.fp16_type=bfloat16 $emulate $precision.precision_opt_level=1
+lenet_of "LeNet, cbfloat16, POL 2 emulated" 2 "$photos" $precision.fp16_type=cbfloat16 $emulate \
+    $precision.precision_opt_level=2 "init.model.filters=[3, 17]"
 
 # --- models -------------------------------------------------------------------------------------------------------------
 
@@ -299,4 +318,4 @@ mlp_of "MLP, mean squared error" 1 "$targets" init.model.loss=l1 $loader.label_t
     validate.metric=mean_squared_error
 
 echo "$cases cases, $failures failures"
-[ $failures -eq 0 ] && [ $cases -eq 88 ]
+[ $failures -eq 0 ] && [ $cases -eq 92 ]

@@ -240,6 +240,154 @@ def multiply_op(kind, a, b):
     return [Tensor(kind, a.dims, [multiply(x, b.values[i % b.elements]) for i, x in enumerate(a.values)])]
 
 
+class Windows:
+    """Images [N,H,W,C] and the windows on them; a pair is rows * 65,536 + columns."""
+
+    def __init__(self, height, width, rows, columns, stride, dilation, before, after):
+        self.extents, self.kernel = (height, width), (rows, columns)
+        self.stride, self.dilation, self.before, self.after = (divmod(p, 65536) for p in (stride, dilation, before, after))
+        self.counts = tuple((self.extents[a] + self.before[a] + self.after[a] - (self.kernel[a] - 1) * self.dilation[a] - 1)
+                            // self.stride[a] + 1 for a in (0, 1))
+
+    def positions(self):
+        return [(i, j) for i in range(self.counts[0]) for j in range(self.counts[1])]
+
+    def places(self):
+        return [(h, w) for h in range(self.extents[0]) for w in range(self.extents[1])]
+
+    def elements(self):
+        return [(r, s) for r in range(self.kernel[0]) for s in range(self.kernel[1])]
+
+    def place(self, position, element):
+        """Where the element of a window lies in the image; None: outside."""
+        at = tuple(p * t + e * d - b for p, t, e, d, b in zip(position, self.stride, element, self.dilation, self.before))
+        return at if all(0 <= x < extent for x, extent in zip(at, self.extents)) else None
+
+    def inside(self, position):
+        """The elements of a window that lie in the image, with their places."""
+        return [(e, self.place(position, e)) for e in self.elements() if self.place(position, e) is not None]
+
+    def over(self, place):
+        """The windows that have an element at a place of the image, in order, with that element."""
+        return [(p, e) for p in self.positions() for e in self.elements() if self.place(p, e) == place]
+
+
+class Image:
+    """The values of a tensor of four dimensions by their indices."""
+
+    def __init__(self, t):
+        self.dims, self.values = t.dims, t.values
+
+    def __getitem__(self, at):
+        (n, (i, j), c), (_, height, width, channels) = at, self.dims
+        return self.values[((n * height + i) * width + j) * channels + c]
+
+
+def conv(kind, x, weight, bias=None, *, groups, stride, dilation, before, after, reductions):
+    (n, height, width, channels), (outputs, rows, columns, depth) = x.dims, weight.dims
+    windows, image, w = Windows(height, width, rows, columns, stride, dilation, before, after), Image(x), Image(weight)
+    y = []
+    for sample in range(n):
+        for position in windows.positions():
+            for o in range(outputs):
+                group = o // (outputs // groups)
+                terms = [((r * columns + s) * depth + c, image[sample, at, group * depth + c], w[o, (r, s), c])
+                         for (r, s), at in windows.inside(position) for c in range(depth)]
+                total = reduce(reductions[0], terms)
+                y.append(total if bias is None else add(total, bias.values[o]))
+    return [Tensor(kind, (n,) + windows.counts + (outputs,), y)]
+
+
+def conv_backward_input(kind, dy, weight, *, groups, stride, dilation, before, after, height, width, reductions):
+    (n, _, _, outputs), (_, rows, columns, depth) = dy.dims, weight.dims
+    windows, image, w = Windows(height, width, rows, columns, stride, dilation, before, after), Image(dy), Image(weight)
+    part, dx = outputs // groups, []
+    for sample in range(n):
+        for place in windows.places():
+            over = sorted((element, position) for position, element in windows.over(place))
+            for c in range(groups * depth):
+                first = c // depth * part
+                terms = [((r * columns + s) * part + o, image[sample, position, first + o], w[first + o, (r, s), c % depth])
+                         for (r, s), position in over for o in range(part)]
+                dx.append(reduce(reductions[0], terms))
+    return [Tensor(kind, (n, height, width, groups * depth), dx)]
+
+
+def conv_backward_weight(kind, dy, x, *, groups, stride, dilation, before, after, kernel, reductions):
+    (n, height, width, channels), outputs = x.dims, dy.dims[3]
+    windows, image, result = Windows(height, width, *divmod(kernel, 65536), stride, dilation, before, after), Image(x), Image(dy)
+    part, depth, dw = outputs // groups, channels // groups, []
+    for o in range(outputs):
+        for element in windows.elements():
+            for c in range(depth):
+                terms = [(sample * len(windows.positions()) + number, result[sample, position, o],
+                          image[sample, windows.place(position, element), o // part * depth + c])
+                         for sample in range(n) for number, position in enumerate(windows.positions())
+                         if windows.place(position, element) is not None]
+                dw.append(reduce(reductions[0], terms))
+    return [Tensor(kind, (outputs,) + windows.kernel + (depth,), dw)]
+
+
+def first_largest(values):
+    """The index of the first NaN, else of the first of the largest values."""
+    best = 0
+    for i, x in enumerate(values):
+        if less(values[best], x) or (is_nan(x) and not is_nan(values[best])):
+            best = i
+    return best
+
+
+def max_pool(kind, x, *, kernel, stride, dilation, before, after):
+    n, height, width, channels = x.dims
+    windows, image = Windows(height, width, *divmod(kernel, 65536), stride, dilation, before, after), Image(x)
+    y = []
+    for sample in range(n):
+        for position in windows.positions():
+            for c in range(channels):
+                inside = [image[sample, at, c] for _, at in windows.inside(position)]
+                y.append(inside[first_largest(inside)] if inside else negate(INFINITY))
+    return [Tensor(kind, (n,) + windows.counts + (channels,), y)]
+
+
+def max_pool_backward(kind, dy, x, *, kernel, stride, dilation, before, after):
+    n, height, width, channels = x.dims
+    windows, image, gradient = Windows(height, width, *divmod(kernel, 65536), stride, dilation, before, after), Image(x), Image(dy)
+    dx = []
+    for sample in range(n):
+        for place in windows.places():
+            for c in range(channels):
+                taken = []
+                for position, _ in windows.over(place):
+                    inside = [at for _, at in windows.inside(position)]
+                    if inside[first_largest([image[sample, at, c] for at in inside])] == place:
+                        taken.append(gradient[sample, position, c])
+                dx.append(ascending(taken))
+    return [Tensor(kind, x.dims, dx)]
+
+
+def window_divisor(windows, position, padded):
+    counted = len(windows.elements()) if padded else len(windows.inside(position))
+    return number(max(counted, 1))
+
+
+def average_pool(kind, x, *, kernel, stride, dilation, before, after, padded):
+    n, height, width, channels = x.dims
+    windows, image = Windows(height, width, *divmod(kernel, 65536), stride, dilation, before, after), Image(x)
+    y = [divide(ascending([image[sample, at, c] for _, at in windows.inside(position)]),
+                window_divisor(windows, position, padded))
+         for sample in range(n) for position in windows.positions() for c in range(channels)]
+    return [Tensor(kind, (n,) + windows.counts + (channels,), y)]
+
+
+def average_pool_backward(kind, dy, *, kernel, stride, dilation, before, after, padded, height, width):
+    n, channels = dy.dims[0], dy.dims[3]
+    windows, gradient = Windows(height, width, *divmod(kernel, 65536), stride, dilation, before, after), Image(dy)
+    dx = [ascending([divide(gradient[sample, position, c], window_divisor(windows, position, padded))
+                     for position, _ in windows.over(place)])
+          for sample in range(n) for place in windows.places() for c in range(channels)]
+    return [Tensor(kind, (n, height, width, channels), dx)]
+
+
 def layer_norm(kind, x, gain, bias, *, affine, epsilon):
     y, means, reciprocals = [], [], []
     for row in x.rows():
@@ -873,7 +1021,7 @@ TYPE_NUMBERS = {'float32': 0, 'float16': 1, 'bfloat16': 2, 'cbfloat16': 3}
 # Attributes in the order of plan/ops.def.
 INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_softmax index correct_bias nesterov '
             'maximize step steps_per_increase axis clipping ignore_index scaling log_target batch_mean rotation '
-            'rotated rotary_dim interleaved').split()
+            'rotated rotary_dim interleaved groups stride dilation before after kernel height width padded').split()
 ATTRIBUTES = {
     'attention': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
     'attention_backward': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
@@ -881,6 +1029,11 @@ ATTRIBUTES = {
     'cross_entropy_weighted_backward': 'ignore_index scaling label_smoothing factor',
     'rotary_embedding': 'rotation heads rotated rotary_dim interleaved base',
     'rotary_embedding_backward': 'rotation heads rotated rotary_dim interleaved base',
+    'conv': 'groups stride dilation before after',
+    'conv_backward_input': 'groups stride dilation before after height width',
+    'conv_backward_weight': 'groups stride dilation before after kernel',
+    'average_pool': 'kernel stride dilation before after padded',
+    'average_pool_backward': 'kernel stride dilation before after padded height width',
     'layer_norm': 'affine epsilon', 'rms_norm': 'affine epsilon', 'dropout': 'rng_id rate', 'sgd': 'maximize weight_decay',
     'gradient_factors': 'clipping limit', 'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
     'sgd_momentum': 'nesterov maximize momentum dampening weight_decay',
@@ -1483,6 +1636,63 @@ def rms_norms(kind):
         cases('edges', affine, kind, kind, edge, edge_gain)
 
 
+def pair(rows, columns):
+    return rows * 65536 + columns
+
+
+def convolutions(kind):
+    """Tiles that are not full, chunks that begin within the elements of a window, groups, and absent terms of every kind."""
+    reductions = [('f32', F32)] + ([] if kind == 'float32' else [(f'chunk{c}', chunked(kind, c)) for c in (4, 64)])
+    shapes = {'plain': ((1, 4, 5, 3), (5, 3, 3), 1, (1, 1), (1, 1), (1, 1, 1, 1)),
+              'groups': ((2, 3, 3, 4), (6, 2, 2), 2, (1, 1), (1, 1), (0, 1, 1, 0)),
+              'channels': ((1, 3, 6, 18), (18, 3, 3), 18, (2, 1), (1, 1), (1, 1, 1, 1)),
+              'dilated': ((1, 7, 6, 2), (3, 2, 3), 1, (3, 2), (4, 2), (2, 1, 1, 3)),
+              'outside': ((1, 2, 2, 1), (17, 2, 2), 1, (2, 2), (1, 1), (3, 2, 2, 3)),
+              'deep': ((1, 2, 3, 35), (2, 1, 2), 1, (1, 1), (1, 1), (0, 1, 0, 0)),
+              'row': ((1, 1, 41, 2), (2, 1, 3), 1, (1, 1), (1, 1), (0, 1, 0, 1))}
+    for tag, r in reductions:
+        for turn, (name, (dims, (outputs, rows, columns), groups, stride, dilation, padding)) in enumerate(shapes.items()):
+            end = f'_{name}_{tag}'
+            settings = dict(groups=groups, stride=pair(*stride), dilation=pair(*dilation), before=pair(*padding[:2]),
+                            after=pair(*padding[2:]))
+            x, w = tensor(kind, *dims), tensor(kind, outputs, rows, columns, dims[3] // groups)
+            if turn % 3 == 2:
+                special = edges(kind)
+                x = with_values(x, {(5 * i) % x.elements: v for i, v in enumerate(special)})
+            bias = [tensor('float32' if turn % 2 else kind, outputs)] if turn % 3 else []
+            # Sums are stored in either type.
+            out, gradient = ('float32', kind) if turn % 2 else (kind, 'float32')
+            y, = case(kind + '_conv' + end, 'conv', out, [x, w] + bias, reductions=[r], **settings)
+            dy = tensor(kind, *y.dims)
+            case(kind + '_conv_dx' + end, 'conv_backward_input', gradient, [dy, w], reductions=[r], height=dims[1],
+                 width=dims[2], **settings)
+            case(kind + '_conv_dw' + end, 'conv_backward_weight', gradient, [dy, x], reductions=[r],
+                 kernel=pair(rows, columns), **settings)
+
+
+def pools(kind):
+    other = 'float32' if kind != 'float32' else 'bfloat16'
+    shapes = {'plain': ((2, 4, 5, 3), (2, 2), (2, 2), (1, 1), (0, 0, 0, 0)),
+              'overlapping': ((1, 5, 5, 2), (3, 3), (2, 1), (1, 1), (1, 1, 1, 1)),
+              'dilated': ((1, 6, 7, 1), (2, 3), (1, 2), (3, 2), (2, 1, 1, 3)),
+              'outside': ((1, 2, 3, 2), (2, 2), (2, 2), (1, 1), (3, 2, 2, 3)),
+              'all': ((1, 3, 4, 67), (3, 4), (1, 1), (1, 1), (0, 0, 0, 0))}
+    for name, (dims, kernel, stride, dilation, padding) in shapes.items():
+        settings = dict(kernel=pair(*kernel), stride=pair(*stride), dilation=pair(*dilation), before=pair(*padding[:2]),
+                        after=pair(*padding[2:]))
+        x, special = tensor(kind, *dims), edges(kind)
+        for i in range(x.elements // 3):  # with many equal ones
+            x.values[chance.randrange(x.elements)] = special[chance.randrange(len(special))]
+        x = Tensor(kind, x.dims, x.values)
+        y, = case(f'{kind}_max_pool_{name}', 'max_pool', kind, [x], **settings)
+        case(f'{kind}_max_pool_dx_{name}', 'max_pool_backward', kind, [tensor(other, *y.dims), x], **settings)
+        for padded in (0, 1):
+            tag = f'{name}_{padded}'
+            case(f'{kind}_average_pool_{tag}', 'average_pool', kind, [x], padded=padded, **settings)
+            case(f'{kind}_average_pool_dx_{tag}', 'average_pool_backward', other, [tensor(kind, *y.dims)], padded=padded,
+                 height=dims[1], width=dims[2], **settings)
+
+
 def main():
     for kind in HALF_NAMES + ['float32']:
         if kind != 'float32':
@@ -1509,6 +1719,9 @@ def main():
         joins(kind)
     for kind in HALF_NAMES + ['float32']:
         rms_norms(kind)
+    for kind in HALF_NAMES + ['float32']:
+        convolutions(kind)
+        pools(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

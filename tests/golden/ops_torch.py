@@ -330,8 +330,100 @@ def rms_norm():
         case(f"rms_norm_gain_{n}x{c}", "rms_norm_backward_gain", [dy, xd, rec], [g.grad], [0], (), loose)
 
 
+def pair(rows, columns):
+    """Attributes of windows: rows and columns in one number."""
+    return rows * 65536 + columns
+
+
+def last(t):
+    """[N,C,H,W] to [N,H,W,C]; a weight [O,C,R,S] to [O,R,S,C]."""
+    return t.detach().permute(0, 2, 3, 1).contiguous()
+
+
+# Images and windows: N, C, H, W; rows and columns of a window; stride; dilation; padding above, left, below and right.
+WINDOWS = {
+    "plain": ((2, 3, 6, 7), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),
+    "stride_beyond_kernel": ((1, 3, 9, 8), (2, 2), (3, 4), (1, 1), (0, 0, 0, 0)),
+    "dilated": ((1, 2, 9, 10), (3, 2), (2, 1), (2, 3), (1, 2, 0, 1)),
+    "rows_outside": ((1, 2, 4, 3), (3, 2), (1, 1), (1, 1), (2, 1, 2, 1)),
+    "one_by_one": ((2, 5, 3, 3), (1, 1), (1, 1), (1, 1), (0, 0, 0, 0)),
+    "one_pixel": ((2, 3, 1, 1), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),
+    "one_row": ((2, 4, 1, 11), (1, 4), (1, 2), (1, 1), (0, 2, 0, 1)),
+    "unequal": ((1, 2, 5, 6), (2, 3), (2, 1), (1, 1), (0, 1, 1, 0)),
+    "whole": ((2, 3, 5, 4), (5, 4), (1, 1), (1, 1), (0, 0, 0, 0)),
+    "wide": ((1, 37, 4, 5), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),
+}
+
+
+def window_settings(stride, dilation, padding):
+    return [pair(*stride), pair(*dilation), pair(*padding[:2]), pair(*padding[2:])]
+
+
+def padded(x, padding, value=0.0):
+    above, left, below, right = padding
+    return F.pad(x, (left, right, above, below), value=value)
+
+
+def conv():
+    for name, (dims, kernel, stride, dilation, padding) in WINDOWS.items():
+        channels = dims[1]
+        for groups, outputs in ((1, 4), (channels, channels), (channels, 2 * channels), (1, 19)):
+            if groups > 1 and name not in ("plain", "dilated", "rows_outside", "wide"):
+                continue
+            x, w, b = leaf(rand(*dims)), leaf(rand(outputs, channels // groups, *kernel)), leaf(rand(outputs))
+            y = F.conv2d(padded(x, padding), w, b, stride, 0, dilation, groups)
+            dy = rand(*y.shape)
+            y.backward(dy)
+            tag, settings = f"{name}_{groups}_{outputs}", [groups] + window_settings(stride, dilation, padding)
+            case("conv_" + tag, "conv", [last(x), last(w), b.detach()], [last(y)], settings)
+            case("conv_dx_" + tag, "conv_backward_input", [last(dy), last(w)], [last(x.grad)], settings + list(dims[2:]))
+            case("conv_dw_" + tag, "conv_backward_weight", [last(dy), last(x)], [last(w.grad)], settings + [pair(*kernel)])
+            case("conv_db_" + tag, "sum_leading", [last(dy)], [b.grad], [1])
+    # Windows of which some lie outside the image as a whole.
+    x, w = leaf(rand(1, 2, 3, 3)), leaf(rand(3, 2, 2, 2))
+    y = F.conv2d(padded(x, (3, 2, 4, 3)), w, None, 2)
+    dy = rand(*y.shape)
+    y.backward(dy)
+    settings = [1] + window_settings((2, 2), (1, 1), (3, 2, 4, 3))
+    case("conv_outside", "conv", [last(x), last(w)], [last(y)], settings)
+    case("conv_dx_outside", "conv_backward_input", [last(dy), last(w)], [last(x.grad)], settings + [3, 3])
+    case("conv_dw_outside", "conv_backward_weight", [last(dy), last(x)], [last(w.grad)], settings + [pair(2, 2)])
+
+
+def pools():
+    for name, (dims, kernel, stride, dilation, padding) in WINDOWS.items():
+        x, settings = leaf(rand(*dims)), [pair(*kernel)] + window_settings(stride, dilation, padding)
+        y = F.max_pool2d(padded(x, padding, -math.inf), kernel, stride, 0, dilation)
+        dy = rand(*y.shape)
+        y.backward(dy)
+        case("max_pool_" + name, "max_pool", [last(x)], [last(y)], settings, tolerance=0)
+        case("max_pool_dx_" + name, "max_pool_backward", [last(dy), last(x)], [last(x.grad)], settings)
+        for whole in (0, 1):
+            # The mean as a convolution, because PyTorch's has no dilation and no padding of single sides.
+            x.grad = None
+            ones = torch.ones(dims[1], 1, *kernel, dtype=D)
+            total = F.conv2d(padded(x, padding), ones, None, stride, 0, dilation, dims[1])
+            count = F.conv2d(padded(torch.ones(dims, dtype=D), padding), ones, None, stride, 0, dilation, dims[1])
+            y = total / (kernel[0] * kernel[1] if whole else count)
+            if dilation == (1, 1) and padding[:2] == padding[2:] and padding[0] <= kernel[0] // 2:
+                library = F.avg_pool2d(x, kernel, stride, padding[:2], count_include_pad=bool(whole))
+                assert (library - y).abs().max() < 1e-12
+            y.backward(dy)
+            case(f"average_pool_{name}_{whole}", "average_pool", [last(x)], [last(y)], settings + [whole])
+            case(f"average_pool_dx_{name}_{whole}", "average_pool_backward", [last(dy)], [last(x.grad)],
+                 settings + [whole, *dims[2:]])
+    # Equal elements: the first one takes the gradient.
+    x = leaf(torch.tensor([[[[1.0, 1.0, 0.0], [1.0, 2.0, 2.0], [0.0, 2.0, -1.0]]]], dtype=D))
+    y = F.max_pool2d(x, 2, 1)
+    dy = rand(*y.shape)
+    y.backward(dy)
+    settings = [pair(2, 2)] + window_settings((1, 1), (1, 1), (0, 0, 0, 0))
+    case("max_pool_dx_equal", "max_pool_backward", [last(dy), last(x)], [last(x.grad)], settings)
+
+
 for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
-             more_activations, more_losses, weighted_cross_entropy, rotary, multiply, concat, rms_norm):
+             more_activations, more_losses, weighted_cross_entropy, rotary, multiply, concat, rms_norm,
+             conv, pools):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

@@ -1038,6 +1038,188 @@ def linear_backward_weight_rows(call):
     return {"dweight": linear_backward_weight(call)["dweight"][first : first + call.attribute("rows")]}
 
 
+class Windows:
+    """The windows of a convolution or a pool on images [N,H,W,C]; a pair is rows * 65,536 + columns."""
+
+    def __init__(self, call, kernel, extents, counts):
+        self.kernel, self.extents, self.counts = kernel, extents, counts
+        self.stride, self.dilation, self.before = (divmod(call.attribute(name), 65536) for name in ("stride", "dilation", "before"))
+
+    def elements(self):
+        return [(r, s) for r in range(self.kernel[0]) for s in range(self.kernel[1])]
+
+    def positions(self):
+        return [(i, j) for i in range(self.counts[0]) for j in range(self.counts[1])]
+
+    def lines(self, axis, element):
+        """The windows along an axis whose element lies in the image, and where it lies there."""
+        at = np.arange(self.counts[axis]) * self.stride[axis] + element * self.dilation[axis] - self.before[axis]
+        inside = (at >= 0) & (at < self.extents[axis])
+        return np.flatnonzero(inside), at[inside]
+
+    def place(self, position, element):
+        """Where an element of a window lies; None: outside the image."""
+        at = tuple(p * t + e * d - b for p, t, e, d, b in zip(position, self.stride, element, self.dilation, self.before))
+        return at if all(0 <= x < extent for x, extent in zip(at, self.extents)) else None
+
+    def inside(self, position):
+        places = [self.place(position, element) for element in self.elements()]
+        return [place for place in places if place is not None]
+
+
+def conv_windows(call, image, weight, result):
+    return Windows(call, weight[1:3], image[1:3], result[1:3])
+
+
+def in_groups(call, image):
+    """[...,C] as [...,groups,C/groups], in binary64."""
+    groups = call.attribute("groups")
+    return image.astype(F64).reshape(image.shape[:-1] + (groups, image.shape[-1] // groups))
+
+
+def weight_in_groups(call, weight):
+    """[O,R,S,C/groups] as [groups,O/groups,R,S,C/groups], in binary64."""
+    groups = call.attribute("groups")
+    return weight.astype(F64).reshape((groups, len(weight) // groups) + weight.shape[1:])
+
+
+@computes("conv")
+def conv(call):
+    x, weight, dims = in_groups(call, call["x"]), weight_in_groups(call, call["weight"]), call.tensor("y").dims
+    windows = conv_windows(call, call["x"].shape, call["weight"].shape, dims)
+    groups, outputs, rows, columns, depth = weight.shape
+
+    def lines(k):
+        element, (r, s) = k % depth, divmod(k // depth, columns)
+        return element, r, s, windows.lines(0, r), windows.lines(1, s)
+
+    def present(k):
+        _, _, _, (i, _), (j, _) = lines(k)
+        return (slice(None), *np.ix_(i, j))
+
+    def factors(k):
+        c, r, s, (_, h), (_, w) = lines(k)
+        return x[(slice(None), *np.ix_(h, w))][..., c][..., None], weight[:, :, r, s, c]
+
+    shape = dims[:3] + (groups, outputs)
+    y = reduce(call.reductions["products"], rows * columns * depth, factors, shape, present).reshape(dims)
+    return {"y": y if call["bias"] is None else y + call["bias"]}
+
+
+@computes("conv_backward_input")
+def conv_backward_input(call):
+    dy, weight, dims = in_groups(call, call["dy"]), weight_in_groups(call, call["weight"]), call.tensor("dx").dims
+    windows = conv_windows(call, dims, call["weight"].shape, call["dy"].shape)
+    groups, outputs, rows, columns, depth = weight.shape
+
+    def lines(k):
+        o, (r, s) = k % outputs, divmod(k // outputs, columns)
+        return o, r, s, windows.lines(0, r), windows.lines(1, s)
+
+    def present(k):
+        _, _, _, (_, h), (_, w) = lines(k)
+        return (slice(None), *np.ix_(h, w))
+
+    def factors(k):
+        o, r, s, (i, _), (j, _) = lines(k)
+        return dy[(slice(None), *np.ix_(i, j))][..., o][..., None], weight[:, o, r, s, :]
+
+    shape = dims[:3] + (groups, depth)
+    return {"dx": reduce(call.reductions["products"], rows * columns * outputs, factors, shape, present).reshape(dims)}
+
+
+@computes("conv_backward_weight")
+def conv_backward_weight(call):
+    dy, x, dims = in_groups(call, call["dy"]), in_groups(call, call["x"]), call.tensor("dweight").dims
+    windows = conv_windows(call, call["x"].shape, dims, call["dy"].shape)
+    groups, outputs = dy.shape[3:]
+    height, width = windows.counts
+
+    def elements(axis, position):
+        """The elements along an axis of the window at a position that lie in the image, and where."""
+        at = position * windows.stride[axis] + np.arange(windows.kernel[axis]) * windows.dilation[axis] - windows.before[axis]
+        inside = (at >= 0) & (at < windows.extents[axis])
+        return np.flatnonzero(inside), at[inside]
+
+    def window(k):
+        i, j = k // width % height, k % width
+        return k // (height * width), i, j, elements(0, i), elements(1, j)
+
+    def present(k):
+        _, _, _, (r, _), (s, _) = window(k)
+        return (slice(None), slice(None), *np.ix_(r, s))
+
+    def factors(k):
+        n, i, j, (_, h), (_, w) = window(k)
+        return dy[n, i, j][:, :, None, None, None], np.moveaxis(x[n][np.ix_(h, w)], 2, 0)[:, None]
+
+    shape = (groups, outputs) + dims[1:]
+    terms = len(dy) * height * width
+    return {"dweight": reduce(call.reductions["products"], terms, factors, shape, present).reshape(dims)}
+
+
+def pool_windows(call, image, result):
+    return Windows(call, divmod(call.attribute("kernel"), 65536), image[1:3], result[1:3])
+
+
+def taken(windows, x, position):
+    """The values that max_pool takes, and which of the places of the window they have."""
+    places = windows.inside(position)
+    best, index = np.full((len(x), x.shape[3]), -np.inf, F32), np.zeros((len(x), x.shape[3]), int)
+    for number, (h, w) in enumerate(places):
+        value = x[:, h, w]
+        better = (value > best) | (np.isnan(value) & ~np.isnan(best))
+        best, index = np.where(better, value, best), np.where(better, number, index)
+    return best, index, places
+
+
+@computes("max_pool")
+def max_pool(call):
+    x, y = call["x"], np.zeros(call.tensor("y").dims, F32)
+    windows = pool_windows(call, x.shape, y.shape)
+    for i, j in windows.positions():
+        y[:, i, j] = taken(windows, x, (i, j))[0]
+    return {"y": y}
+
+
+@computes("max_pool_backward")
+def max_pool_backward(call):
+    dy, x, dx = call["dy"], call["x"], np.zeros(call["x"].shape, F32)
+    windows = pool_windows(call, x.shape, dy.shape)
+    for i, j in windows.positions():
+        _, index, places = taken(windows, x, (i, j))
+        for number, (h, w) in enumerate(places):
+            dx[:, h, w] = np.where(index == number, dx[:, h, w] + dy[:, i, j], dx[:, h, w])
+    return {"dx": dx}
+
+
+def divisor_of(call, windows, position):
+    counted = len(windows.elements()) if call.attribute("padded") else len(windows.inside(position))
+    return F32(max(counted, 1))
+
+
+@computes("average_pool")
+def average_pool(call):
+    x, y = call["x"], np.zeros(call.tensor("y").dims, F32)
+    windows = pool_windows(call, x.shape, y.shape)
+    for i, j in windows.positions():
+        for h, w in windows.inside((i, j)):
+            y[:, i, j] = y[:, i, j] + x[:, h, w]
+        y[:, i, j] = y[:, i, j] / divisor_of(call, windows, (i, j))
+    return {"y": y}
+
+
+@computes("average_pool_backward")
+def average_pool_backward(call):
+    dy, dx = call["dy"], np.zeros(call.tensor("dx").dims, F32)
+    windows = pool_windows(call, dx.shape, dy.shape)
+    for i, j in windows.positions():
+        share = dy[:, i, j] / divisor_of(call, windows, (i, j))
+        for h, w in windows.inside((i, j)):
+            dx[:, h, w] = dx[:, h, w] + share
+    return {"dx": dx}
+
+
 @computes("gelu", "relu", "tanh", "sigmoid", "silu", "softplus")
 def activation(call):
     function = {"gelu": (gelu, gelu_tanh)[call.op.attributes.get("form", 0)], "tanh": tanh, "sigmoid": sigmoid, "silu": silu,

@@ -305,6 +305,31 @@ static void test_multiply_gradients(void **state) {
     check_compiled(&compilation, &recipe);
 }
 
+/* Convolutions in groups, by channel and of one row, with both pools between: windows that overlap, are dilated, skip
+ * elements of the image and exceed it on some sides. */
+static void test_image_gradients(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("images");
+    const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 1};
+    const firnc_windows dilated = {.stride = {2, 1}, .dilation = {1, 2}, .before = {1, 2}, .after = {0, 1}};
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 4, (uint32_t[]){4, 7, 6, 4}, test_float32);
+    firnc_value target = firnc_average_pool(graph, x, (uint32_t[]){7, 6}, (firnc_windows){0}, false);
+    firnc_value by_channel = firnc_parameter(graph, "by_channel", 4, (uint32_t[]){4, 3, 2, 1}, init, true);
+    firnc_value grouped = firnc_parameter(graph, "grouped", 4, (uint32_t[]){6, 2, 3, 2}, init, true);
+    firnc_value bias = firnc_parameter(graph, "bias", 1, (uint32_t[]){6}, init, false);
+    firnc_value line = firnc_parameter(graph, "line", 4, (uint32_t[]){4, 1, 3, 6}, init, true);
+    x = firnc_conv(graph, x, by_channel, FIRNC_NONE, 4, dilated);
+    x = firnc_average_pool(graph, x, (uint32_t[]){2, 2}, (firnc_windows){.after = {1, 0}}, true);
+    x = firnc_conv(graph, x, grouped, bias, 2, (firnc_windows){.before = {1, 1}});
+    x = firnc_max_pool(graph, x, (uint32_t[]){3, 1}, (firnc_windows){.stride = {2, 1}, .before = {1, 0}});
+    x = firnc_conv(graph, x, line, FIRNC_NONE, 1, (firnc_windows){.stride = {1, 2}});
+    x = firnc_average_pool(graph, x, (uint32_t[]){1, 2}, (firnc_windows){0}, false);
+    firnc_loss(graph, firnc_mean_squared_error(graph, x, target));
+    check_compiled(&compilation, &recipe);
+}
+
 /* An op with as many inputs as there may be, before the first parameter: it needs no gradient. */
 static void test_many_inputs(void **state) {
     (void)state;
@@ -353,13 +378,13 @@ static void test_unused_parameter(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpt2_gradients),   cmocka_unit_test(test_mlp_gradients),
-        cmocka_unit_test(test_loss_gradients),   cmocka_unit_test(test_check_can_fail),
-        cmocka_unit_test(test_accumulation),     cmocka_unit_test(test_tied_weight),
-        cmocka_unit_test(test_gradient_type),    cmocka_unit_test(test_order_of_sums),
-        cmocka_unit_test(test_backward_levels),  cmocka_unit_test(test_unused_parameter),
-        cmocka_unit_test(test_rotary_gradients), cmocka_unit_test(test_multiply_gradients),
-        cmocka_unit_test(test_many_inputs),
+        cmocka_unit_test(test_image_gradients),    cmocka_unit_test(test_gpt2_gradients),
+        cmocka_unit_test(test_mlp_gradients),      cmocka_unit_test(test_loss_gradients),
+        cmocka_unit_test(test_check_can_fail),     cmocka_unit_test(test_accumulation),
+        cmocka_unit_test(test_tied_weight),        cmocka_unit_test(test_gradient_type),
+        cmocka_unit_test(test_order_of_sums),      cmocka_unit_test(test_backward_levels),
+        cmocka_unit_test(test_unused_parameter),   cmocka_unit_test(test_rotary_gradients),
+        cmocka_unit_test(test_multiply_gradients), cmocka_unit_test(test_many_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,26 +1,30 @@
 /* Tests every op, forward and gradient, against values that PyTorch computed in float64, and the half types bit by bit
  * against an independent model of NUMERICS.md. */
+#define _POSIX_C_SOURCE 200809L /* setenv */
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "tests/unit/golden.h"
+#include "tests/unit/support_kernels.h"
 
 static void agrees_with_pytorch(void **state) {
     (void)state;
     int cases = 0;
     assert_int_equal(golden_run("tests/golden/ops_torch.golden", &cases), 0);
-    assert_int_equal(cases, 164);
+    assert_int_equal(cases, 340);
 }
 
 static void equals_the_model(void **state) {
     (void)state;
     int cases = 0;
     assert_int_equal(golden_run("tests/golden/ops_half.golden", &cases), 0);
-    assert_int_equal(cases, 1106);
+    assert_int_equal(cases, 1436);
 }
 
 /* The inputs of the bfloat16 cases are exact in float32; without the intermediate roundings the results must differ. */
@@ -53,8 +57,26 @@ static void bfloat16_is_not_float32(void **state) {
     }
 }
 
+/* The same with every kernel set that this CPU can run. Runs last, because it changes the environment. */
+static void every_kernel_set_agrees(void **state) {
+    (void)state;
+    static const char *const names[] = {"plain", "fma", "avx2", "avx512"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        int cases = 0;
+        if (support_set(names[i]) == NULL)
+            continue;
+        assert_int_equal(setenv("FIRN_KERNELS", names[i], 1), 0);
+        const int wrong =
+            golden_run("tests/golden/ops_torch.golden", &cases) + golden_run("tests/golden/ops_half.golden", &cases);
+        assert_int_equal(unsetenv("FIRN_KERNELS"), 0);
+        if (wrong != 0)
+            fail_msg("%s: %d of %d cases", names[i], wrong, cases);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_pytorch), cmocka_unit_test(equals_the_model),
-                                       cmocka_unit_test(bfloat16_is_not_float32)};
+                                       cmocka_unit_test(bfloat16_is_not_float32),
+                                       cmocka_unit_test(every_kernel_set_agrees)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

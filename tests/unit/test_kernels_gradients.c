@@ -74,6 +74,78 @@ static void linear(void **state) {
     }
 }
 
+static firn_tensor image(uint32_t n, uint32_t h, uint32_t w, uint32_t c, uint32_t seed) {
+    firn_tensor tensor = tensor_new(FIRN_FLOAT32, n, h, w, c);
+    tensor_fill(&tensor, seed, 1.0f);
+    return tensor;
+}
+
+/* Attributes of windows: rows and columns differ, and some windows lie partly outside the image. */
+#define PAIR(rows, columns) ((int64_t)(rows) << 16 | (columns))
+#define WINDOWS             PAIR(2, 1), PAIR(1, 2), PAIR(1, 2), PAIR(2, 0)
+
+static void conv(void **state) {
+    (void)state;
+    for (uint32_t groups = 1; groups <= 4; groups *= 2) {
+        firn_tensor x = image(2, 5, 6, 4, 1), w = image(4, 3, 2, 4 / groups, 2), b = filled(4, 0, 0, 3);
+        firn_tensor y = image(2, 3, 6, 4, 4), dy = image(2, 3, 6, 4, 5);
+        firn_tensor dx = tensor_copy(&x), dw = tensor_copy(&w), db = tensor_copy(&b);
+        test_call call = {
+            .input_count = 3, .output_count = 1, .inputs = {x, w, b}, .outputs = {y}, .integers = {groups, WINDOWS}};
+        test_call of_x = {.input_count = 2,
+                          .output_count = 1,
+                          .inputs = {dy, w},
+                          .outputs = {dx},
+                          .integers = {groups, WINDOWS, 5, 6}};
+        test_call of_w = {.input_count = 2,
+                          .output_count = 1,
+                          .inputs = {dy, x},
+                          .outputs = {dw},
+                          .integers = {groups, WINDOWS, PAIR(3, 2)}};
+        test_call of_b = {.input_count = 1, .output_count = 1, .inputs = {dy}, .outputs = {db}, .integers = {1}};
+        run_kernel(FIRN_OP_conv_backward_input, &of_x);
+        run_kernel(FIRN_OP_conv_backward_weight, &of_w);
+        run_kernel(FIRN_OP_sum_leading, &of_b);
+        check_gradient(FIRN_OP_conv, &call, &x, &dy, &dx, "conv: x");
+        check_gradient(FIRN_OP_conv, &call, &w, &dy, &dw, "conv: weight");
+        check_gradient(FIRN_OP_conv, &call, &b, &dy, &db, "conv: bias");
+        firn_tensor *all[] = {&x, &w, &b, &y, &dy, &dx, &dw, &db};
+        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+            tensor_free(all[i]);
+    }
+}
+
+static void pools(void **state) {
+    (void)state;
+    firn_tensor x = image(2, 5, 6, 3, 1), y = image(2, 3, 6, 3, 4), dy = image(2, 3, 6, 3, 5), dx = tensor_copy(&x);
+    /* Elements of a window are further apart than the steps of the differences, so that the largest stays the same. */
+    for (size_t i = 0; i < x.elements; i++)
+        set(&x, i, 0.03125f * (float)(i * 47 % x.elements));
+    test_call largest = {
+        .input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .integers = {PAIR(3, 2), WINDOWS}};
+    test_call of_largest = {
+        .input_count = 2, .output_count = 1, .inputs = {dy, x}, .outputs = {dx}, .integers = {PAIR(3, 2), WINDOWS}};
+    run_kernel(FIRN_OP_max_pool_backward, &of_largest);
+    check_gradient(FIRN_OP_max_pool, &largest, &x, &dy, &dx, "max_pool");
+    for (int64_t padded = 0; padded < 2; padded++) {
+        test_call mean = {.input_count = 1,
+                          .output_count = 1,
+                          .inputs = {x},
+                          .outputs = {y},
+                          .integers = {PAIR(3, 2), WINDOWS, padded}};
+        test_call of_mean = {.input_count = 1,
+                             .output_count = 1,
+                             .inputs = {dy},
+                             .outputs = {dx},
+                             .integers = {PAIR(3, 2), WINDOWS, padded, 5, 6}};
+        run_kernel(FIRN_OP_average_pool_backward, &of_mean);
+        check_gradient(FIRN_OP_average_pool, &mean, &x, &dy, &dx, "average_pool");
+    }
+    firn_tensor *all[] = {&x, &y, &dy, &dx};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
 /* Checks an op of one input whose backward op takes dy and either x or y. */
 static void check_activation(uint16_t forward, uint16_t backward, int64_t form, int takes_output) {
     firn_tensor x = filled(40, 0, 0, 7), y = filled(40, 0, 0, 8), dy = filled(40, 0, 0, 9), dx = tensor_copy(&x);
@@ -259,6 +331,7 @@ int main(void) {
         cmocka_unit_test(linear),    cmocka_unit_test(activations), cmocka_unit_test(dropout),
         cmocka_unit_test(embedding), cmocka_unit_test(layer_norm),  cmocka_unit_test(rms_norm),
         cmocka_unit_test(attention), cmocka_unit_test(losses),      cmocka_unit_test(rotary_embedding),
+        cmocka_unit_test(conv),      cmocka_unit_test(pools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
