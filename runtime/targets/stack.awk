@@ -7,7 +7,7 @@
 # A call through a pointer is assumed to reach every function that the pointer can refer to:
 #     runtime/execute.c     the kernels; in firn_execute_check only the functions that find kernels and compute their
 #                           scratch, in decode only the functions that find kernels
-#     the users of parts    the parts: conversions of half types (product.c, widen.c, widen_rows.c), rules of initialisers and metrics, kinds
+#     the users of parts    the parts: conversions of half types (product.c, sums.c, widen.c, widen_rows.c), rules of initialisers and metrics, kinds
 #                           of schedules
 #     runtime/kernels/*.c   the task bodies: static functions of the runtime that no function calls by name, in the file
 #                           of the kernel that runs or in a file without kernels, because a kernel passes only the
@@ -76,7 +76,7 @@ function may_mean(caller, title, kernel_file,    from) {
         return title ~ /^firn_kernel_/ && file[title] ~ /^runtime\/kernels\//
     if (title == "firn_linear_tiles")
         return from == "runtime/kernels/parallel.c" && kernel_file == "runtime/kernels/linear.c"
-    if (from ~ /^runtime\/(kernels\/product|numerics\/widen(_rows)?)\.c$/)
+    if (from ~ /^runtime\/(kernels\/(product|images\/sums)|numerics\/widen(_rows)?)\.c$/)
         return file[title] == "runtime/numerics/half_types.c" && is_static(title)
     if (from == "runtime/kernels/initialise.c")
         return file[title] == "runtime/kernels/initialise_rules.c"
