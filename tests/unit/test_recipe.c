@@ -1327,6 +1327,8 @@ static void callbacks_that_may_change_the_run_are_refused(void **state) {
                  ":4: trainer.init.callbacks.0: ", "Lora may change the run");
     refused_edit("seed: 7", "callbacks:\n      - ComputeNorm: {every: 3}",
                  ":4: trainer.init.callbacks.0.ComputeNorm.every: ", "no settings");
+    refused_edit("seed: 7", "callbacks:\n      - ComputeNorm: false",
+                 ":4: trainer.init.callbacks.0.ComputeNorm: ", "no settings");
     refused_edit("seed: 7", "callbacks:\n      - FreezeParameters: {}",
                  ":4: trainer.init.callbacks.0.FreezeParameters: ", "params is missing");
     refused_edit("seed: 7", "callbacks:\n      - FreezeParameters: {params: []}",
