@@ -213,7 +213,7 @@ static const char *text_of(const yaml_char_t *word) {
     return firnc_format("%s", (const char *)word);
 }
 
-/* Gives the node that was attached last its name, if it has one. */
+/* Gives a node its name, if it has one. A list or mapping has it before its end, so that an alias inside is found. */
 static bool name_node(builder *b, const yaml_char_t *anchor, const firnc_tree *node, uint32_t line) {
     if (anchor == NULL)
         return true;
@@ -294,12 +294,14 @@ static bool take_scalar(builder *b, const yaml_event_t *event, uint32_t line) {
     if (memchr(bytes, 0, length) != NULL)
         return fail_at(b, line, "a text has a zero byte in it; remove it");
     const char *text = firnc_format("%.*s", (int)length, bytes);
-    if (expects_key(b))
-        return take_key(b, text, event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE, line);
     firnc_tree *node = make(b, FIRNC_SCALAR, line);
     node->text = text;
     node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    return count_values(b, line, 1) && attach(b, node) && name_node(b, event->data.scalar.anchor, node, line);
+    if (!name_node(b, event->data.scalar.anchor, node, line))
+        return false;
+    if (expects_key(b))
+        return take_key(b, text, node->plain, line);
+    return count_values(b, line, 1) && attach(b, node);
 }
 
 /* Refuses tags, and keys that are not scalars. */

@@ -59,11 +59,15 @@ static const firnc_architecture architecture = {
 static bool complete(const firnc_tree *keys, void *model_settings) {
     const firnc_transformer *settings = model_settings;
     const firnc_tree *pairs = firnc_tree_child(keys, "disable_nsp");
-    return settings->disable_nsp
-               ? firnc_transformer_complete(keys, model_settings)
-               : firnc_tree_fail(pairs != NULL ? pairs : keys,
-                                 "there is no next-sentence prediction, which only disable_nsp: true leaves out; add "
-                                 "that");
+    const firnc_tree *other = firnc_tree_child(keys, "nonlinearity");
+    if (!settings->disable_nsp)
+        return firnc_tree_fail(pairs != NULL ? pairs : keys,
+                               "there is no next-sentence prediction, which only disable_nsp: true leaves out; add "
+                               "that");
+    if (other != NULL && firnc_tree_child(keys, "encoder_nonlinearity") != NULL)
+        return firnc_tree_fail(other,
+                               "is encoder_nonlinearity by another name, which is there too; remove one of them");
+    return firnc_transformer_complete(keys, model_settings);
 }
 
 static firnc_model_facts facts(const void *settings) {

@@ -1,5 +1,6 @@
 /* GPT-2: learned positions, pre-norm blocks, tied output. Parameters have the names of Hugging Face's GPT2LMHeadModel,
- * whose linear weights have the layout in-out. c_gate, of a gated feed-forward part, is not in GPT-2. */
+ * whose linear weights have the layout in-out. c_gate, of a gated feed-forward part, is not in GPT-2. GPT-3 is, as in
+ * the reference, the same under another name. */
 #include "compiler/models/gpt2.h"
 
 #include "compiler/models/transformer.h"
@@ -51,6 +52,18 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *settings
 }
 
 const firnc_model firnc_model_gpt2 = {.name = "gpt2",
+                                      .fields = &firnc_transformer_fields[FIRNC_MASKED_KEYS],
+                                      .field_count = FIRNC_TRANSFORMER_KEYS,
+                                      .mixed_keys = firnc_transformer_mixed_keys,
+                                      .mixed_key_count = 1,
+                                      .settings_bytes = sizeof(firnc_transformer),
+                                      .defaults = &defaults,
+                                      .complete = firnc_transformer_complete,
+                                      .facts = firnc_transformer_facts,
+                                      .build = build,
+                                      .weight_map = firnc_gpt2_weight_map};
+
+const firnc_model firnc_model_gpt3 = {.name = "gpt3",
                                       .fields = &firnc_transformer_fields[FIRNC_MASKED_KEYS],
                                       .field_count = FIRNC_TRANSFORMER_KEYS,
                                       .mixed_keys = firnc_transformer_mixed_keys,

@@ -3,7 +3,6 @@
 
 #include "compiler/models/bert.h"
 #include "compiler/models/gpt2.h"
-#include "compiler/models/gpt3.h"
 #include "compiler/models/gpt_neox.h"
 #include "compiler/models/gptj.h"
 #include "compiler/models/lenet.h"

@@ -19,6 +19,14 @@ static uint32_t entry_of(const firnc_job *job, const char *name) {
     return 0;
 }
 
+/* Whether a frozen parameter, which is in no group, matches a pattern. */
+static bool matches_frozen(const firnc_graph *graph, const char *pattern) {
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (graph->values[i].frozen && firnc_name_matches(pattern, graph->values[i].name))
+            return true;
+    return false;
+}
+
 /* Refuses a pattern that no parameter matches: it is most likely a typing error, and other settings than intended would
  * apply. */
 static bool check_patterns(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count) {
@@ -29,6 +37,10 @@ static bool check_patterns(const firnc_compilation *compilation, const firnc_val
             bool found = false;
             for (uint32_t p = 0; p < count && !found; p++)
                 found = firnc_name_matches(group->patterns[j], compilation->graph->values[parameters[p]].name);
+            if (!found && matches_frozen(compilation->graph, group->patterns[j]))
+                return firnc_job_fail(job, &group->place,
+                                      "\"%s\" matches only parameters that are frozen; remove one of the two",
+                                      group->patterns[j]);
             if (!found)
                 return firnc_job_fail(job, &group->place,
                                       "no parameter matches \"%s\"; --dump-after build prints the parameters",

@@ -95,12 +95,6 @@ static bool check_mode(const firnc_recipe *recipe, const firnc_tree *node) {
 
 /* --- the parts of the layout -------------------------------------------------------------------------------------- */
 
-/* The value of a key; NULL if it is missing or null. */
-static const firnc_tree *given(const firnc_tree *mapping, const char *key) {
-    const firnc_tree *node = firnc_tree_child(mapping, key);
-    return node == NULL || firnc_tree_is_null(node) ? NULL : node;
-}
-
 /* How often to save is kept in the report of the plan, where firn train finds it. */
 static bool read_checkpoint(firnc_job *job, const firnc_tree *mapping) {
     return mapping == NULL ||
@@ -184,7 +178,7 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
         !firnc_recipe_metric(recipe, firnc_tree_child(trainer, "validate"), compute_metrics) ||
         (every != NULL && !firnc_fields_read(every, validate_all_fields,
                                              sizeof validate_all_fields / sizeof validate_all_fields[0], NULL)) ||
-        (mode == FIRNC_TRAIN && !firnc_recipe_outputs(&recipe->job, given(fit, "outputs"))) ||
+        (mode == FIRNC_TRAIN && !firnc_recipe_outputs(&recipe->job, firnc_tree_child(fit, "outputs"))) ||
         !firnc_recipe_data(recipe, trainer) || !read_run(recipe, firnc_tree_child(trainer, "init")) ||
         !check_end(recipe, trainer))
         return false;

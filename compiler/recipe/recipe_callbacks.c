@@ -57,7 +57,7 @@ static const char *reason_of(const char *callback) {
 
 /* ComputeNorm asks for the norm of the gradients, which the plan computes then even if nothing else needs it. */
 static bool read_compute_norm(firnc_job *job, const firnc_tree *callback) {
-    if (callback->kind == FIRNC_LIST || callback->first != NULL)
+    if (callback->kind == FIRNC_MAPPING ? callback->first != NULL : !firnc_tree_is_null(callback))
         return firnc_tree_fail(callback->first != NULL ? callback->first : callback,
                                "ComputeNorm has no settings; remove them");
     job->gradient_norm = true;

@@ -26,12 +26,12 @@ LIBRARY_VARIANTS := full sealed full-lto sealed-lto full-fast sealed-fast full-f
 library_lto = $(if $(filter %-lto,$(1)),-flto=auto)
 library_folder = $(BUILD)/$(1)/library$(if $(filter %-lto,$(2)),/lto)
 
-# $(1) are sources, $(2) a variant: those of the sources that are optimised for speed. $(1) is a variant: its sources.
-library_quick = $(if $(findstring -fast,$(2)),$(filter $(LIBRARY_QUICK),$(1)))
+# The sources of variant $(1); those of the sources $(1) that variant $(2) optimises for speed.
 library_sources = $(LIBRARY_$(firstword $(subst -, ,$(1))))
+library_quick = $(if $(findstring -fast,$(2)),$(filter $(LIBRARY_QUICK),$(1)))
 
-# $(1) is the target, $(2) the sources, $(3) a variant, or nothing for one that is not optimised as one. Objects of its
-# library; its start code; its compiler and the options of it; the options that some of its objects have, too.
+# Of target $(1): the objects of sources $(2) in variant $(3), which is empty for what every variant is linked with; the
+# start code; the compiler with the options that all objects have; the same with those that only some have, for `flags`.
 library_objects = $(patsubst %.c,$(call library_folder,$(1),$(3))/%.o,$(filter-out $(call library_quick,$(2),$(3)),$(2))) \
     $(patsubst %.c,$(call library_folder,$(1),$(3))/fast/%.o,$(call library_quick,$(2),$(3)))
 library_start = $(or $($(1)_START),runtime/targets/$(1))/start.c

@@ -528,6 +528,24 @@ static void test_group_without_parameters(void **state) {
                     ":9: trainer.init.optimizer.AdamW.params.0: no parameter matches \"*.bais\"");
 }
 
+static void test_group_of_frozen_parameters(void **state) {
+    (void)state;
+    static const char *const patterns[] = {"*.bias"};
+    static const firnc_job_frozen frozen[] = {{.pattern = "*.bias"}};
+    test_recipe recipe = test_gpt2_recipe();
+    recipe.job.group_count = 1;
+    recipe.job.groups[0] = (firnc_parameter_group){.name = "x",
+                                                   .patterns = patterns,
+                                                   .pattern_count = 1,
+                                                   .place = {"test.yaml", 9, "trainer.init.optimizer.AdamW.params.0"}};
+    recipe.job.frozen = frozen;
+    recipe.job.frozen_count = 1;
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_differentiate);
+    assert_contains(errors_of(firnc_add_training, &compilation, false),
+                    ":9: trainer.init.optimizer.AdamW.params.0: \"*.bias\" matches only parameters that are frozen");
+}
+
 static void test_training_scaling(void **state) {
     (void)state;
     static const struct {
@@ -971,9 +989,10 @@ static const char *make_weights(const char *dtype, size_t size, const void *quar
     size_t offset = 0;
     for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
         size_t end = offset + tensors[i].elements * size;
-        if (drop == NULL || strcmp(drop, tensors[i].name) != 0)
-            header = firnc_format("%s%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}", header,
-                                  header[1] == '\0' ? "" : ",", tensors[i].name, dtype, tensors[i].shape, offset, end);
+        if (drop != NULL && strcmp(drop, tensors[i].name) == 0)
+            continue;
+        header = firnc_format("%s%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}", header,
+                              header[1] == '\0' ? "" : ",", tensors[i].name, dtype, tensors[i].shape, offset, end);
         offset = end;
     }
     header = firnc_format("%s}", header);
@@ -1043,7 +1062,7 @@ static void test_weights_refused(void **state) {
     const float single = 0.25f, infinite = firn_from_bits(0x7f800000u);
     const char *missing = make_weights("F32", 4, &single, "layers.1.bias");
     check_refused(missing, "layers.1.bias");
-    const char *strange = make_weights("I64", 4, &single, NULL);
+    const char *strange = make_weights("I32", 4, &single, NULL);
     check_refused(strange, "dtype");
     const char *shorter = make_weights("F32", 4, &single, NULL);
     assert_int_equal(truncate(shorter, 600), 0);
@@ -1079,6 +1098,7 @@ int main(void) {
         cmocka_unit_test(test_training_sgd),
         cmocka_unit_test(test_training_groups),
         cmocka_unit_test(test_group_without_parameters),
+        cmocka_unit_test(test_group_of_frozen_parameters),
         cmocka_unit_test(test_training_scaling),
         cmocka_unit_test(test_training_clipping),
         cmocka_unit_test(test_training_micro_batches),

@@ -1163,6 +1163,8 @@ static void aliases_and_merges_are_copies(void **state) {
     assert_int_equal(accepted(lists, FIRNC_TRAIN)->job.seed, 1);
     lists = edited(minimal, "seed: 7", "device: &a null\n    mode: &a null\n    seed: &a 5\n    backend: {x: *a}");
     assert_int_equal(accepted(lists, FIRNC_TRAIN)->job.seed, 5);
+    const char *keys = edited(minimal, "seed: 7", "&a seed: 7\n    mode: *a");
+    refused(keys, FIRNC_TRAIN, ":4: trainer.init.mode: ", "is not a mode");
 
     const char *setting = "trainer.init.optimizer={AdamW: {lr: &x 0.25, betas: [0.5, 0.5], weight_decay: *x}}";
     const firnc_recipe *set_by = accepted_set(minimal, FIRNC_TRAIN, &setting, 1);
@@ -1327,6 +1329,8 @@ static void callbacks_that_may_change_the_run_are_refused(void **state) {
                  ":4: trainer.init.callbacks.0: ", "Lora may change the run");
     refused_edit("seed: 7", "callbacks:\n      - ComputeNorm: {every: 3}",
                  ":4: trainer.init.callbacks.0.ComputeNorm.every: ", "no settings");
+    refused_edit("seed: 7", "callbacks:\n      - ComputeNorm: false",
+                 ":4: trainer.init.callbacks.0.ComputeNorm: ", "no settings");
     refused_edit("seed: 7", "callbacks:\n      - FreezeParameters: {}",
                  ":4: trainer.init.callbacks.0.FreezeParameters: ", "params is missing");
     refused_edit("seed: 7", "callbacks:\n      - FreezeParameters: {params: []}",

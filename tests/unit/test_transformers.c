@@ -385,6 +385,8 @@ static void what_bert_lacks_is_refused(void **state) {
     expect_message("3: trainer.init.model", "add that");
     refused("bert", "disable_nsp: false", "disable_nsp", "no next-sentence prediction");
     refused("bert", "disable_nsp: true, mlm_nonlinearity: swiglu", "mlm_nonlinearity", "gelu, gelu_new");
+    refused("bert", "disable_nsp: true, encoder_nonlinearity: gelu, nonlinearity: relu", "nonlinearity",
+            "remove one of them");
     refused("bert", "disable_nsp: true, mlm_loss_scaling: batch_size", "mlm_loss_scaling", "use loss_scaling");
     refused("bert", "disable_nsp: true, mlm_loss_weight: 0.5", "mlm_loss_weight", "use loss_weight");
     refused("bert", "disable_nsp: true, use_untied_layer_norm: true", "use_untied_layer_norm", "unknown key");

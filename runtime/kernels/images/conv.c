@@ -71,7 +71,7 @@ static size_t weight_of_output(const conv *c) {
     return weight_at(c, 1, 0, 0);
 }
 
-static void run(const firn_kernel_call *call, conv *c, size_t row_blocks, size_t terms, firn_task_body body) {
+static void run_tiles(const firn_kernel_call *call, conv *c, size_t row_blocks, size_t terms, firn_task_body body) {
     firn_parallel_run(&call->parallel, row_blocks * c->lane_groups * c->blocks,
                       (uint64_t)ROWS * firn_smaller(LANES, c->lanes) * terms, body, c);
 }
@@ -163,7 +163,7 @@ void firn_kernel_conv(const firn_kernel_call *call) {
     describe(&c, call);
     c.bias = firn_call_input(call, FIRN_CONV_IN_BIAS);
     set_lanes(&c, c.outputs);
-    run(call, &c, firn_ceiling(firn_rows(c.result), ROWS), weight_of_output(&c), forward_tiles);
+    run_tiles(call, &c, firn_ceiling(firn_rows(c.result), ROWS), weight_of_output(&c), forward_tiles);
 }
 
 /* --- dx[n,h,w,c] = sum over r, s, o of dy[n,i,j,o] weight[o,r,s,c] ------------------------------------------------ */
@@ -227,13 +227,14 @@ void firn_kernel_conv_backward_input(const firn_kernel_call *call) {
               .result = &call->inputs[FIRN_CONV_BACKWARD_INPUT_IN_DY]};
     describe(&c, call);
     set_lanes(&c, c.inputs);
-    run(call, &c, firn_ceiling(firn_rows(c.image), ROWS), weight_of_output(&c) / c.inputs * c.outputs,
-        backward_input_tiles);
+    run_tiles(call, &c, firn_ceiling(firn_rows(c.image), ROWS), weight_of_output(&c) / c.inputs * c.outputs,
+              backward_input_tiles);
 }
 
 /* --- dweight[o,r,s,c] = sum over n, i, j of dy[n,i,j,o] x[n,h,w,c] ------------------------------------------------ */
 
-/* Adds the terms of a line i of a sample. first: element (0, 0) of dy and x in the channels of the tile. */
+/* Adds the terms of a line i of a sample at (r, s) of the weight. left_channel, right_channel: the first channels of dy
+ * and of x that the tile has. */
 static void add_line(const conv *c, firn_sums *sums, firn_run *run, size_t sample, size_t i, size_t r, size_t s,
                      size_t left_channel, size_t right_channel) {
     const firn_window *rows = &c->window[FIRN_ROWS], *columns = &c->window[FIRN_COLUMNS];
@@ -368,7 +369,8 @@ void firn_kernel_conv_backward_weight(const firn_kernel_call *call) {
     const bool by_columns = c.inputs < LANES && c.inputs < c.outputs;
     set_lanes(&c, by_columns ? c.outputs : c.inputs);
     if (by_columns)
-        run(call, &c, rows * c.inputs * firn_ceiling(columns, ROWS), firn_rows(c.result), backward_weight_column_tiles);
+        run_tiles(call, &c, rows * c.inputs * firn_ceiling(columns, ROWS), firn_rows(c.result),
+                  backward_weight_column_tiles);
     else
-        run(call, &c, rows * columns * firn_ceiling(c.outputs, ROWS), firn_rows(c.result), backward_weight_tiles);
+        run_tiles(call, &c, rows * columns * firn_ceiling(c.outputs, ROWS), firn_rows(c.result), backward_weight_tiles);
 }
