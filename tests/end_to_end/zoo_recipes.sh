@@ -408,6 +408,14 @@ freeze epochs "$folder/epochs.yaml" train --set runconfig.steps_per_epoch=7
 [ "$(steps_of epochs)" = 21 ] || fail "3 epochs of 7 steps: $(steps_of epochs) steps"
 freeze epochs "$folder/epochs.yaml" train --set runconfig.steps_per_epoch=7 --set runconfig.max_steps=12
 [ "$(steps_of epochs)" = 12 ] || fail "at most 12 steps: $(steps_of epochs) steps"
+accum=optimizer.grad_accum_steps=4
+freeze epochs "$folder/epochs.yaml" train --samples 43 --set $accum
+[ "$(steps_of epochs)" = 7 ] || fail "30 batches, 4 in a step: $(steps_of epochs) steps"
+freeze epochs "$folder/epochs.yaml" train --samples 43 --set $accum --set runconfig.target_device=CSX
+[ "$(steps_of epochs)" = 30 ] || fail "30 batches on CSX: $(steps_of epochs) steps"
+freeze epochs "$folder/epochs.yaml" train --set $accum --set runconfig.steps_per_epoch=7
+[ "$(steps_of epochs)" = 21 ] || fail "3 epochs of 7 steps of 4 batches: $(steps_of epochs) steps"
+refused 'an epoch below a step' num_epochs '3 batches are no whole step of 4' "$folder/epochs.yaml" --samples 4 --set $accum
 freeze epochs "$folder/older.yaml" train --set runconfig.steps_per_epoch=7
 warns 'steps_per_epoch alone' 'runconfig.steps_per_epoch: warning: has no effect'
 expect '--samples 0' 2 'not a number of samples' "$FIRNC" compile "$folder/older.yaml" --mode train --samples 0 \
