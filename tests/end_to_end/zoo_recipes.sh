@@ -242,6 +242,13 @@ silent 'a name' 'name is taken'
 cmp "$folder/named" "$folder/older" || fail 'another plan with a name'
 freeze set "$folder/older.yaml" train --set trainer.init.loop.max_steps=41 --set runconfig.seed=2
 ! cmp -s "$folder/set" "$folder/older" || fail 'settings of both layouts had no effect'
+for setting in trainer trainer.init trainer.init.model trainer.init.seed trainer.init.model.num_heads trainer.init.schedulers; do
+    cases=$((cases + 1))
+    expect "a wrong value of $setting" 1 "^firnc: $folder/older.yaml: --set $setting: x is not" \
+        "$FIRNC" compile "$folder/older.yaml" --mode train --dump-after build --set $setting=x
+done
+expect 'a list as a mapping' 1 '--set trainer.init.schedulers: a mapping is not a list' \
+    "$FIRNC" compile "$folder/older.yaml" --mode train --dump-after build --set trainer.init.schedulers.0.ConstantLR=1
 
 # edited NAME SCRIPT: writes older.yaml, changed by sed, to NAME.yaml.
 edited() {
