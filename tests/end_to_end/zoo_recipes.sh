@@ -480,6 +480,10 @@ refused_set() {
     cases=$((cases + 1))
     expect "$1" 1 "$2" "$FIRNC" compile $RECIPE --mode train --key "$folder/test.key.pem" -o "$folder/none" --set "$3"
 }
+expect 'a group of frozen parameters' 0 '' "$FIRNC" compile $RECIPE --mode train --key "$folder/test.key.pem" \
+    -o "$folder/grouped" --set 'trainer.init.callbacks=[{FreezeParameters: ["transformer.h.*"]}]' \
+    --set 'trainer.init.optimizer.AdamW.params=[{params: "transformer.h.*", tags: blocks}]'
+! "$FIRNC" inspect "$folder/grouped" | grep -q 'group.*blocks' || fail 'a group of frozen parameters is in the plan'
 refused_set 'nothing to train' 'every parameter is frozen' 'trainer.init.callbacks=[{FreezeParameters: "*"}]'
 refused_set 'nothing to freeze' 'no parameter matches "wte"' 'trainer.init.callbacks=[{FreezeParameters: [wte]}]'
 
