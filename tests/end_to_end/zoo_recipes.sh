@@ -263,6 +263,8 @@ edited unknown 's/    eps: 1.0e-8/    epz: 1.0e-8/'
 refused 'an unknown key of the optimizer' epz 'optimizer.epz: unknown key; the nearest known one is eps' "$folder/unknown.yaml"
 edited unknown 's/adamw/adamx/'
 refused 'an unknown optimizer' optimizer: 'optimizer: is not known' "$folder/unknown.yaml"
+edited unknown 's/log_summaries: True/log_summaries: 2/'
+refused 'a wrong flag' log_summaries 'optimizer.log_summaries: 2 is not true or false' "$folder/unknown.yaml"
 edited unknown '/optimizer_type/d'
 refused 'no optimizer_type' optimizer: 'optimizer_type is missing' "$folder/unknown.yaml"
 edited unknown 's/hidden_size/hiden_size/'
