@@ -127,7 +127,7 @@ bool firnc_field_single(const firnc_tree *node, const firnc_field *field, float 
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-static bool read_flag(const firnc_tree *node, bool *value) {
+bool firnc_field_flag(const firnc_tree *node, bool *value) {
     static const char *const words[] = {"false", "False", "FALSE", "true", "True", "TRUE"};
     for (size_t i = 0; node->kind == FIRNC_SCALAR && node->plain && i < sizeof words / sizeof words[0]; i++)
         if (strcmp(node->text, words[i]) == 0) {
@@ -223,7 +223,7 @@ static bool read_value(const firnc_tree *node, const firnc_field *field, void *s
     uint64_t whole = 0;
     switch (field->kind) {
     case FIRNC_FIELD_FLAG:
-        return read_flag(node, to);
+        return firnc_field_flag(node, to);
     case FIRNC_FIELD_WHOLE:
         if (!firnc_field_whole(node, field, &whole))
             return false;

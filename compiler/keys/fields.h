@@ -46,11 +46,12 @@ typedef struct firnc_field {
  * may be NULL if the table stores no field. False after one message. */
 bool firnc_fields_read(const firnc_tree *mapping, const firnc_field *fields, uint32_t count, void *structure);
 
-/* Read one value that is not stored in a structure: a number in the range of a field, or a word of a list. False after
- * one message. */
+/* Read one value that is not stored in a structure: a number in the range of a field, a flag, or a word of a list.
+ * False after one message. */
 bool firnc_field_number(const firnc_tree *node, const firnc_field *field, double *value);
 bool firnc_field_whole(const firnc_tree *node, const firnc_field *field, uint64_t *value);
 bool firnc_field_single(const firnc_tree *node, const firnc_field *field, float *value);
+bool firnc_field_flag(const firnc_tree *node, bool *value);
 bool firnc_field_choice(const firnc_tree *node, const firnc_choice *choices, int *value);
 
 /* A number with at most 6 significant digits, or with as many more, up to 17, as it needs to read back unchanged. */

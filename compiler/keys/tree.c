@@ -394,11 +394,11 @@ static void become(firnc_tree *node, const firnc_tree *value) {
     node->first = value->first;
 }
 
-static firnc_tree *append_child(firnc_tree *mapping, const char *key) {
+static firnc_tree *append_child(firnc_tree *mapping, const char *key, const char *path) {
     firnc_tree *child = firnc_allocate(sizeof *child);
     *child = (firnc_tree){.kind = FIRNC_SCALAR, .file = mapping->file, .text = "", .plain = true};
     child->key = key;
-    child->path = child_path(mapping, key, 0);
+    child->path = path;
     firnc_tree **end = &mapping->first;
     while (*end != NULL)
         end = &(*end)->next;
@@ -419,8 +419,8 @@ static firnc_tree *list_entry(const firnc_tree *list, const char *word) {
     return entry;
 }
 
-/* Follows one step of the path of a setting. */
-static firnc_tree *descend(firnc_tree *node, const char *word) {
+/* Follows one step of the path of a setting; `path` is the setting's, to the end of this word. */
+static firnc_tree *descend(firnc_tree *node, const char *word, const char *path) {
     if (node->kind == FIRNC_LIST)
         return list_entry(node, word);
     if (firnc_tree_is_null(node))
@@ -430,7 +430,7 @@ static firnc_tree *descend(firnc_tree *node, const char *word) {
         return NULL;
     }
     firnc_tree *child = find(node, word, strlen(word));
-    return child != NULL ? child : append_child(node, word);
+    return child != NULL ? child : append_child(node, word, path);
 }
 
 /* Renews the paths below a node, which were made before the value became part of the tree. */
@@ -461,12 +461,14 @@ bool firnc_tree_set(firnc_tree *root, const char *setting) {
         size_t length = dot == NULL ? strlen(word) : (size_t)(dot - word);
         if (length == 0)
             return firnc_tree_fail(&place, "has an empty word in its path; write it as trainer.init.seed");
-        node = descend(node, firnc_format("%.*s", (int)length, word));
+        node = descend(node, firnc_format("%.*s", (int)length, word),
+                       firnc_format("%.*s", (int)(word + length - path), path));
         word = dot == NULL ? NULL : dot + 1;
     }
     if (node == NULL)
         return false;
     become(node, value);
+    node->path = path; /* in a recipe of another layout the file has another */
     renew_paths(node);
     return true;
 }

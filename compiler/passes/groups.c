@@ -19,29 +19,22 @@ static uint32_t entry_of(const firnc_job *job, const char *name) {
     return 0;
 }
 
-/* Whether a frozen parameter, which is in no group, matches a pattern. */
-static bool matches_frozen(const firnc_graph *graph, const char *pattern) {
+/* Whether a pattern matches a parameter of the model, be it trained or frozen. */
+static bool is_of_model(const firnc_graph *graph, const char *pattern) {
     for (firnc_value i = 0; i < graph->value_count; i++)
-        if (graph->values[i].frozen && firnc_name_matches(pattern, graph->values[i].name))
+        if (graph->values[i].role == FIRNC_ROLE_PARAMETER && firnc_name_matches(pattern, graph->values[i].name))
             return true;
     return false;
 }
 
 /* Refuses a pattern that no parameter matches: it is most likely a typing error, and other settings than intended would
  * apply. */
-static bool check_patterns(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count) {
+static bool check_patterns(const firnc_compilation *compilation) {
     const firnc_job *job = compilation->job;
     for (uint32_t i = 0; i < job->group_count; i++)
         for (uint32_t j = 0; j < job->groups[i].pattern_count; j++) {
             const firnc_parameter_group *group = &job->groups[i];
-            bool found = false;
-            for (uint32_t p = 0; p < count && !found; p++)
-                found = firnc_name_matches(group->patterns[j], compilation->graph->values[parameters[p]].name);
-            if (!found && matches_frozen(compilation->graph, group->patterns[j]))
-                return firnc_job_fail(job, &group->place,
-                                      "\"%s\" matches only parameters that are frozen; remove one of the two",
-                                      group->patterns[j]);
-            if (!found)
+            if (!is_of_model(compilation->graph, group->patterns[j]))
                 return firnc_job_fail(job, &group->place,
                                       "no parameter matches \"%s\"; --dump-after build prints the parameters",
                                       group->patterns[j]);
@@ -87,7 +80,7 @@ static void add_group(const firnc_compilation *compilation, const firnc_value *p
 
 bool firnc_group_parameters(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count) {
     const firnc_job *job = compilation->job;
-    if (!check_patterns(compilation, parameters, count))
+    if (!check_patterns(compilation))
         return false;
     compilation->graph->groups = firnc_allocate(UINT64_C(2) * (job->group_count + 1) * sizeof(firnc_group));
     for (uint32_t entry = 0; entry <= job->group_count; entry++) {

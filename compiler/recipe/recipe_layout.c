@@ -234,21 +234,25 @@ static bool name_optimizer(firnc_tree *init) {
 }
 
 /* log_summaries: true asks for the norm of the gradients, as the callback ComputeNorm does. */
-static void ask_for_norm(firnc_tree *trainer, firnc_tree *said) {
-    if (said == NULL || firnc_idle_loses_nothing(said, "false"))
-        return;
+static bool ask_for_norm(firnc_tree *trainer, firnc_tree *said) {
+    bool asked = false;
+    if (said != NULL && !firnc_tree_is_null(said) && !firnc_field_flag(said, &asked))
+        return false;
+    if (!asked)
+        return true;
     firnc_tree *callbacks = firnc_tree_make(FIRNC_LIST, said), *entry = firnc_tree_make(FIRNC_MAPPING, said);
     (void)firnc_tree_put(entry, "ComputeNorm", firnc_tree_make(FIRNC_MAPPING, said));
     firnc_tree_push(callbacks, entry);
     (void)firnc_tree_put(trainer, "init.callbacks", callbacks);
+    return true;
 }
 
 static bool move_optimizer(firnc_tree *trainer, firnc_tree *section) {
     firnc_tree *settings = firnc_tree_make(FIRNC_MAPPING, section);
     if (firnc_tree_child(section, "optimizer_type") == NULL)
         return firnc_tree_fail(section, "optimizer_type is missing; add it, such as AdamW");
-    ask_for_norm(trainer, firnc_tree_take(section, "log_summaries"));
-    return move_keys(trainer, section, optimizer_rows, COUNT(optimizer_rows), settings) &&
+    return ask_for_norm(trainer, firnc_tree_take(section, "log_summaries")) &&
+           move_keys(trainer, section, optimizer_rows, COUNT(optimizer_rows), settings) &&
            firnc_tree_put(trainer, "init.optimizer", settings) == settings;
 }
 

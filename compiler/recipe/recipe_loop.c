@@ -39,8 +39,8 @@ static bool read_length(firnc_job *job, const firnc_tree *node) {
     return true;
 }
 
-/* The steps of an epoch: those that the recipe gives, or the whole batches of the samples that the command line gives.
- * 0 after one message. */
+/* The steps of an epoch that the recipe gives, or the whole batches of the samples that the command line gives. 0 after
+ * one message. */
 static uint64_t epoch_steps(const firnc_recipe *recipe, const firnc_tree *epochs, const loop *l) {
     const uint64_t batch = recipe->job.data.batch_size;
     if (l->steps_per_epoch != 0)
@@ -54,8 +54,10 @@ static uint64_t epoch_steps(const firnc_recipe *recipe, const firnc_tree *epochs
     return recipe->samples / batch;
 }
 
-/* num_epochs is a length of its own; beside max_steps, which only limits a run, the shorter of the two is taken. */
-static bool read_epochs(firnc_recipe *recipe, const firnc_tree *mapping, const loop *l) {
+/* num_epochs is a length of its own; beside max_steps, which only limits a run, the shorter of the two is taken. The
+ * batches of --samples are read once in an epoch, also where a step accumulates several; steps_per_epoch counts steps.
+ */
+static bool read_epochs(firnc_recipe *recipe, const firnc_tree *mapping, const loop *l, uint32_t step_batches) {
     static const firnc_idle_key per_epoch = {"steps_per_epoch", NULL};
     const firnc_tree *epochs = firnc_tree_child(mapping, "num_epochs");
     firnc_job *job = &recipe->job;
@@ -73,23 +75,31 @@ static bool read_epochs(firnc_recipe *recipe, const firnc_tree *mapping, const l
     if (l->num_epochs > (uint64_t)FIRNC_STEPS_MAX / steps)
         return firnc_tree_fail(epochs, "%llu epochs of %llu steps are too long; write fewer",
                                (unsigned long long)l->num_epochs, (unsigned long long)steps);
-    if (job->endless || job->steps == 0 || job->steps > l->num_epochs * steps)
-        job->steps = l->num_epochs * steps;
+    const uint64_t length = l->num_epochs * steps / (l->steps_per_epoch != 0 ? 1 : step_batches);
+    if (length == 0)
+        return firnc_tree_fail(epochs, "%llu batches are no whole step of %u; lower grad_accum_steps",
+                               (unsigned long long)(l->num_epochs * steps), (unsigned)step_batches);
+    if (job->endless || job->steps == 0 || job->steps > length)
+        job->steps = length;
     job->endless = false;
     return true;
 }
 
 /* --- accumulation ------------------------------------------------------------------------------------------------- */
 
-/* A batch of the data becomes a micro-batch, and so many of them a step; as in the reference, not with the backend CSX,
- * which divides a batch instead. */
-static bool accumulate(firnc_recipe *recipe, const firnc_tree *init, const firnc_tree *mapping, const loop *l) {
-    static const firnc_idle_key key = {"grad_accum_steps", "1"};
-    firnc_data *data = &recipe->job.data;
+static bool is_for_csx(const firnc_tree *init) {
     const firnc_tree *type = firnc_tree_child(firnc_tree_child(init, "backend"), "backend_type");
     if (type == NULL)
         type = firnc_tree_child(init, "device");
-    if (type != NULL && type->kind == FIRNC_SCALAR && firnc_same_word(type->text, "CSX")) {
+    return type != NULL && type->kind == FIRNC_SCALAR && firnc_same_word(type->text, "CSX");
+}
+
+/* A batch of the data becomes a micro-batch, and so many of them a step; as in the reference, not with the backend CSX,
+ * which divides a batch instead. */
+static bool accumulate(firnc_recipe *recipe, bool csx, const firnc_tree *mapping, const loop *l) {
+    static const firnc_idle_key key = {"grad_accum_steps", "1"};
+    firnc_data *data = &recipe->job.data;
+    if (csx) {
         firnc_idle_note_keys(mapping, &key, 1, NULL,
                              "the backend CSX does not accumulate; set micro_batch_size below batch_size, or remove "
                              "the backend");
@@ -121,6 +131,8 @@ bool firnc_recipe_loop(firnc_recipe *recipe, const firnc_tree *init) {
         return firnc_tree_fail(mapping, "num_steps is missing; add the length of the run in steps, or unlimited");
     job->steps = job->mode == FIRNC_TRAIN ? 0 : values.eval_steps;
     job->check_loss = values.check_loss;
-    return (length == NULL || read_length(job, length)) && read_epochs(recipe, mapping, &values) &&
-           accumulate(recipe, init, mapping, &values);
+    const bool csx = is_for_csx(init);
+    return (length == NULL || read_length(job, length)) &&
+           read_epochs(recipe, mapping, &values, csx ? 1 : values.grad_accum_steps) &&
+           accumulate(recipe, csx, mapping, &values);
 }

@@ -242,6 +242,13 @@ silent 'a name' 'name is taken'
 cmp "$folder/named" "$folder/older" || fail 'another plan with a name'
 freeze set "$folder/older.yaml" train --set trainer.init.loop.max_steps=41 --set runconfig.seed=2
 ! cmp -s "$folder/set" "$folder/older" || fail 'settings of both layouts had no effect'
+for setting in trainer trainer.init trainer.init.model trainer.init.seed trainer.init.model.num_heads trainer.init.schedulers; do
+    cases=$((cases + 1))
+    expect "a wrong value of $setting" 1 "^firnc: $folder/older.yaml: --set $setting: x is not" \
+        "$FIRNC" compile "$folder/older.yaml" --mode train --dump-after build --set $setting=x
+done
+expect 'a list as a mapping' 1 '--set trainer.init.schedulers: a mapping is not a list' \
+    "$FIRNC" compile "$folder/older.yaml" --mode train --dump-after build --set trainer.init.schedulers.0.ConstantLR=1
 
 # edited NAME SCRIPT: writes older.yaml, changed by sed, to NAME.yaml.
 edited() {
@@ -256,6 +263,8 @@ edited unknown 's/    eps: 1.0e-8/    epz: 1.0e-8/'
 refused 'an unknown key of the optimizer' epz 'optimizer.epz: unknown key; the nearest known one is eps' "$folder/unknown.yaml"
 edited unknown 's/adamw/adamx/'
 refused 'an unknown optimizer' optimizer: 'optimizer: is not known' "$folder/unknown.yaml"
+edited unknown 's/log_summaries: True/log_summaries: 2/'
+refused 'a wrong flag' log_summaries 'optimizer.log_summaries: 2 is not true or false' "$folder/unknown.yaml"
 edited unknown '/optimizer_type/d'
 refused 'no optimizer_type' optimizer: 'optimizer_type is missing' "$folder/unknown.yaml"
 edited unknown 's/hidden_size/hiden_size/'
@@ -408,6 +417,14 @@ freeze epochs "$folder/epochs.yaml" train --set runconfig.steps_per_epoch=7
 [ "$(steps_of epochs)" = 21 ] || fail "3 epochs of 7 steps: $(steps_of epochs) steps"
 freeze epochs "$folder/epochs.yaml" train --set runconfig.steps_per_epoch=7 --set runconfig.max_steps=12
 [ "$(steps_of epochs)" = 12 ] || fail "at most 12 steps: $(steps_of epochs) steps"
+accum=optimizer.grad_accum_steps=4
+freeze epochs "$folder/epochs.yaml" train --samples 43 --set $accum
+[ "$(steps_of epochs)" = 7 ] || fail "30 batches, 4 in a step: $(steps_of epochs) steps"
+freeze epochs "$folder/epochs.yaml" train --samples 43 --set $accum --set runconfig.target_device=CSX
+[ "$(steps_of epochs)" = 30 ] || fail "30 batches on CSX: $(steps_of epochs) steps"
+freeze epochs "$folder/epochs.yaml" train --set $accum --set runconfig.steps_per_epoch=7
+[ "$(steps_of epochs)" = 21 ] || fail "3 epochs of 7 steps of 4 batches: $(steps_of epochs) steps"
+refused 'an epoch below a step' num_epochs '3 batches are no whole step of 4' "$folder/epochs.yaml" --samples 4 --set $accum
 freeze epochs "$folder/older.yaml" train --set runconfig.steps_per_epoch=7
 warns 'steps_per_epoch alone' 'runconfig.steps_per_epoch: warning: has no effect'
 expect '--samples 0' 2 'not a number of samples' "$FIRNC" compile "$folder/older.yaml" --mode train --samples 0 \
@@ -465,6 +482,10 @@ refused_set() {
     cases=$((cases + 1))
     expect "$1" 1 "$2" "$FIRNC" compile $RECIPE --mode train --key "$folder/test.key.pem" -o "$folder/none" --set "$3"
 }
+expect 'a group of frozen parameters' 0 '' "$FIRNC" compile $RECIPE --mode train --key "$folder/test.key.pem" \
+    -o "$folder/grouped" --set 'trainer.init.callbacks=[{FreezeParameters: ["transformer.h.*"]}]' \
+    --set 'trainer.init.optimizer.AdamW.params=[{params: "transformer.h.*", tags: blocks}]'
+! "$FIRNC" inspect "$folder/grouped" | grep -q 'group.*blocks' || fail 'a group of frozen parameters is in the plan'
 refused_set 'nothing to train' 'every parameter is frozen' 'trainer.init.callbacks=[{FreezeParameters: "*"}]'
 refused_set 'nothing to freeze' 'no parameter matches "wte"' 'trainer.init.callbacks=[{FreezeParameters: [wte]}]'
 

@@ -528,24 +528,6 @@ static void test_group_without_parameters(void **state) {
                     ":9: trainer.init.optimizer.AdamW.params.0: no parameter matches \"*.bais\"");
 }
 
-static void test_group_of_frozen_parameters(void **state) {
-    (void)state;
-    static const char *const patterns[] = {"*.bias"};
-    static const firnc_job_frozen frozen[] = {{.pattern = "*.bias"}};
-    test_recipe recipe = test_gpt2_recipe();
-    recipe.job.group_count = 1;
-    recipe.job.groups[0] = (firnc_parameter_group){.name = "x",
-                                                   .patterns = patterns,
-                                                   .pattern_count = 1,
-                                                   .place = {"test.yaml", 9, "trainer.init.optimizer.AdamW.params.0"}};
-    recipe.job.frozen = frozen;
-    recipe.job.frozen_count = 1;
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_differentiate);
-    assert_contains(errors_of(firnc_add_training, &compilation, false),
-                    ":9: trainer.init.optimizer.AdamW.params.0: \"*.bias\" matches only parameters that are frozen");
-}
-
 static void test_training_scaling(void **state) {
     (void)state;
     static const struct {
@@ -1098,7 +1080,6 @@ int main(void) {
         cmocka_unit_test(test_training_sgd),
         cmocka_unit_test(test_training_groups),
         cmocka_unit_test(test_group_without_parameters),
-        cmocka_unit_test(test_group_of_frozen_parameters),
         cmocka_unit_test(test_training_scaling),
         cmocka_unit_test(test_training_clipping),
         cmocka_unit_test(test_training_micro_batches),
