@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 # Address randomisation is off, because the sanitizer does not support some kernels' memory layouts.
 build_and_run() {
     ${CC:-gcc} -std=c11 -g -O1 -fsanitize=thread -ffp-contract=off -I. "$1" runtime/targets/host/threads.c \
-        runtime/kernels/parallel.c runtime/kernels/vector/pieces.c -o "$folder/program" -pthread -lcmocka
+        runtime/kernels/parallel.c runtime/kernels/threads_part.c runtime/kernels/vector/pieces.c -o "$folder/program" -pthread -lcmocka
     setarch -R "$folder/program" >"$folder/log" 2>&1
 }
 
