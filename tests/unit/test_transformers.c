@@ -20,7 +20,7 @@
 
 /* --- recipes ------------------------------------------------------------------------------------------------------ */
 
-static char file_name[] = "/tmp/firn-transformers-XXXXXX";
+static char file_name[] = P_tmpdir "/firn-transformers-XXXXXX";
 static const char *messages; /* of the last recipe, each followed by a line end */
 
 static int make_file(void **state) {

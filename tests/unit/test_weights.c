@@ -1,7 +1,7 @@
 /* Tests the reader of weights files (compiler/weights): which files the format refuses, each with one line that names
  * the file and the tensor; that no cut and no changed bit of a file does harm; and where the elements of tensors go
  * that are transposed, joined and interleaved. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -471,7 +471,7 @@ static void written_files_are_read(void **state) {
 }
 
 int main(void) {
-    snprintf(path, sizeof path, "/tmp/firn-test-weights-%ld", (long)getpid());
+    snprintf(path, sizeof path, P_tmpdir "/firn-test-weights-%ld", (long)getpid());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(good_files_are_read, begin),
         cmocka_unit_test_setup(wrong_files_are_refused, begin),
