@@ -5,7 +5,6 @@
 #include "compiler/models/lenet.h"
 
 #include "plan/shapes/windows.h"
-#include "runtime/numerics/numerics.h"
 
 enum { KERNEL = 5, HALF_KERNEL = 2, POOL = 2 };
 
@@ -79,33 +78,13 @@ static firnc_model_facts facts(const void *model_settings) {
 
 /* --- the graph ---------------------------------------------------------------------------------------------------- */
 
-/* Weight and bias of a layer whose outputs are sums of `terms` products. */
-typedef struct parameters {
-    firnc_value weight, bias;
-} parameters;
-
-static parameters parameters_of(firnc_graph *graph, const char *layer, uint8_t rank, const uint32_t *dims,
-                                uint64_t terms) {
-    const float bound = 1 / firn_sqrt((float)terms);
-    const firnc_init init = {.rule = FIRNC_INIT_UNIFORM, .a = -bound, .b = bound};
-    const firnc_value weight = firnc_parameter(graph, firnc_format("%s.weight", layer), rank, dims, init, true);
-    return (parameters){weight, firnc_parameter(graph, firnc_format("%s.bias", layer), 1, dims, init, false)};
-}
-
 static firnc_value convolve(firnc_graph *graph, const char *layer, firnc_value x, const uint32_t dims[4],
                             uint32_t padding) {
     const firnc_windows windows = {.before = {padding, padding}, .after = {padding, padding}};
-    const parameters p = parameters_of(graph, layer, 4, dims, (uint64_t)dims[1] * dims[2] * dims[3]);
+    const firnc_layer_parameters p =
+        firnc_uniform_parameters(graph, layer, 4, dims, (uint64_t)dims[1] * dims[2] * dims[3]);
     firnc_layer_begin(graph, layer);
     firnc_value y = firnc_conv(graph, x, p.weight, p.bias, 1, windows);
-    firnc_layer_end(graph);
-    return y;
-}
-
-static firnc_value dense(firnc_graph *graph, const char *layer, firnc_value x, uint32_t in, uint32_t out) {
-    const parameters p = parameters_of(graph, layer, 2, (uint32_t[]){out, in}, in);
-    firnc_layer_begin(graph, layer);
-    firnc_value y = firnc_linear(graph, x, p.weight, p.bias, FIRNC_OUT_IN);
     firnc_layer_end(graph);
     return y;
 }
@@ -141,8 +120,8 @@ static firnc_value logits_of(firnc_graph *graph, const firnc_lenet *settings, fi
     x = convolve(graph, "fc1", x,
                  (uint32_t[]){hidden[0], left_of(settings->height), left_of(settings->width), filters[1]}, 0);
     x = activate(graph, settings, "activation3", x);
-    x = activate(graph, settings, "activation4", dense(graph, "fc2", x, hidden[0], hidden[1]));
-    return dense(graph, "fc3", x, hidden[1], settings->output_size);
+    x = activate(graph, settings, "activation4", firnc_dense(graph, "fc2", x, hidden[0], hidden[1]));
+    return firnc_dense(graph, "fc3", x, hidden[1], settings->output_size);
 }
 
 static void build(firnc_graph *graph, const firnc_job *job, const void *model_settings,

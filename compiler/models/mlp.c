@@ -2,8 +2,6 @@
  * Parameters have the names and initial distributions of a PyTorch ModuleList `layers` of Linear. */
 #include "compiler/models/mlp.h"
 
-#include "runtime/numerics/numerics.h"
-
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
 static const firnc_choice losses[] = {{"cross_entropy", FIRNC_LOSS_CROSS_ENTROPY},
@@ -131,18 +129,6 @@ static firnc_model_facts facts(const void *model_settings) {
 
 /* --- the graph ---------------------------------------------------------------------------------------------------- */
 
-static firnc_value dense(firnc_graph *graph, uint32_t index, firnc_value x, uint32_t in, uint32_t out) {
-    const char *name = firnc_format("layers.%u", (unsigned)index);
-    float bound = 1 / firn_sqrt((float)in);
-    firnc_init init = {.rule = FIRNC_INIT_UNIFORM, .a = -bound, .b = bound};
-    firnc_value weight = firnc_parameter(graph, firnc_format("%s.weight", name), 2, (uint32_t[]){out, in}, init, true);
-    firnc_value bias = firnc_parameter(graph, firnc_format("%s.bias", name), 1, &out, init, false);
-    firnc_layer_begin(graph, name);
-    firnc_value y = firnc_linear(graph, x, weight, bias, FIRNC_OUT_IN);
-    firnc_layer_end(graph);
-    return y;
-}
-
 /* Adds a loss whose targets are class labels. */
 static void classify(firnc_graph *graph, const firnc_mlp *settings, const firnc_elements *elements, uint32_t samples,
                      firnc_value logits) {
@@ -205,14 +191,14 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *model_se
 
     uint32_t in = settings->input_size;
     for (uint32_t i = 0; i < settings->hidden_count; i++) {
-        x = dense(graph, i, x, in, settings->hidden_sizes[i]);
+        x = firnc_dense(graph, firnc_format("layers.%u", (unsigned)i), x, in, settings->hidden_sizes[i]);
         firnc_layer_begin(graph, firnc_format("activations.%u", (unsigned)i));
         x = firnc_activate(graph, settings->activation, x);
         x = firnc_dropout(graph, x, settings->dropout_rate);
         firnc_layer_end(graph);
         in = settings->hidden_sizes[i];
     }
-    x = dense(graph, settings->hidden_count, x, in, settings->output_size);
+    x = firnc_dense(graph, firnc_format("layers.%u", (unsigned)settings->hidden_count), x, in, settings->output_size);
     firnc_name_scores(graph, x, targets_of(settings->loss), job);
     if (!firnc_job_judges(job))
         return;

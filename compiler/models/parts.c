@@ -1,6 +1,8 @@
 /* Parts that several models share (compiler/models/parts.h). */
 #include "compiler/models/parts.h"
 
+#include "runtime/numerics/numerics.h"
+
 const firnc_choice firnc_activation_words[] = {
     {"gelu", FIRNC_GELU}, {"gelu_new", FIRNC_GELU_NEW}, {"relu", FIRNC_RELU}, {"sigmoid", FIRNC_SIGMOID},
     {"silu", FIRNC_SILU}, {"softplus", FIRNC_SOFTPLUS}, {"tanh", FIRNC_TANH}, {NULL, 0}};
@@ -24,6 +26,23 @@ firnc_value firnc_activate(firnc_graph *graph, firnc_activation kind, firnc_valu
         return firnc_softplus(graph, x);
     }
     return FIRNC_NONE;
+}
+
+firnc_layer_parameters firnc_uniform_parameters(firnc_graph *graph, const char *layer, uint8_t rank,
+                                                const uint32_t *dims, uint64_t terms) {
+    const float bound = 1 / firn_sqrt((float)terms);
+    const firnc_init init = {.rule = FIRNC_INIT_UNIFORM, .a = -bound, .b = bound};
+    const firnc_value weight = firnc_parameter(graph, firnc_format("%s.weight", layer), rank, dims, init, true);
+    return (firnc_layer_parameters){weight,
+                                    firnc_parameter(graph, firnc_format("%s.bias", layer), 1, dims, init, false)};
+}
+
+firnc_value firnc_dense(firnc_graph *graph, const char *layer, firnc_value x, uint32_t in, uint32_t out) {
+    const firnc_layer_parameters p = firnc_uniform_parameters(graph, layer, 2, (uint32_t[]){out, in}, in);
+    firnc_layer_begin(graph, layer);
+    firnc_value y = firnc_linear(graph, x, p.weight, p.bias, FIRNC_OUT_IN);
+    firnc_layer_end(graph);
+    return y;
 }
 
 void firnc_name_scores(firnc_graph *graph, firnc_value scores, firnc_targets targets, const firnc_job *job) {

@@ -24,6 +24,19 @@ extern const firnc_choice firnc_loss_scaling_words[];
 /* Adds the op of an activation. */
 firnc_value firnc_activate(firnc_graph *graph, firnc_activation kind, firnc_value x);
 
+/* Weight and bias of a layer. */
+typedef struct firnc_layer_parameters {
+    firnc_value weight, bias;
+} firnc_layer_parameters;
+
+/* Adds layer.weight and layer.bias of a layer whose outputs, dims[0] of them, are sums of `terms` products each.
+ * Initial values are uniform, up to 1/sqrt(terms), as those of PyTorch's modules. */
+firnc_layer_parameters firnc_uniform_parameters(firnc_graph *graph, const char *layer, uint8_t rank,
+                                                const uint32_t *dims, uint64_t terms);
+
+/* Adds a linear layer with such parameters. */
+firnc_value firnc_dense(firnc_graph *graph, const char *layer, firnc_value x, uint32_t in, uint32_t out);
+
 /* Names what a model says for the outputs of a job: `logits` and `probabilities` of classes and of shares,
  * `log_probabilities` of classes, and `prediction` of numbers. */
 void firnc_name_scores(firnc_graph *graph, firnc_value scores, firnc_targets targets, const firnc_job *job);

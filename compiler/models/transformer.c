@@ -1,6 +1,6 @@
-/* Builds the graph of a transformer (compiler/models/transformer.h): learned or rotary positions, blocks whose branches
- * begin with a norm, causal attention, a feed-forward part with or without a gate, tied or untied output. Names come
- * from the architecture, and no architecture is known here by name. */
+/* Builds the graph of a transformer (compiler/models/transformer.h): learned or rotary positions, blocks in one of
+ * three forms, attention that is causal or sees all positions, a feed-forward part with or without a gate, tied or
+ * untied output. Names come from the architecture, and no architecture is known here by name. */
 #include "compiler/models/transformer.h"
 
 #include "runtime/numerics/numerics.h"

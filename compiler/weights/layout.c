@@ -90,9 +90,11 @@ static const char *cut(firnc_weight_layout *layout, const firnc_weight_rule *rul
         layout->dims[i][rule->axis] = equal ? extent / layout->count : rule->sizes[i];
         at += layout->dims[i][rule->axis];
     }
-    return at == extent ? NULL
-                        : firnc_format("axis %u of the tensors is not the sum of theirs; write sizes whose sum is %llu",
-                                       (unsigned)rule->axis, (unsigned long long)extent);
+    return at == extent
+               ? NULL
+               : firnc_format(
+                     "the tensors do not have together its extent along axis %u; write sizes whose sum is %llu",
+                     (unsigned)rule->axis, (unsigned long long)extent);
 }
 
 bool firnc_weight_layout_make(firnc_weight_layout *layout, const firnc_job *job, const firnc_weight_rule *rule,

@@ -22,9 +22,10 @@ typedef struct firn_keys {
 /* The bits of a mask of revoked keys. */
 #define FIRN_KEYS_MAX 32u
 
-/* A plan and the conditions it is checked against. */
+/* The mark of a request: neither zeros nor erased flash look like it. */
 enum { FIRN_CHECK_REQUEST = 0x5d3c96e1 };
 
+/* A plan and the conditions it is checked against. */
 typedef struct firn_check_request {
     /* FIRN_CHECK_REQUEST, without which no plan passes: where a disturbance has spoiled a pointer to the request, the
      * zeros that may be there do not count as a device without identity or counter. */

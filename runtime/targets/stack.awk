@@ -7,8 +7,8 @@
 # A call through a pointer is assumed to reach every function that the pointer can refer to:
 #     runtime/execute.c     the kernels; in firn_execute_check only the functions that find kernels and compute their
 #                           scratch, in decode only the functions that find kernels
-#     the users of parts    the parts: conversions of half types (product.c, sums.c, widen.c, widen_rows.c), rules of initialisers and metrics, kinds
-#                           of schedules
+#     the users of parts    the parts: conversions of half types (product.c, sums.c, widen.c, widen_rows.c), rules of
+#                           initialisers and metrics, kinds of schedules
 #     runtime/kernels/*.c   the task bodies: static functions of the runtime that no function calls by name, in the file
 #                           of the kernel that runs or in a file without kernels, because a kernel passes only the
 #                           bodies of its own file, or calls a function of another that passes its own; in
