@@ -131,7 +131,7 @@ static void place_left(const piece *p, size_t row, size_t rows, firn_register_ti
     if (is_left_direct(left)) {
         tile->left = (const float *)left->data + left->first + row * left->row_step + p->term * left->column_step;
         tile->left_row_step = left->row_step;
-        tile->left_term_step = left->column_step;
+        tile->left_term_step = (ptrdiff_t)left->column_step;
     } else if (left->column_step == 1) {
         tile->left = p->slot + p->cut->at.left;
         tile->left_row_step = p->terms + LEFT_GAP;
@@ -169,6 +169,7 @@ static void multiply_rows(const piece *p, size_t row, size_t rows, const float *
     const bool is_direct = is_out_direct(product);
     float one_tile[HEIGHT * WIDTH];
     firn_register_tile tile = {.rows = rows,
+                               .runs = 1,
                                .terms = p->terms,
                                .begins = p->first,
                                .sums_step = is_direct ? product->out_step : (size_t)WIDTH};
