@@ -78,6 +78,32 @@ void firnc_contribute_repeated(firnc_differentiation *d, uint8_t operand, firnc_
     firnc_contribute(d, operand, gradient);
 }
 
+static bool is_repeated(const firnc_differentiation *d, uint8_t operand) {
+    const firn_shape *x = firnc_shape_of(d, d->node->inputs[operand]), *y = firnc_shape_of(d, d->node->outputs[0]);
+    if (x->rank != y->rank)
+        return true;
+    for (uint8_t i = 0; i < x->rank; i++)
+        if (x->dims[i] != y->dims[i])
+            return true;
+    return false;
+}
+
+uint8_t firnc_type_of_terms(const firnc_differentiation *d, uint8_t operand) {
+    return is_repeated(d, operand) ? (uint8_t)FIRN_FLOAT32 : firnc_type_of_gradient(d, d->node->inputs[operand]);
+}
+
+void firnc_contribute_sum(firnc_differentiation *d, uint8_t operand, firnc_value gradient) {
+    if (is_repeated(d, operand)) {
+        const firn_shape *x = firnc_shape_of(d, d->node->inputs[operand]);
+        const uint8_t type = firnc_type_of_gradient(d, d->node->inputs[operand]);
+        int64_t dims[FIRN_RANK_MAX] = {0};
+        for (uint8_t i = 0; i < x->rank; i++)
+            dims[i] = x->dims[i];
+        gradient = firnc_emit(d, FIRN_OP_sum_to, &gradient, 1, dims, NULL, &type);
+    }
+    firnc_contribute(d, operand, gradient);
+}
+
 void firnc_contribute_bias(firnc_differentiation *d, uint8_t operand, firnc_value dy) {
     uint8_t type = firnc_type_of_gradient(d, d->node->inputs[operand]);
     firnc_contribute(d, operand, firnc_emit(d, FIRN_OP_sum_leading, &dy, 1, (int64_t[]){1}, NULL, &type));

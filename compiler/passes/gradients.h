@@ -58,7 +58,14 @@ void firnc_contribute(firnc_differentiation *d, uint8_t operand, firnc_value gra
 /* The same for an input that was repeated over the leading dimensions: the sum over them. */
 void firnc_contribute_repeated(firnc_differentiation *d, uint8_t operand, firnc_value gradient);
 
-/* The same for a bias, which was added to every row. */
+/* The same for an input that was repeated to the extents of output 0 as NumPy does: the sum over the repetitions. */
+void firnc_contribute_sum(firnc_differentiation *d, uint8_t operand, firnc_value gradient);
+
+/* The best type of what firnc_contribute_sum takes: float32 where a sum follows, which rounds; else that of the
+ * gradient. */
+uint8_t firnc_type_of_terms(const firnc_differentiation *d, uint8_t operand);
+
+/* Adds to the gradient of a bias, which was added to every row. */
 void firnc_contribute_bias(firnc_differentiation *d, uint8_t operand, firnc_value dy);
 
 /* Adds the rows of a gradient to those of a table that the ids of an embedding, which is the current node, select. */
