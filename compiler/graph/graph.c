@@ -2,6 +2,7 @@
  * (compiler/graph/ir.h). This file must not depend on an architecture, a precision or the plan's layout. */
 #include "compiler/graph/graph.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -331,7 +332,16 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
 
 /* --- ops of the builder ---------------------------------------------------------------------------------------- */
 
-/* Records an op. Its outputs have no extents until the shapes pass, and are float32 until the autocast pass. */
+/* The type of an output that the op table decides: int32, or the type of an input. Other outputs are float32 until the
+ * autocast pass. */
+static uint8_t recorded_type(const firnc_graph *graph, const firnc_node *node, uint8_t output) {
+    const uint8_t type = firn_op_output(firn_op_find(node->code), output)->type;
+    if (type >= FIRN_TYPE_OF_INPUT)
+        return graph->values[node->inputs[type - FIRN_TYPE_OF_INPUT]].shape.type;
+    return type == FIRN_INT32 ? type : FIRN_FLOAT32;
+}
+
+/* Records an op. Its outputs have no extents until the shapes pass. */
 static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *inputs, uint8_t input_count,
                           const int64_t *integers, const float *reals) {
     uint8_t phase = graph->eval ? FIRNC_PHASE_EVALUATE : FIRNC_PHASE_MICRO_BATCH;
@@ -339,8 +349,8 @@ static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *
     annotate(graph, node);
     uint32_t index = graph->node_count - 1;
     for (uint8_t i = 0; i < node->output_count; i++) {
-        node->outputs[i] =
-            firnc_value_new(graph, output_name(node, i), FIRNC_ROLE_ACTIVATION, (firn_shape){.type = FIRN_FLOAT32});
+        node->outputs[i] = firnc_value_new(graph, output_name(node, i), FIRNC_ROLE_ACTIVATION,
+                                           (firn_shape){.type = recorded_type(graph, node, i)});
         graph->values[node->outputs[i]].producer = index;
     }
     return node->outputs[0];
@@ -457,6 +467,110 @@ firnc_value firnc_softmax(firnc_graph *graph, firnc_value x) {
 
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x) {
     return record(graph, FIRN_OP_log_softmax, &x, 1, NULL, NULL);
+}
+
+/* --- elementwise ops with repeated operands ------------------------------------------------------------------------
+ */
+
+static firnc_value record_two(firnc_graph *graph, uint16_t code, firnc_value a, firnc_value b) {
+    return record(graph, code, (firnc_value[]){a, b}, 2, NULL, NULL);
+}
+
+firnc_value firnc_subtract(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_subtract, a, b);
+}
+
+firnc_value firnc_divide(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_divide, a, b);
+}
+
+firnc_value firnc_minimum(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_minimum, a, b);
+}
+
+firnc_value firnc_maximum(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_maximum, a, b);
+}
+
+firnc_value firnc_power(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_power, a, b);
+}
+
+firnc_value firnc_less(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_less, a, b);
+}
+
+firnc_value firnc_less_or_equal(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_less_or_equal, a, b);
+}
+
+firnc_value firnc_equal(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_equal, a, b);
+}
+
+firnc_value firnc_select(firnc_graph *graph, firnc_value condition, firnc_value a_or_none, firnc_value b_or_none) {
+    const uint8_t count = b_or_none == FIRNC_NONE ? 2 : 3;
+    if (a_or_none == FIRNC_NONE && b_or_none == FIRNC_NONE)
+        firnc_graph_misuse(graph, "a select has nothing to select");
+    return record(graph, FIRN_OP_select, (firnc_value[]){condition, a_or_none, b_or_none}, count, NULL, NULL);
+}
+
+firnc_value firnc_exp(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_exp, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_log(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_log, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_sqrt(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_sqrt, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_reciprocal(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_reciprocal, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_erf(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_erf, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_abs(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_abs, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_signum(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_sign, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_floor(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_floor, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_to_int32(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_to_int32, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_to_float32(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_to_float32, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_elu(firnc_graph *graph, firnc_value x, float alpha) {
+    return record(graph, FIRN_OP_elu, &x, 1, NULL, &alpha);
+}
+
+firnc_value firnc_leaky_relu(firnc_graph *graph, firnc_value x, float slope) {
+    return record(graph, FIRN_OP_leaky_relu, &x, 1, NULL, &slope);
+}
+
+firnc_value firnc_clip(firnc_graph *graph, firnc_value x, float low, float high) {
+    const float limits[] = {
+        [FIRN_CLIP_LOW] = low < -FLT_MAX ? -FLT_MAX : low, [FIRN_CLIP_HIGH] = high > FLT_MAX ? FLT_MAX : high};
+    return record(graph, FIRN_OP_clip, &x, 1, NULL, limits);
+}
+
+firnc_value firnc_affine(firnc_graph *graph, firnc_value x, float scale, float shift) {
+    return record(graph, FIRN_OP_affine, &x, 1, NULL, (float[]){scale, shift});
 }
 
 firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate) {

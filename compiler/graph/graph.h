@@ -140,6 +140,35 @@ firnc_value firnc_silu(firnc_graph *graph, firnc_value x);
 firnc_value firnc_softplus(firnc_graph *graph, firnc_value x);
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x);
 firnc_value firnc_softmax(firnc_graph *graph, firnc_value x); /* has no gradient */
+/* Elementwise ops of two operands, which are repeated as NumPy repeats them. less, less_or_equal and equal give 1 or 0
+ * and have the gradient 0. */
+firnc_value firnc_subtract(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_divide(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_minimum(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_maximum(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_power(firnc_graph *graph, firnc_value a, firnc_value b); /* a^b */
+firnc_value firnc_less(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_less_or_equal(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_equal(firnc_graph *graph, firnc_value a, firnc_value b);
+/* a where the condition is not 0, else b; 0 in place of one that is FIRNC_NONE. */
+firnc_value firnc_select(firnc_graph *graph, firnc_value condition, firnc_value a_or_none, firnc_value b_or_none);
+firnc_value firnc_exp(firnc_graph *graph, firnc_value x);
+firnc_value firnc_log(firnc_graph *graph, firnc_value x);
+firnc_value firnc_sqrt(firnc_graph *graph, firnc_value x);
+firnc_value firnc_reciprocal(firnc_graph *graph, firnc_value x);
+firnc_value firnc_erf(firnc_graph *graph, firnc_value x);
+firnc_value firnc_abs(firnc_graph *graph, firnc_value x);
+/* With the gradient 0. */
+firnc_value firnc_signum(firnc_graph *graph, firnc_value x);
+firnc_value firnc_floor(firnc_graph *graph, firnc_value x);
+firnc_value firnc_to_int32(firnc_graph *graph, firnc_value x);   /* without the fraction; limited; NaN is 0 */
+firnc_value firnc_to_float32(firnc_graph *graph, firnc_value x); /* of int32 */
+firnc_value firnc_elu(firnc_graph *graph, firnc_value x, float alpha);
+firnc_value firnc_leaky_relu(firnc_graph *graph, firnc_value x, float slope);
+/* A plan has finite numbers only: an infinite limit becomes the largest float, which then limits infinity, too. */
+firnc_value firnc_clip(firnc_graph *graph, firnc_value x, float low, float high);
+/* x * scale + shift with one rounding. With a shift of -0.0f it is the product, and a zero keeps its sign. */
+firnc_value firnc_affine(firnc_graph *graph, firnc_value x, float scale, float shift);
 /* rate in [0, 1). With rate 0, or in an eval graph, returns x, records nothing, and drops an annotation of the call.
  * Each call uses one rng_id in any case, so that neither the rate nor the mode changes other random numbers of the
  * graph; the same holds for attention. */
