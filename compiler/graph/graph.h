@@ -139,7 +139,14 @@ firnc_value firnc_sigmoid(firnc_graph *graph, firnc_value x);
 firnc_value firnc_silu(firnc_graph *graph, firnc_value x);
 firnc_value firnc_softplus(firnc_graph *graph, firnc_value x);
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x);
-firnc_value firnc_softmax(firnc_graph *graph, firnc_value x); /* has no gradient */
+firnc_value firnc_softmax(firnc_graph *graph, firnc_value x);
+/* Along the dimensions whose bits are set in axes. keep: they stay, with an extent of 1. */
+firnc_value firnc_reduce_sum(firnc_graph *graph, firnc_value x, uint32_t axes, bool keep);
+firnc_value firnc_reduce_max(firnc_graph *graph, firnc_value x, uint32_t axes, bool keep);
+/* int32; the dimension is gone. last: of equal elements the last one. */
+firnc_value firnc_arg_max(firnc_graph *graph, firnc_value x, uint8_t axis, bool last);
+/* a:[...,M,K] b:[...,K,N], or with the last two dimensions exchanged; the others are equal. */
+firnc_value firnc_matmul(firnc_graph *graph, firnc_value a, firnc_value b, bool transpose_a, bool transpose_b);
 /* rate in [0, 1). With rate 0, or in an eval graph, returns x, records nothing, and drops an annotation of the call.
  * Each call uses one rng_id in any case, so that neither the rate nor the mode changes other random numbers of the
  * graph; the same holds for attention. */

@@ -24,6 +24,8 @@ static const firn_kernel_row rows[] = {
      CHUNKED,
      ANY,
      {firn_chunked_linear_backward_weight_rows, firn_chunked_scratch}},
+    {FIRN_OP_matmul, F32, ANY, {firn_vector_matmul, firn_vector_matmul_scratch}},
+    {FIRN_OP_matmul, CHUNKED, ANY, {firn_chunked_matmul, firn_chunked_scratch}},
     {FIRN_OP_attention, ANY, ANY, {firn_vector_attention, firn_vector_attention_scratch}},
     {FIRN_OP_attention_backward, ANY, ANY, {firn_vector_attention_backward, firn_vector_attention_backward_scratch}},
     {FIRN_OP_gelu, ANY, ANY, {firn_vector_gelu, NULL}},
