@@ -6,7 +6,7 @@
 #include "runtime/kernels/vector/product.h"
 
 #include "runtime/kernels/blocks.h"
-#include "runtime/kernels/matmul.h"
+#include "runtime/kernels/reduce/matmul.h"
 #include "runtime/kernels/vector/pack.h"
 #include "runtime/kernels/vector/pieces.h"
 #include "runtime/kernels/vector/tile.h"

@@ -2,7 +2,7 @@
 #include "runtime/kernels/vector/chunked/cut.h"
 
 #include "runtime/kernels/blocks.h"
-#include "runtime/kernels/matmul.h"
+#include "runtime/kernels/reduce/matmul.h"
 
 static size_t count(const firn_product *product, size_t rows, size_t columns) {
     return firn_ceiling(product->rows, rows) * firn_ceiling(product->columns, columns);

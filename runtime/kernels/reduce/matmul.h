@@ -1,6 +1,6 @@
 /* The products of a matmul: one for each batch, described like that of a linear layer without a bias. Freestanding. */
-#ifndef FIRN_KERNELS_MATMUL_H
-#define FIRN_KERNELS_MATMUL_H
+#ifndef FIRN_KERNELS_REDUCE_MATMUL_H
+#define FIRN_KERNELS_REDUCE_MATMUL_H
 
 #include "runtime/kernels/linear.h"
 

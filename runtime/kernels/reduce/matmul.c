@@ -1,6 +1,6 @@
 /* Products of batches: y[..., m, n] = sum over k of a[..., m, k] b[..., k, n]. This file determines which operand is
  * which factor; the products are in product.c. Freestanding. */
-#include "runtime/kernels/matmul.h"
+#include "runtime/kernels/reduce/matmul.h"
 
 #include "runtime/kernels/blocks.h"
 
