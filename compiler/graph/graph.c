@@ -332,16 +332,16 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
 
 /* --- ops of the builder ---------------------------------------------------------------------------------------- */
 
-/* The type of an output that the op table decides: int32, or the type of an input. Other outputs are float32 until the
- * autocast pass. */
-static uint8_t recorded_type(const firnc_graph *graph, const firnc_node *node, uint8_t output) {
+/* The type of an output before the autocast pass: the one type that its row names, or that of an input, else float32.
+ */
+static uint8_t type_of_output(const firnc_graph *graph, const firnc_node *node, uint8_t output) {
     const uint8_t type = firn_op_output(firn_op_find(node->code), output)->type;
     if (type >= FIRN_TYPE_OF_INPUT)
         return graph->values[node->inputs[type - FIRN_TYPE_OF_INPUT]].shape.type;
-    return type == FIRN_INT32 ? type : FIRN_FLOAT32;
+    return type < FIRN_TYPE_REAL ? type : (uint8_t)FIRN_FLOAT32;
 }
 
-/* Records an op. Its outputs have no extents until the shapes pass. */
+/* Records an op. Its outputs have no extents until the shapes pass, and no half type until the autocast pass. */
 static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *inputs, uint8_t input_count,
                           const int64_t *integers, const float *reals) {
     uint8_t phase = graph->eval ? FIRNC_PHASE_EVALUATE : FIRNC_PHASE_MICRO_BATCH;
@@ -349,8 +349,8 @@ static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *
     annotate(graph, node);
     uint32_t index = graph->node_count - 1;
     for (uint8_t i = 0; i < node->output_count; i++) {
-        node->outputs[i] = firnc_value_new(graph, output_name(node, i), FIRNC_ROLE_ACTIVATION,
-                                           (firn_shape){.type = recorded_type(graph, node, i)});
+        const firn_shape shape = {.type = type_of_output(graph, node, i)};
+        node->outputs[i] = firnc_value_new(graph, output_name(node, i), FIRNC_ROLE_ACTIVATION, shape);
         graph->values[node->outputs[i]].producer = index;
     }
     return node->outputs[0];
@@ -463,6 +463,22 @@ firnc_value firnc_softplus(firnc_graph *graph, firnc_value x) {
 
 firnc_value firnc_softmax(firnc_graph *graph, firnc_value x) {
     return record(graph, FIRN_OP_softmax, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_reduce_sum(firnc_graph *graph, firnc_value x, uint32_t axes, bool keep) {
+    return record(graph, FIRN_OP_reduce_sum, &x, 1, (int64_t[]){axes, keep}, NULL);
+}
+
+firnc_value firnc_reduce_max(firnc_graph *graph, firnc_value x, uint32_t axes, bool keep) {
+    return record(graph, FIRN_OP_reduce_max, &x, 1, (int64_t[]){axes, keep}, NULL);
+}
+
+firnc_value firnc_arg_max(firnc_graph *graph, firnc_value x, uint8_t axis, bool last) {
+    return record(graph, FIRN_OP_arg_max, &x, 1, (int64_t[]){axis, last}, NULL);
+}
+
+firnc_value firnc_matmul(firnc_graph *graph, firnc_value a, firnc_value b, bool transpose_a, bool transpose_b) {
+    return record(graph, FIRN_OP_matmul, (firnc_value[]){a, b}, 2, (int64_t[]){transpose_a, transpose_b}, NULL);
 }
 
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x) {

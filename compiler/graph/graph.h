@@ -139,7 +139,6 @@ firnc_value firnc_sigmoid(firnc_graph *graph, firnc_value x);
 firnc_value firnc_silu(firnc_graph *graph, firnc_value x);
 firnc_value firnc_softplus(firnc_graph *graph, firnc_value x);
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x);
-firnc_value firnc_softmax(firnc_graph *graph, firnc_value x); /* has no gradient */
 /* Elementwise ops of two operands, which are repeated as NumPy repeats them. less, less_or_equal and equal give 1 or 0
  * and have the gradient 0. */
 firnc_value firnc_subtract(firnc_graph *graph, firnc_value a, firnc_value b);
@@ -169,6 +168,14 @@ firnc_value firnc_leaky_relu(firnc_graph *graph, firnc_value x, float slope);
 firnc_value firnc_clip(firnc_graph *graph, firnc_value x, float low, float high);
 /* x * scale + shift with one rounding. With a shift of -0.0f it is the product, and a zero keeps its sign. */
 firnc_value firnc_affine(firnc_graph *graph, firnc_value x, float scale, float shift);
+firnc_value firnc_softmax(firnc_graph *graph, firnc_value x);
+/* Along the dimensions whose bits are set in axes. keep: they stay, with an extent of 1. */
+firnc_value firnc_reduce_sum(firnc_graph *graph, firnc_value x, uint32_t axes, bool keep);
+firnc_value firnc_reduce_max(firnc_graph *graph, firnc_value x, uint32_t axes, bool keep);
+/* int32; the dimension is gone. last: of equal elements the last one. */
+firnc_value firnc_arg_max(firnc_graph *graph, firnc_value x, uint8_t axis, bool last);
+/* a:[...,M,K] b:[...,K,N], or with the last two dimensions exchanged; the others are equal. */
+firnc_value firnc_matmul(firnc_graph *graph, firnc_value a, firnc_value b, bool transpose_a, bool transpose_b);
 /* rate in [0, 1). With rate 0, or in an eval graph, returns x, records nothing, and drops an annotation of the call.
  * Each call uses one rng_id in any case, so that neither the rate nor the mode changes other random numbers of the
  * graph; the same holds for attention. */

@@ -197,6 +197,11 @@ static void complete(firnc_differentiation *d, firnc_value value) {
     d->gradients[value] = total;
 }
 
+/* Whether values of a type have gradients: indices have none. */
+static bool is_real(uint8_t type) {
+    return type == FIRN_FLOAT32 || firn_type_is_half(type);
+}
+
 /* Marks the values that depend on a parameter, and finds the first consumer of each value. */
 static void survey(firnc_differentiation *d) {
     const firnc_graph *graph = d->graph;
@@ -217,7 +222,7 @@ static void survey(firnc_differentiation *d) {
                 continue;
             if (d->first_consumer[node->inputs[j]] == FIRNC_NONE)
                 d->first_consumer[node->inputs[j]] = i;
-            if (d->wanted[node->inputs[j]])
+            if (d->wanted[node->inputs[j]] && is_real(firnc_shape_of(d, node->outputs[0])->type))
                 d->wanted[node->outputs[0]] = true;
         }
     }

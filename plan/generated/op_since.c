@@ -15,6 +15,13 @@ static const struct {
     {.code = 151, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward  */
     {.code = 152, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward_gain  */
     {.code = 149, .kind = ROW, .position = 0, .since = 1}, /* softmax  */
+    {.code = 225, .kind = ROW, .position = 0, .since = 1}, /* softmax_backward  */
+    {.code = 220, .kind = ROW, .position = 0, .since = 1}, /* reduce_sum  */
+    {.code = 221, .kind = ROW, .position = 0, .since = 1}, /* reduce_sum_backward  */
+    {.code = 222, .kind = ROW, .position = 0, .since = 1}, /* reduce_max  */
+    {.code = 223, .kind = ROW, .position = 0, .since = 1}, /* reduce_max_backward  */
+    {.code = 224, .kind = ROW, .position = 0, .since = 1}, /* arg_max  */
+    {.code = 226, .kind = ROW, .position = 0, .since = 1}, /* matmul  */
     {.code = 170, .kind = ROW, .position = 0, .since = 1}, /* subtract  */
     {.code = 171, .kind = ROW, .position = 0, .since = 1}, /* divide  */
     {.code = 172, .kind = ROW, .position = 0, .since = 1}, /* minimum  */

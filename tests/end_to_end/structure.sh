@@ -30,9 +30,10 @@ runtime/kernels/images  plan/ runtime/numerics runtime/kernels
 runtime/kernels/losses  plan/ schedules runtime/numerics runtime/kernels
 runtime/kernels/norms   plan/ runtime/numerics runtime/kernels
 runtime/kernels/optimizers plan/ schedules runtime/numerics runtime/kernels
-runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/losses runtime/kernels/vector/
+runtime/kernels/reduce  plan/ runtime/numerics runtime/kernels
+runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/losses runtime/kernels/reduce runtime/kernels/vector/
 runtime/kernels/vector/attention plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
-runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
+runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/reduce runtime/kernels/vector/
 runtime                 plan/ schedules runtime/numerics runtime/kernels
 runtime/parts           plan/ runtime runtime/numerics
 runtime/examples        plan/ runtime runtime/targets/host

@@ -224,6 +224,88 @@ def concat(kind, *given, axis):
     return [Tensor(kind, dims[:axis] + (sum(t.dims[axis] for t in given),) + dims[axis + 1:], y)]
 
 
+class Along:
+    """The elements of a tensor by the result of a reduction to which they belong, in ascending order."""
+
+    def __init__(self, dims, axes, keep=0):
+        steps = [count(dims[d + 1:]) for d in range(len(dims))]
+        self.dims = tuple(1 if axes >> d & 1 else n for d, n in enumerate(dims) if keep or not axes >> d & 1) or (1,)
+        self.elements = {}  # of each result
+        self.result = []  # of each element
+        for element in range(count(dims)):
+            place = tuple(0 if axes >> d & 1 else element // steps[d] % n for d, n in enumerate(dims))
+            self.elements.setdefault(place, []).append(element)
+        numbers = {place: i for i, place in enumerate(self.elements)}
+        for element in range(count(dims)):
+            self.result.append(numbers[tuple(0 if axes >> d & 1 else element // steps[d] % n for d, n in enumerate(dims))])
+        # Elements of a line: those of the last dimensions that are all reduced, without the ones of extent 1.
+        self.line = 1
+        for d in reversed([d for d, n in enumerate(dims) if n > 1]):
+            if not axes >> d & 1:
+                break
+            self.line *= dims[d]
+
+    def of_results(self, function, values):
+        return [function([values[e] for e in elements]) for elements in self.elements.values()]
+
+
+def reduce_sum(kind, x, *, axes, keep):
+    along = Along(x.dims, axes, keep)
+
+    def total(values):
+        if along.line == 1:
+            return ascending(values)
+        return ascending([canonical_sum(values[i:i + along.line]) for i in range(0, len(values), along.line)])
+
+    return [Tensor(kind, along.dims, along.of_results(total, x.values))]
+
+
+def reduce_sum_backward(kind, dy, **extents):
+    extents = [extents[f'd{i}'] for i in range(8) if extents[f'd{i}']]
+    dims = tuple(abs(n) for n in extents)
+    along = Along(dims, sum(1 << d for d, n in enumerate(extents) if n < 0))
+    return [Tensor(kind, dims, [dy.values[i] for i in along.result])]
+
+
+def reduce_max(kind, x, *, axes, keep):
+    along = Along(x.dims, axes, keep)
+    return [Tensor(kind, along.dims, along.of_results(largest, x.values))]
+
+
+def is_one_of_largest(x, top):
+    return is_nan(x) if is_nan(top) else not is_nan(x) and not less(x, top) and not less(top, x)
+
+
+def reduce_max_backward(kind, dy, x, y, *, axes, keep):
+    along = Along(x.dims, axes, keep)
+    chosen = [is_one_of_largest(v, y.values[i]) for v, i in zip(x.values, along.result)]
+    counts = along.of_results(sum, chosen)
+    shares = [divide(d, number(Fraction(n))) for d, n in zip(dy.values, counts)]
+    return [Tensor(kind, x.dims, [shares[i] if c else ZERO for c, i in zip(chosen, along.result)])]
+
+
+def arg_max(kind, x, *, axis, last):
+    along = Along(x.dims, 1 << axis)
+
+    def place(values):
+        top = largest(values)
+        found = [i for i, v in enumerate(values) if is_one_of_largest(v, top)]
+        return found[-1 if last else 0]
+
+    return [Tensor('int32', along.dims, along.of_results(place, x.values))]
+
+
+def matmul(kind, a, b, *, transpose_a, transpose_b, reductions):
+    m, k = a.dims[-2:][::-1] if transpose_a else a.dims[-2:]
+    n = b.dims[-2 if transpose_b else -1]
+    y = []
+    for batch in range(count(a.dims[:-2])):
+        of_a = lambda i, t: a.values[batch * m * k + (t * m + i if transpose_a else i * k + t)]
+        of_b = lambda t, j: b.values[batch * k * n + (j * k + t if transpose_b else t * n + j)]
+        y += [reduce(reductions[0], [(t, of_a(i, t), of_b(t, j)) for t in range(k)]) for i in range(m) for j in range(n)]
+    return [Tensor(kind, a.dims[:-2] + (m, n), y)]
+
+
 def leading_rows(kind, table, *, rows):
     return [Tensor(kind, (rows, table.dims[1]), flat(table.rows()[:rows]))]
 
@@ -793,6 +875,14 @@ def log_softmax(kind, x):
     return [Tensor(kind, x.dims, y)]
 
 
+def softmax_backward(kind, dy, y):
+    dx = []
+    for gradient, row in zip(dy.rows(), y.rows()):
+        total = canonical_sum([multiply(d, v) for d, v in zip(gradient, row)])
+        dx += [multiply(v, subtract(d, total)) for d, v in zip(gradient, row)]
+    return [Tensor(kind, y.dims, dx)]
+
+
 def log_softmax_backward(kind, dy, y):
     dx = []
     for gradient, row in zip(dy.rows(), y.rows()):
@@ -1250,7 +1340,8 @@ TYPE_NUMBERS = {'float32': 0, 'float16': 1, 'bfloat16': 2, 'cbfloat16': 3}
 INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_softmax index correct_bias nesterov '
             'maximize step steps_per_increase axis clipping ignore_index scaling log_target batch_mean rotation '
             'rotated rotary_dim interleaved groups stride dilation before after kernel height width padded '
-            'dim0 dim1 dim2 dim3 dim4 dim5 dim6 dim7').split()
+            'dim0 dim1 dim2 dim3 dim4 dim5 dim6 dim7 '
+            'axes keep last transpose_a transpose_b d0 d1 d2 d3 d4 d5 d6 d7').split()
 ATTRIBUTES = {
     'attention': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
     'attention_backward': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
@@ -1993,6 +2084,51 @@ def powers(kind):
         case(f'{kind}_power_{n}', 'power', kind, [a, one(real(n))])
     case(kind + '_power', 'power', kind, [Tensor(kind, (3, 30), [v & 0x7fffffff for v in values(90, -3, 3)]), tensor(kind, 3, 30)])
     case(kind + '_power_dx', 'power_backward', kind, [tensor(kind, 2, 30), Tensor(kind, (30,), a.values[:30]), tensor('float32', 2, 1)])
+def reductions_along(kind):
+    special = edges(kind)
+    shapes = (((7,), (1,)), ((3, 1), (1, 3)), ((4, 5), (1, 2)), ((2, 3, 5), (2, 5, 6)), ((2, 70), (1, 2)), ((3, 2, 67), (5, 1)),
+              ((2, 1, 3, 2, 1, 2), (21, 12, 40, 63)))
+    for dims, masks in shapes:
+        for axes in masks:
+            keep, tag = axes % 2, f'{"x".join(map(str, dims))}_{axes}'
+            plain = tensor(kind, *dims)
+            x = with_values(plain, {chance.randrange(plain.elements): special[chance.randrange(len(special))]
+                                    for _ in range(plain.elements // 4)})
+            y, = case(f'{kind}_reduce_sum_{tag}', 'reduce_sum', kind if keep else 'float32', [plain], axes=axes, keep=keep)
+            case(f'{kind}_reduce_sum_edges_{tag}', 'reduce_sum', 'float32', [x], axes=axes, keep=keep)
+            extents = [-n if axes >> d & 1 else n for d, n in enumerate(dims)] + [0] * (8 - len(dims))
+            dy = with_values(tensor(kind, *y.dims), {0: NAN if axes == 1 else MINUS_ZERO})
+            case(f'{kind}_reduce_sum_dx_{tag}', 'reduce_sum_backward', kind if keep else 'float32', [dy],
+                 **{f'd{i}': n for i, n in enumerate(extents)})
+            x = with_values(x, {e: x.values[0] for e in range(0, x.elements, 3)})
+            y, = case(f'{kind}_reduce_max_{tag}', 'reduce_max', kind, [x], axes=axes, keep=keep)
+            case(f'{kind}_reduce_max_dx_{tag}', 'reduce_max_backward', kind, [dy, x, y], axes=axes, keep=keep)
+            if axes & (axes - 1) == 0:
+                for last in (0, 1):
+                    case(f'{kind}_arg_max_{tag}_{last}', 'arg_max', 'int32', [x], axis=axes.bit_length() - 1, last=last)
+    signs = Tensor(kind, (4, 2), [ZERO, MINUS_ZERO, MINUS_ZERO, ZERO, MINUS_ZERO, MINUS_ZERO, NAN, ONE])
+    case(f'{kind}_reduce_sum_zeros', 'reduce_sum', 'float32', [signs], axes=2, keep=0)
+    case(f'{kind}_reduce_max_zeros', 'reduce_max', kind, [signs], axes=2, keep=0)
+    for last in (0, 1):
+        case(f'{kind}_arg_max_zeros_{last}', 'arg_max', 'int32', [signs], axis=1, last=last)
+    rows = with_values(tensor(kind, 3, 70, low=-2, high=2), {70: NAN, 141: MINUS_ZERO, 150: INFINITY})
+    y = softmax(kind, tensor(kind, 3, 70, low=-2, high=2))[0]
+    case(f'{kind}_softmax_dx', 'softmax_backward', kind, [rows, y])
+    case(f'{kind}_softmax_dx_float32', 'softmax_backward', 'float32', [tensor('float32', 2, 3), tensor(kind, 2, 3)])
+
+
+def batched_products(kind):
+    reductions = [('f32', F32)] + ([] if kind == 'float32' else [(f'chunk{c}', chunked(kind, c)) for c in (4, 64)])
+    for tag, r in reductions:
+        for turned, (batch, m, k, n) in enumerate((((2, 2), 3, 5, 18), ((2,), 17, 9, 2), ((), 2, 67, 3), ((3, 1), 1, 2, 4))):
+            ta, tb = turned & 1, turned >> 1
+            a = tensor(kind, *batch, *((k, m) if ta else (m, k)))
+            b = tensor(kind, *batch, *((n, k) if tb else (k, n)))
+            if turned == 0:
+                special = edges(kind)
+                b = with_values(b, {(7 * i) % b.elements: v for i, v in enumerate(special)})
+            case(f'{kind}_matmul_{tag}_{turned}', 'matmul', 'float32' if turned == 1 else kind, [a, b], transpose_a=ta,
+                 transpose_b=tb, reductions=[r])
 
 
 def main():
@@ -2029,6 +2165,10 @@ def main():
         repeated_operands(kind)
         one_operand(kind)
         powers(kind)
+    chance.seed(220)
+    for kind in HALF_NAMES + ['float32']:
+        reductions_along(kind)
+        batched_products(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

@@ -421,9 +421,66 @@ def pools():
     case("max_pool_dx_equal", "max_pool_backward", [last(dy), last(x)], [last(x.grad)], settings)
 
 
+# x, then sets of axes; the extents have ones and odd numbers, and lines longer than a block.
+REDUCTIONS = (((5,), ((0,),)), ((1,), ((0,),)), ((3, 7), ((0,), (1,), (0, 1))), ((4, 1, 5), ((0,), (1,), (0, 2), (1, 2))),
+              ((2, 3, 4, 5), ((1,), (1, 2), (0, 2), (0, 3), (1, 3))), ((3, 1, 2, 5, 1), ((2,), (0, 4), (0, 2, 3))),
+              ((2, 3, 2, 2, 3, 2), ((0, 2, 4), (1, 3, 5), (2, 3), (0, 1, 2, 3, 4, 5))), ((2, 300), ((0,), (1,))),
+              ((3, 2, 259), ((0,), (0, 2), (1,))))
+
+
+def sums():
+    for dims, sets in REDUCTIONS:
+        for axes in sets:
+            for keep in (0, 1):
+                mask, tag = sum(1 << a for a in axes), f"{'x'.join(map(str, dims))}_{''.join(map(str, axes))}_{keep}"
+                x = leaf(rand(*dims))
+                shape_of = [1 if d in axes else n for d, n in enumerate(dims) if keep or d not in axes] or [1]
+                y = x.sum(axes, keepdim=bool(keep)).reshape(shape_of)
+                dy = rand(*shape_of)
+                y.backward(dy)
+                case("reduce_sum_" + tag, "reduce_sum", [x.detach()], [y.detach()], [mask, keep])
+                extents = [-n if d in axes else n for d, n in enumerate(dims)]
+                case("reduce_sum_dx_" + tag, "reduce_sum_backward", [dy], [x.grad], extents + [0] * (8 - len(dims)))
+                x = leaf(torch.randint(-2, 3, dims).to(D))  # with many equal ones
+                y = x.amax(axes, keepdim=bool(keep)).reshape(shape_of)
+                y.backward(dy)
+                case("reduce_max_" + tag, "reduce_max", [x.detach()], [y.detach()], [mask, keep], tolerance=0)
+                case("reduce_max_dx_" + tag, "reduce_max_backward", [dy, x.detach(), y.detach()], [x.grad], [mask, keep])
+        for axis in range(len(dims)):
+            x = torch.randint(-2, 3, dims).to(D)
+            y = x.argmax(axis).to(torch.int32)
+            last = (dims[axis] - 1 - x.flip(axis).argmax(axis)).to(torch.int32)
+            tag = f"{'x'.join(map(str, dims))}_{axis}"
+            for number, places in enumerate((y, last)):
+                case(f"arg_max_{tag}_{number}", "arg_max", [x], [places.reshape(places.shape or [1])], [axis, number], tolerance=0)
+    for n, c in ((3, 7), (1, 1), (2, 300)):
+        x, dy = leaf(rand(n, c, scale=3)), rand(n, c)
+        y = F.softmax(x, -1)
+        y.backward(dy)
+        case(f"softmax_dx_{n}x{c}", "softmax_backward", [dy, y.detach()], [x.grad])
+
+
+def matmuls():
+    for batch, m, k, n in (((), 3, 5, 2), ((1,), 1, 1, 1), ((2, 3), 4, 7, 5), ((3,), 1, 9, 4), ((2,), 17, 33, 19), ((5, 1), 2, 3, 1),
+                           ((2, 1, 2, 1, 3, 1), 3, 2, 4), ((2,), 3, 70, 40)):
+        for turned in range(4):
+            ta, tb = turned & 1, turned >> 1
+            a = leaf(rand(*batch, *((k, m) if ta else (m, k))))
+            b = leaf(rand(*batch, *((n, k) if tb else (k, n))))
+            y = (a.transpose(-1, -2) if ta else a) @ (b.transpose(-1, -2) if tb else b)
+            dy = rand(*y.shape)
+            y.backward(dy)
+            tag = f"{'x'.join(map(str, (*batch, m, k, n)))}_{ta}{tb}"
+            case("matmul_" + tag, "matmul", [a.detach(), b.detach()], [y.detach()], [ta, tb])
+            da = ([b.detach(), dy], [tb, 1]) if ta else ([dy, b.detach()], [0, 1 - tb])
+            db = ([dy, a.detach()], [1, ta]) if tb else ([a.detach(), dy], [1 - ta, 0])
+            case("matmul_da_" + tag, "matmul", da[0], [a.grad], da[1])
+            case("matmul_db_" + tag, "matmul", db[0], [b.grad], db[1])
+
+
 for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
              more_activations, more_losses, weighted_cross_entropy, rotary, multiply, concat, rms_norm,
-             conv, pools):
+             conv, pools, sums, matmuls):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

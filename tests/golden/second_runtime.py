@@ -1038,6 +1038,70 @@ def linear_backward_weight_rows(call):
     return {"dweight": linear_backward_weight(call)["dweight"][first : first + call.attribute("rows")]}
 
 
+def axes_of(mask, dims):
+    """The dimensions whose bits are set."""
+    return tuple(d for d in range(len(dims)) if mask >> d & 1)
+
+
+def lines_of(x, mask):
+    """x as [results, lines, elements of a line], and the dimensions of the results."""
+    reduced = axes_of(mask, x.shape)
+    kept = [d for d in range(x.ndim) if d not in reduced]
+    line = 1
+    for d in reversed([d for d in range(x.ndim) if x.shape[d] > 1]):
+        if d not in reduced:
+            break
+        line *= x.shape[d]
+    count = int(np.prod([x.shape[d] for d in reduced]))
+    return x.transpose(kept + list(reduced)).reshape(-1, count // line, line)
+
+
+@computes("reduce_sum")
+def reduce_sum(call):
+    lines = lines_of(call["x"], call.attribute("axes"))
+    sums = lane_sum(lines) if lines.shape[-1] > 1 else lines[..., 0]
+    return {"y": ascending(sums.T).reshape(call.tensor("y").dims)}
+
+
+@computes("reduce_sum_backward")
+def reduce_sum_backward(call):
+    extents = [n for n in (call.attribute(f"d{i}") for i in range(8)) if n]
+    dy = call["dy"].reshape([1 if n < 0 else n for n in extents])
+    return {"dx": np.broadcast_to(dy, [abs(n) for n in extents])}
+
+
+@computes("reduce_max")
+def reduce_max(call):
+    x = call["x"]
+    return {"y": (x.max(axis=axes_of(call.attribute("axes"), x.shape)) + F32(0)).reshape(call.tensor("y").dims)}
+
+
+@computes("reduce_max_backward")
+def reduce_max_backward(call):
+    x = call["x"]
+    axes = axes_of(call.attribute("axes"), x.shape)
+    dims = [1 if d in axes else n for d, n in enumerate(x.shape)]
+    y, dy = call["y"].reshape(dims), call["dy"].reshape(dims)
+    chosen = (x == y) | (np.isnan(x) & np.isnan(y))
+    return {"dx": np.where(chosen, dy / chosen.sum(axis=axes, keepdims=True).astype(F32), F32(0))}
+
+
+@computes("arg_max")
+def arg_max(call):
+    x, axis = call["x"], call.attribute("axis")
+    found = x.shape[axis] - 1 - np.flip(x, axis).argmax(axis) if call.attribute("last") else x.argmax(axis)
+    return {"y": found.reshape(call.tensor("y").dims)}
+
+
+@computes("matmul")
+def matmul(call):
+    a, b = call["a"].astype(F64), call["b"].astype(F64)
+    a = a.swapaxes(-1, -2) if call.attribute("transpose_a") else a
+    b = b.swapaxes(-1, -2) if call.attribute("transpose_b") else b
+    y = reduce(call.reductions["products"], a.shape[-1], lambda k: (a[..., :, k, None], b[..., None, k, :]), call.tensor("y").dims)
+    return {"y": y}
+
+
 class Windows:
     """The windows of a convolution or a pool on images [N,H,W,C]; a pair is rows * 65,536 + columns."""
 
@@ -1505,6 +1569,12 @@ def log_softmax(call):
     x = rows_of(call["x"])
     row_max, row_sum = softmax_sums(x)
     return {"y": ((x - row_max[:, None]) - log(row_sum)[:, None]).reshape(call["x"].shape)}
+
+
+@computes("softmax_backward")
+def softmax_backward(call):
+    dy, y = rows_of(call["dy"]), rows_of(call["y"])
+    return {"dx": (y * (dy - lane_sum(dy * y)[:, None])).reshape(call["y"].shape)}
 
 
 @computes("log_softmax_backward")

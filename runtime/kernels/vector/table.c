@@ -31,6 +31,8 @@ static const firn_kernel_row rows[] = {
      F32,
      ANY,
      {firn_vector_conv_backward_weight, firn_vector_conv_backward_weight_scratch}},
+    {FIRN_OP_matmul, F32, ANY, {firn_vector_matmul, firn_vector_matmul_scratch}},
+    {FIRN_OP_matmul, CHUNKED, ANY, {firn_chunked_matmul, firn_chunked_scratch}},
     {FIRN_OP_attention, ANY, ANY, {firn_vector_attention, firn_vector_attention_scratch}},
     {FIRN_OP_attention_backward, ANY, ANY, {firn_vector_attention_backward, firn_vector_attention_backward_scratch}},
     {FIRN_OP_gelu, ANY, ANY, {firn_vector_gelu, NULL}},
