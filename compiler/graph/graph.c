@@ -417,6 +417,56 @@ firnc_value firnc_average_pool(firnc_graph *graph, firnc_value x, const uint32_t
     return record(graph, FIRN_OP_average_pool, &x, 1, integers, NULL);
 }
 
+/* Records a recurrent op and hands out its last states. Inputs at the end of the list that are FIRNC_NONE are left
+ * out. */
+static firnc_value record_recurrence(firnc_graph *graph, uint16_t code, const firnc_value *inputs, uint8_t input_count,
+                                     const int64_t *integers, firnc_value *last_h, firnc_value *last_c) {
+    while (inputs[input_count - 1] == FIRNC_NONE)
+        input_count--;
+    const firnc_value y = record(graph, code, inputs, input_count, integers, NULL);
+    const firnc_value *outputs = graph->nodes[graph->node_count - 1].outputs;
+    if (last_h != NULL)
+        *last_h = outputs[FIRN_LSTM_OUT_LAST_H];
+    if (last_c != NULL)
+        *last_c = outputs[FIRN_LSTM_OUT_LAST_C];
+    return y;
+}
+
+_Static_assert((int)FIRN_LSTM_OUT_LAST_H == (int)FIRN_GRU_OUT_LAST_H &&
+                   (int)FIRN_LSTM_OUT_LAST_H == (int)FIRN_RNN_OUT_LAST_H,
+               "all recurrent ops have the last h at one place");
+
+firnc_value firnc_lstm(firnc_graph *graph, firnc_value gates, firnc_value weight, firnc_value h0_or_none,
+                       firnc_value c0_or_none, firnc_recurrent_options options, firnc_value *last_h,
+                       firnc_value *last_c) {
+    const firnc_value inputs[] = {[FIRN_LSTM_IN_GATES] = gates,
+                                  [FIRN_LSTM_IN_WEIGHT] = weight,
+                                  [FIRN_LSTM_IN_H0] = h0_or_none,
+                                  [FIRN_LSTM_IN_C0] = c0_or_none};
+    const int64_t integers[] = {[FIRN_LSTM_REVERSE] = options.reverse, [FIRN_LSTM_KEEP] = !graph->eval};
+    return record_recurrence(graph, FIRN_OP_lstm, inputs, 4, integers, last_h, last_c);
+}
+
+firnc_value firnc_gru(firnc_graph *graph, firnc_value gates, firnc_value weight, firnc_value bias_or_none,
+                      firnc_value h0_or_none, firnc_recurrent_options options, firnc_value *last_h) {
+    const firnc_value inputs[] = {[FIRN_GRU_IN_GATES] = gates,
+                                  [FIRN_GRU_IN_WEIGHT] = weight,
+                                  [FIRN_GRU_IN_BIAS] = bias_or_none,
+                                  [FIRN_GRU_IN_H0] = h0_or_none};
+    const int64_t integers[] = {[FIRN_GRU_RESET_AFTER] = options.reset_after,
+                                [FIRN_GRU_REVERSE] = options.reverse,
+                                [FIRN_GRU_KEEP] = !graph->eval};
+    return record_recurrence(graph, FIRN_OP_gru, inputs, 4, integers, last_h, NULL);
+}
+
+firnc_value firnc_rnn(firnc_graph *graph, firnc_value gates, firnc_value weight, firnc_value h0_or_none,
+                      firnc_recurrent_options options, firnc_value *last_h) {
+    const firnc_value inputs[] = {
+        [FIRN_RNN_IN_GATES] = gates, [FIRN_RNN_IN_WEIGHT] = weight, [FIRN_RNN_IN_H0] = h0_or_none};
+    const int64_t integers[] = {[FIRN_RNN_RELU] = options.relu, [FIRN_RNN_REVERSE] = options.reverse};
+    return record_recurrence(graph, FIRN_OP_rnn, inputs, 3, integers, last_h, NULL);
+}
+
 firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table) {
     return record(graph, FIRN_OP_embedding, (firnc_value[]){ids, table}, 2, NULL, NULL);
 }

@@ -127,6 +127,25 @@ firnc_value firnc_max_pool(firnc_graph *graph, firnc_value x, const uint32_t ker
 /* padded: what lies outside the image counts as zeros; else it does not count. */
 firnc_value firnc_average_pool(firnc_graph *graph, firnc_value x, const uint32_t kernel[2], firnc_windows windows,
                                bool padded);
+/* What recurrent ops may be told: reverse: steps are taken from the last to the first. reset_after: of gru only; the
+ * reset gate multiplies the products of the candidate, as in PyTorch, and not the state that they read. relu: of rnn
+ * only, in place of tanh. */
+typedef struct firnc_recurrent_options {
+    bool reverse, reset_after, relu;
+} firnc_recurrent_options;
+
+/* Recurrence over T steps: gates:[T,B,G*H] is what the input gives to the G gates, a linear layer over all steps, with
+ * its bias; weight:[G*H,H] that of the state. Gates are in PyTorch's order: i, f, g, o (lstm), r, z, n (gru). h0 and
+ * c0: [B,H], or zeros. bias: [3*H], added to the products of the state. Returns the outputs of all steps, [T,B,H];
+ * last_h and last_c, which may be NULL, get the state behind the last step that was taken, [B,H]. All have gradients.
+ */
+firnc_value firnc_lstm(firnc_graph *graph, firnc_value gates, firnc_value weight, firnc_value h0_or_none,
+                       firnc_value c0_or_none, firnc_recurrent_options options, firnc_value *last_h,
+                       firnc_value *last_c);
+firnc_value firnc_gru(firnc_graph *graph, firnc_value gates, firnc_value weight, firnc_value bias_or_none,
+                      firnc_value h0_or_none, firnc_recurrent_options options, firnc_value *last_h);
+firnc_value firnc_rnn(firnc_graph *graph, firnc_value gates, firnc_value weight, firnc_value h0_or_none,
+                      firnc_recurrent_options options, firnc_value *last_h);
 firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table);
 firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t rows);
 firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b);

@@ -222,18 +222,25 @@ static void survey(firnc_differentiation *d) {
                 continue;
             if (d->first_consumer[node->inputs[j]] == FIRNC_NONE)
                 d->first_consumer[node->inputs[j]] = i;
-            if (d->wanted[node->inputs[j]] && is_real(firnc_shape_of(d, node->outputs[0])->type))
-                d->wanted[node->outputs[0]] = true;
+            for (uint8_t k = 0; d->wanted[node->inputs[j]] && k < node->output_count; k++)
+                d->wanted[node->outputs[k]] |= is_real(firnc_shape_of(d, node->outputs[k])->type);
         }
     }
+}
+
+/* Whether an output of a node has a gradient that is needed. */
+static bool is_reached(const firnc_differentiation *d, const firnc_node *node) {
+    for (uint8_t i = 0; i < node->output_count; i++)
+        if (d->gradients[node->outputs[i]] != FIRNC_NONE && d->wanted[node->outputs[i]])
+            return true;
+    return false;
 }
 
 static bool walk(firnc_differentiation *d, uint32_t index) {
     const firnc_node *node = &d->forward[index];
     d->node = node;
     d->index = index;
-    firnc_value dy = d->gradients[node->outputs[0]];
-    if (dy != FIRNC_NONE && d->wanted[node->outputs[0]] && !find_rule(node->code)(d, dy))
+    if (is_reached(d, node) && !find_rule(node->code)(d, d->gradients[node->outputs[0]]))
         return false;
     for (uint8_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] != FIRNC_NONE && d->first_consumer[node->inputs[i]] == index &&

@@ -27,8 +27,9 @@ typedef struct firnc_differentiation {
     uint32_t index;
 } firnc_differentiation;
 
-/* A rule contributes to the gradient of every wanted input of the current node; dy is the gradient of its output 0. It
- * returns false after one message (firnc_fail). */
+/* A rule contributes to the gradient of every wanted input of the current node; dy is the gradient of its output 0, and
+ * FIRNC_NONE only where another output has one, which is so for recurrent ops alone (d->gradients has it). It returns
+ * false after one message (firnc_fail). */
 typedef bool (*firnc_gradient_rule)(firnc_differentiation *d, firnc_value dy);
 
 /* Declares the rules that ops name. */

@@ -59,6 +59,13 @@ static const struct {
     {.code = 164, .kind = ROW, .position = 0, .since = 1}, /* max_pool_backward  */
     {.code = 165, .kind = ROW, .position = 0, .since = 1}, /* average_pool  */
     {.code = 166, .kind = ROW, .position = 0, .since = 1}, /* average_pool_backward  */
+    {.code = 236, .kind = ROW, .position = 0, .since = 1}, /* lstm  */
+    {.code = 237, .kind = ROW, .position = 0, .since = 1}, /* lstm_backward  */
+    {.code = 238, .kind = ROW, .position = 0, .since = 1}, /* gru  */
+    {.code = 239, .kind = ROW, .position = 0, .since = 1}, /* gru_backward  */
+    {.code = 240, .kind = ROW, .position = 0, .since = 1}, /* rnn  */
+    {.code = 241, .kind = ROW, .position = 0, .since = 1}, /* rnn_backward  */
+    {.code = 242, .kind = ROW, .position = 0, .since = 1}, /* recurrent_backward_weight  */
     {.code = 0}, /* the end */
 };
 
