@@ -421,9 +421,37 @@ def pools():
     case("max_pool_dx_equal", "max_pool_backward", [last(dy), last(x)], [last(x.grad)], settings)
 
 
+def batch_norm():
+    for dims in ((3, 8), (2, 1), (300, 3), (4, 5, 6, 20), (2, 70), (2, 3, 300), (2, 2, 1, 2, 3, 5)):
+        c, loose = dims[-1], 1e-5
+        x, g, b, dy = leaf(rand(*dims, scale=3)), leaf(1 + rand(c, scale=.2)), leaf(rand(c)), rand(*dims)
+        before, rows = [rand(c), rand(c) ** 2], x.numel() // c
+        now = [t.clone() for t in before]
+        tag = "x".join(map(str, dims))
+        y = F.batch_norm(x.reshape(rows, c), *now, g, b, True, .1, 1e-5).reshape(dims)
+        y.backward(dy)
+        xd, flat = x.detach(), x.detach().reshape(rows, c)
+        mean, variance = flat.mean(0), flat.var(0, unbiased=False)
+        rec, runs = 1 / torch.sqrt(variance + 1e-5), (rows - 1) // 128 + 1
+        case("batch_norm_" + tag, "batch_norm", [xd, g.detach(), b.detach()],
+             [y.detach(), mean, rec, variance, ("float32", (runs, c))], [], [1e-5], loose)
+        case("batch_norm_backward_" + tag, "batch_norm_backward", [dy, xd, g.detach(), mean, rec],
+             [x.grad, g.grad, b.grad, ("float32", (runs, 2, c))],
+             tolerance=loose if rows > 2 else 1e-3)  # of two rows the gradient is the rest of terms that cancel out
+        case("running_statistics_" + tag, "running_statistics", [torch.zeros(2, c, dtype=D), mean, variance, *before],
+             [torch.stack(now)], [rows], [.1])
+        x.grad = g.grad = b.grad = None
+        y = F.batch_norm(x.reshape(rows, c), *before, g, b, False, .1, 1e-5).reshape(dims)
+        y.backward(dy)
+        case("batch_norm_fixed_" + tag, "batch_norm_fixed", [xd, g.detach(), b.detach(), *before], [y.detach()], [], [1e-5],
+             loose)
+        case("batch_norm_fixed_backward_" + tag, "batch_norm_fixed_backward", [dy, xd, g.detach(), *before],
+             [x.grad, g.grad, b.grad, ("float32", (runs, 2, c))], [], [1e-5], loose)
+
+
 for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
              more_activations, more_losses, weighted_cross_entropy, rotary, multiply, concat, rms_norm,
-             conv, pools):
+             conv, pools, batch_norm):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")
