@@ -330,6 +330,12 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
     return value;
 }
 
+firnc_value firnc_buffer(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, float initial) {
+    check_name(graph, name);
+    return firnc_state_new(graph, firnc_format("%s", name), FIRNC_ROLE_BUFFER,
+                           make_shape(graph, FIRN_FLOAT32, rank, dims), initial);
+}
+
 /* --- ops of the builder ---------------------------------------------------------------------------------------- */
 
 /* The type of an output before the autocast pass: the one type that its row names, or that of an input, else float32.
@@ -481,6 +487,32 @@ firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b) {
 
 firnc_value firnc_layer_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, float epsilon) {
     return record(graph, FIRN_OP_layer_norm, (firnc_value[]){x, gain, bias}, 3, (int64_t[]){FIRN_FLOAT32}, &epsilon);
+}
+
+firnc_value firnc_batch_norm_fixed(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias,
+                                   firnc_value mean, firnc_value variance, float epsilon) {
+    return record(graph, FIRN_OP_batch_norm_fixed, (firnc_value[]){x, gain, bias, mean, variance}, 5, NULL, &epsilon);
+}
+
+static void check_buffer(const firnc_graph *graph, firnc_value value) {
+    check_value(graph, value);
+    if (graph->values[value].role != FIRNC_ROLE_BUFFER)
+        firnc_graph_misuse(graph, "the mean and the variance of a batch norm are buffers; call firnc_buffer");
+}
+
+firnc_value firnc_batch_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, firnc_value mean,
+                             firnc_value variance, float epsilon, float momentum) {
+    check_buffer(graph, mean);
+    check_buffer(graph, variance);
+    if (!(momentum >= 0 && momentum <= 1))
+        firnc_graph_misuse(graph, "the momentum of a batch norm is not from 0 to 1");
+    if (graph->eval)
+        return firnc_batch_norm_fixed(graph, x, gain, bias, mean, variance, epsilon);
+    const firnc_value y = record(graph, FIRN_OP_batch_norm, (firnc_value[]){x, gain, bias}, 3, NULL, &epsilon);
+    graph->statistics =
+        firnc_grown(graph->statistics, graph->statistics_count, &graph->statistics_capacity, sizeof *graph->statistics);
+    graph->statistics[graph->statistics_count++] = (firnc_statistics){y, mean, variance, momentum};
+    return y;
 }
 
 firnc_value firnc_rms_norm(firnc_graph *graph, firnc_value x, firnc_value gain, float epsilon) {

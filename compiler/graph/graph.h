@@ -99,6 +99,11 @@ firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, ui
 firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,
                             bool decay);
 
+/* A float32 tensor of the model that is not trained, such as the statistics of a batch norm; all its elements are
+ * `initial` at first. Its name is like a parameter's. It is in weights files and in checkpoints, and an evaluation
+ * reads the one of the checkpoint. */
+firnc_value firnc_buffer(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, float initial);
+
 /* --- ops: plan/ops.def defines the operands and results of each ------------------------------------------------- */
 
 enum { FIRNC_OUT_IN = 0, FIRNC_IN_OUT = 1 };      /* weight layout: of PyTorch's Linear, of GPT-2's Conv1D */
@@ -150,6 +155,14 @@ firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value tab
 firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t rows);
 firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b);
 firnc_value firnc_layer_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, float epsilon);
+/* x: [..., C]; gain and bias: [C]; mean and variance: two buffers [C] of this norm alone. In training it normalises by
+ * the statistics of the micro-batch, and each micro-batch moves the buffers by momentum, 0 to 1 as PyTorch has it, also
+ * in a step whose update is skipped; in an evaluation it normalises by the buffers. */
+firnc_value firnc_batch_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, firnc_value mean,
+                             firnc_value variance, float epsilon, float momentum);
+/* By the given statistics, in training, too; they have no gradient. */
+firnc_value firnc_batch_norm_fixed(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias,
+                                   firnc_value mean, firnc_value variance, float epsilon);
 firnc_value firnc_rms_norm(firnc_graph *graph, firnc_value x, firnc_value gain, float epsilon);
 firnc_value firnc_gelu(firnc_graph *graph, firnc_value x, int form);
 firnc_value firnc_relu(firnc_graph *graph, firnc_value x);

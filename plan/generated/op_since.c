@@ -14,6 +14,12 @@ static const struct {
     {.code = 150, .kind = ROW, .position = 0, .since = 1}, /* rms_norm  */
     {.code = 151, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward  */
     {.code = 152, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward_gain  */
+    {.code = 246, .kind = ROW, .position = 0, .since = 1}, /* batch_norm  */
+    {.code = 247, .kind = ROW, .position = 0, .since = 1}, /* batch_norm_backward  */
+    {.code = 248, .kind = ROW, .position = 0, .since = 1}, /* batch_norm_fixed  */
+    {.code = 249, .kind = ROW, .position = 0, .since = 1}, /* batch_norm_fixed_backward  */
+    {.code = 250, .kind = ROW, .position = 0, .since = 1}, /* running_statistics  */
+    {.code = 251, .kind = ROW, .position = 0, .since = 1}, /* store_statistics  */
     {.code = 149, .kind = ROW, .position = 0, .since = 1}, /* softmax  */
     {.code = 225, .kind = ROW, .position = 0, .since = 1}, /* softmax_backward  */
     {.code = 220, .kind = ROW, .position = 0, .since = 1}, /* reduce_sum  */

@@ -538,6 +538,80 @@ def rms_norm_backward_gain(kind, dy, x, reciprocal, *, affine):
     return [Tensor(kind, (x.dims[-1],), dgain)]
 
 
+def columns(rows):
+    """The sum of each column: runs of 128 rows, then their totals."""
+    totals = [ZERO] * len(rows[0])
+    for run in range(0, len(rows), 128):
+        totals = [add(t, ascending(column)) for t, column in zip(totals, zip(*rows[run:run + 128]))]
+    return totals
+
+
+def reciprocals_of(variance, epsilon):
+    return [divide(ONE, square_root(add(v, epsilon))) for v in variance]
+
+
+def normal_rows(x, mean, reciprocal):
+    return [[multiply(subtract(v, m), r) for v, m, r in zip(row, mean, reciprocal)] for row in x.rows()]
+
+
+def runs_of(x):
+    return (len(x.rows()) - 1) // 128 + 1
+
+
+def batch_norm_fixed(kind, x, gain, bias, mean, variance, *, epsilon):
+    normal = normal_rows(x, mean.values, reciprocals_of(variance.values, epsilon))
+    return [Tensor(kind, x.dims, [fma(v, g, b) for row in normal for v, g, b in zip(row, gain.values, bias.values)])]
+
+
+def batch_norm(kind, x, gain, bias, *, epsilon):
+    width, n = x.dims[-1:], number(len(x.rows()))
+    mean = [divide(total, n) for total in columns(x.rows())]
+    centred = [[subtract(v, m) for v, m in zip(row, mean)] for row in x.rows()]
+    variance = [divide(total, n) for total in columns([[multiply(d, d) for d in row] for row in centred])]
+    statistics = [Tensor('float32', width, values) for values in (mean, variance)]
+    return batch_norm_fixed(kind, x, gain, bias, *statistics, epsilon=epsilon) + [
+        statistics[0], Tensor('float32', width, reciprocals_of(variance, epsilon)), statistics[1],
+        Unread('float32', (runs_of(x),) + width)]
+
+
+def gradients_of_affine(dy, x, mean, reciprocal):
+    normal = normal_rows(x, mean, reciprocal)
+    projections = [[multiply(d, v) for d, v in zip(*rows)] for rows in zip(dy.rows(), normal)]
+    return [Tensor('float32', x.dims[-1:], columns(rows)) for rows in (projections, dy.rows())] + [
+        Unread('float32', (runs_of(x), 2, x.dims[-1]))]
+
+
+def batch_norm_backward(kind, dy, x, gain, mean, reciprocal):
+    n = number(len(x.rows()))
+    dgain, dbias, partial = gradients_of_affine(dy, x, mean.values, reciprocal.values)
+    p, q = [[divide(v, n) for v in t.values] for t in (dgain, dbias)]
+    scales = [multiply(g, r) for g, r in zip(gain.values, reciprocal.values)]
+    dx = [multiply(s, fma(negate(v), a, subtract(d, b)))
+          for gradient, normal in zip(dy.rows(), normal_rows(x, mean.values, reciprocal.values))
+          for d, v, s, a, b in zip(gradient, normal, scales, p, q)]
+    return [Tensor(kind, x.dims, dx), dgain, dbias, partial]
+
+
+def batch_norm_fixed_backward(kind, dy, x, gain, mean, variance, *, epsilon):
+    reciprocal = reciprocals_of(variance.values, epsilon)
+    scales = [multiply(g, r) for g, r in zip(gain.values, reciprocal)]
+    dx = [multiply(s, d) for gradient in dy.rows() for d, s in zip(gradient, scales)]
+    return [Tensor(kind, x.dims, dx)] + gradients_of_affine(dy, x, mean.values, reciprocal)
+
+
+def running_statistics(kind, following, mean, variance, running_mean, running_var, *, rows, momentum, place=(0, 0, 0)):
+    width, rest = len(mean.values), subtract(ONE, momentum)
+    before = running_mean.values + running_var.values if place[2] == 0 else following.values
+    factor = divide(number(rows), number(rows - 1))
+    now = mean.values + [multiply(v, factor) for v in variance.values]
+    return [Tensor(kind, (2, width), [fma(rest, b, multiply(momentum, v)) for b, v in zip(before, now)])]
+
+
+def store_statistics(kind, running_mean, running_var, following):
+    width = len(running_mean.values)
+    return [Tensor(kind, (width,), following.values[:width]), Tensor(kind, (width,), following.values[width:])]
+
+
 def gelu(kind, x, *, form):
     return [Tensor(kind, x.dims, [(scalar.gelu_tanh if form else scalar.gelu)(v) for v in x.values])]
 
@@ -1958,6 +2032,45 @@ def rms_norms(kind):
         cases('edges', affine, kind, kind, edge, edge_gain)
 
 
+def batch_norms(kind):
+    """Runs that are not full, more columns than a block, and columns as the rows of layer_norms."""
+    epsilon = real('1e-5')
+    top, tiny = widen(kind, FORMATS[kind].infinity - 1), widen(kind, 1)
+    edge = [[real(3)] * 4, [top, negate(top), top, ONE], [INFINITY, ONE, ONE, ONE], [ONE, NAN, ONE, ONE],
+            [tiny, negate(tiny), ZERO, tiny], [MINUS_ZERO] * 4, [ONE, ONE, ONE, top]]
+    other = 'float32' if kind != 'float32' else 'bfloat16'
+
+    def cases(tag, x):
+        gain, bias = (tensor('float32', x.dims[-1], low=-1) for _ in range(2))
+        _, mean, reciprocal, variance, _ = case(kind + '_batch_norm' + tag, 'batch_norm', kind, [x, gain, bias],
+                                                epsilon=epsilon)
+        dy = tensor(kind, *x.dims)
+        case(kind + '_batch_norm_backward' + tag, 'batch_norm_backward', kind, [dy, x, gain, mean, reciprocal])
+        case(kind + '_batch_norm_fixed' + tag, 'batch_norm_fixed', kind, [x, gain, bias, mean, variance], epsilon=epsilon)
+        case(kind + '_batch_norm_fixed_backward' + tag, 'batch_norm_fixed_backward', kind,
+             [dy, x, gain, mean, variance], epsilon=epsilon)
+
+    cases('_2x7', tensor(kind, 2, 7))
+    cases('_1x3', tensor(kind, 1, 3))
+    cases('_131x2', tensor(kind, 131, 2))
+    cases('_2x2x1x2x1x17', tensor(kind, 2, 2, 1, 2, 1, 17))
+    if kind in ('float32', 'bfloat16'):
+        cases('_257x1', tensor(kind, 257, 1))
+        cases('_3x261', tensor(kind, 3, 261))
+    cases('_edges', Tensor(kind, (4, len(edge)), flat(zip(*edge))))
+
+
+def running():
+    for tag, rows, momentum in (('half', 2, real('0.5')), ('tenth', 77, real('0.1')), ('none', 3, ZERO), ('all', 5, ONE)):
+        given = [tensor('float32', 2, 9)] + [tensor('float32', 9) for _ in range(4)]
+        given[1] = with_values(given[1], {0: INFINITY, 1: NAN, 2: MINUS_ZERO, 3: ZERO})
+        given[3] = with_values(given[3], {2: MINUS_ZERO, 4: INFINITY})
+        for micro_step in (0, 1):
+            case(f'running_statistics_{tag}_{micro_step}', 'running_statistics', 'float32', given, rows=rows,
+                 momentum=momentum, place=(3, 4, micro_step))
+        case(f'store_statistics_{tag}', 'store_statistics', 'float32', [given[3], given[4], given[0]])
+
+
 def pair(rows, columns):
     return rows * 65536 + columns
 
@@ -2169,6 +2282,10 @@ def main():
     for kind in HALF_NAMES + ['float32']:
         reductions_along(kind)
         batched_products(kind)
+    chance.seed(246)
+    for kind in HALF_NAMES + ['float32']:
+        batch_norms(kind)
+    running()
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

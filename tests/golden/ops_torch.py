@@ -476,6 +476,8 @@ def matmuls():
             db = ([dy, a.detach()], [1, ta]) if tb else ([a.detach(), dy], [1 - ta, 0])
             case("matmul_da_" + tag, "matmul", da[0], [a.grad], da[1])
             case("matmul_db_" + tag, "matmul", db[0], [b.grad], db[1])
+
+
 def identity_module(make, gates, units, weight, **settings):
     """A module of torch.nn in both directions whose input is the gates: its input weight is the identity. weight, and the
     bias of the recurrent products, stand in both directions, so that either half of its output is the direction alone."""
@@ -505,7 +507,6 @@ RECURRENT_SHAPES = ((3, 2, 4), (1, 1, 1), (4, 3, 7), (1, 4, 3), (2, 17, 3), (3, 
 def recurrent_shapes():
     return [(turn, *dims, reverse) for turn, dims in enumerate(RECURRENT_SHAPES) for reverse in (0, 1)
             if turn < 2 or reverse == turn % 2]
-
 
 
 def weight_case(name, dproducts, y, h0, activations, gradient, reverse):
@@ -634,9 +635,37 @@ def rnn():
                         getattr(module, "weight_hh_l0" + ("_reverse" if reverse else "")).grad, reverse)
 
 
+def batch_norm():
+    for dims in ((3, 8), (2, 1), (300, 3), (4, 5, 6, 20), (2, 70), (2, 3, 300), (2, 2, 1, 2, 3, 5)):
+        c, loose = dims[-1], 1e-5
+        x, g, b, dy = leaf(rand(*dims, scale=3)), leaf(1 + rand(c, scale=.2)), leaf(rand(c)), rand(*dims)
+        before, rows = [rand(c), rand(c) ** 2], x.numel() // c
+        now = [t.clone() for t in before]
+        tag = "x".join(map(str, dims))
+        y = F.batch_norm(x.reshape(rows, c), *now, g, b, True, .1, 1e-5).reshape(dims)
+        y.backward(dy)
+        xd, flat = x.detach(), x.detach().reshape(rows, c)
+        mean, variance = flat.mean(0), flat.var(0, unbiased=False)
+        rec, runs = 1 / torch.sqrt(variance + 1e-5), (rows - 1) // 128 + 1
+        case("batch_norm_" + tag, "batch_norm", [xd, g.detach(), b.detach()],
+             [y.detach(), mean, rec, variance, ("float32", (runs, c))], [], [1e-5], loose)
+        case("batch_norm_backward_" + tag, "batch_norm_backward", [dy, xd, g.detach(), mean, rec],
+             [x.grad, g.grad, b.grad, ("float32", (runs, 2, c))],
+             tolerance=loose if rows > 2 else 1e-3)  # of two rows the gradient is the rest of terms that cancel out
+        case("running_statistics_" + tag, "running_statistics", [torch.zeros(2, c, dtype=D), mean, variance, *before],
+             [torch.stack(now)], [rows], [.1])
+        x.grad = g.grad = b.grad = None
+        y = F.batch_norm(x.reshape(rows, c), *before, g, b, False, .1, 1e-5).reshape(dims)
+        y.backward(dy)
+        case("batch_norm_fixed_" + tag, "batch_norm_fixed", [xd, g.detach(), b.detach(), *before], [y.detach()], [], [1e-5],
+             loose)
+        case("batch_norm_fixed_backward_" + tag, "batch_norm_fixed_backward", [dy, xd, g.detach(), *before],
+             [x.grad, g.grad, b.grad, ("float32", (runs, 2, c))], [], [1e-5], loose)
+
+
 for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
              more_activations, more_losses, weighted_cross_entropy, rotary, multiply, concat, rms_norm,
-             conv, pools, sums, matmuls, lstm, gru, rnn):
+             conv, pools, sums, matmuls, lstm, gru, rnn, batch_norm):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

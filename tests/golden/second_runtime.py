@@ -1378,6 +1378,74 @@ def rms_norm_backward_gain(call):
     return {"dgain": dgain}
 
 
+def column_sum(x):
+    """The sum over rows: runs of 128, then their totals."""
+    total = np.zeros(x.shape[1], F32)
+    for run in range(0, len(x), 128):
+        total = total + ascending(x[run:run + 128])
+    return total
+
+
+def batch_normal(call, mean, reciprocal):
+    return (rows_of(call["x"]) - mean) * reciprocal
+
+
+def batch_scaled(call, mean, reciprocal):
+    return fma(batch_normal(call, mean, reciprocal), call["gain"], call["bias"]).reshape(call["x"].shape)
+
+
+def reciprocal_deviation(call, variance):
+    return ONE / np.sqrt(variance + call.attribute("epsilon"))
+
+
+@computes("batch_norm")
+def batch_norm(call):
+    x = rows_of(call["x"])
+    mean = column_sum(x) / F32(len(x))
+    variance = column_sum((x - mean) * (x - mean)) / F32(len(x))
+    reciprocal = reciprocal_deviation(call, variance)
+    return {"y": batch_scaled(call, mean, reciprocal), "mean": mean, "reciprocal": reciprocal, "variance": variance}
+
+
+@computes("batch_norm_fixed")
+def batch_norm_fixed(call):
+    return {"y": batch_scaled(call, call["mean"], reciprocal_deviation(call, call["variance"]))}
+
+
+def batch_affine_gradients(call, reciprocal):
+    dy, normal = rows_of(call["dy"]), batch_normal(call, call["mean"], reciprocal)
+    return dy, normal, {"dgain": column_sum(dy * normal), "dbias": column_sum(dy)}
+
+
+@computes("batch_norm_backward")
+def batch_norm_backward(call):
+    reciprocal = call["reciprocal"]
+    dy, normal, given = batch_affine_gradients(call, reciprocal)
+    p, q = given["dgain"] / F32(len(dy)), given["dbias"] / F32(len(dy))
+    dx = (call["gain"] * reciprocal) * fma(-normal, p, dy - q)
+    return {"dx": dx.reshape(call["x"].shape), **given}
+
+
+@computes("batch_norm_fixed_backward")
+def batch_norm_fixed_backward(call):
+    reciprocal = reciprocal_deviation(call, call["variance"])
+    dy, _, given = batch_affine_gradients(call, reciprocal)
+    return {"dx": ((call["gain"] * reciprocal) * dy).reshape(call["x"].shape), **given}
+
+
+@computes("running_statistics")
+def running_statistics(call):
+    before, m = (call["running_mean"], call["running_var"]) if call.micro_step == 0 else call["next"], call.attribute("momentum")
+    rows = call.attribute("rows")
+    now = call["mean"], call["variance"] * (F32(rows) / F32(rows - 1))
+    return {"next": np.stack([fma(ONE - m, b, m * v) for b, v in zip(before, now)])}
+
+
+@computes("store_statistics")
+def store_statistics(call):
+    return {"running_mean": call["next"][0], "running_var": call["next"][1]}
+
+
 class Heads:
     """What attention and its backward pass share: the heads, the probabilities and what dropout keeps of them. Arrays are
     [batch, head, position, element] and [batch, head, query, key]; keys and values are repeated for the heads that read them."""

@@ -359,6 +359,33 @@ static void test_gradients_along_dimensions(void **state) {
     check_compiled(&compilation, &recipe);
 }
 
+/* A batch norm of images, then one with given statistics. */
+static void test_batch_norm_gradients(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("norms");
+    const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 1};
+    const uint32_t width[] = {5};
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 4, (uint32_t[]){4, 3, 2, 5}, test_float32);
+    firnc_value target = firnc_input(graph, "target", FIRN_FLOAT32, 4, (uint32_t[]){4, 3, 2, 5}, test_float32);
+    firnc_value w = firnc_parameter(graph, "w", 2, (uint32_t[]){5, 5}, init, true);
+    firnc_value v = firnc_parameter(graph, "v", 2, (uint32_t[]){5, 5}, init, true);
+    for (int i = 0; i < 2; i++) {
+        firnc_value gain = firnc_parameter(graph, firnc_format("gain%d", i), 1, width, init, true);
+        firnc_value bias = firnc_parameter(graph, firnc_format("bias%d", i), 1, width, init, true);
+        firnc_value mean = firnc_buffer(graph, firnc_format("mean%d", i), 1, width, 0.25F);
+        firnc_value variance = firnc_buffer(graph, firnc_format("variance%d", i), 1, width, 2);
+        x = firnc_linear(graph, x, i == 0 ? w : v, FIRNC_NONE, FIRNC_OUT_IN);
+        firnc_layer_begin(graph, firnc_format("norm%d", i));
+        x = i == 0 ? firnc_batch_norm(graph, x, gain, bias, mean, variance, 1e-2F, 0.1F)
+                   : firnc_batch_norm_fixed(graph, firnc_tanh(graph, x), gain, bias, mean, variance, 1e-2F);
+        firnc_layer_end(graph);
+    }
+    firnc_loss(graph, firnc_mean_squared_error(graph, x, target));
+    check_compiled(&compilation, &recipe);
+}
+
 /* An op with as many inputs as there may be, before the first parameter: it needs no gradient. */
 static void test_many_inputs(void **state) {
     (void)state;
@@ -422,6 +449,7 @@ int main(void) {
         cmocka_unit_test(test_multiply_gradients),
         cmocka_unit_test(test_many_inputs),
         cmocka_unit_test(test_gradients_along_dimensions),
+        cmocka_unit_test(test_batch_norm_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
