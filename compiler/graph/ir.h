@@ -28,6 +28,7 @@ enum {
     FIRNC_ROLE_RESULT = FIRN_FB_ROLE_RESULT,
     FIRNC_ROLE_SCRATCH = FIRN_FB_ROLE_SCRATCH,
     FIRNC_ROLE_CONSTANT = FIRN_FB_ROLE_CONSTANT,
+    FIRNC_ROLE_FROZEN = FIRN_FB_ROLE_FROZEN,
     FIRNC_ROLE_RING = FIRN_FB_ROLE_RING
 };
 enum {
@@ -54,10 +55,11 @@ typedef struct firnc_value_info {
     firn_shape shape;
     uint8_t role;
     uint32_t producer;                 /* node; FIRNC_NONE for inputs, parameters and state; every pass updates it */
-    bool decay, frozen;                /* parameters */
+    bool decay;                        /* parameters */
+    bool adapter;                      /* parameters that LoRA has added, which a weights file need not have */
     uint32_t group;                    /* parameters, after the training pass */
     const firnc_input_options *source; /* inputs of the graph: the source of their elements; NULL for other values */
-    const void *elements;              /* constants: their elements, in the type of the shape */
+    const void *elements;              /* constants: their elements, in the type of the shape; frozen weights: NULL */
     bool initialised;                  /* state: init below holds the initial value, which weights replace if given */
     firnc_init init;
     uint32_t rng_id;      /* of the rules normal and uniform; assigned in build order */
@@ -180,9 +182,10 @@ void firnc_put_node(firnc_graph *graph, const firnc_node *node);
 bool firnc_output_is_input(const firnc_node *node, uint8_t output);
 /* Collects the values with a wanted role, without views, sorted by name. Returns their number. */
 uint32_t firnc_sorted_values(const firnc_graph *graph, bool (*wanted)(uint8_t role), firnc_value **sorted);
-bool firnc_is_parameter(uint8_t role);
-bool firnc_is_trained(const firnc_value_info *value); /* a parameter that is not frozen */
-bool firnc_is_state(uint8_t role);                    /* parameter, optimizer state or counter: saved in a checkpoint */
+bool firnc_is_parameter(uint8_t role); /* one that is trained, in an evaluation too */
+bool firnc_is_frozen(uint8_t role);    /* one that is not, after the freeze pass */
+bool firnc_is_weight(uint8_t role);    /* either of them */
+bool firnc_is_state(uint8_t role);     /* parameter, optimizer state or counter: saved in a checkpoint */
 /* True for what is read in place from the plan and has a place neither in the state nor in the arena. */
 bool firnc_is_constant(uint8_t role);
 /* True for a value that has its own name in the plan and a place of its own in the state: state that is no view. */

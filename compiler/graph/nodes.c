@@ -35,7 +35,7 @@ bool firnc_is_state(uint8_t role) {
 }
 
 bool firnc_is_constant(uint8_t role) {
-    return role == FIRNC_ROLE_CONSTANT;
+    return role == FIRNC_ROLE_CONSTANT || role == FIRNC_ROLE_FROZEN;
 }
 
 bool firnc_is_state_value(const firnc_value_info *value) {
@@ -69,8 +69,12 @@ bool firnc_is_parameter(uint8_t role) {
     return role == FIRNC_ROLE_PARAMETER;
 }
 
-bool firnc_is_trained(const firnc_value_info *value) {
-    return value->role == FIRNC_ROLE_PARAMETER && !value->frozen;
+bool firnc_is_frozen(uint8_t role) {
+    return role == FIRNC_ROLE_FROZEN;
+}
+
+bool firnc_is_weight(uint8_t role) {
+    return firnc_is_parameter(role) || firnc_is_frozen(role);
 }
 
 firn_shape firnc_scalar(firn_type type) {

@@ -405,7 +405,7 @@ static void survey(differentiation *d) {
     d->contributions = firnc_allocate(d->value_count * sizeof(contribution *));
     d->gradients = firnc_allocate(d->value_count * sizeof *d->gradients);
     for (firnc_value i = 0; i < d->value_count; i++) {
-        d->wanted[i] = firnc_is_trained(&graph->values[i]);
+        d->wanted[i] = firnc_is_parameter(graph->values[i].role);
         d->first_consumer[i] = FIRNC_NONE;
         d->gradients[i] = FIRNC_NONE;
     }
@@ -441,7 +441,7 @@ static bool name_gradients(differentiation *d) {
     firnc_graph *graph = d->graph;
     for (firnc_value i = 0; i < d->value_count; i++) {
         firnc_value_info *parameter = &graph->values[i];
-        if (!firnc_is_trained(parameter))
+        if (!firnc_is_parameter(parameter->role))
             continue;
         if (d->gradients[i] == FIRNC_NONE)
             return firnc_fail(d->compilation, "parameter %s does not reach the loss; leave it out of the model",
@@ -460,8 +460,6 @@ static bool name_gradients(differentiation *d) {
 bool firnc_differentiate(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     differentiation d = {.compilation = compilation, .graph = graph};
-    if (!firnc_mark_frozen(compilation))
-        return false;
     survey(&d);
 
     uint32_t forward_nodes = graph->node_count;

@@ -145,16 +145,25 @@ static void lay_out_state(firnc_graph *graph) {
             graph->values[i].region = graph->values[graph->values[i].base].region;
 }
 
-/* The constants that some op reads, in the order in which they were made. */
+static void put_constant(firnc_graph *graph, firnc_value constant) {
+    firnc_value_info *value = &graph->values[constant];
+    value->region = FIRNC_IN_CONSTANT;
+    value->offset = graph->region_bytes[FIRNC_IN_CONSTANT];
+    value->first = 0;
+    value->last = FIRNC_NONE;
+    graph->region_bytes[FIRNC_IN_CONSTANT] += firn_round_up(bytes_of(value), ALIGNMENT);
+}
+
+/* Every frozen weight by its name, since it is a part of the model, then the constants that some op reads, in the order
+ * in which they were made. */
 static void lay_out_constants(firnc_graph *graph) {
-    for (firnc_value i = 0; i < graph->value_count; i++) {
-        firnc_value_info *value = &graph->values[i];
-        if (!firnc_is_constant(value->role) || value->first == FIRNC_NONE)
-            continue;
-        value->region = FIRNC_IN_CONSTANT;
-        value->offset = graph->region_bytes[FIRNC_IN_CONSTANT];
-        graph->region_bytes[FIRNC_IN_CONSTANT] += firn_round_up(bytes_of(value), ALIGNMENT);
-    }
+    firnc_value *sorted;
+    const uint32_t count = firnc_sorted_values(graph, firnc_is_frozen, &sorted);
+    for (uint32_t i = 0; i < count; i++)
+        put_constant(graph, sorted[i]);
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (graph->values[i].role == FIRNC_ROLE_CONSTANT && graph->values[i].first != FIRNC_NONE)
+            put_constant(graph, i);
 }
 
 bool firnc_plan_memory(firnc_compilation *compilation) {
