@@ -104,6 +104,13 @@ typedef struct firnc_named_value {
     firnc_value value;
 } firnc_named_value;
 
+/* LoRA's matrices beside the weight of a product; all three are parameters. */
+typedef struct firnc_adapter {
+    firnc_value weight, first, second;
+    float factor; /* of what the two add */
+    bool turned;  /* the weight has its inputs first (FIRNC_IN_OUT), the two have their outputs first */
+} firnc_adapter;
+
 struct firnc_graph {
     const char *model;
     bool eval;   /* dropout is not recorded */
@@ -120,6 +127,8 @@ struct firnc_graph {
     firnc_value scores, score_targets; /* detection */
     firnc_named_value *named;
     uint32_t named_count, named_capacity;
+    firnc_adapter *adapters; /* after the adapt pass */
+    uint32_t adapter_count, adapter_capacity;
     firnc_value *outputs; /* after the build pass: of each output of the job, in its order */
     uint32_t output_count;
     /* after the training pass (eval: the metric pass): values that the plan refers to; FIRNC_NONE if absent */

@@ -30,6 +30,11 @@ static bool is_product(const firnc_node *node) {
 _Static_assert((int)FIRN_LINEAR_IN_X == (int)FIRN_CONV_IN_X && (int)FIRN_LINEAR_IN_WEIGHT == (int)FIRN_CONV_IN_WEIGHT,
                "both products have their operands in the same places");
 
+/* Whether the weight has its inputs first. */
+static bool is_turned(const firnc_node *node) {
+    return node->code == FIRN_OP_linear && node->integers[FIRN_LINEAR_LAYOUT] == FIRNC_IN_OUT;
+}
+
 /* The first pattern that a layer matches, or NULL. */
 static const firnc_job_pattern *pattern_of(const adapting *a, const char *layer) {
     for (uint32_t i = 0; i < form_of(a)->layer_count; i++)
@@ -79,7 +84,7 @@ static firnc_value add_matrix(const adapting *a, const char *name, uint8_t rank,
 /* The extents of A, with the outputs first as it is read, and the inputs of an output. */
 static firn_shape first_shape(const adapting *a, const firnc_node *node, uint64_t *inputs) {
     firn_shape shape = a->graph->values[node->inputs[FIRN_LINEAR_IN_WEIGHT]].shape;
-    if (node->code == FIRN_OP_linear && node->integers[FIRN_LINEAR_LAYOUT] == FIRNC_IN_OUT)
+    if (is_turned(node))
         shape.dims[1] = shape.dims[0];
     shape.dims[0] = form_of(a)->rank;
     *inputs = 1;
@@ -113,10 +118,9 @@ static firnc_value drop_out(const adapting *a, const firnc_node *product, firnc_
     return a->graph->eval ? x : put(a, product, "lora_dropout", FIRN_OP_dropout, &x, 1, &rng_id, &rate);
 }
 
-/* alpha / rank times h, whose last extent is the rank. */
-static firnc_value scale(const adapting *a, const firnc_node *product, firnc_value h) {
+/* `factor` times h, whose last extent is the rank. */
+static firnc_value scale(const adapting *a, const firnc_node *product, firnc_value h, float factor) {
     const uint32_t rank = form_of(a)->rank;
-    const float factor = (float)((double)form_of(a)->alpha / rank);
     if (factor == 1)
         return h;
     float *factors = firnc_allocate(rank * sizeof *factors);
@@ -156,10 +160,19 @@ static bool adapt(const adapting *a, const firnc_node *node) {
     const firnc_value second = add_matrix(a, second_name, 2, second_dims, zeros);
 
     const firnc_value x = drop_out(a, node, node->inputs[FIRN_LINEAR_IN_X]);
+    const firnc_adapter adapter = {.weight = node->inputs[FIRN_LINEAR_IN_WEIGHT],
+                                   .first = first,
+                                   .second = second,
+                                   .factor = (float)((double)form_of(a)->alpha / form_of(a)->rank),
+                                   .turned = is_turned(node)};
+    graph->adapters =
+        firnc_grown(graph->adapters, graph->adapter_count, &graph->adapter_capacity, sizeof *graph->adapters);
+    graph->adapters[graph->adapter_count++] = adapter;
     const int64_t out_in = FIRNC_OUT_IN;
     firnc_value h = put(a, node, "lora_A", node->code, (firnc_value[]){x, first}, 2,
                         node->code == FIRN_OP_linear ? &out_in : node->integers, NULL);
-    h = put(a, node, "lora_B", FIRN_OP_linear, (firnc_value[]){scale(a, node, h), second}, 2, &out_in, NULL);
+    h = put(a, node, "lora_B", FIRN_OP_linear, (firnc_value[]){scale(a, node, h, adapter.factor), second}, 2, &out_in,
+            NULL);
     graph->values[y].name = firnc_format("%s/add", node->name);
     graph->values[y].producer = firnc_node_in_place(graph, FIRN_OP_add, node->phase, node->name,
                                                     (firnc_value[]){product.outputs[0], h}, 2, NULL, NULL, &y);

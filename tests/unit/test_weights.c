@@ -332,7 +332,7 @@ static void axes_change_their_order(void **state) {
 /* Rules that a C program may give. */
 static void rules_that_do_not_fit_are_refused(void **state) {
     (void)state;
-    static const firnc_weight_parameter cube = {"p", {.type = FIRN_FLOAT32, .rank = 3, .dims = {2, 3, 4}}};
+    static const firnc_weight_parameter cube = {"p", {.type = FIRN_FLOAT32, .rank = 3, .dims = {2, 3, 4}}, false};
     static const struct {
         firnc_weight_rule rule;
         const char *says;
