@@ -654,7 +654,7 @@ def batch_norm():
              [y.detach(), mean, rec, variance, ("float32", (runs, c))], [], [1e-5], loose)
         case("batch_norm_backward_" + tag, "batch_norm_backward", [dy, xd, g.detach(), mean, rec],
              [x.grad, g.grad, b.grad, ("float32", (runs, 2, c))],
-             tolerance=loose if rows > 2 else 1e-3)  # of two rows the gradient is the rest of terms that cancel out
+             tolerance=loose if rows > 2 else 5e-2)  # of two rows the gradient is the rest of terms that cancel out
         case("running_statistics_" + tag, "running_statistics", [torch.zeros(2, c, dtype=D), mean, variance, *before],
              [torch.stack(now)], [rows], [.1])
         x.grad = g.grad = b.grad = None
