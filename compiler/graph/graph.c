@@ -331,7 +331,18 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
 
 /* --- ops of the builder ---------------------------------------------------------------------------------------- */
 
-/* Records an op. Its outputs have no extents until the shapes pass, and are float32 until the autocast pass. */
+/* The type that an output has until the autocast pass: what its row says, else that of input 0 where that is int32 and
+ * the op follows it, else float32. */
+static uint8_t type_of_output(const firnc_graph *graph, const firn_op_info *info, const firnc_node *node,
+                              uint8_t output) {
+    const uint8_t declared = firn_op_output(info, output)->type;
+    const bool follows = info->autocast == FIRN_AUTOCAST_follow && output == 0;
+    if (declared == FIRN_INT32 || (follows && graph->values[node->inputs[0]].shape.type == FIRN_INT32))
+        return FIRN_INT32;
+    return FIRN_FLOAT32;
+}
+
+/* Records an op. Its outputs have no extents until the shapes pass, and their final type after the autocast pass. */
 static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *inputs, uint8_t input_count,
                           const int64_t *integers, const float *reals) {
     uint8_t phase = graph->eval ? FIRNC_PHASE_EVALUATE : FIRNC_PHASE_MICRO_BATCH;
@@ -339,8 +350,8 @@ static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *
     annotate(graph, node);
     uint32_t index = graph->node_count - 1;
     for (uint8_t i = 0; i < node->output_count; i++) {
-        node->outputs[i] =
-            firnc_value_new(graph, output_name(node, i), FIRNC_ROLE_ACTIVATION, (firn_shape){.type = FIRN_FLOAT32});
+        const firn_shape shape = {.type = type_of_output(graph, firn_op_find(code), node, i)};
+        node->outputs[i] = firnc_value_new(graph, output_name(node, i), FIRNC_ROLE_ACTIVATION, shape);
         graph->values[node->outputs[i]].producer = index;
     }
     return node->outputs[0];
@@ -417,6 +428,71 @@ firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t r
 
 firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b) {
     return record(graph, FIRN_OP_add, (firnc_value[]){a, b}, 2, NULL, NULL);
+}
+
+/* Extents as eight attributes; those behind the rank are 0. */
+static void set_extents(firnc_graph *graph, int64_t *attributes, uint8_t rank, const uint32_t *dims) {
+    const firn_shape shape = make_shape(graph, FIRN_FLOAT32, rank, dims);
+    for (uint8_t d = 0; d < FIRN_RANK_MAX; d++)
+        attributes[d] = shape.dims[d];
+}
+
+firnc_value firnc_reshape(firnc_graph *graph, firnc_value x, uint8_t rank, const uint32_t *dims) {
+    int64_t integers[FIRN_RANK_MAX];
+    set_extents(graph, integers, rank, dims);
+    return record(graph, FIRN_OP_reshape, &x, 1, integers, NULL);
+}
+
+firnc_value firnc_expand(firnc_graph *graph, firnc_value x, uint8_t rank, const uint32_t *dims) {
+    int64_t integers[FIRN_RANK_MAX];
+    set_extents(graph, integers, rank, dims);
+    return record(graph, FIRN_OP_expand, &x, 1, integers, NULL);
+}
+
+firnc_value firnc_transpose(firnc_graph *graph, firnc_value x, uint8_t rank, const uint8_t *order) {
+    int64_t packed = 0;
+    if (rank == 0 || rank > FIRN_RANK_MAX)
+        firnc_graph_misuse(graph, "a rank is not 1 to 8");
+    for (uint8_t d = 0; d < rank; d++) {
+        if (order[d] >= rank)
+            firnc_graph_misuse(graph, "an order of dimensions names one that is not there");
+        packed |= (int64_t)order[d] << 4 * d;
+    }
+    return record(graph, FIRN_OP_transpose, &x, 1, &packed, NULL);
+}
+
+firnc_value firnc_slice(firnc_graph *graph, firnc_value x, uint8_t axis, uint32_t first, int32_t step, uint32_t count) {
+    const int64_t integers[] = {
+        [FIRN_SLICE_AXIS] = axis, [FIRN_SLICE_FIRST] = first, [FIRN_SLICE_STEP] = step, [FIRN_SLICE_COUNT] = count};
+    return record(graph, FIRN_OP_slice, &x, 1, integers, NULL);
+}
+
+firnc_value firnc_pad(firnc_graph *graph, firnc_value x, uint8_t axis, uint32_t before, uint32_t after, float value) {
+    const int64_t integers[] = {[FIRN_PAD_AXIS] = axis, [FIRN_PAD_BEFORE] = before, [FIRN_PAD_AFTER] = after};
+    return record(graph, FIRN_OP_pad, &x, 1, integers, &value);
+}
+
+firnc_value firnc_concat(firnc_graph *graph, const firnc_value *xs, uint8_t count, uint8_t axis) {
+    return record(graph, FIRN_OP_concat, xs, count, (int64_t[]){axis}, NULL);
+}
+
+firnc_value firnc_gather(firnc_graph *graph, firnc_value x, firnc_value ids, uint8_t axis) {
+    return record(graph, FIRN_OP_gather, (firnc_value[]){x, ids}, 2, (int64_t[]){axis}, NULL);
+}
+
+firnc_value firnc_gather_elements(firnc_graph *graph, firnc_value x, firnc_value ids, uint8_t axis) {
+    return record(graph, FIRN_OP_gather_elements, (firnc_value[]){x, ids}, 2, (int64_t[]){axis}, NULL);
+}
+
+firnc_value firnc_scatter_nd(firnc_graph *graph, firnc_value data, firnc_value ids, firnc_value updates, bool add) {
+    return record(graph, FIRN_OP_scatter_nd, (firnc_value[]){data, ids, updates}, 3, (int64_t[]){add}, NULL);
+}
+
+firnc_value firnc_cumulative_sum(firnc_graph *graph, firnc_value x, uint8_t axis, bool exclusive, bool reverse) {
+    const int64_t integers[] = {[FIRN_CUMULATIVE_SUM_AXIS] = axis,
+                                [FIRN_CUMULATIVE_SUM_EXCLUSIVE] = exclusive,
+                                [FIRN_CUMULATIVE_SUM_REVERSE] = reverse};
+    return record(graph, FIRN_OP_cumulative_sum, &x, 1, integers, NULL);
 }
 
 firnc_value firnc_layer_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, float epsilon) {

@@ -26,6 +26,7 @@ plan/generate           plan/
 runtime/numerics        plan/
 runtime/kernels         plan/ schedules runtime/numerics
 runtime/kernels/images  plan/ runtime/numerics runtime/kernels
+runtime/kernels/layout  plan/ runtime/numerics runtime/kernels
 runtime/kernels/losses  plan/ schedules runtime/numerics runtime/kernels
 runtime/kernels/norms   plan/ runtime/numerics runtime/kernels
 runtime/kernels/optimizers plan/ schedules runtime/numerics runtime/kernels
