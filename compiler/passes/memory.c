@@ -33,7 +33,15 @@ static void touch(firnc_value_info *value, uint32_t node) {
     }
 }
 
-/* Sets first and last of every tensor. A value that no op uses keeps FIRNC_NONE in first. */
+/* What reads a view reads its base. */
+static void read_at(firnc_graph *graph, firnc_value value, uint32_t node) {
+    touch(&graph->values[value], node);
+    if (graph->values[value].base != FIRNC_NONE)
+        touch(&graph->values[graph->values[value].base], node);
+}
+
+/* Sets first and last of every tensor; a view has those of its base. A value that no op uses keeps FIRNC_NONE in first.
+ */
 static void find_lifetimes(firnc_graph *graph) {
     for (firnc_value i = 0; i < graph->value_count; i++)
         graph->values[i].first = graph->values[i].last = FIRNC_NONE;
@@ -41,7 +49,7 @@ static void find_lifetimes(firnc_graph *graph) {
         const firnc_node *node = &graph->nodes[i];
         for (uint8_t j = 0; j < node->input_count; j++)
             if (node->inputs[j] != FIRNC_NONE)
-                touch(&graph->values[node->inputs[j]], i);
+                read_at(graph, node->inputs[j], i);
         for (uint8_t j = 0; j < node->output_count; j++)
             touch(&graph->values[node->outputs[j]], i);
     }
@@ -53,6 +61,13 @@ static void find_lifetimes(firnc_graph *graph) {
             value->last = FIRNC_NONE;
         }
     }
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        firnc_value_info *view = &graph->values[i];
+        if (view->base == FIRNC_NONE || view->first == FIRNC_NONE)
+            continue;
+        view->first = graph->values[view->base].first;
+        view->last = graph->values[view->base].last;
+    }
 }
 
 /* --- buffers ------------------------------------------------------------------------------------------------------ */
@@ -62,6 +77,14 @@ typedef struct buffers {
     uint32_t count;
     uint32_t *of_value; /* the buffer of each arena value, or FIRNC_NONE */
 } buffers;
+
+/* Whether a node reads a value through a view. */
+static bool reads_view_of(const firnc_graph *graph, const firnc_node *node, firnc_value value) {
+    for (uint8_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != FIRNC_NONE && graph->values[node->inputs[i]].base == value)
+            return true;
+    return false;
+}
 
 /* The input of node `index` whose bytes output 0 may reuse, or FIRNC_NONE. */
 static firnc_value dying_input(const firnc_graph *graph, uint32_t index) {
@@ -74,7 +97,8 @@ static firnc_value dying_input(const firnc_graph *graph, uint32_t index) {
             continue;
         const firnc_value_info *input = &graph->values[node->inputs[i]];
         if (firn_op_reuses(firn_op_find(node->code), i) && !firnc_is_state(input->role) && input->last == index &&
-            input->shape.type == output->shape.type && bytes_of(input) == bytes_of(output))
+            input->base == FIRNC_NONE && input->shape.type == output->shape.type &&
+            bytes_of(input) == bytes_of(output) && !reads_view_of(graph, node, node->inputs[i]))
             return node->inputs[i];
     }
     return FIRNC_NONE;
@@ -106,6 +130,8 @@ static buffers make_buffers(const firnc_graph *graph) {
         }
         for (uint8_t j = 0; j < node->input_count + node->output_count; j++) {
             firnc_value value = j < node->input_count ? node->inputs[j] : node->outputs[j - node->input_count];
+            if (value != FIRNC_NONE && graph->values[value].base != FIRNC_NONE)
+                value = graph->values[value].base;
             if (value != FIRNC_NONE && is_in_arena(&graph->values[value]) && b.of_value[value] == FIRNC_NONE)
                 add_buffer(&b, graph, value);
         }
