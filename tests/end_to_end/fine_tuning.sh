@@ -90,15 +90,19 @@ print(sum(int(r["bytes"]) for r in json.load(sys.stdin)["regions"] if r["kind"] 
 for half in bfloat16 float16 cbfloat16; do
     type="--set trainer.init.precision.fp16_type=$half"
     expect "$half" 0 "" compile wide train "{$lora}" $type
+    expect "stored in the half type" 0 "" compile half train "{$lora, frozen_type: half}" $type
     expect "stored in $half" 0 "" compile narrow train "{$lora, frozen_type: $half}" $type
     train wide 5
     train narrow 5
+    same half narrow plan
     same wide narrow losses
     same wide narrow digest
     [ "$(bytes narrow)" -lt $(($(bytes wide) * 7 / 10)) ] || fail "$half: $(bytes narrow) bytes, and $(bytes wide) in float32"
 done
 expect "stored in float16, computed in float32" 0 "" compile narrow train "{$lora, frozen_type: float16}" $float32
 expect "all in float32" 0 "" compile wide train "{$lora}" $float32
+expect "stored as the run computes" 0 "" compile half train "{$lora, frozen_type: half}" $float32
+same half wide plan
 train wide 5
 train narrow 5
 ! cmp -s "$folder/wide.losses" "$folder/narrow.losses" || fail "float16 does not round"
