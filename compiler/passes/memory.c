@@ -180,16 +180,37 @@ static void put_constant(firnc_graph *graph, firnc_value constant) {
     graph->region_bytes[FIRNC_IN_CONSTANT] += firn_round_up(bytes_of(value), ALIGNMENT);
 }
 
+static bool is_read_constant(const firnc_value_info *value) {
+    return value->elements != NULL && value->first != FIRNC_NONE;
+}
+
+/* The first of the constants that have the bytes of this one. */
+static firnc_value first_of_equals(const firnc_graph *graph, firnc_value constant) {
+    const firnc_value_info *value = &graph->values[constant];
+    const uint64_t bytes = bytes_of(value);
+    firnc_value i = 0;
+    while (i < constant && !(is_read_constant(&graph->values[i]) && bytes_of(&graph->values[i]) == bytes &&
+                             memcmp(graph->values[i].elements, value->elements, (size_t)bytes) == 0))
+        i++;
+    return i;
+}
+
 /* Every frozen weight by its name, since it is a part of the model, then the constants that some op reads, in the order
- * in which they were made. */
+ * in which they were made; those with the same bytes are in one place. */
 static void lay_out_constants(firnc_graph *graph) {
     firnc_value *sorted;
     const uint32_t count = firnc_sorted_values(graph, firnc_is_frozen, &sorted);
     for (uint32_t i = 0; i < count; i++)
         put_constant(graph, sorted[i]);
-    for (firnc_value i = 0; i < graph->value_count; i++)
-        if (graph->values[i].role == FIRNC_ROLE_CONSTANT && graph->values[i].first != FIRNC_NONE)
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        if (!is_read_constant(&graph->values[i]))
+            continue;
+        const firnc_value equal = first_of_equals(graph, i);
+        if (equal == i)
             put_constant(graph, i);
+        graph->values[i].region = FIRNC_IN_CONSTANT;
+        graph->values[i].offset = graph->values[equal].offset;
+    }
 }
 
 bool firnc_plan_memory(firnc_compilation *compilation) {
@@ -203,7 +224,7 @@ bool firnc_plan_memory(firnc_compilation *compilation) {
             graph->values[i].region = FIRNC_IN_ARENA;
             graph->values[i].offset = b.list[b.of_value[i]].offset;
         }
-    lay_out_state(graph);
     lay_out_constants(graph);
+    lay_out_state(graph);
     return true;
 }

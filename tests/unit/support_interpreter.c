@@ -43,9 +43,9 @@ static float initial_value(const firnc_value_info *value, const firn_rng *rng, s
 static void initialise(const test_machine *machine) {
     for (firnc_value i = 0; i < machine->graph->value_count; i++) {
         const firnc_value_info *value = &machine->graph->values[i];
-        if (firnc_is_constant(value->role) && machine->data[i] != NULL)
+        if (value->elements != NULL && machine->data[i] != NULL)
             memcpy(machine->data[i], value->elements, bytes_of(value));
-        if (!firnc_is_state_value(value))
+        if (!firnc_is_state_value(value) && !firnc_is_frozen(value->role))
             continue;
         assert_true(value->initialised);
         firn_rng rng = {.seed = machine->seed, .rng_id = value->rng_id};

@@ -58,8 +58,15 @@ static bool slope_agrees(const test_machine *machine, const test_recipe *recipe,
     return false;
 }
 
+/* LoRA's second matrix begins as zeros, and then the first has no gradient. */
+static void fill_adapters(const firnc_graph *graph) {
+    for (uint32_t i = 0; i < graph->adapter_count; i++)
+        graph->values[graph->adapters[i].second].init = (firnc_init){.rule = FIRNC_INIT_UNIFORM, .a = -0.5f, .b = 0.5f};
+}
+
 static void check_compiled(firnc_compilation *compilation, const test_recipe *recipe) {
     test_run_passes(compilation, firnc_lower);
+    fill_adapters(compilation->graph);
     test_machine machine = test_machine_apart(compilation->graph, SEED);
     firnc_value *parameters;
     uint32_t count = firnc_sorted_values(compilation->graph, firnc_is_parameter, &parameters);
@@ -86,6 +93,23 @@ static void test_gpt2_gradients(void **state) {
     check_gradients(&recipe);
     recipe.job.data.batch_size = recipe.job.data.micro_batch_size = 1;
     check_gradients(&recipe);
+}
+
+static void test_lora_gradients(void **state) {
+    (void)state;
+    static const firnc_job_pattern words = {.pattern = "transformer.h.*"}, all = {.pattern = "*"};
+    for (int is_mlp = 0; is_mlp < 2; is_mlp++) {
+        test_recipe recipe = is_mlp == 1 ? test_mlp_recipe() : test_gpt2_recipe();
+        recipe.job.fine_tuning.layers = is_mlp == 1 ? &all : &words;
+        recipe.job.fine_tuning.layer_count = 1;
+        recipe.job.fine_tuning.rank = 3;
+        recipe.job.fine_tuning.alpha = 4;
+        recipe.job.fine_tuning.dropout = is_mlp == 1 ? 0.25f : 0;
+        check_gradients(&recipe);
+        recipe.job.fine_tuning.frozen_type = FIRN_FLOAT16; /* rounded weights, and gradients through their casts */
+        recipe.job.fine_tuning.bias_only = true;
+        check_gradients(&recipe);
+    }
 }
 
 static void test_rotary_gradients(void **state) {
@@ -482,6 +506,7 @@ int main(void) {
         cmocka_unit_test(test_gradients_along_dimensions),
         cmocka_unit_test(test_batch_norm_gradients),
         cmocka_unit_test(test_layout_gradients),
+        cmocka_unit_test(test_lora_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
