@@ -75,8 +75,18 @@ static uint8_t norm_output(const casting *c, const firnc_node *node) {
     return firnc_pol_meaning_of(&question).output;
 }
 
-/* Casts the inputs, except of ops that widen them themselves, and returns the type of output 0. Other outputs stay
- * float32. */
+/* Gives the other outputs the types that the row takes from inputs; those without such a type stay float32. */
+static void follow_inputs(firnc_graph *graph, const firnc_node *node) {
+    const firn_op_info *info = firn_op_find(node->code);
+    for (uint8_t i = 1; i < node->output_count; i++) {
+        const firn_operand *output = firn_op_output(info, i);
+        if (output->type >= FIRN_TYPE_OF_INPUT)
+            graph->values[node->outputs[i]].shape.type =
+                type_of(graph, node->inputs[output->type - FIRN_TYPE_OF_INPUT]);
+    }
+}
+
+/* Casts the inputs, except of ops that widen them themselves, and returns the type of output 0. */
 static uint8_t convert(casting *c, firnc_node *node) {
     if (stays_float32(&c->compilation->job->precision, node->name)) {
         for (uint8_t i = 0; i < node->input_count; i++)
@@ -120,6 +130,7 @@ bool firnc_autocast(firnc_compilation *compilation) {
         firnc_node node = list.nodes[i];
         uint8_t type = convert(&c, &node);
         graph->values[node.outputs[0]].shape.type = type;
+        follow_inputs(graph, &node);
         const firn_op_info *info = firn_op_find(node.code);
         if (info->pol == FIRN_POL_norm)
             node.integers[info->typed] = type; /* the affine part is computed in the type of the output */
