@@ -1,8 +1,7 @@
-/* Writes a train plan of the network of tests/unit/support_recurrent.h, because no recipe has recurrent ops. Features
- * are the bytes of a record, two rows of WIDTH for each step; targets ten float32 numbers. For bits.sh and
- * second_runtime.sh.
+/* Writes a train plan of the network of tests/unit/support_recurrent.h, because no recipe has recurrent ops. A record
+ * is a step: SAMPLES rows of WIDTH bytes, and ten float32 numbers as targets. For bits.sh and second_runtime.sh.
  *
- *     recurrent_plan KEY PLAN WIDTH TYPE LEVEL
+ *     recurrent_plan KEY PLAN SAMPLES WIDTH UNITS TYPE LEVEL
  *
  * TYPE: float32 or a half type. LEVEL: the POL, emulated. */
 #include <stdio.h>
@@ -13,7 +12,7 @@
 #include "plan/op_words.h"
 #include "tests/unit/support_recurrent.h"
 
-enum { SAMPLES = 2, OUTPUTS = 5, UNITS = 6, BATCH = 8, MICRO_BATCH = 4 };
+enum { TARGETS = 10, BATCH = 8, MICRO_BATCH = 4 };
 
 static bool set_precision(firnc_job *job, const char *type, int level) {
     firnc_mixed_precision keys = firnc_mixed_precision_defaults();
@@ -33,17 +32,20 @@ int main(int argc, char **argv) {
     static firnc_job job;
     firnc_key key;
     firnc_frozen plan;
-    if (argc != 6 || !firnc_key_read(argv[1], &key))
+    uint32_t given[3]; /* samples, width, units */
+    if (argc != 8 || !firnc_key_read(argv[1], &key))
         return 2;
+    for (int i = 0; i < 3; i++)
+        given[i] = (uint32_t)atoi(argv[3 + i]);
     firnc_job_defaults(&job, FIRNC_TRAIN);
     job.steps = 100;
     job.data.batch_size = BATCH;
     job.data.micro_batch_size = MICRO_BATCH;
     firnc_job_learning_rate(&job, 0.01);
-    if (!set_precision(&job, argv[4], atoi(argv[5])))
+    if (!set_precision(&job, argv[6], atoi(argv[7])))
         return 2;
     const recurrent_sizes sizes = {
-        .steps = MICRO_BATCH, .samples = SAMPLES, .width = (uint32_t)atoi(argv[3]), .units = UNITS, .outputs = OUTPUTS};
+        .steps = MICRO_BATCH, .samples = given[0], .width = given[1], .units = given[2], .outputs = TARGETS / given[0]};
     firnc_graph *graph = firnc_graph_create("recurrent");
     recurrent_build(graph, &sizes,
                     (firnc_input_options){.element = FIRN_UINT8, .scaled = true, .scale = 1.0f / 128, .shift = -0.5f},

@@ -7,7 +7,8 @@
 
 static firnc_value parameter(firnc_graph *graph, const char *layer, const char *name, uint8_t rank,
                              const uint32_t *dims, bool decay) {
-    const firnc_init init = {.rule = FIRNC_INIT_UNIFORM, .a = -0.5f, .b = 0.5f};
+    const float bound = 3.0f / (float)(dims[rank - 1] + 4); /* so that products stay moderate */
+    const firnc_init init = {.rule = FIRNC_INIT_UNIFORM, .a = -bound, .b = bound};
     return firnc_parameter(graph, firnc_format("%s.%s", layer, name), rank, dims, init, decay);
 }
 
