@@ -30,7 +30,7 @@ runtime/kernels/losses  plan/ schedules runtime/numerics runtime/kernels
 runtime/kernels/norms   plan/ runtime/numerics runtime/kernels
 runtime/kernels/optimizers plan/ schedules runtime/numerics runtime/kernels
 runtime/kernels/recurrent plan/ runtime/numerics runtime/kernels
-runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/losses runtime/kernels/vector/
+runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/losses runtime/kernels/recurrent runtime/kernels/vector/
 runtime/kernels/vector/attention plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime                 plan/ schedules runtime/numerics runtime/kernels
