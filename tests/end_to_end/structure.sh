@@ -33,7 +33,7 @@ runtime/kernels/norms   plan/ runtime/numerics runtime/kernels
 runtime/kernels/optimizers plan/ schedules runtime/numerics runtime/kernels
 runtime/kernels/recurrent plan/ runtime/numerics runtime/kernels
 runtime/kernels/reduce  plan/ runtime/numerics runtime/kernels
-runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/losses runtime/kernels/reduce runtime/kernels/vector/
+runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/losses runtime/kernels/recurrent runtime/kernels/reduce runtime/kernels/vector/
 runtime/kernels/vector/attention plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime/kernels/vector/images plan/ runtime/numerics runtime/kernels runtime/kernels/images runtime/kernels/vector/
 runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/reduce runtime/kernels/vector/

@@ -1458,6 +1458,173 @@ def average_pool_backward(call):
     return {"dx": dx}
 
 
+class Recurrence:
+    """The steps of a recurrent op over [T,B,...] in their order, and what each reads."""
+
+    def __init__(self, call, steps, weight=None):
+        self.call, self.weight, self.reduction = call, weight, call.reductions["products"]
+        self.order = range(steps)[::-1] if call.attribute("reverse") else range(steps)
+
+    def before(self, number, y, initial):
+        """The state that the step with this number reads; None: there is none."""
+        return y[self.order[number - 1]] if number else initial
+
+    def sums(self, state, rows=slice(None)):
+        """s of some rows of the weight."""
+        w = self.weight[rows].astype(F64)
+        if state is None:
+            return F32(0)
+        state = state.astype(F64)
+        return reduce(self.reduction, w.shape[1], lambda k: (state[:, k, None], w[None, :, k]), (len(state), len(w)))
+
+    def sums_of_gradient(self, gradient, rows=slice(None)):
+        """S over some rows of the weight."""
+        w, gradient = self.weight[rows].astype(F64), gradient.astype(F64)
+        return reduce(self.reduction, len(w), lambda j: (gradient[:, j, None], w[None, j]), (len(gradient), w.shape[1]))
+
+    def backwards(self):
+        return list(enumerate(self.order))[::-1]
+
+
+def given_or_zeros(x, shape):
+    return np.zeros(shape, F32) if x is None else x
+
+
+def slope_of_gate(x):
+    return fma(-x, x, x)
+
+
+def slope_of_tanh(x):
+    return fma(-x, x, ONE)
+
+
+def kept_steps(call, table, last):
+    return table if call.attribute("keep") else table[last][None]
+
+
+@computes("lstm")
+def lstm(call):
+    u, weight, kind = call["gates"], call["weight"], call.tensor("y").type
+    run, (steps, samples, _), units = Recurrence(call, len(u), weight), u.shape, weight.shape[1]
+    y, cells, activations = (np.zeros((steps, samples, n * units), F32) for n in (1, 1, 4))
+    c = given_or_zeros(call["c0"], (samples, units))
+    for number, t in enumerate(run.order):
+        i, f, g, o = np.split(u[t] + run.sums(run.before(number, y, call["h0"])), 4, axis=-1)
+        i, f, g, o = sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
+        c = fma(f, c, i * g)
+        y[t], cells[t], activations[t] = round_to(kind, o * tanh(c)), c, np.concatenate([i, f, g, o], -1)
+    return {"y": y, "last_h": y[t], "last_c": c, "activations": kept_steps(call, activations, t), "cells": kept_steps(call, cells, t)}
+
+
+@computes("lstm_backward")
+def lstm_backward(call):
+    weight, activations, cells, dy = call["weight"], call["activations"], call["cells"], call["dy"]
+    run, kind, state = Recurrence(call, len(cells), weight), call.tensor("dgates").type, cells.shape[1:]
+    carried, of_cells = given_or_zeros(call["dlast_h"], state), given_or_zeros(call["dlast_c"], state)
+    dgates = np.zeros(activations.shape, F32)
+    for number, t in run.backwards():
+        (i, f, g, o), previous = np.split(activations[t], 4, axis=-1), given_or_zeros(run.before(number, cells, call["c0"]), state)
+        d = carried if dy is None else carried + dy[t]
+        top = tanh(cells[t])
+        of_o, e = (d * top) * slope_of_gate(o), fma(d * o, slope_of_tanh(top), of_cells)
+        parts = [(e * g) * slope_of_gate(i), (e * previous) * slope_of_gate(f), (e * i) * slope_of_tanh(g), of_o]
+        dgates[t] = round_to(kind, np.concatenate(parts, -1))
+        carried, of_cells = run.sums_of_gradient(dgates[t]), e * f
+    return {"dgates": dgates, "dh0": carried, "dc0": of_cells}
+
+
+@computes("gru")
+def gru(call):
+    u, weight, bias, kind = call["gates"], call["weight"], call["bias"], call.tensor("y").type
+    run, (steps, samples, _), units = Recurrence(call, len(u), weight), u.shape, weight.shape[1]
+    both, last, shape = slice(0, 2 * units), slice(2 * units, None), (samples, units)
+    y, activations = (np.zeros((steps, samples, n * units), F32) for n in (1, 4))
+
+    def product(state, rows):
+        s = run.sums(state, rows)
+        return s if bias is None else s + bias[rows]
+
+    for number, t in enumerate(run.order):
+        state = run.before(number, y, call["h0"])
+        before = given_or_zeros(state, shape)
+        r, z = np.split(sigmoid(u[t][:, both] + product(state, both)), 2, axis=-1)
+        if call.attribute("reset_after"):
+            q = np.broadcast_to(product(state, last), shape).astype(F32)
+            n = tanh(fma(r, q, u[t][:, last]))
+        else:
+            q = before if state is None else round_to(kind, before * r)
+            n = tanh(u[t][:, last] + product(None if state is None else q, last))
+        y[t], activations[t] = round_to(kind, fma(z, before - n, n)), np.concatenate([r, z, n, q], -1)
+    return {"y": y, "last_h": y[t], "activations": kept_steps(call, activations, t)}
+
+
+@computes("gru_backward")
+def gru_backward(call):
+    weight, activations, y, dy = call["weight"], call["activations"], call["y"], call["dy"]
+    run, kind, units = Recurrence(call, len(y), weight), call.tensor("dgates").type, weight.shape[1]
+    both, last, state = slice(0, 2 * units), slice(2 * units, None), y.shape[1:]
+    carried = given_or_zeros(call["dlast_h"], state)
+    dgates, dproducts = (np.zeros(y.shape[:2] + (3 * units,), F32) for _ in range(2))
+    for number, t in run.backwards():
+        (r, z, n, q), before = np.split(activations[t], 4, axis=-1), given_or_zeros(run.before(number, y, call["h0"]), state)
+        d = carried if dy is None else carried + dy[t]
+        dn, dz = (d * (ONE - z)) * slope_of_tanh(n), (d * (before - n)) * slope_of_gate(z)
+        if call.attribute("reset_after"):
+            dr = (dn * q) * slope_of_gate(r)
+            dgates[t], dproducts[t] = (round_to(kind, np.concatenate([dr, dz, x], -1)) for x in (dn, dn * r))
+            carried = fma(d, z, run.sums_of_gradient(dproducts[t]))
+        else:
+            v = run.sums_of_gradient(round_to(kind, dn), last)
+            dr = (v * before) * slope_of_gate(r)
+            dgates[t] = dproducts[t] = round_to(kind, np.concatenate([dr, dz, dn], -1))
+            carried = fma(v, r, d * z) + run.sums_of_gradient(dproducts[t][:, both], both)
+    return {"dgates": dgates, "dproducts": dproducts, "dh0": carried}
+
+
+@computes("rnn")
+def rnn(call):
+    u, kind = call["gates"], call.tensor("y").type
+    run, y = Recurrence(call, len(u), call["weight"]), np.zeros(u.shape, F32)
+    for number, t in enumerate(run.order):
+        v = u[t] + run.sums(run.before(number, y, call["h0"]))
+        y[t] = round_to(kind, np.where(v <= 0, F32(0), v) if call.attribute("relu") else tanh(v))
+    return {"y": y, "last_h": y[t]}
+
+
+@computes("rnn_backward")
+def rnn_backward(call):
+    y, dy, kind = call["y"], call["dy"], call.tensor("dgates").type
+    run, dgates = Recurrence(call, len(y), call["weight"]), np.zeros(y.shape, F32)
+    carried = given_or_zeros(call["dlast_h"], y.shape[1:])
+    for _, t in run.backwards():
+        d = carried if dy is None else carried + dy[t]
+        d = np.where(y[t] <= 0, F32(0), d) if call.attribute("relu") else d * slope_of_tanh(y[t])
+        dgates[t] = round_to(kind, d)
+        carried = run.sums_of_gradient(dgates[t])
+    return {"dgates": dgates, "dh0": carried}
+
+
+@computes("recurrent_backward_weight")
+def recurrent_backward_weight(call):
+    dproducts, y, h0, activations = call["dproducts"], call["y"], call["h0"], call["activations"]
+    run, units = Recurrence(call, len(y)), y.shape[2]
+    first, dweight = run.order[0], np.zeros((dproducts.shape[2], units), F32)
+    later = [t for t in range(len(y)) if t != first]
+    read = y[[t + 1 if call.attribute("reverse") else t - 1 for t in later]]
+    for rows in (slice(0, 2 * units), slice(2 * units, None)) if activations is not None else (slice(0, None),):
+        sums = []
+        for steps, state in ((later, read), ([first] if h0 is not None else [], None if h0 is None else h0[None])):
+            if activations is not None and rows.start:
+                state = activations[steps][..., 3 * units :]
+            if steps:
+                dp, h = rows_of(dproducts[steps][..., rows]).astype(F64), rows_of(state).astype(F64)
+                shape = (dp.shape[1], units)
+                sums.append(reduce(run.reduction, len(dp), lambda n: (dp[n, :, None], h[n, None]), shape))
+        if sums:
+            dweight[rows] = sum(sums[1:], sums[0])
+    return {"dweight": dweight}
+
+
 @computes("gelu", "relu", "tanh", "sigmoid", "silu", "softplus")
 def activation(call):
     function = {"gelu": (gelu, gelu_tanh)[call.op.attributes.get("form", 0)], "tanh": tanh, "sigmoid": sigmoid, "silu": silu,

@@ -12,6 +12,7 @@
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_interpreter.h"
 #include "tests/unit/support_recipes.h"
+#include "tests/unit/support_recurrent.h"
 
 #define SEED 7
 
@@ -441,6 +442,18 @@ static void test_layout_gradients(void **state) {
     check_compiled(&compilation, &recipe);
 }
 
+/* Every recurrent op: gradients reach them through outputs and last states, together and alone. */
+static void test_recurrent_gradients(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    compilation.graph = firnc_graph_create("recurrent");
+    const recurrent_sizes sizes = {.steps = 4, .samples = 3, .width = 6, .units = 5, .outputs = 2};
+    recurrent_build(compilation.graph, &sizes, test_float32,
+                    (firnc_input_options){.stream = 1, .element = FIRN_FLOAT32});
+    check_compiled(&compilation, &recipe);
+}
+
 /* An op with as many inputs as there may be, before the first parameter: it needs no gradient. */
 static void test_many_inputs(void **state) {
     (void)state;
@@ -507,6 +520,7 @@ int main(void) {
         cmocka_unit_test(test_batch_norm_gradients),
         cmocka_unit_test(test_layout_gradients),
         cmocka_unit_test(test_lora_gradients),
+        cmocka_unit_test(test_recurrent_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
