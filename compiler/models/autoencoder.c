@@ -3,7 +3,7 @@
  * Names are those of two PyTorch ModuleLists: layers.N of Linear and norms.N of BatchNorm1d. */
 #include "compiler/models/autoencoder.h"
 
-#include "compiler/models/images.h"
+#include "compiler/models/parts.h"
 #include "runtime/numerics/numerics.h"
 
 /* trainer.init.model with name: autoencoder */

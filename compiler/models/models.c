@@ -3,15 +3,13 @@
 
 #include "compiler/models/autoencoder.h"
 #include "compiler/models/bert.h"
-#include "compiler/models/ds_cnn.h"
 #include "compiler/models/gpt2.h"
 #include "compiler/models/gpt_neox.h"
 #include "compiler/models/gptj.h"
+#include "compiler/models/images/images.h"
 #include "compiler/models/lenet.h"
 #include "compiler/models/llama.h"
 #include "compiler/models/mlp.h"
-#include "compiler/models/mobilenet.h"
-#include "compiler/models/resnet8.h"
 
 const firnc_model *firnc_model_at(uint32_t position) {
     static const firnc_model *const models[] = {&firnc_model_gpt2,     &firnc_model_gpt3,    &firnc_model_gptj,

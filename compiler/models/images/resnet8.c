@@ -2,9 +2,7 @@
  * image is added again, the mean over each channel and a dense layer. The second and the third stage halve the image
  * and double the filters; a convolution of 1 x 1 with bias, shortcut, does so with what is added. The other
  * convolutions have no bias, because a norm follows each: conv1, bn1, then stageN.conv1, .bn1, .conv2, .bn2, and fc. */
-#include "compiler/models/resnet8.h"
-
-#include "compiler/models/images.h"
+#include "compiler/models/images/images.h"
 
 enum { STAGES = 3 };
 

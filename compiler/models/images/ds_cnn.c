@@ -1,9 +1,7 @@
 /* The DS-CNN of MLPerf Tiny's keyword spotting, over a spectrogram: a convolution of 10 x 4, then four blocks that are
  * separable by channel, the mean over each channel and a dense layer. No dropout. Convolutions have no bias, because a
  * norm follows each: conv1, bn1, then blocks.N with the layers of firnc_add_separable_block, and fc. */
-#include "compiler/models/ds_cnn.h"
-
-#include "compiler/models/images.h"
+#include "compiler/models/images/images.h"
 
 enum { BLOCKS = 4 };
 

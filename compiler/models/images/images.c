@@ -1,6 +1,6 @@
-/* What convolutional classifiers share (compiler/models/images.h). Parameters have the names and initial distributions
- * of a PyTorch module, but for kernels. */
-#include "compiler/models/images.h"
+/* What convolutional classifiers share (compiler/models/images/images.h). Parameters have the names and initial
+ * distributions of a PyTorch module, but for kernels. */
+#include "compiler/models/images/images.h"
 
 #include "plan/shapes/windows.h"
 #include "runtime/numerics/numerics.h"
@@ -80,19 +80,6 @@ void firnc_add_convolution(firnc_graph *graph, const char *layer, firnc_image *i
     image->x = firnc_conv(graph, image->x, kernel, bias, filter.by_channel ? image->channels : 1, windows);
     firnc_layer_end(graph);
     image->channels = filter.outputs;
-}
-
-firnc_value firnc_batch_norm_of(firnc_graph *graph, const char *layer, firnc_value x, uint32_t width, float epsilon,
-                                float momentum) {
-    const firnc_init one = {.rule = FIRNC_INIT_CONSTANT, .a = 1}, zero = {.rule = FIRNC_INIT_CONSTANT};
-    firnc_value gain = firnc_parameter(graph, firnc_format("%s.weight", layer), 1, &width, one, false);
-    firnc_value bias = firnc_parameter(graph, firnc_format("%s.bias", layer), 1, &width, zero, false);
-    firnc_value mean = firnc_buffer(graph, firnc_format("%s.running_mean", layer), 1, &width, 0);
-    firnc_value variance = firnc_buffer(graph, firnc_format("%s.running_var", layer), 1, &width, 1);
-    firnc_layer_begin(graph, layer);
-    x = firnc_batch_norm(graph, x, gain, bias, mean, variance, epsilon, momentum);
-    firnc_layer_end(graph);
-    return x;
 }
 
 void firnc_add_norm(firnc_graph *graph, const char *layer, firnc_image *image, const firnc_images *settings) {

@@ -1,9 +1,12 @@
-/* What convolutional classifiers share: their settings and keys, their layers, and the frame of their graphs. */
+/* Convolutional classifiers: their rows for the table of models, and what they share: settings and keys, layers, the
+ * frame of their graphs. */
 #ifndef FIRNC_IMAGES_H
 #define FIRNC_IMAGES_H
 
 #include "compiler/models/models.h"
 #include "compiler/models/parts.h"
+
+extern const firnc_model firnc_model_ds_cnn, firnc_model_mobilenet, firnc_model_resnet8;
 
 /* trainer.init.model of such a model */
 typedef struct firnc_images {
@@ -53,10 +56,5 @@ void firnc_add_separable_block(firnc_graph *graph, const char *layer, firnc_imag
 typedef void (*firnc_image_layers)(firnc_graph *graph, firnc_image *image, const firnc_images *settings);
 void firnc_build_images(firnc_graph *graph, const firnc_job *job, const firnc_images *settings,
                         const firnc_elements *elements, firnc_image_layers layers);
-
-/* Adds a batch norm with the parameters layer.weight and layer.bias and the buffers layer.running_mean and
- * layer.running_var. */
-firnc_value firnc_batch_norm_of(firnc_graph *graph, const char *layer, firnc_value x, uint32_t width, float epsilon,
-                                float momentum);
 
 #endif

@@ -1,9 +1,7 @@
 /* MobileNetV1, as MLPerf Tiny has it for visual wake words with a quarter of the filters (8): a convolution of 3 x 3,
  * 13 blocks that are separable by channel, the mean over each channel and a dense layer. Convolutions have no bias,
  * because a norm follows each: conv1, bn1, then blocks.N with the layers of firnc_add_separable_block, and fc. */
-#include "compiler/models/mobilenet.h"
-
-#include "compiler/models/images.h"
+#include "compiler/models/images/images.h"
 
 /* Of each block: its outputs, in multiples of the filters of the first convolution, and its stride. */
 static const struct {
