@@ -14,13 +14,15 @@ static const firnc_images defaults = {.height = 49,
                                       .norm_momentum = 0.1f,
                                       .cross_entropy = {.loss_weight = 1}};
 
-static void add_layers(firnc_graph *graph, firnc_image *image, const firnc_images *settings) {
+static firnc_value add_layers(firnc_graph *graph, firnc_image *image, const void *model_settings) {
+    const firnc_images *settings = model_settings;
     const firnc_filter first = {.outputs = settings->filters, .rows = 10, .columns = 4, .stride = 2};
     firnc_add_convolution(graph, "conv1", image, first);
     firnc_add_norm(graph, "bn1", image, settings);
     firnc_add_relu(graph, "relu1", image);
     for (unsigned i = 0; i < BLOCKS; i++)
         firnc_add_separable_block(graph, firnc_format("blocks.%u", i), image, settings, settings->filters, 1);
+    return firnc_classify_means(graph, image, settings);
 }
 
 static void build(firnc_graph *graph, const firnc_job *job, const void *settings, const firnc_elements *elements) {

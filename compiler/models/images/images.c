@@ -108,8 +108,7 @@ void firnc_add_separable_block(firnc_graph *graph, const char *layer, firnc_imag
 
 /* --- the graph ---------------------------------------------------------------------------------------------------- */
 
-/* The logits, [N,1,1,outputs]: a dense layer over the mean of each channel. */
-static firnc_value logits_of(firnc_graph *graph, const firnc_images *settings, const firnc_image *image) {
+firnc_value firnc_classify_means(firnc_graph *graph, const firnc_image *image, const firnc_images *settings) {
     firnc_layer_begin(graph, "pool");
     firnc_value means =
         firnc_average_pool(graph, image->x, (uint32_t[]){image->height, image->width}, (firnc_windows){0}, false);
@@ -117,8 +116,9 @@ static firnc_value logits_of(firnc_graph *graph, const firnc_images *settings, c
     return firnc_dense(graph, "fc", means, image->channels, settings->output_size);
 }
 
-void firnc_build_images(firnc_graph *graph, const firnc_job *job, const firnc_images *settings,
+void firnc_build_images(firnc_graph *graph, const firnc_job *job, const void *model_settings,
                         const firnc_elements *elements, firnc_image_layers layers) {
+    const firnc_images *settings = model_settings;
     const uint32_t samples = job->data.micro_batch_size;
     const firnc_input_options features = {.element = elements->feature,
                                           .scaled = true,
@@ -128,11 +128,11 @@ void firnc_build_images(firnc_graph *graph, const firnc_job *job, const firnc_im
     const firnc_input_options weight = {.stream = 2, .element = elements->weight};
     const uint32_t dims[] = {samples, settings->height, settings->width, settings->channels};
     firnc_image image = {.x = firnc_input(graph, "features", FIRN_FLOAT32, 4, dims, features),
+                         .samples = samples,
                          .height = settings->height,
                          .width = settings->width,
                          .channels = settings->channels};
-    layers(graph, &image, settings);
-    firnc_value logits = logits_of(graph, settings, &image);
+    firnc_value logits = layers(graph, &image, settings);
     firnc_name_scores(graph, logits, FIRNC_TARGETS_CLASSES, job);
     if (!firnc_job_judges(job))
         return;

@@ -29,10 +29,10 @@ firnc_model_facts firnc_image_facts(const void *settings);
  * [O,rows,columns,C]. */
 firnc_weight_map firnc_image_weights(const void *settings);
 
-/* An image [N,height,width,channels] on its way through the layers. */
+/* Images [samples,height,width,channels] on their way through the layers. */
 typedef struct firnc_image {
     firnc_value x;
-    uint32_t height, width, channels;
+    uint32_t samples, height, width, channels;
 } firnc_image;
 
 typedef struct firnc_filter {
@@ -52,9 +52,13 @@ void firnc_add_relu(firnc_graph *graph, const char *layer, firnc_image *image);
 void firnc_add_separable_block(firnc_graph *graph, const char *layer, firnc_image *image, const firnc_images *settings,
                                uint32_t outputs, uint32_t stride);
 
-/* Builds the graph of a classifier: its input, its layers, the mean over each channel, a dense layer `fc`, the loss. */
-typedef void (*firnc_image_layers)(firnc_graph *graph, firnc_image *image, const firnc_images *settings);
-void firnc_build_images(firnc_graph *graph, const firnc_job *job, const firnc_images *settings,
-                        const firnc_elements *elements, firnc_image_layers layers);
+/* A dense layer `fc` over the mean of each channel; returns the logits, [N,1,1,outputs]. */
+firnc_value firnc_classify_means(firnc_graph *graph, const firnc_image *image, const firnc_images *settings);
+
+/* Builds the graph of a classifier: its input, its layers, which return the logits, and the loss. Settings of a model
+ * begin with a firnc_images. */
+typedef firnc_value (*firnc_image_layers)(firnc_graph *graph, firnc_image *image, const void *settings);
+void firnc_build_images(firnc_graph *graph, const firnc_job *job, const void *settings, const firnc_elements *elements,
+                        firnc_image_layers layers);
 
 #endif

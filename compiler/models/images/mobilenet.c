@@ -18,7 +18,8 @@ static const firnc_images defaults = {.height = 96,
                                       .norm_momentum = 0.1f,
                                       .cross_entropy = {.loss_weight = 1}};
 
-static void add_layers(firnc_graph *graph, firnc_image *image, const firnc_images *settings) {
+static firnc_value add_layers(firnc_graph *graph, firnc_image *image, const void *model_settings) {
+    const firnc_images *settings = model_settings;
     const firnc_filter first = {.outputs = settings->filters, .rows = 3, .columns = 3, .stride = 2};
     firnc_add_convolution(graph, "conv1", image, first);
     firnc_add_norm(graph, "bn1", image, settings);
@@ -26,6 +27,7 @@ static void add_layers(firnc_graph *graph, firnc_image *image, const firnc_image
     for (unsigned i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
         firnc_add_separable_block(graph, firnc_format("blocks.%u", i), image, settings,
                                   blocks[i].factor * settings->filters, blocks[i].stride);
+    return firnc_classify_means(graph, image, settings);
 }
 
 static void build(firnc_graph *graph, const firnc_job *job, const void *settings, const firnc_elements *elements) {

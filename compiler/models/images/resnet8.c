@@ -37,12 +37,14 @@ static void add_stage(firnc_graph *graph, const char *layer, firnc_image *image,
     firnc_add_relu(graph, firnc_format("%s.relu2", layer), image);
 }
 
-static void add_layers(firnc_graph *graph, firnc_image *image, const firnc_images *settings) {
+static firnc_value add_layers(firnc_graph *graph, firnc_image *image, const void *model_settings) {
+    const firnc_images *settings = model_settings;
     firnc_add_convolution(graph, "conv1", image, square(settings->filters, 1));
     firnc_add_norm(graph, "bn1", image, settings);
     firnc_add_relu(graph, "relu1", image);
     for (unsigned i = 0; i < STAGES; i++)
         add_stage(graph, firnc_format("stage%u", i + 1), image, settings, settings->filters << i, i == 0 ? 1 : 2);
+    return firnc_classify_means(graph, image, settings);
 }
 
 static void build(firnc_graph *graph, const firnc_job *job, const void *settings, const firnc_elements *elements) {
