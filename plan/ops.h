@@ -84,6 +84,7 @@ typedef enum firn_cost {
     FIRN_COST_none,
     FIRN_COST_product,
     FIRN_COST_product_of_weight,
+    FIRN_COST_matmul,
     FIRN_COST_convolution,
     FIRN_COST_convolution_of_input,
     FIRN_COST_convolution_of_weight,

@@ -10,6 +10,8 @@ static const struct {
 } passes[] = {
     {"build", firnc_check_built, true},
     {"shapes", firnc_infer_shapes, true},
+    {"adapt", firnc_add_adapters, true},
+    {"freeze", firnc_freeze, true},
     {"pol", firnc_resolve_pol, true},
     {"autocast", firnc_autocast, true},
     {"autodiff", firnc_differentiate, false},
@@ -17,6 +19,7 @@ static const struct {
     {"training", firnc_add_training, true},
     {"fuse", firnc_fuse, true},
     {"early", firnc_update_early, false},
+    {"views", firnc_make_views, true},
     {"order", firnc_order, true},
     {"memory", firnc_plan_memory, true},
     {"rings", firnc_add_rings, true},

@@ -2,9 +2,9 @@
  * of the regions.
  *
  * Each region of the state holds its tensors by name, each at a multiple of 16, so that the parameters of a train and
- * an eval plan of one model have the same layout. In the arena, tensors whose lifetimes intersect do not overlap, with
- * one exception: if an op may work in place (the flag ~ of an input in plan/ops.def) and is the last use of its input,
- * the output takes the input's bytes. */
+ * an eval plan of one model have the same layout. Constants follow each other in the constants of the plan. In the
+ * arena, tensors whose lifetimes intersect do not overlap, with one exception: if an op may work in place (the flag ~
+ * of an input in plan/ops.def) and is the last use of its input, the output takes the input's bytes. */
 #include "compiler/passes/placement.h"
 
 #include <stdlib.h>
@@ -33,7 +33,15 @@ static void touch(firnc_value_info *value, uint32_t node) {
     }
 }
 
-/* Sets first and last of every tensor. A value that no op uses keeps FIRNC_NONE in first. */
+/* What reads a view reads its base. */
+static void read_at(firnc_graph *graph, firnc_value value, uint32_t node) {
+    touch(&graph->values[value], node);
+    if (graph->values[value].base != FIRNC_NONE)
+        touch(&graph->values[graph->values[value].base], node);
+}
+
+/* Sets first and last of every tensor; a view has those of its base. A value that no op uses keeps FIRNC_NONE in first.
+ */
 static void find_lifetimes(firnc_graph *graph) {
     for (firnc_value i = 0; i < graph->value_count; i++)
         graph->values[i].first = graph->values[i].last = FIRNC_NONE;
@@ -41,16 +49,24 @@ static void find_lifetimes(firnc_graph *graph) {
         const firnc_node *node = &graph->nodes[i];
         for (uint8_t j = 0; j < node->input_count; j++)
             if (node->inputs[j] != FIRNC_NONE)
-                touch(&graph->values[node->inputs[j]], i);
+                read_at(graph, node->inputs[j], i);
         for (uint8_t j = 0; j < node->output_count; j++)
             touch(&graph->values[node->outputs[j]], i);
     }
     for (firnc_value i = 0; i < graph->value_count; i++) {
         firnc_value_info *value = &graph->values[i];
-        if (value->first != FIRNC_NONE && (value->persistent || firnc_is_state(value->role))) {
+        if (value->first != FIRNC_NONE &&
+            (value->persistent || firnc_is_state(value->role) || firnc_is_constant(value->role))) {
             value->first = 0;
             value->last = FIRNC_NONE;
         }
+    }
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        firnc_value_info *view = &graph->values[i];
+        if (view->base == FIRNC_NONE || view->first == FIRNC_NONE)
+            continue;
+        view->first = graph->values[view->base].first;
+        view->last = graph->values[view->base].last;
     }
 }
 
@@ -61,6 +77,14 @@ typedef struct buffers {
     uint32_t count;
     uint32_t *of_value; /* the buffer of each arena value, or FIRNC_NONE */
 } buffers;
+
+/* Whether a node reads a value through a view. */
+static bool reads_view_of(const firnc_graph *graph, const firnc_node *node, firnc_value value) {
+    for (uint8_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != FIRNC_NONE && graph->values[node->inputs[i]].base == value)
+            return true;
+    return false;
+}
 
 /* The input of node `index` whose bytes output 0 may reuse, or FIRNC_NONE. */
 static firnc_value dying_input(const firnc_graph *graph, uint32_t index) {
@@ -73,10 +97,15 @@ static firnc_value dying_input(const firnc_graph *graph, uint32_t index) {
             continue;
         const firnc_value_info *input = &graph->values[node->inputs[i]];
         if (firn_op_reuses(firn_op_find(node->code), i) && !firnc_is_state(input->role) && input->last == index &&
-            input->shape.type == output->shape.type && bytes_of(input) == bytes_of(output))
+            input->base == FIRNC_NONE && input->shape.type == output->shape.type &&
+            bytes_of(input) == bytes_of(output) && !reads_view_of(graph, node, node->inputs[i]))
             return node->inputs[i];
     }
     return FIRNC_NONE;
+}
+
+static bool is_in_arena(const firnc_value_info *value) {
+    return !firnc_is_state(value->role) && !firnc_is_constant(value->role);
 }
 
 static void add_buffer(buffers *b, const firnc_graph *graph, firnc_value value) {
@@ -101,7 +130,9 @@ static buffers make_buffers(const firnc_graph *graph) {
         }
         for (uint8_t j = 0; j < node->input_count + node->output_count; j++) {
             firnc_value value = j < node->input_count ? node->inputs[j] : node->outputs[j - node->input_count];
-            if (value != FIRNC_NONE && !firnc_is_state(graph->values[value].role) && b.of_value[value] == FIRNC_NONE)
+            if (value != FIRNC_NONE && graph->values[value].base != FIRNC_NONE)
+                value = graph->values[value].base;
+            if (value != FIRNC_NONE && is_in_arena(&graph->values[value]) && b.of_value[value] == FIRNC_NONE)
                 add_buffer(&b, graph, value);
         }
     }
@@ -140,6 +171,27 @@ static void lay_out_state(firnc_graph *graph) {
             graph->values[i].region = graph->values[graph->values[i].base].region;
 }
 
+static void put_constant(firnc_graph *graph, firnc_value constant) {
+    firnc_value_info *value = &graph->values[constant];
+    value->region = FIRNC_IN_CONSTANT;
+    value->offset = graph->region_bytes[FIRNC_IN_CONSTANT];
+    value->first = 0;
+    value->last = FIRNC_NONE;
+    graph->region_bytes[FIRNC_IN_CONSTANT] += firn_round_up(bytes_of(value), ALIGNMENT);
+}
+
+/* Every frozen weight by its name, since it is a part of the model, then the constants that some op reads, in the order
+ * in which they were made. */
+static void lay_out_constants(firnc_graph *graph) {
+    firnc_value *sorted;
+    const uint32_t count = firnc_sorted_values(graph, firnc_is_frozen, &sorted);
+    for (uint32_t i = 0; i < count; i++)
+        put_constant(graph, sorted[i]);
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (graph->values[i].role == FIRNC_ROLE_CONSTANT && graph->values[i].first != FIRNC_NONE)
+            put_constant(graph, i);
+}
+
 bool firnc_plan_memory(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     find_lifetimes(graph);
@@ -152,5 +204,6 @@ bool firnc_plan_memory(firnc_compilation *compilation) {
             graph->values[i].offset = b.list[b.of_value[i]].offset;
         }
     lay_out_state(graph);
+    lay_out_constants(graph);
     return true;
 }

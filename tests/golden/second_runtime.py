@@ -145,7 +145,7 @@ class Plan:
     """What the rest of this file knows of a plan. All knowledge of the file's layout and of the schema's fields is here."""
 
     PAYLOAD = 576
-    FLATBUFFERS_BYTES, CONSTANTS_OFFSET, CONSTANTS_BYTES = 216, 224, 232
+    FLATBUFFERS_BYTES, CONSTANTS_OFFSET, CONSTANTS_BYTES, REGIONS, REGION_KINDS, REGION_BYTES = 216, 224, 232, 280, 284, 304
     ABSENT = 4294967295
 
     def __init__(self, path, rows):
@@ -165,6 +165,8 @@ class Plan:
                         for i, t in enumerate(root.tensors)]
         self.state = self.tensors[: root.state_tensors]
         self.parameters = {t.name: t.index for t, listed in zip(self.state, root.tensors) if listed.role in ("parameter", "buffer")}
+        self.region_kinds = schema.enums["RegionKind"][1]
+        self.in_place = self.constant_tensors(root, data)
         self.seed, self.steps, self.micro_batches, self.check_loss = root.seed, root.steps, root.micro_batches, root.check_loss
         self.phases = {p.kind: [self.op(op, rows) for op in p.ops] for p in root.phases}
         self.inputs = [picked(data, "tensor stream element advance scale shift") for data in root.inputs]
@@ -183,6 +185,22 @@ class Plan:
         self.skips = root.finite != self.ABSENT
         self.at_floor = None if root.at_floor == self.ABSENT else root.at_floor
 
+    def elements(self, kind, offset, count):
+        """Of the constants, half types widened."""
+        if kind in HALF_TYPES:
+            return widened(kind, np.frombuffer(self.constants, "<u2", count, offset))
+        return np.frombuffer(self.constants, {"int32": "<i4", "float32": "<f4"}[kind], count, offset)
+
+    def constant_tensors(self, root, data):
+        """The tensors that lie in the constants, by index. Each region of them begins at the next multiple of 64."""
+        begins, end = {}, 0
+        for region in range(struct.unpack_from("<I", data, self.REGIONS)[0]):
+            if self.region_kinds[data[self.REGION_KINDS + region]] in ("constant", "slow_constant"):
+                begins[region] = end
+                end += -(-struct.unpack_from("<Q", data, self.REGION_BYTES + 8 * region)[0] // 64) * 64
+        return {i: self.elements(t.type, begins[t.region] + t.offset, int(np.prod(t.dims))).reshape(tuple(t.dims))
+                for i, t in enumerate(root.tensors) if t.region in begins and t.base == self.ABSENT}
+
     def op(self, op, rows):
         row = rows[op.code]
         types = self.element_types
@@ -190,7 +208,8 @@ class Plan:
         attributes.update({name: types[value] for name, value in attributes.items() if row.integers[name] == "type"})
         attributes.update({name: np.float32(value) for name, value in zip(row.reals, op.reals)})
         inputs = {name: tensor for name, tensor in zip(row.inputs, op.inputs) if tensor != self.ABSENT}
-        return SimpleNamespace(name=row.name, inputs=inputs, outputs=dict(zip(row.outputs, op.outputs)), attributes=attributes,
+        return SimpleNamespace(name=row.name, inputs=inputs, operands=list(op.inputs),
+                               outputs=dict(zip(row.outputs, op.outputs)), attributes=attributes,
                                reductions={name: self.reduction(each) for name, each in zip(row.reductions, op.reductions)})
 
     def reduction(self, reduction):
@@ -254,6 +273,18 @@ def round64(x, kind):
 def round_to(kind, x):
     """binary32 numbers rounded to a type, as binary32."""
     return x if kind == "float32" else round64(x.astype(F64), kind).astype(F32)
+
+
+def widened(kind, bits):
+    """The numbers of a half type that these 16 bits are, as binary32."""
+    significant, least = HALF_TYPES[kind]
+    bits = bits.astype(np.int64)
+    fraction, field = bits & (1 << significant - 1) - 1, bits >> significant - 1 & (1 << 16 - significant) - 1
+    number = np.where(field == 0, fraction, fraction + (1 << significant - 1)).astype(F64)
+    value = np.ldexp(number, least - significant + np.maximum(field, 1))
+    special = field == (1 << 16 - significant) - 1
+    value = np.where(special, np.where(fraction == 0, np.inf, np.nan), value)
+    return np.where(bits >> 15 == 1, -value, value).astype(F32)
 
 
 def fma(a, b, c):
@@ -1003,6 +1034,149 @@ def leading_rows_backward(call):
     return {"dtable": table}
 
 
+@computes("concat")
+def concat(call):
+    parts = [call.run.value(index) for index in call.op.operands]
+    return {"y": np.concatenate(parts, axis=call.attribute("axis"))}
+
+
+def given_dims(call):
+    return tuple(d for d in (call.attribute(f"d{i}") for i in range(8)) if d)
+
+
+@computes("reshape")
+def reshape(call):
+    return {"y": call["x"].reshape(given_dims(call))}
+
+
+@computes("transpose")
+def transpose(call):
+    return {"y": call["x"].transpose([call.attribute("order") >> 4 * d & 15 for d in range(call["x"].ndim)])}
+
+
+def along(axis, index):
+    """What indexes a tensor by `index` along an axis."""
+    return (slice(None),) * axis + (index,)
+
+
+def sliced(call, count):
+    return along(call.attribute("axis"), call.attribute("first") + np.arange(count) * call.attribute("step"))
+
+
+@computes("slice")
+def slice_of(call):
+    return {"y": call["x"][sliced(call, call.attribute("count"))]}
+
+
+@computes("slice_backward")
+def slice_backward(call):
+    dx = np.zeros(call.tensor("dx").dims, F32)
+    dx[sliced(call, call["dy"].shape[call.attribute("axis")])] = call["dy"]
+    return {"dx": dx}
+
+
+@computes("pad")
+def pad(call):
+    axis, before = call.attribute("axis"), call.attribute("before")
+    y = np.full(call.tensor("y").dims, call.attribute("value"), F32)
+    y[along(axis, slice(before, before + call["x"].shape[axis]))] = call["x"]
+    return {"y": y}
+
+
+@computes("expand")
+def expand(call):
+    return {"y": np.broadcast_to(call["x"], given_dims(call))}
+
+
+@computes("expand_backward")
+def expand_backward(call):
+    dy, dims = call["dy"], given_dims(call)
+    lead = dy.ndim - len(dims)
+    repeated = [d for d in range(dy.ndim) if d < lead or dims[d - lead] == 1]
+    kept = [d for d in range(dy.ndim) if d not in repeated]
+    terms = dy.transpose(repeated + kept).reshape((-1,) + tuple(dy.shape[d] for d in kept))
+    return {"dx": ascending(terms).reshape(dims)}
+
+
+def named(ids, extent):
+    return np.clip(np.where(ids < 0, ids.astype(np.int64) + extent, ids), 0, extent - 1)
+
+
+@computes("gather")
+def gather(call):
+    axis = call.attribute("axis")
+    return {"y": call["x"][along(axis, named(call["ids"], call["x"].shape[axis]))]}
+
+
+@computes("gather_backward")
+def gather_backward(call):
+    axis, dx = call.attribute("axis"), np.zeros(call.tensor("dx").dims, F32)
+    ids = named(call["ids"], dx.shape[axis]).ravel()
+    dy = call["dy"].reshape(dx.shape[:axis] + (-1,) + dx.shape[axis + 1 :])
+    for i, name in enumerate(ids):
+        dx[along(axis, name)] += dy[along(axis, i)]
+    return {"dx": dx}
+
+
+@computes("gather_elements")
+def gather_elements(call):
+    axis = call.attribute("axis")
+    return {"y": np.take_along_axis(call["x"], named(call["ids"], call["x"].shape[axis]), axis)}
+
+
+@computes("gather_elements_backward")
+def gather_elements_backward(call):
+    axis, dy, dx = call.attribute("axis"), call["dy"], np.zeros(call.tensor("dx").dims, F32)
+    ids = named(call["ids"], dx.shape[axis])
+    for i in range(ids.shape[axis]):
+        line = np.expand_dims(ids[along(axis, i)], axis)
+        value = np.take_along_axis(dx, line, axis) + np.expand_dims(dy[along(axis, i)], axis)
+        np.put_along_axis(dx, line, value, axis)
+    return {"dx": dx}
+
+
+def rows_named(ids, dims):
+    return [tuple(named(row, np.array(dims[: len(row)]))) for row in rows_of(ids)]
+
+
+@computes("scatter_nd")
+def scatter_nd(call):
+    y = call["data"].copy()
+    names = rows_named(call["ids"], y.shape)
+    updates = call["updates"].reshape((len(names),) + y.shape[len(names[0]) :])
+    for name, update in zip(names, updates):
+        y[name] = round_to(call.tensor("y").kind, np.asarray(y[name] + update)) if call.attribute("add") else update
+    return {"y": y}
+
+
+@computes("scatter_nd_backward")
+def scatter_nd_backward(call):
+    ddata, taken = call["dy"].copy(), []
+    for name in reversed(rows_named(call["ids"], ddata.shape)):
+        taken.insert(0, ddata[name].copy())
+        ddata[name] = 0
+    return {"ddata": ddata, "dupdates": np.array(taken).reshape(call.tensor("dupdates").dims)}
+
+
+@computes("scatter_nd_backward_updates")
+def scatter_nd_backward_updates(call):
+    taken = [call["dy"][name] for name in rows_named(call["ids"], call["dy"].shape)]
+    return {"dupdates": np.array(taken).reshape(call.tensor("dupdates").dims)}
+
+
+@computes("cumulative_sum")
+def cumulative_sum(call):
+    axis = call.attribute("axis")
+    x = np.moveaxis(call["x"], axis, 0)
+    x = x[::-1] if call.attribute("reverse") else x
+    y, total = np.zeros(x.shape, F32), np.zeros(x.shape[1:], F32)
+    for i, row in enumerate(x):
+        before, total = total, total + row
+        y[i] = before if call.attribute("exclusive") else total
+    y = y[::-1] if call.attribute("reverse") else y
+    return {"y": np.moveaxis(y, 0, axis)}
+
+
 def weight_by_output(call):
     """The weight as [output, input], in binary64."""
     weight = call["weight"].astype(F64)
@@ -1036,6 +1210,70 @@ def linear_backward_weight(call):
 def linear_backward_weight_rows(call):
     first = call.attribute("first")
     return {"dweight": linear_backward_weight(call)["dweight"][first : first + call.attribute("rows")]}
+
+
+def axes_of(mask, dims):
+    """The dimensions whose bits are set."""
+    return tuple(d for d in range(len(dims)) if mask >> d & 1)
+
+
+def lines_of(x, mask):
+    """x as [results, lines, elements of a line], and the dimensions of the results."""
+    reduced = axes_of(mask, x.shape)
+    kept = [d for d in range(x.ndim) if d not in reduced]
+    line = 1
+    for d in reversed([d for d in range(x.ndim) if x.shape[d] > 1]):
+        if d not in reduced:
+            break
+        line *= x.shape[d]
+    count = int(np.prod([x.shape[d] for d in reduced]))
+    return x.transpose(kept + list(reduced)).reshape(-1, count // line, line)
+
+
+@computes("reduce_sum")
+def reduce_sum(call):
+    lines = lines_of(call["x"], call.attribute("axes"))
+    sums = lane_sum(lines) if lines.shape[-1] > 1 else lines[..., 0]
+    return {"y": ascending(sums.T).reshape(call.tensor("y").dims)}
+
+
+@computes("reduce_sum_backward")
+def reduce_sum_backward(call):
+    extents = [n for n in (call.attribute(f"d{i}") for i in range(8)) if n]
+    dy = call["dy"].reshape([1 if n < 0 else n for n in extents])
+    return {"dx": np.broadcast_to(dy, [abs(n) for n in extents])}
+
+
+@computes("reduce_max")
+def reduce_max(call):
+    x = call["x"]
+    return {"y": (x.max(axis=axes_of(call.attribute("axes"), x.shape)) + F32(0)).reshape(call.tensor("y").dims)}
+
+
+@computes("reduce_max_backward")
+def reduce_max_backward(call):
+    x = call["x"]
+    axes = axes_of(call.attribute("axes"), x.shape)
+    dims = [1 if d in axes else n for d, n in enumerate(x.shape)]
+    y, dy = call["y"].reshape(dims), call["dy"].reshape(dims)
+    chosen = (x == y) | (np.isnan(x) & np.isnan(y))
+    return {"dx": np.where(chosen, dy / chosen.sum(axis=axes, keepdims=True).astype(F32), F32(0))}
+
+
+@computes("arg_max")
+def arg_max(call):
+    x, axis = call["x"], call.attribute("axis")
+    found = x.shape[axis] - 1 - np.flip(x, axis).argmax(axis) if call.attribute("last") else x.argmax(axis)
+    return {"y": found.reshape(call.tensor("y").dims)}
+
+
+@computes("matmul")
+def matmul(call):
+    a, b = call["a"].astype(F64), call["b"].astype(F64)
+    a = a.swapaxes(-1, -2) if call.attribute("transpose_a") else a
+    b = b.swapaxes(-1, -2) if call.attribute("transpose_b") else b
+    y = reduce(call.reductions["products"], a.shape[-1], lambda k: (a[..., :, k, None], b[..., None, k, :]), call.tensor("y").dims)
+    return {"y": y}
 
 
 class Windows:
@@ -1575,6 +1813,12 @@ def log_softmax(call):
     return {"y": ((x - row_max[:, None]) - log(row_sum)[:, None]).reshape(call["x"].shape)}
 
 
+@computes("softmax_backward")
+def softmax_backward(call):
+    dy, y = rows_of(call["dy"]), rows_of(call["y"])
+    return {"dx": (y * (dy - lane_sum(dy * y)[:, None])).reshape(call["y"].shape)}
+
+
 @computes("log_softmax_backward")
 def log_softmax_backward(call):
     dy, y = rows_of(call["dy"]), rows_of(call["y"])
@@ -2091,7 +2335,7 @@ class Run:
         self.plan = plan
         self.samples = Samples(plan.sampler, streams)
         self.schedules = Schedules(plan.schedule_nodes, plan.schedule_numbers, plan.schedule_instructions)
-        self.values = {}
+        self.values = dict(plan.in_place)
         for initialiser, tensor in zip(plan.initialisers, plan.state):
             self.store(tensor.index, self.initial(initialiser, tensor))
 
@@ -2100,10 +2344,8 @@ class Run:
         a, b = F32(initialiser.a), F32(initialiser.b)
         if initialiser.rule == "constant":
             return np.full(count, initialiser.integer if tensor.type in STORED else a, STORED.get(tensor.type, F32))
-        if initialiser.rule == "weights" and initialiser.element != "float32":
-            raise SystemExit("initial weights in a half type")
         if initialiser.rule == "weights":
-            return np.frombuffer(self.plan.constants, "<f4", count, initialiser.weights)
+            return self.plan.elements(initialiser.element, initialiser.weights, count)
         random = Random(self.plan.seed)
         if initialiser.rule == "normal":
             return fma(b, random.normal(initialiser.rng_id, np.arange(count)), a)
@@ -2151,8 +2393,9 @@ class Run:
                 self.store(op.outputs[name], value)
 
     def forget(self):
-        """Nothing but the state outlives a step."""
-        self.values = {tensor.index: self.values[tensor.index] for tensor in self.plan.state}
+        """Nothing but the state and what is constant outlives a step."""
+        state = {tensor.index: self.values[tensor.index] for tensor in self.plan.state}
+        self.values = {**self.plan.in_place, **state}
 
     def fill(self, first):
         for data in self.plan.inputs:

@@ -330,6 +330,35 @@ static void test_image_gradients(void **state) {
     check_compiled(&compilation, &recipe);
 }
 
+/* Attention as it is written out, all four ways to turn the factors of a product, and sums and maxima along dimensions.
+ */
+static void test_gradients_along_dimensions(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("written_out");
+    const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 0.4F};
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 3, (uint32_t[]){4, 3, 5}, test_float32), part[4];
+    for (int i = 0; i < 4; i++) {
+        const char *const names[] = {"q", "k", "v", "w"};
+        part[i] = firnc_parameter(graph, names[i], 2, (uint32_t[]){5, 5}, init, true);
+        part[i] = firnc_linear(graph, x, part[i], FIRNC_NONE, FIRNC_OUT_IN);
+    }
+    firnc_value p = firnc_softmax(graph, firnc_matmul(graph, part[0], part[1], false, true));
+    firnc_value y = firnc_matmul(graph, p, part[2], false, false);
+    firnc_value turned = firnc_matmul(graph, y, p, true, true);
+    turned = firnc_matmul(graph, turned, part[3], false, false);
+    turned = firnc_matmul(graph, part[2], firnc_matmul(graph, part[3], turned, false, false), true, false);
+    firnc_value sum = firnc_reduce_sum(graph, turned, 2, false);
+    sum = firnc_add(graph, sum, firnc_reduce_sum(graph, firnc_reduce_sum(graph, y, 2, true), 2, false));
+    firnc_value top = firnc_reduce_sum(graph, firnc_reduce_max(graph, turned, 5, true), 5, false);
+    sum = firnc_add(graph, firnc_add(graph, sum, firnc_reduce_max(graph, y, 2, false)), top);
+    sum = firnc_tanh(graph, sum);
+    const firnc_value target = firnc_reduce_max(graph, x, 2, false);
+    firnc_loss(graph, firnc_mean_squared_error(graph, sum, target));
+    check_compiled(&compilation, &recipe);
+}
+
 /* A batch norm of images, then one with given statistics. */
 static void test_batch_norm_gradients(void **state) {
     (void)state;
@@ -354,6 +383,37 @@ static void test_batch_norm_gradients(void **state) {
         firnc_layer_end(graph);
     }
     firnc_loss(graph, firnc_mean_squared_error(graph, x, target));
+    check_compiled(&compilation, &recipe);
+}
+
+/* Ops that move elements, one behind the other, and all of one parameter's gradient through each of them. */
+static void test_layout_gradients(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("layout");
+    const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 1};
+    const firnc_input_options names = {.stream = 1, .element = FIRN_INT32, .limit = 3};
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 15}, test_float32);
+    firnc_value ids = firnc_input(graph, "ids", FIRN_INT32, 2, (uint32_t[]){4, 3}, names);
+    firnc_value w = firnc_parameter(graph, "w", 2, (uint32_t[]){4, 15}, init, true);
+    firnc_value row = firnc_parameter(graph, "row", 1, (uint32_t[]){3}, init, true);
+    firnc_value updates = firnc_parameter(graph, "updates", 2, (uint32_t[]){12, 3}, init, true);
+    firnc_value h = firnc_op(graph, FIRN_OP_multiply, (firnc_value[]){x, w}, 2, NULL, NULL);
+    h = firnc_reshape(graph, h, 3, (uint32_t[]){4, 5, 3});
+    h = firnc_transpose(graph, h, 3, (uint8_t[]){1, 0, 2});                                /* [5,4,3] */
+    h = firnc_concat(graph, (firnc_value[]){firnc_slice(graph, h, 0, 4, -2, 2), h}, 2, 0); /* [7,4,3] */
+    h = firnc_pad(graph, h, 1, 1, 0, 0.5F);                                                /* [7,5,3] */
+    h = firnc_gather(graph, h, ids, 1);                                                    /* [7,4,3,3] */
+    h = firnc_add(graph, h,
+                  firnc_expand(graph, firnc_reshape(graph, row, 2, (uint32_t[]){3, 1}), 4, (uint32_t[]){7, 4, 3, 3}));
+    h = firnc_cumulative_sum(graph, h, 2, true, false);
+    h = firnc_reshape(graph, h, 2, (uint32_t[]){4, 63});
+    h = firnc_gather_elements(graph, h, ids, 1); /* [4,3] */
+    firnc_value rows = firnc_reshape(graph, ids, 2, (uint32_t[]){12, 1});
+    for (int add = 0; add < 2; add++)
+        h = firnc_scatter_nd(graph, h, rows, firnc_slice(graph, updates, 0, 0, 1, 12), add != 0);
+    firnc_loss(graph, firnc_mean_squared_error(graph, h, firnc_slice(graph, x, 1, 3, 4, 3)));
     check_compiled(&compilation, &recipe);
 }
 
@@ -405,14 +465,23 @@ static void test_unused_parameter(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_image_gradients),      cmocka_unit_test(test_gpt2_gradients),
-        cmocka_unit_test(test_mlp_gradients),        cmocka_unit_test(test_loss_gradients),
-        cmocka_unit_test(test_check_can_fail),       cmocka_unit_test(test_accumulation),
-        cmocka_unit_test(test_tied_weight),          cmocka_unit_test(test_gradient_type),
-        cmocka_unit_test(test_order_of_sums),        cmocka_unit_test(test_backward_levels),
-        cmocka_unit_test(test_unused_parameter),     cmocka_unit_test(test_rotary_gradients),
-        cmocka_unit_test(test_multiply_gradients),   cmocka_unit_test(test_many_inputs),
+        cmocka_unit_test(test_image_gradients),
+        cmocka_unit_test(test_gpt2_gradients),
+        cmocka_unit_test(test_mlp_gradients),
+        cmocka_unit_test(test_loss_gradients),
+        cmocka_unit_test(test_check_can_fail),
+        cmocka_unit_test(test_accumulation),
+        cmocka_unit_test(test_tied_weight),
+        cmocka_unit_test(test_gradient_type),
+        cmocka_unit_test(test_order_of_sums),
+        cmocka_unit_test(test_backward_levels),
+        cmocka_unit_test(test_unused_parameter),
+        cmocka_unit_test(test_rotary_gradients),
+        cmocka_unit_test(test_multiply_gradients),
+        cmocka_unit_test(test_many_inputs),
+        cmocka_unit_test(test_gradients_along_dimensions),
         cmocka_unit_test(test_batch_norm_gradients),
+        cmocka_unit_test(test_layout_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
