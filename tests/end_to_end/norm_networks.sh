@@ -1,6 +1,6 @@
 #!/bin/sh
-# Twenty training steps of each network with batch norms, then an evaluation by its running statistics, compared with
-# PyTorch (tests/golden/norm_networks.py): the losses are within 1e-6 of its float64, relative, or no further from it than
+# Twenty training steps of each network of MLPerf Tiny, then an evaluation by the running statistics of its batch norms, and
+# likewise of a compact convolutional transformer, compared with PyTorch (tests/golden/norm_networks.py): the losses are within 1e-6 of its float64, relative, or no further from it than
 # twice PyTorch's float32 gets. Initial weights and statistics are PyTorch's state_dict. What was trained is written as
 # one, read again by a run that changes nothing, and evaluated with equal bits.
 set -eu
@@ -17,6 +17,7 @@ compiled() {
         --set trainer.fit.train_dataloader.held_out_per_mille=0 \
         --set 'trainer.init.optimizer={AdamW: {betas: [0.9, 0.95], eps: 1.0e-6, weight_decay: 0.01}}'
     [ "$1" != mobilenet ] || set -- "$@" --set trainer.init.model.batch_norm_epsilon=0.1
+    [ "$1" != cct ] || set -- "$@" --set trainer.init.model.dropout_rate=0 --set trainer.init.model.attention_dropout_rate=0
     recipe=compiler/recipes/small_$1.yaml
     mode=$2
     weights=$3
@@ -47,7 +48,7 @@ evaluated() {
 
 rate=trainer.init.schedulers.0.ConstantLR.learning_rate
 "$BUILD/firnc" keygen "$work/key" >/dev/null
-for network in resnet8 ds_cnn mobilenet autoencoder; do
+for network in resnet8 ds_cnn mobilenet autoencoder cct; do
     compiled $network train ${golden}_$network.safetensors --set trainer.init.loop.num_steps=20 --set $rate=1.0e-3
     compiled $network eval ${golden}_$network.safetensors
     trained $network
@@ -64,8 +65,10 @@ for network in resnet8 ds_cnn mobilenet autoencoder; do
     "$BUILD/firn" export "$work/trained" -o "$work/own.safetensors" >/dev/null
     "$BUILD/firnc" weights "compiler/recipes/small_$network.yaml" --weights "$work/own.safetensors" \
         -o "$work/state_dict.safetensors" >/dev/null
+    momentum=trainer.init.model.batch_norm_momentum
+    [ $network != cct ] || momentum= # it has no batch norm
     compiled $network train "$work/state_dict.safetensors" --set trainer.init.loop.num_steps=1 --set $rate=0 \
-        --set trainer.init.model.batch_norm_momentum=0
+        ${momentum:+--set $momentum=0}
     trained $network
     evaluated $network >"$work/again"
     cmp -s "$work/result" "$work/again" || {

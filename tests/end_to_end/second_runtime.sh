@@ -198,6 +198,7 @@ normed_of ds_cnn "DS-CNN, some steps skipped" 4 $precision.initial_loss_scale=52
 if ! grep -q 'skipped true' "$folder/second" || ! grep -q 'skipped false' "$folder/second"; then
     fail "$name: all steps are skipped, or none"
 fi
+normed_of cct "CCT, bfloat16, POL 1" 2
 same "autoencoder" 3 compiler/recipes/small_autoencoder.yaml "--data $folder/images.npy" init.model.input_size=49
 evaluate=
 

@@ -1,4 +1,5 @@
-"""Golden values for 20 training steps of small networks with batch norms, made with PyTorch.
+"""Golden values for 20 training steps of small networks over images and records, made with PyTorch: those of MLPerf Tiny,
+which have batch norms, and a compact convolutional transformer.
 
 Writes, beside this script, for each network N of the recipes compiler/recipes/small_N.yaml:
   norm_networks_N.npy          24 records of bytes, made here
@@ -113,11 +114,47 @@ class Autoencoder(nn.Module):
         return F.mse_loss(self.layers[-1](y), x)
 
 
+class Encoder(nn.Module):
+    def __init__(self, size, heads, hidden):
+        super().__init__()
+        self.heads, self.pre_norm, self.norm1 = heads, nn.LayerNorm(size), nn.LayerNorm(size)
+        self.self_attn = nn.ModuleDict({"qkv": nn.Linear(size, 3 * size, bias=False), "proj": nn.Linear(size, size)})
+        self.linear1, self.linear2 = nn.Linear(size, hidden), nn.Linear(hidden, size)
+
+    def forward(self, x):
+        n, t, size = x.shape
+        q, k, v = self.self_attn["qkv"](self.pre_norm(x)).reshape(n, t, 3, self.heads, size // self.heads).permute(2, 0, 3, 1, 4)
+        shares = (q @ k.transpose(2, 3) / math.sqrt(size // self.heads)).softmax(-1)
+        x = self.norm1(x + self.self_attn["proj"]((shares @ v).transpose(1, 2).reshape(n, t, size)))
+        return x + self.linear2(F.gelu(self.linear1(x)))
+
+
+class CCT(nn.Module):
+    def __init__(self, channels=1, filters=5, size=12, tokens=9, layers=2, heads=3, hidden=18, classes=3):
+        super().__init__()
+        cut = lambda a, b: nn.Sequential(nn.Conv2d(a, b, 3, 1, 1, bias=False), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
+        self.tokenizer = nn.ModuleDict({"conv_layers": nn.Sequential(cut(channels, filters), cut(filters, size))})
+        classifier = self.classifier = nn.Module()
+        classifier.attention_pool, classifier.norm = nn.Linear(size, 1), nn.LayerNorm(size)
+        classifier.positional_emb = nn.Parameter(torch.randn(1, tokens, size) * 0.2)
+        classifier.blocks = nn.ModuleList([Encoder(size, heads, hidden) for _ in range(layers)])
+        classifier.fc = nn.Linear(size, classes)
+
+    def forward(self, x, labels):
+        c = self.classifier
+        x = self.tokenizer["conv_layers"](x.permute(0, 3, 1, 2)).flatten(2).transpose(1, 2) + c.positional_emb
+        for block in c.blocks:
+            x = block(x)
+        x = c.norm(x)
+        x = (c.attention_pool(x).softmax(1).transpose(1, 2) @ x).squeeze(1)
+        return F.cross_entropy(c.fc(x), labels)
+
+
 NETWORKS = {"resnet8": ((14, 14, 2), ResNet8), "ds_cnn": ((15, 10, 1), ds_cnn), "mobilenet": ((20, 18, 1), mobilenet),
-            "autoencoder": ((24,), Autoencoder)}
+            "autoencoder": ((24,), Autoencoder), "cct": ((12, 10, 1), CCT)}
 
 
-MICRO_BATCHES = {"resnet8": 2, "ds_cnn": 2}  # the others have one
+MICRO_BATCHES = {"resnet8": 2, "ds_cnn": 2, "cct": 2}  # the others have one
 # The epsilon of norms that are not PyTorch's. Of 27 norms in a row each magnifies the roundings of the one before, and float32
 # has left float64 after a few steps; this epsilon is large enough for the small variances of untrained layers.
 EPSILONS = {"mobilenet": 0.1}

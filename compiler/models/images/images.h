@@ -6,7 +6,7 @@
 #include "compiler/models/models.h"
 #include "compiler/models/parts.h"
 
-extern const firnc_model firnc_model_ds_cnn, firnc_model_mobilenet, firnc_model_resnet8;
+extern const firnc_model firnc_model_cct, firnc_model_ds_cnn, firnc_model_mobilenet, firnc_model_resnet8;
 
 /* trainer.init.model of such a model */
 typedef struct firnc_images {
