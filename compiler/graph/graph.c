@@ -332,8 +332,11 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
 
 firnc_value firnc_buffer(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, float initial) {
     firnc_check_name(graph, name);
-    return firnc_state_new(graph, firnc_format("%s", name), FIRNC_ROLE_BUFFER,
-                           firnc_make_shape(graph, FIRN_FLOAT32, rank, dims), initial);
+    firnc_value value = firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_BUFFER,
+                                        firnc_make_shape(graph, FIRN_FLOAT32, rank, dims));
+    graph->values[value].initialised = true;
+    graph->values[value].init = (firnc_init){.rule = FIRNC_INIT_CONSTANT, .a = initial};
+    return value;
 }
 
 /* --- ops of the builder ---------------------------------------------------------------------------------------- */

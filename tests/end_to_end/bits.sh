@@ -301,6 +301,13 @@ check "bfloat16, POL 1" "step 5 loss" $bfloat16 $(pol 1) model.pooling=average
 check "cbfloat16, dynamic, POL 2" "step 5 loss" $cbfloat16 $(pol 2)
 check "LoRA of convolutions, float16" "step 5 loss" precision.fp16_type=float16 \
     "fine_tuning={lora: {layers: [conv2, 'fc*'], rank: 2, alpha: 4}, frozen_type: float16}"
+model=ds_cnn recipe=compiler/recipes/small_ds_cnn.yaml
+photo="model.image_height=28 model.image_width=28 model.output_size=10"
+check "float32" "step 5 loss" precision.enabled=false $photo model.filters=2
+check "float16, dynamic" "step 5 loss" $photo model.filters=3
+model=autoencoder recipe=compiler/recipes/small_autoencoder.yaml labels= metric=
+check "bfloat16" "step 5 loss" model.input_size=784
+labels=$folder/labels
 model=mlp recipe=compiler/recipes/small_mlp.yaml
 
 labels=$folder/targets metric=loss # the recipe's own labels are classes
@@ -424,6 +431,9 @@ model=lenet recipe=compiler/recipes/lenet.yaml
 check_threads "float32" fit.train_dataloader.batch_size=24 init.precision.enabled=false
 check_threads "bfloat16, POL 2" fit.train_dataloader.batch_size=24 init.precision.precision_opt_level=2 \
     init.precision.pol_lowering=emulate
+model=resnet8 recipe=compiler/recipes/resnet8.yaml
+check_threads "float32" fit.train_dataloader.batch_size=16 init.precision.enabled=false init.model.image_height=28 \
+    init.model.image_width=28 init.model.image_channels=1
 
 model=recurrent data=$folder/rows labels=$folder/targets
 for case in "float32 0" "float16 0" "bfloat16 2"; do

@@ -206,6 +206,28 @@ recurrent float32 0
 recurrent float16 0
 recurrent bfloat16 1
 recurrent cbfloat16 2
+# --- batch norms: running statistics of two micro-batches, of steps that are skipped, and in an evaluation ------------------
+
+# normed_of NETWORK NAME STEPS [SETTING]...
+normed_of() {
+    network=$1
+    name=$2
+    steps=$3
+    shift 3
+    same "$name" "$steps" "compiler/recipes/small_$network.yaml" "$photos" init.model.image_height=12 init.model.image_width=13 \
+        init.model.image_channels=1 init.model.output_size=10 "$@"
+}
+evaluate=yes
+normed_of resnet8 "ResNet-8, float32" 3 $float32
+normed_of resnet8 "ResNet-8, bfloat16, POL 1 emulated" 2 $emulate
+normed_of mobilenet "MobileNetV1, bfloat16" 2
+normed_of ds_cnn "DS-CNN, some steps skipped" 4 $precision.initial_loss_scale=524288 $precision.max_loss_scale=1e30 init.model.batch_norm_momentum=0.75
+if ! grep -q 'skipped true' "$folder/second" || ! grep -q 'skipped false' "$folder/second"; then
+    fail "$name: all steps are skipped, or none"
+fi
+normed_of cct "CCT, bfloat16, POL 1" 2
+same "autoencoder" 3 compiler/recipes/small_autoencoder.yaml "--data $folder/images.npy" init.model.input_size=49
+evaluate=
 
 # --- models -------------------------------------------------------------------------------------------------------------
 

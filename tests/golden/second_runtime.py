@@ -164,7 +164,7 @@ class Plan:
                                         base=None if t.base == self.ABSENT else t.base)
                         for i, t in enumerate(root.tensors)]
         self.state = self.tensors[: root.state_tensors]
-        self.parameters = {t.name: t.index for t, listed in zip(self.state, root.tensors) if listed.role == "parameter"}
+        self.parameters = {t.name: t.index for t, listed in zip(self.state, root.tensors) if listed.role in ("parameter", "buffer")}
         self.region_kinds = schema.enums["RegionKind"][1]
         self.in_place = self.constant_tensors(root, data)
         self.seed, self.steps, self.micro_batches, self.check_loss = root.seed, root.steps, root.micro_batches, root.check_loss

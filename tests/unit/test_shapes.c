@@ -227,6 +227,40 @@ static const shape_case cases[] = {
     {FIRN_OP_layer_norm, "f32[3,4] f32[4] f32[4]", "f32 b16 f32", .reals = {1e-5f}, SHAPE},
     {FIRN_OP_layer_norm, "f32[4] f32[4] f32[4]", "f32 f32 f32", .reals = {1e-5f}, SHAPE},
     {FIRN_OP_layer_norm_backward, "b16[2,3,4] f32[2,3,4] f32[4] f32[2,3] f32[2,3]", "b16[2,3,4]", ACCEPTED},
+    {FIRN_OP_batch_norm, "b16[2,3,4] f32[4] f32[4]", "b16[2,3,4] f32[4] f32[4] f32[4] f32[1,4]", .reals = {1e-5f},
+     ACCEPTED},
+    {FIRN_OP_batch_norm, "f32[129,4] f32[4] f32[4]", "b16[129,4] f32[4] f32[4] f32[4] f32[2,4]", .reals = {1e-5f},
+     ACCEPTED},
+    {FIRN_OP_batch_norm, "f32[4294967295,128,1] f32[1] f32[1]",
+     "f32[4294967295,128,1] f32[1] f32[1] f32[1] f32[4294967295,1]", .reals = {1e-5f}, ACCEPTED},
+    {FIRN_OP_batch_norm, "f32[4294967295,129,1] f32[1] f32[1]", "f32 f32 f32 f32 f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_batch_norm, "f32[3,4] f32[4] f32[4]", "f32 f32 f32 f32 f32", .reals = {0}, ATTRIBUTE},
+    {FIRN_OP_batch_norm, "f32[3,4] f32[4] f32[3]", "f32 f32 f32 f32 f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_batch_norm, "f32[3,4] b16[4] f32[4]", "f32 f32 f32 f32 f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_batch_norm, "f32[4] f32[4] f32[4]", "f32 f32 f32 f32 f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_batch_norm_backward, "b16[130,4] f32[130,4] f32[4] f32[4] f32[4]", "b16[130,4] f32[4] f32[4] f32[2,2,4]",
+     ACCEPTED},
+    {FIRN_OP_batch_norm_backward, "b16[130,4] f32[129,4] f32[4] f32[4] f32[4]", "f32 f32 f32 f32", SHAPE},
+    {FIRN_OP_batch_norm_backward, "f32[3,4] f32[3,4] f32[4] f32[3] f32[4]", "f32 f32 f32 f32", SHAPE},
+    {FIRN_OP_batch_norm_fixed, "b16[3,4] f32[4] f32[4] f32[4] f32[4]", "f32[3,4]", .reals = {1e-5f}, ACCEPTED},
+    {FIRN_OP_batch_norm_fixed, "b16[3,4] f32[4] f32[4] f32[4] f32[1]", "f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_batch_norm_fixed_backward, "f32[3,4] b16[3,4] f32[4] f32[4] f32[4]", "b16[3,4] f32[4] f32[4] f32[1,2,4]",
+     .reals = {1e-5f}, ACCEPTED},
+    {FIRN_OP_batch_norm_fixed_backward, "f32[4294967295,129,1] b16[4294967295,129,1] f32[1] f32[1] f32[1]",
+     "f32 f32 f32 f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_running_statistics, "f32[2,4] f32[4] f32[4] f32[4] f32[4]", "f32[2,4]", .integers = {2}, .reals = {0.1f},
+     ACCEPTED},
+    {FIRN_OP_running_statistics, "f32[2,4] f32[4] f32[4] f32[4] f32[4]", "f32", .integers = {1}, .reals = {0.1f},
+     ATTRIBUTE},
+    {FIRN_OP_running_statistics, "f32[2,4] f32[4] f32[4] f32[4] f32[4]", "f32", .integers = {2}, .reals = {-0.1f},
+     ATTRIBUTE},
+    {FIRN_OP_running_statistics, "f32[2,4] f32[4] f32[3] f32[4] f32[4]", "f32", .integers = {2}, .reals = {0.1f},
+     SHAPE},
+    {FIRN_OP_running_statistics, "f32[3,4] f32[4] f32[4] f32[4] f32[4]", "f32", .integers = {2}, .reals = {0.1f},
+     SHAPE},
+    {FIRN_OP_store_statistics, "f32[4] f32[4] f32[2,4]", "f32[4] f32[4]", ACCEPTED},
+    {FIRN_OP_store_statistics, "f32[4] f32[4] f32[2,5]", "f32 f32", SHAPE},
+    {FIRN_OP_store_statistics, "f32[4] f32[2,2] f32[2,4]", "f32 f32", SHAPE},
     {FIRN_OP_layer_norm_backward, "f32[2,3,4] f32[2,3,4] f32[4] f32[6] f32[2,3]", "f32[2,3,4]", ACCEPTED},
     {FIRN_OP_layer_norm_backward, "f32[2,3,4] f32[2,3,4] f32[4] f32[5] f32[2,3]", "f32", SHAPE},
     {FIRN_OP_layer_norm_backward, "f32[3,4] f32[2,4] f32[4] f32[2] f32[2]", "f32", SHAPE},
@@ -1470,7 +1504,8 @@ static void test_table(void **state) {
 
 /* "op.output" of each output that the table marks as scratch, in the order of the table. */
 static void test_scratch(void **state) {
-    static const char expected[] = "attention.scratch attention_backward.scratch lstm_backward.carried "
+    static const char expected[] = "batch_norm.partial batch_norm_backward.partial batch_norm_fixed_backward.partial "
+                                   "attention.scratch attention_backward.scratch lstm_backward.carried "
                                    "gru_backward.carried rnn.sums rnn_backward.carried sum_of_squares.scratch "
                                    "lamb.parameter_sums lamb.update_sums adafactor.sums adafactor_factored.sums "
                                    "adafactor_factored.row_factors adafactor_factored.column_factors unit_norm.sums ";
