@@ -1128,7 +1128,7 @@ def clipped(x, low, high):
 
 
 def within(dy, x, low, high):
-    return dy if not is_nan(x) and not less(x, low) and not less(high, x) else ZERO
+    return dy if less(low, x) and less(x, high) else ZERO
 
 
 def above_zero(x):

@@ -17,7 +17,7 @@ static void agrees_with_pytorch(void **state) {
     (void)state;
     int cases = 0;
     assert_int_equal(golden_run("tests/golden/ops_torch.golden", &cases), 0);
-    assert_int_equal(cases, 340);
+    assert_int_equal(cases, 458);
 }
 
 static void equals_the_model(void **state) {
