@@ -129,7 +129,6 @@ firnc_value firnc_average_pool(firnc_graph *graph, firnc_value x, const uint32_t
                                bool padded);
 firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table);
 firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t rows);
-firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b);
 firnc_value firnc_layer_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, float epsilon);
 firnc_value firnc_rms_norm(firnc_graph *graph, firnc_value x, firnc_value gain, float epsilon);
 firnc_value firnc_gelu(firnc_graph *graph, firnc_value x, int form);
@@ -142,6 +141,8 @@ firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x);
 firnc_value firnc_softmax(firnc_graph *graph, firnc_value x); /* has no gradient */
 /* Elementwise ops of two operands, which are repeated as NumPy repeats them. less, less_or_equal and equal give 1 or 0
  * and have the gradient 0. */
+firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_multiply(firnc_graph *graph, firnc_value a, firnc_value b);
 firnc_value firnc_subtract(firnc_graph *graph, firnc_value a, firnc_value b);
 firnc_value firnc_divide(firnc_graph *graph, firnc_value a, firnc_value b);
 firnc_value firnc_minimum(firnc_graph *graph, firnc_value a, firnc_value b);

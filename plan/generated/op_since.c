@@ -15,6 +15,8 @@ static const struct {
     {.code = 151, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward  */
     {.code = 152, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward_gain  */
     {.code = 149, .kind = ROW, .position = 0, .since = 1}, /* softmax  */
+    {.code = 168, .kind = ROW, .position = 0, .since = 1}, /* broadcast_add  */
+    {.code = 169, .kind = ROW, .position = 0, .since = 1}, /* broadcast_multiply  */
     {.code = 170, .kind = ROW, .position = 0, .since = 1}, /* subtract  */
     {.code = 171, .kind = ROW, .position = 0, .since = 1}, /* divide  */
     {.code = 172, .kind = ROW, .position = 0, .since = 1}, /* minimum  */

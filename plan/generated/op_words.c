@@ -39,6 +39,8 @@ const firn_op_words firn_op_words_table[FIRN_OPS] = {
     {"log_softmax", "x", "y", "", "", ""},
     {"softmax", "x", "y", "", "", ""},
     {"log_softmax_backward", "dy y", "dx", "", "", ""},
+    {"broadcast_add", "a b", "y", "", "", ""},
+    {"broadcast_multiply", "a b", "y", "", "", ""},
     {"subtract", "a b", "y", "", "", ""},
     {"divide", "a b", "y", "", "", ""},
     {"minimum", "a b", "y", "", "", ""},

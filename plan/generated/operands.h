@@ -6,7 +6,7 @@
 
 /* One enumeration, so that positions of several ops may be compared. */
 enum {
-    FIRN_OPS = 131,
+    FIRN_OPS = 133,
     FIRN_OP_DEFAULTS = 0, /* attributes that a plan may leave out */
 
     FIRN_CAST_IN_X = 0,
@@ -176,6 +176,14 @@ enum {
     FIRN_LOG_SOFTMAX_BACKWARD_IN_DY = 0,
     FIRN_LOG_SOFTMAX_BACKWARD_IN_Y = 1,
     FIRN_LOG_SOFTMAX_BACKWARD_OUT_DX = 0,
+
+    FIRN_BROADCAST_ADD_IN_A = 0,
+    FIRN_BROADCAST_ADD_IN_B = 1,
+    FIRN_BROADCAST_ADD_OUT_Y = 0,
+
+    FIRN_BROADCAST_MULTIPLY_IN_A = 0,
+    FIRN_BROADCAST_MULTIPLY_IN_B = 1,
+    FIRN_BROADCAST_MULTIPLY_OUT_Y = 0,
 
     FIRN_SUBTRACT_IN_A = 0,
     FIRN_SUBTRACT_IN_B = 1,

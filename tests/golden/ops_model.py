@@ -1049,6 +1049,14 @@ def truth(x):
     return ONE if x else ZERO
 
 
+def broadcast_add(kind, a, b):
+    return of_operands(kind, add, a, b)
+
+
+def broadcast_multiply(kind, a, b):
+    return of_operands(kind, multiply, a, b)
+
+
 def subtract_op(kind, a, b):
     return of_operands(kind, lambda x, y: NAN if is_nan(y) else subtract(x, y), a, b)
 
@@ -1928,7 +1936,7 @@ def repeated_operands(kind):
     """Extents of 1 in both operands, odd extents, ranks 1 to 6, and every pair of the values likely to reveal errors."""
     special = edges(kind)
     column, row = Tensor(kind, (len(special), 1), special), Tensor(kind, (len(special),), special)
-    for op in ('subtract', 'divide', 'minimum', 'maximum', 'less', 'less_or_equal', 'equal'):
+    for op in ('broadcast_add', 'broadcast_multiply', 'subtract', 'divide', 'minimum', 'maximum', 'less', 'less_or_equal', 'equal'):
         out = 'float32' if op in ('less', 'less_or_equal', 'equal') else kind
         case(f'{kind}_{op}_edges', op, out, [column, row])
         for a, b in (((7,), (1,)), ((1,), (1, 1)), ((3, 1, 5), (3, 1)), ((2, 1, 3, 1, 2, 1), (3, 1, 2, 1, 3)), ((2, 67), (67,))):

@@ -427,6 +427,8 @@ def repeated_operands():
     for a_dims, b_dims in shapes:
         a, b = leaf(rand(*a_dims)), leaf(rand(*b_dims))
         tag = shape(a) + "_" + shape(b)
+        case("torch_broadcast_add_" + tag, "broadcast_add", [a.detach(), b.detach()], [(a + b).detach()])
+        case("torch_broadcast_multiply_" + tag, "broadcast_multiply", [a.detach(), b.detach()], [(a * b).detach()])
         case("torch_subtract_" + tag, "subtract", [a.detach(), b.detach()], [(a - b).detach()])
         case("torch_divide_" + tag, "divide", [a.detach(), b.detach()], [(a / b).detach()])
         for op, f in (("less", torch.lt), ("less_or_equal", torch.le), ("equal", torch.eq)):

@@ -1306,9 +1306,9 @@ def power(a, b):
     return np.where(whole & (size <= 4), np.where(b < 0, ONE / product, product), y).astype(F32)
 
 
-@computes("subtract", "divide", "minimum", "maximum", "less", "less_or_equal", "equal", "power")
+@computes("broadcast_add", "broadcast_multiply", "subtract", "divide", "minimum", "maximum", "less", "less_or_equal", "equal", "power")
 def of_two_operands(call):
-    function = {"subtract": lambda a, b: a - b, "divide": lambda a, b: a / b, "maximum": maximum,
+    function = {"broadcast_add": lambda a, b: a + b, "broadcast_multiply": lambda a, b: a * b, "subtract": lambda a, b: a - b, "divide": lambda a, b: a / b, "maximum": maximum,
                 "minimum": lambda a, b: np.where(a < b, a, np.where(b <= a, b, F32(np.nan))), "power": power,
                 "less": lambda a, b: (a < b).astype(F32), "less_or_equal": lambda a, b: (a <= b).astype(F32),
                 "equal": lambda a, b: (a == b).astype(F32)}[call.name]

@@ -332,8 +332,8 @@ static firnc_value some_of_both(firnc_graph *graph, firnc_value a, firnc_value b
 static void test_gradients_of_two_operands(void **state) {
     (void)state;
     static firnc_value (*const ops[])(firnc_graph *, firnc_value, firnc_value) = {
-        firnc_subtract,    divide_by_positive, firnc_minimum, firnc_maximum,
-        power_of_positive, select_by_sign,     some_of_both};
+        firnc_add,     firnc_multiply,    firnc_subtract, divide_by_positive, firnc_minimum,
+        firnc_maximum, power_of_positive, select_by_sign, some_of_both};
     static const struct {
         uint8_t rank, rank_of_result;
         uint32_t dims[3];
