@@ -410,6 +410,24 @@ static void test_gradients_of_one_operand(void **state) {
     }
 }
 
+/* Parameters that are added have the same gradient; each gets one of its own, as the optimizer needs it. */
+static void test_parameters_with_one_gradient(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("sums of parameters");
+    const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 1};
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
+    firnc_value sum = firnc_parameter(graph, "p0", 1, (uint32_t[]){3}, init, true);
+    for (int i = 1; i < 4; i++)
+        sum = firnc_add(graph, sum, firnc_parameter(graph, firnc_format("p%d", i), 1, (uint32_t[]){3}, init, true));
+    firnc_loss(graph, firnc_mean_squared_error(graph, firnc_add(graph, sum, x), x));
+    check_compiled(&compilation, &recipe);
+    for (int i = 1; i < 4; i++)
+        assert_int_not_equal(graph->values[test_value(graph, firnc_format("p%d", i))].gradient,
+                             graph->values[test_value(graph, "p0")].gradient);
+}
+
 /* The same operands in half precision: every op has types that its rule and its gradient accept. */
 static void test_elements_in_half_types(void **state) {
     (void)state;
@@ -524,6 +542,7 @@ int main(void) {
         cmocka_unit_test(test_gradients_of_two_operands),
         cmocka_unit_test(test_gradients_of_one_operand),
         cmocka_unit_test(test_elements_in_half_types),
+        cmocka_unit_test(test_parameters_with_one_gradient),
         cmocka_unit_test(test_many_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
