@@ -1174,7 +1174,7 @@ elu_backward = of_gradient(lambda dy, x, alpha: dy if above_zero(x) else multipl
 
 
 def split_log(x):
-    """The steps of log for a finite x above 0; the last sum as two floats."""
+    """The logarithm of a finite x above 0 as two floats, as P of NUMERICS.md has it."""
     k = 0
     if x < 0x00800000:
         x, k = multiply(x, number(2 ** 23)), -23
@@ -1182,13 +1182,21 @@ def split_log(x):
     if not less(mantissa, number('0x1.6a09e6p+0')):
         mantissa, exponent = multiply(mantissa, HALF_ONE), exponent + 1
     k_float = number(k + exponent)
-    f = subtract(mantissa, ONE)
+    f, coefficients = subtract(mantissa, ONE), scalar.K['log']
+    q = coefficients[-1]
+    for c in coefficients[-2:0:-1]:
+        q = fma(q, f, c)
+    square = multiply(f, f)
+    rest = fma(f, f, negate(square))
+    half = multiply(HALF_ONE, square)
     large = multiply(k_float, scalar.constant('ln2 16 bits'))
-    total = add(large, f)
-    error = add(subtract(large, total), f)
-    small = fma(multiply(f, f), scalar.polynomial('log', f), fma(k_float, scalar.constant('ln2 16 bits rest'), error))
-    high = add(total, small)
-    return high, add(subtract(total, high), small)
+    first = add(large, f)
+    second = subtract(first, half)
+    error = add(add(subtract(large, first), f), subtract(subtract(first, second), half))
+    last = fma(k_float, scalar.constant('ln2 16 bits rest'), subtract(error, multiply(HALF_ONE, rest)))
+    small = fma(multiply(square, f), q, last)
+    high = add(second, small)
+    return high, add(subtract(second, high), small)
 
 
 def exponential_power(a, b):

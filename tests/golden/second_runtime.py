@@ -321,9 +321,8 @@ def exp(x):
     return (y * power_of_two(m - 127)) * power_of_two(n + 127 - m)
 
 
-def log_sum(x):
-    """The two terms of the last sum of log, for finite numbers above 0."""
-    m, k = np.frexp(x)
+def log(x):
+    m, k = np.frexp(np.where((x > 0) & np.isfinite(x), x, ONE))
     small = m < K["sqrt(1/2)"]
     m, k = np.where(small, m * F32(2), m), np.where(small, k - 1, k).astype(F32)
     f = m - ONE
@@ -331,12 +330,8 @@ def log_sum(x):
     large = k * K["ln2 16 bits"]
     total = large + f
     error = (large - total) + f
-    return total, fma(f * f, q, fma(k, K["ln2 16 bits rest"], error))
-
-
-def log(x):
-    total, rest = log_sum(np.where((x > 0) & np.isfinite(x), x, ONE))
-    y = np.where(np.isposinf(x), x, np.where(x == 0, F32(-np.inf), total + rest))
+    y = total + fma(f * f, q, fma(k, K["ln2 16 bits rest"], error))
+    y = np.where(np.isposinf(x), x, np.where(x == 0, F32(-np.inf), y))
     return np.where((x < 0) | np.isnan(x), F32(np.nan), y)
 
 
@@ -1269,11 +1264,29 @@ def floor(x):
     return np.copysign(np.floor(x), x)
 
 
+def log_in_two(x):
+    """The logarithm of finite numbers above 0 as P of NUMERICS.md has it, high and low."""
+    m, k = np.frexp(x)
+    small = m < K["sqrt(1/2)"]
+    m, k = np.where(small, m * F32(2), m), np.where(small, k - 1, k).astype(F32)
+    f = m - ONE
+    q = np.broadcast_to(TABLE["log"][-1], f.shape)
+    for c in TABLE["log"][-2:0:-1]:
+        q = fma(q, f, c)
+    square = f * f
+    rest = fma(f, f, -square)
+    large = k * K["ln2 16 bits"]
+    first = large + f
+    second = first - HALF * square
+    error = ((large - first) + f) + ((first - second) - HALF * square)
+    small = fma(square * f, q, fma(k, K["ln2 16 bits rest"], error - HALF * rest))
+    high = second + small
+    return high, (second - high) + small
+
+
 def power_of_positive(a, b):
     """a above 0, both finite."""
-    total, rest = log_sum(a)
-    high = total + rest
-    low = (total - high) + rest
+    high, low = log_in_two(a)
     e = b * high
     y = exp(e)
     return np.where((y > 0) & np.isfinite(y), fma(y, fma(b, low, fma(b, high, -e)), y), y)

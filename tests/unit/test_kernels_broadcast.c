@@ -186,7 +186,7 @@ static void powers_are_close(void **unused) {
         if (!(exact > 0x1p-126 && exact < 0x1p127))
             continue;
         const bool product = exponent == floor(exponent) && fabs(exponent) <= 4;
-        const double limit = product ? 3.5 : 1.5 + 0.4 * fabs(exponent * log(base));
+        const double limit = product ? 3.5 : 1.5 + 0.2 * fabs(exponent * log(base));
         const double error = fabs((double)get(&y, i) - exact) / ldexp(1, ilogb(exact) - 23);
         if (!(error <= limit))
             fail_msg("%a to the power of %a: %a, not %a: %.2f units", base, exponent, (double)get(&y, i), exact, error);
