@@ -488,6 +488,10 @@ firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t r
     return record(graph, FIRN_OP_leading_rows, &table, 1, (int64_t[]){rows}, NULL);
 }
 
+firnc_value firnc_multiply(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record(graph, FIRN_OP_multiply, (firnc_value[]){a, b}, 2, NULL, NULL);
+}
+
 firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b) {
     return record(graph, FIRN_OP_add, (firnc_value[]){a, b}, 2, NULL, NULL);
 }

@@ -198,6 +198,8 @@ firnc_value firnc_softplus(firnc_graph *graph, firnc_value x);
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x);
 /* Elementwise ops of two operands, which are repeated as NumPy repeats them. less, less_or_equal and equal give 1 or 0
  * and have the gradient 0. */
+firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_multiply(firnc_graph *graph, firnc_value a, firnc_value b);
 firnc_value firnc_subtract(firnc_graph *graph, firnc_value a, firnc_value b);
 firnc_value firnc_divide(firnc_graph *graph, firnc_value a, firnc_value b);
 firnc_value firnc_minimum(firnc_graph *graph, firnc_value a, firnc_value b);

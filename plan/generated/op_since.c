@@ -43,6 +43,8 @@ static const struct {
     {.code = 223, .kind = ROW, .position = 0, .since = 1}, /* reduce_max_backward  */
     {.code = 224, .kind = ROW, .position = 0, .since = 1}, /* arg_max  */
     {.code = 226, .kind = ROW, .position = 0, .since = 1}, /* matmul  */
+    {.code = 168, .kind = ROW, .position = 0, .since = 1}, /* broadcast_add  */
+    {.code = 169, .kind = ROW, .position = 0, .since = 1}, /* broadcast_multiply  */
     {.code = 170, .kind = ROW, .position = 0, .since = 1}, /* subtract  */
     {.code = 171, .kind = ROW, .position = 0, .since = 1}, /* divide  */
     {.code = 172, .kind = ROW, .position = 0, .since = 1}, /* minimum  */

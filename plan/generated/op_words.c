@@ -67,6 +67,8 @@ const firn_op_words firn_op_words_table[FIRN_OPS] = {
     {"reduce_max_backward", "dy x y", "dx", "axes keep", "", ""},
     {"arg_max", "x", "y", "axis last", "", ""},
     {"matmul", "a b", "y", "transpose_a transpose_b", "", "products"},
+    {"broadcast_add", "a b", "y", "", "", ""},
+    {"broadcast_multiply", "a b", "y", "", "", ""},
     {"subtract", "a b", "y", "", "", ""},
     {"divide", "a b", "y", "", "", ""},
     {"minimum", "a b", "y", "", "", ""},

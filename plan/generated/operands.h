@@ -6,7 +6,7 @@
 
 /* One enumeration, so that positions of several ops may be compared. */
 enum {
-    FIRN_OPS = 166,
+    FIRN_OPS = 168,
     FIRN_OP_DEFAULTS = 0, /* attributes that a plan may leave out */
 
     FIRN_CAST_IN_X = 0,
@@ -375,6 +375,14 @@ enum {
     FIRN_MATMUL_TRANSPOSE_A = 0,
     FIRN_MATMUL_TRANSPOSE_B = 1,
     FIRN_MATMUL_REDUCTION_PRODUCTS = 0,
+
+    FIRN_BROADCAST_ADD_IN_A = 0,
+    FIRN_BROADCAST_ADD_IN_B = 1,
+    FIRN_BROADCAST_ADD_OUT_Y = 0,
+
+    FIRN_BROADCAST_MULTIPLY_IN_A = 0,
+    FIRN_BROADCAST_MULTIPLY_IN_B = 1,
+    FIRN_BROADCAST_MULTIPLY_OUT_Y = 0,
 
     FIRN_SUBTRACT_IN_A = 0,
     FIRN_SUBTRACT_IN_B = 1,

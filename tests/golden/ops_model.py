@@ -1214,6 +1214,14 @@ def truth(x):
     return ONE if x else ZERO
 
 
+def broadcast_add(kind, a, b):
+    return of_operands(kind, add, a, b)
+
+
+def broadcast_multiply(kind, a, b):
+    return of_operands(kind, multiply, a, b)
+
+
 def subtract_op(kind, a, b):
     return of_operands(kind, lambda x, y: NAN if is_nan(y) else subtract(x, y), a, b)
 
@@ -1293,7 +1301,7 @@ def clipped(x, low, high):
 
 
 def within(dy, x, low, high):
-    return dy if not is_nan(x) and not less(x, low) and not less(high, x) else ZERO
+    return dy if less(low, x) and less(x, high) else ZERO
 
 
 def above_zero(x):
@@ -1331,7 +1339,7 @@ elu_backward = of_gradient(lambda dy, x, alpha: dy if above_zero(x) else multipl
 
 
 def split_log(x):
-    """The steps of log for a finite x above 0; the last sum as two floats."""
+    """The logarithm of a finite x above 0 as two floats, as P of NUMERICS.md has it."""
     k = 0
     if x < 0x00800000:
         x, k = multiply(x, number(2 ** 23)), -23
@@ -1339,13 +1347,21 @@ def split_log(x):
     if not less(mantissa, number('0x1.6a09e6p+0')):
         mantissa, exponent = multiply(mantissa, HALF_ONE), exponent + 1
     k_float = number(k + exponent)
-    f = subtract(mantissa, ONE)
+    f, coefficients = subtract(mantissa, ONE), scalar.K['log']
+    q = coefficients[-1]
+    for c in coefficients[-2:0:-1]:
+        q = fma(q, f, c)
+    square = multiply(f, f)
+    rest = fma(f, f, negate(square))
+    half = multiply(HALF_ONE, square)
     large = multiply(k_float, scalar.constant('ln2 16 bits'))
-    total = add(large, f)
-    error = add(subtract(large, total), f)
-    small = fma(multiply(f, f), scalar.polynomial('log', f), fma(k_float, scalar.constant('ln2 16 bits rest'), error))
-    high = add(total, small)
-    return high, add(subtract(total, high), small)
+    first = add(large, f)
+    second = subtract(first, half)
+    error = add(add(subtract(large, first), f), subtract(subtract(first, second), half))
+    last = fma(k_float, scalar.constant('ln2 16 bits rest'), subtract(error, multiply(HALF_ONE, rest)))
+    small = fma(multiply(square, f), q, last)
+    high = add(second, small)
+    return high, add(subtract(second, high), small)
 
 
 def exponential_power(a, b):
@@ -2517,7 +2533,7 @@ def repeated_operands(kind):
     """Extents of 1 in both operands, odd extents, ranks 1 to 6, and every pair of the values likely to reveal errors."""
     special = edges(kind)
     column, row = Tensor(kind, (len(special), 1), special), Tensor(kind, (len(special),), special)
-    for op in ('subtract', 'divide', 'minimum', 'maximum', 'less', 'less_or_equal', 'equal'):
+    for op in ('broadcast_add', 'broadcast_multiply', 'subtract', 'divide', 'minimum', 'maximum', 'less', 'less_or_equal', 'equal'):
         out = 'float32' if op in ('less', 'less_or_equal', 'equal') else kind
         case(f'{kind}_{op}_edges', op, out, [column, row])
         for a, b in (((7,), (1,)), ((1,), (1, 1)), ((3, 1, 5), (3, 1)), ((2, 1, 3, 1, 2, 1), (3, 1, 2, 1, 3)), ((2, 67), (67,))):

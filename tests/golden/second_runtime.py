@@ -1661,6 +1661,143 @@ def normalised(call, mean, reciprocal):
     return (rows_of(call["x"]) - mean.reshape(-1, 1)) * reciprocal.reshape(-1, 1)
 
 
+# --- elementwise ops; numpy repeats the operands ----------------------------------------------------------------------
+
+
+def floor(x):
+    x = np.asarray(x, F32)
+    return np.copysign(np.floor(x), x)
+
+
+def log_in_two(x):
+    """The logarithm of finite numbers above 0 as P of NUMERICS.md has it, high and low."""
+    m, k = np.frexp(x)
+    small = m < K["sqrt(1/2)"]
+    m, k = np.where(small, m * F32(2), m), np.where(small, k - 1, k).astype(F32)
+    f = m - ONE
+    q = np.broadcast_to(TABLE["log"][-1], f.shape)
+    for c in TABLE["log"][-2:0:-1]:
+        q = fma(q, f, c)
+    square = f * f
+    rest = fma(f, f, -square)
+    large = k * K["ln2 16 bits"]
+    first = large + f
+    second = first - HALF * square
+    error = ((large - first) + f) + ((first - second) - HALF * square)
+    small = fma(square * f, q, fma(k, K["ln2 16 bits rest"], error - HALF * rest))
+    high = second + small
+    return high, (second - high) + small
+
+
+def power_of_positive(a, b):
+    """a above 0, both finite."""
+    high, low = log_in_two(a)
+    e = b * high
+    y = exp(e)
+    return np.where((y > 0) & np.isfinite(y), fma(y, fma(b, low, fma(b, high, -e)), y), y)
+
+
+def rsqrt_of_positive(x):
+    y = ONE / np.sqrt(x)
+    t = x * y
+    error = fma(x, y, -t)
+    return fma(HALF * y, fma(-error, y, fma(-t, y, ONE)), y)
+
+
+def power(a, b):
+    a, b = (x.astype(F32) for x in np.broadcast_arrays(a, b))
+    whole, size, magnitude = floor(b) == b, np.abs(b), np.abs(a)
+    inside = (magnitude > 0) & np.isfinite(magnitude) & np.isfinite(b)
+    y = np.where((magnitude > 1) == (b > 0), F32(np.inf), F32(0))
+    y = np.where(magnitude == 1, ONE, y)
+    y = np.where(inside, power_of_positive(np.where(inside, magnitude, ONE), np.where(inside, b, ONE)), y)
+    odd = whole & np.isfinite(b) & (np.abs(np.fmod(b, F32(2))) == 1)
+    y = np.where(np.signbit(a) & odd, -y, y)
+    root = (size == HALF) & (a > 0) & np.isfinite(a)
+    base = np.where(root, a, ONE)
+    y = np.where(root, np.where(b > 0, np.sqrt(base), rsqrt_of_positive(base)), y)
+    y = np.where(np.isnan(a) | np.isnan(b) | (~whole & (a < 0) & np.isfinite(a)), F32(np.nan), y)
+    y = np.where(a == 1, ONE, y)
+    product = np.ones_like(a)
+    for n, value in ((1, a), (2, a * a), (3, (a * a) * a), (4, (a * a) * (a * a))):
+        product = np.where(size == n, value, product)
+    return np.where(whole & (size <= 4), np.where(b < 0, ONE / product, product), y).astype(F32)
+
+
+@computes("broadcast_add", "broadcast_multiply", "subtract", "divide", "minimum", "maximum", "less", "less_or_equal", "equal", "power")
+def of_two_operands(call):
+    function = {"broadcast_add": lambda a, b: a + b, "broadcast_multiply": lambda a, b: a * b, "subtract": lambda a, b: a - b, "divide": lambda a, b: a / b, "maximum": maximum,
+                "minimum": lambda a, b: np.where(a < b, a, np.where(b <= a, b, F32(np.nan))), "power": power,
+                "less": lambda a, b: (a < b).astype(F32), "less_or_equal": lambda a, b: (a <= b).astype(F32),
+                "equal": lambda a, b: (a == b).astype(F32)}[call.name]
+    return {"y": function(call["a"], call["b"])}
+
+
+@computes("select")
+def select(call):
+    a, b = (np.zeros(1, F32) if call[name] is None else call[name] for name in ("a", "b"))
+    return {"y": np.where(call["condition"] != 0, a, b)}
+
+
+@computes("larger_share")
+def larger_share(call):
+    dy, a, b = call["dy"], call["a"], call["b"]
+    return {"da": np.where(a < b, F32(0), np.where(a == b, dy * HALF, dy))}
+
+
+@computes("sum_to")
+def sum_to(call):
+    x, dims = call["x"], call.tensor("y").dims
+    own = (1,) * (x.ndim - len(dims)) + tuple(dims)
+    kept = [d for d in range(x.ndim) if own[d] == x.shape[d]]
+    summed = [d for d in range(x.ndim) if own[d] != x.shape[d]]
+    terms = x.transpose(summed + kept).reshape((-1,) + tuple(x.shape[d] for d in kept))
+    return {"y": ascending(terms).reshape(dims)}
+
+
+def exp_less_one(x):
+    t = tanh(x * HALF)
+    return (t + t) / (ONE - t)
+
+
+@computes("exp", "log", "sqrt", "reciprocal", "erf", "abs", "sign", "floor", "clip", "affine", "leaky_relu", "elu")
+def of_one_operand(call):
+    real = call.op.attributes
+    function = {"exp": exp, "log": log, "sqrt": np.sqrt, "reciprocal": lambda x: ONE / x, "erf": erf, "abs": np.abs,
+                "sign": lambda x: np.where(x > 0, ONE, np.where(x < 0, -ONE, x + F32(0))), "floor": floor,
+                "clip": lambda x: limit(x, real["low"], real["high"]), "affine": lambda x: fma(x, real["scale"], real["shift"]),
+                "leaky_relu": lambda x: np.where(x > 0, x, x * real["slope"]),
+                "elu": lambda x: np.where(x > 0, x, real["alpha"] * exp_less_one(x))}[call.name]
+    return {"y": function(call["x"])}
+
+
+@computes("erf_backward", "clip_backward", "leaky_relu_backward", "elu_backward")
+def slope_of_one_operand(call):
+    real, dy, x = call.op.attributes, call["dy"], call["x"]
+    function = {"erf_backward": lambda: dy * (exp(-(x * x)) * F32(float.fromhex("0x1.20dd76p+0"))),
+                "clip_backward": lambda: np.where((real["low"] < x) & (x < real["high"]), dy, F32(0)),
+                "leaky_relu_backward": lambda: np.where(x > 0, dy, dy * real["slope"]),
+                "elu_backward": lambda: np.where(x > 0, dy, dy * (real["alpha"] * exp(x)))}[call.name]
+    return {"dx": function()}
+
+
+@computes("power_backward")
+def power_backward(call):
+    a, b = call["a"], call["b"]
+    return {"da": call["dy"] * np.where(b == 0, F32(0), b * power(a, b - ONE))}
+
+
+@computes("to_int32")
+def to_int32(call):
+    x = call["x"].astype(F64)
+    return {"y": np.where(np.isnan(x), 0, np.clip(np.trunc(x), -(2.0**31), 2.0**31 - 1)).astype(np.int64).astype(np.int32)}
+
+
+@computes("to_float32")
+def to_float32(call):
+    return {"y": call["x"].astype(F32)}
+
+
 @computes("layer_norm")
 def layer_norm(call):
     x, affine = rows_of(call["x"]), call.attribute("affine")

@@ -77,7 +77,8 @@ static void multiply(const firn_recurrence *r, const firn_step_product *p, size_
     const layout l = layout_of(r);
     float *slot = slot_of(r, task), *rows = slot + l.rows;
     const size_t terms = r->backward ? p->count : r->units;
-    firn_register_tile tile = {.left = (const float *)p->left.data + p->left.first,
+    firn_register_tile tile = {.runs = 1,
+                               .left = (const float *)p->left.data + p->left.first,
                                .left_row_step = p->left.row_step,
                                .left_term_step = 1,
                                .terms = terms,
