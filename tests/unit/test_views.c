@@ -50,6 +50,8 @@ static firnc_graph *build(bool eval) {
         firnc_slice(graph, h, 0, 0, 1, 1), /* 0 */
     };
     h = firnc_tanh(graph, firnc_concat(graph, parts, 3, 0));
+    h = firnc_expand(graph, h, 3, (uint32_t[]){1, SAMPLES, WIDE});
+    h = firnc_transpose(graph, h, 3, (uint8_t[]){1, 0, 2});
     h = firnc_transpose(graph, firnc_reshape(graph, h, 3, (uint32_t[]){SAMPLES, 2, 3}), 3, (uint8_t[]){0, 2, 1});
     h = firnc_reshape(graph, h, 2, (uint32_t[]){SAMPLES, WIDE});
     firnc_value logits = firnc_linear(graph, h, head, FIRNC_NONE, FIRNC_OUT_IN);
@@ -84,6 +86,8 @@ static void test_nodes_disappear(void **state) {
     assert_int_equal(count_nodes(compilation.graph, FIRN_OP_slice), 8);
     assert_true(firnc_make_views(&compilation));
     assert_int_equal(count_nodes(compilation.graph, FIRN_OP_reshape), 0);
+    assert_int_equal(count_nodes(compilation.graph, FIRN_OP_expand), 0);
+    assert_int_equal(count_nodes(compilation.graph, FIRN_OP_transpose), 2); /* forward and backward */
     /* The row 24 bytes behind the beginning, of h and of the gradient of what was joined. */
     assert_int_equal(count_nodes(compilation.graph, FIRN_OP_slice), 2);
     uint32_t views = 0;
