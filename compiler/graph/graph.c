@@ -539,7 +539,11 @@ firnc_value firnc_pad(firnc_graph *graph, firnc_value x, uint8_t axis, uint32_t 
 }
 
 firnc_value firnc_concat(firnc_graph *graph, const firnc_value *xs, uint8_t count, uint8_t axis) {
-    return record(graph, FIRN_OP_concat, xs, count, (int64_t[]){axis}, NULL);
+    if (count == 0)
+        firnc_graph_misuse(graph, "concat joins no tensors");
+    check_value(graph, xs[0]);
+    const bool integers = graph->values[xs[0]].shape.type == FIRN_INT32;
+    return record(graph, integers ? FIRN_OP_concat_int32 : FIRN_OP_concat, xs, count, (int64_t[]){axis}, NULL);
 }
 
 firnc_value firnc_gather(firnc_graph *graph, firnc_value x, firnc_value ids, uint8_t axis) {

@@ -32,6 +32,7 @@ const firn_op_words firn_op_words_table[FIRN_OPS] = {
     {"scatter_nd_backward", "dy ids", "ddata dupdates", "", "", ""},
     {"scatter_nd_backward_updates", "dy ids", "dupdates", "", "", ""},
     {"cumulative_sum", "x", "y", "axis exclusive reverse", "", ""},
+    {"concat_int32", "x", "y", "axis", "", ""},
     {"layer_norm", "x gain bias", "y mean reciprocal", "affine", "epsilon", ""},
     {"layer_norm_backward", "dy x gain mean reciprocal", "dx", "affine", "", ""},
     {"layer_norm_backward_affine", "dy x mean reciprocal", "dgain dbias", "affine", "", ""},

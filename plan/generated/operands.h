@@ -6,7 +6,7 @@
 
 /* One enumeration, so that positions of several ops may be compared. */
 enum {
-    FIRN_OPS = 168,
+    FIRN_OPS = 169,
     FIRN_OP_DEFAULTS = 0, /* attributes that a plan may leave out */
 
     FIRN_CAST_IN_X = 0,
@@ -173,6 +173,10 @@ enum {
     FIRN_CUMULATIVE_SUM_AXIS = 0,
     FIRN_CUMULATIVE_SUM_EXCLUSIVE = 1,
     FIRN_CUMULATIVE_SUM_REVERSE = 2,
+
+    FIRN_CONCAT_INT32_IN_X = 0,
+    FIRN_CONCAT_INT32_OUT_Y = 0,
+    FIRN_CONCAT_INT32_AXIS = 0,
 
     FIRN_LAYER_NORM_IN_X = 0,
     FIRN_LAYER_NORM_IN_GAIN = 1,

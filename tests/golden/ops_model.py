@@ -1828,7 +1828,7 @@ ATTRIBUTES = {
 OTHERS = {'reductions', 'place', 'of_state'}
 OPS = dict(globals(), add=add_op, multiply=multiply_op, count=count_op, subtract=subtract_op, divide=divide_op,
            minimum=minimum_op, maximum=maximum_op, less=less_op, exp=exp_op, log=log_op, erf=erf_op, abs=abs_op, sign=sign_op,
-           floor=floor_op, affine=affine_op, slice=slice_op)
+           floor=floor_op, affine=affine_op, slice=slice_op, concat_int32=concat)
 
 lines = []
 names = set()
@@ -2661,7 +2661,7 @@ def layouts(kind):
     for old, new in (((2, 3, 4), (6, 4)), ((5,), (1, 5, 1)), ((2, 1, 3, 2, 1, 5), (3, 20)), ((1,), (1,) * 8), ((3, 100), (300,))):
         case(f'{kind}_reshape_{"x".join(map(str, new))}', 'reshape', kind, [some(*old)], **as_dims(new))
     for dims, order in (((4,), (0,)), ((3, 5), (1, 0)), ((2, 3, 4), (2, 0, 1)), ((2, 3, 4), (0, 2, 1)), ((2, 1, 3, 2), (3, 1, 2, 0)),
-                        ((2, 3, 1, 2, 3, 2), (4, 0, 5, 2, 1, 3)), ((70, 66), (1, 0)), ((2, 3, 4, 5), (2, 3, 0, 1))):
+                        ((2, 3, 1, 2, 3, 2), (4, 0, 5, 2, 1, 3)), ((33, 20), (1, 0)), ((2, 3, 4, 5), (2, 3, 0, 1))):
         packed = sum(o << 4 * d for d, o in enumerate(order))
         case(f'{kind}_transpose_{"".join(map(str, order))}_{dims[0]}', 'transpose', kind, [some(*dims)], order=packed)
     for dims, axis, first, step, taken in (((7,), 0, 2, 1, 4), ((7,), 0, 6, -3, 3), ((5, 3), 0, 1, 2, 2), ((5, 3), 1, 2, -1, 3), ((2, 5, 3), 1, 0, 4, 2),
@@ -2706,6 +2706,9 @@ def layouts(kind):
         for value in (ZERO, real('-1.1')):
             case(f'{kind}_pad_{"x".join(map(str, dims))}_{axis}_{int(value == ZERO)}', 'pad', kind, [some(*dims)], axis=axis, before=before,
                  after=after, value=value)
+    if not real_types:
+        case('int32_concat_edges', 'concat_int32', kind, [Tensor(kind, (4,), special), some(3)], axis=0)
+        case('int32_concat_middle', 'concat_int32', kind, [some(2, d, 3) for d in (1, 4, 2)], axis=1)
 
 
 def recurrences(kind):

@@ -1034,7 +1034,7 @@ def leading_rows_backward(call):
     return {"dtable": table}
 
 
-@computes("concat")
+@computes("concat", "concat_int32")
 def concat(call):
     parts = [call.run.value(index) for index in call.op.operands]
     return {"y": np.concatenate(parts, axis=call.attribute("axis"))}
@@ -1145,7 +1145,7 @@ def scatter_nd(call):
     names = rows_named(call["ids"], y.shape)
     updates = call["updates"].reshape((len(names),) + y.shape[len(names[0]) :])
     for name, update in zip(names, updates):
-        y[name] = round_to(call.tensor("y").kind, np.asarray(y[name] + update)) if call.attribute("add") else update
+        y[name] = round_to(call.tensor("y").type, np.asarray(y[name] + update)) if call.attribute("add") else update
     return {"y": y}
 
 

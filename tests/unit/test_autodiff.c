@@ -621,6 +621,58 @@ static void test_many_inputs(void **state) {
     check_compiled(&compilation, &recipe);
 }
 
+/* In mixed precision what is joined, or written to a tensor, gets the type of the first; integers stay integers, and
+ * gradients of gathers, which are added up in float32, become those of their values. */
+static void test_layout_types(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("types");
+    const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 1};
+    const firnc_input_options names = {.stream = 1, .element = FIRN_INT32, .limit = 3};
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
+    firnc_value ids = firnc_input(graph, "ids", FIRN_INT32, 2, (uint32_t[]){4, 1}, names);
+    firnc_value w = firnc_parameter(graph, "w", 2, (uint32_t[]){3, 3}, init, true);
+    firnc_value h = firnc_linear(graph, x, w, FIRNC_NONE, FIRNC_OUT_IN);
+    firnc_value both = firnc_concat(graph, (firnc_value[]){h, x}, 2, 0);
+    firnc_value twice = firnc_concat(graph, (firnc_value[]){ids, firnc_slice(graph, ids, 0, 3, -1, 4)}, 2, 0);
+    firnc_value moved = firnc_scatter_nd(graph, both, twice, firnc_concat(graph, (firnc_value[]){x, h}, 2, 0), true);
+    firnc_value taken = firnc_gather(graph, moved, twice, 0);
+    firnc_value sums = firnc_cumulative_sum(graph, x, 1, false, true);
+    firnc_value target =
+        firnc_expand(graph, firnc_reshape(graph, sums, 4, (uint32_t[]){1, 4, 1, 3}), 4, (uint32_t[]){2, 4, 1, 3});
+    target = firnc_reshape(graph, target, 3, (uint32_t[]){8, 1, 3});
+    firnc_loss(graph, firnc_mean_squared_error(graph, taken, target));
+    test_run_passes(&compilation, firnc_fuse);
+    assert_int_equal(graph->values[both].shape.type, FIRN_BFLOAT16);
+    assert_int_equal(graph->values[moved].shape.type, FIRN_BFLOAT16);
+    assert_int_equal(graph->values[taken].shape.type, FIRN_BFLOAT16);
+    assert_int_equal(graph->values[twice].shape.type, FIRN_INT32);
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        if (graph->nodes[i].code == FIRN_OP_gather_backward)
+            assert_int_equal(graph->values[graph->nodes[i].outputs[0]].shape.type, FIRN_FLOAT32);
+}
+
+/* An op with as many inputs as there may be, before the first parameter: it needs no gradient. */
+static void test_many_inputs(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("joined");
+    firnc_value many[FIRN_INPUTS_MAX];
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
+    firnc_value target = firnc_input(graph, "target", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
+    for (uint8_t i = 0; i < FIRN_INPUTS_MAX; i++)
+        many[i] = i % 2 == 0 ? x : firnc_tanh(graph, many[i - 1]);
+    firnc_value joined = firnc_op(graph, FIRN_OP_concat, many, FIRN_INPUTS_MAX, (int64_t[]){1}, NULL);
+    firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 0.1F};
+    firnc_value w = firnc_parameter(graph, "w", 2, (uint32_t[]){3, 3 * FIRN_INPUTS_MAX}, init, true);
+    firnc_loss(graph,
+               firnc_mean_squared_error(graph, firnc_linear(graph, joined, w, FIRNC_NONE, FIRNC_OUT_IN), target));
+    check_compiled(&compilation, &recipe);
+}
+
 static void test_backward_levels(void **state) {
     (void)state;
     test_recipe recipe = test_gpt2_recipe();
@@ -673,6 +725,7 @@ int main(void) {
         cmocka_unit_test(test_gradients_of_one_operand),
         cmocka_unit_test(test_elements_in_half_types),
         cmocka_unit_test(test_parameters_with_one_gradient),
+        cmocka_unit_test(test_layout_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

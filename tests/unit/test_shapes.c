@@ -1022,6 +1022,9 @@ static const shape_case cases[] = {
     {FIRN_OP_matmul, "f32[2,3] b16[3,4]", "f32", {0, 0}, {0}, SHAPE},
     {FIRN_OP_matmul, "f32[2,3] f32[3,4]", "f32", {2, 0}, {0}, ATTRIBUTE},
     {FIRN_OP_matmul, "f32[4294967295,1] f32[1,4294967295]", "f32", {0, 0}, {0}, SHAPE},
+    {FIRN_OP_concat_int32, "i32[2,3] i32[2,1]", "i32[2,4]", {1}, {0}, ACCEPTED},
+    {FIRN_OP_concat_int32, "i32[2,3] f32[2,1]", "i32", {1}, {0}, SHAPE},
+    {FIRN_OP_concat_int32, "f32[2,3] f32[2,1]", "f32", {1}, {0}, SHAPE},
     {FIRN_OP_gradient_factors, "f32[1]", "f32[3]", {0}, {0}, ACCEPTED},
     {FIRN_OP_gradient_factors, "f32[1]", "f32[3]", {2}, {2}, ACCEPTED},
     {FIRN_OP_gradient_factors, "- f32[1]", "f32[3]", {1}, {2}, ACCEPTED},
@@ -1463,6 +1466,7 @@ static bool takes_any_integers(uint16_t code) {
                                      FIRN_OP_metric_weighted_mean,
                                      FIRN_OP_metric_auc,
                                      FIRN_OP_to_float32,
+                                     FIRN_OP_concat_int32,
                                      FIRN_OP_reshape,
                                      FIRN_OP_transpose,
                                      FIRN_OP_slice,
@@ -1508,7 +1512,8 @@ static void test_table(void **state) {
         assert_int_equal(info->outputs, words_of(firn_op_words_of(info)->outputs));
         assert_int_equal(info->reductions, words_of(firn_op_words_of(info)->reductions));
         assert_true(info->inputs_min <= info->inputs && info->inputs <= info->inputs_max);
-        assert_int_equal(info->inputs_max, info->code == FIRN_OP_concat ? FIRN_INPUTS_MAX : info->inputs);
+        const bool repeats = info->code == FIRN_OP_concat || info->code == FIRN_OP_concat_int32;
+        assert_int_equal(info->inputs_max, repeats ? FIRN_INPUTS_MAX : info->inputs);
         assert_true(info->outputs >= 1 && info->outputs <= FIRN_OUTPUTS_MAX);
         assert_true(info->integers <= FIRN_ATTRIBUTES_MAX && info->reals <= FIRN_ATTRIBUTES_MAX);
         assert_true(info->reductions <= FIRN_REDUCTIONS_MAX);
