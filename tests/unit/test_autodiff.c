@@ -654,25 +654,6 @@ static void test_layout_types(void **state) {
             assert_int_equal(graph->values[graph->nodes[i].outputs[0]].shape.type, FIRN_FLOAT32);
 }
 
-/* An op with as many inputs as there may be, before the first parameter: it needs no gradient. */
-static void test_many_inputs(void **state) {
-    (void)state;
-    test_recipe recipe = test_mlp_recipe();
-    firnc_compilation compilation = test_compilation(&recipe);
-    firnc_graph *graph = compilation.graph = firnc_graph_create("joined");
-    firnc_value many[FIRN_INPUTS_MAX];
-    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
-    firnc_value target = firnc_input(graph, "target", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
-    for (uint8_t i = 0; i < FIRN_INPUTS_MAX; i++)
-        many[i] = i % 2 == 0 ? x : firnc_tanh(graph, many[i - 1]);
-    firnc_value joined = firnc_op(graph, FIRN_OP_concat, many, FIRN_INPUTS_MAX, (int64_t[]){1}, NULL);
-    firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 0.1F};
-    firnc_value w = firnc_parameter(graph, "w", 2, (uint32_t[]){3, 3 * FIRN_INPUTS_MAX}, init, true);
-    firnc_loss(graph,
-               firnc_mean_squared_error(graph, firnc_linear(graph, joined, w, FIRNC_NONE, FIRNC_OUT_IN), target));
-    check_compiled(&compilation, &recipe);
-}
-
 static void test_backward_levels(void **state) {
     (void)state;
     test_recipe recipe = test_gpt2_recipe();
