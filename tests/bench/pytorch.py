@@ -39,6 +39,16 @@ def attention(variant, batch, length, heads, size, direction):
     return lambda: torch.autograd.grad(y, qkv, dy, retain_graph=True)
 
 
+def lstm(variant, steps, samples, units, direction):
+    kind = torch.bfloat16 if variant == "bf16" else torch.float32
+    module, x = nn.LSTM(1, int(units)).to(kind), torch.randn(int(steps), int(samples), 1).to(kind)
+    if direction == "forward":
+        return lambda: module(x)
+    y, _ = module(x)
+    dy = torch.randn_like(y)
+    return lambda: torch.autograd.grad(y, list(module.parameters()), dy, retain_graph=True)
+
+
 def adamw(_variant, elements):
     parameter = nn.Parameter(torch.zeros(int(elements)))
     parameter.grad = torch.full_like(parameter, 1e-3)
@@ -134,7 +144,7 @@ def mlp(variant, *numbers):
     return train(variant, ("mlp", *numbers), make)
 
 
-KINDS = {"linear": linear, "attention": attention, "adamw": adamw, "gpt2": gpt2, "mlp": mlp}
+KINDS = {"linear": linear, "attention": attention, "lstm": lstm, "adamw": adamw, "gpt2": gpt2, "mlp": mlp}
 
 
 def measure(call, calls):
