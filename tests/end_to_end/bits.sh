@@ -253,6 +253,10 @@ check "LoRA, float32" "step 5 loss" precision.enabled=false "fine_tuning={$lora,
 check "LoRA, bfloat16, POL 2, frozen in bfloat16" "step 5 loss" $bfloat16 $(pol 2) "fine_tuning={$lora, frozen_type: bfloat16}"
 check "biases, frozen in float16, float32" "step 5 loss" precision.enabled=false \
     "fine_tuning={bias_only: true, frozen_type: float16}"
+# ALiBi, whose slopes are constants of the plan.
+alibi="model.position_embedding_type=alibi"
+check "ALiBi, float32" "step 5 loss" $alibi precision.enabled=false
+check "ALiBi, float16, dynamic, POL 2" "step 5 loss" $alibi $float16 $(pol 2)
 
 # The other transformers; LLaMA, whose RMS norm and gate the others do not have, in every format.
 gpt2=$recipe
@@ -425,6 +429,7 @@ check_threads "float16, POL 2" $large init.precision.fp16_type=float16 init.prec
     init.precision.precision_opt_level=2 init.precision.pol_lowering=emulate
 check_threads "rotary, bfloat16" $large init.precision.fp16_type=bfloat16 init.model.position_embedding_type=rotary \
     init.model.rotary_dim=20
+check_threads "ALiBi, float16" $large init.precision.fp16_type=float16 init.model.position_embedding_type=alibi
 model=mlp recipe=compiler/recipes/small_mlp.yaml data=$folder/images labels=$folder/labels
 check_threads "float32" fit.train_dataloader.batch_size=48 'init.model.hidden_sizes=[300,300]' init.precision.enabled=false
 model=lenet recipe=compiler/recipes/lenet.yaml

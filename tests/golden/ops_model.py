@@ -2822,8 +2822,6 @@ def main():
     chance.seed(170)  # so that these cases depend on no other
     for kind in HALF_NAMES + ['float32']:
         repeated_operands(kind)
-    for kind in HALF_NAMES + ['float32']:
-        distances(kind)
         one_operand(kind)
         powers(kind)
     chance.seed(200)
@@ -2840,6 +2838,9 @@ def main():
     for kind in HALF_NAMES + ['float32']:
         batch_norms(kind)
     running()
+    chance.seed(221)
+    for kind in HALF_NAMES + ['float32']:
+        distances(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')
