@@ -154,6 +154,7 @@ int main(int count, char **words) {
     bench_products();
     bench_attention();
     bench_recurrence();
+    bench_batches();
     bench_adamw();
     bench_plans();
     look_at_machine(&seen);
