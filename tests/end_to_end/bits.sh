@@ -1,7 +1,7 @@
 #!/bin/sh
 # The same plan gives the same bits on every machine: the losses of each step and the digest after five steps, for a
 # GPT-2, an MLP and a LeNet, in every format and POL, with overflow, subnormals and NaN, and for the other transformers and
-# recurrent ops in less. Runs on the host with every kernel set, two compilers, three optimisation levels and two word sizes, and on emulated
+# recurrent ops and attention written out in less. Runs on the host with every kernel set, two compilers, three optimisation levels and two word sizes, and on emulated
 # boards: the MLP and the LeNet on every target, the transformers on two. Larger models, whose ops are split among threads,
 # run with 1, 2, 3 and 8 threads. FIRN_TEST_EXHAUSTIVE=1 in the environment runs everything on every target, and evaluates in
 # each half type.
@@ -333,6 +333,17 @@ recurrent_plan() {
     "$folder/recurrent_plan" "$folder/test.key.pem" "$plan" 10 40 "$@"
 }
 
+# sums_plan STEPS UNITS TYPE LEVEL: a plan with attention written out, 40 features in each step.
+${CC:-gcc} -std=c11 -I. tests/end_to_end/sums_plan.c "$BUILD/libfirnc.a" "$BUILD/libsigning.a" "$BUILD/libfirn.a" \
+    -lyaml -lcjson -lz -lm -o "$folder/sums_plan"
+sums_plan() {
+    name="attention written out, $1 steps, $2 units, $3, POL $4"
+    plan=$folder/plan
+    steps=$1
+    shift
+    "$folder/sums_plan" "$folder/test.key.pem" "$plan" "$steps" 40 "$@"
+}
+
 {
     printf '\0\0\010\003\0\0\0\100\0\0\0\012\0\0\0\050'
     head -c $((64 * 400)) "$folder/text"
@@ -341,6 +352,11 @@ model=recurrent data=$folder/rows labels=$folder/targets metric=
 wanted="step 5 loss"
 for case in "float32 0" "bfloat16 1" "cbfloat16 2"; do
     recurrent_plan 6 $case
+    compare_places
+done
+model=sums
+for case in "float32 0" "bfloat16 1" "cbfloat16 2"; do
+    sums_plan 10 6 $case
     compare_places
 done
 model=mlp data=$folder/images
@@ -443,6 +459,12 @@ check_threads "float32" fit.train_dataloader.batch_size=16 init.precision.enable
 model=recurrent data=$folder/rows labels=$folder/targets
 for case in "float32 0" "float16 0" "bfloat16 2"; do
     recurrent_plan 40 $case
+    compare_threads
+done
+
+model=sums data=$folder/rows labels=$folder/targets
+for case in "float32 0" "float16 0" "bfloat16 2"; do
+    sums_plan 10 70 $case
     compare_threads
 done
 

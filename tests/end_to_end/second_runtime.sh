@@ -206,6 +206,29 @@ recurrent float32 0
 recurrent float16 0
 recurrent bfloat16 1
 recurrent cbfloat16 2
+
+# --- attention written out, which no recipe has ---------------------------------------------------------------------------
+
+${CC:-gcc} -std=c11 -I. tests/end_to_end/sums_plan.c "$BUILD/libfirnc.a" "$BUILD/libsigning.a" "$BUILD/libfirn.a" \
+    -lyaml -lcjson -lz -lm -o "$folder/sums_plan"
+
+# written_out TYPE LEVEL: twelve steps of thirteen features
+written_out() {
+    name="attention written out, $*"
+    steps=2
+    data="--data $folder/photos.npy --labels $folder/targets.npy"
+    cases=$((cases + 1))
+    "$folder/sums_plan" "$folder/test.key.pem" "$folder/plan" 12 13 7 "$@" >"$folder/out" 2>&1 || {
+        fail "$name: no plan"
+        return 0
+    }
+    ! train || second "$name" "$steps" "$data"
+}
+written_out float32 0
+written_out float16 0
+written_out bfloat16 1
+written_out cbfloat16 2
+
 # --- batch norms: running statistics of two micro-batches, of steps that are skipped, and in an evaluation ------------------
 
 # normed_of NETWORK NAME STEPS [SETTING]...
