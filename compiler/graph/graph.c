@@ -510,7 +510,8 @@ firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention
                                 [FIRN_ATTENTION_ROWS] = ATTENTION_ROWS};
     const float reals[] = {
         [FIRN_ATTENTION_SCALE] = options.scale, [FIRN_ATTENTION_DROPOUT_RATE] = graph->eval ? 0 : options.dropout_rate};
-    firnc_value y = record(graph, FIRN_OP_attention, &qkv, 1, integers, reals);
+    const firnc_value inputs[] = {[FIRN_ATTENTION_IN_QKV] = qkv, [FIRN_ATTENTION_IN_SLOPES] = options.slopes};
+    firnc_value y = record(graph, FIRN_OP_attention, inputs, options.alibi ? 2 : 1, integers, reals);
     graph->nodes[graph->values[y].producer].half_softmax = options.half_softmax;
     return y;
 }

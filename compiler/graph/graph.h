@@ -158,6 +158,8 @@ typedef struct firnc_attention_options {
     bool half_softmax;  /* scores and probabilities in the half type; only for mixed precision */
     float scale;        /* factor of the scores, such as 1/sqrt(head size) */
     float dropout_rate; /* of the probabilities; 0 in an eval graph */
+    bool alibi;         /* a score gets slope * (key - query) added */
+    firnc_value slopes; /* alibi: float32[heads], without a gradient */
 } firnc_attention_options;
 firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options);
 

@@ -29,6 +29,8 @@ static const struct {
     {.code = 164, .kind = ROW, .position = 0, .since = 1}, /* max_pool_backward  */
     {.code = 165, .kind = ROW, .position = 0, .since = 1}, /* average_pool  */
     {.code = 166, .kind = ROW, .position = 0, .since = 1}, /* average_pool_backward  */
+    {.code = 21, .kind = INPUT, .position = 1, .since = 1}, /* attention slopes */
+    {.code = 22, .kind = INPUT, .position = 4, .since = 1}, /* attention_backward slopes */
     {.code = 0}, /* the end */
 };
 

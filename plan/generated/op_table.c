@@ -632,6 +632,7 @@ const firn_op_info firn_op_row_average_pool_backward = {
 
 static const firn_operand operands_27[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -648,7 +649,7 @@ static const uint8_t ranges_16[] = {
     FIRN_RANGE_RATE,
 };
 const firn_op_info firn_op_row_attention = {
-    .code = 21, .operands = operands_27, .ranges = ranges_16, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 21, .operands = operands_27, .ranges = ranges_16, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
     .outputs = 4, .integers = 6, .reals = 2, .reductions = 2, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 4, .integers_min = 6, .reals_min = 2,
     .pol = FIRN_POL_attention, .cost = FIRN_COST_attention, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -660,11 +661,12 @@ static const firn_operand operands_28[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_attention_backward = {
-    .code = 22, .operands = operands_28, .ranges = ranges_16, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .code = 22, .operands = operands_28, .ranges = ranges_16, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 6, .reals = 2, .reductions = 3, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 6, .reals_min = 2,
     .pol = FIRN_POL_attention, .cost = FIRN_COST_attention_backward, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,

@@ -27,7 +27,8 @@ typedef struct head {
     float *gradients;         /* [rows][T]: gradients of the probabilities, then of the scores; backward only */
 } head;
 
-firn_attention firn_attention_of(const firn_kernel_call *call, const firn_tensor *qkv) {
+firn_attention firn_attention_of(const firn_kernel_call *call, uint8_t qkv_position, uint8_t slopes_position) {
+    const firn_tensor *qkv = &call->inputs[qkv_position], *slopes = firn_call_input(call, slopes_position);
     firn_attention a = {.call = call, .qkv = qkv, .batch = qkv->dims[0], .steps = qkv->dims[1]};
     a.heads = (size_t)call->integers[FIRN_ATTENTION_HEADS];
     a.kv_heads = (size_t)call->integers[FIRN_ATTENTION_KV_HEADS];
@@ -38,6 +39,7 @@ firn_attention firn_attention_of(const firn_kernel_call *call, const firn_tensor
     a.softmax_type = call->integers[FIRN_ATTENTION_HALF_SOFTMAX] != 0 ? qkv->type : FIRN_FLOAT32;
     a.scale = call->reals[FIRN_ATTENTION_SCALE];
     a.dropout_rate = call->reals[FIRN_ATTENTION_DROPOUT_RATE];
+    a.slopes = slopes != NULL ? slopes->data : NULL;
     a.rng = (firn_rng){call->seed, (uint32_t)call->integers[FIRN_ATTENTION_RNG_ID], call->moment->global_step,
                        call->moment->micro_step};
     return a;
@@ -97,6 +99,30 @@ static void multiply_rows(const firn_attention *a, float *block, firn_matrix lef
             for (size_t column = 0; column < tile.columns; column++)
                 block[(tile.row + row) * a->steps + begin + tile.column + column] = factor * tile.values[row][column];
     }
+}
+
+/* Adds slope * (key - query) to scores whose rows are queries from `row` on and whose columns are keys, or the other
+ * way round. */
+static void add_slopes(const firn_attention *a, const head *h, float *block, size_t row, size_t rows, size_t begin,
+                       size_t end, bool rows_are_keys) {
+    if (a->slopes == NULL)
+        return;
+    const float slope = rows_are_keys ? -a->slopes[h->query] : a->slopes[h->query];
+    for (size_t r = 0; r < rows; r++) {
+        float *scores = block + r * a->steps;
+        const float origin = (float)(row + r);
+        for (size_t column = begin; column < end; column++)
+            scores[column] = firn_fma(slope, (float)column - origin, scores[column]);
+    }
+}
+
+/* Computes the scores of some queries (rows) and keys, or of some keys (rows) and queries. */
+static void multiply_scores(const firn_attention *a, const head *h, size_t row, size_t rows, size_t begin, size_t end,
+                            bool rows_are_keys) {
+    const firn_matrix q = queries(a, h), k = keys(a, h);
+    multiply_rows(a, h->probabilities, from_row(rows_are_keys ? k : q, row), rows, rows_are_keys ? q : k, begin, end,
+                  SCORES, a->scale);
+    add_slopes(a, h, h->probabilities, row, rows, begin, end, rows_are_keys);
 }
 
 /* Describes the product of the block and right. With the causal mask, row r of the block has only the terms that the
@@ -234,8 +260,7 @@ static void softmax_row(const firn_attention *a, const head *h, float *scores, s
 static void attention_block(const firn_attention *a, const head *h, size_t query) {
     const size_t rows = firn_smaller(a->rows, a->steps - query);
     const firn_tensor *y = &a->call->outputs[FIRN_ATTENTION_OUT_Y];
-    multiply_rows(a, h->probabilities, from_row(queries(a, h), query), rows, keys(a, h), 0, seen(a, query + rows - 1),
-                  SCORES, a->scale);
+    multiply_scores(a, h, query, rows, 0, seen(a, query + rows - 1), false);
     for (size_t row = 0; row < rows; row++)
         softmax_row(a, h, h->probabilities + row * a->steps, query + row);
     combination c = {.heads = 1, .factor = 1.0f, .out_data = y->data};
@@ -261,7 +286,7 @@ static uint64_t product_cost(const firn_attention *a) {
 
 /* y = dropout(softmax(scale q k^T)) v */
 void firn_kernel_attention(const firn_kernel_call *call) {
-    firn_attention a = firn_attention_of(call, &call->inputs[FIRN_ATTENTION_IN_QKV]);
+    firn_attention a = firn_attention_of(call, FIRN_ATTENTION_IN_QKV, FIRN_ATTENTION_IN_SLOPES);
     firn_parallel_run(&call->parallel, a.batch * a.kv_heads, 2 * product_cost(&a), attention_heads, &a);
 }
 
@@ -298,7 +323,7 @@ static void query_block(const firn_attention *a, const head *h, size_t query) {
     const firn_tensor *dy = &a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_DY];
     const firn_tensor *dqkv = &a->call->outputs[FIRN_ATTENTION_BACKWARD_OUT_DQKV];
     const size_t rows = firn_smaller(a->rows, a->steps - query), end = seen(a, query + rows - 1);
-    multiply_rows(a, h->probabilities, from_row(queries(a, h), query), rows, keys(a, h), 0, end, SCORES, a->scale);
+    multiply_scores(a, h, query, rows, 0, end, false);
     multiply_rows(a, h->gradients, from_row(outputs(a, h, dy), query), rows, values(a, h), 0, end, VALUES, 1.0f);
     for (size_t row = 0; row < rows; row++)
         score_gradients_of_query(a, h, row, query + row);
@@ -372,8 +397,7 @@ static void key_block(const firn_attention *a, size_t task, size_t key) {
     const size_t rows = firn_smaller(a->rows, a->steps - key), begin = first_seeing(a, key);
     for (size_t member = 0; member < a->group; member++) {
         const head h = head_of(a, task, member, scratch, backward_scratch(a));
-        multiply_rows(a, h.probabilities, from_row(keys(a, &h), key), rows, queries(a, &h), begin, a->steps, SCORES,
-                      a->scale);
+        multiply_scores(a, &h, key, rows, begin, a->steps, true);
         multiply_rows(a, h.gradients, from_row(values(a, &h), key), rows, outputs(a, &h, dy), begin, a->steps, VALUES,
                       1.0f);
         for (size_t row = 0; row < rows; row += DRAWN)
@@ -408,6 +432,6 @@ static void attention_backward_heads(void *argument, size_t begin, size_t end) {
 
 /* dP = dropout(dy v^T), D = sum_j P dP, dS = P (dP - D), and the products of dS and P with q, k and dy */
 void firn_kernel_attention_backward(const firn_kernel_call *call) {
-    firn_attention a = firn_attention_of(call, &call->inputs[FIRN_ATTENTION_BACKWARD_IN_QKV]);
+    firn_attention a = firn_attention_of(call, FIRN_ATTENTION_BACKWARD_IN_QKV, FIRN_ATTENTION_BACKWARD_IN_SLOPES);
     firn_parallel_run(&call->parallel, a.batch * a.kv_heads, 5 * product_cost(&a), attention_backward_heads, &a);
 }

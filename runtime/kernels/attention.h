@@ -17,11 +17,12 @@ typedef struct firn_attention {
     bool causal;
     uint8_t softmax_type; /* type that scores and probabilities round to: float32, or the half type with half_softmax */
     float scale, dropout_rate;
+    const float *slopes; /* one for each query head, or NULL */
     firn_rng rng;
 } firn_attention;
 
-/* Decodes the call of either op; qkv is one of its inputs. */
-firn_attention firn_attention_of(const firn_kernel_call *call, const firn_tensor *qkv);
+/* Decodes the call of either op, whose inputs have these positions. */
+firn_attention firn_attention_of(const firn_kernel_call *call, uint8_t qkv, uint8_t slopes);
 
 /* Returns part `number` of the positions of a sequence as a matrix [T][D]. The parts of qkv and its gradient are the
  * query heads, then the key heads, then the value heads; the parts of y and its gradient are the query heads. */

@@ -637,8 +637,9 @@ def dropout(kind, x, *, rng_id, rate, place=(0, 0, 0)):
 class Heads:
     """Shared by both directions of attention: the operands of one batch, and p and r of a query."""
 
-    def __init__(self, qkv, b, settings):
+    def __init__(self, qkv, b, settings, slopes=None):
         self.__dict__.update(settings)
+        self.slopes = slopes
         self.b, self.time = b, qkv.dims[1]
         self.depth = qkv.dims[2] // (self.heads + 2 * self.kv_heads)
         self.rows = qkv.rows()[b * self.time:(b + 1) * self.time]
@@ -666,8 +667,11 @@ class Heads:
 
     def scores(self, h, i):
         q = self.query(h, i)
-        return [round_to(self.softmax, multiply(self.scale, reduce(self.reductions[0], [
-            (d, a, b) for d, (a, b) in enumerate(zip(q, self.key(h, j)))]))) for j in self.seen(i)]
+        products = [multiply(self.scale, reduce(self.reductions[0], [
+            (d, a, b) for d, (a, b) in enumerate(zip(q, self.key(h, j)))])) for j in self.seen(i)]
+        if self.slopes:
+            products = [fma(self.slopes.values[h], subtract(number(j), number(i)), t) for j, t in enumerate(products)]
+        return [round_to(self.softmax, t) for t in products]
 
     def exponentials(self, scores, row_max):
         return [round_to(self.softmax, cached_exp(subtract(s, row_max))) for s in scores]
@@ -684,13 +688,13 @@ class Heads:
         return [round_to(self.operand, multiply(x, factor)) if self.kept(h, i, j) else ZERO for j, x in enumerate(p)]
 
 
-def attention(kind, qkv, **settings):
+def attention(kind, qkv, slopes=None, **settings):
     settings.setdefault('place', (0, 0, 0))
     batch, time, _ = qkv.dims
     heads = settings['heads']
     y, row_max, row_sum = [], [], []
     for b in range(batch):
-        of = Heads(qkv, b, settings)
+        of = Heads(qkv, b, settings, slopes)
         out = [[] for _ in range(time)]
         for h in range(heads):
             for i in range(time):
@@ -709,13 +713,13 @@ def attention(kind, qkv, **settings):
             Tensor('float32', rows, row_sum), Unread('float32', (batch, heads, settings['rows'], time))]
 
 
-def attention_backward(kind, dy, qkv, row_max, row_sum, **settings):
+def attention_backward(kind, dy, qkv, row_max, row_sum, slopes=None, **settings):
     settings.setdefault('place', (0, 0, 0))
     batch, time, _ = qkv.dims
     heads, kv_heads = settings['heads'], settings['kv_heads']
     dqkv = []
     for b in range(batch):
-        of = Heads(qkv, b, settings)
+        of = Heads(qkv, b, settings, slopes)
         scores_of, values_of, gradients_of = of.reductions
         factor, depth = keep_factor(of.dropout_rate), range(of.depth)
         dq = [[None] * heads for _ in range(time)]
@@ -1385,15 +1389,15 @@ def activations(kind):
 
 
 def attention_pair(name, kind, dims, heads, kv_heads, causal, half_softmax, r, rate=ZERO, place=(0, 0, 0), rng_id=9,
-                   changes=None, scale=None, dy_changes=None):
+                   changes=None, scale=None, dy_changes=None, slopes=()):
     """Both directions of one attention; backward uses the outputs of forward."""
     batch, time, depth = dims
     settings = dict(heads=heads, kv_heads=kv_heads, causal=causal, half_softmax=half_softmax, rng_id=rng_id, rows=16,
                     scale=scale or divide(ONE, square_root(number(depth))), dropout_rate=rate, place=place)
     qkv = with_values(tensor(kind, batch, time, (heads + 2 * kv_heads) * depth), changes or {})
     dy = with_values(tensor(kind, batch, time, heads * depth), dy_changes or {})
-    _, row_max, row_sum, _ = case(name, 'attention', kind, [qkv], reductions=[r, r], **settings)
-    case(name.replace('attention', 'attention_dqkv'), 'attention_backward', kind, [dy, qkv, row_max, row_sum],
+    _, row_max, row_sum, _ = case(name, 'attention', kind, [qkv, *slopes], reductions=[r, r], **settings)
+    case(name.replace('attention', 'attention_dqkv'), 'attention_backward', kind, [dy, qkv, row_max, row_sum, *slopes],
          reductions=[r, r, r], **settings)
 
 
@@ -1831,6 +1835,20 @@ def batched_products(kind):
                  transpose_b=tb, reductions=[r])
 
 
+def distances(kind):
+    """Attention with a slope for each head: both masks, heads that share keys, dropout, chunks, and slopes of any kind."""
+    half = kind != 'float32'
+    slopes = Tensor('float32', (4,), [real('0.25'), real('0.0625'), real('-1.7'), ZERO])
+    special = Tensor('float32', (2,), [INFINITY, MINUS_ZERO])
+    attention_pair(f'{kind}_attention_slopes_causal', kind, (2, 5, 3), 4, 2, 1, 0, F32, real('0.3'), (5, 6, 1), slopes=[slopes])
+    attention_pair(f'{kind}_attention_slopes_full', kind, (1, 4, 2), 4, 1, 0, 0, F32, slopes=[slopes])
+    attention_pair(f'{kind}_attention_slopes_long', kind, (1, 37, 1), 2, 2, 1, 0, F32,
+                   slopes=[Tensor('float32', (2,), [real('0.5'), real('0.00390625')])])
+    attention_pair(f'{kind}_attention_slopes_special', kind, (1, 3, 2), 2, 1, 0, 0, F32, slopes=[special])
+    if half:
+        attention_pair(f'{kind}_attention_slopes_half', kind, (1, 5, 3), 4, 4, 1, 1, chunked(kind, 2), slopes=[slopes])
+
+
 def main():
     for kind in HALF_NAMES + ['float32']:
         if kind != 'float32':
@@ -1863,6 +1881,8 @@ def main():
     for kind in HALF_NAMES + ['float32']:
         reductions_along(kind)
         batched_products(kind)
+    for kind in HALF_NAMES + ['float32']:
+        distances(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

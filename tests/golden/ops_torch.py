@@ -478,9 +478,34 @@ def matmuls():
             case("matmul_db_" + tag, "matmul", db[0], [b.grad], db[1])
 
 
+def slopes():
+    """ALiBi: slope * (key - query) is added to the scores of each head."""
+    for b, t, h, kv, d, causal in ((2, 5, 4, 2, 4, 1), (1, 9, 3, 1, 8, 0), (1, 33, 2, 2, 3, 1)):
+        qkv, dy, slope = leaf(rand(b, t, (h + 2 * kv) * d)), rand(b, t, h * d), 2.0 ** -torch.arange(1, h + 1).to(D) * 1.3
+        slope = slope.float().to(D)
+        q, k, v = qkv.split([h * d, kv * d, kv * d], -1)
+        q = q.reshape(b, t, h, d).transpose(1, 2)
+        k, v = (z.reshape(b, t, kv, d).transpose(1, 2).repeat_interleave(h // kv, 1) for z in (k, v))
+        scale = torch.tensor(1 / math.sqrt(d)).float().item()
+        at = torch.arange(t).to(D)
+        s = q @ k.transpose(-1, -2) * scale + slope[:, None, None] * (at[None, :] - at[:, None])
+        if causal:
+            s = s.masked_fill(torch.triu(torch.ones(t, t, dtype=torch.bool), 1), -math.inf)
+        y = (torch.softmax(s, -1) @ v).transpose(1, 2).reshape(b, t, h * d)
+        y.backward(dy)
+        top = s.amax(-1).detach()
+        total = torch.exp(s - s.amax(-1, keepdim=True)).sum(-1).detach()
+        tag = f"{b}x{t}x{h}x{kv}x{d}"
+        settings, reals = [h, kv, causal, 0, 0, 16], [scale, 0.0]
+        case("attention_slopes_" + tag, "attention", [qkv.detach(), slope],
+             [y.detach(), top, total, ("float32", (b, h, 16, t))], settings, reals)
+        case("attention_slopes_dqkv_" + tag, "attention_backward", [dy, qkv.detach(), top, total, slope],
+             [qkv.grad, ("float32", (b, h, 33, t))], settings, reals, 4e-6)
+
+
 for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
              more_activations, more_losses, weighted_cross_entropy, rotary, multiply, concat, rms_norm,
-             conv, pools, sums, matmuls):
+             conv, pools, sums, matmuls, slopes):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

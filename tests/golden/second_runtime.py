@@ -1402,7 +1402,11 @@ class Heads:
         soft = self.type if call.attribute("half_softmax") else "float32"
         factors = lambda d: (self.q[..., :, None, d], self.k[..., None, :, d])
         sums = reduce(call.reductions["scores"], self.size, factors, self.shape)
-        scores = np.where(self.seen, round_to(soft, self.scale * sums), F32(-np.inf))
+        scores = self.scale * sums
+        if call["slopes"] is not None:
+            at = np.arange(self.length).astype(F32)
+            scores = fma(call["slopes"][:, None, None], at[None, :] - at[:, None], scores)
+        scores = np.where(self.seen, round_to(soft, scores), F32(-np.inf))
         self.row_max = scores.max(axis=-1) + F32(0) if row_max is None else row_max
         e = np.where(self.seen, round_to(soft, exp(scores - self.row_max[..., None])), F32(0))
         self.row_sum = lane_sum(e) if row_sum is None else row_sum

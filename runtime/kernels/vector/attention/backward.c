@@ -43,7 +43,7 @@ static void probability_gradients(const head *h, block *b, bool all_keys) {
     for (size_t key = b->begin; key < b->end; key += RUN) {
         const size_t rows = firn_smaller(RUN, b->end - key), at = (key - h->origin) * QUERIES;
         float *p = h->slot + h->job->at.scores + at, *gradient = h->slot + h->job->at.gradients + at;
-        firn_scores_scale(a, p, rows);
+        firn_scores_scale(h, b, key, p, rows);
         firn_scores_exponentials(a, p, b->row_max, rows);
         firn_scores_normalise(a, p, b->row_sum, rows);
         firn_scores_drop(a, gradient, firn_scores_draw(h, b, key, rows), rows);
@@ -162,7 +162,7 @@ typedef struct passes {
 
 /* Prepares the passes. Returns false if the portable kernel must execute the call. */
 static bool begin(passes *p, const firn_kernel_call *call) {
-    p->by_key = (job){.a = firn_attention_of(call, &call->inputs[FIRN_ATTENTION_BACKWARD_IN_QKV]),
+    p->by_key = (job){.a = firn_attention_of(call, FIRN_ATTENTION_BACKWARD_IN_QKV, FIRN_ATTENTION_BACKWARD_IN_SLOPES),
                       .dy = &call->inputs[FIRN_ATTENTION_BACKWARD_IN_DY],
                       .out = &call->outputs[FIRN_ATTENTION_BACKWARD_OUT_DQKV]};
     p->by_key.chunked = firn_attention_is_chunked(call, 3);

@@ -23,7 +23,7 @@ static void softmax(const head *h, block *b) {
     const firn_attention *a = h->a;
     float *scores = h->slot + h->job->at.scores;
     firn_key_sum sum = firn_key_sum_begin(h);
-    firn_scores_scale(a, scores, b->end);
+    firn_scores_scale(h, b, 0, scores, b->end);
     firn_scores_maxima(h, b, scores, b->row_max);
     for (size_t key = 0; key < b->end; key += RUN) {
         const size_t rows = firn_smaller(RUN, b->end - key);
@@ -64,7 +64,7 @@ static void attention_piece(void *argument, size_t piece, void *slot) {
 
 /* Prepares the job. Returns false if the portable kernel must execute the call. */
 static bool begin(job *work, const firn_kernel_call *call) {
-    *work = (job){.a = firn_attention_of(call, &call->inputs[FIRN_ATTENTION_IN_QKV]),
+    *work = (job){.a = firn_attention_of(call, FIRN_ATTENTION_IN_QKV, FIRN_ATTENTION_IN_SLOPES),
                   .out = &call->outputs[FIRN_ATTENTION_OUT_Y]};
     work->chunked = firn_attention_is_chunked(call, 2);
     work->new_row_max = call->outputs[FIRN_ATTENTION_OUT_ROW_MAX].data;

@@ -19,11 +19,27 @@ static inline firn_mask lanes_of(uint32_t queries, size_t v) {
 
 /* --- softmax ------------------------------------------------------------------------------------------------------ */
 
-void firn_scores_scale(const firn_attention *a, float *scores, size_t rows) {
-    const float scale = a->scale;
+static void add_slopes(const firn_attention_head *h, const firn_attention_block *b, size_t first, float *scores,
+                       size_t rows) {
+    const float slope = h->a->slopes[h->query];
+    float queries[QUERIES];
+    for (size_t i = 0; i < QUERIES; i++)
+        queries[i] = (float)(b->query + i);
+    for (size_t row = 0; row < rows; row++, scores += QUERIES) {
+        const float key = (float)(first + row);
+        for (size_t i = 0; i < QUERIES; i++)
+            scores[i] = firn_fma(slope, key - queries[i], scores[i]);
+    }
+}
+
+void firn_scores_scale(const firn_attention_head *h, const firn_attention_block *b, size_t first, float *scores,
+                       size_t rows) {
+    const float scale = h->a->scale;
     for (size_t i = 0; i < rows * QUERIES; i++)
         scores[i] *= scale;
-    firn_block_round(a->softmax_type, scores, rows * QUERIES);
+    if (h->a->slopes != NULL)
+        add_slopes(h, b, first, scores, rows);
+    firn_block_round(h->a->softmax_type, scores, rows * QUERIES);
 }
 
 void firn_scores_maxima(const firn_attention_head *h, const firn_attention_block *b, const float *scores,
