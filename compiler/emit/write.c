@@ -1,6 +1,6 @@
 /* Writes the payload of a plan. In: the graph after all passes, and the job. Out: the FlatBuffers part, then the
- * constants segment (weights) at the next multiple of 64. The same graph and job give the same bytes. This file makes
- * no decisions about the run; plan.fbs defines the fields. */
+ * constants segment (constants, then initial weights) at the next multiple of 64. The same graph and job give the same
+ * bytes. This file makes no decisions about the run; plan.fbs defines the fields. */
 #include "compiler/emit/write.h"
 
 #include <stdlib.h>
@@ -243,11 +243,25 @@ static void fill_schedules(const writing *w, firn_native_plan *plan) {
 
 /* --- initial values and weights ----------------------------------------------------------------------------------- */
 
-/* Lays out the constants segment, the parameters that the weights file has in the order of their names, each at a
- * multiple of 64, and fills it. Sets the offset of each parameter, NOT_THERE if the file does not have it. */
+/* Fills the region of constants, which the constants segment begins with. */
+static void fill_constants(writing *w) {
+    w->constants_bytes = firn_round_up(w->graph->region_bytes[FIRNC_IN_CONSTANT], FIRN_PAYLOAD_ALIGNMENT);
+    w->constants = firnc_allocate(w->constants_bytes);
+    for (uint32_t i = 0; i < w->tensors; i++) {
+        const firnc_value_info *value = &w->graph->values[w->values[i]];
+        uint64_t bytes = 0;
+        if (firnc_is_constant(value->role) && firn_shape_bytes(&value->shape, &bytes))
+            memcpy(w->constants + value->offset, value->elements, (size_t)bytes);
+    }
+}
+
+/* Lays out initial weights behind the constants, the parameters that the weights file has in the order of their names,
+ * each at a multiple of 64, and fills them in. Sets the offset of each parameter, NOT_THERE if the file does not have
+ * it. */
 static bool read_weights(writing *w, uint64_t **offsets) {
     firnc_weights weights;
     uint32_t count;
+    const uint64_t before = w->constants_bytes;
     const firnc_weight_parameter *parameters = firnc_weight_parameters(w->graph, &count);
     *offsets = firnc_allocate((count + UINT64_C(1)) * sizeof **offsets);
     if (!firnc_weights_open(&weights, w->job, parameters, count))
@@ -258,7 +272,10 @@ static bool read_weights(writing *w, uint64_t **offsets) {
         (*offsets)[i] = there ? w->constants_bytes : NOT_THERE;
         w->constants_bytes += there ? firn_round_up(bytes, FIRN_PAYLOAD_ALIGNMENT) : 0;
     }
-    w->constants = firnc_allocate(w->constants_bytes);
+    uint8_t *constants = firnc_allocate(w->constants_bytes);
+    if (before > 0)
+        memcpy(constants, w->constants, (size_t)before);
+    w->constants = constants;
     for (uint32_t i = 0; i < count; i++)
         if ((*offsets)[i] != NOT_THERE && !firnc_weights_read(&weights, i, w->constants + (*offsets)[i]))
             return false;
@@ -343,6 +360,7 @@ static bool fill_plan(writing *w, firn_native_plan *plan) {
     fill_phases(w, plan);
     fill_inputs(w, plan);
     fill_sampler(w, plan);
+    fill_constants(w);
     if (!fill_initialisers(w, plan))
         return false;
     fill_outputs(w, plan);

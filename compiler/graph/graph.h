@@ -99,6 +99,12 @@ firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, ui
 firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,
                             bool decay);
 
+/* A tensor whose elements are known: float32 or int32, row-major, copied. Ops read it from the plan in place; it takes
+ * no memory beside the plan's and is no parameter. In mixed precision, ops that read a half type read a copy of it that
+ * was rounded when the plan was made. */
+firnc_value firnc_constant(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims,
+                           const void *elements);
+
 /* --- ops: plan/ops.def defines the operands and results of each ------------------------------------------------- */
 
 enum { FIRNC_OUT_IN = 0, FIRNC_IN_OUT = 1 };      /* weight layout: of PyTorch's Linear, of GPT-2's Conv1D */

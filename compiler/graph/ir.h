@@ -15,7 +15,8 @@ enum {
     FIRNC_IN_SESSION = FIRN_FB_REGION_KIND_SESSION,
     FIRNC_IN_RING = FIRN_FB_REGION_KIND_RING,
     FIRNC_IN_ARENA = FIRN_FB_REGION_KIND_ARENA,
-    FIRNC_REGIONS = FIRN_FB_REGION_KIND_ARENA + 1
+    FIRNC_IN_CONSTANT = FIRN_FB_REGION_KIND_CONSTANT,
+    FIRNC_REGIONS = FIRN_FB_REGION_KIND_CONSTANT + 1
 };
 enum {
     FIRNC_ROLE_PARAMETER = FIRN_FB_ROLE_PARAMETER,
@@ -26,6 +27,7 @@ enum {
     FIRNC_ROLE_GRADIENT = FIRN_FB_ROLE_GRADIENT,
     FIRNC_ROLE_RESULT = FIRN_FB_ROLE_RESULT,
     FIRNC_ROLE_SCRATCH = FIRN_FB_ROLE_SCRATCH,
+    FIRNC_ROLE_CONSTANT = FIRN_FB_ROLE_CONSTANT,
     FIRNC_ROLE_RING = FIRN_FB_ROLE_RING
 };
 enum {
@@ -55,6 +57,7 @@ typedef struct firnc_value_info {
     bool decay, frozen;                /* parameters */
     uint32_t group;                    /* parameters, after the training pass */
     const firnc_input_options *source; /* inputs of the graph: the source of their elements; NULL for other values */
+    const void *elements;              /* constants: their elements, in the type of the shape */
     bool initialised;                  /* state: init below holds the initial value, which weights replace if given */
     firnc_init init;
     uint32_t rng_id;      /* of the rules normal and uniform; assigned in build order */
@@ -144,6 +147,9 @@ struct firnc_graph {
  * get here. */
 _Noreturn void firnc_graph_misuse(const firnc_graph *graph, const char *what);
 firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape);
+/* A name or extents that a caller gave: a misuse if they are not as graph.h says. */
+void firnc_check_name(const firnc_graph *graph, const char *name);
+firn_shape firnc_make_shape(const firnc_graph *graph, firn_type type, uint8_t rank, const uint32_t *dims);
 /* Appends a node with new outputs of the given types, whose extents follow from the op's shape rule. Returns its
  * index. An input given as FIRNC_NONE, which must be optional, is absent. */
 uint32_t firnc_node_new(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name, const firnc_value *inputs,
@@ -156,6 +162,11 @@ uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, c
 /* Gives a node's outputs their shapes: the given types, and extents that follow from the op's shape rule. Returns
  * FIRN_OK or the error of the rule. outputs: room for node->output_count shapes. */
 int firnc_infer_outputs(const firnc_graph *graph, const firnc_node *node, const uint8_t *types, firn_shape *outputs);
+
+/* Helpers of constants.c. A constant with these elements, which are not copied; and a constant of float32 rounded to a
+ * half type as the op cast rounds. */
+firnc_value firnc_constant_new(firnc_graph *graph, const char *name, firn_shape shape, const void *elements);
+firnc_value firnc_constant_narrow(firnc_graph *graph, firnc_value constant, uint8_t half);
 
 /* Helpers of nodes.c. For passes that rebuild the node list: firnc_take_nodes removes the whole list from the graph,
  * firnc_put_node appends a node and makes it the producer of its outputs. */
@@ -172,6 +183,8 @@ uint32_t firnc_sorted_values(const firnc_graph *graph, bool (*wanted)(uint8_t ro
 bool firnc_is_parameter(uint8_t role);
 bool firnc_is_trained(const firnc_value_info *value); /* a parameter that is not frozen */
 bool firnc_is_state(uint8_t role);                    /* parameter, optimizer state or counter: saved in a checkpoint */
+/* True for what is read in place from the plan and has a place neither in the state nor in the arena. */
+bool firnc_is_constant(uint8_t role);
 /* True for a value that has its own name in the plan and a place of its own in the state: state that is no view. */
 bool firnc_is_state_value(const firnc_value_info *value);
 firn_shape firnc_scalar(firn_type type);

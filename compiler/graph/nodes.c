@@ -34,6 +34,10 @@ bool firnc_is_state(uint8_t role) {
     return role == FIRNC_ROLE_PARAMETER || role == FIRNC_ROLE_OPTIMIZER_STATE || role == FIRNC_ROLE_COUNTER;
 }
 
+bool firnc_is_constant(uint8_t role) {
+    return role == FIRNC_ROLE_CONSTANT;
+}
+
 bool firnc_is_state_value(const firnc_value_info *value) {
     return firnc_is_state(value->role) && value->base == FIRNC_NONE;
 }

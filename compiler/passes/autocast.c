@@ -18,9 +18,11 @@ static uint8_t type_of(const firnc_graph *graph, firnc_value value) {
     return graph->values[value].shape.type;
 }
 
-/* Returns a value converted to another type; adds the cast at the first call. */
+/* Returns a value converted to another type; adds the cast at the first call. A constant is converted here and now. */
 static firnc_value to_type(casting *c, firnc_value value, uint8_t type, firnc_value *copies, const firnc_node *user) {
-    if (copies[value] == FIRNC_NONE) {
+    if (copies[value] == FIRNC_NONE && c->graph->values[value].role == FIRNC_ROLE_CONSTANT) {
+        copies[value] = firnc_constant_narrow(c->graph, value, type);
+    } else if (copies[value] == FIRNC_NONE) {
         uint32_t node = firnc_node_new(c->graph, FIRN_OP_cast, user->phase, user->name, &value, 1, NULL, NULL, &type);
         firnc_value copy = c->graph->nodes[node].outputs[FIRN_CAST_OUT_Y];
         c->graph->values[copy].name = firnc_format("%s/%s", c->graph->values[value].name, firn_type_name(type));
