@@ -242,6 +242,11 @@ check "rotary, bfloat16, POL 0" "step 5 loss" $rotary $bfloat16 precision.precis
 check "rotary, float16, dynamic, POL 1" "step 5 loss" $rotary $float16 $(pol 1)
 check "rotary, cbfloat16, dynamic, POL 2" "step 5 loss" $rotary model.rope_theta=100 $cbfloat16 $(pol 2)
 
+# ALiBi, whose slopes are constants of the plan.
+alibi="model.position_embedding_type=alibi"
+check "ALiBi, float32" "step 5 loss" $alibi precision.enabled=false
+check "ALiBi, float16, dynamic, POL 2" "step 5 loss" $alibi $float16 $(pol 2)
+
 # The other transformers; LLaMA, whose RMS norm and gate the others do not have, in every format.
 gpt2=$recipe
 for model in gpt3 gptj gpt_neox llama; do
@@ -378,6 +383,7 @@ check_threads "float16, POL 2" $large init.precision.fp16_type=float16 init.prec
     init.precision.precision_opt_level=2 init.precision.pol_lowering=emulate
 check_threads "rotary, bfloat16" $large init.precision.fp16_type=bfloat16 init.model.position_embedding_type=rotary \
     init.model.rotary_dim=20
+check_threads "ALiBi, float16" $large init.precision.fp16_type=float16 init.model.position_embedding_type=alibi
 model=mlp recipe=compiler/recipes/small_mlp.yaml data=$folder/images labels=$folder/labels
 check_threads "float32" fit.train_dataloader.batch_size=48 'init.model.hidden_sizes=[300,300]' init.precision.enabled=false
 model=lenet recipe=compiler/recipes/lenet.yaml

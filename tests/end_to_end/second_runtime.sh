@@ -187,6 +187,9 @@ gpt2_of "GPT-2, chunks within attention" 1 "$texts" init.model.max_position_embe
 gpt2_of "GPT-2, rotary" 3 "$texts" init.model.position_embedding_type=rotary init.model.rotary_dim=4
 gpt2_of "GPT-2, rotary, float32, one micro-batch" 3 "$texts" init.model.position_embedding_type=rotary \
     init.model.rotary_dim=8 init.model.rope_theta=100 $float32 $loader.micro_batch_size=4
+gpt2_of "GPT-2, ALiBi" 3 "$texts" init.model.position_embedding_type=alibi
+gpt2_of "GPT-2, ALiBi, half softmax, POL 2" 2 "$texts" init.model.position_embedding_type=alibi $emulate \
+    init.model.attention_softmax_fp32=false $precision.precision_opt_level=2
 gpt2_of "GPT-2, half softmax, an output layer of its own, weighted loss" 3 "$texts" \
     init.model.attention_softmax_fp32=false init.model.share_embedding_weights=false \
     init.model.loss_scaling=batch_size init.model.loss_weight=0.125 init.model.ignore_index=32
