@@ -245,6 +245,47 @@ static void measure_attention(uint32_t length, const storage *stored) {
     free_job(&forward);
 }
 
+/* --- products of batches: the scores and the values of attention that is written out -------------------------------
+ */
+
+static job batches_job(uint32_t length, bool scores, const storage *stored) {
+    const uint32_t rows[] = {BATCH * HEADS, length, HEAD_SIZE}, square[] = {BATCH * HEADS, length, length};
+    job made = {
+        .call = {.input_count = 2, .output_count = 1, .integers = {0, scores}, .reductions = {reduction_of(stored)}}};
+    made.call.inputs[0] = filled(stored->type, 3, scores ? rows : square, 1.0f);
+    made.call.inputs[1] = filled(stored->type, 3, rows, 1.0f);
+    made.call.outputs[0] = tensor(stored->type, 3, scores ? square : rows);
+    find_kernel(&made, FIRN_OP_matmul);
+    return made;
+}
+
+static void measure_batches(uint32_t length, bool scores, const storage *stored) {
+    bench_case made = {.reference = BENCH_PEAK,
+                       .work = 2.0 * BATCH * CHANNELS * length * length,
+                       .run = run_job,
+                       .torches = BENCH_EAGER_BOTH};
+    bench_format(made.group, sizeof made.group, "matmul");
+    bench_format(made.shape, sizeof made.shape, "%s %u", scores ? "q k^T" : "p v", length);
+    bench_format(made.storage, sizeof made.storage, "%s", stored->name);
+    bench_format(made.torch, sizeof made.torch, "matmul %d %u %d %s", BATCH * HEADS, length, HEAD_SIZE,
+                 scores ? "scores" : "values");
+    if (!bench_is_wanted(made.group, made.shape, made.storage))
+        return;
+    job work = batches_job(length, scores, stored);
+    made.context = &work;
+    bench_measure(&made);
+    free_job(&work);
+}
+
+void bench_batches(void) {
+    const uint32_t longest = bench_settings.smoke ? 64 : 512;
+    for (unsigned s = 0; s < STORAGES; s++)
+        for (uint32_t length = 64; length <= longest; length *= 2) {
+            measure_batches(length, true, &storages[s]);
+            measure_batches(length, false, &storages[s]);
+        }
+}
+
 void bench_attention(void) {
     const uint32_t longest = bench_settings.smoke ? 64 : 1024;
     for (unsigned s = 0; s < STORAGES; s++)

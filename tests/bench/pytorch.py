@@ -22,6 +22,14 @@ def linear(variant, n, k, o, direction):
     return {"forward": lambda: x @ w.T, "dx": lambda: dy @ w, "dw": lambda: dy.T @ x}[direction]
 
 
+def matmul(variant, batches, length, size, which):
+    kind = torch.bfloat16 if variant == "bf16" else torch.float32
+    batches, length, size = int(batches), int(length), int(size)
+    a = torch.randn(batches, length, size if which == "scores" else length).to(kind)
+    b = torch.randn(batches, length, size).to(kind)
+    return (lambda: a @ b.transpose(-1, -2)) if which == "scores" else (lambda: a @ b)
+
+
 def attention(variant, batch, length, heads, size, direction):
     kind = torch.bfloat16 if variant == "bf16" else torch.float32
     batch, length, heads, size = int(batch), int(length), int(heads), int(size)
@@ -134,7 +142,7 @@ def mlp(variant, *numbers):
     return train(variant, ("mlp", *numbers), make)
 
 
-KINDS = {"linear": linear, "attention": attention, "adamw": adamw, "gpt2": gpt2, "mlp": mlp}
+KINDS = {"linear": linear, "matmul": matmul, "attention": attention, "adamw": adamw, "gpt2": gpt2, "mlp": mlp}
 
 
 def measure(call, calls):
