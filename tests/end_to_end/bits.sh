@@ -1,7 +1,7 @@
 #!/bin/sh
 # The same plan gives the same bits on every machine: the losses of each step and the digest after five steps, for a
-# GPT-2, an MLP and a LeNet, in every format and POL, with overflow, subnormals and NaN, and for the other transformers in
-# less. Runs on the host with every kernel set, two compilers, three optimisation levels and two word sizes, and on emulated
+# GPT-2, an MLP and a LeNet, in every format and POL, with overflow, subnormals and NaN, and for the other transformers and
+# attention written out in less. Runs on the host with every kernel set, two compilers, three optimisation levels and two word sizes, and on emulated
 # boards: the MLP and the LeNet on every target, the transformers on two. Larger models, whose ops are split among threads,
 # run with 1, 2, 3 and 8 threads. FIRN_TEST_EXHAUSTIVE=1 in the environment runs everything on every target, and evaluates in
 # each half type.
@@ -125,6 +125,11 @@ check() {
         failures=$((failures + 1))
         return
     fi
+    compare_places
+}
+
+# Compares every place with the host for the current plan; $name and $wanted are those of check.
+compare_places() {
     run host "" $STEPS >"$folder/expected"
     if ! grep -q '^digest ' "$folder/expected" || ! grep -Eq "$wanted" "$folder/expected"; then
         echo "$name: no line has '$wanted'"
@@ -304,6 +309,29 @@ check "smooth_l1" "step 5 loss" $bfloat16 model.loss=smooth_l1 model.beta=0.25
 evaluate auc model.loss=binary_cross_entropy_with_logits
 evaluate mean_squared_error model.loss=l1
 
+# sums_plan STEPS UNITS TYPE LEVEL: a plan with attention written out, 40 features in each step.
+${CC:-gcc} -std=c11 -I. tests/end_to_end/sums_plan.c "$BUILD/libfirnc.a" "$BUILD/libsigning.a" "$BUILD/libfirn.a" \
+    -lyaml -lcjson -lz -lm -o "$folder/sums_plan"
+sums_plan() {
+    name="attention written out, $1 steps, $2 units, $3, POL $4"
+    plan=$folder/plan
+    steps=$1
+    shift
+    "$folder/sums_plan" "$folder/test.key.pem" "$plan" "$steps" 40 "$@"
+}
+
+{
+    printf '\0\0\010\003\0\0\0\100\0\0\0\012\0\0\0\050'
+    head -c $((64 * 400)) "$folder/text"
+} >"$folder/rows"
+model=sums data=$folder/rows labels=$folder/targets metric=
+wanted="step 5 loss"
+for case in "float32 0" "bfloat16 1" "cbfloat16 2"; do
+    sums_plan 10 6 $case
+    compare_places
+done
+model=mlp data=$folder/images
+
 # Every kind of schedule in one plan, each with a change within the first twelve steps: a chain of learning rates, and a
 # sequence of weight decays.
 labels=$folder/labels metric=
@@ -355,6 +383,11 @@ check_threads() {
         shift
     done
     "$BUILD/firnc" compile "$recipe" --mode train --key "$folder/test.key.pem" -o "$plan" "$@" >"$folder/log"
+    compare_threads
+}
+
+# The same for the current plan, which is called $name.
+compare_threads() {
     : >"$folder/expected"
     for kernels in plain fma avx2 avx512; do
         for threads in 1 2 3 8; do
@@ -390,6 +423,12 @@ model=lenet recipe=compiler/recipes/lenet.yaml
 check_threads "float32" fit.train_dataloader.batch_size=24 init.precision.enabled=false
 check_threads "bfloat16, POL 2" fit.train_dataloader.batch_size=24 init.precision.precision_opt_level=2 \
     init.precision.pol_lowering=emulate
+
+model=sums data=$folder/rows labels=$folder/targets
+for case in "float32 0" "float16 0" "bfloat16 2"; do
+    sums_plan 10 70 $case
+    compare_threads
+done
 
 echo "$compared runs compared, $failures differ"
 [ $failures -eq 0 ] && [ $compared -gt 0 ]

@@ -59,6 +59,21 @@ second() {
     fi
 }
 
+# Trains $steps steps with the plan on $data: what firn has then, in $folder/firn.
+train() {
+    rm -f "$folder/eval" "$folder/run" "$folder/log"
+    "$FIRN" train "$folder/plan" --pub "$folder/test.pub.pem" $data --steps "$steps" --quiet --checkpoint "$folder/run" \
+        --log "$folder/log" >"$folder/out" 2>&1 || {
+        fail "$name: firn does not train"
+        return 1
+    }
+    {
+        sed -n 's/.*"step":\([0-9]*\),.*"loss_bits":"\([0-9a-f]*\)".*"skipped":\([a-z]*\),.*/step \1 loss \2 skipped \3/p' \
+            "$folder/log"
+        "$FIRN" digest "$folder/run" --per-tensor
+    } >"$folder/firn"
+}
+
 # same NAME STEPS RECIPE DATA [SETTING]...: compiles, trains and compares; a setting is a key of the recipe without `trainer.`.
 # Where $evaluate is not empty, it also evaluates.
 evaluate=
@@ -73,21 +88,12 @@ same() {
         shift
     done
     cases=$((cases + 1))
-    rm -f "$folder/plan" "$folder/eval" "$folder/run" "$folder/log"
+    rm -f "$folder/plan"
     "$FIRNC" compile "$recipe" --mode train --key "$folder/test.key.pem" -o "$folder/plan" "$@" >"$folder/out" 2>&1 || {
         fail "$name does not compile"
         return
     }
-    "$FIRN" train "$folder/plan" --pub "$folder/test.pub.pem" $data --steps "$steps" --quiet --checkpoint "$folder/run" \
-        --log "$folder/log" >"$folder/out" 2>&1 || {
-        fail "$name: firn does not train"
-        return
-    }
-    {
-        sed -n 's/.*"step":\([0-9]*\),.*"loss_bits":"\([0-9a-f]*\)".*"skipped":\([a-z]*\),.*/step \1 loss \2 skipped \3/p' \
-            "$folder/log"
-        "$FIRN" digest "$folder/run" --per-tensor
-    } >"$folder/firn"
+    train || return 0
     if [ -z "$evaluate" ]; then
         second "$name" "$steps" "$data"
         return
@@ -178,6 +184,28 @@ lenet_of "LeNet, float16, mean pools" 2 "$photos" $precision.fp16_type=float16 i
 lenet_of "LeNet, bfloat16, POL 1 emulated" 2 "$photos" $precision.fp16_type=bfloat16 $emulate $precision.precision_opt_level=1
 lenet_of "LeNet, cbfloat16, POL 2 emulated" 2 "$photos" $precision.fp16_type=cbfloat16 $emulate \
     $precision.precision_opt_level=2 "init.model.filters=[3, 17]"
+
+# --- attention written out, which no recipe has ---------------------------------------------------------------------------
+
+${CC:-gcc} -std=c11 -I. tests/end_to_end/sums_plan.c "$BUILD/libfirnc.a" "$BUILD/libsigning.a" "$BUILD/libfirn.a" \
+    -lyaml -lcjson -lz -lm -o "$folder/sums_plan"
+
+# written_out TYPE LEVEL: twelve steps of thirteen features
+written_out() {
+    name="attention written out, $*"
+    steps=2
+    data="--data $folder/photos.npy --labels $folder/targets.npy"
+    cases=$((cases + 1))
+    "$folder/sums_plan" "$folder/test.key.pem" "$folder/plan" 12 13 7 "$@" >"$folder/out" 2>&1 || {
+        fail "$name: no plan"
+        return 0
+    }
+    ! train || second "$name" "$steps" "$data"
+}
+written_out float32 0
+written_out float16 0
+written_out bfloat16 1
+written_out cbfloat16 2
 
 # --- models -------------------------------------------------------------------------------------------------------------
 
