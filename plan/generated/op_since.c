@@ -31,6 +31,8 @@ static const struct {
     {.code = 166, .kind = ROW, .position = 0, .since = 1}, /* average_pool_backward  */
     {.code = 21, .kind = INPUT, .position = 1, .since = 1}, /* attention slopes */
     {.code = 22, .kind = INPUT, .position = 4, .since = 1}, /* attention_backward slopes */
+    {.code = 227, .kind = ROW, .position = 0, .since = 1}, /* cross_attention  */
+    {.code = 228, .kind = ROW, .position = 0, .since = 1}, /* cross_attention_backward  */
     {.code = 0}, /* the end */
 };
 

@@ -673,6 +673,47 @@ const firn_op_info firn_op_row_attention_backward = {
     .reduced = 1, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
+static const firn_operand operands_29[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
+};
+const firn_op_info firn_op_row_cross_attention = {
+    .code = 227, .operands = operands_29, .ranges = ranges_16, .inputs = 5, .inputs_min = 3, .inputs_max = 5,
+    .outputs = 4, .integers = 6, .reals = 2, .reductions = 2, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
+    .outputs_min = 4, .integers_min = 6, .reals_min = 2,
+    .pol = FIRN_POL_attention, .cost = FIRN_COST_cross_attention, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 0, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_30[] = {
+    {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 2, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 3, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
+};
+const firn_op_info firn_op_row_cross_attention_backward = {
+    .code = 228, .operands = operands_30, .ranges = ranges_16, .inputs = 8, .inputs_min = 6, .inputs_max = 8,
+    .outputs = 4, .integers = 6, .reals = 2, .reductions = 3, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 4, .integers_min = 6, .reals_min = 2,
+    .pol = FIRN_POL_attention, .cost = FIRN_COST_cross_attention_backward, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 1, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
 static const uint8_t ranges_17[] = {
     FIRN_RANGE_TYPE,
     FIRN_RANGE_EXTENT,
@@ -697,7 +738,7 @@ const firn_op_info firn_op_row_rotary_embedding_backward = {
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_29[] = {
+static const firn_operand operands_31[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -705,14 +746,14 @@ static const firn_operand operands_29[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy = {
-    .code = 23, .operands = operands_29, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 23, .operands = operands_31, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 3, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 3, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_30[] = {
+static const firn_operand operands_32[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
@@ -721,14 +762,14 @@ static const firn_operand operands_30[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy_backward = {
-    .code = 24, .operands = operands_30, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 24, .operands = operands_32, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_31[] = {
+static const firn_operand operands_33[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH, .optional = true},
@@ -745,14 +786,14 @@ static const uint8_t ranges_18[] = {
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_cross_entropy_weighted = {
-    .code = 138, .operands = operands_31, .ranges = ranges_18, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 138, .operands = operands_33, .ranges = ranges_18, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 5, .integers = 2, .reals = 2, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 5, .integers_min = 2, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_32[] = {
+static const firn_operand operands_34[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
@@ -763,61 +804,61 @@ static const firn_operand operands_32[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy_weighted_backward = {
-    .code = 139, .operands = operands_32, .ranges = ranges_18, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 139, .operands = operands_34, .ranges = ranges_18, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 1, .integers = 2, .reals = 2, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 2, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_33[] = {
+static const firn_operand operands_35[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_nll_loss = {
-    .code = 136, .operands = operands_33, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 136, .operands = operands_35, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_34[] = {
+static const firn_operand operands_36[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_nll_loss_backward = {
-    .code = 137, .operands = operands_34, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 137, .operands = operands_36, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_35[] = {
+static const firn_operand operands_37[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_mean_squared_error = {
-    .code = 25, .operands = operands_35, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 25, .operands = operands_37, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_36[] = {
+static const firn_operand operands_38[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_mean_squared_error_backward = {
-    .code = 26, .operands = operands_36, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 26, .operands = operands_38, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -825,7 +866,7 @@ const firn_op_info firn_op_row_mean_squared_error_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_l1_loss = {
-    .code = 128, .operands = operands_35, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 128, .operands = operands_37, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -833,7 +874,7 @@ const firn_op_info firn_op_row_l1_loss = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_l1_loss_backward = {
-    .code = 129, .operands = operands_36, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 129, .operands = operands_38, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -845,7 +886,7 @@ static const uint8_t ranges_19[] = {
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_huber_loss = {
-    .code = 130, .operands = operands_35, .ranges = ranges_19, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 130, .operands = operands_37, .ranges = ranges_19, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -853,7 +894,7 @@ const firn_op_info firn_op_row_huber_loss = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_huber_loss_backward = {
-    .code = 131, .operands = operands_36, .ranges = ranges_19, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 131, .operands = operands_38, .ranges = ranges_19, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -861,7 +902,7 @@ const firn_op_info firn_op_row_huber_loss_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_binary_cross_entropy = {
-    .code = 132, .operands = operands_35, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 132, .operands = operands_37, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -869,7 +910,7 @@ const firn_op_info firn_op_row_binary_cross_entropy = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_binary_cross_entropy_backward = {
-    .code = 133, .operands = operands_36, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 133, .operands = operands_38, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -877,7 +918,7 @@ const firn_op_info firn_op_row_binary_cross_entropy_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_kl_divergence = {
-    .code = 134, .operands = operands_35, .ranges = ranges_9, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 134, .operands = operands_37, .ranges = ranges_9, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -885,14 +926,14 @@ const firn_op_info firn_op_row_kl_divergence = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_kl_divergence_backward = {
-    .code = 135, .operands = operands_36, .ranges = ranges_9, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 135, .operands = operands_38, .ranges = ranges_9, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_37[] = {
+static const firn_operand operands_39[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
@@ -900,27 +941,27 @@ static const uint8_t ranges_20[] = {
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_loss_seed = {
-    .code = 27, .operands = operands_37, .ranges = ranges_20, .inputs = 1, .inputs_min = 0, .inputs_max = 1,
+    .code = 27, .operands = operands_39, .ranges = ranges_20, .inputs = 1, .inputs_min = 0, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_38[] = {
+static const firn_operand operands_40[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
 const firn_op_info firn_op_row_accumulate = {
-    .code = 29, .operands = operands_38, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 29, .operands = operands_40, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_first, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_39[] = {
+static const firn_operand operands_41[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
@@ -928,27 +969,27 @@ static const firn_operand operands_39[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_sum_of_squares = {
-    .code = 31, .operands = operands_39, .ranges = ranges_2, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 31, .operands = operands_41, .ranges = ranges_2, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_partial, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_40[] = {
+static const firn_operand operands_42[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_gradient_norm = {
-    .code = 32, .operands = operands_40, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 32, .operands = operands_42, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 1, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_41[] = {
+static const firn_operand operands_43[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 3, .changed = FIRN_FRESH},
@@ -958,27 +999,27 @@ static const uint8_t ranges_21[] = {
     FIRN_RANGE_OWN,
 };
 const firn_op_info firn_op_row_gradient_factors = {
-    .code = 44, .operands = operands_41, .ranges = ranges_21, .inputs = 2, .inputs_min = 0, .inputs_max = 2,
+    .code = 44, .operands = operands_43, .ranges = ranges_21, .inputs = 2, .inputs_min = 0, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_42[] = {
+static const firn_operand operands_44[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 3, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 4, .b = 4, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_decay_factors = {
-    .code = 60, .operands = operands_42, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
+    .code = 60, .operands = operands_44, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 1,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_43[] = {
+static const firn_operand operands_45[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -999,14 +1040,14 @@ static const uint8_t ranges_22[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adamw = {
-    .code = 36, .operands = operands_43, .ranges = ranges_22, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .code = 36, .operands = operands_45, .ranges = ranges_22, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
     .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_44[] = {
+static const firn_operand operands_46[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1018,14 +1059,14 @@ static const uint8_t ranges_23[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_sgd = {
-    .code = 37, .operands = operands_44, .ranges = ranges_23, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
+    .code = 37, .operands = operands_46, .ranges = ranges_23, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_45[] = {
+static const firn_operand operands_47[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1042,14 +1083,14 @@ static const uint8_t ranges_24[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_sgd_momentum = {
-    .code = 43, .operands = operands_45, .ranges = ranges_24, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 43, .operands = operands_47, .ranges = ranges_24, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 2, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 2, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_46[] = {
+static const firn_operand operands_48[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1068,14 +1109,14 @@ static const uint8_t ranges_25[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adam = {
-    .code = 65, .operands = operands_46, .ranges = ranges_25, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 65, .operands = operands_48, .ranges = ranges_25, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_47[] = {
+static const firn_operand operands_49[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1098,7 +1139,7 @@ static const uint8_t ranges_26[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adam_amsgrad = {
-    .code = 66, .operands = operands_47, .ranges = ranges_26, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .code = 66, .operands = operands_49, .ranges = ranges_26, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
     .outputs = 4, .integers = 2, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 2, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -1106,14 +1147,14 @@ const firn_op_info firn_op_row_adam_amsgrad = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_radam = {
-    .code = 67, .operands = operands_46, .ranges = ranges_25, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 67, .operands = operands_48, .ranges = ranges_25, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_48[] = {
+static const firn_operand operands_50[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1135,7 +1176,7 @@ static const uint8_t ranges_27[] = {
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_nadam = {
-    .code = 68, .operands = operands_48, .ranges = ranges_27, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .code = 68, .operands = operands_50, .ranges = ranges_27, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
     .outputs = 4, .integers = 0, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 0, .reals_min = 5,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -1143,14 +1184,14 @@ const firn_op_info firn_op_row_nadam = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_adamax = {
-    .code = 69, .operands = operands_46, .ranges = ranges_22, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 69, .operands = operands_48, .ranges = ranges_22, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_49[] = {
+static const firn_operand operands_51[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1164,7 +1205,7 @@ static const firn_operand operands_49[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_lamb = {
-    .code = 70, .operands = operands_49, .ranges = ranges_22, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 70, .operands = operands_51, .ranges = ranges_22, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 5, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 5, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -1177,7 +1218,7 @@ static const uint8_t ranges_28[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_lion = {
-    .code = 71, .operands = operands_45, .ranges = ranges_28, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 71, .operands = operands_47, .ranges = ranges_28, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -1190,14 +1231,14 @@ static const uint8_t ranges_29[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_rmsprop = {
-    .code = 72, .operands = operands_45, .ranges = ranges_29, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 72, .operands = operands_47, .ranges = ranges_29, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_50[] = {
+static const firn_operand operands_52[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1215,7 +1256,7 @@ static const uint8_t ranges_30[] = {
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_rmsprop_momentum = {
-    .code = 73, .operands = operands_50, .ranges = ranges_30, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 73, .operands = operands_52, .ranges = ranges_30, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -1223,14 +1264,14 @@ const firn_op_info firn_op_row_rmsprop_momentum = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_rmsprop_centered = {
-    .code = 74, .operands = operands_50, .ranges = ranges_29, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 74, .operands = operands_52, .ranges = ranges_29, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_51[] = {
+static const firn_operand operands_53[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1244,7 +1285,7 @@ static const firn_operand operands_51[] = {
     {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
 };
 const firn_op_info firn_op_row_rmsprop_centered_momentum = {
-    .code = 75, .operands = operands_51, .ranges = ranges_30, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 75, .operands = operands_53, .ranges = ranges_30, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 4, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -1258,14 +1299,14 @@ static const uint8_t ranges_31[] = {
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_rprop = {
-    .code = 76, .operands = operands_46, .ranges = ranges_31, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 76, .operands = operands_48, .ranges = ranges_31, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_52[] = {
+static const firn_operand operands_54[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1282,7 +1323,7 @@ static const uint8_t ranges_32[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adagrad = {
-    .code = 77, .operands = operands_52, .ranges = ranges_32, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 77, .operands = operands_54, .ranges = ranges_32, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -1296,7 +1337,7 @@ static const uint8_t ranges_33[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adadelta = {
-    .code = 78, .operands = operands_50, .ranges = ranges_33, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 78, .operands = operands_52, .ranges = ranges_33, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 1, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
@@ -1311,14 +1352,14 @@ static const uint8_t ranges_34[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_asgd = {
-    .code = 79, .operands = operands_52, .ranges = ranges_34, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 79, .operands = operands_54, .ranges = ranges_34, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_53[] = {
+static const firn_operand operands_55[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1338,14 +1379,14 @@ static const uint8_t ranges_35[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adafactor = {
-    .code = 80, .operands = operands_53, .ranges = ranges_35, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 80, .operands = operands_55, .ranges = ranges_35, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 1, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 5,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_54[] = {
+static const firn_operand operands_56[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1361,14 +1402,14 @@ static const firn_operand operands_54[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 4, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_adafactor_factored = {
-    .code = 81, .operands = operands_54, .ranges = ranges_35, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 81, .operands = operands_56, .ranges = ranges_35, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 6, .integers = 1, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 6, .integers_min = 1, .reals_min = 5,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_55[] = {
+static const firn_operand operands_57[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
@@ -1380,27 +1421,27 @@ static const uint8_t ranges_36[] = {
     FIRN_RANGE_RATE,
 };
 const firn_op_info firn_op_row_muon_direction = {
-    .code = 82, .operands = operands_55, .ranges = ranges_36, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 82, .operands = operands_57, .ranges = ranges_36, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 2,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_56[] = {
+static const firn_operand operands_58[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_unit_norm = {
-    .code = 83, .operands = operands_56, .ranges = ranges_20, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 83, .operands = operands_58, .ranges = ranges_20, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 2, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_57[] = {
+static const firn_operand operands_59[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
@@ -1410,14 +1451,14 @@ static const uint8_t ranges_37[] = {
     FIRN_RANGE_FINITE,
 };
 const firn_op_info firn_op_row_weighted_sum = {
-    .code = 84, .operands = operands_57, .ranges = ranges_37, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 84, .operands = operands_59, .ranges = ranges_37, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_58[] = {
+static const firn_operand operands_60[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1429,14 +1470,14 @@ static const uint8_t ranges_38[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_muon_step = {
-    .code = 85, .operands = operands_58, .ranges = ranges_38, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
+    .code = 85, .operands = operands_60, .ranges = ranges_38, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_59[] = {
+static const firn_operand operands_61[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
@@ -1444,14 +1485,14 @@ static const uint8_t ranges_39[] = {
     FIRN_RANGE_FINITE,
 };
 const firn_op_info firn_op_row_advance_power = {
-    .code = 38, .operands = operands_59, .ranges = ranges_39, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 38, .operands = operands_61, .ranges = ranges_39, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_60[] = {
+static const firn_operand operands_62[] = {
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
@@ -1459,14 +1500,14 @@ static const uint8_t ranges_40[] = {
     FIRN_RANGE_INT31,
 };
 const firn_op_info firn_op_row_count = {
-    .code = 39, .operands = operands_60, .ranges = ranges_40, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 39, .operands = operands_62, .ranges = ranges_40, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_61[] = {
+static const firn_operand operands_63[] = {
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1485,14 +1526,14 @@ static const uint8_t ranges_41[] = {
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_loss_scale_update = {
-    .code = 40, .operands = operands_61, .ranges = ranges_41, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 40, .operands = operands_63, .ranges = ranges_41, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 5, .integers = 1, .reals = 3, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 5, .integers_min = 1, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_62[] = {
+static const firn_operand operands_64[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1500,14 +1541,14 @@ static const firn_operand operands_62[] = {
     {.type = FIRN_TYPE_OF_INPUT + 2, .form = FIRN_FORM_LIKE, .a = 2, .changed = 2},
 };
 const firn_op_info firn_op_row_metric_mean = {
-    .code = 41, .operands = operands_62, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 41, .operands = operands_64, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_63[] = {
+static const firn_operand operands_65[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1516,14 +1557,14 @@ static const firn_operand operands_63[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_accuracy = {
-    .code = 42, .operands = operands_63, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .code = 42, .operands = operands_65, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_64[] = {
+static const firn_operand operands_66[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1538,14 +1579,14 @@ static const uint8_t ranges_42[] = {
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_metric_weighted_mean = {
-    .code = 140, .operands = operands_64, .ranges = ranges_42, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 140, .operands = operands_66, .ranges = ranges_42, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 8, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_65[] = {
+static const firn_operand operands_67[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
@@ -1558,14 +1599,14 @@ static const uint8_t ranges_43[] = {
     FIRN_RANGE_LABEL,
 };
 const firn_op_info firn_op_row_metric_weighted_accuracy = {
-    .code = 141, .operands = operands_65, .ranges = ranges_43, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 141, .operands = operands_67, .ranges = ranges_43, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_66[] = {
+static const firn_operand operands_68[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -1575,14 +1616,14 @@ static const firn_operand operands_66[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_confusion = {
-    .code = 142, .operands = operands_66, .ranges = ranges_43, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 142, .operands = operands_68, .ranges = ranges_43, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_67[] = {
+static const firn_operand operands_69[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OWN, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_MATRIX, .a = 2, .b = 199, .changed = FIRN_FRESH},
@@ -1591,7 +1632,7 @@ static const firn_operand operands_67[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_auc = {
-    .code = 143, .operands = operands_67, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .code = 143, .operands = operands_69, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,

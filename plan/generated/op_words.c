@@ -55,6 +55,8 @@ const firn_op_words firn_op_words_table[FIRN_OPS] = {
     {"average_pool_backward", "dy", "dx", "kernel stride dilation before after padded height width", "", ""},
     {"attention", "qkv slopes", "y row_max row_sum scratch", "heads kv_heads causal half_softmax rng_id rows", "scale dropout_rate", "scores values"},
     {"attention_backward", "dy qkv row_max row_sum slopes", "dqkv scratch", "heads kv_heads causal half_softmax rng_id rows", "scale dropout_rate", "scores values queries_and_keys"},
+    {"cross_attention", "query key value mask slopes", "y row_max row_sum scratch", "heads kv_heads causal half_softmax rng_id rows", "scale dropout_rate", "scores values"},
+    {"cross_attention_backward", "dy query key value row_max row_sum mask slopes", "dquery dkey dvalue scratch", "heads kv_heads causal half_softmax rng_id rows", "scale dropout_rate", "scores values queries_and_keys"},
     {"rotary_embedding", "x", "y", "rotation heads rotated rotary_dim interleaved", "base", ""},
     {"rotary_embedding_backward", "dy", "dx", "rotation heads rotated rotary_dim interleaved", "base", ""},
     {"cross_entropy", "logits labels", "loss row_max row_sum", "", "", ""},

@@ -32,6 +32,15 @@ static void add_slopes(const firn_attention_head *h, const firn_attention_block 
     }
 }
 
+static void add_mask(const firn_attention_head *h, const firn_attention_block *b, size_t first, float *scores,
+                     size_t rows, const float *mask) {
+    for (size_t i = 0; i < b->count; i++) {
+        const float *added = mask + (b->query + i) * h->a->keys + first;
+        for (size_t row = 0; row < rows; row++)
+            scores[row * QUERIES + i] = scores[row * QUERIES + i] + added[row];
+    }
+}
+
 void firn_scores_scale(const firn_attention_head *h, const firn_attention_block *b, size_t first, float *scores,
                        size_t rows) {
     const float scale = h->a->scale;
@@ -39,6 +48,9 @@ void firn_scores_scale(const firn_attention_head *h, const firn_attention_block 
         scores[i] *= scale;
     if (h->a->slopes != NULL)
         add_slopes(h, b, first, scores, rows);
+    const float *mask = firn_attention_mask(h->a, h->batch, h->query);
+    if (mask != NULL)
+        add_mask(h, b, first, scores, rows, mask);
     firn_block_round(h->a->softmax_type, scores, rows * QUERIES);
 }
 
@@ -83,7 +95,7 @@ void firn_scores_normalise(const firn_attention *a, float *x, const float sums[Q
             float *at = x + row * QUERIES + i;
             firn_vector_store(at, firn_vector_load(at) / firn_vector_load(sums + i));
         }
-    firn_block_round(a->qkv->type, x, rows * QUERIES);
+    firn_block_round(a->type, x, rows * QUERIES);
 }
 
 /* --- sums over the keys that a query sees ------------------------------------------------------------------------- */
