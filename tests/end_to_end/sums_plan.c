@@ -1,6 +1,7 @@
 /* Writes a train plan with attention as it is written out: products of batches with factors that are turned in every
- * way, softmax, sums and maxima along dimensions, forward and backward. No recipe has these ops. Features are the bytes
- * of a record, STEPS rows of WIDTH; targets ten float32 numbers. For bits.sh and second_runtime.sh.
+ * way, softmax, attention with a mask, sums and maxima along dimensions, forward and backward. No recipe has these ops.
+ * Features are the bytes of a record, STEPS rows of WIDTH; targets ten float32 numbers. For bits.sh and
+ * second_runtime.sh.
  *
  *     sums_plan KEY PLAN STEPS WIDTH UNITS TYPE LEVEL
  *
@@ -39,6 +40,18 @@ static firnc_value dense(firnc_graph *graph, const char *name, firnc_value x, ui
     return y;
 }
 
+/* Attention of the rows of q to those of another matrix, [units, units], some of which a mask hides. */
+static firnc_value crossed(firnc_graph *graph, firnc_value q, firnc_value other, uint32_t steps, uint32_t units) {
+    const uint32_t dims[] = {1, 1, steps, units};
+    float *hidden = calloc((size_t)steps * units, sizeof *hidden);
+    for (uint32_t i = 0; i < steps * units; i++)
+        hidden[i] = i % 5 == 1 ? -1e9f : i % 7 == 0 ? 0.25f : 0.0f;
+    const firnc_value mask = firnc_constant(graph, "mask", FIRN_FLOAT32, 4, dims, hidden);
+    const firnc_attention_options options = {.heads = 1, .kv_heads = 1, .scale = 0.5f, .dropout_rate = 0.125f};
+    free(hidden);
+    return firnc_cross_attention(graph, q, other, other, mask, options);
+}
+
 static firnc_graph *network(uint32_t steps, uint32_t width, uint32_t units) {
     enum { FIRST = 1, MIDDLE = 2, LAST = 4 }; /* bits of axes */
     firnc_graph *graph = firnc_graph_create("written_out");
@@ -52,7 +65,8 @@ static firnc_graph *network(uint32_t steps, uint32_t width, uint32_t units) {
     firnc_value y = firnc_matmul(graph, p, v, false, false);
     firnc_value turned = firnc_matmul(graph, y, p, true, true);                /* [units, steps] */
     turned = firnc_matmul(graph, w, firnc_softmax(graph, turned), true, true); /* [units, units] */
-    firnc_value rows = firnc_matmul(graph, v, turned, false, false);           /* [steps, units] */
+    y = firnc_add(graph, y, crossed(graph, q, turned, steps, units));
+    firnc_value rows = firnc_matmul(graph, v, turned, false, false); /* [steps, units] */
     firnc_value all = firnc_reduce_sum(graph, firnc_reduce_max(graph, rows, FIRST | LAST, true), LAST, false);
     firnc_value sum = firnc_reduce_sum(graph, y, MIDDLE, false);
     sum = firnc_add(graph, sum, firnc_reduce_max(graph, rows, MIDDLE, false));
