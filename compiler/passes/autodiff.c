@@ -10,7 +10,7 @@
  * job's gradient_type. Only gradients on a path to a parameter are computed. */
 #include <string.h>
 
-#include "compiler/passes/gradients.h"
+#include "compiler/passes/gradients/gradients.h"
 #include "plan/op_words.h"
 #include "plan/shapes/windows.h"
 

@@ -1,6 +1,6 @@
 /* Part of the autodiff pass: rules of the elementwise ops (gradients.h). An operand that was repeated gets the sum over
  * its repetitions. */
-#include "compiler/passes/gradients.h"
+#include "compiler/passes/gradients/gradients.h"
 
 /* -0 as the shift of affine leaves every product as it is, also a zero. */
 static const float no_shift = -0.0f;

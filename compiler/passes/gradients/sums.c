@@ -1,5 +1,5 @@
-/* Gradients of sums along dimensions and of products of batches (compiler/passes/gradients.h). */
-#include "compiler/passes/gradients.h"
+/* Gradients of sums along dimensions and of products of batches (compiler/passes/gradients/gradients.h). */
+#include "compiler/passes/gradients/gradients.h"
 
 /* dy is repeated along the dimensions that were summed. */
 bool firnc_gradient_reduce_sum(firnc_differentiation *d, firnc_value dy) {

@@ -1,6 +1,6 @@
 /* Gradients of recurrent ops: the backward op walks the steps in the other direction and gives the gradients of gates
  * and initial states; the recurrent weight's is one product of all steps, in an op of its own. */
-#include "compiler/passes/gradients.h"
+#include "compiler/passes/gradients/gradients.h"
 
 /* Returns an input of the current node, or FIRNC_NONE. */
 static firnc_value input_of(const firnc_differentiation *d, uint8_t operand) {

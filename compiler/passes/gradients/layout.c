@@ -1,5 +1,5 @@
-/* Gradients of the ops that move elements (compiler/passes/gradients.h). */
-#include "compiler/passes/gradients.h"
+/* Gradients of the ops that move elements (compiler/passes/gradients/gradients.h). */
+#include "compiler/passes/gradients/gradients.h"
 
 /* Adds an op whose result has the type of dy, and contributes it. */
 static void contribute_of(firnc_differentiation *d, uint8_t operand, uint16_t code, const firnc_value *inputs,

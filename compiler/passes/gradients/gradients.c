@@ -1,6 +1,6 @@
 /* Part of the autodiff pass: what rules of gradients do with the walk's state (gradients.h), and the rule of ops whose
  * backward op is named after them. No rule of a single op may stand here. */
-#include "compiler/passes/gradients.h"
+#include "compiler/passes/gradients/gradients.h"
 
 #include <string.h>
 

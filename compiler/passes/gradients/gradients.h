@@ -1,6 +1,6 @@
 /* What the rules of gradients share: the state of the walk of autodiff.c, and what a rule may do with it (gradients.c).
  * A rule is firnc_gradient_<gradient>, where <gradient> is the column of plan/ops.def; it may stand in autodiff.c or in
- * the file of a family of ops, gradients_<family>.c. Part of the autodiff pass; nothing else includes this. */
+ * the file of a family of ops beside this one. Part of the autodiff pass; nothing else includes this. */
 #ifndef FIRNC_GRADIENTS_H
 #define FIRNC_GRADIENTS_H
 
