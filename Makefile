@@ -288,8 +288,14 @@ $(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/vector/chunked/ch
 	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 $< $@
 endif
 
+# Runs ONNX models for the scripts of tests/onnx.
+$(BUILD)/tests/onnx_run: $(call object,tests/onnx/run.c) $(LIBFIRNC) $(LIBFIRN)
+	$(call say,$@)
+	@mkdir -p $(@D)
+	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lyaml -lcjson -lz -lm
+
 .PHONY: unit-tests
-unit-tests: $(TEST_PROGRAMS)
+unit-tests: $(TEST_PROGRAMS) $(BUILD)/tests/onnx_run
 
 SANITIZED := $(BUILD)/sanitized
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1

@@ -18,7 +18,6 @@ class Case:
     loss: str  # cross_entropy: the last axis has the classes; mean_squared_error
     outputs: tuple  # shape of the output of one sample
     tokens: int = 0  # the inputs are tokens below this number; 0: numbers
-    trained: bool = True
 
 
 class Perceptron(nn.Module):
@@ -100,7 +99,7 @@ class MobileNet(nn.Module):
         plan = [(8, 16, 1), (16, 32, 2), (32, 32, 1), (32, 64, 2), (64, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2)]
         self.stem = nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1, bias=False), nn.BatchNorm2d(8), nn.ReLU6())
         self.blocks = nn.Sequential(*[separable(*p) for p in plan])
-        self.fc = nn.Linear(256, 2)
+        self.fc = nn.Linear(256, 6)
 
     def forward(self, x):
         x = self.blocks(self.stem(x))
@@ -402,7 +401,7 @@ MODELS = {
     "lenet": Case(LeNet, (1, 28, 28), "cross_entropy", (10,)),
     "resnet8": Case(ResNet8, (3, 16, 16), "cross_entropy", (10,)),
     "ds_cnn": Case(DepthwiseSpeech, (1, 25, 10), "cross_entropy", (12,)),
-    "mobilenet": Case(MobileNet, (3, 32, 32), "cross_entropy", (2,)),
+    "mobilenet": Case(MobileNet, (3, 48, 48), "cross_entropy", (6,)),
     "autoencoder": Case(Autoencoder, (40,), "mean_squared_error", (40,)),
     "unet": Case(UNet, (3, 16, 12), "mean_squared_error", (1, 16, 12)),
     "lstm": Case(LSTMClassifier, (9,), "cross_entropy", (4,), tokens=31),
