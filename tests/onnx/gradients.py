@@ -235,9 +235,9 @@ def build(op, values, attributes, constants, weights, outputs):
             initializers.append(tensor(names[-1], constants[position]))
             continue
         i, value = next(operands)
-        parameters.append(f"operand_{i}")
-        initializers += [tensor(f"operand_{i}", value.reshape(1, -1)), tensor(f"shape_{i}", ints(*value.shape))]
-        nodes += [helper.make_node("MatMul", ["unit", f"operand_{i}"], [f"row_{i}"], f"operand_{i}"),
+        parameters.append(f"operand.{i}")
+        initializers += [tensor(f"operand.{i}", value.reshape(1, -1)), tensor(f"shape_{i}", ints(*value.shape))]
+        nodes += [helper.make_node("MatMul", ["unit", f"operand.{i}"], [f"row_{i}"], f"operand.{i}"),
                   helper.make_node("Reshape", [f"row_{i}", f"shape_{i}"], [f"x_{i}"], f"shape_{i}")]
         names.append(f"x_{i}")
     results = [f"y_{i}" for i in range(outputs)]

@@ -392,7 +392,7 @@ class Upsampler(nn.Module):
     def forward(self, x):
         y = self.second(F.elu(self.act(self.norm(self.first(x)))))
         y = F.hardswish(y) + F.leaky_relu(y, 0.1) * F.softplus(y)
-        y = F.interpolate(y, scale_factor=2.0, mode="nearest") + F.interpolate(y, scale_factor=2.0, mode="linear")
+        y = F.interpolate(y, scale_factor=2.0, mode="nearest")
         return self.last(y)
 
 
