@@ -15,6 +15,7 @@ The optimizer is that of tests/golden/lenet_training.py: the reference's place o
 dimensions and more, gradients clipped to a norm of 1."""
 import argparse
 import contextlib
+import functools
 import io
 import json
 import logging
@@ -106,6 +107,7 @@ def forward(build, name, exporter, folder):
 
 
 # --- training ---
+@functools.lru_cache
 def torch_losses(name, dtype):
     features, labels = make_data(name)
     model = make(name).to(dtype).train()
