@@ -278,13 +278,13 @@ static firn_native_initialiser make_initialiser(const firnc_value_info *value) {
 
 static bool fill_initialisers(writing *w, firn_native_plan *plan) {
     uint64_t *offsets = NULL;
-    uint32_t parameter = 0; /* parameters are in the order of the state */
+    uint32_t parameter = 0; /* parameters and buffers are in the order of the state */
     if (w->job->weights != NULL && !read_weights(w, &offsets))
         return false;
     firn_native_initialiser *initialisers = firnc_allocate(w->state_tensors * sizeof *initialisers);
     for (uint32_t i = 0; i < w->state_tensors; i++) {
         const firnc_value_info *value = &w->graph->values[w->values[i]];
-        const uint64_t offset = offsets != NULL && firnc_is_parameter(value->role) ? offsets[parameter++] : NOT_THERE;
+        const uint64_t offset = offsets != NULL && firnc_is_of_model(value->role) ? offsets[parameter++] : NOT_THERE;
         if (offset == NOT_THERE)
             initialisers[i] = make_initialiser(value);
         else

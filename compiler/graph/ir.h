@@ -19,6 +19,7 @@ enum {
 };
 enum {
     FIRNC_ROLE_PARAMETER = FIRN_FB_ROLE_PARAMETER,
+    FIRNC_ROLE_BUFFER = FIRN_FB_ROLE_BUFFER,
     FIRNC_ROLE_OPTIMIZER_STATE = FIRN_FB_ROLE_OPTIMIZER_STATE,
     FIRNC_ROLE_COUNTER = FIRN_FB_ROLE_COUNTER,
     FIRNC_ROLE_INPUT = FIRN_FB_ROLE_INPUT,
@@ -91,6 +92,13 @@ typedef struct firnc_node {
     uint8_t forward_level; /* backward nodes: the level of the forward node, for values that backward recomputes */
 } firnc_node;
 
+/* The statistics of a batch norm that advance in a step of training. */
+typedef struct firnc_statistics {
+    firnc_value y;              /* of the batch norm */
+    firnc_value mean, variance; /* buffers */
+    float momentum;
+} firnc_statistics;
+
 #define FIRNC_STREAMS_MAX 64 /* as inputs in a plan */
 
 /* A value that a job may make an output. */
@@ -115,6 +123,8 @@ struct firnc_graph {
     firnc_value scores, score_targets; /* detection */
     firnc_named_value *named;
     uint32_t named_count, named_capacity;
+    firnc_statistics *statistics;
+    uint32_t statistics_count, statistics_capacity;
     firnc_value *outputs; /* after the build pass: of each output of the job, in its order */
     uint32_t output_count;
     /* after the training pass (eval: the metric pass): values that the plan refers to; FIRNC_NONE if absent */
@@ -170,8 +180,9 @@ bool firnc_output_is_input(const firnc_node *node, uint8_t output);
 /* Collects the values with a wanted role, without views, sorted by name. Returns their number. */
 uint32_t firnc_sorted_values(const firnc_graph *graph, bool (*wanted)(uint8_t role), firnc_value **sorted);
 bool firnc_is_parameter(uint8_t role);
+bool firnc_is_of_model(uint8_t role); /* parameter or buffer: a weights file has it, and an evaluation reads it */
 bool firnc_is_trained(const firnc_value_info *value); /* a parameter that is not frozen */
-bool firnc_is_state(uint8_t role);                    /* parameter, optimizer state or counter: saved in a checkpoint */
+bool firnc_is_state(uint8_t role); /* parameter, buffer, optimizer state or counter: saved in a checkpoint */
 /* True for a value that has its own name in the plan and a place of its own in the state: state that is no view. */
 bool firnc_is_state_value(const firnc_value_info *value);
 firn_shape firnc_scalar(firn_type type);

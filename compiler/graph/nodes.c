@@ -31,7 +31,7 @@ void firnc_put_node(firnc_graph *graph, const firnc_node *node) {
 }
 
 bool firnc_is_state(uint8_t role) {
-    return role == FIRNC_ROLE_PARAMETER || role == FIRNC_ROLE_OPTIMIZER_STATE || role == FIRNC_ROLE_COUNTER;
+    return firnc_is_of_model(role) || role == FIRNC_ROLE_OPTIMIZER_STATE || role == FIRNC_ROLE_COUNTER;
 }
 
 bool firnc_is_state_value(const firnc_value_info *value) {
@@ -63,6 +63,10 @@ uint32_t firnc_sorted_values(const firnc_graph *graph, bool (*wanted)(uint8_t ro
 
 bool firnc_is_parameter(uint8_t role) {
     return role == FIRNC_ROLE_PARAMETER;
+}
+
+bool firnc_is_of_model(uint8_t role) {
+    return role == FIRNC_ROLE_PARAMETER || role == FIRNC_ROLE_BUFFER;
 }
 
 bool firnc_is_trained(const firnc_value_info *value) {

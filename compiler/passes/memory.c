@@ -57,7 +57,7 @@ static void find_lifetimes(firnc_graph *graph) {
 /* --- buffers ------------------------------------------------------------------------------------------------------ */
 
 typedef struct buffers {
-    firnc_buffer *list;
+    firnc_block *list;
     uint32_t count;
     uint32_t *of_value; /* the buffer of each arena value, or FIRNC_NONE */
 } buffers;
@@ -83,7 +83,7 @@ static void add_buffer(buffers *b, const firnc_graph *graph, firnc_value value) 
     const firnc_value_info *info = &graph->values[value];
     b->of_value[value] = b->count;
     b->list[b->count++] =
-        (firnc_buffer){.bytes = firn_round_up(bytes_of(info), ALIGNMENT), .first = info->first, .last = info->last};
+        (firnc_block){.bytes = firn_round_up(bytes_of(info), ALIGNMENT), .first = info->first, .last = info->last};
 }
 
 /* Makes one buffer for each arena value, or for each chain of values that ops compute in place. */
@@ -118,7 +118,7 @@ uint64_t firnc_live_bytes(firnc_graph *graph) {
 
 /* The region of a state value: the position in the data and the sums of a metric are the session's. */
 static uint8_t state_region(const firnc_graph *graph, firnc_value value) {
-    if (firnc_is_parameter(graph->values[value].role))
+    if (firnc_is_of_model(graph->values[value].role))
         return FIRNC_IN_PARAMETERS;
     return value == graph->cursor || value == graph->metric_sum || value == graph->metric_count ? FIRNC_IN_SESSION
                                                                                                 : FIRNC_IN_OPTIMIZER;

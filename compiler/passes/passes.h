@@ -48,6 +48,12 @@ bool firnc_group_parameters(const firnc_compilation *compilation, const firnc_va
 void firnc_advance_powers(firnc_graph *graph, firnc_group *group);
 void firnc_update_parameter(firnc_graph *graph, const firnc_group *group, firnc_value parameter);
 
+/* Add the ops that advance the running statistics of batch norms (statistics.c): in each micro-batch those that the
+ * buffers will have, behind everything else those of the buffers. Parts of the training pass. The first is false after
+ * one message if statistics do not fit their batch norm. */
+bool firnc_advance_statistics(const firnc_compilation *compilation, firnc_value *next);
+void firnc_store_statistics(firnc_graph *graph, const firnc_value *next);
+
 /* The maximum of the arena bytes that are live at one time, for the current node order (memory.c). Sets first and last
  * of every value. */
 uint64_t firnc_live_bytes(firnc_graph *graph);
