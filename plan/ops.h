@@ -84,6 +84,7 @@ typedef enum firn_cost {
     FIRN_COST_none,
     FIRN_COST_product,
     FIRN_COST_product_of_weight,
+    FIRN_COST_matmul,
     FIRN_COST_convolution,
     FIRN_COST_convolution_of_input,
     FIRN_COST_convolution_of_weight,
@@ -173,7 +174,7 @@ typedef struct firn_op_info {
     uint8_t pol;      /* firn_pol_class */
     uint8_t cost;     /* firn_cost */
     uint8_t begins;   /* firn_begins: how the op writes output 0, which may be undefined before */
-    bool gathers, metric;
+    bool gathers : 1, metric : 1, buffers : 1;
     uint8_t reduced;    /* input whose type the reductions multiply */
     uint8_t inner;      /* the first `inner` reductions give values that are not tensors of the plan */
     uint8_t inner_flag; /* integer attribute; 1: these values have the type of `reduced`, otherwise float32 */

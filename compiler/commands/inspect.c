@@ -38,12 +38,12 @@ static void count_ops(firnc_report *report) {
 }
 
 typedef struct placed_tensor {
-    firnc_buffer buffer;
+    firnc_block buffer;
     uint32_t index;
 } placed_tensor;
 
 static int by_place_and_time(const void *a, const void *b) {
-    const firnc_buffer *x = &((const placed_tensor *)a)->buffer, *y = &((const placed_tensor *)b)->buffer;
+    const firnc_block *x = &((const placed_tensor *)a)->buffer, *y = &((const placed_tensor *)b)->buffer;
     if (x->offset != y->offset)
         return x->offset < y->offset ? -1 : 1;
     if (x->bytes != y->bytes)
@@ -60,17 +60,17 @@ static void find_live_bytes(firnc_report *report) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
         uint8_t region = firn_fb_tensor_region(tensor);
         if (firn_region_is_arena(report->header.region_kinds[region]) && firn_fb_tensor_base(tensor) == FIRN_ABSENT)
-            placed[count++].buffer = (firnc_buffer){.bytes = (firnc_tensor_bytes(tensor) + 15) / 16 * 16,
-                                                    .first = firn_fb_tensor_first(tensor),
-                                                    .last = firn_fb_tensor_last(tensor),
-                                                    .offset = ARENA_APART * region + firn_fb_tensor_offset(tensor)};
+            placed[count++].buffer = (firnc_block){.bytes = (firnc_tensor_bytes(tensor) + 15) / 16 * 16,
+                                                   .first = firn_fb_tensor_first(tensor),
+                                                   .last = firn_fb_tensor_last(tensor),
+                                                   .offset = ARENA_APART * region + firn_fb_tensor_offset(tensor)};
     }
     qsort(placed, count, sizeof *placed, by_place_and_time);
-    firnc_buffer *buffers = firnc_allocate(count * sizeof *buffers);
+    firnc_block *buffers = firnc_allocate(count * sizeof *buffers);
     uint32_t made = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const firnc_buffer *next = &placed[i].buffer;
-        firnc_buffer *last = made > 0 ? &buffers[made - 1] : NULL;
+        const firnc_block *next = &placed[i].buffer;
+        firnc_block *last = made > 0 ? &buffers[made - 1] : NULL;
         if (last != NULL && last->offset == next->offset && last->bytes == next->bytes && next->first <= last->last)
             last->last = next->last > last->last ? next->last : last->last;
         else

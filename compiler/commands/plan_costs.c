@@ -49,6 +49,12 @@ static uint64_t last_extent(firn_fb_tensor tensor) {
     return shape.dims[shape.rank - 1];
 }
 
+/* The extent K that a matmul sums over: a is [...,M,K], or [...,K,M] with transpose_a. */
+static uint64_t matmul_terms(firn_fb_plan plan, firn_fb_op op) {
+    const firn_shape a = firnc_tensor_shape(input_of(plan, op, FIRN_MATMUL_IN_A));
+    return a.dims[a.rank - (firn_fb_op_integers_at(op, FIRN_MATMUL_TRANSPOSE_A) != 0 ? 2 : 1)];
+}
+
 /* Cost of a convolution: each element of y or dy has a term for each element of the weight of one output, those that
  * are absent at the border included. */
 static uint64_t convolution_cost(firn_fb_tensor result, firn_fb_tensor weight) {
@@ -63,6 +69,8 @@ uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op) {
     case FIRN_COST_product_of_weight:
         return product_cost(plan, op,
                             firnc_tensor_elements(input_of(plan, op, 0)) / last_extent(input_of(plan, op, 0)));
+    case FIRN_COST_matmul:
+        return product_cost(plan, op, matmul_terms(plan, op));
     case FIRN_COST_convolution:
         return convolution_cost(result_of(plan, op), input_of(plan, op, FIRN_CONV_IN_WEIGHT));
     case FIRN_COST_convolution_of_input:

@@ -2,6 +2,7 @@
  * (compiler/graph/ir.h). This file must not depend on an architecture, a precision or the plan's layout. */
 #include "compiler/graph/graph.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ _Noreturn void firnc_graph_misuse(const firnc_graph *graph, const char *what) {
 /* --- values and nodes ------------------------------------------------------------------------------------------ */
 
 /* Passes derive names from this one ("total.gradient.NAME", "LAYER/OP.POSITION"), and a plan limits those, too. */
-static void check_name(const firnc_graph *graph, const char *name) {
+void firnc_check_name(const firnc_graph *graph, const char *name) {
     if (!firnc_is_name(name))
         firnc_graph_misuse(graph, firnc_format("the name \"%s\" is not of 1 to %d printable ASCII characters",
                                                name == NULL ? "" : name, FIRNC_NAME_MAX));
@@ -36,7 +37,7 @@ static void check_name(const firnc_graph *graph, const char *name) {
 firnc_graph *firnc_graph_create(const char *model) {
     firnc_graph *graph = firnc_allocate(sizeof *graph);
     graph->model = firnc_format("%s", model == NULL ? "" : model);
-    check_name(graph, model);
+    firnc_check_name(graph, model);
     firnc_value *named[] = {&graph->loss,
                             &graph->logits,
                             &graph->labels,
@@ -277,9 +278,9 @@ void firnc_pol_rule(firnc_graph *graph, firnc_pol pol) {
 
 void firnc_layer_begin(firnc_graph *graph, const char *name) {
     const char *outer = path(graph);
-    check_name(graph, name);
+    firnc_check_name(graph, name);
     const char *joined = outer == graph->model ? firnc_format("%s", name) : firnc_format("%s.%s", outer, name);
-    check_name(graph, joined);
+    firnc_check_name(graph, joined);
     scope_push(graph, (firnc_scope){.layer = joined});
 }
 
@@ -289,7 +290,7 @@ void firnc_layer_end(firnc_graph *graph) {
 
 /* --- values of the builder ------------------------------------------------------------------------------------- */
 
-static firn_shape make_shape(const firnc_graph *graph, firn_type type, uint8_t rank, const uint32_t *dims) {
+firn_shape firnc_make_shape(const firnc_graph *graph, firn_type type, uint8_t rank, const uint32_t *dims) {
     if (rank == 0 || rank > FIRN_RANK_MAX)
         firnc_graph_misuse(graph, "a rank is not 1 to 8");
     for (uint8_t i = 0; i < rank; i++)
@@ -302,9 +303,9 @@ static firn_shape make_shape(const firnc_graph *graph, firn_type type, uint8_t r
 
 firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims,
                         firnc_input_options options) {
-    check_name(graph, name);
+    firnc_check_name(graph, name);
     firnc_value value =
-        firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_INPUT, make_shape(graph, type, rank, dims));
+        firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_INPUT, firnc_make_shape(graph, type, rank, dims));
     firnc_input_options *source = firnc_allocate(sizeof *source);
     *source = options;
     if (!options.scaled && (options.scale != 0 || options.shift != 0))
@@ -317,9 +318,9 @@ firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, ui
 
 firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,
                             bool decay) {
-    check_name(graph, name);
+    firnc_check_name(graph, name);
     firnc_value value = firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_PARAMETER,
-                                        make_shape(graph, FIRN_FLOAT32, rank, dims));
+                                        firnc_make_shape(graph, FIRN_FLOAT32, rank, dims));
     firnc_value_info *info = &graph->values[value];
     info->decay = decay;
     info->initialised = true;
@@ -329,9 +330,24 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
     return value;
 }
 
+firnc_value firnc_buffer(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, float initial) {
+    firnc_check_name(graph, name);
+    return firnc_state_new(graph, firnc_format("%s", name), FIRNC_ROLE_BUFFER,
+                           firnc_make_shape(graph, FIRN_FLOAT32, rank, dims), initial);
+}
+
 /* --- ops of the builder ---------------------------------------------------------------------------------------- */
 
-/* Records an op. Its outputs have no extents until the shapes pass, and are float32 until the autocast pass. */
+/* The type of an output before the autocast pass: the one type that its row names, or that of an input, else float32.
+ */
+static uint8_t type_of_output(const firnc_graph *graph, const firnc_node *node, uint8_t output) {
+    const uint8_t type = firn_op_output(firn_op_find(node->code), output)->type;
+    if (type >= FIRN_TYPE_OF_INPUT)
+        return graph->values[node->inputs[type - FIRN_TYPE_OF_INPUT]].shape.type;
+    return type < FIRN_TYPE_REAL ? type : (uint8_t)FIRN_FLOAT32;
+}
+
+/* Records an op. Its outputs have no extents until the shapes pass, and no half type until the autocast pass. */
 static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *inputs, uint8_t input_count,
                           const int64_t *integers, const float *reals) {
     uint8_t phase = graph->eval ? FIRNC_PHASE_EVALUATE : FIRNC_PHASE_MICRO_BATCH;
@@ -339,8 +355,8 @@ static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *
     annotate(graph, node);
     uint32_t index = graph->node_count - 1;
     for (uint8_t i = 0; i < node->output_count; i++) {
-        node->outputs[i] =
-            firnc_value_new(graph, output_name(node, i), FIRNC_ROLE_ACTIVATION, (firn_shape){.type = FIRN_FLOAT32});
+        const firn_shape shape = {.type = type_of_output(graph, node, i)};
+        node->outputs[i] = firnc_value_new(graph, output_name(node, i), FIRNC_ROLE_ACTIVATION, shape);
         graph->values[node->outputs[i]].producer = index;
     }
     return node->outputs[0];
@@ -407,6 +423,56 @@ firnc_value firnc_average_pool(firnc_graph *graph, firnc_value x, const uint32_t
     return record(graph, FIRN_OP_average_pool, &x, 1, integers, NULL);
 }
 
+/* Records a recurrent op and hands out its last states. Inputs at the end of the list that are FIRNC_NONE are left
+ * out. */
+static firnc_value record_recurrence(firnc_graph *graph, uint16_t code, const firnc_value *inputs, uint8_t input_count,
+                                     const int64_t *integers, firnc_value *last_h, firnc_value *last_c) {
+    while (inputs[input_count - 1] == FIRNC_NONE)
+        input_count--;
+    const firnc_value y = record(graph, code, inputs, input_count, integers, NULL);
+    const firnc_value *outputs = graph->nodes[graph->node_count - 1].outputs;
+    if (last_h != NULL)
+        *last_h = outputs[FIRN_LSTM_OUT_LAST_H];
+    if (last_c != NULL)
+        *last_c = outputs[FIRN_LSTM_OUT_LAST_C];
+    return y;
+}
+
+_Static_assert((int)FIRN_LSTM_OUT_LAST_H == (int)FIRN_GRU_OUT_LAST_H &&
+                   (int)FIRN_LSTM_OUT_LAST_H == (int)FIRN_RNN_OUT_LAST_H,
+               "all recurrent ops have the last h at one place");
+
+firnc_value firnc_lstm(firnc_graph *graph, firnc_value gates, firnc_value weight, firnc_value h0_or_none,
+                       firnc_value c0_or_none, firnc_recurrent_options options, firnc_value *last_h,
+                       firnc_value *last_c) {
+    const firnc_value inputs[] = {[FIRN_LSTM_IN_GATES] = gates,
+                                  [FIRN_LSTM_IN_WEIGHT] = weight,
+                                  [FIRN_LSTM_IN_H0] = h0_or_none,
+                                  [FIRN_LSTM_IN_C0] = c0_or_none};
+    const int64_t integers[] = {[FIRN_LSTM_REVERSE] = options.reverse, [FIRN_LSTM_KEEP] = !graph->eval};
+    return record_recurrence(graph, FIRN_OP_lstm, inputs, 4, integers, last_h, last_c);
+}
+
+firnc_value firnc_gru(firnc_graph *graph, firnc_value gates, firnc_value weight, firnc_value bias_or_none,
+                      firnc_value h0_or_none, firnc_recurrent_options options, firnc_value *last_h) {
+    const firnc_value inputs[] = {[FIRN_GRU_IN_GATES] = gates,
+                                  [FIRN_GRU_IN_WEIGHT] = weight,
+                                  [FIRN_GRU_IN_BIAS] = bias_or_none,
+                                  [FIRN_GRU_IN_H0] = h0_or_none};
+    const int64_t integers[] = {[FIRN_GRU_RESET_AFTER] = options.reset_after,
+                                [FIRN_GRU_REVERSE] = options.reverse,
+                                [FIRN_GRU_KEEP] = !graph->eval};
+    return record_recurrence(graph, FIRN_OP_gru, inputs, 4, integers, last_h, NULL);
+}
+
+firnc_value firnc_rnn(firnc_graph *graph, firnc_value gates, firnc_value weight, firnc_value h0_or_none,
+                      firnc_recurrent_options options, firnc_value *last_h) {
+    const firnc_value inputs[] = {
+        [FIRN_RNN_IN_GATES] = gates, [FIRN_RNN_IN_WEIGHT] = weight, [FIRN_RNN_IN_H0] = h0_or_none};
+    const int64_t integers[] = {[FIRN_RNN_RELU] = options.relu, [FIRN_RNN_REVERSE] = options.reverse};
+    return record_recurrence(graph, FIRN_OP_rnn, inputs, 3, integers, last_h, NULL);
+}
+
 firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table) {
     return record(graph, FIRN_OP_embedding, (firnc_value[]){ids, table}, 2, NULL, NULL);
 }
@@ -421,6 +487,32 @@ firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b) {
 
 firnc_value firnc_layer_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, float epsilon) {
     return record(graph, FIRN_OP_layer_norm, (firnc_value[]){x, gain, bias}, 3, (int64_t[]){FIRN_FLOAT32}, &epsilon);
+}
+
+firnc_value firnc_batch_norm_fixed(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias,
+                                   firnc_value mean, firnc_value variance, float epsilon) {
+    return record(graph, FIRN_OP_batch_norm_fixed, (firnc_value[]){x, gain, bias, mean, variance}, 5, NULL, &epsilon);
+}
+
+static void check_buffer(const firnc_graph *graph, firnc_value value) {
+    check_value(graph, value);
+    if (graph->values[value].role != FIRNC_ROLE_BUFFER)
+        firnc_graph_misuse(graph, "the mean and the variance of a batch norm are buffers; call firnc_buffer");
+}
+
+firnc_value firnc_batch_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, firnc_value mean,
+                             firnc_value variance, float epsilon, float momentum) {
+    check_buffer(graph, mean);
+    check_buffer(graph, variance);
+    if (!(momentum >= 0 && momentum <= 1))
+        firnc_graph_misuse(graph, "the momentum of a batch norm is not from 0 to 1");
+    if (graph->eval)
+        return firnc_batch_norm_fixed(graph, x, gain, bias, mean, variance, epsilon);
+    const firnc_value y = record(graph, FIRN_OP_batch_norm, (firnc_value[]){x, gain, bias}, 3, NULL, &epsilon);
+    graph->statistics =
+        firnc_grown(graph->statistics, graph->statistics_count, &graph->statistics_capacity, sizeof *graph->statistics);
+    graph->statistics[graph->statistics_count++] = (firnc_statistics){y, mean, variance, momentum};
+    return y;
 }
 
 firnc_value firnc_rms_norm(firnc_graph *graph, firnc_value x, firnc_value gain, float epsilon) {
@@ -455,8 +547,128 @@ firnc_value firnc_softmax(firnc_graph *graph, firnc_value x) {
     return record(graph, FIRN_OP_softmax, &x, 1, NULL, NULL);
 }
 
+firnc_value firnc_reduce_sum(firnc_graph *graph, firnc_value x, uint32_t axes, bool keep) {
+    return record(graph, FIRN_OP_reduce_sum, &x, 1, (int64_t[]){axes, keep}, NULL);
+}
+
+firnc_value firnc_reduce_max(firnc_graph *graph, firnc_value x, uint32_t axes, bool keep) {
+    return record(graph, FIRN_OP_reduce_max, &x, 1, (int64_t[]){axes, keep}, NULL);
+}
+
+firnc_value firnc_arg_max(firnc_graph *graph, firnc_value x, uint8_t axis, bool last) {
+    return record(graph, FIRN_OP_arg_max, &x, 1, (int64_t[]){axis, last}, NULL);
+}
+
+firnc_value firnc_matmul(firnc_graph *graph, firnc_value a, firnc_value b, bool transpose_a, bool transpose_b) {
+    return record(graph, FIRN_OP_matmul, (firnc_value[]){a, b}, 2, (int64_t[]){transpose_a, transpose_b}, NULL);
+}
+
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x) {
     return record(graph, FIRN_OP_log_softmax, &x, 1, NULL, NULL);
+}
+
+/* --- elementwise ops with repeated operands ------------------------------------------------------------------------
+ */
+
+static firnc_value record_two(firnc_graph *graph, uint16_t code, firnc_value a, firnc_value b) {
+    return record(graph, code, (firnc_value[]){a, b}, 2, NULL, NULL);
+}
+
+firnc_value firnc_subtract(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_subtract, a, b);
+}
+
+firnc_value firnc_divide(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_divide, a, b);
+}
+
+firnc_value firnc_minimum(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_minimum, a, b);
+}
+
+firnc_value firnc_maximum(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_maximum, a, b);
+}
+
+firnc_value firnc_power(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_power, a, b);
+}
+
+firnc_value firnc_less(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_less, a, b);
+}
+
+firnc_value firnc_less_or_equal(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_less_or_equal, a, b);
+}
+
+firnc_value firnc_equal(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record_two(graph, FIRN_OP_equal, a, b);
+}
+
+firnc_value firnc_select(firnc_graph *graph, firnc_value condition, firnc_value a_or_none, firnc_value b_or_none) {
+    const uint8_t count = b_or_none == FIRNC_NONE ? 2 : 3;
+    if (a_or_none == FIRNC_NONE && b_or_none == FIRNC_NONE)
+        firnc_graph_misuse(graph, "a select has nothing to select");
+    return record(graph, FIRN_OP_select, (firnc_value[]){condition, a_or_none, b_or_none}, count, NULL, NULL);
+}
+
+firnc_value firnc_exp(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_exp, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_log(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_log, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_sqrt(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_sqrt, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_reciprocal(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_reciprocal, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_erf(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_erf, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_abs(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_abs, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_signum(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_sign, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_floor(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_floor, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_to_int32(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_to_int32, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_to_float32(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_to_float32, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_elu(firnc_graph *graph, firnc_value x, float alpha) {
+    return record(graph, FIRN_OP_elu, &x, 1, NULL, &alpha);
+}
+
+firnc_value firnc_leaky_relu(firnc_graph *graph, firnc_value x, float slope) {
+    return record(graph, FIRN_OP_leaky_relu, &x, 1, NULL, &slope);
+}
+
+firnc_value firnc_clip(firnc_graph *graph, firnc_value x, float low, float high) {
+    const float limits[] = {
+        [FIRN_CLIP_LOW] = low < -FLT_MAX ? -FLT_MAX : low, [FIRN_CLIP_HIGH] = high > FLT_MAX ? FLT_MAX : high};
+    return record(graph, FIRN_OP_clip, &x, 1, NULL, limits);
+}
+
+firnc_value firnc_affine(firnc_graph *graph, firnc_value x, float scale, float shift) {
+    return record(graph, FIRN_OP_affine, &x, 1, NULL, (float[]){scale, shift});
 }
 
 firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate) {
@@ -559,7 +771,7 @@ void firnc_classification(firnc_graph *graph, firnc_value logits, firnc_value la
 }
 
 void firnc_name_value(firnc_graph *graph, const char *name, firnc_value value) {
-    check_name(graph, name);
+    firnc_check_name(graph, name);
     check_value(graph, value);
     if (graph->values[value].producer == FIRNC_NONE)
         firnc_graph_misuse(graph, "a value with a name is an input or a parameter, not the result of an op");

@@ -99,6 +99,16 @@ firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, ui
 firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,
                             bool decay);
 
+/* A float32 tensor of the model that is not trained, such as the statistics of a batch norm; all its elements are
+ * `initial` at first. Its name is like a parameter's. It is in weights files and in checkpoints, and an evaluation
+ * reads the one of the checkpoint. */
+firnc_value firnc_buffer(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, float initial);
+/* A tensor whose elements are known: float32 or int32, row-major, copied. Ops read it from the plan in place; it takes
+ * no memory beside the plan's and is no parameter. In mixed precision, ops that read a half type read a copy of it that
+ * was rounded when the plan was made. */
+firnc_value firnc_constant(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims,
+                           const void *elements);
+
 /* --- ops: plan/ops.def defines the operands and results of each ------------------------------------------------- */
 
 enum { FIRNC_OUT_IN = 0, FIRNC_IN_OUT = 1 };      /* weight layout: of PyTorch's Linear, of GPT-2's Conv1D */
@@ -127,10 +137,37 @@ firnc_value firnc_max_pool(firnc_graph *graph, firnc_value x, const uint32_t ker
 /* padded: what lies outside the image counts as zeros; else it does not count. */
 firnc_value firnc_average_pool(firnc_graph *graph, firnc_value x, const uint32_t kernel[2], firnc_windows windows,
                                bool padded);
+/* What recurrent ops may be told: reverse: steps are taken from the last to the first. reset_after: of gru only; the
+ * reset gate multiplies the products of the candidate, as in PyTorch, and not the state that they read. relu: of rnn
+ * only, in place of tanh. */
+typedef struct firnc_recurrent_options {
+    bool reverse, reset_after, relu;
+} firnc_recurrent_options;
+
+/* Recurrence over T steps: gates:[T,B,G*H] is what the input gives to the G gates, a linear layer over all steps, with
+ * its bias; weight:[G*H,H] that of the state. Gates are in PyTorch's order: i, f, g, o (lstm), r, z, n (gru). h0 and
+ * c0: [B,H], or zeros. bias: [3*H], added to the products of the state. Returns the outputs of all steps, [T,B,H];
+ * last_h and last_c, which may be NULL, get the state behind the last step that was taken, [B,H]. All have gradients.
+ */
+firnc_value firnc_lstm(firnc_graph *graph, firnc_value gates, firnc_value weight, firnc_value h0_or_none,
+                       firnc_value c0_or_none, firnc_recurrent_options options, firnc_value *last_h,
+                       firnc_value *last_c);
+firnc_value firnc_gru(firnc_graph *graph, firnc_value gates, firnc_value weight, firnc_value bias_or_none,
+                      firnc_value h0_or_none, firnc_recurrent_options options, firnc_value *last_h);
+firnc_value firnc_rnn(firnc_graph *graph, firnc_value gates, firnc_value weight, firnc_value h0_or_none,
+                      firnc_recurrent_options options, firnc_value *last_h);
 firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table);
 firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t rows);
 firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b);
 firnc_value firnc_layer_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, float epsilon);
+/* x: [..., C]; gain and bias: [C]; mean and variance: two buffers [C] of this norm alone. In training it normalises by
+ * the statistics of the micro-batch, and each micro-batch moves the buffers by momentum, 0 to 1 as PyTorch has it, also
+ * in a step whose update is skipped; in an evaluation it normalises by the buffers. */
+firnc_value firnc_batch_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, firnc_value mean,
+                             firnc_value variance, float epsilon, float momentum);
+/* By the given statistics, in training, too; they have no gradient. */
+firnc_value firnc_batch_norm_fixed(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias,
+                                   firnc_value mean, firnc_value variance, float epsilon);
 firnc_value firnc_rms_norm(firnc_graph *graph, firnc_value x, firnc_value gain, float epsilon);
 firnc_value firnc_gelu(firnc_graph *graph, firnc_value x, int form);
 firnc_value firnc_relu(firnc_graph *graph, firnc_value x);
@@ -139,7 +176,43 @@ firnc_value firnc_sigmoid(firnc_graph *graph, firnc_value x);
 firnc_value firnc_silu(firnc_graph *graph, firnc_value x);
 firnc_value firnc_softplus(firnc_graph *graph, firnc_value x);
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x);
-firnc_value firnc_softmax(firnc_graph *graph, firnc_value x); /* has no gradient */
+/* Elementwise ops of two operands, which are repeated as NumPy repeats them. less, less_or_equal and equal give 1 or 0
+ * and have the gradient 0. */
+firnc_value firnc_subtract(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_divide(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_minimum(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_maximum(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_power(firnc_graph *graph, firnc_value a, firnc_value b); /* a^b */
+firnc_value firnc_less(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_less_or_equal(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_equal(firnc_graph *graph, firnc_value a, firnc_value b);
+/* a where the condition is not 0, else b; 0 in place of one that is FIRNC_NONE. */
+firnc_value firnc_select(firnc_graph *graph, firnc_value condition, firnc_value a_or_none, firnc_value b_or_none);
+firnc_value firnc_exp(firnc_graph *graph, firnc_value x);
+firnc_value firnc_log(firnc_graph *graph, firnc_value x);
+firnc_value firnc_sqrt(firnc_graph *graph, firnc_value x);
+firnc_value firnc_reciprocal(firnc_graph *graph, firnc_value x);
+firnc_value firnc_erf(firnc_graph *graph, firnc_value x);
+firnc_value firnc_abs(firnc_graph *graph, firnc_value x);
+/* With the gradient 0. */
+firnc_value firnc_signum(firnc_graph *graph, firnc_value x);
+firnc_value firnc_floor(firnc_graph *graph, firnc_value x);
+firnc_value firnc_to_int32(firnc_graph *graph, firnc_value x);   /* without the fraction; limited; NaN is 0 */
+firnc_value firnc_to_float32(firnc_graph *graph, firnc_value x); /* of int32 */
+firnc_value firnc_elu(firnc_graph *graph, firnc_value x, float alpha);
+firnc_value firnc_leaky_relu(firnc_graph *graph, firnc_value x, float slope);
+/* A plan has finite numbers only: an infinite limit becomes the largest float, which then limits infinity, too. */
+firnc_value firnc_clip(firnc_graph *graph, firnc_value x, float low, float high);
+/* x * scale + shift with one rounding. With a shift of -0.0f it is the product, and a zero keeps its sign. */
+firnc_value firnc_affine(firnc_graph *graph, firnc_value x, float scale, float shift);
+firnc_value firnc_softmax(firnc_graph *graph, firnc_value x);
+/* Along the dimensions whose bits are set in axes. keep: they stay, with an extent of 1. */
+firnc_value firnc_reduce_sum(firnc_graph *graph, firnc_value x, uint32_t axes, bool keep);
+firnc_value firnc_reduce_max(firnc_graph *graph, firnc_value x, uint32_t axes, bool keep);
+/* int32; the dimension is gone. last: of equal elements the last one. */
+firnc_value firnc_arg_max(firnc_graph *graph, firnc_value x, uint8_t axis, bool last);
+/* a:[...,M,K] b:[...,K,N], or with the last two dimensions exchanged; the others are equal. */
+firnc_value firnc_matmul(firnc_graph *graph, firnc_value a, firnc_value b, bool transpose_a, bool transpose_b);
 /* rate in [0, 1). With rate 0, or in an eval graph, returns x, records nothing, and drops an annotation of the call.
  * Each call uses one rng_id in any case, so that neither the rate nor the mode changes other random numbers of the
  * graph; the same holds for attention. */

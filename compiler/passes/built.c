@@ -128,7 +128,7 @@ static bool check_initial_values(const firnc_compilation *compilation) {
     return true;
 }
 
-/* A parameter is a tensor of the state, where these names begin those of the tensors that the passes add. */
+/* Parameters and buffers are tensors of the state, where these names begin those of the tensors that the passes add. */
 static bool is_reserved(const char *name) {
     static const char *const beginnings[] = {"optimizer.", "counters.", "scaler.", "metric."};
     for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
@@ -141,7 +141,7 @@ static bool check_parameter_names(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
     for (firnc_value i = 0; i < graph->value_count; i++) {
         const firnc_value_info *value = &graph->values[i];
-        if (value->role != FIRNC_ROLE_PARAMETER)
+        if (!firnc_is_of_model(value->role))
             continue;
         if (is_reserved(value->name))
             return firnc_fail(compilation,
@@ -149,7 +149,7 @@ static bool check_parameter_names(const firnc_compilation *compilation) {
                               "those of Firn's own state; choose another name",
                               value->name);
         for (firnc_value j = 0; j < i; j++)
-            if (graph->values[j].role == FIRNC_ROLE_PARAMETER && strcmp(graph->values[j].name, value->name) == 0)
+            if (firnc_is_of_model(graph->values[j].role) && strcmp(graph->values[j].name, value->name) == 0)
                 return firnc_fail(compilation, "two parameters have the name %s; give each a name of its own",
                                   value->name);
     }

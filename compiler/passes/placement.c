@@ -27,7 +27,7 @@ static int by_time(const void *a, const void *b) {
     return (x->time > y->time) - (x->time < y->time);
 }
 
-uint64_t firnc_lower_bound(const firnc_buffer *buffers, uint32_t count) {
+uint64_t firnc_lower_bound(const firnc_block *buffers, uint32_t count) {
     event *events = firnc_allocate(2 * (uint64_t)count * sizeof *events);
     for (uint32_t i = 0; i < count; i++) {
         events[i] = (event){.time = 2 * (uint64_t)buffers[i].first, .bytes = buffers[i].bytes};
@@ -46,7 +46,7 @@ uint64_t firnc_lower_bound(const firnc_buffer *buffers, uint32_t count) {
 
 typedef enum weighing { BY_SIZE, BY_LIFETIME, BY_AREA, BY_LONG_AREA, BY_START, WEIGHINGS } weighing;
 
-static double weigh(const firnc_buffer *buffer, weighing kind) {
+static double weigh(const firnc_block *buffer, weighing kind) {
     double lifetime = (double)buffer->last - (double)buffer->first + 1;
     double bytes = (double)buffer->bytes;
     switch (kind) {
@@ -68,7 +68,7 @@ static double weigh(const firnc_buffer *buffer, weighing kind) {
 /* --- the two heuristics ------------------------------------------------------------------------------------------- */
 
 typedef struct placement {
-    firnc_buffer *buffers;
+    firnc_block *buffers;
     uint32_t count;
     double *weights;
     uint32_t *placed; /* scratch: indices by ascending offset */
@@ -77,11 +77,11 @@ typedef struct placement {
 
 #define PLACED UINT64_MAX
 
-static bool meet(const firnc_buffer *a, const firnc_buffer *b) {
+static bool meet(const firnc_block *a, const firnc_block *b) {
     return a->first <= b->last && b->first <= a->last;
 }
 
-static uint64_t end_of(const firnc_buffer *buffer) {
+static uint64_t end_of(const firnc_block *buffer) {
     return buffer->offset + buffer->bytes;
 }
 
@@ -99,10 +99,10 @@ static int heaviest_first(const void *a, const void *b) {
 
 /* The offset of the smallest gap that holds the buffer; without such a gap, the end of the placed buffers whose
  * lifetimes intersect its own. */
-static uint64_t find_gap(const placement *p, uint32_t placed_count, const firnc_buffer *buffer) {
+static uint64_t find_gap(const placement *p, uint32_t placed_count, const firnc_block *buffer) {
     uint64_t end = 0, best = 0, best_gap = UINT64_MAX;
     for (uint32_t i = 0; i < placed_count; i++) {
-        const firnc_buffer *other = &p->buffers[p->placed[i]];
+        const firnc_block *other = &p->buffers[p->placed[i]];
         if (!meet(other, buffer))
             continue;
         if (other->offset > end && other->offset - end >= buffer->bytes && other->offset - end < best_gap) {
@@ -123,7 +123,7 @@ static uint64_t place_into_gaps(placement *p) {
     qsort(order, p->count, sizeof *order, heaviest_first);
     uint64_t top = 0;
     for (uint32_t i = 0; i < p->count; i++) {
-        firnc_buffer *buffer = &p->buffers[order[i].buffer];
+        firnc_block *buffer = &p->buffers[order[i].buffer];
         buffer->offset = find_gap(p, i, buffer);
         uint32_t at = i;
         for (; at > 0 && p->buffers[p->placed[at - 1]].offset > buffer->offset; at--)
@@ -148,7 +148,7 @@ static uint64_t place_upwards(placement *p) {
     memset(p->floors, 0, p->count * sizeof *p->floors);
     for (uint32_t left = p->count; left > 0; left--) {
         uint32_t next = lowest(p);
-        firnc_buffer *buffer = &p->buffers[next];
+        firnc_block *buffer = &p->buffers[next];
         buffer->offset = p->floors[next];
         p->floors[next] = PLACED;
         top = end_of(buffer) > top ? end_of(buffer) : top;
@@ -211,7 +211,7 @@ static void better(search *s, uint32_t attempts) {
     }
 }
 
-uint64_t firnc_place_buffers(firnc_buffer *buffers, uint32_t count) {
+uint64_t firnc_place_buffers(firnc_block *buffers, uint32_t count) {
     if (count == 0)
         return 0;
     search s = {.p = {.buffers = buffers, .count = count},

@@ -1,10 +1,10 @@
 /* The training pass; an eval graph goes to metric.c instead. In: the micro-batch phase with every parameter's gradient.
  * Out: the whole step:
  *
- *     micro_batch  the seed of the gradient takes 1/micro_batches and the loss scale; gradients are accumulated
- *     finalise     squares of the unscaled gradients, norm and finiteness; the factors that unscale and clip
- *     update       powers of beta, the optimizer for each parameter, which applies the factors; the optimizer step
- *     bookkeep     loss scale, global step
+ *     micro_batch  the seed of the gradient takes 1/micro_batches and the loss scale; gradients are accumulated;
+ * running statistics advance beside their buffers finalise     squares of the unscaled gradients, norm and finiteness;
+ * the factors that unscale and clip update       powers of beta, the optimizer for each parameter, which applies the
+ * factors; the optimizer step bookkeep     running statistics, loss scale, global step
  *
  * and the state that these use. Semantics: NUMERICS.md, "Finalise", "Update" and "Bookkeep". */
 #include "compiler/passes/passes.h"
@@ -228,14 +228,6 @@ static void add_state(const training *t) {
     }
 }
 
-/* The parameters that are trained, sorted by name. */
-static void find_trained(training *t) {
-    const uint32_t count = firnc_sorted_values(t->graph, firnc_is_parameter, &t->parameters);
-    for (uint32_t i = 0; i < count; i++)
-        if (firnc_is_trained(&t->graph->values[t->parameters[i]]))
-            t->parameters[t->count++] = t->parameters[i];
-}
-
 bool firnc_add_training(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     if (graph->eval)
@@ -243,7 +235,7 @@ bool firnc_add_training(firnc_compilation *compilation) {
     const firnc_data *data = &compilation->job->data;
     uint32_t micro_batches = data->batch_size / data->micro_batch_size;
     training t = {.graph = graph, .job = compilation->job, .factors = FIRNC_NONE};
-    find_trained(&t);
+    t.count = firnc_sorted_values(graph, firnc_is_parameter, &t.parameters);
 
     graph->schedules = firnc_allocate((t.job->schedule.root_count + UINT64_C(1)) * sizeof *graph->schedules);
     for (uint32_t i = 0; i < t.job->schedule.root_count; i++)
@@ -256,8 +248,12 @@ bool firnc_add_training(firnc_compilation *compilation) {
         accumulate_gradients(&t);
     if (!firnc_group_parameters(compilation, t.parameters, t.count))
         return false;
+    firnc_value *next = firnc_allocate((graph->statistics_count + UINT64_C(1)) * sizeof *next);
+    if (!firnc_advance_statistics(compilation, next))
+        return false;
     finalise(&t);
     update(&t);
+    firnc_store_statistics(graph, next);
     if (is_dynamic(&t))
         update_loss_scale(&t);
     count_one(graph, FIRNC_PHASE_BOOKKEEP, graph->global_step);

@@ -19,8 +19,10 @@ static bool is_alive(const firn_fb_tensor_record *tensor, uint32_t n) {
     return tensor->first <= n && n <= tensor->last;
 }
 
-/* State may change only after the micro-batches, parameters and buffers only in an update, which a skipped step leaves
- * out. An evaluation may change only caches and the state of its metric. */
+/* State may change only after the micro-batches, so a step that fails before can be run again; what belongs to the
+ * model only in an update, which a skipped step leaves out. An evaluation may change only caches and the state of its
+ * metric.
+ */
 static bool may_change_state(const firn_op_info *info, uint8_t phase, const firn_fb_tensor_record *tensor) {
     if (firn_semantics_is_of_model(tensor))
         return phase == FIRN_FB_PHASE_KIND_UPDATE;
@@ -28,6 +30,17 @@ static bool may_change_state(const firn_op_info *info, uint8_t phase, const firn
         return info->metric || tensor->role == FIRN_FB_ROLE_CACHE;
     return phase == FIRN_FB_PHASE_KIND_FINALISE || phase == FIRN_FB_PHASE_KIND_UPDATE ||
            phase == FIRN_FB_PHASE_KIND_BOOKKEEP;
+}
+
+/* Statistics of what a step has seen advance in every step, also in one whose update is skipped: an op of the column
+ * .buffers runs in bookkeep and changes whole buffers, each of which no other op changes. */
+static bool may_change_buffer(const firn_fb_plan_record *plan, const firn_fb_op_record *op, uint8_t phase, uint32_t j) {
+    const uint32_t index = op->outputs[j];
+    firn_fb_tensor_record tensor;
+    firn_fb_op_record writer;
+    firn_semantics_tensor(plan, index, &tensor);
+    return phase == FIRN_FB_PHASE_KIND_BOOKKEEP && tensor.role == FIRN_FB_ROLE_BUFFER &&
+           firn_semantics_has_one_writer(plan, index, (uint16_t)op->code, j, phase, &writer);
 }
 
 /* Checks that output j is the same tensor as the input that it changes, if any, and that no other input and no earlier
@@ -94,6 +107,8 @@ static bool may_write(const firn_fb_plan_record *plan, const firn_fb_op_record *
     if (!is_alive(&tensor, n) || !operands_are_apart(plan, op, j, changed) || firn_semantics_is_filled(plan, index) ||
         index == firn_fb_sampler_cursor(firn_fb_plan_sampler(plan->table)))
         return false;
+    if (info->buffers)
+        return may_change_buffer(plan, op, phase, j);
     if (firn_semantics_is_state(&tensor))
         return changed != FIRN_FRESH && may_change_state(info, phase, &tensor);
     if (!firn_semantics_is_arena(&tensor) || index != op->outputs[j] ||

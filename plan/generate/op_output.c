@@ -220,9 +220,10 @@ static void put_row(const struct op_row *row, unsigned operands, unsigned ranges
         or_word(columns->autocast, "fixed"));
     put("    .outputs_min = %u, .integers_min = %u, .reals_min = %u,\n", row->outputs_min, row->integers_min,
         row->reals_min);
-    put("    .pol = FIRN_POL_%s, .cost = FIRN_COST_%s, .begins = FIRN_BEGINS_%s, .gathers = %u, .metric = %u,\n",
+    put("    .pol = FIRN_POL_%s, .cost = FIRN_COST_%s, .begins = FIRN_BEGINS_%s, .gathers = %u, .metric = %u, "
+        ".buffers = %u,\n",
         or_word(columns->pol, "none"), row->source->cost, or_word(columns->begins, "nothing"), columns->gathers,
-        columns->metric);
+        columns->metric, columns->buffers);
     put("    .reduced = %u, .inner = %u, .inner_flag = %u, .typed = %u, .factors = %u,\n", row->reduced, row->inner,
         row->inner_flag, row->typed, row->factors);
     put("    .index_operand = %u, .index_table = %u, .index_from_end = %u, .index_attribute = %u};\n",

@@ -554,6 +554,14 @@ static void check_begins(const struct op_row *row) {
         refuse_row(row, begins, "integer 0 is the index in output 0, which has one dimension");
 }
 
+/* Likewise. */
+static void check_buffers(const struct op_row *row) {
+    for (unsigned i = 0; row->source->columns.buffers && i < row->output_count; i++)
+        if (row->outputs[i].changed == OP_NONE)
+            refuse_row(row, row->outputs[i].name,
+                       "an op with .buffers has no other outputs than those that it changes");
+}
+
 /* --- gradients by name -------------------------------------------------------------------------------------------- */
 
 static const struct op_row *find_backward(const struct op_row *forward) {
@@ -612,6 +620,7 @@ const struct op_row *read_ops(size_t *count) {
         read_reductions(&rows[i]);
         check_own(&rows[i]);
         check_begins(&rows[i]);
+        check_buffers(&rows[i]);
         for (size_t j = 0; j < i; j++)
             if (sources[j].code == sources[i].code || strcmp(sources[j].name, sources[i].name) == 0)
                 refuse_row(&rows[i], NULL, "the code or the name is another op's");

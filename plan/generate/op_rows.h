@@ -24,7 +24,7 @@ enum {
 /* The columns of a row as they are written in the table. */
 struct op_columns {
     const char *inputs, *outputs, *integers, *reals, *reductions, *reduced, *autocast, *pol, *begins;
-    bool gathers, metric;
+    bool gathers, metric, buffers;
     unsigned since;
 };
 

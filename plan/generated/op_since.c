@@ -14,7 +14,50 @@ static const struct {
     {.code = 150, .kind = ROW, .position = 0, .since = 1}, /* rms_norm  */
     {.code = 151, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward  */
     {.code = 152, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward_gain  */
+    {.code = 246, .kind = ROW, .position = 0, .since = 1}, /* batch_norm  */
+    {.code = 247, .kind = ROW, .position = 0, .since = 1}, /* batch_norm_backward  */
+    {.code = 248, .kind = ROW, .position = 0, .since = 1}, /* batch_norm_fixed  */
+    {.code = 249, .kind = ROW, .position = 0, .since = 1}, /* batch_norm_fixed_backward  */
+    {.code = 250, .kind = ROW, .position = 0, .since = 1}, /* running_statistics  */
+    {.code = 251, .kind = ROW, .position = 0, .since = 1}, /* store_statistics  */
     {.code = 149, .kind = ROW, .position = 0, .since = 1}, /* softmax  */
+    {.code = 225, .kind = ROW, .position = 0, .since = 1}, /* softmax_backward  */
+    {.code = 220, .kind = ROW, .position = 0, .since = 1}, /* reduce_sum  */
+    {.code = 221, .kind = ROW, .position = 0, .since = 1}, /* reduce_sum_backward  */
+    {.code = 222, .kind = ROW, .position = 0, .since = 1}, /* reduce_max  */
+    {.code = 223, .kind = ROW, .position = 0, .since = 1}, /* reduce_max_backward  */
+    {.code = 224, .kind = ROW, .position = 0, .since = 1}, /* arg_max  */
+    {.code = 226, .kind = ROW, .position = 0, .since = 1}, /* matmul  */
+    {.code = 170, .kind = ROW, .position = 0, .since = 1}, /* subtract  */
+    {.code = 171, .kind = ROW, .position = 0, .since = 1}, /* divide  */
+    {.code = 172, .kind = ROW, .position = 0, .since = 1}, /* minimum  */
+    {.code = 173, .kind = ROW, .position = 0, .since = 1}, /* maximum  */
+    {.code = 174, .kind = ROW, .position = 0, .since = 1}, /* select  */
+    {.code = 175, .kind = ROW, .position = 0, .since = 1}, /* less  */
+    {.code = 176, .kind = ROW, .position = 0, .since = 1}, /* less_or_equal  */
+    {.code = 177, .kind = ROW, .position = 0, .since = 1}, /* equal  */
+    {.code = 178, .kind = ROW, .position = 0, .since = 1}, /* larger_share  */
+    {.code = 179, .kind = ROW, .position = 0, .since = 1}, /* sum_to  */
+    {.code = 180, .kind = ROW, .position = 0, .since = 1}, /* exp  */
+    {.code = 181, .kind = ROW, .position = 0, .since = 1}, /* log  */
+    {.code = 182, .kind = ROW, .position = 0, .since = 1}, /* sqrt  */
+    {.code = 183, .kind = ROW, .position = 0, .since = 1}, /* reciprocal  */
+    {.code = 184, .kind = ROW, .position = 0, .since = 1}, /* erf  */
+    {.code = 185, .kind = ROW, .position = 0, .since = 1}, /* erf_backward  */
+    {.code = 186, .kind = ROW, .position = 0, .since = 1}, /* abs  */
+    {.code = 187, .kind = ROW, .position = 0, .since = 1}, /* clip  */
+    {.code = 188, .kind = ROW, .position = 0, .since = 1}, /* clip_backward  */
+    {.code = 189, .kind = ROW, .position = 0, .since = 1}, /* affine  */
+    {.code = 190, .kind = ROW, .position = 0, .since = 1}, /* leaky_relu  */
+    {.code = 191, .kind = ROW, .position = 0, .since = 1}, /* leaky_relu_backward  */
+    {.code = 192, .kind = ROW, .position = 0, .since = 1}, /* elu  */
+    {.code = 193, .kind = ROW, .position = 0, .since = 1}, /* elu_backward  */
+    {.code = 194, .kind = ROW, .position = 0, .since = 1}, /* power  */
+    {.code = 195, .kind = ROW, .position = 0, .since = 1}, /* power_backward  */
+    {.code = 196, .kind = ROW, .position = 0, .since = 1}, /* to_int32  */
+    {.code = 197, .kind = ROW, .position = 0, .since = 1}, /* to_float32  */
+    {.code = 198, .kind = ROW, .position = 0, .since = 1}, /* sign  */
+    {.code = 199, .kind = ROW, .position = 0, .since = 1}, /* floor  */
     {.code = 160, .kind = ROW, .position = 0, .since = 1}, /* conv  */
     {.code = 161, .kind = ROW, .position = 0, .since = 1}, /* conv_backward_input  */
     {.code = 162, .kind = ROW, .position = 0, .since = 1}, /* conv_backward_weight  */
@@ -22,6 +65,13 @@ static const struct {
     {.code = 164, .kind = ROW, .position = 0, .since = 1}, /* max_pool_backward  */
     {.code = 165, .kind = ROW, .position = 0, .since = 1}, /* average_pool  */
     {.code = 166, .kind = ROW, .position = 0, .since = 1}, /* average_pool_backward  */
+    {.code = 236, .kind = ROW, .position = 0, .since = 1}, /* lstm  */
+    {.code = 237, .kind = ROW, .position = 0, .since = 1}, /* lstm_backward  */
+    {.code = 238, .kind = ROW, .position = 0, .since = 1}, /* gru  */
+    {.code = 239, .kind = ROW, .position = 0, .since = 1}, /* gru_backward  */
+    {.code = 240, .kind = ROW, .position = 0, .since = 1}, /* rnn  */
+    {.code = 241, .kind = ROW, .position = 0, .since = 1}, /* rnn_backward  */
+    {.code = 242, .kind = ROW, .position = 0, .since = 1}, /* recurrent_backward_weight  */
     {.code = 0}, /* the end */
 };
 

@@ -11,7 +11,7 @@ const firn_op_info firn_op_row_cast = {
     .code = 1, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -28,7 +28,7 @@ const firn_op_info firn_op_row_linear = {
     .code = 2, .operands = operands_1, .ranges = ranges_0, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -41,7 +41,7 @@ const firn_op_info firn_op_row_linear_backward_input = {
     .code = 3, .operands = operands_2, .ranges = ranges_0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -54,7 +54,7 @@ const firn_op_info firn_op_row_linear_backward_weight = {
     .code = 4, .operands = operands_3, .ranges = ranges_0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_product, .cost = FIRN_COST_product_of_weight, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product_of_weight, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -67,7 +67,7 @@ const firn_op_info firn_op_row_linear_backward_weight_rows = {
     .code = 148, .operands = operands_3, .ranges = ranges_1, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 3, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 3, .reals_min = 0,
-    .pol = FIRN_POL_product, .cost = FIRN_COST_product_of_weight, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product_of_weight, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -82,7 +82,7 @@ const firn_op_info firn_op_row_sum_leading = {
     .code = 5, .operands = operands_4, .ranges = ranges_2, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -95,7 +95,7 @@ const firn_op_info firn_op_row_embedding = {
     .code = 6, .operands = operands_5, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_embedding,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 0, .index_table = 1, .index_from_end = 2, .index_attribute = 255};
 
@@ -112,7 +112,7 @@ const firn_op_info firn_op_row_embedding_backward = {
     .code = 7, .operands = operands_6, .ranges = ranges_3, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 0, .index_table = 255, .index_from_end = 0, .index_attribute = 0};
 
@@ -124,7 +124,7 @@ const firn_op_info firn_op_row_leading_rows = {
     .code = 8, .operands = operands_7, .ranges = ranges_2, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_embedding,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -136,7 +136,7 @@ const firn_op_info firn_op_row_leading_rows_backward = {
     .code = 9, .operands = operands_8, .ranges = ranges_2, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -149,7 +149,7 @@ const firn_op_info firn_op_row_add = {
     .code = 10, .operands = operands_9, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -157,7 +157,7 @@ const firn_op_info firn_op_row_multiply = {
     .code = 146, .operands = operands_9, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -169,7 +169,7 @@ const firn_op_info firn_op_row_concat = {
     .code = 147, .operands = operands_10, .ranges = ranges_2, .inputs = 1, .inputs_min = 1, .inputs_max = 64,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -189,7 +189,7 @@ const firn_op_info firn_op_row_layer_norm = {
     .code = 11, .operands = operands_11, .ranges = ranges_4, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 3, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_norm,
     .outputs_min = 3, .integers_min = 1, .reals_min = 1,
-    .pol = FIRN_POL_norm, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_norm, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -208,7 +208,7 @@ const firn_op_info firn_op_row_layer_norm_backward = {
     .code = 12, .operands = operands_12, .ranges = ranges_5, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -224,7 +224,7 @@ const firn_op_info firn_op_row_layer_norm_backward_affine = {
     .code = 13, .operands = operands_13, .ranges = ranges_5, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -238,7 +238,7 @@ const firn_op_info firn_op_row_rms_norm = {
     .code = 150, .operands = operands_14, .ranges = ranges_4, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_norm,
     .outputs_min = 2, .integers_min = 1, .reals_min = 1,
-    .pol = FIRN_POL_norm, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_norm, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -253,7 +253,7 @@ const firn_op_info firn_op_row_rms_norm_backward = {
     .code = 151, .operands = operands_15, .ranges = ranges_5, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -267,28 +267,127 @@ const firn_op_info firn_op_row_rms_norm_backward_gain = {
     .code = 152, .operands = operands_16, .ranges = ranges_5, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_17[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
+};
+static const uint8_t ranges_6[] = {
+    FIRN_RANGE_POSITIVE,
+};
+const firn_op_info firn_op_row_batch_norm = {
+    .code = 246, .operands = operands_17, .ranges = ranges_6, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .outputs = 5, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 5, .integers_min = 0, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_18[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
+};
+const firn_op_info firn_op_row_batch_norm_backward = {
+    .code = 247, .operands = operands_18, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .outputs = 4, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 4, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_19[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_batch_norm_fixed = {
+    .code = 248, .operands = operands_19, .ranges = ranges_6, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_batch_norm_fixed_backward = {
+    .code = 249, .operands = operands_18, .ranges = ranges_6, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .outputs = 4, .integers = 0, .reals = 1, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 4, .integers_min = 0, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_20[] = {
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_MATRIX, .a = 2, .b = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+};
+static const uint8_t ranges_7[] = {
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_NOT_NEGATIVE,
+};
+const firn_op_info firn_op_row_running_statistics = {
+    .code = 250, .operands = operands_20, .ranges = ranges_7, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_first, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_21[] = {
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_MATRIX, .a = 2, .b = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+    {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = 1},
+};
+const firn_op_info firn_op_row_store_statistics = {
+    .code = 251, .operands = operands_21, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 1,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_gelu = {
     .code = 14, .operands = operands_0, .ranges = ranges_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_17[] = {
+static const firn_operand operands_22[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_gelu_backward = {
-    .code = 15, .operands = operands_17, .ranges = ranges_0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 15, .operands = operands_22, .ranges = ranges_0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -296,15 +395,15 @@ const firn_op_info firn_op_row_relu = {
     .code = 16, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_relu_backward = {
-    .code = 17, .operands = operands_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 17, .operands = operands_22, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -312,27 +411,27 @@ const firn_op_info firn_op_row_tanh = {
     .code = 18, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_tanh_backward = {
-    .code = 19, .operands = operands_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 19, .operands = operands_22, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_6[] = {
+static const uint8_t ranges_8[] = {
     FIRN_RANGE_RNG_ID,
     FIRN_RANGE_RATE,
 };
 const firn_op_info firn_op_row_dropout = {
-    .code = 20, .operands = operands_0, .ranges = ranges_6, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 20, .operands = operands_0, .ranges = ranges_8, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -340,15 +439,15 @@ const firn_op_info firn_op_row_sigmoid = {
     .code = 120, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_sigmoid_backward = {
-    .code = 121, .operands = operands_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 121, .operands = operands_22, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -356,15 +455,15 @@ const firn_op_info firn_op_row_silu = {
     .code = 122, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_silu_backward = {
-    .code = 123, .operands = operands_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 123, .operands = operands_22, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -372,58 +471,432 @@ const firn_op_info firn_op_row_softplus = {
     .code = 124, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_softplus_backward = {
-    .code = 125, .operands = operands_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 125, .operands = operands_22, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_18[] = {
+static const firn_operand operands_23[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_log_softmax = {
-    .code = 126, .operands = operands_18, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 126, .operands = operands_23, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_softmax = {
-    .code = 149, .operands = operands_18, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 149, .operands = operands_23, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_19[] = {
+static const firn_operand operands_24[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_log_softmax_backward = {
-    .code = 127, .operands = operands_19, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 127, .operands = operands_24, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_20[] = {
+const firn_op_info firn_op_row_softmax_backward = {
+    .code = 225, .operands = operands_24, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const uint8_t ranges_9[] = {
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_FLAG,
+};
+const firn_op_info firn_op_row_reduce_sum = {
+    .code = 220, .operands = operands_4, .ranges = ranges_9, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 2, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_25[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_10[] = {
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_OWN,
+};
+const firn_op_info firn_op_row_reduce_sum_backward = {
+    .code = 221, .operands = operands_25, .ranges = ranges_10, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 8, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 8, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_26[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_reduce_max = {
+    .code = 222, .operands = operands_26, .ranges = ranges_9, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 2, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_27[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_reduce_max_backward = {
+    .code = 223, .operands = operands_27, .ranges = ranges_9, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 2, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_28[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_INT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_arg_max = {
+    .code = 224, .operands = operands_28, .ranges = ranges_9, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 2, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_29[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_11[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_FLAG,
+};
+const firn_op_info firn_op_row_matmul = {
+    .code = 226, .operands = operands_29, .ranges = ranges_11, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
+    .outputs_min = 1, .integers_min = 2, .reals_min = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_matmul, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_30[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_subtract = {
+    .code = 170, .operands = operands_30, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_divide = {
+    .code = 171, .operands = operands_30, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_minimum = {
+    .code = 172, .operands = operands_30, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_maximum = {
+    .code = 173, .operands = operands_30, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_31[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_select = {
+    .code = 174, .operands = operands_31, .inputs = 3, .inputs_min = 1, .inputs_max = 3,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 7, .autocast = FIRN_AUTOCAST_promote,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_32[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_less = {
+    .code = 175, .operands = operands_32, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_less_or_equal = {
+    .code = 176, .operands = operands_32, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_equal = {
+    .code = 177, .operands = operands_32, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_33[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_larger_share = {
+    .code = 178, .operands = operands_33, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 7, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_sum_to = {
+    .code = 179, .operands = operands_4, .ranges = ranges_10, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 8, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 8, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_exp = {
+    .code = 180, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_log = {
+    .code = 181, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_sqrt = {
+    .code = 182, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_reciprocal = {
+    .code = 183, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_erf = {
+    .code = 184, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_erf_backward = {
+    .code = 185, .operands = operands_22, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_abs = {
+    .code = 186, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const uint8_t ranges_12[] = {
+    FIRN_RANGE_FINITE,
+    FIRN_RANGE_FINITE,
+};
+const firn_op_info firn_op_row_clip = {
+    .code = 187, .operands = operands_0, .ranges = ranges_12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 2,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_clip_backward = {
+    .code = 188, .operands = operands_22, .ranges = ranges_12, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 2,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_affine = {
+    .code = 189, .operands = operands_0, .ranges = ranges_12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 2,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const uint8_t ranges_13[] = {
+    FIRN_RANGE_FINITE,
+};
+const firn_op_info firn_op_row_leaky_relu = {
+    .code = 190, .operands = operands_0, .ranges = ranges_13, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_leaky_relu_backward = {
+    .code = 191, .operands = operands_22, .ranges = ranges_13, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_elu = {
+    .code = 192, .operands = operands_0, .ranges = ranges_13, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_elu_backward = {
+    .code = 193, .operands = operands_22, .ranges = ranges_13, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_power = {
+    .code = 194, .operands = operands_30, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_power_backward = {
+    .code = 195, .operands = operands_33, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 7, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_34[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_INT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_to_int32 = {
+    .code = 196, .operands = operands_34, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_35[] = {
+    {.type = FIRN_INT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_to_float32 = {
+    .code = 197, .operands = operands_35, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_sign = {
+    .code = 198, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_floor = {
+    .code = 199, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_36[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_7[] = {
+static const uint8_t ranges_14[] = {
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
@@ -431,19 +904,14 @@ static const uint8_t ranges_7[] = {
     FIRN_RANGE_PAIR,
 };
 const firn_op_info firn_op_row_conv = {
-    .code = 160, .operands = operands_20, .ranges = ranges_7, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 160, .operands = operands_36, .ranges = ranges_14, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 1, .integers = 5, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 1, .integers_min = 5, .reals_min = 0,
-    .pol = FIRN_POL_product, .cost = FIRN_COST_convolution, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_convolution, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_21[] = {
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
-};
-static const uint8_t ranges_8[] = {
+static const uint8_t ranges_15[] = {
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
@@ -453,14 +921,14 @@ static const uint8_t ranges_8[] = {
     FIRN_RANGE_EXTENT,
 };
 const firn_op_info firn_op_row_conv_backward_input = {
-    .code = 161, .operands = operands_21, .ranges = ranges_8, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 161, .operands = operands_29, .ranges = ranges_15, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 7, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 7, .reals_min = 0,
-    .pol = FIRN_POL_product, .cost = FIRN_COST_convolution_of_input, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_convolution_of_input, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_9[] = {
+static const uint8_t ranges_16[] = {
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
@@ -469,18 +937,14 @@ static const uint8_t ranges_9[] = {
     FIRN_RANGE_PAIR,
 };
 const firn_op_info firn_op_row_conv_backward_weight = {
-    .code = 162, .operands = operands_21, .ranges = ranges_9, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 162, .operands = operands_29, .ranges = ranges_16, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 6, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 6, .reals_min = 0,
-    .pol = FIRN_POL_product, .cost = FIRN_COST_convolution_of_weight, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_convolution_of_weight, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_22[] = {
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
-};
-static const uint8_t ranges_10[] = {
+static const uint8_t ranges_17[] = {
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
@@ -488,27 +952,27 @@ static const uint8_t ranges_10[] = {
     FIRN_RANGE_PAIR,
 };
 const firn_op_info firn_op_row_max_pool = {
-    .code = 163, .operands = operands_22, .ranges = ranges_10, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 163, .operands = operands_25, .ranges = ranges_17, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 5, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 5, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_23[] = {
+static const firn_operand operands_37[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_max_pool_backward = {
-    .code = 164, .operands = operands_23, .ranges = ranges_10, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 164, .operands = operands_37, .ranges = ranges_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 5, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 5, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_11[] = {
+static const uint8_t ranges_18[] = {
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
@@ -517,14 +981,14 @@ static const uint8_t ranges_11[] = {
     FIRN_RANGE_FLAG,
 };
 const firn_op_info firn_op_row_average_pool = {
-    .code = 165, .operands = operands_22, .ranges = ranges_11, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 165, .operands = operands_25, .ranges = ranges_18, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 6, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 6, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_12[] = {
+static const uint8_t ranges_19[] = {
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
@@ -535,21 +999,21 @@ static const uint8_t ranges_12[] = {
     FIRN_RANGE_EXTENT,
 };
 const firn_op_info firn_op_row_average_pool_backward = {
-    .code = 166, .operands = operands_22, .ranges = ranges_12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 166, .operands = operands_25, .ranges = ranges_19, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 8, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 8, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_24[] = {
+static const firn_operand operands_38[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
-static const uint8_t ranges_13[] = {
+static const uint8_t ranges_20[] = {
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_OWN,
     FIRN_RANGE_FLAG,
@@ -560,14 +1024,14 @@ static const uint8_t ranges_13[] = {
     FIRN_RANGE_RATE,
 };
 const firn_op_info firn_op_row_attention = {
-    .code = 21, .operands = operands_24, .ranges = ranges_13, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 21, .operands = operands_38, .ranges = ranges_20, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 4, .integers = 6, .reals = 2, .reductions = 2, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 4, .integers_min = 6, .reals_min = 2,
-    .pol = FIRN_POL_attention, .cost = FIRN_COST_attention, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_attention, .cost = FIRN_COST_attention, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_25[] = {
+static const firn_operand operands_39[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -576,14 +1040,14 @@ static const firn_operand operands_25[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_attention_backward = {
-    .code = 22, .operands = operands_25, .ranges = ranges_13, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .code = 22, .operands = operands_39, .ranges = ranges_20, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
     .outputs = 2, .integers = 6, .reals = 2, .reductions = 3, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 6, .reals_min = 2,
-    .pol = FIRN_POL_attention, .cost = FIRN_COST_attention_backward, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_attention, .cost = FIRN_COST_attention_backward, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 1, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_14[] = {
+static const uint8_t ranges_21[] = {
     FIRN_RANGE_TYPE,
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_OWN,
@@ -592,22 +1056,152 @@ static const uint8_t ranges_14[] = {
     FIRN_RANGE_OWN,
 };
 const firn_op_info firn_op_row_rotary_embedding = {
-    .code = 144, .operands = operands_18, .ranges = ranges_14, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 144, .operands = operands_23, .ranges = ranges_21, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 5, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_norm,
     .outputs_min = 1, .integers_min = 5, .reals_min = 1,
-    .pol = FIRN_POL_rotation, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_rotation, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_rotary_embedding_backward = {
-    .code = 145, .operands = operands_18, .ranges = ranges_14, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 145, .operands = operands_23, .ranges = ranges_21, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 5, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 5, .reals_min = 1,
-    .pol = FIRN_POL_rotation, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_rotation, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_26[] = {
+static const firn_operand operands_40[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_lstm = {
+    .code = 236, .operands = operands_40, .ranges = ranges_11, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .outputs = 5, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
+    .outputs_min = 5, .integers_min = 2, .reals_min = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_41[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
+};
+const firn_op_info firn_op_row_lstm_backward = {
+    .code = 237, .operands = operands_41, .ranges = ranges_0, .inputs = 7, .inputs_min = 3, .inputs_max = 7,
+    .outputs = 4, .integers = 1, .reals = 0, .reductions = 1, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 4, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_42[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_22[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_FLAG,
+};
+const firn_op_info firn_op_row_gru = {
+    .code = 238, .operands = operands_42, .ranges = ranges_22, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .outputs = 3, .integers = 3, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
+    .outputs_min = 3, .integers_min = 3, .reals_min = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_43[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
+};
+const firn_op_info firn_op_row_gru_backward = {
+    .code = 239, .operands = operands_43, .ranges = ranges_11, .inputs = 6, .inputs_min = 3, .inputs_max = 6,
+    .outputs = 4, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 4, .integers_min = 2, .reals_min = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_44[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
+};
+const firn_op_info firn_op_row_rnn = {
+    .code = 240, .operands = operands_44, .ranges = ranges_11, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .outputs = 3, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
+    .outputs_min = 3, .integers_min = 2, .reals_min = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_45[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
+};
+const firn_op_info firn_op_row_rnn_backward = {
+    .code = 241, .operands = operands_45, .ranges = ranges_11, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .outputs = 3, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 2, .reals_min = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_46[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_recurrent_backward_weight = {
+    .code = 242, .operands = operands_46, .ranges = ranges_0, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product_of_weight, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_47[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -615,14 +1209,14 @@ static const firn_operand operands_26[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy = {
-    .code = 23, .operands = operands_26, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 23, .operands = operands_47, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 3, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 3, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_27[] = {
+static const firn_operand operands_48[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
@@ -631,14 +1225,14 @@ static const firn_operand operands_27[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy_backward = {
-    .code = 24, .operands = operands_27, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 24, .operands = operands_48, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_28[] = {
+static const firn_operand operands_49[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH, .optional = true},
@@ -648,21 +1242,21 @@ static const firn_operand operands_28[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_15[] = {
+static const uint8_t ranges_23[] = {
     FIRN_RANGE_LABEL,
     FIRN_RANGE_FLAG,
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_cross_entropy_weighted = {
-    .code = 138, .operands = operands_28, .ranges = ranges_15, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 138, .operands = operands_49, .ranges = ranges_23, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 5, .integers = 2, .reals = 2, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 5, .integers_min = 2, .reals_min = 2,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_29[] = {
+static const firn_operand operands_50[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
@@ -673,168 +1267,161 @@ static const firn_operand operands_29[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy_weighted_backward = {
-    .code = 139, .operands = operands_29, .ranges = ranges_15, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 139, .operands = operands_50, .ranges = ranges_23, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 1, .integers = 2, .reals = 2, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 2, .reals_min = 2,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_30[] = {
+static const firn_operand operands_51[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_nll_loss = {
-    .code = 136, .operands = operands_30, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 136, .operands = operands_51, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_31[] = {
+static const firn_operand operands_52[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_nll_loss_backward = {
-    .code = 137, .operands = operands_31, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 137, .operands = operands_52, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_32[] = {
+static const firn_operand operands_53[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_mean_squared_error = {
-    .code = 25, .operands = operands_32, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 25, .operands = operands_53, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_33[] = {
+static const firn_operand operands_54[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_mean_squared_error_backward = {
-    .code = 26, .operands = operands_33, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 26, .operands = operands_54, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_l1_loss = {
-    .code = 128, .operands = operands_32, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 128, .operands = operands_53, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_l1_loss_backward = {
-    .code = 129, .operands = operands_33, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 129, .operands = operands_54, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_16[] = {
+static const uint8_t ranges_24[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_huber_loss = {
-    .code = 130, .operands = operands_32, .ranges = ranges_16, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 130, .operands = operands_53, .ranges = ranges_24, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_huber_loss_backward = {
-    .code = 131, .operands = operands_33, .ranges = ranges_16, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 131, .operands = operands_54, .ranges = ranges_24, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_binary_cross_entropy = {
-    .code = 132, .operands = operands_32, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 132, .operands = operands_53, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_binary_cross_entropy_backward = {
-    .code = 133, .operands = operands_33, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 133, .operands = operands_54, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_17[] = {
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_FLAG,
-};
 const firn_op_info firn_op_row_kl_divergence = {
-    .code = 134, .operands = operands_32, .ranges = ranges_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 134, .operands = operands_53, .ranges = ranges_11, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_kl_divergence_backward = {
-    .code = 135, .operands = operands_33, .ranges = ranges_17, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 135, .operands = operands_54, .ranges = ranges_11, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_34[] = {
+static const firn_operand operands_55[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_18[] = {
-    FIRN_RANGE_POSITIVE,
-};
 const firn_op_info firn_op_row_loss_seed = {
-    .code = 27, .operands = operands_34, .ranges = ranges_18, .inputs = 1, .inputs_min = 0, .inputs_max = 1,
+    .code = 27, .operands = operands_55, .ranges = ranges_6, .inputs = 1, .inputs_min = 0, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_35[] = {
+static const firn_operand operands_56[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
 const firn_op_info firn_op_row_accumulate = {
-    .code = 29, .operands = operands_35, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 29, .operands = operands_56, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_first, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_first, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_36[] = {
+static const firn_operand operands_57[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
@@ -842,57 +1429,57 @@ static const firn_operand operands_36[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_sum_of_squares = {
-    .code = 31, .operands = operands_36, .ranges = ranges_2, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 31, .operands = operands_57, .ranges = ranges_2, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_partial, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_partial, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_37[] = {
+static const firn_operand operands_58[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_gradient_norm = {
-    .code = 32, .operands = operands_37, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 32, .operands = operands_58, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 1, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 1, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_38[] = {
+static const firn_operand operands_59[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 3, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_19[] = {
+static const uint8_t ranges_25[] = {
     FIRN_RANGE_OWN,
     FIRN_RANGE_OWN,
 };
 const firn_op_info firn_op_row_gradient_factors = {
-    .code = 44, .operands = operands_38, .ranges = ranges_19, .inputs = 2, .inputs_min = 0, .inputs_max = 2,
+    .code = 44, .operands = operands_59, .ranges = ranges_25, .inputs = 2, .inputs_min = 0, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_39[] = {
+static const firn_operand operands_60[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 3, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 4, .b = 4, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_decay_factors = {
-    .code = 60, .operands = operands_39, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
+    .code = 60, .operands = operands_60, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 1,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_40[] = {
+static const firn_operand operands_61[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -905,7 +1492,7 @@ static const firn_operand operands_40[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
 };
-static const uint8_t ranges_20[] = {
+static const uint8_t ranges_26[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_RATE,
     FIRN_RANGE_RATE,
@@ -913,33 +1500,33 @@ static const uint8_t ranges_20[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adamw = {
-    .code = 36, .operands = operands_40, .ranges = ranges_20, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .code = 36, .operands = operands_61, .ranges = ranges_26, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
     .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 4,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_41[] = {
+static const firn_operand operands_62[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
-static const uint8_t ranges_21[] = {
+static const uint8_t ranges_27[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_sgd = {
-    .code = 37, .operands = operands_41, .ranges = ranges_21, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
+    .code = 37, .operands = operands_62, .ranges = ranges_27, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_42[] = {
+static const firn_operand operands_63[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -948,7 +1535,7 @@ static const firn_operand operands_42[] = {
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
-static const uint8_t ranges_22[] = {
+static const uint8_t ranges_28[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_FLAG,
     FIRN_RANGE_NOT_NEGATIVE,
@@ -956,14 +1543,14 @@ static const uint8_t ranges_22[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_sgd_momentum = {
-    .code = 43, .operands = operands_42, .ranges = ranges_22, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 43, .operands = operands_63, .ranges = ranges_28, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 2, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 2, .reals_min = 3,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_43[] = {
+static const firn_operand operands_64[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -975,21 +1562,21 @@ static const firn_operand operands_43[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
 };
-static const uint8_t ranges_23[] = {
+static const uint8_t ranges_29[] = {
     FIRN_RANGE_RATE,
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adam = {
-    .code = 65, .operands = operands_43, .ranges = ranges_23, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 65, .operands = operands_64, .ranges = ranges_29, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_44[] = {
+static const firn_operand operands_65[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1003,7 +1590,7 @@ static const firn_operand operands_44[] = {
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
     {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
 };
-static const uint8_t ranges_24[] = {
+static const uint8_t ranges_30[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_FLAG,
     FIRN_RANGE_RATE,
@@ -1012,22 +1599,22 @@ static const uint8_t ranges_24[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adam_amsgrad = {
-    .code = 66, .operands = operands_44, .ranges = ranges_24, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .code = 66, .operands = operands_65, .ranges = ranges_30, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
     .outputs = 4, .integers = 2, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 2, .reals_min = 4,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_radam = {
-    .code = 67, .operands = operands_43, .ranges = ranges_23, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 67, .operands = operands_64, .ranges = ranges_29, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_45[] = {
+static const firn_operand operands_66[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1041,7 +1628,7 @@ static const firn_operand operands_45[] = {
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
     {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
 };
-static const uint8_t ranges_25[] = {
+static const uint8_t ranges_31[] = {
     FIRN_RANGE_RATE,
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
@@ -1049,22 +1636,22 @@ static const uint8_t ranges_25[] = {
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_nadam = {
-    .code = 68, .operands = operands_45, .ranges = ranges_25, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .code = 68, .operands = operands_66, .ranges = ranges_31, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
     .outputs = 4, .integers = 0, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 0, .reals_min = 5,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_adamax = {
-    .code = 69, .operands = operands_43, .ranges = ranges_20, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 69, .operands = operands_64, .ranges = ranges_26, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 4,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_46[] = {
+static const firn_operand operands_67[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1078,40 +1665,40 @@ static const firn_operand operands_46[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_lamb = {
-    .code = 70, .operands = operands_46, .ranges = ranges_20, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 70, .operands = operands_67, .ranges = ranges_26, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 5, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 5, .integers_min = 1, .reals_min = 4,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_26[] = {
+static const uint8_t ranges_32[] = {
     FIRN_RANGE_RATE,
     FIRN_RANGE_RATE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_lion = {
-    .code = 71, .operands = operands_42, .ranges = ranges_26, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 71, .operands = operands_63, .ranges = ranges_32, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 3,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_27[] = {
+static const uint8_t ranges_33[] = {
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_rmsprop = {
-    .code = 72, .operands = operands_42, .ranges = ranges_27, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 72, .operands = operands_63, .ranges = ranges_33, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 3,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_47[] = {
+static const firn_operand operands_68[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1122,29 +1709,29 @@ static const firn_operand operands_47[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
 };
-static const uint8_t ranges_28[] = {
+static const uint8_t ranges_34[] = {
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_rmsprop_momentum = {
-    .code = 73, .operands = operands_47, .ranges = ranges_28, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 73, .operands = operands_68, .ranges = ranges_34, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_rmsprop_centered = {
-    .code = 74, .operands = operands_47, .ranges = ranges_27, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 74, .operands = operands_68, .ranges = ranges_33, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 3,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_48[] = {
+static const firn_operand operands_69[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1158,28 +1745,28 @@ static const firn_operand operands_48[] = {
     {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
 };
 const firn_op_info firn_op_row_rmsprop_centered_momentum = {
-    .code = 75, .operands = operands_48, .ranges = ranges_28, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 75, .operands = operands_69, .ranges = ranges_34, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 4, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 0, .reals_min = 4,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_29[] = {
+static const uint8_t ranges_35[] = {
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_NOT_NEGATIVE,
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_rprop = {
-    .code = 76, .operands = operands_43, .ranges = ranges_29, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 76, .operands = operands_64, .ranges = ranges_35, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_49[] = {
+static const firn_operand operands_70[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1189,35 +1776,35 @@ static const firn_operand operands_49[] = {
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
-static const uint8_t ranges_30[] = {
+static const uint8_t ranges_36[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_NOT_NEGATIVE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adagrad = {
-    .code = 77, .operands = operands_49, .ranges = ranges_30, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 77, .operands = operands_70, .ranges = ranges_36, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 3,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_31[] = {
+static const uint8_t ranges_37[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adadelta = {
-    .code = 78, .operands = operands_47, .ranges = ranges_31, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 78, .operands = operands_68, .ranges = ranges_37, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 1, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 3,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_32[] = {
+static const uint8_t ranges_38[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_NOT_NEGATIVE,
     FIRN_RANGE_NOT_NEGATIVE,
@@ -1225,14 +1812,14 @@ static const uint8_t ranges_32[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_asgd = {
-    .code = 79, .operands = operands_49, .ranges = ranges_32, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 79, .operands = operands_70, .ranges = ranges_38, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 4,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_50[] = {
+static const firn_operand operands_71[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1243,7 +1830,7 @@ static const firn_operand operands_50[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
-static const uint8_t ranges_33[] = {
+static const uint8_t ranges_39[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_NOT_NEGATIVE,
@@ -1252,14 +1839,14 @@ static const uint8_t ranges_33[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adafactor = {
-    .code = 80, .operands = operands_50, .ranges = ranges_33, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 80, .operands = operands_71, .ranges = ranges_39, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 1, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 5,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_51[] = {
+static const firn_operand operands_72[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1275,112 +1862,105 @@ static const firn_operand operands_51[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 4, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_adafactor_factored = {
-    .code = 81, .operands = operands_51, .ranges = ranges_33, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 81, .operands = operands_72, .ranges = ranges_39, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 6, .integers = 1, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 6, .integers_min = 1, .reals_min = 5,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_52[] = {
+static const firn_operand operands_73[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_34[] = {
+static const uint8_t ranges_40[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_RATE,
 };
 const firn_op_info firn_op_row_muon_direction = {
-    .code = 82, .operands = operands_52, .ranges = ranges_34, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 82, .operands = operands_73, .ranges = ranges_40, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 1,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 2,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_53[] = {
+static const firn_operand operands_74[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_unit_norm = {
-    .code = 83, .operands = operands_53, .ranges = ranges_18, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 83, .operands = operands_74, .ranges = ranges_6, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 2, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 1,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_54[] = {
+static const firn_operand operands_75[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_35[] = {
-    FIRN_RANGE_FINITE,
-    FIRN_RANGE_FINITE,
-};
 const firn_op_info firn_op_row_weighted_sum = {
-    .code = 84, .operands = operands_54, .ranges = ranges_35, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 84, .operands = operands_75, .ranges = ranges_12, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_55[] = {
+static const firn_operand operands_76[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 4, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
-static const uint8_t ranges_36[] = {
+static const uint8_t ranges_41[] = {
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_muon_step = {
-    .code = 85, .operands = operands_55, .ranges = ranges_36, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
+    .code = 85, .operands = operands_76, .ranges = ranges_41, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_56[] = {
+static const firn_operand operands_77[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
-static const uint8_t ranges_37[] = {
-    FIRN_RANGE_FINITE,
-};
 const firn_op_info firn_op_row_advance_power = {
-    .code = 38, .operands = operands_56, .ranges = ranges_37, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 38, .operands = operands_77, .ranges = ranges_13, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_57[] = {
+static const firn_operand operands_78[] = {
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
-static const uint8_t ranges_38[] = {
+static const uint8_t ranges_42[] = {
     FIRN_RANGE_INT31,
 };
 const firn_op_info firn_op_row_count = {
-    .code = 39, .operands = operands_57, .ranges = ranges_38, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 39, .operands = operands_78, .ranges = ranges_42, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_58[] = {
+static const firn_operand operands_79[] = {
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1392,21 +1972,21 @@ static const firn_operand operands_58[] = {
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_39[] = {
+static const uint8_t ranges_43[] = {
     FIRN_RANGE_COUNT,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_FINITE,
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_loss_scale_update = {
-    .code = 40, .operands = operands_58, .ranges = ranges_39, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 40, .operands = operands_79, .ranges = ranges_43, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 5, .integers = 1, .reals = 3, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 5, .integers_min = 1, .reals_min = 3,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_59[] = {
+static const firn_operand operands_80[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1414,14 +1994,14 @@ static const firn_operand operands_59[] = {
     {.type = FIRN_TYPE_OF_INPUT + 2, .form = FIRN_FORM_LIKE, .a = 2, .changed = 2},
 };
 const firn_op_info firn_op_row_metric_mean = {
-    .code = 41, .operands = operands_59, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 41, .operands = operands_80, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_60[] = {
+static const firn_operand operands_81[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1430,14 +2010,14 @@ static const firn_operand operands_60[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_accuracy = {
-    .code = 42, .operands = operands_60, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .code = 42, .operands = operands_81, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_61[] = {
+static const firn_operand operands_82[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1447,19 +2027,19 @@ static const firn_operand operands_61[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
 };
-static const uint8_t ranges_40[] = {
+static const uint8_t ranges_44[] = {
     FIRN_RANGE_LABEL,
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_metric_weighted_mean = {
-    .code = 140, .operands = operands_61, .ranges = ranges_40, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 140, .operands = operands_82, .ranges = ranges_44, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 8, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 1,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_62[] = {
+static const firn_operand operands_83[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
@@ -1468,18 +2048,18 @@ static const firn_operand operands_62[] = {
     {.type = FIRN_TYPE_OF_INPUT + 2, .form = FIRN_FORM_LIKE, .a = 2, .changed = 2},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
-static const uint8_t ranges_41[] = {
+static const uint8_t ranges_45[] = {
     FIRN_RANGE_LABEL,
 };
 const firn_op_info firn_op_row_metric_weighted_accuracy = {
-    .code = 141, .operands = operands_62, .ranges = ranges_41, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 141, .operands = operands_83, .ranges = ranges_45, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_63[] = {
+static const firn_operand operands_84[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -1489,14 +2069,14 @@ static const firn_operand operands_63[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_confusion = {
-    .code = 142, .operands = operands_63, .ranges = ranges_41, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 142, .operands = operands_84, .ranges = ranges_45, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_64[] = {
+static const firn_operand operands_85[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OWN, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_MATRIX, .a = 2, .b = 199, .changed = FIRN_FRESH},
@@ -1505,10 +2085,10 @@ static const firn_operand operands_64[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_auc = {
-    .code = 143, .operands = operands_64, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .code = 143, .operands = operands_85, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 

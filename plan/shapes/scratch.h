@@ -6,4 +6,7 @@
  * FIRN_SCRATCH_SUM_ROW. */
 enum { FIRN_SCRATCH_SUM_BLOCK = 4096, FIRN_SCRATCH_SUM_ROW = 1 << 20 };
 
+/* The scratch of a batch norm has sums of runs of this many rows. */
+enum { FIRN_SCRATCH_RUN_ROWS = 128 };
+
 #endif

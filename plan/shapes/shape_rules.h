@@ -1,6 +1,6 @@
 /* Building blocks of the shape rules. plan/ops.def defines what each op accepts. infer.c checks the columns; then the
- * op's own rule checks and infers what the columns cannot express (shapes_layers.c, shapes_losses.c,
- * shapes_training.c). Kernels do not check their operands, so a rule may not accept anything that its kernel cannot
+ * op's own rule checks and infers what the columns cannot express (the files
+ * shapes_*.c). Kernels do not check their operands, so a rule may not accept anything that its kernel cannot
  * handle. Only the files of this folder may include this one, so its names have no prefix. Freestanding. */
 #ifndef FIRN_PLAN_SHAPE_RULES_H
 #define FIRN_PLAN_SHAPE_RULES_H

@@ -25,13 +25,17 @@ plan/generate           plan/
 
 runtime/numerics        plan/
 runtime/kernels         plan/ schedules runtime/numerics
+runtime/kernels/elements plan/ runtime/numerics runtime/kernels
 runtime/kernels/images  plan/ runtime/numerics runtime/kernels
 runtime/kernels/losses  plan/ schedules runtime/numerics runtime/kernels
 runtime/kernels/norms   plan/ runtime/numerics runtime/kernels
 runtime/kernels/optimizers plan/ schedules runtime/numerics runtime/kernels
-runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/losses runtime/kernels/vector/
+runtime/kernels/recurrent plan/ runtime/numerics runtime/kernels
+runtime/kernels/reduce  plan/ runtime/numerics runtime/kernels
+runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/losses runtime/kernels/reduce runtime/kernels/vector/
 runtime/kernels/vector/attention plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
-runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
+runtime/kernels/vector/images plan/ runtime/numerics runtime/kernels runtime/kernels/images runtime/kernels/vector/
+runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/reduce runtime/kernels/vector/
 runtime                 plan/ schedules runtime/numerics runtime/kernels
 runtime/parts           plan/ runtime runtime/numerics
 runtime/examples        plan/ runtime runtime/targets/host

@@ -224,6 +224,88 @@ def concat(kind, *given, axis):
     return [Tensor(kind, dims[:axis] + (sum(t.dims[axis] for t in given),) + dims[axis + 1:], y)]
 
 
+class Along:
+    """The elements of a tensor by the result of a reduction to which they belong, in ascending order."""
+
+    def __init__(self, dims, axes, keep=0):
+        steps = [count(dims[d + 1:]) for d in range(len(dims))]
+        self.dims = tuple(1 if axes >> d & 1 else n for d, n in enumerate(dims) if keep or not axes >> d & 1) or (1,)
+        self.elements = {}  # of each result
+        self.result = []  # of each element
+        for element in range(count(dims)):
+            place = tuple(0 if axes >> d & 1 else element // steps[d] % n for d, n in enumerate(dims))
+            self.elements.setdefault(place, []).append(element)
+        numbers = {place: i for i, place in enumerate(self.elements)}
+        for element in range(count(dims)):
+            self.result.append(numbers[tuple(0 if axes >> d & 1 else element // steps[d] % n for d, n in enumerate(dims))])
+        # Elements of a line: those of the last dimensions that are all reduced, without the ones of extent 1.
+        self.line = 1
+        for d in reversed([d for d, n in enumerate(dims) if n > 1]):
+            if not axes >> d & 1:
+                break
+            self.line *= dims[d]
+
+    def of_results(self, function, values):
+        return [function([values[e] for e in elements]) for elements in self.elements.values()]
+
+
+def reduce_sum(kind, x, *, axes, keep):
+    along = Along(x.dims, axes, keep)
+
+    def total(values):
+        if along.line == 1:
+            return ascending(values)
+        return ascending([canonical_sum(values[i:i + along.line]) for i in range(0, len(values), along.line)])
+
+    return [Tensor(kind, along.dims, along.of_results(total, x.values))]
+
+
+def reduce_sum_backward(kind, dy, **extents):
+    extents = [extents[f'd{i}'] for i in range(8) if extents[f'd{i}']]
+    dims = tuple(abs(n) for n in extents)
+    along = Along(dims, sum(1 << d for d, n in enumerate(extents) if n < 0))
+    return [Tensor(kind, dims, [dy.values[i] for i in along.result])]
+
+
+def reduce_max(kind, x, *, axes, keep):
+    along = Along(x.dims, axes, keep)
+    return [Tensor(kind, along.dims, along.of_results(largest, x.values))]
+
+
+def is_one_of_largest(x, top):
+    return is_nan(x) if is_nan(top) else not is_nan(x) and not less(x, top) and not less(top, x)
+
+
+def reduce_max_backward(kind, dy, x, y, *, axes, keep):
+    along = Along(x.dims, axes, keep)
+    chosen = [is_one_of_largest(v, y.values[i]) for v, i in zip(x.values, along.result)]
+    counts = along.of_results(sum, chosen)
+    shares = [divide(d, number(Fraction(n))) for d, n in zip(dy.values, counts)]
+    return [Tensor(kind, x.dims, [shares[i] if c else ZERO for c, i in zip(chosen, along.result)])]
+
+
+def arg_max(kind, x, *, axis, last):
+    along = Along(x.dims, 1 << axis)
+
+    def place(values):
+        top = largest(values)
+        found = [i for i, v in enumerate(values) if is_one_of_largest(v, top)]
+        return found[-1 if last else 0]
+
+    return [Tensor('int32', along.dims, along.of_results(place, x.values))]
+
+
+def matmul(kind, a, b, *, transpose_a, transpose_b, reductions):
+    m, k = a.dims[-2:][::-1] if transpose_a else a.dims[-2:]
+    n = b.dims[-2 if transpose_b else -1]
+    y = []
+    for batch in range(count(a.dims[:-2])):
+        of_a = lambda i, t: a.values[batch * m * k + (t * m + i if transpose_a else i * k + t)]
+        of_b = lambda t, j: b.values[batch * k * n + (j * k + t if transpose_b else t * n + j)]
+        y += [reduce(reductions[0], [(t, of_a(i, t), of_b(t, j)) for t in range(k)]) for i in range(m) for j in range(n)]
+    return [Tensor(kind, a.dims[:-2] + (m, n), y)]
+
+
 def leading_rows(kind, table, *, rows):
     return [Tensor(kind, (rows, table.dims[1]), flat(table.rows()[:rows]))]
 
@@ -454,6 +536,80 @@ def rms_norm_backward_gain(kind, dy, x, reciprocal, *, affine):
     for gradient, row, r in zip(dy.rows(), x.rows(), reciprocal.values):
         dgain = [fma(d, round_to(affine, multiply(v, r)), t) for d, v, t in zip(gradient, row, dgain)]
     return [Tensor(kind, (x.dims[-1],), dgain)]
+
+
+def columns(rows):
+    """The sum of each column: runs of 128 rows, then their totals."""
+    totals = [ZERO] * len(rows[0])
+    for run in range(0, len(rows), 128):
+        totals = [add(t, ascending(column)) for t, column in zip(totals, zip(*rows[run:run + 128]))]
+    return totals
+
+
+def reciprocals_of(variance, epsilon):
+    return [divide(ONE, square_root(add(v, epsilon))) for v in variance]
+
+
+def normal_rows(x, mean, reciprocal):
+    return [[multiply(subtract(v, m), r) for v, m, r in zip(row, mean, reciprocal)] for row in x.rows()]
+
+
+def runs_of(x):
+    return (len(x.rows()) - 1) // 128 + 1
+
+
+def batch_norm_fixed(kind, x, gain, bias, mean, variance, *, epsilon):
+    normal = normal_rows(x, mean.values, reciprocals_of(variance.values, epsilon))
+    return [Tensor(kind, x.dims, [fma(v, g, b) for row in normal for v, g, b in zip(row, gain.values, bias.values)])]
+
+
+def batch_norm(kind, x, gain, bias, *, epsilon):
+    width, n = x.dims[-1:], number(len(x.rows()))
+    mean = [divide(total, n) for total in columns(x.rows())]
+    centred = [[subtract(v, m) for v, m in zip(row, mean)] for row in x.rows()]
+    variance = [divide(total, n) for total in columns([[multiply(d, d) for d in row] for row in centred])]
+    statistics = [Tensor('float32', width, values) for values in (mean, variance)]
+    return batch_norm_fixed(kind, x, gain, bias, *statistics, epsilon=epsilon) + [
+        statistics[0], Tensor('float32', width, reciprocals_of(variance, epsilon)), statistics[1],
+        Unread('float32', (runs_of(x),) + width)]
+
+
+def gradients_of_affine(dy, x, mean, reciprocal):
+    normal = normal_rows(x, mean, reciprocal)
+    projections = [[multiply(d, v) for d, v in zip(*rows)] for rows in zip(dy.rows(), normal)]
+    return [Tensor('float32', x.dims[-1:], columns(rows)) for rows in (projections, dy.rows())] + [
+        Unread('float32', (runs_of(x), 2, x.dims[-1]))]
+
+
+def batch_norm_backward(kind, dy, x, gain, mean, reciprocal):
+    n = number(len(x.rows()))
+    dgain, dbias, partial = gradients_of_affine(dy, x, mean.values, reciprocal.values)
+    p, q = [[divide(v, n) for v in t.values] for t in (dgain, dbias)]
+    scales = [multiply(g, r) for g, r in zip(gain.values, reciprocal.values)]
+    dx = [multiply(s, fma(negate(v), a, subtract(d, b)))
+          for gradient, normal in zip(dy.rows(), normal_rows(x, mean.values, reciprocal.values))
+          for d, v, s, a, b in zip(gradient, normal, scales, p, q)]
+    return [Tensor(kind, x.dims, dx), dgain, dbias, partial]
+
+
+def batch_norm_fixed_backward(kind, dy, x, gain, mean, variance, *, epsilon):
+    reciprocal = reciprocals_of(variance.values, epsilon)
+    scales = [multiply(g, r) for g, r in zip(gain.values, reciprocal)]
+    dx = [multiply(s, d) for gradient in dy.rows() for d, s in zip(gradient, scales)]
+    return [Tensor(kind, x.dims, dx)] + gradients_of_affine(dy, x, mean.values, reciprocal)
+
+
+def running_statistics(kind, following, mean, variance, running_mean, running_var, *, rows, momentum, place=(0, 0, 0)):
+    width, rest = len(mean.values), subtract(ONE, momentum)
+    before = running_mean.values + running_var.values if place[2] == 0 else following.values
+    factor = divide(number(rows), number(rows - 1))
+    now = mean.values + [multiply(v, factor) for v in variance.values]
+    return [Tensor(kind, (2, width), [fma(rest, b, multiply(momentum, v)) for b, v in zip(before, now)])]
+
+
+def store_statistics(kind, running_mean, running_var, following):
+    width = len(running_mean.values)
+    return [Tensor(kind, (width,), following.values[:width]), Tensor(kind, (width,), following.values[width:])]
 
 
 def gelu(kind, x, *, form):
@@ -793,6 +949,14 @@ def log_softmax(kind, x):
     return [Tensor(kind, x.dims, y)]
 
 
+def softmax_backward(kind, dy, y):
+    dx = []
+    for gradient, row in zip(dy.rows(), y.rows()):
+        total = canonical_sum([multiply(d, v) for d, v in zip(gradient, row)])
+        dx += [multiply(v, subtract(d, total)) for d, v in zip(gradient, row)]
+    return [Tensor(kind, y.dims, dx)]
+
+
 def log_softmax_backward(kind, dy, y):
     dx = []
     for gradient, row in zip(dy.rows(), y.rows()):
@@ -1015,13 +1179,243 @@ def metric_accuracy(kind, logits, labels, correct, counter):
             Tensor('int64', (1,), [counter.values[0] + len(labels.values)])]
 
 
+# --- elementwise ops with repeated operands -------------------------------------------------------------------------------
+
+
+def repeated_extents(*given):
+    rank = max(len(t.dims) for t in given)
+    every = [(1,) * (rank - len(t.dims)) + t.dims for t in given]
+    return tuple(max(extents) for extents in zip(*every))
+
+
+def repeated(t, dims):
+    """The values of t along tensors of the extents dims."""
+    found, own = [], (1,) * (len(dims) - len(t.dims)) + t.dims
+    for number_of in range(count(dims)):
+        place, step, rest = 0, 1, number_of
+        for extent, mine in reversed(list(zip(dims, own))):
+            place += (rest % extent if mine > 1 else 0) * step
+            rest, step = rest // extent, step * mine
+        found.append(t.values[place])
+    return found
+
+
+def of_operands(kind, function, *given):
+    dims = repeated_extents(*given)
+    return [Tensor(kind, dims, [function(*x) for x in zip(*(repeated(t, dims) for t in given))])]
+
+
+def same(a, b):
+    return not is_nan(a) and not is_nan(b) and not less(a, b) and not less(b, a)
+
+
+def truth(x):
+    return ONE if x else ZERO
+
+
+def subtract_op(kind, a, b):
+    return of_operands(kind, lambda x, y: NAN if is_nan(y) else subtract(x, y), a, b)
+
+
+def divide_op(kind, a, b):
+    return of_operands(kind, divide, a, b)
+
+
+def smaller(a, b):
+    if is_nan(a) or is_nan(b):
+        return NAN
+    return a if less(a, b) else b
+
+
+def larger(a, b):
+    if is_nan(a) or is_nan(b):
+        return NAN
+    return a if less(b, a) else b
+
+
+def minimum_op(kind, a, b):
+    return of_operands(kind, smaller, a, b)
+
+
+def maximum_op(kind, a, b):
+    return of_operands(kind, larger, a, b)
+
+
+def less_op(kind, a, b):
+    return of_operands(kind, lambda x, y: truth(less(x, y)), a, b)
+
+
+def less_or_equal(kind, a, b):
+    return of_operands(kind, lambda x, y: truth(less(x, y) or same(x, y)), a, b)
+
+
+def equal(kind, a, b):
+    return of_operands(kind, lambda x, y: truth(same(x, y)), a, b)
+
+
+def select(kind, condition, a=None, b=None):
+    none = Tensor('float32', (1,), [ZERO])
+    return of_operands(kind, lambda c, x, y: y if c & 0x7fffffff == 0 else x, condition, a or none, b or none)
+
+
+def larger_share(kind, dy, a, b):
+    def share(g, x, y):
+        return ZERO if less(x, y) else multiply(HALF_ONE, g) if same(x, y) else g
+    return of_operands(kind, share, dy, a, b)
+
+
+def sum_to(kind, x, **extents):
+    dims = tuple(d for d in extents.values() if d)
+    sums = [[] for _ in range(count(dims))]
+    places = Tensor('int64', dims, list(range(count(dims))))
+    for place, value in zip(repeated(places, x.dims), x.values):
+        sums[place].append(value)
+    return [Tensor(kind, dims, [ascending(terms) for terms in sums])]
+
+
+def of_one(function):
+    return lambda kind, x, **reals: [Tensor(kind, x.dims, [NAN if is_nan(v) else function(v, **reals) for v in x.values])]
+
+
+def of_gradient(function):
+    """function takes x and gives the slope."""
+    return lambda kind, dy, x, **reals: [Tensor(kind, x.dims, [function(d, v, **reals) for d, v in zip(dy.values, x.values)])]
+
+
+def erf_slope(x):
+    return multiply(exp(negate(multiply(x, x))), number('0x1.20dd76p+0'))
+
+
+def clipped(x, low, high):
+    x = low if less(x, low) else x
+    return high if less(high, x) else x
+
+
+def within(dy, x, low, high):
+    return dy if not is_nan(x) and not less(x, low) and not less(high, x) else ZERO
+
+
+def above_zero(x):
+    return less(ZERO, x)
+
+
+def exp_less_one(x):
+    t = scalar.tanh(multiply(HALF_ONE, x))
+    return divide(add(t, t), subtract(ONE, t))
+
+
+def sign_of(x):
+    return ZERO if x & 0x7fffffff == 0 else x & 0x80000000 | ONE
+
+
+def whole_at_most(x):
+    if x & 0x7fffffff >= INFINITY:
+        return x
+    value = scalar.FLOAT32.decode(x)
+    exact = -value[1] if value[0] else value[1]
+    floor_of = exact.numerator // exact.denominator
+    return x & 0x80000000 if floor_of == 0 else number(floor_of)
+
+
+exp_op, log_op, sqrt, erf_op = of_one(exp), of_one(log), of_one(square_root), of_one(scalar.erf)
+reciprocal, abs_op = of_one(lambda x: divide(ONE, x)), of_one(lambda x: x & 0x7fffffff)
+sign_op, floor_op = of_one(sign_of), of_one(whole_at_most)
+clip, affine_op = of_one(clipped), of_one(lambda x, scale, shift: fma(x, scale, shift))
+leaky_relu = of_one(lambda x, slope: x if above_zero(x) else multiply(x, slope))
+elu = of_one(lambda x, alpha: x if above_zero(x) else multiply(alpha, exp_less_one(x)))
+erf_backward = of_gradient(lambda dy, x: multiply(dy, erf_slope(x)))
+clip_backward = of_gradient(within)
+leaky_relu_backward = of_gradient(lambda dy, x, slope: dy if above_zero(x) else multiply(dy, slope))
+elu_backward = of_gradient(lambda dy, x, alpha: dy if above_zero(x) else multiply(dy, multiply(alpha, exp(x))))
+
+
+def split_log(x):
+    """The steps of log for a finite x above 0; the last sum as two floats."""
+    k = 0
+    if x < 0x00800000:
+        x, k = multiply(x, number(2 ** 23)), -23
+    mantissa, exponent = x & 0x7fffff | ONE, (x >> 23) - 127
+    if not less(mantissa, number('0x1.6a09e6p+0')):
+        mantissa, exponent = multiply(mantissa, HALF_ONE), exponent + 1
+    k_float = number(k + exponent)
+    f = subtract(mantissa, ONE)
+    large = multiply(k_float, scalar.constant('ln2 16 bits'))
+    total = add(large, f)
+    error = add(subtract(large, total), f)
+    small = fma(multiply(f, f), scalar.polynomial('log', f), fma(k_float, scalar.constant('ln2 16 bits rest'), error))
+    high = add(total, small)
+    return high, add(subtract(total, high), small)
+
+
+def exponential_power(a, b):
+    high, low = split_log(a)
+    exponent = multiply(b, high)
+    rest = fma(b, low, fma(b, high, negate(exponent)))
+    y = exp(exponent)
+    return y if y == ZERO or y == INFINITY else fma(y, rest, y)
+
+
+def is_whole(x):
+    return whole_at_most(x) == x
+
+
+@lru_cache(None)
+def power_of(a, b):
+    size, whole, magnitude = b & 0x7fffffff, not is_nan(b) and is_whole(b), a & 0x7fffffff
+    if whole and not less(number(4), size):
+        n, square = int(scalar.FLOAT32.decode(size)[1]), multiply(a, a)
+        y = (ONE, a, square, multiply(square, a), multiply(square, square))[n]
+        return divide(ONE, y) if less(b, ZERO) else y
+    if a == ONE:
+        return ONE
+    if is_nan(a) or is_nan(b) or (not whole and less(a, ZERO) and less(negate(INFINITY), a)):
+        return NAN
+    if size == HALF_ONE and less(ZERO, a) and less(a, INFINITY):
+        return square_root(a) if less(ZERO, b) else scalar.rsqrt(a)
+    if less(ZERO, magnitude) and less(magnitude, INFINITY) and less(size, INFINITY):
+        y = exponential_power(magnitude, b)
+    elif magnitude == ONE:
+        y = ONE
+    else:
+        y = INFINITY if less(ONE, magnitude) == less(ZERO, b) else ZERO
+    odd = whole and size != INFINITY and int(scalar.FLOAT32.decode(size)[1]) % 2 == 1
+    return y | 0x80000000 if a >> 31 and odd else y
+
+
+def power(kind, a, b):
+    return of_operands(kind, power_of, a, b)
+
+
+def power_backward(kind, dy, a, b):
+    def gradient(g, x, n):
+        slope = ZERO if n & 0x7fffffff == 0 else multiply(n, power_of(x, subtract(n, ONE)))
+        return multiply(g, slope)
+    return of_operands(kind, gradient, dy, a, b)
+
+
+def to_int32(kind, x):
+    def truncated(v):
+        if is_nan(v):
+            return 0
+        sign, size = scalar.FLOAT32.decode(v)
+        whole = 2 ** 32 if size == 'inf' else size.numerator // size.denominator
+        return max(-whole, -2 ** 31) if sign else min(whole, 2 ** 31 - 1)
+    return [Tensor('int32', x.dims, [truncated(v) for v in x.values])]
+
+
+def to_float32(kind, x):
+    return [Tensor('float32', x.dims, [number(v) for v in x.values])]
+
+
 # --- cases ------------------------------------------------------------------------------------------------------------
 
 TYPE_NUMBERS = {'float32': 0, 'float16': 1, 'bfloat16': 2, 'cbfloat16': 3}
 # Attributes in the order of plan/ops.def.
 INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_softmax index correct_bias nesterov '
             'maximize step steps_per_increase axis clipping ignore_index scaling log_target batch_mean rotation '
-            'rotated rotary_dim interleaved groups stride dilation before after kernel height width padded').split()
+            'rotated rotary_dim interleaved groups stride dilation before after kernel height width padded '
+            'dim0 dim1 dim2 dim3 dim4 dim5 dim6 dim7 '
+            'axes keep last transpose_a transpose_b d0 d1 d2 d3 d4 d5 d6 d7').split()
 ATTRIBUTES = {
     'attention': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
     'attention_backward': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
@@ -1038,7 +1432,9 @@ ATTRIBUTES = {
     'gradient_factors': 'clipping limit', 'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
     'sgd_momentum': 'nesterov maximize momentum dampening weight_decay',
     'loss_scale_update': 'steps_per_increase minimum maximum overflow_tolerance'}
-OPS = dict(globals(), add=add_op, multiply=multiply_op, count=count_op)
+OPS = dict(globals(), add=add_op, multiply=multiply_op, count=count_op, subtract=subtract_op, divide=divide_op,
+           minimum=minimum_op, maximum=maximum_op, less=less_op, exp=exp_op, log=log_op, erf=erf_op, abs=abs_op, sign=sign_op,
+           floor=floor_op, affine=affine_op)
 
 lines = []
 names = set()
@@ -1636,6 +2032,45 @@ def rms_norms(kind):
         cases('edges', affine, kind, kind, edge, edge_gain)
 
 
+def batch_norms(kind):
+    """Runs that are not full, more columns than a block, and columns as the rows of layer_norms."""
+    epsilon = real('1e-5')
+    top, tiny = widen(kind, FORMATS[kind].infinity - 1), widen(kind, 1)
+    edge = [[real(3)] * 4, [top, negate(top), top, ONE], [INFINITY, ONE, ONE, ONE], [ONE, NAN, ONE, ONE],
+            [tiny, negate(tiny), ZERO, tiny], [MINUS_ZERO] * 4, [ONE, ONE, ONE, top]]
+    other = 'float32' if kind != 'float32' else 'bfloat16'
+
+    def cases(tag, x):
+        gain, bias = (tensor('float32', x.dims[-1], low=-1) for _ in range(2))
+        _, mean, reciprocal, variance, _ = case(kind + '_batch_norm' + tag, 'batch_norm', kind, [x, gain, bias],
+                                                epsilon=epsilon)
+        dy = tensor(kind, *x.dims)
+        case(kind + '_batch_norm_backward' + tag, 'batch_norm_backward', kind, [dy, x, gain, mean, reciprocal])
+        case(kind + '_batch_norm_fixed' + tag, 'batch_norm_fixed', kind, [x, gain, bias, mean, variance], epsilon=epsilon)
+        case(kind + '_batch_norm_fixed_backward' + tag, 'batch_norm_fixed_backward', kind,
+             [dy, x, gain, mean, variance], epsilon=epsilon)
+
+    cases('_2x7', tensor(kind, 2, 7))
+    cases('_1x3', tensor(kind, 1, 3))
+    cases('_131x2', tensor(kind, 131, 2))
+    cases('_2x2x1x2x1x17', tensor(kind, 2, 2, 1, 2, 1, 17))
+    if kind in ('float32', 'bfloat16'):
+        cases('_257x1', tensor(kind, 257, 1))
+        cases('_3x261', tensor(kind, 3, 261))
+    cases('_edges', Tensor(kind, (4, len(edge)), flat(zip(*edge))))
+
+
+def running():
+    for tag, rows, momentum in (('half', 2, real('0.5')), ('tenth', 77, real('0.1')), ('none', 3, ZERO), ('all', 5, ONE)):
+        given = [tensor('float32', 2, 9)] + [tensor('float32', 9) for _ in range(4)]
+        given[1] = with_values(given[1], {0: INFINITY, 1: NAN, 2: MINUS_ZERO, 3: ZERO})
+        given[3] = with_values(given[3], {2: MINUS_ZERO, 4: INFINITY})
+        for micro_step in (0, 1):
+            case(f'running_statistics_{tag}_{micro_step}', 'running_statistics', 'float32', given, rows=rows,
+                 momentum=momentum, place=(3, 4, micro_step))
+        case(f'store_statistics_{tag}', 'store_statistics', 'float32', [given[3], given[4], given[0]])
+
+
 def pair(rows, columns):
     return rows * 65536 + columns
 
@@ -1693,6 +2128,122 @@ def pools(kind):
                  height=dims[1], width=dims[2], **settings)
 
 
+def repeated_operands(kind):
+    """Extents of 1 in both operands, odd extents, ranks 1 to 6, and every pair of the values likely to reveal errors."""
+    special = edges(kind)
+    column, row = Tensor(kind, (len(special), 1), special), Tensor(kind, (len(special),), special)
+    for op in ('subtract', 'divide', 'minimum', 'maximum', 'less', 'less_or_equal', 'equal'):
+        out = 'float32' if op in ('less', 'less_or_equal', 'equal') else kind
+        case(f'{kind}_{op}_edges', op, out, [column, row])
+        for a, b in (((7,), (1,)), ((1,), (1, 1)), ((3, 1, 5), (3, 1)), ((2, 1, 3, 1, 2, 1), (3, 1, 2, 1, 3)), ((2, 67), (67,))):
+            tag = 'x'.join(map(str, a)) + '_' + 'x'.join(map(str, b))
+            case(f'{kind}_{op}_{tag}', op, out, [tensor(kind, *a), tensor('float32', *b)])
+    case(kind + '_select_edges', 'select', kind, [row, column, tensor(kind, 1)])
+    case(kind + '_select', 'select', kind, [with_values(tensor('float32', 3, 1), {1: ZERO}), tensor(kind, 1, 5), tensor(kind, 2, 1, 1)])
+    case(kind + '_select_else_zero', 'select', kind, [with_values(tensor(kind, 4), {0: ZERO, 2: MINUS_ZERO}), tensor(kind, 3, 4)])
+    case(kind + '_select_zero_or', 'select', kind, [with_values(tensor(kind, 4), {0: ZERO, 2: MINUS_ZERO}), None, tensor(kind, 3, 4)])
+    full = Tensor(kind, (len(special), len(special)), [x for x in special for _ in special])
+    case(kind + '_larger_share_edges', 'larger_share', kind, [full, row, Tensor(kind, (1, len(special)), special[3:] + special[:3])])
+    case(kind + '_larger_share', 'larger_share', kind, [tensor(kind, 2, 3, 5), tensor('float32', 3, 1), tensor(kind, 5)])
+    for x, y in (((2, 3, 5), (5,)), ((2, 3, 5), (3, 1)), ((2, 3, 5), (1,)), ((3, 2, 3, 1, 2, 5), (2, 1, 1, 2, 1)),
+                 ((2, 70, 3), (2, 1, 3)), ((2, 3, 70), (2, 1, 70)), ((1, 1), (1,)), ((70,), (1,)), ((2, 3), (2, 3))):
+        extents = {f'dim{i}': (y + (0,) * 8)[i] for i in range(8)}
+        case(f'{kind}_sum_to_{"x".join(map(str, x))}_{"x".join(map(str, y))}', 'sum_to', kind, [tensor(kind, *x)], **extents)
+    case(kind + '_sum_to_edges', 'sum_to', 'float32', [full], dim0=len(special), dim1=1, dim2=0, dim3=0, dim4=0, dim5=0, dim6=0, dim7=0)
+    case(kind + '_to_int32', 'to_int32', 'int32', [Tensor(kind, (len(special) + 8,), special + [number(x) for x in (
+        Fraction(3, 2), Fraction(-3, 2), 2 ** 31 - 128, 2 ** 31, -2 ** 31, -2 ** 31 - 256, 100, -100)])])
+    case(kind + '_to_int32_small', 'to_int32', 'int32', [tensor(kind, 3, 23, low=-2, high=20)])
+    if kind == 'float32':
+        case('to_float32', 'to_float32', 'float32', [Tensor('int32', (12,), [0, 1, -1, 2 ** 31 - 1, -2 ** 31, 2 ** 24 + 1, 2 ** 24 + 3,
+                                                                       -2 ** 24 - 1, 2 ** 30 + 65, 7, -12345, 123456789])])
+
+
+def one_operand(kind):
+    special = edges(kind) + float_edges(kind)[:12]
+    x = Tensor(kind, (len(special) + 60,), special + values(40, -6, 3) + values(20, 4, 30))
+    dy = tensor(kind, x.elements)
+    for op in ('exp', 'log', 'sqrt', 'reciprocal', 'erf', 'abs', 'sign', 'floor'):
+        case(f'{kind}_{op}', op, 'float32' if op in ('exp', 'log', 'reciprocal') else kind, [x])
+    case(kind + '_exp_narrow', 'exp', kind, [tensor(kind, 2, 5)])
+    case(kind + '_floor_half_way', 'floor', kind, [Tensor(kind, (9,), [number(Fraction(n, 2)) for n in range(-4, 5)])])
+    case(kind + '_erf_dx', 'erf_backward', kind, [dy, x])
+    for tag, low, high in (('', '-0.625', '1.5'), ('_point', '0.25', '0.25'), ('_crossed', '2', '-1')):
+        case(f'{kind}_clip{tag}', 'clip', kind, [x], low=real(low), high=real(high))
+        case(f'{kind}_clip{tag}_dx', 'clip_backward', kind, [dy, x], low=real(low), high=real(high))
+    bounds = Tensor(kind, (6,), [real(v) for v in ('-0.625', '1.5', '-0.75', '1.625', '0', '-0.5')])
+    case(kind + '_clip_bounds_dx', 'clip_backward', kind, [tensor(kind, 6), bounds], low=real('-0.625'), high=real('1.5'))
+    case(kind + '_affine', 'affine', kind, [x], scale=real('1.7'), shift=real('-0.3'))
+    case(kind + '_affine_minus', 'affine', kind, [x], scale=negate(ONE), shift=MINUS_ZERO)
+    case(kind + '_affine_plus_zero', 'affine', kind, [x], scale=negate(ONE), shift=ZERO)
+    for slope in ('0.01', '-2'):
+        case(f'{kind}_leaky_relu_{slope}', 'leaky_relu', kind, [x], slope=real(slope))
+        case(f'{kind}_leaky_relu_{slope}_dx', 'leaky_relu_backward', kind, [dy, x], slope=real(slope))
+    for alpha in ('1', '-0.7'):
+        case(f'{kind}_elu_{alpha}', 'elu', kind, [x], alpha=real(alpha))
+        case(f'{kind}_elu_{alpha}_dx', 'elu_backward', kind, [dy, x], alpha=real(alpha))
+
+
+def powers(kind):
+    special = edges(kind)
+    exponents = [number(Fraction(n, 4)) for n in (*range(-20, 21, 2), 1, -1, 3, 100, -100, 101 * 4, 102 * 4, -101 * 4)]
+    exponents += [NAN, INFINITY, negate(INFINITY), MINUS_ZERO, number(2 ** 24), number(2 ** 24 + 2), number(2 ** 23 + 1)]
+    b = Tensor('float32', (len(exponents),), exponents)
+    bases = Tensor(kind, (len(special) + 6, 1), special + [number(Fraction(n, 64)) for n in (-65, -63, 63, 65, 129, -640)])
+    case(kind + '_power_edges', 'power', 'float32', [bases, b])
+    case(kind + '_power_dx_edges', 'power_backward', 'float32', [Tensor(kind, (bases.elements, len(exponents)),
+                                                                        [ONE] * (bases.elements * len(exponents))), bases, b])
+    a = Tensor(kind, (70,), [v & 0x7fffffff for v in values(70, -20, 20)])
+    for n in ('3', '-2', '0.5', '-0.5', '2.5', '1', '0', '17'):
+        case(f'{kind}_power_{n}', 'power', kind, [a, one(real(n))])
+    case(kind + '_power', 'power', kind, [Tensor(kind, (3, 30), [v & 0x7fffffff for v in values(90, -3, 3)]), tensor(kind, 3, 30)])
+    case(kind + '_power_dx', 'power_backward', kind, [tensor(kind, 2, 30), Tensor(kind, (30,), a.values[:30]), tensor('float32', 2, 1)])
+def reductions_along(kind):
+    special = edges(kind)
+    shapes = (((7,), (1,)), ((3, 1), (1, 3)), ((4, 5), (1, 2)), ((2, 3, 5), (2, 5, 6)), ((2, 70), (1, 2)), ((3, 2, 67), (5, 1)),
+              ((2, 1, 3, 2, 1, 2), (21, 12, 40, 63)))
+    for dims, masks in shapes:
+        for axes in masks:
+            keep, tag = axes % 2, f'{"x".join(map(str, dims))}_{axes}'
+            plain = tensor(kind, *dims)
+            x = with_values(plain, {chance.randrange(plain.elements): special[chance.randrange(len(special))]
+                                    for _ in range(plain.elements // 4)})
+            y, = case(f'{kind}_reduce_sum_{tag}', 'reduce_sum', kind if keep else 'float32', [plain], axes=axes, keep=keep)
+            case(f'{kind}_reduce_sum_edges_{tag}', 'reduce_sum', 'float32', [x], axes=axes, keep=keep)
+            extents = [-n if axes >> d & 1 else n for d, n in enumerate(dims)] + [0] * (8 - len(dims))
+            dy = with_values(tensor(kind, *y.dims), {0: NAN if axes == 1 else MINUS_ZERO})
+            case(f'{kind}_reduce_sum_dx_{tag}', 'reduce_sum_backward', kind if keep else 'float32', [dy],
+                 **{f'd{i}': n for i, n in enumerate(extents)})
+            x = with_values(x, {e: x.values[0] for e in range(0, x.elements, 3)})
+            y, = case(f'{kind}_reduce_max_{tag}', 'reduce_max', kind, [x], axes=axes, keep=keep)
+            case(f'{kind}_reduce_max_dx_{tag}', 'reduce_max_backward', kind, [dy, x, y], axes=axes, keep=keep)
+            if axes & (axes - 1) == 0:
+                for last in (0, 1):
+                    case(f'{kind}_arg_max_{tag}_{last}', 'arg_max', 'int32', [x], axis=axes.bit_length() - 1, last=last)
+    signs = Tensor(kind, (4, 2), [ZERO, MINUS_ZERO, MINUS_ZERO, ZERO, MINUS_ZERO, MINUS_ZERO, NAN, ONE])
+    case(f'{kind}_reduce_sum_zeros', 'reduce_sum', 'float32', [signs], axes=2, keep=0)
+    case(f'{kind}_reduce_max_zeros', 'reduce_max', kind, [signs], axes=2, keep=0)
+    for last in (0, 1):
+        case(f'{kind}_arg_max_zeros_{last}', 'arg_max', 'int32', [signs], axis=1, last=last)
+    rows = with_values(tensor(kind, 3, 70, low=-2, high=2), {70: NAN, 141: MINUS_ZERO, 150: INFINITY})
+    y = softmax(kind, tensor(kind, 3, 70, low=-2, high=2))[0]
+    case(f'{kind}_softmax_dx', 'softmax_backward', kind, [rows, y])
+    case(f'{kind}_softmax_dx_float32', 'softmax_backward', 'float32', [tensor('float32', 2, 3), tensor(kind, 2, 3)])
+
+
+def batched_products(kind):
+    reductions = [('f32', F32)] + ([] if kind == 'float32' else [(f'chunk{c}', chunked(kind, c)) for c in (4, 64)])
+    for tag, r in reductions:
+        for turned, (batch, m, k, n) in enumerate((((2, 2), 3, 5, 18), ((2,), 17, 9, 2), ((), 2, 67, 3), ((3, 1), 1, 2, 4))):
+            ta, tb = turned & 1, turned >> 1
+            a = tensor(kind, *batch, *((k, m) if ta else (m, k)))
+            b = tensor(kind, *batch, *((n, k) if tb else (k, n)))
+            if turned == 0:
+                special = edges(kind)
+                b = with_values(b, {(7 * i) % b.elements: v for i, v in enumerate(special)})
+            case(f'{kind}_matmul_{tag}_{turned}', 'matmul', 'float32' if turned == 1 else kind, [a, b], transpose_a=ta,
+                 transpose_b=tb, reductions=[r])
+
+
 def main():
     for kind in HALF_NAMES + ['float32']:
         if kind != 'float32':
@@ -1722,6 +2273,19 @@ def main():
     for kind in HALF_NAMES + ['float32']:
         convolutions(kind)
         pools(kind)
+    chance.seed(170)  # so that these cases depend on no other
+    for kind in HALF_NAMES + ['float32']:
+        repeated_operands(kind)
+        one_operand(kind)
+        powers(kind)
+    chance.seed(220)
+    for kind in HALF_NAMES + ['float32']:
+        reductions_along(kind)
+        batched_products(kind)
+    chance.seed(246)
+    for kind in HALF_NAMES + ['float32']:
+        batch_norms(kind)
+    running()
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

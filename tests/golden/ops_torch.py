@@ -421,9 +421,251 @@ def pools():
     case("max_pool_dx_equal", "max_pool_backward", [last(dy), last(x)], [last(x.grad)], settings)
 
 
+# x, then sets of axes; the extents have ones and odd numbers, and lines longer than a block.
+REDUCTIONS = (((5,), ((0,),)), ((1,), ((0,),)), ((3, 7), ((0,), (1,), (0, 1))), ((4, 1, 5), ((0,), (1,), (0, 2), (1, 2))),
+              ((2, 3, 4, 5), ((1,), (1, 2), (0, 2), (0, 3), (1, 3))), ((3, 1, 2, 5, 1), ((2,), (0, 4), (0, 2, 3))),
+              ((2, 3, 2, 2, 3, 2), ((0, 2, 4), (1, 3, 5), (2, 3), (0, 1, 2, 3, 4, 5))), ((2, 300), ((0,), (1,))),
+              ((3, 2, 259), ((0,), (0, 2), (1,))))
+
+
+def sums():
+    for dims, sets in REDUCTIONS:
+        for axes in sets:
+            for keep in (0, 1):
+                mask, tag = sum(1 << a for a in axes), f"{'x'.join(map(str, dims))}_{''.join(map(str, axes))}_{keep}"
+                x = leaf(rand(*dims))
+                shape_of = [1 if d in axes else n for d, n in enumerate(dims) if keep or d not in axes] or [1]
+                y = x.sum(axes, keepdim=bool(keep)).reshape(shape_of)
+                dy = rand(*shape_of)
+                y.backward(dy)
+                case("reduce_sum_" + tag, "reduce_sum", [x.detach()], [y.detach()], [mask, keep])
+                extents = [-n if d in axes else n for d, n in enumerate(dims)]
+                case("reduce_sum_dx_" + tag, "reduce_sum_backward", [dy], [x.grad], extents + [0] * (8 - len(dims)))
+                x = leaf(torch.randint(-2, 3, dims).to(D))  # with many equal ones
+                y = x.amax(axes, keepdim=bool(keep)).reshape(shape_of)
+                y.backward(dy)
+                case("reduce_max_" + tag, "reduce_max", [x.detach()], [y.detach()], [mask, keep], tolerance=0)
+                case("reduce_max_dx_" + tag, "reduce_max_backward", [dy, x.detach(), y.detach()], [x.grad], [mask, keep])
+        for axis in range(len(dims)):
+            x = torch.randint(-2, 3, dims).to(D)
+            y = x.argmax(axis).to(torch.int32)
+            last = (dims[axis] - 1 - x.flip(axis).argmax(axis)).to(torch.int32)
+            tag = f"{'x'.join(map(str, dims))}_{axis}"
+            for number, places in enumerate((y, last)):
+                case(f"arg_max_{tag}_{number}", "arg_max", [x], [places.reshape(places.shape or [1])], [axis, number], tolerance=0)
+    for n, c in ((3, 7), (1, 1), (2, 300)):
+        x, dy = leaf(rand(n, c, scale=3)), rand(n, c)
+        y = F.softmax(x, -1)
+        y.backward(dy)
+        case(f"softmax_dx_{n}x{c}", "softmax_backward", [dy, y.detach()], [x.grad])
+
+
+def matmuls():
+    for batch, m, k, n in (((), 3, 5, 2), ((1,), 1, 1, 1), ((2, 3), 4, 7, 5), ((3,), 1, 9, 4), ((2,), 17, 33, 19), ((5, 1), 2, 3, 1),
+                           ((2, 1, 2, 1, 3, 1), 3, 2, 4), ((2,), 3, 70, 40)):
+        for turned in range(4):
+            ta, tb = turned & 1, turned >> 1
+            a = leaf(rand(*batch, *((k, m) if ta else (m, k))))
+            b = leaf(rand(*batch, *((n, k) if tb else (k, n))))
+            y = (a.transpose(-1, -2) if ta else a) @ (b.transpose(-1, -2) if tb else b)
+            dy = rand(*y.shape)
+            y.backward(dy)
+            tag = f"{'x'.join(map(str, (*batch, m, k, n)))}_{ta}{tb}"
+            case("matmul_" + tag, "matmul", [a.detach(), b.detach()], [y.detach()], [ta, tb])
+            da = ([b.detach(), dy], [tb, 1]) if ta else ([dy, b.detach()], [0, 1 - tb])
+            db = ([dy, a.detach()], [1, ta]) if tb else ([a.detach(), dy], [1 - ta, 0])
+            case("matmul_da_" + tag, "matmul", da[0], [a.grad], da[1])
+            case("matmul_db_" + tag, "matmul", db[0], [b.grad], db[1])
+
+
+def identity_module(make, gates, units, weight, **settings):
+    """A module of torch.nn in both directions whose input is the gates: its input weight is the identity. weight, and the
+    bias of the recurrent products, stand in both directions, so that either half of its output is the direction alone."""
+    module = make(gates * units, units, bidirectional=True, **settings).to(D)
+    for end in ("", "_reverse"):
+        setattr(module, "weight_ih_l0" + end, torch.nn.Parameter(torch.eye(gates * units, dtype=D)))
+        setattr(module, "weight_hh_l0" + end, torch.nn.Parameter(weight.detach().clone()))
+        setattr(module, "bias_ih_l0" + end, torch.nn.Parameter(torch.zeros(gates * units, dtype=D)))
+        setattr(module, "bias_hh_l0" + end, torch.nn.Parameter(torch.zeros(gates * units, dtype=D)))
+    module._flat_weights = [getattr(module, name) for name in module._flat_weights_names]
+    return module
+
+
+def in_order(steps, reverse):
+    return list(range(steps))[::-1] if reverse else list(range(steps))
+
+
+def both(state):
+    """An initial state for both directions, as torch.nn wants it."""
+    return torch.stack([state, state])
+
+
+# Steps, samples, units; the larger ones in one direction each.
+RECURRENT_SHAPES = ((3, 2, 4), (1, 1, 1), (4, 3, 7), (1, 4, 3), (2, 17, 3), (3, 1, 17), (6, 5, 1))
+
+
+def recurrent_shapes():
+    return [(turn, *dims, reverse) for turn, dims in enumerate(RECURRENT_SHAPES) for reverse in (0, 1)
+            if turn < 2 or reverse == turn % 2]
+
+
+def weight_case(name, dproducts, y, h0, activations, gradient, reverse):
+    inputs = [dproducts, y, h0, activations]
+    while inputs[-1] is None:
+        inputs.pop()
+    case(name, "recurrent_backward_weight", inputs, [gradient], [reverse], tolerance=4e-6)
+
+
+def ends(values):
+    """The values without those at the end that are absent."""
+    while values and values[-1] is None:
+        values = values[:-1]
+    return values
+
+
+def detached(values):
+    return [v if v is None or isinstance(v, tuple) else v.detach() for v in values]
+
+
+def lstm():
+    for turn, t, b, h, reverse in recurrent_shapes():
+        gates, weight = leaf(rand(t, b, 4 * h)), leaf(rand(4 * h, h, scale=0.5))
+        h0, c0 = (leaf(rand(b, h)) if (turn + reverse) % 3 != n else None for n in (0, 1))
+        dy, dlast_h, dlast_c = (rand(*dims) if (turn + 2 * reverse) % 4 != n else None
+                                for n, dims in ((1, (t, b, h)), (2, (b, h)), (3, (b, h))))
+        zeros = torch.zeros(b, h, dtype=D)
+        state, cell = (zeros if v is None else v for v in (h0, c0))
+        y, activations, cells = [None] * t, [None] * t, [None] * t
+        for at in in_order(t, reverse):
+            i, f, g, o = (gates[at] + state @ weight.t()).chunk(4, -1)
+            i, f, g, o = torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o)
+            cell = f * cell + i * g
+            y[at] = state = o * torch.tanh(cell)
+            activations[at], cells[at] = torch.cat([i, f, g, o], -1), cell
+        y, activations, cells = torch.stack(y), torch.stack(activations), torch.stack(cells)
+        module = identity_module(torch.nn.LSTM, 4, h, weight)
+        theirs = leaf(gates.detach())
+        begins = [leaf(both(zeros if v is None else v.detach())) for v in (h0, c0)]
+        out, (last_h, last_c) = module(theirs, tuple(begins))
+        out, last_h, last_c = out[..., h * reverse:h * (reverse + 1)], last_h[reverse], last_c[reverse]
+        assert max((out - y).abs().max(), (last_h - state).abs().max(), (last_c - cell).abs().max()) < 1e-12
+        loss = sum((v * d).sum() for v, d in ((out, dy), (last_h, dlast_h), (last_c, dlast_c)) if d is not None)
+        loss.backward()
+        dweight = getattr(module, "weight_hh_l0" + ("_reverse" if reverse else "")).grad
+        tag = f"_{t}x{b}x{h}_{reverse}"
+        inputs = detached(ends([gates, weight, h0, c0]))
+        case("lstm" + tag, "lstm", inputs, detached([y, state, cell, activations, cells]), [reverse, 1])
+        last = in_order(t, reverse)[-1]
+        case("lstm_last" + tag, "lstm", inputs,
+             detached([y, state, cell, activations[last:][:1], cells[last:][:1]]), [reverse, 0])
+        case("lstm_dx" + tag, "lstm_backward",
+             detached(ends([weight, activations, cells, dy, dlast_h, dlast_c, c0])),
+             [theirs.grad, begins[0].grad[reverse], begins[1].grad[reverse], ("float32", (2, b, h))], [reverse], (), 4e-6)
+        weight_case("lstm_dw" + tag, theirs.grad, y.detach(), h0 if h0 is None else h0.detach(), None, dweight, reverse)
+
+
+def gru():
+    for turn, t, b, h, reverse in recurrent_shapes():
+        for after in (0, 1):
+            gates, weight = leaf(rand(t, b, 3 * h)), leaf(rand(3 * h, h, scale=0.5))
+            bias = leaf(rand(3 * h)) if (turn + reverse) % 2 == 0 else None
+            h0 = leaf(rand(b, h)) if (turn + reverse) % 3 != 0 else None
+            dy, dlast_h = (rand(*dims) if (turn + 2 * reverse) % 3 != n else None
+                           for n, dims in ((1, (t, b, h)), (2, (b, h))))
+            state = begin = leaf(torch.zeros(b, h, dtype=D)) if h0 is None else h0
+            added = torch.zeros(3 * h, dtype=D) if bias is None else bias
+            y, activations, products = [None] * t, [None] * t, [None] * t
+            for at in in_order(t, reverse):
+                p = state @ weight[:2 * h].t() + added[:2 * h]
+                r, z = torch.sigmoid(gates[at, :, :2 * h] + p).chunk(2, -1)
+                read = state if after else r * state
+                q = read @ weight[2 * h:].t() + added[2 * h:]
+                products[at] = (p, q)
+                for v in products[at]:
+                    v.retain_grad()
+                n = torch.tanh(gates[at, :, 2 * h:] + (r * q if after else q))
+                y[at] = state = (1 - z) * n + z * state
+                activations[at] = torch.cat([r, z, n, q if after else read], -1)
+            y, activations = torch.stack(y), torch.stack(activations)
+            loss = sum((v * d).sum() for v, d in ((y, dy), (state, dlast_h)) if d is not None)
+            loss.backward()
+            dproducts = torch.stack([torch.cat([v.grad for v in pair], -1) for pair in products])
+            if after:
+                module = identity_module(torch.nn.GRU, 3, h, weight)
+                end = "_reverse" if reverse else ""
+                with torch.no_grad():
+                    getattr(module, "bias_hh_l0" + end).copy_(added)
+                theirs, begins = leaf(gates.detach()), leaf(both(begin.detach()))
+                out, last_h = module(theirs, begins)
+                out, last_h = out[..., h * reverse:h * (reverse + 1)], last_h[reverse]
+                sum((v * d).sum() for v, d in ((out, dy), (last_h, dlast_h)) if d is not None).backward()
+                for ours, other in ((y, out), (state, last_h), (gates.grad, theirs.grad), (begin.grad, begins.grad[reverse]),
+                                    (weight.grad, getattr(module, "weight_hh_l0" + end).grad),
+                                    (dproducts.sum((0, 1)), getattr(module, "bias_hh_l0" + end).grad)):
+                    assert (ours - other).abs().max() < 1e-12
+            tag = f"_{t}x{b}x{h}_{after}{reverse}"
+            inputs = detached(ends([gates, weight, bias, h0]))
+            case("gru" + tag, "gru", inputs, detached([y, state, activations]), [after, reverse, 1])
+            last = in_order(t, reverse)[-1]
+            case("gru_last" + tag, "gru", inputs, detached([y, state, activations[last:][:1]]), [after, reverse, 0])
+            case("gru_dx" + tag, "gru_backward", detached(ends([weight, activations, y, dy, dlast_h, h0])),
+                 [gates.grad, dproducts, begin.grad, ("float32", (2, b, h))], [after, reverse], (), 4e-6)
+            weight_case("gru_dw" + tag, dproducts, y.detach(), h0 if h0 is None else h0.detach(),
+                        None if after else activations.detach(), weight.grad, reverse)
+
+
+def rnn():
+    for turn, t, b, h, reverse in recurrent_shapes():
+        for relu in (0, 1):
+            gates, weight = leaf(rand(t, b, h)), leaf(rand(h, h, scale=0.5))
+            h0 = leaf(rand(b, h)) if (turn + reverse) % 3 != 0 else None
+            dy, dlast_h = (rand(*dims) if (turn + 2 * reverse) % 3 != n else None
+                           for n, dims in ((1, (t, b, h)), (2, (b, h))))
+            module = identity_module(torch.nn.RNN, 1, h, weight, nonlinearity="relu" if relu else "tanh")
+            begins = leaf(both(torch.zeros(b, h, dtype=D) if h0 is None else h0.detach()))
+            y, last_h = module(gates, begins)
+            y, last_h = y[..., h * reverse:h * (reverse + 1)], last_h[reverse]
+            sum((v * d).sum() for v, d in ((y, dy), (last_h, dlast_h)) if d is not None).backward()
+            tag = f"_{t}x{b}x{h}_{relu}{reverse}"
+            case("rnn" + tag, "rnn", detached(ends([gates, weight, h0])),
+                 detached([y, last_h, ("float32", (b, h))]), [relu, reverse])
+            case("rnn_dx" + tag, "rnn_backward", detached(ends([weight, y, dy, dlast_h])),
+                 [gates.grad, begins.grad[reverse], ("float32", (1, b, h))], [relu, reverse], (), 4e-6)
+            weight_case("rnn_dw" + tag, gates.grad, y.detach(), h0 if h0 is None else h0.detach(), None,
+                        getattr(module, "weight_hh_l0" + ("_reverse" if reverse else "")).grad, reverse)
+
+
+def batch_norm():
+    for dims in ((3, 8), (2, 1), (300, 3), (4, 5, 6, 20), (2, 70), (2, 3, 300), (2, 2, 1, 2, 3, 5)):
+        c, loose = dims[-1], 1e-5
+        x, g, b, dy = leaf(rand(*dims, scale=3)), leaf(1 + rand(c, scale=.2)), leaf(rand(c)), rand(*dims)
+        before, rows = [rand(c), rand(c) ** 2], x.numel() // c
+        now = [t.clone() for t in before]
+        tag = "x".join(map(str, dims))
+        y = F.batch_norm(x.reshape(rows, c), *now, g, b, True, .1, 1e-5).reshape(dims)
+        y.backward(dy)
+        xd, flat = x.detach(), x.detach().reshape(rows, c)
+        mean, variance = flat.mean(0), flat.var(0, unbiased=False)
+        rec, runs = 1 / torch.sqrt(variance + 1e-5), (rows - 1) // 128 + 1
+        case("batch_norm_" + tag, "batch_norm", [xd, g.detach(), b.detach()],
+             [y.detach(), mean, rec, variance, ("float32", (runs, c))], [], [1e-5], loose)
+        case("batch_norm_backward_" + tag, "batch_norm_backward", [dy, xd, g.detach(), mean, rec],
+             [x.grad, g.grad, b.grad, ("float32", (runs, 2, c))],
+             tolerance=loose if rows > 2 else 1e-3)  # of two rows the gradient is the rest of terms that cancel out
+        case("running_statistics_" + tag, "running_statistics", [torch.zeros(2, c, dtype=D), mean, variance, *before],
+             [torch.stack(now)], [rows], [.1])
+        x.grad = g.grad = b.grad = None
+        y = F.batch_norm(x.reshape(rows, c), *before, g, b, False, .1, 1e-5).reshape(dims)
+        y.backward(dy)
+        case("batch_norm_fixed_" + tag, "batch_norm_fixed", [xd, g.detach(), b.detach(), *before], [y.detach()], [], [1e-5],
+             loose)
+        case("batch_norm_fixed_backward_" + tag, "batch_norm_fixed_backward", [dy, xd, g.detach(), *before],
+             [x.grad, g.grad, b.grad, ("float32", (runs, 2, c))], [], [1e-5], loose)
+
+
 for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
              more_activations, more_losses, weighted_cross_entropy, rotary, multiply, concat, rms_norm,
-             conv, pools):
+             conv, pools, sums, matmuls, lstm, gru, rnn, batch_norm):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

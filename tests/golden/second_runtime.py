@@ -145,7 +145,7 @@ class Plan:
     """What the rest of this file knows of a plan. All knowledge of the file's layout and of the schema's fields is here."""
 
     PAYLOAD = 576
-    FLATBUFFERS_BYTES, CONSTANTS_OFFSET, CONSTANTS_BYTES = 216, 224, 232
+    FLATBUFFERS_BYTES, CONSTANTS_OFFSET, CONSTANTS_BYTES, REGIONS, REGION_KINDS, REGION_BYTES = 216, 224, 232, 280, 284, 304
     ABSENT = 4294967295
 
     def __init__(self, path, rows):
@@ -165,6 +165,8 @@ class Plan:
                         for i, t in enumerate(root.tensors)]
         self.state = self.tensors[: root.state_tensors]
         self.parameters = {t.name: t.index for t, listed in zip(self.state, root.tensors) if listed.role == "parameter"}
+        self.region_kinds = schema.enums["RegionKind"][1]
+        self.in_place = self.constant_tensors(root, data)
         self.seed, self.steps, self.micro_batches, self.check_loss = root.seed, root.steps, root.micro_batches, root.check_loss
         self.phases = {p.kind: [self.op(op, rows) for op in p.ops] for p in root.phases}
         self.inputs = [picked(data, "tensor stream element advance scale shift") for data in root.inputs]
@@ -182,6 +184,22 @@ class Plan:
         self.global_step, self.optimizer_step, self.finite = root.global_step, root.optimizer_step, root.finite
         self.skips = root.finite != self.ABSENT
         self.at_floor = None if root.at_floor == self.ABSENT else root.at_floor
+
+    def elements(self, kind, offset, count):
+        """Of the constants, half types widened."""
+        if kind in HALF_TYPES:
+            return widened(kind, np.frombuffer(self.constants, "<u2", count, offset))
+        return np.frombuffer(self.constants, {"int32": "<i4", "float32": "<f4"}[kind], count, offset)
+
+    def constant_tensors(self, root, data):
+        """The tensors that lie in the constants, by index. Each region of them begins at the next multiple of 64."""
+        begins, end = {}, 0
+        for region in range(struct.unpack_from("<I", data, self.REGIONS)[0]):
+            if self.region_kinds[data[self.REGION_KINDS + region]] in ("constant", "slow_constant"):
+                begins[region] = end
+                end += -(-struct.unpack_from("<Q", data, self.REGION_BYTES + 8 * region)[0] // 64) * 64
+        return {i: self.elements(t.type, begins[t.region] + t.offset, int(np.prod(t.dims))).reshape(tuple(t.dims))
+                for i, t in enumerate(root.tensors) if t.region in begins and t.base == self.ABSENT}
 
     def op(self, op, rows):
         row = rows[op.code]
@@ -254,6 +272,18 @@ def round64(x, kind):
 def round_to(kind, x):
     """binary32 numbers rounded to a type, as binary32."""
     return x if kind == "float32" else round64(x.astype(F64), kind).astype(F32)
+
+
+def widened(kind, bits):
+    """The numbers of a half type that these 16 bits are, as binary32."""
+    significant, least = HALF_TYPES[kind]
+    bits = bits.astype(np.int64)
+    fraction, field = bits & (1 << significant - 1) - 1, bits >> significant - 1 & (1 << 16 - significant) - 1
+    number = np.where(field == 0, fraction, fraction + (1 << significant - 1)).astype(F64)
+    value = np.ldexp(number, least - significant + np.maximum(field, 1))
+    special = field == (1 << 16 - significant) - 1
+    value = np.where(special, np.where(fraction == 0, np.inf, np.nan), value)
+    return np.where(bits >> 15 == 1, -value, value).astype(F32)
 
 
 def fma(a, b, c):
@@ -1038,6 +1068,70 @@ def linear_backward_weight_rows(call):
     return {"dweight": linear_backward_weight(call)["dweight"][first : first + call.attribute("rows")]}
 
 
+def axes_of(mask, dims):
+    """The dimensions whose bits are set."""
+    return tuple(d for d in range(len(dims)) if mask >> d & 1)
+
+
+def lines_of(x, mask):
+    """x as [results, lines, elements of a line], and the dimensions of the results."""
+    reduced = axes_of(mask, x.shape)
+    kept = [d for d in range(x.ndim) if d not in reduced]
+    line = 1
+    for d in reversed([d for d in range(x.ndim) if x.shape[d] > 1]):
+        if d not in reduced:
+            break
+        line *= x.shape[d]
+    count = int(np.prod([x.shape[d] for d in reduced]))
+    return x.transpose(kept + list(reduced)).reshape(-1, count // line, line)
+
+
+@computes("reduce_sum")
+def reduce_sum(call):
+    lines = lines_of(call["x"], call.attribute("axes"))
+    sums = lane_sum(lines) if lines.shape[-1] > 1 else lines[..., 0]
+    return {"y": ascending(sums.T).reshape(call.tensor("y").dims)}
+
+
+@computes("reduce_sum_backward")
+def reduce_sum_backward(call):
+    extents = [n for n in (call.attribute(f"d{i}") for i in range(8)) if n]
+    dy = call["dy"].reshape([1 if n < 0 else n for n in extents])
+    return {"dx": np.broadcast_to(dy, [abs(n) for n in extents])}
+
+
+@computes("reduce_max")
+def reduce_max(call):
+    x = call["x"]
+    return {"y": (x.max(axis=axes_of(call.attribute("axes"), x.shape)) + F32(0)).reshape(call.tensor("y").dims)}
+
+
+@computes("reduce_max_backward")
+def reduce_max_backward(call):
+    x = call["x"]
+    axes = axes_of(call.attribute("axes"), x.shape)
+    dims = [1 if d in axes else n for d, n in enumerate(x.shape)]
+    y, dy = call["y"].reshape(dims), call["dy"].reshape(dims)
+    chosen = (x == y) | (np.isnan(x) & np.isnan(y))
+    return {"dx": np.where(chosen, dy / chosen.sum(axis=axes, keepdims=True).astype(F32), F32(0))}
+
+
+@computes("arg_max")
+def arg_max(call):
+    x, axis = call["x"], call.attribute("axis")
+    found = x.shape[axis] - 1 - np.flip(x, axis).argmax(axis) if call.attribute("last") else x.argmax(axis)
+    return {"y": found.reshape(call.tensor("y").dims)}
+
+
+@computes("matmul")
+def matmul(call):
+    a, b = call["a"].astype(F64), call["b"].astype(F64)
+    a = a.swapaxes(-1, -2) if call.attribute("transpose_a") else a
+    b = b.swapaxes(-1, -2) if call.attribute("transpose_b") else b
+    y = reduce(call.reductions["products"], a.shape[-1], lambda k: (a[..., :, k, None], b[..., None, k, :]), call.tensor("y").dims)
+    return {"y": y}
+
+
 class Windows:
     """The windows of a convolution or a pool on images [N,H,W,C]; a pair is rows * 65,536 + columns."""
 
@@ -1314,6 +1408,74 @@ def rms_norm_backward_gain(call):
     return {"dgain": dgain}
 
 
+def column_sum(x):
+    """The sum over rows: runs of 128, then their totals."""
+    total = np.zeros(x.shape[1], F32)
+    for run in range(0, len(x), 128):
+        total = total + ascending(x[run:run + 128])
+    return total
+
+
+def batch_normal(call, mean, reciprocal):
+    return (rows_of(call["x"]) - mean) * reciprocal
+
+
+def batch_scaled(call, mean, reciprocal):
+    return fma(batch_normal(call, mean, reciprocal), call["gain"], call["bias"]).reshape(call["x"].shape)
+
+
+def reciprocal_deviation(call, variance):
+    return ONE / np.sqrt(variance + call.attribute("epsilon"))
+
+
+@computes("batch_norm")
+def batch_norm(call):
+    x = rows_of(call["x"])
+    mean = column_sum(x) / F32(len(x))
+    variance = column_sum((x - mean) * (x - mean)) / F32(len(x))
+    reciprocal = reciprocal_deviation(call, variance)
+    return {"y": batch_scaled(call, mean, reciprocal), "mean": mean, "reciprocal": reciprocal, "variance": variance}
+
+
+@computes("batch_norm_fixed")
+def batch_norm_fixed(call):
+    return {"y": batch_scaled(call, call["mean"], reciprocal_deviation(call, call["variance"]))}
+
+
+def batch_affine_gradients(call, reciprocal):
+    dy, normal = rows_of(call["dy"]), batch_normal(call, call["mean"], reciprocal)
+    return dy, normal, {"dgain": column_sum(dy * normal), "dbias": column_sum(dy)}
+
+
+@computes("batch_norm_backward")
+def batch_norm_backward(call):
+    reciprocal = call["reciprocal"]
+    dy, normal, given = batch_affine_gradients(call, reciprocal)
+    p, q = given["dgain"] / F32(len(dy)), given["dbias"] / F32(len(dy))
+    dx = (call["gain"] * reciprocal) * fma(-normal, p, dy - q)
+    return {"dx": dx.reshape(call["x"].shape), **given}
+
+
+@computes("batch_norm_fixed_backward")
+def batch_norm_fixed_backward(call):
+    reciprocal = reciprocal_deviation(call, call["variance"])
+    dy, _, given = batch_affine_gradients(call, reciprocal)
+    return {"dx": ((call["gain"] * reciprocal) * dy).reshape(call["x"].shape), **given}
+
+
+@computes("running_statistics")
+def running_statistics(call):
+    before, m = (call["running_mean"], call["running_var"]) if call.micro_step == 0 else call["next"], call.attribute("momentum")
+    rows = call.attribute("rows")
+    now = call["mean"], call["variance"] * (F32(rows) / F32(rows - 1))
+    return {"next": np.stack([fma(ONE - m, b, m * v) for b, v in zip(before, now)])}
+
+
+@computes("store_statistics")
+def store_statistics(call):
+    return {"running_mean": call["next"][0], "running_var": call["next"][1]}
+
+
 class Heads:
     """What attention and its backward pass share: the heads, the probabilities and what dropout keeps of them. Arrays are
     [batch, head, position, element] and [batch, head, query, key]; keys and values are repeated for the heads that read them."""
@@ -1505,6 +1667,12 @@ def log_softmax(call):
     x = rows_of(call["x"])
     row_max, row_sum = softmax_sums(x)
     return {"y": ((x - row_max[:, None]) - log(row_sum)[:, None]).reshape(call["x"].shape)}
+
+
+@computes("softmax_backward")
+def softmax_backward(call):
+    dy, y = rows_of(call["dy"]), rows_of(call["y"])
+    return {"dx": (y * (dy - lane_sum(dy * y)[:, None])).reshape(call["y"].shape)}
 
 
 @computes("log_softmax_backward")
@@ -2023,7 +2191,7 @@ class Run:
         self.plan = plan
         self.samples = Samples(plan.sampler, streams)
         self.schedules = Schedules(plan.schedule_nodes, plan.schedule_numbers, plan.schedule_instructions)
-        self.values = {}
+        self.values = dict(plan.in_place)
         for initialiser, tensor in zip(plan.initialisers, plan.state):
             self.store(tensor.index, self.initial(initialiser, tensor))
 
@@ -2032,10 +2200,8 @@ class Run:
         a, b = F32(initialiser.a), F32(initialiser.b)
         if initialiser.rule == "constant":
             return np.full(count, initialiser.integer if tensor.type in STORED else a, STORED.get(tensor.type, F32))
-        if initialiser.rule == "weights" and initialiser.element != "float32":
-            raise SystemExit("initial weights in a half type")
         if initialiser.rule == "weights":
-            return np.frombuffer(self.plan.constants, "<f4", count, initialiser.weights)
+            return self.plan.elements(initialiser.element, initialiser.weights, count)
         random = Random(self.plan.seed)
         if initialiser.rule == "normal":
             return fma(b, random.normal(initialiser.rng_id, np.arange(count)), a)
@@ -2083,8 +2249,9 @@ class Run:
                 self.store(op.outputs[name], value)
 
     def forget(self):
-        """Nothing but the state outlives a step."""
-        self.values = {tensor.index: self.values[tensor.index] for tensor in self.plan.state}
+        """Nothing but the state and what is constant outlives a step."""
+        state = {tensor.index: self.values[tensor.index] for tensor in self.plan.state}
+        self.values = {**self.plan.in_place, **state}
 
     def fill(self, first):
         for data in self.plan.inputs:

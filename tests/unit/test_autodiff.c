@@ -330,6 +330,62 @@ static void test_image_gradients(void **state) {
     check_compiled(&compilation, &recipe);
 }
 
+/* Attention as it is written out, all four ways to turn the factors of a product, and sums and maxima along dimensions.
+ */
+static void test_gradients_along_dimensions(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("written_out");
+    const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 0.4F};
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 3, (uint32_t[]){4, 3, 5}, test_float32), part[4];
+    for (int i = 0; i < 4; i++) {
+        const char *const names[] = {"q", "k", "v", "w"};
+        part[i] = firnc_parameter(graph, names[i], 2, (uint32_t[]){5, 5}, init, true);
+        part[i] = firnc_linear(graph, x, part[i], FIRNC_NONE, FIRNC_OUT_IN);
+    }
+    firnc_value p = firnc_softmax(graph, firnc_matmul(graph, part[0], part[1], false, true));
+    firnc_value y = firnc_matmul(graph, p, part[2], false, false);
+    firnc_value turned = firnc_matmul(graph, y, p, true, true);
+    turned = firnc_matmul(graph, turned, part[3], false, false);
+    turned = firnc_matmul(graph, part[2], firnc_matmul(graph, part[3], turned, false, false), true, false);
+    firnc_value sum = firnc_reduce_sum(graph, turned, 2, false);
+    sum = firnc_add(graph, sum, firnc_reduce_sum(graph, firnc_reduce_sum(graph, y, 2, true), 2, false));
+    firnc_value top = firnc_reduce_sum(graph, firnc_reduce_max(graph, turned, 5, true), 5, false);
+    sum = firnc_add(graph, firnc_add(graph, sum, firnc_reduce_max(graph, y, 2, false)), top);
+    sum = firnc_tanh(graph, sum);
+    const firnc_value target = firnc_reduce_max(graph, x, 2, false);
+    firnc_loss(graph, firnc_mean_squared_error(graph, sum, target));
+    check_compiled(&compilation, &recipe);
+}
+
+/* A batch norm of images, then one with given statistics. */
+static void test_batch_norm_gradients(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("norms");
+    const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 1};
+    const uint32_t width[] = {5};
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 4, (uint32_t[]){4, 3, 2, 5}, test_float32);
+    firnc_value target = firnc_input(graph, "target", FIRN_FLOAT32, 4, (uint32_t[]){4, 3, 2, 5}, test_float32);
+    firnc_value w = firnc_parameter(graph, "w", 2, (uint32_t[]){5, 5}, init, true);
+    firnc_value v = firnc_parameter(graph, "v", 2, (uint32_t[]){5, 5}, init, true);
+    for (int i = 0; i < 2; i++) {
+        firnc_value gain = firnc_parameter(graph, firnc_format("gain%d", i), 1, width, init, true);
+        firnc_value bias = firnc_parameter(graph, firnc_format("bias%d", i), 1, width, init, true);
+        firnc_value mean = firnc_buffer(graph, firnc_format("mean%d", i), 1, width, 0.25F);
+        firnc_value variance = firnc_buffer(graph, firnc_format("variance%d", i), 1, width, 2);
+        x = firnc_linear(graph, x, i == 0 ? w : v, FIRNC_NONE, FIRNC_OUT_IN);
+        firnc_layer_begin(graph, firnc_format("norm%d", i));
+        x = i == 0 ? firnc_batch_norm(graph, x, gain, bias, mean, variance, 1e-2F, 0.1F)
+                   : firnc_batch_norm_fixed(graph, firnc_tanh(graph, x), gain, bias, mean, variance, 1e-2F);
+        firnc_layer_end(graph);
+    }
+    firnc_loss(graph, firnc_mean_squared_error(graph, x, target));
+    check_compiled(&compilation, &recipe);
+}
+
 /* An op with as many inputs as there may be, before the first parameter: it needs no gradient. */
 static void test_many_inputs(void **state) {
     (void)state;
@@ -378,13 +434,22 @@ static void test_unused_parameter(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_image_gradients),    cmocka_unit_test(test_gpt2_gradients),
-        cmocka_unit_test(test_mlp_gradients),      cmocka_unit_test(test_loss_gradients),
-        cmocka_unit_test(test_check_can_fail),     cmocka_unit_test(test_accumulation),
-        cmocka_unit_test(test_tied_weight),        cmocka_unit_test(test_gradient_type),
-        cmocka_unit_test(test_order_of_sums),      cmocka_unit_test(test_backward_levels),
-        cmocka_unit_test(test_unused_parameter),   cmocka_unit_test(test_rotary_gradients),
-        cmocka_unit_test(test_multiply_gradients), cmocka_unit_test(test_many_inputs),
+        cmocka_unit_test(test_image_gradients),
+        cmocka_unit_test(test_gpt2_gradients),
+        cmocka_unit_test(test_mlp_gradients),
+        cmocka_unit_test(test_loss_gradients),
+        cmocka_unit_test(test_check_can_fail),
+        cmocka_unit_test(test_accumulation),
+        cmocka_unit_test(test_tied_weight),
+        cmocka_unit_test(test_gradient_type),
+        cmocka_unit_test(test_order_of_sums),
+        cmocka_unit_test(test_backward_levels),
+        cmocka_unit_test(test_unused_parameter),
+        cmocka_unit_test(test_rotary_gradients),
+        cmocka_unit_test(test_multiply_gradients),
+        cmocka_unit_test(test_many_inputs),
+        cmocka_unit_test(test_gradients_along_dimensions),
+        cmocka_unit_test(test_batch_norm_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,12 +16,12 @@
 
 /* --- placement ---------------------------------------------------------------------------------------------------- */
 
-static bool overlap(const firnc_buffer *a, const firnc_buffer *b) {
+static bool overlap(const firnc_block *a, const firnc_block *b) {
     return a->first <= b->last && b->first <= a->last && a->offset < b->offset + b->bytes &&
            b->offset < a->offset + a->bytes;
 }
 
-static void check_placement(const firnc_buffer *buffers, uint32_t count, uint64_t top) {
+static void check_placement(const firnc_block *buffers, uint32_t count, uint64_t top) {
     for (uint32_t i = 0; i < count; i++) {
         assert_true(buffers[i].offset + buffers[i].bytes <= top);
         for (uint32_t j = 0; j < i; j++)
@@ -32,10 +32,10 @@ static void check_placement(const firnc_buffer *buffers, uint32_t count, uint64_
 
 static void test_bound(void **state) {
     (void)state;
-    const firnc_buffer buffers[] = {{.bytes = 32, .first = 0, .last = 2},
-                                    {.bytes = 16, .first = 2, .last = 3},
-                                    {.bytes = 64, .first = 3, .last = 3},
-                                    {.bytes = 8, .first = 0, .last = UINT32_MAX}};
+    const firnc_block buffers[] = {{.bytes = 32, .first = 0, .last = 2},
+                                   {.bytes = 16, .first = 2, .last = 3},
+                                   {.bytes = 64, .first = 3, .last = 3},
+                                   {.bytes = 8, .first = 0, .last = UINT32_MAX}};
     assert_int_equal(firnc_lower_bound(buffers, 4), 16 + 64 + 8);
     assert_int_equal(firnc_lower_bound(buffers, 1), 32);
     assert_int_equal(firnc_lower_bound(buffers, 0), 0);
@@ -43,8 +43,8 @@ static void test_bound(void **state) {
 
 static void test_checker_can_fail(void **state) {
     (void)state;
-    firnc_buffer a = {.bytes = 16, .first = 0, .last = 4, .offset = 0};
-    firnc_buffer b = {.bytes = 16, .first = 4, .last = 5, .offset = 8};
+    firnc_block a = {.bytes = 16, .first = 0, .last = 4, .offset = 0};
+    firnc_block b = {.bytes = 16, .first = 4, .last = 5, .offset = 8};
     assert_true(overlap(&a, &b));
     b.first = 5;
     assert_false(overlap(&a, &b));
@@ -58,15 +58,14 @@ static void test_random_problems(void **state) {
     uint32_t random = 12345;
     for (uint32_t round = 0; round < 60; round++) {
         uint32_t count = 1 + round;
-        firnc_buffer *buffers = firnc_allocate(count * sizeof *buffers);
+        firnc_block *buffers = firnc_allocate(count * sizeof *buffers);
         for (uint32_t i = 0; i < count; i++) {
             random = random * 1664525u + 1013904223u;
             uint32_t first = (random >> 8) % 40, length = (random >> 16) % 12;
-            buffers[i] =
-                (firnc_buffer){.bytes = 16 * (1 + (random >> 24) % 20), .first = first, .last = first + length};
+            buffers[i] = (firnc_block){.bytes = 16 * (1 + (random >> 24) % 20), .first = first, .last = first + length};
         }
         if (round % 5 == 0)
-            buffers[0] = (firnc_buffer){.bytes = 48, .first = 0, .last = UINT32_MAX};
+            buffers[0] = (firnc_block){.bytes = 48, .first = 0, .last = UINT32_MAX};
         uint64_t top = firnc_place_buffers(buffers, count);
         check_placement(buffers, count, top);
         assert_true(top >= firnc_lower_bound(buffers, count));
@@ -90,7 +89,7 @@ typedef struct piece {
 } piece;
 
 typedef struct tight_problem {
-    firnc_buffer buffers[TIGHT_MOST];
+    firnc_block buffers[TIGHT_MOST];
     uint32_t count, random;
 } tight_problem;
 
@@ -111,7 +110,7 @@ static void cut_block(tight_problem *p, piece whole, uint32_t longest, uint64_t 
         bool too_long = length > longest, too_large = units > largest / 16;
         if (!too_long && !too_large) {
             assert_true(p->count < TIGHT_MOST);
-            p->buffers[p->count++] = (firnc_buffer){.bytes = at.to - at.from, .first = at.first, .last = at.last};
+            p->buffers[p->count++] = (firnc_block){.bytes = at.to - at.from, .first = at.first, .last = at.last};
             continue;
         }
         piece other = at;
@@ -129,8 +128,8 @@ static void cut_block(tight_problem *p, piece whole, uint32_t longest, uint64_t 
 }
 
 /* Plain first fit, largest buffer first: the baseline that the search must beat. */
-static uint64_t first_fit(const firnc_buffer *buffers, uint32_t count) {
-    firnc_buffer *placed = firnc_allocate(count * sizeof *placed);
+static uint64_t first_fit(const firnc_block *buffers, uint32_t count) {
+    firnc_block *placed = firnc_allocate(count * sizeof *placed);
     bool *done = firnc_allocate(count * sizeof *done);
     uint64_t top = 0;
     for (uint32_t n = 0; n < count; n++) {
@@ -194,7 +193,7 @@ static void test_tight_problems(void **state) {
 
 /* Reads lines of id,lower,upper,size; upper is exclusive. Returns the number of buffers, 0 if the file does not exist.
  */
-static uint32_t read_problem(const char *path, firnc_buffer *buffers, uint32_t most) {
+static uint32_t read_problem(const char *path, firnc_block *buffers, uint32_t most) {
     FILE *file = fopen(path, "r");
     if (file == NULL)
         return 0;
@@ -204,7 +203,7 @@ static uint32_t read_problem(const char *path, firnc_buffer *buffers, uint32_t m
     while (count < most && fgets(text, sizeof text, file) != NULL) {
         unsigned long id, lower, upper, size;
         assert_int_equal(sscanf(text, "%lu,%lu,%lu,%lu", &id, &lower, &upper, &size), 4);
-        buffers[count++] = (firnc_buffer){.bytes = size, .first = (uint32_t)lower, .last = (uint32_t)upper - 1};
+        buffers[count++] = (firnc_block){.bytes = size, .first = (uint32_t)lower, .last = (uint32_t)upper - 1};
     }
     fclose(file);
     return count;
@@ -218,7 +217,7 @@ static void test_public_problems(void **state) {
     if (folder == NULL)
         skip();
     static const char *const names[] = {"A", "C", "E", "G", "I"};
-    firnc_buffer *buffers = firnc_allocate(1000 * sizeof *buffers);
+    firnc_block *buffers = firnc_allocate(1000 * sizeof *buffers);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         uint32_t count = read_problem(firnc_format("%s/minimalloc/%s.1048576.csv", folder, names[i]), buffers, 1000);
         if (count == 0)
@@ -259,8 +258,8 @@ static void check_graph(const firnc_graph *graph) {
             uint64_t a_bytes, b_bytes;
             assert_true(firn_shape_bytes(&a->shape, &a_bytes));
             assert_true(firn_shape_bytes(&b->shape, &b_bytes));
-            firnc_buffer x = {.bytes = a_bytes, .first = a->first, .last = a->last, .offset = a->offset};
-            firnc_buffer y = {.bytes = b_bytes, .first = b->first, .last = b->last, .offset = b->offset};
+            firnc_block x = {.bytes = a_bytes, .first = a->first, .last = a->last, .offset = a->offset};
+            firnc_block y = {.bytes = b_bytes, .first = b->first, .last = b->last, .offset = b->offset};
             if (!overlap(&x, &y))
                 continue;
             const firnc_value_info *early = a->last == b->first ? a : b, *late = early == a ? b : a;

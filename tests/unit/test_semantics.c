@@ -518,6 +518,60 @@ static void buffer_among_the_parameters(support_plan *s) {
     s->tensors[TRAIN_BIAS].role = FIRN_FB_ROLE_BUFFER;
 }
 
+/* The running statistics of a batch norm, which has the gradient of the bias for mean and variance. */
+enum { RUNNING_MEAN = TRAIN_WEIGHT, RUNNING_VAR, RUNNING_BUFFERS = 2 };
+
+static void insert_buffer(support_plan *s, uint32_t at, const char *name, uint64_t offset) {
+    const firn_native_tensor buffer = {.name = name,
+                                       .role = FIRN_FB_ROLE_BUFFER,
+                                       .region = TRAIN_PARAMETERS,
+                                       .offset = offset,
+                                       .last = UINT32_MAX,
+                                       .base = FIRN_ABSENT};
+    insert_tensor(s, at, &buffer, 5);
+    memmove(&s->initialisers[at + 1], &s->initialisers[at],
+            (s->plan.initialisers_count++ - at) * sizeof s->initialisers[0]);
+    s->initialisers[at] = (firn_native_initialiser){0};
+    s->plan.state_tensors++;
+    s->header.region_bytes[TRAIN_PARAMETERS] += 32;
+}
+
+/* Adds the op that changes the buffers, in a phase. */
+static support_op *store_statistics(support_plan *s, uint32_t phase, uint32_t next) {
+    support_op *op = insert_op(
+        s, phase,
+        &(firn_native_op){.code = FIRN_OP_store_statistics, .inputs_count = 3, .outputs_count = RUNNING_BUFFERS});
+    op->inputs[0] = op->outputs[0] = RUNNING_MEAN;
+    op->inputs[1] = op->outputs[1] = RUNNING_VAR;
+    op->inputs[2] = next;
+    return op;
+}
+
+/* Adds the buffers and the op that computes their next values, which the index stands for. */
+static uint32_t add_running_statistics(support_plan *s) {
+    insert_buffer(s, RUNNING_MEAN, "fc.mean", 32);
+    insert_buffer(s, RUNNING_VAR, "fc.variance", 64);
+    s->tensors[TRAIN_WEIGHT + RUNNING_BUFFERS].offset = 96;
+    const uint32_t next = add_lasting(s, TRAIN_DBIAS + RUNNING_BUFFERS, 2, (const uint32_t[]){2, 5});
+    support_op *op = insert_op(s, 0,
+                               &(firn_native_op){.code = FIRN_OP_running_statistics,
+                                                 .inputs_count = 5,
+                                                 .outputs_count = 1,
+                                                 .integers_count = 1,
+                                                 .reals_count = 1});
+    const uint32_t inputs[] = {next, TRAIN_DBIAS + RUNNING_BUFFERS, TRAIN_DBIAS + RUNNING_BUFFERS, RUNNING_MEAN,
+                               RUNNING_VAR};
+    memcpy(op->inputs, inputs, sizeof inputs);
+    op->outputs[0] = next;
+    op->integers[0] = 4;
+    op->reals[0] = 0.1f;
+    return next;
+}
+
+static void running_statistics(support_plan *s) {
+    store_statistics(s, 3, add_running_statistics(s));
+}
+
 /* The optimizer step among the buffers, as the number of batches that a batch norm has seen. */
 static void buffer_of_int64(support_plan *s) {
     s->tensors[TRAIN_OVERFLOWS].role = FIRN_FB_ROLE_BUFFER;
@@ -833,6 +887,7 @@ static const plan_case acceptances[] = {
     {"output beside a view", TRAIN, .change = output_beside_a_view},
     {"buffer among the parameters", TRAIN, .change = buffer_among_the_parameters},
     {"buffer of int64", TRAIN, .change = buffer_of_int64},
+    {"running statistics", TRAIN, .change = running_statistics},
     {"frozen weight", TRAIN, .change = frozen_weight},
     {"frozen weights in order", TRAIN, .change = frozen_weights_in_order},
     {"frozen weight in a slow region", TRAIN, .change = frozen_weight_in_a_slow_region},
@@ -1274,6 +1329,49 @@ static void view_read_early(support_plan *s) {
 static void buffer_changed_in_finalise(support_plan *s) {
     s->tensors[TRAIN_BIAS].role = FIRN_FB_ROLE_BUFFER;
     parameter_changed_in_finalise(s);
+}
+
+static void statistics_stored_among_micro_batches(support_plan *s) {
+    store_statistics(s, 0, add_running_statistics(s));
+}
+
+static void statistics_stored_in_finalise(support_plan *s) {
+    store_statistics(s, 1, add_running_statistics(s));
+}
+
+/* A skipped step would not change them. */
+static void statistics_stored_in_an_update(support_plan *s) {
+    store_statistics(s, 2, add_running_statistics(s));
+}
+
+static void statistics_stored_twice(support_plan *s) {
+    const uint32_t next = add_running_statistics(s);
+    store_statistics(s, 3, next);
+    store_statistics(s, 3, next);
+}
+
+/* The optimizer trains a buffer, too. */
+static void statistics_trained(support_plan *s) {
+    running_statistics(s);
+    for (uint32_t n = 0; n < support_plan_counts(s).ops; n++)
+        if (s->operands[n].outputs[0] == TRAIN_BIAS)
+            s->operands[n].inputs[0] = s->operands[n].outputs[0] = RUNNING_MEAN;
+}
+
+static void statistics_in_a_parameter(support_plan *s) {
+    running_statistics(s);
+    s->tensors[RUNNING_VAR].role = FIRN_FB_ROLE_PARAMETER;
+}
+
+static void statistics_in_a_view(support_plan *s) {
+    support_op *op = store_statistics(s, 3, add_running_statistics(s));
+    op->inputs[0] = op->outputs[0] = add_whole_view(s, RUNNING_MEAN);
+}
+
+static void statistics_in_the_arena(support_plan *s) {
+    support_op *op = store_statistics(s, 3, add_running_statistics(s));
+    op->inputs[1] = op->outputs[1] = TRAIN_DBIAS + RUNNING_BUFFERS;
+    s->tensors[TRAIN_DBIAS + RUNNING_BUFFERS].last = support_plan_counts(s).ops - 1;
 }
 
 /* Adds to the table what is computed from it. */
@@ -2361,6 +2459,14 @@ static const plan_case op_order_cases[] = {
     {"view read too late", TRAIN, .change = view_read_too_late},
     {"view read before its base is written", TRAIN, .change = view_read_early},
     {"buffer changed in finalise", TRAIN, .change = buffer_changed_in_finalise},
+    {"statistics stored among micro-batches", TRAIN, .change = statistics_stored_among_micro_batches},
+    {"statistics stored in finalise", TRAIN, .change = statistics_stored_in_finalise},
+    {"statistics stored in an update", TRAIN, .change = statistics_stored_in_an_update},
+    {"statistics stored twice", TRAIN, .change = statistics_stored_twice},
+    {"statistics that the optimizer trains", TRAIN, .change = statistics_trained},
+    {"statistics in a parameter", TRAIN, .change = statistics_in_a_parameter},
+    {"statistics in a view of a buffer", TRAIN, .change = statistics_in_a_view},
+    {"statistics in the arena", TRAIN, .change = statistics_in_the_arena},
     {"buffer changed in an evaluation", EVAL, .change = buffer_changed_in_an_evaluation},
     {"parameter changed in an evaluation", EVAL, .change = parameter_changed_in_an_evaluation},
     {"counter changed in an evaluation", EVAL, .change = counter_changed_in_an_evaluation},

@@ -226,6 +226,37 @@ void firn_kernel_softmax(const firn_kernel_call *call) {
     firn_split(call, firn_rows(x), 16 * firn_last_extent(x), softmax_rows);
 }
 
+static void softmax_backward_rows(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const firn_tensor *dy = &call->inputs[FIRN_SOFTMAX_BACKWARD_IN_DY], *y = &call->inputs[FIRN_SOFTMAX_BACKWARD_IN_Y];
+    float d[FIRN_BLOCK], p[FIRN_BLOCK];
+    for (size_t row = begin; row < end; row++) {
+        firn_sum projection;
+        firn_sum_begin(&projection);
+        for (size_t at = 0; at < firn_last_extent(dy); at += FIRN_BLOCK) {
+            const size_t count = firn_row_widen(d, dy, row, at);
+            firn_row_widen(p, y, row, at);
+            for (size_t i = 0; i < count; i++)
+                d[i] = d[i] * p[i];
+            firn_sum_add_many(&projection, d, count);
+        }
+        const float total = firn_sum_end(&projection);
+        for (size_t at = 0; at < firn_last_extent(dy); at += FIRN_BLOCK) {
+            const size_t count = firn_row_widen(d, dy, row, at);
+            firn_row_widen(p, y, row, at);
+            for (size_t i = 0; i < count; i++)
+                d[i] = p[i] * (d[i] - total);
+            firn_row_narrow(&call->outputs[FIRN_SOFTMAX_BACKWARD_OUT_DX], row, at, d, count);
+        }
+    }
+}
+
+/* dx = y (dy - the sum of dy y) */
+void firn_kernel_softmax_backward(const firn_kernel_call *call) {
+    const firn_tensor *dy = &call->inputs[FIRN_SOFTMAX_BACKWARD_IN_DY];
+    firn_split(call, firn_rows(dy), 8 * (uint64_t)firn_last_extent(dy), softmax_backward_rows);
+}
+
 static void log_softmax_backward_rows(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     const firn_tensor *dy = &call->inputs[FIRN_LOG_SOFTMAX_BACKWARD_IN_DY];

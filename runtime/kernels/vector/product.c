@@ -6,6 +6,7 @@
 #include "runtime/kernels/vector/product.h"
 
 #include "runtime/kernels/blocks.h"
+#include "runtime/kernels/reduce/matmul.h"
 #include "runtime/kernels/vector/pack.h"
 #include "runtime/kernels/vector/pieces.h"
 #include "runtime/kernels/vector/tile.h"
@@ -131,7 +132,7 @@ static void place_left(const piece *p, size_t row, size_t rows, firn_register_ti
     if (is_left_direct(left)) {
         tile->left = (const float *)left->data + left->first + row * left->row_step + p->term * left->column_step;
         tile->left_row_step = left->row_step;
-        tile->left_term_step = left->column_step;
+        tile->left_term_step = (ptrdiff_t)left->column_step;
     } else if (left->column_step == 1) {
         tile->left = p->slot + p->cut->at.left;
         tile->left_row_step = p->terms + LEFT_GAP;
@@ -169,6 +170,7 @@ static void multiply_rows(const piece *p, size_t row, size_t rows, const float *
     const bool is_direct = is_out_direct(product);
     float one_tile[HEIGHT * WIDTH];
     firn_register_tile tile = {.rows = rows,
+                               .runs = 1,
                                .terms = p->terms,
                                .begins = p->first,
                                .sums_step = is_direct ? product->out_step : (size_t)WIDTH};
@@ -431,4 +433,70 @@ void firn_vector_linear_backward_weight(const firn_kernel_call *call) {
 
 void firn_vector_linear_backward_weight_rows(const firn_kernel_call *call) {
     multiply(FIRN_OP_linear_backward_weight_rows, call);
+}
+
+/* --- products of batches ------------------------------------------------------------------------------------------ */
+
+/* All batches have the division of the first one. A piece is a piece of one batch. */
+typedef struct batches {
+    const firn_matmul *matmul;
+    cut cut;
+    size_t pieces; /* of a batch */
+} batches;
+
+static void multiply_batch_piece(void *argument, size_t number, void *slot_of_thread) {
+    const batches *all = argument;
+    firn_linear linear;
+    firn_tensor out;
+    firn_matmul_batch(all->matmul, number / all->pieces, &linear, &out);
+    const multiplication it = multiplication_of(&linear);
+    cut c = all->cut;
+    c.product = &it;
+    multiply_piece(&c, number % all->pieces, slot_of_thread);
+}
+
+static uint64_t cost_of_batches(const multiplication *first, size_t count) {
+    return (uint64_t)count * first->rows * first->columns * first->terms / FIRN_MULTIPLICATIONS;
+}
+
+/* Divides a batch only where there are too few of them to keep all threads busy. */
+static cut cut_of_batch(const multiplication *first, const firn_kernel_call *call, size_t count) {
+    const size_t threads = firn_parallel_threads(&call->parallel, cost_of_batches(first, count));
+    cut c = divide(first, count >= 4 * threads ? 1 : threads);
+    lay_out(&c);
+    return c;
+}
+
+uint64_t firn_vector_matmul_scratch(uint16_t op, const firn_kernel_call *call) {
+    (void)op;
+    firn_matmul matmul;
+    firn_linear linear;
+    firn_tensor out;
+    firn_matmul_of(&matmul, call);
+    firn_matmul_batch(&matmul, 0, &linear, &out);
+    if (is_handful(&linear))
+        return 0;
+    const multiplication it = multiplication_of(&linear);
+    const cut c = cut_of_batch(&it, call, matmul.batches);
+    return slot_bytes(&c);
+}
+
+void firn_vector_matmul(const firn_kernel_call *call) {
+    firn_matmul matmul;
+    firn_linear linear;
+    firn_tensor out;
+    firn_matmul_of(&matmul, call);
+    firn_matmul_batch(&matmul, 0, &linear, &out);
+    if (is_handful(&linear)) {
+        for (size_t batch = 0; batch < matmul.batches; batch++) {
+            firn_matmul_batch(&matmul, batch, &linear, &out);
+            multiply_handful(&linear);
+        }
+        return;
+    }
+    const multiplication it = multiplication_of(&linear);
+    batches all = {.matmul = &matmul, .cut = cut_of_batch(&it, call, matmul.batches)};
+    all.pieces = all.cut.row_pieces * all.cut.column_pieces;
+    firn_pieces_run(call, slot_bytes(&all.cut), matmul.batches * all.pieces, cost_of_batches(&it, matmul.batches),
+                    multiply_batch_piece, &all);
 }

@@ -15,4 +15,8 @@ void firn_vector_linear_backward_input(const firn_kernel_call *call);
 void firn_vector_linear_backward_weight(const firn_kernel_call *call);
 void firn_vector_linear_backward_weight_rows(const firn_kernel_call *call);
 
+/* The same for products of batches. */
+uint64_t firn_vector_matmul_scratch(uint16_t op, const firn_kernel_call *call);
+void firn_vector_matmul(const firn_kernel_call *call);
+
 #endif

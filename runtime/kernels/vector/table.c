@@ -3,6 +3,7 @@
 #include "runtime/kernels/vector/attention/attention.h"
 #include "runtime/kernels/vector/chunked/product.h"
 #include "runtime/kernels/vector/elementwise.h"
+#include "runtime/kernels/vector/images/conv.h"
 #include "runtime/kernels/vector/losses.h"
 #include "runtime/kernels/vector/product.h"
 #include "runtime/kernels/vector/rows.h"
@@ -24,6 +25,14 @@ static const firn_kernel_row rows[] = {
      CHUNKED,
      ANY,
      {firn_chunked_linear_backward_weight_rows, firn_chunked_scratch}},
+    {FIRN_OP_conv, F32, ANY, {firn_vector_conv, firn_vector_conv_scratch}},
+    {FIRN_OP_conv_backward_input, F32, ANY, {firn_vector_conv_backward_input, firn_vector_conv_scratch}},
+    {FIRN_OP_conv_backward_weight,
+     F32,
+     ANY,
+     {firn_vector_conv_backward_weight, firn_vector_conv_backward_weight_scratch}},
+    {FIRN_OP_matmul, F32, ANY, {firn_vector_matmul, firn_vector_matmul_scratch}},
+    {FIRN_OP_matmul, CHUNKED, ANY, {firn_chunked_matmul, firn_chunked_scratch}},
     {FIRN_OP_attention, ANY, ANY, {firn_vector_attention, firn_vector_attention_scratch}},
     {FIRN_OP_attention_backward, ANY, ANY, {firn_vector_attention_backward, firn_vector_attention_backward_scratch}},
     {FIRN_OP_gelu, ANY, ANY, {firn_vector_gelu, NULL}},

@@ -2,6 +2,7 @@
 #include "runtime/kernels/vector/chunked/cut.h"
 
 #include "runtime/kernels/blocks.h"
+#include "runtime/kernels/reduce/matmul.h"
 
 static size_t count(const firn_product *product, size_t rows, size_t columns) {
     return firn_ceiling(product->rows, rows) * firn_ceiling(product->columns, columns);
@@ -28,6 +29,37 @@ void firn_chunked_run(uint16_t op, const firn_kernel_call *call, const firn_chun
     const size_t threads = firn_parallel_threads(&call->parallel, cost);
     firn_chunked_cut cut = cut_of(&linear, way, threads > 1 ? threads * way->pieces : 1);
     firn_pieces_run(call, way->slot_bytes, cut.pieces, cost, body, &cut);
+}
+
+/* All batches have the division of the first one. */
+typedef struct batches {
+    const firn_matmul *matmul;
+    firn_chunked_cut cut;
+    firn_piece_body body;
+} batches;
+
+static void run_batch_piece(void *argument, size_t piece, void *slot) {
+    const batches *all = argument;
+    firn_linear linear;
+    firn_tensor out;
+    firn_matmul_batch(all->matmul, piece / all->cut.pieces, &linear, &out);
+    firn_chunked_cut cut = all->cut;
+    cut.linear = &linear;
+    all->body(&cut, piece % cut.pieces, slot);
+}
+
+void firn_chunked_run_matmul(const firn_kernel_call *call, const firn_chunked_way *way, firn_piece_body body) {
+    firn_matmul matmul;
+    firn_linear linear;
+    firn_tensor out;
+    firn_matmul_of(&matmul, call);
+    firn_matmul_batch(&matmul, 0, &linear, &out);
+    const firn_product *product = &matmul.product;
+    const uint64_t cost = (uint64_t)matmul.out->elements * product->terms / way->cost;
+    const size_t threads = firn_parallel_threads(&call->parallel, cost);
+    const size_t wanted = threads > 1 ? firn_ceiling(threads * way->pieces, matmul.batches) : 1;
+    batches all = {.matmul = &matmul, .cut = cut_of(&linear, way, wanted), .body = body};
+    firn_pieces_run(call, way->slot_bytes, matmul.batches * all.cut.pieces, cost, run_batch_piece, &all);
 }
 
 firn_rectangle firn_chunked_cut_piece(const firn_chunked_cut *cut, size_t piece) {

@@ -29,6 +29,9 @@ typedef struct firn_chunked_way {
  * affect the result. */
 void firn_chunked_run(uint16_t op, const firn_kernel_call *call, const firn_chunked_way *way, firn_piece_body body);
 
+/* The same for the products of a matmul. */
+void firn_chunked_run_matmul(const firn_kernel_call *call, const firn_chunked_way *way, firn_piece_body body);
+
 firn_rectangle firn_chunked_cut_piece(const firn_chunked_cut *cut, size_t piece);
 
 /* Adds the bias to the totals and stores them, rounded once. The total of (row, column) of the rectangle is at row *

@@ -161,8 +161,9 @@ uint64_t firn_native_scratch(uint16_t op, const firn_kernel_call *call) {
     return sizeof(scratch);
 }
 
+static const firn_chunked_way way = {sizeof(scratch), ROWS, COLUMNS, HEIGHT, WIDTH, PIECES, COST};
+
 static void multiply(uint16_t op, const firn_kernel_call *call) {
-    static const firn_chunked_way way = {sizeof(scratch), ROWS, COLUMNS, HEIGHT, WIDTH, PIECES, COST};
     firn_chunked_run(op, call, &way, multiply_piece);
 }
 
@@ -180,4 +181,8 @@ void firn_native_linear_backward_weight(const firn_kernel_call *call) {
 
 void firn_native_linear_backward_weight_rows(const firn_kernel_call *call) {
     multiply(FIRN_OP_linear_backward_weight_rows, call);
+}
+
+void firn_native_matmul(const firn_kernel_call *call) {
+    firn_chunked_run_matmul(call, &way, multiply_piece);
 }

@@ -12,5 +12,6 @@ void firn_native_linear(const firn_kernel_call *call);
 void firn_native_linear_backward_input(const firn_kernel_call *call);
 void firn_native_linear_backward_weight(const firn_kernel_call *call);
 void firn_native_linear_backward_weight_rows(const firn_kernel_call *call);
+void firn_native_matmul(const firn_kernel_call *call);
 
 #endif

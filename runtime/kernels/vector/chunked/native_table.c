@@ -5,6 +5,7 @@
 enum { CHUNKED = FIRN_REDUCTION_CHUNKED };
 
 static const firn_kernel_row rows[] = {
+    {FIRN_OP_matmul, CHUNKED, FIRN_FLOAT16, {firn_native_matmul, firn_native_scratch}},
     {FIRN_OP_linear, CHUNKED, FIRN_FLOAT16, {firn_native_linear, firn_native_scratch}},
     {FIRN_OP_linear_backward_input, CHUNKED, FIRN_FLOAT16, {firn_native_linear_backward_input, firn_native_scratch}},
     {FIRN_OP_linear_backward_weight, CHUNKED, FIRN_FLOAT16, {firn_native_linear_backward_weight, firn_native_scratch}},

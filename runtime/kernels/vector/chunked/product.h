@@ -10,5 +10,6 @@ void firn_chunked_linear(const firn_kernel_call *call);
 void firn_chunked_linear_backward_input(const firn_kernel_call *call);
 void firn_chunked_linear_backward_weight(const firn_kernel_call *call);
 void firn_chunked_linear_backward_weight_rows(const firn_kernel_call *call);
+void firn_chunked_matmul(const firn_kernel_call *call);
 
 #endif

@@ -1,0 +1,216 @@
+/* Tests that every kernel set that this CPU can run gives the bits of the plain one: convolutions and their gradients
+ * with windows, strides, dilations, paddings and groups drawn at random, all types, special values, one thread and
+ * several. Unavailable sets are named and skipped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "plan/shapes/windows.h"
+#include "tests/unit/support_kernels.h"
+#include "tests/unit/support_workspace.h"
+
+static const char *const names[] = {"fma", "avx2", "avx512"};
+enum { SETS = sizeof names / sizeof names[0] };
+
+/* The sets to compare with the plain one; NULL if this CPU cannot run one. */
+static const firn_kernel_set *sets[SETS];
+static bool are_some_compared;
+
+static int find_sets(void **state) {
+    (void)state;
+    for (int i = 0; i < SETS; i++) {
+        sets[i] = support_set(names[i]);
+        are_some_compared |= sets[i] != NULL;
+    }
+    return 0;
+}
+
+/* --- comparison --------------------------------------------------------------------------------------------------- */
+
+/* Runs task after task, the last first. */
+static void run_backwards(void *context, size_t tasks, firn_task_body body, void *argument) {
+    (void)context;
+    for (size_t task = tasks; task > 0; task--)
+        body(argument, task - 1, task);
+}
+
+/* Compares output 0, computed by each set with one and with three threads, with that of the plain set. */
+static void compare(uint16_t code, test_call *call, const char *what) {
+    const firn_tensor out = call->outputs[0];
+    firn_tensor expected = tensor_copy(&out);
+    call->outputs[0] = expected;
+    call->parallel = (firn_parallel){0};
+    test_call_run(support_kernel(firn_kernel_set_choose("plain"), code, call), call);
+    for (int i = 0; i < SETS; i++)
+        for (uint32_t threads = 1; sets[i] != NULL && threads <= 3; threads += 2) {
+            char place[200];
+            snprintf(place, sizeof place, "%s, %s, %u threads", what, names[i], threads);
+            call->outputs[0] = tensor_copy(&out);
+            call->parallel = (firn_parallel){.run = threads > 1 ? run_backwards : NULL, .threads = threads};
+            test_call_run(support_kernel(sets[i], code, call), call);
+            support_check_workspace();
+            assert_same(&expected, &call->outputs[0], place);
+            tensor_free(&call->outputs[0]);
+        }
+    tensor_free(&expected);
+    call->outputs[0] = out;
+}
+
+/* --- convolutions --------------------------------------------------------------------------------------------------
+ */
+
+typedef struct setting {
+    uint32_t samples, extent[2], groups, inputs, outputs; /* inputs, outputs: of a group */
+    uint32_t kernel[2], stride[2], dilation[2], before[2], after[2];
+    bool bias, special;
+    uint8_t type, out_type;
+} setting;
+
+/* The number of windows along an axis, 0 if none fits. */
+static uint32_t windows(const setting *s, int axis) {
+    const uint32_t padded = s->extent[axis] + s->before[axis] + s->after[axis];
+    const uint32_t span = (s->kernel[axis] - 1) * s->dilation[axis] + 1;
+    return padded < span ? 0 : (padded - span) / s->stride[axis] + 1;
+}
+
+static int64_t pair(const uint32_t of[2]) {
+    return firn_pair(of[0], of[1]);
+}
+
+static firn_tensor filled(uint8_t type, const uint32_t dims[4], uint32_t seed, bool special) {
+    firn_tensor tensor = tensor_new(type, dims[0], dims[1], dims[2], dims[3]);
+    tensor_fill(&tensor, seed, 1.0f);
+    if (special)
+        tensor_sprinkle(&tensor, seed);
+    return tensor;
+}
+
+static void check(const setting *s) {
+    char what[160];
+    const uint32_t positions[2] = {windows(s, 0), windows(s, 1)};
+    const uint32_t image[4] = {s->samples, s->extent[0], s->extent[1], s->groups * s->inputs};
+    const uint32_t result[4] = {s->samples, positions[0], positions[1], s->groups * s->outputs};
+    const uint32_t kernel[4] = {s->groups * s->outputs, s->kernel[0], s->kernel[1], s->inputs};
+    firn_tensor x = filled(s->type, image, 1, s->special), dy = filled(s->type, result, 2, s->special);
+    firn_tensor weight = filled(s->type, kernel, 3, s->special), bias = tensor_new(s->type, result[3], 0, 0, 0);
+    firn_tensor y = tensor_new(s->out_type, result[0], result[1], result[2], result[3]);
+    firn_tensor dx = tensor_new(s->out_type, image[0], image[1], image[2], image[3]);
+    firn_tensor dweight = tensor_new(s->out_type, kernel[0], kernel[1], kernel[2], kernel[3]);
+    tensor_fill(&bias, 4, 1.0f);
+    snprintf(what, sizeof what,
+             "x %u,%u,%u,%ux%u kernel %u,%u stride %u,%u dilation %u,%u before %u,%u outputs %u type %u", s->samples,
+             s->extent[0], s->extent[1], s->groups, s->inputs, s->kernel[0], s->kernel[1], s->stride[0], s->stride[1],
+             s->dilation[0], s->dilation[1], s->before[0], s->before[1], s->outputs, s->type);
+    test_call call = {.output_count = 1,
+                      .integers = {s->groups, pair(s->stride), pair(s->dilation), pair(s->before), pair(s->after)},
+                      .reductions = {{FIRN_REDUCTION_F32, FIRN_FLOAT32, s->out_type, 0}}};
+    call.input_count = s->bias ? 3 : 2;
+    call.inputs[FIRN_CONV_IN_X] = x, call.inputs[FIRN_CONV_IN_WEIGHT] = weight;
+    call.inputs[FIRN_CONV_IN_BIAS] = bias, call.outputs[0] = y;
+    compare(FIRN_OP_conv, &call, what);
+    call.input_count = 2;
+    call.inputs[FIRN_CONV_BACKWARD_INPUT_IN_DY] = dy, call.inputs[FIRN_CONV_BACKWARD_INPUT_IN_WEIGHT] = weight;
+    call.integers[FIRN_CONV_BACKWARD_INPUT_HEIGHT] = s->extent[0];
+    call.integers[FIRN_CONV_BACKWARD_INPUT_WIDTH] = s->extent[1];
+    call.outputs[0] = dx;
+    compare(FIRN_OP_conv_backward_input, &call, what);
+    call.inputs[FIRN_CONV_BACKWARD_WEIGHT_IN_X] = x;
+    call.integers[FIRN_CONV_BACKWARD_WEIGHT_KERNEL] = pair(s->kernel);
+    call.outputs[0] = dweight;
+    compare(FIRN_OP_conv_backward_weight, &call, what);
+    firn_tensor *const all[] = {&x, &dy, &weight, &bias, &y, &dx, &dweight};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        tensor_free(all[i]);
+}
+
+/* Groups, their inputs and outputs: one group, several, and one channel of each; sizes around the edges of registers.
+ */
+static const uint32_t channels[][3] = {{1, 1, 1},  {1, 3, 16}, {1, 16, 3},  {1, 8, 40},  {2, 5, 3},   {3, 1, 1},
+                                       {17, 1, 1}, {32, 1, 1}, {2, 16, 17}, {1, 33, 9},  {5, 1, 2},   {4, 2, 1},
+                                       {1, 2, 64}, {1, 64, 2}, {70, 1, 1},  {1, 24, 26}, {1, 1, 100}, {8, 9, 8}};
+enum { CHANNELS = sizeof channels / sizeof channels[0] };
+
+static void convolutions(void **state) {
+    enum { DRAWS = 600 };
+    (void)state;
+    if (!are_some_compared)
+        skip();
+    uint32_t random = 11, checked = 0;
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        const uint32_t *own = channels[i % CHANNELS];
+        setting s = {.samples = 1 + draw(&random, 9),
+                     .groups = own[0],
+                     .inputs = own[1],
+                     .outputs = own[2],
+                     .bias = draw(&random, 2) == 0,
+                     .special = draw(&random, 5) == 0,
+                     .type = (uint8_t)draw(&random, 2u + last_real_type)};
+        s.type = s.type > last_real_type ? (uint8_t)FIRN_FLOAT32 : s.type;
+        s.out_type = draw(&random, 4) == 0 ? (uint8_t)FIRN_FLOAT32 : s.type;
+        for (int axis = 0; axis < 2; axis++) {
+            s.extent[axis] = 1 + draw(&random, 19);
+            s.kernel[axis] = 1 + draw(&random, 5);
+            s.stride[axis] = 1 + draw(&random, 3);
+            s.dilation[axis] = 1 + draw(&random, 3) / 2;
+            s.before[axis] = draw(&random, 4);
+            s.after[axis] = draw(&random, 4);
+        }
+        if (windows(&s, 0) == 0 || windows(&s, 1) == 0)
+            continue;
+        check(&s);
+        checked++;
+    }
+    assert_true(checked > DRAWS / 2);
+}
+
+/* Windows of one element, which are linear layers. */
+static void pointwise(void **state) {
+    (void)state;
+    if (!are_some_compared)
+        skip();
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
+        for (size_t i = 0; i < CHANNELS; i++)
+            for (uint32_t stride = 1; stride < 3; stride++) {
+                const setting s = {.samples = 3,
+                                   .extent = {5, 7},
+                                   .groups = channels[i][0],
+                                   .inputs = channels[i][1],
+                                   .outputs = channels[i][2],
+                                   .kernel = {1, 1},
+                                   .stride = {stride, 1},
+                                   .dilation = {1, 1},
+                                   .bias = true,
+                                   .type = type,
+                                   .out_type = type};
+                check(&s);
+            }
+}
+
+/* A whole image in one window, as LeNet's first dense layer. */
+static void whole_images(void **state) {
+    (void)state;
+    if (!are_some_compared)
+        skip();
+    const setting s = {.samples = 33,
+                       .extent = {5, 5},
+                       .groups = 1,
+                       .inputs = 16,
+                       .outputs = 120,
+                       .kernel = {5, 5},
+                       .stride = {1, 1},
+                       .dilation = {1, 1},
+                       .type = FIRN_FLOAT32,
+                       .out_type = FIRN_FLOAT32};
+    check(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(convolutions), cmocka_unit_test(pointwise),
+                                       cmocka_unit_test(whole_images)};
+    return cmocka_run_group_tests(tests, find_sets, NULL);
+}
