@@ -1,16 +1,21 @@
 /* firnc weights: writes the parameters that firn export has taken from a checkpoint under the names and in the layouts
- * of the recipe's weight map, so that the programs of others can read them. */
+ * of the recipe's weight map, so that the programs of others can read them. Frozen weights, which no checkpoint has,
+ * are taken from the plan, and what LoRA has trained is merged with the weights beside it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
+#include "compiler/emit/plan_file.h"
 #include "compiler/recipe/recipe.h"
+#include "compiler/weights/frozen_weights.h"
+#include "compiler/weights/merge.h"
 #include "compiler/weights/weights.h"
+#include "plan/errors.h"
 
 typedef struct request {
-    const char *recipe, *weights, *output;
+    const char *recipe, *weights, *plan, *output;
     firnc_texts settings;
 } request;
 
@@ -18,6 +23,9 @@ static const firnc_option options[] = {
     {{"--weights", NULL, "FILE", "the parameters, as firn export writes them (.safetensors)"},
      FIRNC_OPTION_TEXT,
      offsetof(request, weights)},
+    {{"--plan", NULL, "PLAN", "the plan that trained them, which has the frozen weights"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, plan)},
     {{"--output", "-o", "FILE", "the file to write (.safetensors)"}, FIRNC_OPTION_TEXT, offsetof(request, output)},
     {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
      FIRNC_OPTION_LIST,
@@ -48,13 +56,68 @@ static void add_zeros(written *to, const firnc_job *job, const firnc_weight_para
     }
 }
 
+/* --- the values --------------------------------------------------------------------------------------------------- */
+
+/* Where the values of a model come from. */
+typedef struct sources {
+    const char *plan_name;
+    firnc_bytes plan;       /* count 0: there is none */
+    firnc_plan_file opened; /* what it says */
+    firnc_weights weights;  /* the trained parameters */
+    float **values;         /* for each value of the graph: what has been read */
+} sources;
+
+static bool open_plan(sources *from, const char *name) {
+    from->plan_name = name;
+    if (name == NULL)
+        return true;
+    if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, &from->plan))
+        return false;
+    const int error = firnc_plan_check(&from->plan, NULL, 0, &from->opened);
+    if (error != FIRN_OK)
+        firnc_plan_refuse(name, &from->plan, error);
+    return error == FIRN_OK;
+}
+
+/* Takes a frozen weight from the plan. */
+static bool read_frozen(const sources *from, const firnc_weight_parameter *parameter, float *values) {
+    if (from->plan_name == NULL)
+        firnc_say("firnc: parameter %s is frozen, and a checkpoint does not have it; give --plan, the plan of the "
+                  "training",
+                  parameter->name);
+    else if (firnc_frozen_weight_read(&from->plan, &from->opened.header, parameter, values))
+        return true;
+    else
+        firnc_say("firnc: %s: has no frozen weight %s of this shape; give the plan of this recipe", from->plan_name,
+                  parameter->name);
+    return false;
+}
+
+/* Reads every parameter: trained ones from the file under their own names, frozen ones from the plan. */
+static bool read_values(sources *from, const firnc_graph *graph, const firnc_weight_parameter *parameters) {
+    firnc_value *values;
+    const uint32_t count = firnc_sorted_values(graph, firnc_is_weight, &values);
+    from->values = firnc_allocate(graph->value_count * sizeof *from->values);
+    for (uint32_t i = 0, trained = 0; i < count; i++) {
+        float *to = firnc_allocate(firnc_weight_elements(&parameters[i]) * sizeof *to);
+        from->values[values[i]] = to;
+        const bool frozen = firnc_is_frozen(graph->values[values[i]].role);
+        if (!(frozen ? read_frozen(from, &parameters[i], to) : firnc_weights_read(&from->weights, trained++, to)))
+            return false;
+    }
+    for (uint32_t i = 0; i < graph->adapter_count; i++) {
+        const firnc_adapter *adapter = &graph->adapters[i];
+        firnc_weights_merge(graph, adapter, from->values[adapter->weight], from->values[adapter->first],
+                            from->values[adapter->second]);
+    }
+    return true;
+}
+
 /* Adds the tensors of a parameter. False after one message. */
-static bool add_parameter(written *to, const firnc_job *job, const firnc_weights *weights, uint32_t parameter) {
-    const firnc_weight_parameter *from = &weights->parameters[parameter];
-    float *values = firnc_allocate(firnc_weight_elements(from) * sizeof *values);
+static bool add_parameter(written *to, const firnc_job *job, const firnc_weight_parameter *parameter,
+                          const float *values) {
     firnc_weight_layout layout;
-    if (!firnc_weights_read(weights, parameter, values) ||
-        !firnc_weight_layout_make(&layout, job, firnc_weights_name_rule(job, from->name), from))
+    if (!firnc_weight_layout_make(&layout, job, firnc_weights_name_rule(job, parameter->name), parameter))
         return false;
     for (uint32_t i = 0; i < layout.count; i++) {
         float *tensor = firnc_allocate(firnc_weight_tensor_elements(&layout, i) * sizeof *tensor);
@@ -63,7 +126,7 @@ static bool add_parameter(written *to, const firnc_job *job, const firnc_weights
         *entry = (firnc_safetensors_entry){.name = layout.names[i], .rank = layout.rank, .values = tensor};
         memcpy(entry->dims, layout.dims[i], sizeof entry->dims);
     }
-    add_zeros(to, job, from);
+    add_zeros(to, job, parameter);
     return true;
 }
 
@@ -78,22 +141,54 @@ static bool check_names(const firnc_job *job, const written *tensors) {
     return true;
 }
 
+/* The graph with its adapters and with what is frozen. NULL after one message. */
+static const firnc_graph *build(const firnc_recipe *recipe) {
+    firnc_compilation compilation = {.job = &recipe->job, .graph = firnc_recipe_build(recipe)};
+    const bool good = firnc_job_check(&recipe->job) && firnc_check_built(&compilation) &&
+                      firnc_infer_shapes(&compilation) && firnc_add_adapters(&compilation) &&
+                      firnc_freeze(&compilation);
+    return good ? compilation.graph : NULL;
+}
+
+/* The parameters that are trained, in the order of all. */
+static const firnc_weight_parameter *trained_of(const firnc_graph *graph, const firnc_weight_parameter *all,
+                                                uint32_t *count) {
+    firnc_value *values;
+    const uint32_t all_count = firnc_sorted_values(graph, firnc_is_weight, &values);
+    firnc_weight_parameter *trained = firnc_allocate((all_count + UINT64_C(1)) * sizeof *trained);
+    *count = 0;
+    for (uint32_t i = 0; i < all_count; i++)
+        if (firnc_is_of_model(graph->values[values[i]].role)) {
+            trained[*count] = all[i];
+            trained[(*count)++].optional = false; /* an export has the matrices of LoRA, too */
+        }
+    return trained;
+}
+
 /* Reads the parameters under their own names and writes those of the map. */
 static bool rename_weights(const request *r, const firnc_recipe *recipe) {
-    firnc_weights weights;
+    sources from = {.plan_name = NULL};
     firnc_job *own = firnc_allocate(sizeof *own);
-    uint32_t count;
+    uint32_t count, trained_count;
     *own = recipe->job;
     own->weights = r->weights;
     own->weight_map = own->model_weight_map = (firnc_weight_map){0};
-    const firnc_weight_parameter *parameters = firnc_weight_parameters(firnc_recipe_build(recipe), &count);
+    const firnc_graph *graph = build(recipe);
+    if (graph == NULL)
+        return false;
+    const firnc_weight_parameter *parameters = firnc_weight_parameters(graph, &count);
+    const firnc_weight_parameter *trained = trained_of(graph, parameters, &trained_count);
     if (!firnc_weights_check_rules(&recipe->job, parameters, count) ||
-        !firnc_weights_open(&weights, own, parameters, count))
+        !firnc_weights_open(&from.weights, own, trained, trained_count) || !open_plan(&from, r->plan) ||
+        !read_values(&from, graph, parameters))
         return false;
     const uint64_t room = count * (uint64_t)FIRNC_WEIGHT_TENSORS_MAX + recipe->job.model_weight_map.count + 1;
     written tensors = {.entries = firnc_allocate(room * sizeof *tensors.entries)};
+    firnc_value *values;
+    (void)firnc_sorted_values(graph, firnc_is_weight, &values);
     for (uint32_t i = 0; i < count; i++)
-        if (!add_parameter(&tensors, &recipe->job, &weights, i))
+        if (!graph->values[values[i]].adapter &&
+            !add_parameter(&tensors, &recipe->job, &parameters[i], from.values[values[i]]))
             return false;
     qsort(tensors.entries, tensors.count, sizeof *tensors.entries, by_name);
     if (!check_names(&recipe->job, &tensors))
@@ -112,7 +207,7 @@ static int weights_command(int argc, char **argv) {
         return FIRNC_EXIT_USAGE;
     if (r.weights == NULL || r.output == NULL)
         return firnc_usage("weights", "--weights and -o are needed; add what is missing");
-    const char *const inputs[] = {r.recipe, r.weights};
+    const char *const inputs[] = {r.recipe, r.weights, r.plan};
     if (!firnc_output_is_free("weights", r.output, inputs, sizeof inputs / sizeof inputs[0]))
         return FIRNC_EXIT_USAGE;
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
@@ -123,7 +218,7 @@ static int weights_command(int argc, char **argv) {
 
 const firnc_command firnc_command_weights = {
     .words = {.name = "weights",
-              .forms = {"RECIPE --weights FILE -o FILE [--set a.b=VALUE]"},
+              .forms = {"RECIPE --weights FILE -o FILE [--plan PLAN] [--set a.b=VALUE]"},
               .text = "write exported parameters under the names and in the layouts that other programs know"},
     .run = weights_command,
     .options = options,

@@ -18,7 +18,7 @@ static void add_tensors(cJSON *root, const firnc_compilation *compilation, const
     cJSON *names = cJSON_AddArrayToObject(root, "tensors");
     for (uint32_t i = 0; i < payload->tensor_count; i++) {
         const firnc_value_info *value = &compilation->graph->values[payload->tensors[i]];
-        if (!firnc_is_state_value(value))
+        if (!firnc_is_state_value(value) && !firnc_is_frozen(value->role))
             add_name(names, value->name);
     }
 }

@@ -1,19 +1,17 @@
 /* Writes the payload of a plan. In: the graph after all passes, and the job. Out: the FlatBuffers part, then the
- * constants segment (weights) at the next multiple of 64. The same graph and job give the same bytes. This file makes
- * no decisions about the run; plan.fbs defines the fields. */
+ * constants segment (constants, then initial weights) at the next multiple of 64. The same graph and job give the same
+ * bytes. This file makes no decisions about the run; plan.fbs defines the fields. */
 #include "compiler/emit/write.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/base/words.h"
+#include "compiler/emit/constants.h"
 #include "compiler/firnc.h"
-#include "compiler/weights/weights.h"
 #include "plan/bytes.h"
 #include "plan/container.h"
 #include "plan/generated/writer.h"
-
-#define NOT_THERE UINT64_MAX /* as the offset of a parameter's initial values: they are made, not read */
 
 typedef struct writing {
     const firnc_compilation *compilation;
@@ -22,8 +20,7 @@ typedef struct writing {
     uint32_t *index_of;  /* for each value, the index of its tensor in the plan, or FIRNC_NONE */
     firnc_value *values; /* for each tensor, its value */
     uint32_t tensors, state_tensors;
-    uint8_t *constants;
-    uint64_t constants_bytes;
+    firnc_constants constants;
 } writing;
 
 static uint32_t tensor_of(const writing *w, firnc_value value) {
@@ -32,19 +29,28 @@ static uint32_t tensor_of(const writing *w, firnc_value value) {
 
 /* --- tensors and regions ------------------------------------------------------------------------------------------ */
 
-/* Numbers the tensors of the plan: state sorted by name, then every arena tensor and every view that an op uses. */
+/* Only state and frozen weights have their names in the plan; the names of all others are in the report. */
+static bool has_name(const firnc_value_info *value) {
+    return firnc_is_state_value(value) || firnc_is_frozen(value->role);
+}
+
+/* Numbers the tensors of the plan: state sorted by name, frozen weights likewise, then every other tensor and every
+ * view that an op uses. */
 static void number_tensors(writing *w) {
     const firnc_graph *graph = w->graph;
-    firnc_value *state;
+    firnc_value *state, *frozen;
     w->state_tensors = firnc_sorted_values(graph, firnc_is_state, &state);
+    const uint32_t frozen_tensors = firnc_sorted_values(graph, firnc_is_frozen, &frozen);
     w->index_of = firnc_allocate(graph->value_count * sizeof *w->index_of);
     w->values = firnc_allocate(graph->value_count * sizeof *w->values);
     for (firnc_value i = 0; i < graph->value_count; i++)
         w->index_of[i] = FIRNC_NONE;
     for (uint32_t i = 0; i < w->state_tensors; i++)
         w->values[w->tensors++] = state[i];
+    for (uint32_t i = 0; i < frozen_tensors; i++)
+        w->values[w->tensors++] = frozen[i];
     for (firnc_value i = 0; i < graph->value_count; i++)
-        if (!firnc_is_state_value(&graph->values[i]) && graph->values[i].first != FIRNC_NONE)
+        if (!has_name(&graph->values[i]) && graph->values[i].first != FIRNC_NONE)
             w->values[w->tensors++] = i;
     for (uint32_t i = 0; i < w->tensors; i++)
         w->index_of[w->values[i]] = i;
@@ -70,12 +76,11 @@ static uint8_t region_of(const writing *w, uint8_t kind) {
     return index;
 }
 
-/* Only state has its name in the plan; the names of all others are in the report. */
 static const firn_native_tensor *make_tensors(const writing *w) {
     firn_native_tensor *tensors = firnc_allocate(w->tensors * sizeof *tensors);
     for (uint32_t i = 0; i < w->tensors; i++) {
         const firnc_value_info *value = &w->graph->values[w->values[i]];
-        tensors[i] = (firn_native_tensor){.name = firnc_is_state_value(value) ? value->name : NULL,
+        tensors[i] = (firn_native_tensor){.name = has_name(value) ? value->name : NULL,
                                           .type = value->shape.type,
                                           .role = role_of(w, w->values[i]),
                                           .region = region_of(w, value->region),
@@ -243,28 +248,6 @@ static void fill_schedules(const writing *w, firn_native_plan *plan) {
 
 /* --- initial values and weights ----------------------------------------------------------------------------------- */
 
-/* Lays out the constants segment, the parameters that the weights file has in the order of their names, each at a
- * multiple of 64, and fills it. Sets the offset of each parameter, NOT_THERE if the file does not have it. */
-static bool read_weights(writing *w, uint64_t **offsets) {
-    firnc_weights weights;
-    uint32_t count;
-    const firnc_weight_parameter *parameters = firnc_weight_parameters(w->graph, &count);
-    *offsets = firnc_allocate((count + UINT64_C(1)) * sizeof **offsets);
-    if (!firnc_weights_open(&weights, w->job, parameters, count))
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint64_t bytes = firnc_weight_elements(&parameters[i]) * sizeof(float);
-        const bool there = firnc_weights_has(&weights, i);
-        (*offsets)[i] = there ? w->constants_bytes : NOT_THERE;
-        w->constants_bytes += there ? firn_round_up(bytes, FIRN_PAYLOAD_ALIGNMENT) : 0;
-    }
-    w->constants = firnc_allocate(w->constants_bytes);
-    for (uint32_t i = 0; i < count; i++)
-        if ((*offsets)[i] != NOT_THERE && !firnc_weights_read(&weights, i, w->constants + (*offsets)[i]))
-            return false;
-    return true;
-}
-
 /* The initial value that the graph gives to state. */
 static firn_native_initialiser make_initialiser(const firnc_value_info *value) {
     static const uint8_t rules[] = {[FIRNC_INIT_CONSTANT] = FIRN_FB_INITIALISER_RULE_CONSTANT,
@@ -276,23 +259,18 @@ static firn_native_initialiser make_initialiser(const firnc_value_info *value) {
         .rule = rules[value->init.rule], .rng_id = value->rng_id, .a = value->init.a, .b = value->init.b};
 }
 
-static bool fill_initialisers(writing *w, firn_native_plan *plan) {
-    uint64_t *offsets = NULL;
-    uint32_t parameter = 0; /* parameters and buffers are in the order of the state */
-    if (w->job->weights != NULL && !read_weights(w, &offsets))
-        return false;
+static void fill_initialisers(const writing *w, firn_native_plan *plan) {
     firn_native_initialiser *initialisers = firnc_allocate(w->state_tensors * sizeof *initialisers);
     for (uint32_t i = 0; i < w->state_tensors; i++) {
         const firnc_value_info *value = &w->graph->values[w->values[i]];
-        const uint64_t offset = offsets != NULL && firnc_is_of_model(value->role) ? offsets[parameter++] : NOT_THERE;
-        if (offset == NOT_THERE)
+        const uint64_t offset = w->constants.weights[w->values[i]];
+        if (offset == FIRNC_NOT_THERE)
             initialisers[i] = make_initialiser(value);
         else
             initialisers[i] = (firn_native_initialiser){.rule = FIRN_FB_INITIALISER_RULE_WEIGHTS, .weights = offset};
     }
     plan->initialisers = initialisers;
     plan->initialisers_count = w->state_tensors;
-    return true;
 }
 
 /* --- the plan ----------------------------------------------------------------------------------------------------- */
@@ -319,7 +297,7 @@ static void fill_outputs(const writing *w, firn_native_plan *plan) {
     plan->outputs_count = graph->output_count;
 }
 
-static bool fill_plan(writing *w, firn_native_plan *plan) {
+static void fill_plan(writing *w, firn_native_plan *plan) {
     const firnc_job *job = w->job;
     const firnc_graph *graph = w->graph;
     number_tensors(w);
@@ -343,8 +321,7 @@ static bool fill_plan(writing *w, firn_native_plan *plan) {
     fill_phases(w, plan);
     fill_inputs(w, plan);
     fill_sampler(w, plan);
-    if (!fill_initialisers(w, plan))
-        return false;
+    fill_initialisers(w, plan);
     fill_outputs(w, plan);
     if (graph->eval && firnc_job_judges(job)) {
         fill_metric(w, plan);
@@ -352,14 +329,14 @@ static bool fill_plan(writing *w, firn_native_plan *plan) {
         fill_schedules(w, plan);
         plan->learning_rate = tensor_of(w, graph->groups[0].learning_rate);
     }
-    return true;
 }
 
 bool firnc_write_payload(const firnc_compilation *compilation, firnc_payload *payload) {
     writing w = {.compilation = compilation, .job = compilation->job, .graph = compilation->graph};
     firn_native_plan plan;
-    if (!fill_plan(&w, &plan))
+    if (!firnc_make_constants(compilation, &w.constants))
         return false;
+    fill_plan(&w, &plan);
     size_t bytes;
     uint8_t *flatbuffers = firn_native_write(&plan, &bytes);
     if (flatbuffers == NULL)
@@ -370,12 +347,12 @@ bool firnc_write_payload(const firnc_compilation *compilation, firnc_payload *pa
     payload->tensors = w.values;
     payload->tensor_count = plan.tensors_count;
     payload->constants_offset = firn_round_up(bytes, FIRN_PAYLOAD_ALIGNMENT);
-    payload->constants_bytes = w.constants_bytes;
+    payload->constants_bytes = w.constants.count;
     payload->total_bytes = payload->constants_offset + payload->constants_bytes;
     payload->bytes = firnc_allocate(payload->total_bytes);
     memcpy(payload->bytes, flatbuffers, bytes);
-    if (w.constants_bytes > 0)
-        memcpy(payload->bytes + payload->constants_offset, w.constants, (size_t)w.constants_bytes);
+    if (w.constants.count > 0)
+        memcpy(payload->bytes + payload->constants_offset, w.constants.bytes, (size_t)w.constants.count);
     free(flatbuffers);
     return true;
 }

@@ -28,7 +28,7 @@ _Noreturn void firnc_graph_misuse(const firnc_graph *graph, const char *what) {
 /* --- values and nodes ------------------------------------------------------------------------------------------ */
 
 /* Passes derive names from this one ("total.gradient.NAME", "LAYER/OP.POSITION"), and a plan limits those, too. */
-static void check_name(const firnc_graph *graph, const char *name) {
+void firnc_check_name(const firnc_graph *graph, const char *name) {
     if (!firnc_is_name(name))
         firnc_graph_misuse(graph, firnc_format("the name \"%s\" is not of 1 to %d printable ASCII characters",
                                                name == NULL ? "" : name, FIRNC_NAME_MAX));
@@ -37,7 +37,7 @@ static void check_name(const firnc_graph *graph, const char *name) {
 firnc_graph *firnc_graph_create(const char *model) {
     firnc_graph *graph = firnc_allocate(sizeof *graph);
     graph->model = firnc_format("%s", model == NULL ? "" : model);
-    check_name(graph, model);
+    firnc_check_name(graph, model);
     firnc_value *named[] = {&graph->loss,
                             &graph->logits,
                             &graph->labels,
@@ -278,9 +278,9 @@ void firnc_pol_rule(firnc_graph *graph, firnc_pol pol) {
 
 void firnc_layer_begin(firnc_graph *graph, const char *name) {
     const char *outer = path(graph);
-    check_name(graph, name);
+    firnc_check_name(graph, name);
     const char *joined = outer == graph->model ? firnc_format("%s", name) : firnc_format("%s.%s", outer, name);
-    check_name(graph, joined);
+    firnc_check_name(graph, joined);
     scope_push(graph, (firnc_scope){.layer = joined});
 }
 
@@ -290,7 +290,7 @@ void firnc_layer_end(firnc_graph *graph) {
 
 /* --- values of the builder ------------------------------------------------------------------------------------- */
 
-static firn_shape make_shape(const firnc_graph *graph, firn_type type, uint8_t rank, const uint32_t *dims) {
+firn_shape firnc_make_shape(const firnc_graph *graph, firn_type type, uint8_t rank, const uint32_t *dims) {
     if (rank == 0 || rank > FIRN_RANK_MAX)
         firnc_graph_misuse(graph, "a rank is not 1 to 8");
     for (uint8_t i = 0; i < rank; i++)
@@ -303,9 +303,9 @@ static firn_shape make_shape(const firnc_graph *graph, firn_type type, uint8_t r
 
 firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims,
                         firnc_input_options options) {
-    check_name(graph, name);
+    firnc_check_name(graph, name);
     firnc_value value =
-        firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_INPUT, make_shape(graph, type, rank, dims));
+        firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_INPUT, firnc_make_shape(graph, type, rank, dims));
     firnc_input_options *source = firnc_allocate(sizeof *source);
     *source = options;
     if (!options.scaled && (options.scale != 0 || options.shift != 0))
@@ -318,9 +318,9 @@ firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, ui
 
 firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,
                             bool decay) {
-    check_name(graph, name);
+    firnc_check_name(graph, name);
     firnc_value value = firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_PARAMETER,
-                                        make_shape(graph, FIRN_FLOAT32, rank, dims));
+                                        firnc_make_shape(graph, FIRN_FLOAT32, rank, dims));
     firnc_value_info *info = &graph->values[value];
     info->decay = decay;
     info->initialised = true;
@@ -331,9 +331,9 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
 }
 
 firnc_value firnc_buffer(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, float initial) {
-    check_name(graph, name);
+    firnc_check_name(graph, name);
     return firnc_state_new(graph, firnc_format("%s", name), FIRNC_ROLE_BUFFER,
-                           make_shape(graph, FIRN_FLOAT32, rank, dims), initial);
+                           firnc_make_shape(graph, FIRN_FLOAT32, rank, dims), initial);
 }
 
 /* --- ops of the builder ---------------------------------------------------------------------------------------- */
@@ -771,7 +771,7 @@ void firnc_classification(firnc_graph *graph, firnc_value logits, firnc_value la
 }
 
 void firnc_name_value(firnc_graph *graph, const char *name, firnc_value value) {
-    check_name(graph, name);
+    firnc_check_name(graph, name);
     check_value(graph, value);
     if (graph->values[value].producer == FIRNC_NONE)
         firnc_graph_misuse(graph, "a value with a name is an input or a parameter, not the result of an op");

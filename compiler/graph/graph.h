@@ -103,6 +103,11 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
  * `initial` at first. Its name is like a parameter's. It is in weights files and in checkpoints, and an evaluation
  * reads the one of the checkpoint. */
 firnc_value firnc_buffer(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, float initial);
+/* A tensor whose elements are known: float32 or int32, row-major, copied. Ops read it from the plan in place; it takes
+ * no memory beside the plan's and is no parameter. In mixed precision, ops that read a half type read a copy of it that
+ * was rounded when the plan was made. */
+firnc_value firnc_constant(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims,
+                           const void *elements);
 
 /* --- ops: plan/ops.def defines the operands and results of each ------------------------------------------------- */
 

@@ -15,7 +15,8 @@ enum {
     FIRNC_IN_SESSION = FIRN_FB_REGION_KIND_SESSION,
     FIRNC_IN_RING = FIRN_FB_REGION_KIND_RING,
     FIRNC_IN_ARENA = FIRN_FB_REGION_KIND_ARENA,
-    FIRNC_REGIONS = FIRN_FB_REGION_KIND_ARENA + 1
+    FIRNC_IN_CONSTANT = FIRN_FB_REGION_KIND_CONSTANT,
+    FIRNC_REGIONS = FIRN_FB_REGION_KIND_CONSTANT + 1
 };
 enum {
     FIRNC_ROLE_PARAMETER = FIRN_FB_ROLE_PARAMETER,
@@ -27,6 +28,8 @@ enum {
     FIRNC_ROLE_GRADIENT = FIRN_FB_ROLE_GRADIENT,
     FIRNC_ROLE_RESULT = FIRN_FB_ROLE_RESULT,
     FIRNC_ROLE_SCRATCH = FIRN_FB_ROLE_SCRATCH,
+    FIRNC_ROLE_CONSTANT = FIRN_FB_ROLE_CONSTANT,
+    FIRNC_ROLE_FROZEN = FIRN_FB_ROLE_FROZEN,
     FIRNC_ROLE_RING = FIRN_FB_ROLE_RING
 };
 enum {
@@ -53,9 +56,11 @@ typedef struct firnc_value_info {
     firn_shape shape;
     uint8_t role;
     uint32_t producer;                 /* node; FIRNC_NONE for inputs, parameters and state; every pass updates it */
-    bool decay, frozen;                /* parameters */
+    bool decay;                        /* parameters */
+    bool adapter;                      /* parameters that LoRA has added, which a weights file need not have */
     uint32_t group;                    /* parameters, after the training pass */
     const firnc_input_options *source; /* inputs of the graph: the source of their elements; NULL for other values */
+    const void *elements;              /* constants: their elements, in the type of the shape; frozen weights: NULL */
     bool initialised;                  /* state: init below holds the initial value, which weights replace if given */
     firnc_init init;
     uint32_t rng_id;      /* of the rules normal and uniform; assigned in build order */
@@ -107,6 +112,13 @@ typedef struct firnc_named_value {
     firnc_value value;
 } firnc_named_value;
 
+/* LoRA's matrices beside the weight of a product; all three are parameters. */
+typedef struct firnc_adapter {
+    firnc_value weight, first, second;
+    float factor; /* of what the two add */
+    bool turned;  /* the weight has its inputs first (FIRNC_IN_OUT), the two have their outputs first */
+} firnc_adapter;
+
 struct firnc_graph {
     const char *model;
     bool eval;   /* dropout is not recorded */
@@ -125,6 +137,8 @@ struct firnc_graph {
     uint32_t named_count, named_capacity;
     firnc_statistics *statistics;
     uint32_t statistics_count, statistics_capacity;
+    firnc_adapter *adapters; /* after the adapt pass */
+    uint32_t adapter_count, adapter_capacity;
     firnc_value *outputs; /* after the build pass: of each output of the job, in its order */
     uint32_t output_count;
     /* after the training pass (eval: the metric pass): values that the plan refers to; FIRNC_NONE if absent */
@@ -154,6 +168,9 @@ struct firnc_graph {
  * get here. */
 _Noreturn void firnc_graph_misuse(const firnc_graph *graph, const char *what);
 firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape);
+/* A name or extents that a caller gave: a misuse if they are not as graph.h says. */
+void firnc_check_name(const firnc_graph *graph, const char *name);
+firn_shape firnc_make_shape(const firnc_graph *graph, firn_type type, uint8_t rank, const uint32_t *dims);
 /* Appends a node with new outputs of the given types, whose extents follow from the op's shape rule. Returns its
  * index. An input given as FIRNC_NONE, which must be optional, is absent. */
 uint32_t firnc_node_new(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name, const firnc_value *inputs,
@@ -167,6 +184,11 @@ uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, c
  * FIRN_OK or the error of the rule. outputs: room for node->output_count shapes. */
 int firnc_infer_outputs(const firnc_graph *graph, const firnc_node *node, const uint8_t *types, firn_shape *outputs);
 
+/* Helpers of constants.c. A constant with these elements, which are not copied; and a constant of float32 rounded to a
+ * half type as the op cast rounds. */
+firnc_value firnc_constant_new(firnc_graph *graph, const char *name, firn_shape shape, const void *elements);
+firnc_value firnc_constant_narrow(firnc_graph *graph, firnc_value constant, uint8_t half);
+
 /* Helpers of nodes.c. For passes that rebuild the node list: firnc_take_nodes removes the whole list from the graph,
  * firnc_put_node appends a node and makes it the producer of its outputs. */
 typedef struct firnc_node_list {
@@ -179,10 +201,13 @@ void firnc_put_node(firnc_graph *graph, const firnc_node *node);
 bool firnc_output_is_input(const firnc_node *node, uint8_t output);
 /* Collects the values with a wanted role, without views, sorted by name. Returns their number. */
 uint32_t firnc_sorted_values(const firnc_graph *graph, bool (*wanted)(uint8_t role), firnc_value **sorted);
-bool firnc_is_parameter(uint8_t role);
-bool firnc_is_of_model(uint8_t role); /* parameter or buffer: a weights file has it, and an evaluation reads it */
-bool firnc_is_trained(const firnc_value_info *value); /* a parameter that is not frozen */
-bool firnc_is_state(uint8_t role); /* parameter, buffer, optimizer state or counter: saved in a checkpoint */
+bool firnc_is_parameter(uint8_t role); /* one that is trained, in an evaluation too */
+bool firnc_is_frozen(uint8_t role);    /* one that is not, after the freeze pass */
+bool firnc_is_weight(uint8_t role);    /* either of them, or a buffer: a weights file has it */
+bool firnc_is_of_model(uint8_t role);  /* parameter or buffer: state that an evaluation reads, too */
+bool firnc_is_state(uint8_t role);     /* parameter, buffer, optimizer state or counter: saved in a checkpoint */
+/* True for what is read in place from the plan and has a place neither in the state nor in the arena. */
+bool firnc_is_constant(uint8_t role);
 /* True for a value that has its own name in the plan and a place of its own in the state: state that is no view. */
 bool firnc_is_state_value(const firnc_value_info *value);
 firn_shape firnc_scalar(firn_type type);

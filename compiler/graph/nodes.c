@@ -34,6 +34,10 @@ bool firnc_is_state(uint8_t role) {
     return firnc_is_of_model(role) || role == FIRNC_ROLE_OPTIMIZER_STATE || role == FIRNC_ROLE_COUNTER;
 }
 
+bool firnc_is_constant(uint8_t role) {
+    return role == FIRNC_ROLE_CONSTANT || role == FIRNC_ROLE_FROZEN;
+}
+
 bool firnc_is_state_value(const firnc_value_info *value) {
     return firnc_is_state(value->role) && value->base == FIRNC_NONE;
 }
@@ -69,8 +73,12 @@ bool firnc_is_of_model(uint8_t role) {
     return role == FIRNC_ROLE_PARAMETER || role == FIRNC_ROLE_BUFFER;
 }
 
-bool firnc_is_trained(const firnc_value_info *value) {
-    return value->role == FIRNC_ROLE_PARAMETER && !value->frozen;
+bool firnc_is_frozen(uint8_t role) {
+    return role == FIRNC_ROLE_FROZEN;
+}
+
+bool firnc_is_weight(uint8_t role) {
+    return firnc_is_of_model(role) || firnc_is_frozen(role);
 }
 
 firn_shape firnc_scalar(firn_type type) {

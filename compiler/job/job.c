@@ -360,13 +360,31 @@ static bool check_outputs(const firnc_job *job) {
     return true;
 }
 
-static bool check_frozen(const firnc_job *job) {
-    if (job->frozen_count > 0 && job->frozen == NULL)
-        return firnc_job_fail(job, NULL, "frozen: is NULL, and frozen_count is not 0");
-    for (uint32_t i = 0; i < job->frozen_count; i++)
-        if (job->frozen[i].pattern == NULL)
-            return firnc_job_fail(job, NULL, "frozen[%u].pattern: is NULL", (unsigned)i);
+static bool check_list(const firnc_job *job, const char *list, const firnc_job_pattern *patterns, uint32_t count) {
+    if (count > 0 && patterns == NULL)
+        return firnc_job_fail(job, NULL, "%s: is NULL, and its count is not 0", list);
+    for (uint32_t i = 0; i < count; i++)
+        if (patterns[i].pattern == NULL)
+            return firnc_job_fail(job, NULL, "%s[%u].pattern: is NULL", list, (unsigned)i);
     return true;
+}
+
+static bool check_fine_tuning(const firnc_job *job) {
+    const firnc_fine_tuning *form = &job->fine_tuning;
+    if (!check_list(job, "frozen", job->frozen, job->frozen_count) ||
+        !check_list(job, "fine_tuning.layers", form->layers, form->layer_count) ||
+        !check_list(job, "fine_tuning.trained", form->trained, form->trained_count))
+        return false;
+    if (form->layer_count > 0 &&
+        !(form->rank > 0 && form->alpha > 0 && form->alpha <= 1e9F && form->dropout >= 0 && form->dropout < 1))
+        return firnc_job_fail(job, &form->place,
+                              "LoRA needs a rank of at least 1, alpha above 0 and a dropout of 0 to below 1");
+    if (form->frozen_type != FIRN_FLOAT32 && !firn_type_is_half((uint8_t)form->frozen_type))
+        return firnc_job_fail(job, &form->frozen_type_place, "frozen_type: is neither float32 nor a half type");
+    return form->frozen_type == FIRN_FLOAT32 || !job->precision.mixed || form->frozen_type == job->precision.half ||
+           firnc_job_fail(job, &form->frozen_type_place,
+                          "frozen weights cannot be %s where the run computes in %s; write that, or float32",
+                          firn_type_name((uint8_t)form->frozen_type), firn_type_name((uint8_t)job->precision.half));
 }
 
 static bool check_metric(const firnc_job *job) {
@@ -406,7 +424,7 @@ bool firnc_job_check(const firnc_job *job) {
     if (job->target == NULL || firnc_target_find(job->target) == NULL)
         return firnc_job_fail(job, NULL, "target: \"%s\" is not known; see compiler/job/targets.c",
                               job->target == NULL ? "" : job->target);
-    if (!check_precision(job) || !check_data(job) || !check_outputs(job) || !check_frozen(job))
+    if (!check_precision(job) || !check_data(job) || !check_outputs(job) || !check_fine_tuning(job))
         return false;
     return job->mode == FIRNC_TRAIN ? check_optimizer(job) && check_schedules(job) : check_metric(job);
 }

@@ -102,11 +102,30 @@ typedef struct firnc_job_output {
     firnc_place place; /* for messages */
 } firnc_job_output;
 
-/* A pattern of names of parameters that keep their values: they have no gradient and no state of the optimizer. */
-typedef struct firnc_job_frozen {
-    const char *pattern; /* '*' any characters, '?' one; it must match a parameter */
-    firnc_place place;   /* for messages */
-} firnc_job_frozen;
+/* A pattern of names of parameters or of layers: '*' any characters, '?' one. It must match one of them. */
+typedef struct firnc_job_pattern {
+    const char *pattern;
+    firnc_place place; /* for messages */
+} firnc_job_pattern;
+
+/* Which parameters are trained where a model is fine-tuned: those of every form that is chosen here together. If none
+ * is, all are. The others are frozen: they have no gradient and no state of the optimizer, and lie in the plan, which
+ * an evaluation of the run has to have too. So a job of mode FIRNC_EVAL has the same fine_tuning, frozen, seed and
+ * weights as that of the training. */
+typedef struct firnc_fine_tuning {
+    bool bias_only;       /* those whose name is bias or ends in .bias */
+    uint32_t last_layers; /* those of so many layers at the end of the model (frozen.c says what a layer is) */
+    const firnc_job_pattern *layers; /* LoRA: layers whose products get two trained matrices beside the frozen one */
+    uint32_t layer_count;
+    uint32_t rank;                    /* LoRA: the inner extent of the two, at least 1 */
+    float alpha;                      /* LoRA: their product is multiplied with alpha / rank; above 0 */
+    float dropout;                    /* LoRA: of what the first of the two reads; [0, 1) */
+    const firnc_job_pattern *trained; /* parameters that are trained too */
+    uint32_t trained_count;
+    /* What frozen weights of products are stored in: float32, or a half type, in mixed precision that of the run. */
+    firn_type frozen_type;
+    firnc_place place, frozen_type_place; /* for messages */
+} firnc_fine_tuning;
 
 /* Places in a recipe of keys that later passes may refuse; zero without a recipe. */
 typedef struct firnc_job_places {
@@ -138,11 +157,12 @@ typedef struct firnc_job {
     uint32_t metric_ignored[FIRNC_IGNORED_MAX], metric_ignored_count; /* classes to ignore, ascending */
     firnc_job_output outputs[FIRNC_OUTPUTS_MAX];
     uint32_t output_count;
-    const firnc_job_frozen *frozen; /* train */
+    const firnc_job_pattern *frozen; /* parameters that keep their values, whatever fine_tuning says */
     uint32_t frozen_count;
+    firnc_fine_tuning fine_tuning;
     uint64_t checkpoint_steps; /* train: for the plan's report, what firn train takes for --checkpoint-every; 0: none */
-    const char *target;                /* name of a target in targets.c */
-    const char *weights;               /* a safetensors file with the parameters, or NULL */
+    const char *target;        /* name of a target in targets.c */
+    const char *weights;       /* a safetensors file with the parameters, or NULL */
     firnc_weight_map weight_map;       /* the user's: the first rule for a parameter decides */
     firnc_weight_map model_weight_map; /* the model's: the first rule whose tensors the file has; then equal names */
     bool allow_unmatched;              /* parameters without a tensor are initialised, other tensors left out */

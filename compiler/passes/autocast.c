@@ -2,7 +2,8 @@
  * type, and casts convert operands to the type that an op requires by the autocast column of plan/ops.def. For the
  * classes single and promote nothing is cast: their ops read any real type and widen it themselves. A value is cast at
  * most once to each type, so a weight is cast once per iteration. Without mixed precision the whole graph stays
- * float32; the layers in the job's float32_layers always do. */
+ * float32; the layers in the job's float32_layers always do. They read a frozen weight that is stored in a half type
+ * through a cast. */
 #include "compiler/passes/passes.h"
 #include "compiler/passes/pol_meaning.h"
 
@@ -18,9 +19,11 @@ static uint8_t type_of(const firnc_graph *graph, firnc_value value) {
     return graph->values[value].shape.type;
 }
 
-/* Returns a value converted to another type; adds the cast at the first call. */
+/* Returns a value converted to another type; adds the cast at the first call. A constant is converted here and now. */
 static firnc_value to_type(casting *c, firnc_value value, uint8_t type, firnc_value *copies, const firnc_node *user) {
-    if (copies[value] == FIRNC_NONE) {
+    if (copies[value] == FIRNC_NONE && c->graph->values[value].role == FIRNC_ROLE_CONSTANT) {
+        copies[value] = firnc_constant_narrow(c->graph, value, type);
+    } else if (copies[value] == FIRNC_NONE) {
         uint32_t node = firnc_node_new(c->graph, FIRN_OP_cast, user->phase, user->name, &value, 1, NULL, NULL, &type);
         firnc_value copy = c->graph->nodes[node].outputs[FIRN_CAST_OUT_Y];
         c->graph->values[copy].name = firnc_format("%s/%s", c->graph->values[value].name, firn_type_name(type));
@@ -78,7 +81,8 @@ static uint8_t norm_output(const casting *c, const firnc_node *node) {
 /* Casts the inputs, except of ops that widen them themselves, and returns the type of output 0. Other outputs stay
  * float32. */
 static uint8_t convert(casting *c, firnc_node *node) {
-    if (stays_float32(&c->compilation->job->precision, node->name)) {
+    const firnc_precision *precision = &c->compilation->job->precision;
+    if (!precision->mixed || stays_float32(precision, node->name)) {
         for (uint8_t i = 0; i < node->input_count; i++)
             node->inputs[i] = to_single(c, node->inputs[i], node);
         return type_of(c->graph, node->outputs[0]);
@@ -105,11 +109,14 @@ static uint8_t convert(casting *c, firnc_node *node) {
 
 bool firnc_autocast(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
-    if (!compilation->job->precision.mixed)
+    const firnc_job *job = compilation->job;
+    if (!job->precision.mixed && job->fine_tuning.frozen_type == FIRN_FLOAT32)
         return true;
-    if (!check_patterns(compilation))
+    if (job->precision.mixed && !check_patterns(compilation))
         return false;
-    casting c = {.compilation = compilation, .graph = graph, .half = (uint8_t)compilation->job->precision.half};
+    casting c = {.compilation = compilation,
+                 .graph = graph,
+                 .half = (uint8_t)(job->precision.mixed ? job->precision.half : job->fine_tuning.frozen_type)};
     c.halves = firnc_allocate(graph->value_count * sizeof *c.halves);
     c.singles = firnc_allocate(graph->value_count * sizeof *c.singles);
     for (firnc_value i = 0; i < graph->value_count; i++)

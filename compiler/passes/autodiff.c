@@ -211,7 +211,7 @@ static void survey(firnc_differentiation *d) {
     d->contributions = firnc_allocate(d->value_count * sizeof(firnc_contribution *));
     d->gradients = firnc_allocate(d->value_count * sizeof *d->gradients);
     for (firnc_value i = 0; i < d->value_count; i++) {
-        d->wanted[i] = firnc_is_trained(&graph->values[i]);
+        d->wanted[i] = firnc_is_parameter(graph->values[i].role);
         d->first_consumer[i] = FIRNC_NONE;
         d->gradients[i] = FIRNC_NONE;
     }
@@ -254,7 +254,7 @@ static bool name_gradients(firnc_differentiation *d) {
     firnc_graph *graph = d->graph;
     for (firnc_value i = 0; i < d->value_count; i++) {
         firnc_value_info *parameter = &graph->values[i];
-        if (!firnc_is_trained(parameter))
+        if (!firnc_is_parameter(parameter->role))
             continue;
         if (d->gradients[i] == FIRNC_NONE)
             return firnc_fail(d->compilation, "parameter %s does not reach the loss; leave it out of the model",
@@ -273,8 +273,6 @@ static bool name_gradients(firnc_differentiation *d) {
 bool firnc_differentiate(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     firnc_differentiation d = {.compilation = compilation, .graph = graph};
-    if (!firnc_mark_frozen(compilation))
-        return false;
     survey(&d);
 
     uint32_t forward_nodes = graph->node_count;

@@ -10,6 +10,8 @@ static const struct {
 } passes[] = {
     {"build", firnc_check_built, true},
     {"shapes", firnc_infer_shapes, true},
+    {"adapt", firnc_add_adapters, true},
+    {"freeze", firnc_freeze, true},
     {"pol", firnc_resolve_pol, true},
     {"autocast", firnc_autocast, true},
     {"autodiff", firnc_differentiate, false},

@@ -22,7 +22,7 @@ static uint32_t entry_of(const firnc_job *job, const char *name) {
 /* Whether a pattern matches a parameter of the model, be it trained or frozen. */
 static bool is_of_model(const firnc_graph *graph, const char *pattern) {
     for (firnc_value i = 0; i < graph->value_count; i++)
-        if (graph->values[i].role == FIRNC_ROLE_PARAMETER && firnc_name_matches(pattern, graph->values[i].name))
+        if (firnc_is_weight(graph->values[i].role) && firnc_name_matches(pattern, graph->values[i].name))
             return true;
     return false;
 }

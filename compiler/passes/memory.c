@@ -2,9 +2,9 @@
  * of the regions.
  *
  * Each region of the state holds its tensors by name, each at a multiple of 16, so that the parameters of a train and
- * an eval plan of one model have the same layout. In the arena, tensors whose lifetimes intersect do not overlap, with
- * one exception: if an op may work in place (the flag ~ of an input in plan/ops.def) and is the last use of its input,
- * the output takes the input's bytes. */
+ * an eval plan of one model have the same layout. Constants follow each other in the constants of the plan. In the
+ * arena, tensors whose lifetimes intersect do not overlap, with one exception: if an op may work in place (the flag ~
+ * of an input in plan/ops.def) and is the last use of its input, the output takes the input's bytes. */
 #include "compiler/passes/placement.h"
 
 #include <stdlib.h>
@@ -47,7 +47,8 @@ static void find_lifetimes(firnc_graph *graph) {
     }
     for (firnc_value i = 0; i < graph->value_count; i++) {
         firnc_value_info *value = &graph->values[i];
-        if (value->first != FIRNC_NONE && (value->persistent || firnc_is_state(value->role))) {
+        if (value->first != FIRNC_NONE &&
+            (value->persistent || firnc_is_state(value->role) || firnc_is_constant(value->role))) {
             value->first = 0;
             value->last = FIRNC_NONE;
         }
@@ -79,6 +80,10 @@ static firnc_value dying_input(const firnc_graph *graph, uint32_t index) {
     return FIRNC_NONE;
 }
 
+static bool is_in_arena(const firnc_value_info *value) {
+    return !firnc_is_state(value->role) && !firnc_is_constant(value->role);
+}
+
 static void add_buffer(buffers *b, const firnc_graph *graph, firnc_value value) {
     const firnc_value_info *info = &graph->values[value];
     b->of_value[value] = b->count;
@@ -101,7 +106,7 @@ static buffers make_buffers(const firnc_graph *graph) {
         }
         for (uint8_t j = 0; j < node->input_count + node->output_count; j++) {
             firnc_value value = j < node->input_count ? node->inputs[j] : node->outputs[j - node->input_count];
-            if (value != FIRNC_NONE && !firnc_is_state(graph->values[value].role) && b.of_value[value] == FIRNC_NONE)
+            if (value != FIRNC_NONE && is_in_arena(&graph->values[value]) && b.of_value[value] == FIRNC_NONE)
                 add_buffer(&b, graph, value);
         }
     }
@@ -140,6 +145,27 @@ static void lay_out_state(firnc_graph *graph) {
             graph->values[i].region = graph->values[graph->values[i].base].region;
 }
 
+static void put_constant(firnc_graph *graph, firnc_value constant) {
+    firnc_value_info *value = &graph->values[constant];
+    value->region = FIRNC_IN_CONSTANT;
+    value->offset = graph->region_bytes[FIRNC_IN_CONSTANT];
+    value->first = 0;
+    value->last = FIRNC_NONE;
+    graph->region_bytes[FIRNC_IN_CONSTANT] += firn_round_up(bytes_of(value), ALIGNMENT);
+}
+
+/* Every frozen weight by its name, since it is a part of the model, then the constants that some op reads, in the order
+ * in which they were made. */
+static void lay_out_constants(firnc_graph *graph) {
+    firnc_value *sorted;
+    const uint32_t count = firnc_sorted_values(graph, firnc_is_frozen, &sorted);
+    for (uint32_t i = 0; i < count; i++)
+        put_constant(graph, sorted[i]);
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (graph->values[i].role == FIRNC_ROLE_CONSTANT && graph->values[i].first != FIRNC_NONE)
+            put_constant(graph, i);
+}
+
 bool firnc_plan_memory(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     find_lifetimes(graph);
@@ -152,5 +178,6 @@ bool firnc_plan_memory(firnc_compilation *compilation) {
             graph->values[i].offset = b.list[b.of_value[i]].offset;
         }
     lay_out_state(graph);
+    lay_out_constants(graph);
     return true;
 }

@@ -84,7 +84,8 @@ static void count_uses(scheduler *s) {
     for (firnc_value i = 0; i < graph->value_count; i++) {
         const firnc_value_info *value = &graph->values[i];
         uint64_t bytes = 0;
-        if (!firnc_is_state(value->role) && !value->persistent && firn_shape_bytes(&value->shape, &bytes))
+        if (!firnc_is_state(value->role) && !firnc_is_constant(value->role) && !value->persistent &&
+            firn_shape_bytes(&value->shape, &bytes))
             s->bytes[i] = (int64_t)bytes;
     }
     for (uint32_t i = 0; i < graph->node_count; i++) /* in every phase: a value that a later phase reads stays live */

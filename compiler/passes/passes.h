@@ -35,10 +35,6 @@ bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *no
  * runtime compares elements with the limit when it reads them, and no op does. */
 bool firnc_check_indices(const firnc_compilation *compilation, const firnc_node *node);
 
-/* Marks the parameters that the job freezes (frozen.c). Part of the autodiff pass. False after one message if a pattern
- * matches no parameter, or nothing is left to be trained. */
-bool firnc_mark_frozen(firnc_compilation *compilation);
-
 /* Assigns the parameters, sorted by name, to groups (groups.c): those of the job, each split by whether weight decay
  * applies. Part of the training pass. False after one message if a pattern matches no parameter. */
 bool firnc_group_parameters(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count);
@@ -68,6 +64,8 @@ typedef bool (*firnc_pass)(firnc_compilation *compilation);
 
 bool firnc_check_built(firnc_compilation *compilation);   /* built.c: checks the front end's graph */
 bool firnc_infer_shapes(firnc_compilation *compilation);  /* shapes.c */
+bool firnc_add_adapters(firnc_compilation *compilation);  /* lora.c: LoRA's matrices */
+bool firnc_freeze(firnc_compilation *compilation);        /* frozen.c: parameters that are not trained */
 bool firnc_resolve_pol(firnc_compilation *compilation);   /* pol.c */
 bool firnc_autocast(firnc_compilation *compilation);      /* autocast.c */
 bool firnc_differentiate(firnc_compilation *compilation); /* autodiff.c (train) */

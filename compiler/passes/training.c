@@ -228,14 +228,6 @@ static void add_state(const training *t) {
     }
 }
 
-/* The parameters that are trained, sorted by name. */
-static void find_trained(training *t) {
-    const uint32_t count = firnc_sorted_values(t->graph, firnc_is_parameter, &t->parameters);
-    for (uint32_t i = 0; i < count; i++)
-        if (firnc_is_trained(&t->graph->values[t->parameters[i]]))
-            t->parameters[t->count++] = t->parameters[i];
-}
-
 bool firnc_add_training(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     if (graph->eval)
@@ -243,7 +235,7 @@ bool firnc_add_training(firnc_compilation *compilation) {
     const firnc_data *data = &compilation->job->data;
     uint32_t micro_batches = data->batch_size / data->micro_batch_size;
     training t = {.graph = graph, .job = compilation->job, .factors = FIRNC_NONE};
-    find_trained(&t);
+    t.count = firnc_sorted_values(graph, firnc_is_parameter, &t.parameters);
 
     graph->schedules = firnc_allocate((t.job->schedule.root_count + UINT64_C(1)) * sizeof *graph->schedules);
     for (uint32_t i = 0; i < t.job->schedule.root_count; i++)

@@ -38,6 +38,7 @@ static const firnc_field init_fields[] = {
     {"loop", .kind = FIRNC_FIELD_NESTED, .required = true},
     {"callbacks", .kind = FIRNC_FIELD_ENTRIES},
     {"weight_map", .kind = FIRNC_FIELD_ENTRIES},
+    {"fine_tuning", .kind = FIRNC_FIELD_NESTED},
     {"sparsity", .kind = FIRNC_FIELD_REFUSED, .only = "Firn trains dense models; remove it"},
     /* They say where the model zoo runs, logs and saves, which is not part of a plan. */
     {"backend", .kind = FIRNC_FIELD_IGNORED,
@@ -119,7 +120,9 @@ static bool read_init(firnc_recipe *recipe, const firnc_tree *init, bool *comput
 static bool read_run(firnc_recipe *recipe, const firnc_tree *init) {
     const firnc_place place = firnc_tree_place(init);
     return firnc_recipe_loop(recipe, init) && firnc_job_schedule_values(&recipe->job, &place) &&
-           firnc_recipe_callbacks(&recipe->job, firnc_tree_child(init, "callbacks")) && firnc_job_ring(&recipe->job);
+           firnc_recipe_callbacks(&recipe->job, firnc_tree_child(init, "callbacks")) &&
+           firnc_recipe_fine_tuning(&recipe->job, firnc_tree_child(init, "fine_tuning")) &&
+           firnc_job_ring(&recipe->job);
 }
 
 /* Notes keys that have no effect because of a key in another mapping. */

@@ -77,18 +77,7 @@ static bool read_frozen(firnc_job *job, const firnc_tree *callback) {
             return false;
         names = firnc_tree_child(callback, "params");
     }
-    const bool list = names->kind == FIRNC_LIST;
-    const uint32_t more = list ? firnc_tree_count(names) : 1;
-    firnc_job_frozen *frozen = firnc_allocate((UINT64_C(1) + job->frozen_count + more) * sizeof *frozen);
-    for (uint32_t i = 0; i < job->frozen_count; i++)
-        frozen[i] = job->frozen[i];
-    for (const firnc_tree *name = list ? names->first : names; name != NULL; name = list ? name->next : NULL) {
-        if (name->kind != FIRNC_SCALAR || name->text[0] == '\0')
-            return firnc_tree_fail(name, "is not a pattern of parameter names; write one such as transformer.wte.*");
-        frozen[job->frozen_count++] = (firnc_job_frozen){name->text, firnc_tree_place(name)};
-    }
-    job->frozen = frozen;
-    return more > 0 || firnc_tree_fail(names, "is empty; write a pattern of parameter names");
+    return firnc_recipe_patterns(names, FIRNC_RECIPE_PARAMETERS, &job->frozen, &job->frozen_count);
 }
 
 static bool read_callback(firnc_job *job, const firnc_tree *entry, const firnc_tree *callback) {

@@ -39,6 +39,16 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer);
 /* trainer.init.loop, after the data (recipe_loop.c). */
 bool firnc_recipe_loop(firnc_recipe *recipe, const firnc_tree *init);
 
+/* trainer.init.fine_tuning, which may be NULL, after callbacks (recipe_fine_tuning.c). */
+bool firnc_recipe_fine_tuning(firnc_job *job, const firnc_tree *mapping);
+
+/* What patterns are of, with an example, for firnc_recipe_patterns. */
+#define FIRNC_RECIPE_PARAMETERS "parameter names; write one such as transformer.wte.*"
+#define FIRNC_RECIPE_LAYERS     "layers; write one such as transformer.h.*.attn.c_attn"
+
+/* Adds a pattern, or a list of them, to `count` patterns (recipe_fine_tuning.c). False after one message. */
+bool firnc_recipe_patterns(const firnc_tree *node, const char *of, const firnc_job_pattern **patterns, uint32_t *count);
+
 /* trainer.init.callbacks, after the loop; NULL: there are none (recipe_callbacks.c). */
 bool firnc_recipe_callbacks(firnc_job *job, const firnc_tree *list);
 

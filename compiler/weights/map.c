@@ -7,10 +7,13 @@
 
 const firnc_weight_parameter *firnc_weight_parameters(const firnc_graph *graph, uint32_t *count) {
     firnc_value *values;
-    *count = firnc_sorted_values(graph, firnc_is_of_model, &values);
+    *count = firnc_sorted_values(graph, firnc_is_weight, &values);
     firnc_weight_parameter *parameters = firnc_allocate((*count + UINT64_C(1)) * sizeof *parameters);
-    for (uint32_t i = 0; i < *count; i++)
-        parameters[i] = (firnc_weight_parameter){graph->values[values[i]].name, graph->values[values[i]].shape};
+    for (uint32_t i = 0; i < *count; i++) {
+        const firnc_value_info *value = &graph->values[values[i]];
+        parameters[i] = (firnc_weight_parameter){value->name, value->shape, value->adapter};
+        parameters[i].shape.type = FIRN_FLOAT32; /* a frozen weight may be stored in another */
+    }
     return parameters;
 }
 

@@ -10,9 +10,10 @@
 typedef struct firnc_weight_parameter {
     const char *name;
     firn_shape shape;
+    bool optional; /* a file need not have it, and no message names it then */
 } firnc_weight_parameter;
 
-/* The parameters of a graph, sorted by name. */
+/* The parameters of a graph, trained and frozen, in float32, sorted by name. */
 const firnc_weight_parameter *firnc_weight_parameters(const firnc_graph *graph, uint32_t *count);
 
 uint64_t firnc_weight_elements(const firnc_weight_parameter *parameter);

@@ -167,7 +167,7 @@ static bool check_unmatched(const firnc_weights *weights) {
     listed parameters = {0}, tensors = {0};
     const bool *used = mark_used(weights);
     for (uint32_t i = 0; i < weights->parameter_count; i++)
-        if (weights->layouts[i].count == 0)
+        if (weights->layouts[i].count == 0 && !weights->parameters[i].optional)
             list(&parameters, wanted_name(weights, weights->parameters[i].name));
     for (uint32_t i = 0; i < weights->file.count; i++)
         if (!used[i] && !is_ignored(&weights->job->weight_map, weights->file.tensors[i].name) &&

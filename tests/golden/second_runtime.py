@@ -145,7 +145,7 @@ class Plan:
     """What the rest of this file knows of a plan. All knowledge of the file's layout and of the schema's fields is here."""
 
     PAYLOAD = 576
-    FLATBUFFERS_BYTES, CONSTANTS_OFFSET, CONSTANTS_BYTES = 216, 224, 232
+    FLATBUFFERS_BYTES, CONSTANTS_OFFSET, CONSTANTS_BYTES, REGIONS, REGION_KINDS, REGION_BYTES = 216, 224, 232, 280, 284, 304
     ABSENT = 4294967295
 
     def __init__(self, path, rows):
@@ -165,6 +165,8 @@ class Plan:
                         for i, t in enumerate(root.tensors)]
         self.state = self.tensors[: root.state_tensors]
         self.parameters = {t.name: t.index for t, listed in zip(self.state, root.tensors) if listed.role == "parameter"}
+        self.region_kinds = schema.enums["RegionKind"][1]
+        self.in_place = self.constant_tensors(root, data)
         self.seed, self.steps, self.micro_batches, self.check_loss = root.seed, root.steps, root.micro_batches, root.check_loss
         self.phases = {p.kind: [self.op(op, rows) for op in p.ops] for p in root.phases}
         self.inputs = [picked(data, "tensor stream element advance scale shift") for data in root.inputs]
@@ -182,6 +184,22 @@ class Plan:
         self.global_step, self.optimizer_step, self.finite = root.global_step, root.optimizer_step, root.finite
         self.skips = root.finite != self.ABSENT
         self.at_floor = None if root.at_floor == self.ABSENT else root.at_floor
+
+    def elements(self, kind, offset, count):
+        """Of the constants, half types widened."""
+        if kind in HALF_TYPES:
+            return widened(kind, np.frombuffer(self.constants, "<u2", count, offset))
+        return np.frombuffer(self.constants, {"int32": "<i4", "float32": "<f4"}[kind], count, offset)
+
+    def constant_tensors(self, root, data):
+        """The tensors that lie in the constants, by index. Each region of them begins at the next multiple of 64."""
+        begins, end = {}, 0
+        for region in range(struct.unpack_from("<I", data, self.REGIONS)[0]):
+            if self.region_kinds[data[self.REGION_KINDS + region]] in ("constant", "slow_constant"):
+                begins[region] = end
+                end += -(-struct.unpack_from("<Q", data, self.REGION_BYTES + 8 * region)[0] // 64) * 64
+        return {i: self.elements(t.type, begins[t.region] + t.offset, int(np.prod(t.dims))).reshape(tuple(t.dims))
+                for i, t in enumerate(root.tensors) if t.region in begins and t.base == self.ABSENT}
 
     def op(self, op, rows):
         row = rows[op.code]
@@ -254,6 +272,18 @@ def round64(x, kind):
 def round_to(kind, x):
     """binary32 numbers rounded to a type, as binary32."""
     return x if kind == "float32" else round64(x.astype(F64), kind).astype(F32)
+
+
+def widened(kind, bits):
+    """The numbers of a half type that these 16 bits are, as binary32."""
+    significant, least = HALF_TYPES[kind]
+    bits = bits.astype(np.int64)
+    fraction, field = bits & (1 << significant - 1) - 1, bits >> significant - 1 & (1 << 16 - significant) - 1
+    number = np.where(field == 0, fraction, fraction + (1 << significant - 1)).astype(F64)
+    value = np.ldexp(number, least - significant + np.maximum(field, 1))
+    special = field == (1 << 16 - significant) - 1
+    value = np.where(special, np.where(fraction == 0, np.inf, np.nan), value)
+    return np.where(bits >> 15 == 1, -value, value).astype(F32)
 
 
 def fma(a, b, c):
@@ -2161,7 +2191,7 @@ class Run:
         self.plan = plan
         self.samples = Samples(plan.sampler, streams)
         self.schedules = Schedules(plan.schedule_nodes, plan.schedule_numbers, plan.schedule_instructions)
-        self.values = {}
+        self.values = dict(plan.in_place)
         for initialiser, tensor in zip(plan.initialisers, plan.state):
             self.store(tensor.index, self.initial(initialiser, tensor))
 
@@ -2170,10 +2200,8 @@ class Run:
         a, b = F32(initialiser.a), F32(initialiser.b)
         if initialiser.rule == "constant":
             return np.full(count, initialiser.integer if tensor.type in STORED else a, STORED.get(tensor.type, F32))
-        if initialiser.rule == "weights" and initialiser.element != "float32":
-            raise SystemExit("initial weights in a half type")
         if initialiser.rule == "weights":
-            return np.frombuffer(self.plan.constants, "<f4", count, initialiser.weights)
+            return self.plan.elements(initialiser.element, initialiser.weights, count)
         random = Random(self.plan.seed)
         if initialiser.rule == "normal":
             return fma(b, random.normal(initialiser.rng_id, np.arange(count)), a)
@@ -2221,8 +2249,9 @@ class Run:
                 self.store(op.outputs[name], value)
 
     def forget(self):
-        """Nothing but the state outlives a step."""
-        self.values = {tensor.index: self.values[tensor.index] for tensor in self.plan.state}
+        """Nothing but the state and what is constant outlives a step."""
+        state = {tensor.index: self.values[tensor.index] for tensor in self.plan.state}
+        self.values = {**self.plan.in_place, **state}
 
     def fill(self, first):
         for data in self.plan.inputs:

@@ -43,6 +43,8 @@ static float initial_value(const firnc_value_info *value, const firn_rng *rng, s
 static void initialise(const test_machine *machine) {
     for (firnc_value i = 0; i < machine->graph->value_count; i++) {
         const firnc_value_info *value = &machine->graph->values[i];
+        if (firnc_is_constant(value->role) && machine->data[i] != NULL)
+            memcpy(machine->data[i], value->elements, bytes_of(value));
         if (!firnc_is_state(value->role))
             continue;
         assert_true(value->initialised);

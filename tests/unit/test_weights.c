@@ -220,8 +220,8 @@ static void every_changed_bit_is_harmless(void **state) {
 /* --- a model ------------------------------------------------------------------------------------------------------ */
 
 static firnc_weight_parameter parameters[] = {
-    {"a.bias", {.type = FIRN_FLOAT32, .rank = 1, .dims = {2}}},
-    {"a.weight", {.type = FIRN_FLOAT32, .rank = 2, .dims = {2, 3}}},
+    {"a.bias", {.type = FIRN_FLOAT32, .rank = 1, .dims = {2}}, false},
+    {"a.weight", {.type = FIRN_FLOAT32, .rank = 2, .dims = {2, 3}}, false},
 };
 
 static char path[64];
@@ -280,7 +280,7 @@ static void elements_find_their_places(void **state) {
  * back. */
 static void expect_order(const firnc_weight_rule *rule, firn_shape shape, const uint64_t *tensor_dims,
                          const float *wanted) {
-    const firnc_weight_parameter parameter = {"p", shape};
+    const firnc_weight_parameter parameter = {"p", shape, false};
     const uint64_t elements = firnc_weight_elements(&parameter);
     firnc_weight_layout layout;
     float file[64], values[64], back[64];
@@ -332,7 +332,7 @@ static void axes_change_their_order(void **state) {
 /* Rules that a C program may give. */
 static void rules_that_do_not_fit_are_refused(void **state) {
     (void)state;
-    static const firnc_weight_parameter cube = {"p", {.type = FIRN_FLOAT32, .rank = 3, .dims = {2, 3, 4}}};
+    static const firnc_weight_parameter cube = {"p", {.type = FIRN_FLOAT32, .rank = 3, .dims = {2, 3, 4}}, false};
     static const struct {
         firnc_weight_rule rule;
         const char *says;
