@@ -306,7 +306,7 @@ endif
 $(BUILD)/tests/onnx_run: $(call object,tests/onnx/run.c) $(LIBFIRNC) $(LIBFIRN)
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lyaml -lcjson -lz -lm
+	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lyaml -lcjson -lprotobuf-c -lz -lm
 
 .PHONY: unit-tests
 unit-tests: $(TEST_PROGRAMS) $(BUILD)/tests/onnx_run

@@ -192,6 +192,20 @@ static void write_parameters(const run *r, FILE *raw) {
     }
 }
 
+/* A plan has a parameter, and most models here have none. The rows minus a parameter that is +0 are the same rows. */
+static void add_parameter(run *r, firnc_graph *graph) {
+    static const uint32_t one = 1;
+    const firnc_value zero =
+        firnc_parameter(graph, "onnx_run.zero", 1, &one, (firnc_init){.rule = FIRNC_INIT_CONSTANT}, false);
+    for (uint32_t i = 0; i < r->model.output_count; i++) {
+        firnc_onnx_port *port = &r->model.outputs[i];
+        if (port->known != NULL)
+            continue;
+        port->name = firnc_format("onnx_run.%u", (unsigned)i);
+        firnc_name_value(graph, port->name, firnc_subtract(graph, port->value, zero));
+    }
+}
+
 static bool compile(run *r, const firnc_key *key, firnc_frozen *plan) {
     const bool trains = r->parameters[0] != NULL;
     firnc_onnx_options options = {.bare = true, .batch_statistics = false};
@@ -202,6 +216,8 @@ static bool compile(run *r, const firnc_key *key, firnc_frozen *plan) {
         return false;
     if (trains)
         firnc_loss(graph, firnc_reshape(graph, r->model.outputs[0].value, 1, (uint32_t[]){1}));
+    else
+        add_parameter(r, graph);
     const firnc_job *job = make_job(r);
     /* Nothing to run if every output is known already. */
     return (!trains && job->output_count == 0) || firnc_freeze_plan(graph, job, key, NULL, plan);
