@@ -63,6 +63,7 @@ typedef struct firnc_value_info {
     const void *elements;              /* constants: their elements, in the type of the shape; frozen weights: NULL */
     bool initialised;                  /* state: init below holds the initial value, which weights replace if given */
     firnc_init init;
+    const float *initial; /* state: the elements that it starts with, in place of init; NULL: those of init */
     uint32_t rng_id;      /* of the rules normal and uniform; assigned in build order */
     firnc_value gradient; /* parameters, after autodiff */
     /* after the early pass; otherwise FIRNC_NONE */
