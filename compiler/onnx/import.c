@@ -403,8 +403,8 @@ static bool named_extent(ox_importer *im, const char *input, const FirncOnnx__Ex
             *size = im->options->dimensions[i].size;
             return true;
         }
-    if (axis == 0 && im->options->samples > 0) {
-        *size = im->options->samples;
+    if (axis == 0 && !im->options->bare) {
+        *size = im->options->samples > 0 ? im->options->samples : 2;
         return true;
     }
     return ox_fail(im, "input %s: the size of its extent %u (%s) is open; write it into model.dimensions", input,
@@ -470,7 +470,7 @@ static bool add_bare_input(ox_importer *im, uint32_t stream, firnc_onnx_port *po
 static bool add_data_input(ox_importer *im, firnc_onnx_model *model, firnc_onnx_port *port, ox_value *value) {
     firnc_input_options options = im->options->features;
     const bool whole = !ox_is_real(port->type);
-    if (port->rank == 0 || port->dims[0] != im->options->samples)
+    if (port->rank == 0 || (im->options->samples > 0 && port->dims[0] != im->options->samples))
         return ox_fail(im, "input %s has the first extent %u, and a micro-batch has %u samples; export it with a first extent that "
                            "is open, or write that micro_batch_size",
                        port->name, (unsigned)(port->rank == 0 ? 1 : port->dims[0]), (unsigned)im->options->samples);

@@ -25,7 +25,8 @@ typedef struct firnc_onnx_filled {
 } firnc_onnx_filled;
 
 typedef struct firnc_onnx_options {
-    /* The samples of a micro-batch: the first extent of each input that is data. 0: `bare`. */
+    /* The samples of a micro-batch: the first extent of each input that is data. 0: as many as the file says, or any
+     * number, to look at the model only. */
     uint32_t samples;
     const firnc_onnx_dimension *dimensions;
     uint32_t dimension_count;
