@@ -146,8 +146,57 @@ firnc_value ox_unary(ox_importer *im, firn_op_code code, firnc_value x) {
     return ox_made(im, firnc_op(im->graph, code, &x, 1, NULL, NULL));
 }
 
+/* The extents that both operands have after broadcasting. False if they do not fit. */
+static bool common_extents(const firn_shape *a, const firn_shape *b, uint8_t *rank, int64_t *dims) {
+    *rank = a->rank > b->rank ? a->rank : b->rank;
+    for (uint8_t i = 0; i < *rank; i++) {
+        const int64_t x = i < *rank - a->rank ? 1 : a->dims[i - (*rank - a->rank)];
+        const int64_t y = i < *rank - b->rank ? 1 : b->dims[i - (*rank - b->rank)];
+        if (x != y && x != 1 && y != 1)
+            return false;
+        dims[i] = x == 1 ? y : x;
+    }
+    return true;
+}
+
+/* An operand without the extents of 1 in front that the other one does not have. */
+static firnc_value narrow(ox_importer *im, firnc_value x) {
+    const firn_shape *shape = ox_shape(im, x);
+    int64_t dims[FIRN_RANK_MAX];
+    uint8_t ones = 0;
+    while (ones + 1 < shape->rank && shape->dims[ones] == 1)
+        ones++;
+    for (uint8_t i = ones; i < shape->rank; i++)
+        dims[i - ones] = shape->dims[i];
+    return ox_reshape(im, x, (uint8_t)(shape->rank - ones), dims);
+}
+
+static bool is_end_of(const firn_shape *b, const firn_shape *a) {
+    return b->rank <= a->rank && memcmp(b->dims, a->dims + (a->rank - b->rank), b->rank * sizeof *b->dims) == 0;
+}
+
+/* Add and multiply repeat their second operand over the leading dimensions only: the operands in the order and with the
+ * extents that they take. */
+static bool repeat_in_front(ox_importer *im, firnc_value *a, firnc_value *b) {
+    uint8_t rank;
+    int64_t dims[FIRN_RANK_MAX];
+    firn_shape whole;
+    if (!common_extents(ox_shape(im, *a), ox_shape(im, *b), &rank, dims) || !extents(im, rank, dims, &whole))
+        return true; /* the op's own rule says so */
+    if (!has_dims(&whole, ox_shape(im, *a)) && has_dims(&whole, ox_shape(im, *b))) {
+        const firnc_value other = *a;
+        *a = *b;
+        *b = other;
+    }
+    *a = ox_expand(im, *a, rank, dims);
+    *b = im->failed ? FIRNC_NONE : narrow(im, *b);
+    if (!im->failed && !is_end_of(ox_shape(im, *b), &whole))
+        *b = ox_expand(im, *b, rank, dims);
+    return !im->failed;
+}
+
 firnc_value ox_binary(ox_importer *im, firn_op_code code, firnc_value a, firnc_value b) {
-    if (lacks(im, a, b))
+    if (lacks(im, a, b) || ((code == FIRN_OP_add || code == FIRN_OP_multiply) && !repeat_in_front(im, &a, &b)))
         return FIRNC_NONE;
     return ox_made(im, firnc_op(im->graph, code, (firnc_value[]){a, b}, 2, NULL, NULL));
 }

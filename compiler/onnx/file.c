@@ -27,7 +27,7 @@ static bool check_versions(ox_importer *im) {
     for (size_t i = 0; i < model->n_opset_import; i++)
         if (is_default_domain(model->opset_import[i]->domain))
             im->opset = model->opset_import[i]->version;
-    if (im->opset < OPSET_MIN || im->opset > OPSET_MAX)
+    if (!im->options->any_opset && (im->opset < OPSET_MIN || im->opset > OPSET_MAX))
         return ox_fail(im, "is of opset %lld, and Firn reads %d to %d; export it with opset_version=20",
                        (long long)im->opset, OPSET_MIN, OPSET_MAX);
     return true;

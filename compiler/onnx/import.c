@@ -259,7 +259,7 @@ static bool check_node(ox_importer *im, const ox_node *node, const ox_op *op) {
     for (uint32_t i = op->outputs_max; i < node->output_count; i++)
         if (node->outputs[i] != NULL)
             return ox_fail(im, "gives its output %u, which Firn does not have; leave it out", (unsigned)i);
-    if (im->opset < op->since)
+    if (im->opset < op->since && !im->options->any_opset)
         return ox_fail(im, "came with opset %u, and the file is of opset %lld", (unsigned)op->since,
                        (long long)im->opset);
     return true;
@@ -403,8 +403,8 @@ static bool named_extent(ox_importer *im, const char *input, const FirncOnnx__Ex
             *size = im->options->dimensions[i].size;
             return true;
         }
-    if (axis == 0 && im->options->samples > 0) {
-        *size = im->options->samples;
+    if (axis == 0 && !im->options->bare) {
+        *size = im->options->samples > 0 ? im->options->samples : 2;
         return true;
     }
     return ox_fail(im, "input %s: the size of its extent %u (%s) is open; write it into model.dimensions", input,
@@ -470,7 +470,7 @@ static bool add_bare_input(ox_importer *im, uint32_t stream, firnc_onnx_port *po
 static bool add_data_input(ox_importer *im, firnc_onnx_model *model, firnc_onnx_port *port, ox_value *value) {
     firnc_input_options options = im->options->features;
     const bool whole = !ox_is_real(port->type);
-    if (port->rank == 0 || port->dims[0] != im->options->samples)
+    if (port->rank == 0 || (im->options->samples > 0 && port->dims[0] != im->options->samples))
         return ox_fail(im, "input %s has the first extent %u, and a micro-batch has %u samples; export it with a first extent that "
                            "is open, or write that micro_batch_size",
                        port->name, (unsigned)(port->rank == 0 ? 1 : port->dims[0]), (unsigned)im->options->samples);
@@ -599,6 +599,15 @@ static void find_limit(const ox_importer *im, firnc_onnx_model *model) {
             model->token_limit = im->graph->values[model->inputs[i].value].source->limit;
 }
 
+/* A plan has a parameter; a model may have none. */
+static void add_parameter(firnc_graph *graph) {
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (graph->values[i].role == FIRNC_ROLE_PARAMETER)
+            return;
+    const firnc_init zero = {.rule = FIRNC_INIT_CONSTANT};
+    (void)firnc_parameter(graph, "none", 1, (uint32_t[]){1}, zero, false);
+}
+
 bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_options *options,
                        firnc_onnx_model *model) {
     ox_importer im = {.file = path, .graph = graph, .options = options};
@@ -617,6 +626,8 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
     if (!add_inputs(&im, &scope, model) || !run(&im, &scope, from->node, from->n_node) ||
         !add_outputs(&im, &scope, model))
         return false;
+    if (options->bare)
+        add_parameter(graph);
     map_weights(&im, model);
     find_limit(&im, model);
     return true;

@@ -109,6 +109,15 @@ const char *ox_scan(const uint8_t *bytes, uint64_t count);
 /* Reads the file and checks what concerns it as a whole (file.c). */
 bool ox_read(ox_importer *im);
 
+/* Bytes of the file, or of one beside it. */
+typedef struct ox_bytes {
+    const uint8_t *bytes;
+    uint64_t count;
+} ox_bytes;
+
+/* The bytes of a tensor that are in a file in the model's folder (external.c). False after one message. */
+bool ox_read_external(ox_importer *im, const FirncOnnx__Tensor *from, const char *name, uint64_t bytes, ox_bytes *to);
+
 /* The elements of a tensor of the file (tensor.c). NULL after one message. */
 const ox_tensor *ox_tensor_read(ox_importer *im, const FirncOnnx__Tensor *from, const char *name);
 

@@ -8,8 +8,7 @@
 #ifndef FIRNC_ONNX_H
 #define FIRNC_ONNX_H
 
-#include "compiler/graph/graph.h"
-#include "compiler/job/weight_map.h"
+#include "compiler/firnc.h"
 
 #define FIRNC_ONNX_IO_MAX 32 /* inputs, and outputs, of a model */
 
@@ -26,7 +25,8 @@ typedef struct firnc_onnx_filled {
 } firnc_onnx_filled;
 
 typedef struct firnc_onnx_options {
-    /* The samples of a micro-batch: the first extent of each input that is data. 0: `bare`. */
+    /* The samples of a micro-batch: the first extent of each input that is data. 0: as many as the file says, or any
+     * number, to look at the model only. */
     uint32_t samples;
     const firnc_onnx_dimension *dimensions;
     uint32_t dimension_count;
@@ -38,6 +38,7 @@ typedef struct firnc_onnx_options {
     /* For tests and tools: each input is a stream of its own whose one sample holds all its elements, as float32; each
      * output is a row with all its elements. So a model with any shapes runs as a plan with one sample. */
     bool bare;
+    bool any_opset; /* bare: opsets before 13 and behind 23 are read by the rules of those between */
     firnc_input_options features; /* not bare: of the data input; the limit of tokens follows from their tables */
 } firnc_onnx_options;
 
@@ -65,5 +66,11 @@ typedef struct firnc_onnx_model {
  * they are named as in the file. False after one message. */
 bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_options *options,
                        firnc_onnx_model *model);
+
+/* Imports a model as `bare` and freezes it as an evaluation without a metric (bare.c): its inputs and outputs are those
+ * of the model, its outputs under their names. If every output is known without data, there is nothing to run: then the
+ * plan is empty, and model->outputs has the elements. False after one message. */
+bool firnc_onnx_freeze(const char *path, const firnc_onnx_options *options, const firnc_key *key,
+                       firnc_onnx_model *model, firnc_frozen *plan);
 
 #endif

@@ -1,12 +1,7 @@
-/* Tensors whose elements are known: those of the file, in it or beside it, and those that are computed from them. Every
+/* Tensors whose elements are known: those of the file and those that are computed from them. Every
  * size of the file is checked here before anything is allocated for it. */
-#include <fcntl.h>
-#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "compiler/onnx/import.h"
 #include "runtime/numerics/numerics.h"
@@ -129,101 +124,6 @@ const ox_tensor *ox_tensor_ordered(ox_importer *im, const ox_tensor *tensor, con
 
 /* --- tensors of the file ------------------------------------------------------------------------------------------ */
 
-/* Where the bytes of a tensor are. */
-typedef struct place {
-    const uint8_t *bytes;
-    uint64_t count;
-} place;
-
-/* A whole number of an entry; false if it is none. */
-static bool read_whole(const char *text, uint64_t *number) {
-    *number = 0;
-    if (*text == '\0')
-        return false;
-    for (; *text != '\0'; text++) {
-        if (*text < '0' || *text > '9' || *number > (UINT64_MAX - 9) / 10)
-            return false;
-        *number = *number * 10 + (uint64_t)(*text - '0');
-    }
-    return true;
-}
-
-/* A relative name without a step out of its folder. */
-static bool is_inside(const char *name) {
-    if (name[0] == '\0' || name[0] == '/' || strchr(name, '\\') != NULL)
-        return false;
-    for (const char *part = name; part != NULL; part = strchr(part, '/')) {
-        part += *part == '/';
-        const size_t length = strcspn(part, "/");
-        if (length == 0 || (length <= 2 && strncmp(part, "..", length) == 0))
-            return false;
-    }
-    return true;
-}
-
-/* The name of a file in the model's folder, if that is where it really is; else NULL. */
-static const char *find_inside(const char *model, const char *name) {
-    const char *slash = strrchr(model, '/');
-    const char *folder = slash == NULL ? "." : firnc_format("%.*s", (int)(slash - model + 1), model);
-    char real_folder[PATH_MAX], real_file[PATH_MAX];
-    struct stat status;
-    const char *path = firnc_format("%s/%s", folder, name);
-    if (realpath(folder, real_folder) == NULL || realpath(path, real_file) == NULL)
-        return NULL;
-    const size_t length = strlen(real_folder);
-    if (strncmp(real_file, real_folder, length) != 0 || (real_file[length] != '/' && length > 1) ||
-        stat(real_file, &status) != 0 || !S_ISREG(status.st_mode))
-        return NULL;
-    return firnc_format("%s", real_file);
-}
-
-/* The bytes of a tensor that are in a file beside the model. */
-static bool read_external(ox_importer *im, const FirncOnnx__Tensor *from, const char *name, uint64_t bytes, place *to) {
-    const char *location = NULL;
-    uint64_t offset = 0, length = bytes;
-    for (size_t i = 0; i < from->n_external_data; i++) {
-        const FirncOnnx__Entry *entry = from->external_data[i];
-        const char *key = entry->key == NULL ? "" : entry->key, *value = entry->value == NULL ? "" : entry->value;
-        bool good = true;
-        if (strcmp(key, "location") == 0)
-            location = value;
-        else if (strcmp(key, "offset") == 0)
-            good = read_whole(value, &offset);
-        else if (strcmp(key, "length") == 0)
-            good = read_whole(value, &length);
-        if (!good)
-            return ox_fail(im, "tensor %s: the %s of its data is no number", name, key);
-    }
-    if (location == NULL || !is_inside(location))
-        return ox_fail(im, "tensor %s: its data is in \"%s\", and only files in the model's folder are read", name,
-                       location == NULL ? "" : location);
-    const char *path = find_inside(im->file, location);
-    if (path == NULL)
-        return ox_fail(im, "tensor %s: its data is in \"%s\", which is no file in the model's folder", name, location);
-    if (length != bytes)
-        return ox_fail(im, "tensor %s: its data has %llu bytes, and its elements take %llu", name,
-                       (unsigned long long)length, (unsigned long long)bytes);
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat status;
-    const bool there = file >= 0 && fstat(file, &status) == 0 && status.st_size >= 0 &&
-                       (uint64_t)status.st_size >= bytes && (uint64_t)status.st_size - bytes >= offset;
-    uint64_t done = 0;
-    if (there) {
-        uint8_t *data = firnc_allocate(bytes + 1);
-        while (done < bytes) {
-            const ssize_t got = pread(file, data + done, (size_t)(bytes - done), (off_t)(offset + done));
-            if (got <= 0)
-                break;
-            done += (uint64_t)got;
-        }
-        *to = (place){data, bytes};
-    }
-    if (file >= 0)
-        close(file);
-    return (there && done == bytes) ||
-           ox_fail(im, "tensor %s: its data is not in \"%s\", which is too short or cannot be read", name, location);
-}
-
 /* An element that is stored as bytes in little-endian order. */
 static void put_bytes(ox_tensor *to, uint64_t element, const uint8_t *bytes, uint8_t count) {
     uint64_t bits = 0;
@@ -307,8 +207,8 @@ const ox_tensor *ox_tensor_read(ox_importer *im, const FirncOnnx__Tensor *from, 
         return NULL;
     }
     const bool external = from->has_data_location && from->data_location == 1;
-    place bytes = {from->raw_data.data, from->raw_data.len};
-    if (external && !read_external(im, from, name, count * width, &bytes))
+    ox_bytes bytes = {from->raw_data.data, from->raw_data.len};
+    if (external && !ox_read_external(im, from, name, count * width, &bytes))
         return NULL;
     const bool raw = external || from->has_raw_data;
     /* checked before the elements get room */

@@ -135,7 +135,7 @@ firnc_value ox_scalar(ox_importer *im, float number) {
 static bool decays(const ox_tensor *tensor) {
     uint8_t wide = 0;
     for (uint8_t i = 0; i < tensor->rank; i++)
-        wide += tensor->dims[i] > 1;
+        wide = (uint8_t)(wide + (tensor->dims[i] > 1));
     return tensor->rank > 1 && wide > 1;
 }
 
