@@ -11,8 +11,8 @@ For each model and exporter:
             BUILD/firnc and BUILD/firn through a recipe; every loss within TRAINING of PyTorch's in float64, relative, or at
             most twice as far as PyTorch in float32
 
-The optimizer is that of tests/golden/lenet_training.py: the reference's place of epsilon, weight decay for parameters of two
-dimensions and more, gradients clipped to a norm of 1."""
+The optimizer is that of tests/golden/lenet_training.py: the reference's place of epsilon, weight decay for parameters with
+two extents above 1 or more, gradients clipped to a norm of 1."""
 import argparse
 import contextlib
 import functools
@@ -131,19 +131,21 @@ def torch_losses(name, dtype):
                 g = gradients[i] * factor
                 m[i].mul_(B1).add_(g, alpha=1 - B1)
                 s[i].mul_(B2).addcmul_(g, g, value=1 - B2)
-                p -= LR * (m[i] / (s[i].sqrt() + EPS) * correction + (WD if p.ndim > 1 else 0.0) * p)
+                p -= LR * (m[i] / (s[i].sqrt() + EPS) * correction + (WD if sum(d > 1 for d in p.shape) > 1 else 0.0) * p)
     return losses
 
 
 def recipe(name, path):
     case = MODELS[name]
-    model = {"onnx": str(path), "loss": case.loss}
+    model = {"onnx": str(path), "loss": case.loss, "batch_statistics": True, "constants": case.constants}
     return {"trainer": {
         "init": {"seed": 1, "model": model,
                  "optimizer": {"AdamW": {"betas": [B1, B2], "eps": EPS, "weight_decay": WD, "lr": LR}},
                  "precision": {"enabled": False, "max_gradient_norm": CLIP},
                  "loop": {"num_steps": STEPS}},
-        "fit": {"train_dataloader": {"batch_size": BATCH, "shuffle": False, "held_out_per_mille": 0}}}}
+        "fit": {"train_dataloader": {
+            "batch_size": BATCH, "shuffle": False, "held_out_per_mille": 0, "feature_type": "int32" if case.tokens else "float32",
+            "label_type": "float32" if case.loss == "mean_squared_error" else "int32"}}}}
 
 
 def firn_losses(build, name, exporter, folder):

@@ -18,6 +18,7 @@ class Case:
     loss: str  # cross_entropy: the last axis has the classes; mean_squared_error
     outputs: tuple  # shape of the output of one sample
     tokens: int = 0  # the inputs are tokens below this number; 0: numbers
+    constants: tuple = ()  # buffers, which a file of dynamo=False does not tell from parameters
 
 
 class Perceptron(nn.Module):
@@ -408,8 +409,8 @@ MODELS = {
     "gru": Case(GRUClassifier, (7, 9), "cross_entropy", (4,)),
     "vit": Case(ViT, (3, 16, 16), "cross_entropy", (10,)),
     "cct": Case(CCT, (3, 16, 16), "cross_entropy", (10,)),
-    "gpt2": Case(GPT2, (12,), "cross_entropy", (12, 41), tokens=41),
-    "llama": Case(Llama, (12,), "cross_entropy", (12, 37), tokens=37),
+    "gpt2": Case(GPT2, (12,), "cross_entropy", (12, 41), tokens=41, constants=("h.0.bias", "h.1.bias")),
+    "llama": Case(Llama, (12,), "cross_entropy", (12, 37), tokens=37, constants=("cos", "sin")),
     "bert": Case(Bert, (10,), "cross_entropy", (10, 29), tokens=29),
     "encoder": Case(TorchEncoder, (6, 16), "cross_entropy", (4,)),
     "upsampler": Case(Upsampler, (4, 15), "mean_squared_error", (2, 32)),
