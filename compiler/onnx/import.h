@@ -77,6 +77,7 @@ typedef struct ox_node {
 typedef struct ox_scope {
     struct ox_entry *entries;
     uint32_t count, capacity;
+    const struct ox_scope *reads; /* how each name is read */
     const FirncOnnx__Function *function; /* NULL: the graph */
     const ox_node *caller;
     uint32_t depth;
