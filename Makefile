@@ -47,7 +47,7 @@ PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(foreach fol
     $(patsubst plan/./%,plan/%,$(wildcard plan/$(folder)/*.c))))
 SCHEDULES_SOURCES := $(wildcard schedules/*.c)
 NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
-KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c runtime/kernels/elements/*.c runtime/kernels/images/*.c runtime/kernels/losses/*.c runtime/kernels/norms/*.c runtime/kernels/optimizers/*.c runtime/kernels/recurrent/*.c runtime/kernels/reduce/*.c))
+KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c runtime/kernels/elements/*.c runtime/kernels/images/*.c runtime/kernels/layout/*.c runtime/kernels/losses/*.c runtime/kernels/norms/*.c runtime/kernels/optimizers/*.c runtime/kernels/recurrent/*.c runtime/kernels/reduce/*.c))
 CORE_SOURCES := $(wildcard runtime/*.c runtime/parts/*.c)
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
 HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c)

@@ -79,12 +79,21 @@ static void find_live_bytes(firnc_report *report) {
     report->live_bytes = firnc_lower_bound(buffers, made);
 }
 
+static void count_frozen(firnc_report *report) {
+    for (uint32_t i = 0; i < firn_fb_plan_tensors_count(report->plan); i++) {
+        firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
+        if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_FROZEN && firn_fb_tensor_base(tensor) == FIRN_ABSENT)
+            report->frozen += firnc_tensor_elements(tensor);
+    }
+}
+
 static void measure_state(firnc_report *report) {
     for (uint32_t i = 0; i < firn_fb_plan_state_tensors(report->plan); i++) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
         if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER)
             report->parameters += firnc_tensor_elements(tensor);
     }
+    count_frozen(report);
     firn_record record = {0};
     firn_record_set_regions(&record, &report->header);
     report->checkpoint_bytes =

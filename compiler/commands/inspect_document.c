@@ -128,7 +128,7 @@ static void add_identities(cJSON *root, const firnc_report *report) {
  * with what runs. */
 static void add_said(cJSON *root, const firnc_report *report) {
     static const char *const items[] = {"compiler", "model",        "target",           "pol_lowering", "schedules",
-                                        "groups",   "early_update", "checkpoint_steps", "frozen"};
+                                        "groups",   "early_update", "checkpoint_steps", "frozen",       "fine_tuning"};
     if (report->cut_off)
         cJSON_AddBoolToObject(root, "report_cut_off", true);
     cJSON *said = cJSON_AddObjectToObject(root, "said");
@@ -458,6 +458,7 @@ static void add_totals(cJSON *root, const firnc_report *report) {
     add_number(totals, "ops", header->counts.ops);
     add_number(totals, "operands", header->counts.operands);
     add_number(totals, "parameters", report->parameters);
+    add_number(totals, "frozen_weights", report->frozen);
     add_number(totals, "multiply_adds", report->multiply_adds);
     add_number(totals, "plan_bytes", header->total_bytes);
     add_number(totals, "checkpoint_bytes", report->checkpoint_bytes);

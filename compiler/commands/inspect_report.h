@@ -16,7 +16,8 @@ typedef struct firnc_report {
     const cJSON *said; /* the report of the plan, or NULL */
     bool cut_off;      /* the plan was signed with a report that the file does not have */
     uint8_t plan_hash[FIRN_HASH_BYTES], model_hash[FIRN_HASH_BYTES];
-    uint64_t parameters;        /* elements of all parameters */
+    uint64_t parameters;        /* elements of all parameters that are trained */
+    uint64_t frozen;            /* elements of all frozen weights */
     uint64_t multiply_adds;     /* in the products of one step, over all micro-batches */
     uint64_t arena_bytes;       /* of all arenas */
     uint64_t arena_block_bytes; /* the same, of which the first is at least the verification pool */

@@ -107,6 +107,8 @@ static void print_run(const cJSON *root) {
     line("mode", text(root, "mode"));
     const char *endless = eval ? "every whole batch of the data" : "no end";
     line("parameters", grouped(item(root, "totals"), "parameters"));
+    if (number(item(root, "totals"), "frozen_weights") > 0)
+        line("frozen weights", grouped(item(root, "totals"), "frozen_weights"));
     line("numerics", grouped(root, "numerics_version"));
     line("steps", number(root, "steps") == 0 ? endless : grouped(root, "steps"));
     if (item(root, "origin") != NULL)
@@ -230,7 +232,8 @@ static void print_updates(const cJSON *root) {
     }
 }
 
-/* How often the recipe wants the state saved, and the patterns of the parameters that it freezes. */
+/* How often the recipe wants the state saved, the patterns of the parameters that it freezes, and forms of fine-tuning.
+ */
 static void print_said_run(const cJSON *report) {
     const cJSON *pattern, *steps = item(report, "checkpoint_steps");
     if (cJSON_IsNumber(steps) && cJSON_GetNumberValue(steps) >= 1)
@@ -238,6 +241,10 @@ static void print_said_run(const cJSON *report) {
     cJSON_ArrayForEach(pattern, item(report, "frozen")) {
         if (cJSON_IsString(pattern))
             line("said: frozen", firnc_printable(cJSON_GetStringValue(pattern)));
+    }
+    cJSON_ArrayForEach(pattern, item(report, "fine_tuning")) {
+        if (cJSON_IsString(pattern))
+            line("said: tuned", firnc_printable(cJSON_GetStringValue(pattern)));
     }
 }
 

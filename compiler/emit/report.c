@@ -71,6 +71,26 @@ static void add_groups(cJSON *root, const firnc_compilation *compilation) {
     }
 }
 
+static void add_text(cJSON *root, const char *text) {
+    cJSON *forms = cJSON_GetObjectItemCaseSensitive(root, "fine_tuning");
+    add_name(forms != NULL ? forms : cJSON_AddArrayToObject(root, "fine_tuning"), text);
+}
+
+/* The forms of fine-tuning, in the words of a recipe. */
+static void add_fine_tuning(cJSON *root, const firnc_fine_tuning *form) {
+    if (form->bias_only)
+        add_text(root, "bias_only");
+    if (form->last_layers > 0)
+        add_text(root, firnc_format("last_layers %u", (unsigned)form->last_layers));
+    for (uint32_t i = 0; i < form->layer_count; i++)
+        add_text(root, firnc_format("lora rank %u, alpha %.9g, dropout %.9g: %s", (unsigned)form->rank,
+                                    (double)form->alpha, (double)form->dropout, form->layers[i].pattern));
+    for (uint32_t i = 0; i < form->trained_count; i++)
+        add_text(root, firnc_format("train %s", form->trained[i].pattern));
+    if (form->frozen_type != FIRN_FLOAT32)
+        add_text(root, firnc_format("frozen_type %s", firn_type_name((uint8_t)form->frozen_type)));
+}
+
 /* What the recipe asks of whoever runs the plan, and which parameters it does not train. */
 static void add_run(cJSON *root, const firnc_job *job) {
     if (job->checkpoint_steps > 0)
@@ -78,6 +98,7 @@ static void add_run(cJSON *root, const firnc_job *job) {
     cJSON *frozen = job->frozen_count > 0 ? cJSON_AddArrayToObject(root, "frozen") : NULL;
     for (uint32_t i = 0; i < job->frozen_count; i++)
         add_name(frozen, job->frozen[i].pattern);
+    add_fine_tuning(root, &job->fine_tuning);
 }
 
 firnc_bytes firnc_write_report(const firnc_compilation *compilation, const firnc_payload *payload) {

@@ -338,13 +338,17 @@ firnc_value firnc_buffer(firnc_graph *graph, const char *name, uint8_t rank, con
 
 /* --- ops of the builder ---------------------------------------------------------------------------------------- */
 
-/* The type of an output before the autocast pass: the one type that its row names, or that of an input, else float32.
- */
+/* The type of an output before the autocast pass: the one type that its row names, or that of an input; int32 where the
+ * op follows input 0 and that is int32; else float32. */
 static uint8_t type_of_output(const firnc_graph *graph, const firnc_node *node, uint8_t output) {
-    const uint8_t type = firn_op_output(firn_op_find(node->code), output)->type;
+    const firn_op_info *info = firn_op_find(node->code);
+    const uint8_t type = firn_op_output(info, output)->type;
     if (type >= FIRN_TYPE_OF_INPUT)
         return graph->values[node->inputs[type - FIRN_TYPE_OF_INPUT]].shape.type;
-    return type < FIRN_TYPE_REAL ? type : (uint8_t)FIRN_FLOAT32;
+    if (type < FIRN_TYPE_REAL)
+        return type;
+    const bool follows = info->autocast == FIRN_AUTOCAST_follow && output == 0;
+    return follows && graph->values[node->inputs[0]].shape.type == FIRN_INT32 ? FIRN_INT32 : FIRN_FLOAT32;
 }
 
 /* Records an op. Its outputs have no extents until the shapes pass, and no half type until the autocast pass. */
@@ -483,6 +487,71 @@ firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t r
 
 firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b) {
     return record(graph, FIRN_OP_add, (firnc_value[]){a, b}, 2, NULL, NULL);
+}
+
+/* Extents as eight attributes; those behind the rank are 0. */
+static void set_extents(firnc_graph *graph, int64_t *attributes, uint8_t rank, const uint32_t *dims) {
+    const firn_shape shape = firnc_make_shape(graph, FIRN_FLOAT32, rank, dims);
+    for (uint8_t d = 0; d < FIRN_RANK_MAX; d++)
+        attributes[d] = shape.dims[d];
+}
+
+firnc_value firnc_reshape(firnc_graph *graph, firnc_value x, uint8_t rank, const uint32_t *dims) {
+    int64_t integers[FIRN_RANK_MAX];
+    set_extents(graph, integers, rank, dims);
+    return record(graph, FIRN_OP_reshape, &x, 1, integers, NULL);
+}
+
+firnc_value firnc_expand(firnc_graph *graph, firnc_value x, uint8_t rank, const uint32_t *dims) {
+    int64_t integers[FIRN_RANK_MAX];
+    set_extents(graph, integers, rank, dims);
+    return record(graph, FIRN_OP_expand, &x, 1, integers, NULL);
+}
+
+firnc_value firnc_transpose(firnc_graph *graph, firnc_value x, uint8_t rank, const uint8_t *order) {
+    int64_t packed = 0;
+    if (rank == 0 || rank > FIRN_RANK_MAX)
+        firnc_graph_misuse(graph, "a rank is not 1 to 8");
+    for (uint8_t d = 0; d < rank; d++) {
+        if (order[d] >= rank)
+            firnc_graph_misuse(graph, "an order of dimensions names one that is not there");
+        packed |= (int64_t)order[d] << 4 * d;
+    }
+    return record(graph, FIRN_OP_transpose, &x, 1, &packed, NULL);
+}
+
+firnc_value firnc_slice(firnc_graph *graph, firnc_value x, uint8_t axis, uint32_t first, int32_t step, uint32_t count) {
+    const int64_t integers[] = {
+        [FIRN_SLICE_AXIS] = axis, [FIRN_SLICE_FIRST] = first, [FIRN_SLICE_STEP] = step, [FIRN_SLICE_COUNT] = count};
+    return record(graph, FIRN_OP_slice, &x, 1, integers, NULL);
+}
+
+firnc_value firnc_pad(firnc_graph *graph, firnc_value x, uint8_t axis, uint32_t before, uint32_t after, float value) {
+    const int64_t integers[] = {[FIRN_PAD_AXIS] = axis, [FIRN_PAD_BEFORE] = before, [FIRN_PAD_AFTER] = after};
+    return record(graph, FIRN_OP_pad, &x, 1, integers, &value);
+}
+
+firnc_value firnc_concat(firnc_graph *graph, const firnc_value *xs, uint8_t count, uint8_t axis) {
+    return record(graph, FIRN_OP_concat, xs, count, (int64_t[]){axis}, NULL);
+}
+
+firnc_value firnc_gather(firnc_graph *graph, firnc_value x, firnc_value ids, uint8_t axis) {
+    return record(graph, FIRN_OP_gather, (firnc_value[]){x, ids}, 2, (int64_t[]){axis}, NULL);
+}
+
+firnc_value firnc_gather_elements(firnc_graph *graph, firnc_value x, firnc_value ids, uint8_t axis) {
+    return record(graph, FIRN_OP_gather_elements, (firnc_value[]){x, ids}, 2, (int64_t[]){axis}, NULL);
+}
+
+firnc_value firnc_scatter_nd(firnc_graph *graph, firnc_value data, firnc_value ids, firnc_value updates, bool add) {
+    return record(graph, FIRN_OP_scatter_nd, (firnc_value[]){data, ids, updates}, 3, (int64_t[]){add}, NULL);
+}
+
+firnc_value firnc_cumulative_sum(firnc_graph *graph, firnc_value x, uint8_t axis, bool exclusive, bool reverse) {
+    const int64_t integers[] = {[FIRN_CUMULATIVE_SUM_AXIS] = axis,
+                                [FIRN_CUMULATIVE_SUM_EXCLUSIVE] = exclusive,
+                                [FIRN_CUMULATIVE_SUM_REVERSE] = reverse};
+    return record(graph, FIRN_OP_cumulative_sum, &x, 1, integers, NULL);
 }
 
 firnc_value firnc_layer_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, float epsilon) {

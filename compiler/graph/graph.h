@@ -159,6 +159,26 @@ firnc_value firnc_rnn(firnc_graph *graph, firnc_value gates, firnc_value weight,
 firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table);
 firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t rows);
 firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b);
+/* Ops that move elements. Reshape, transpose, slice, expand, gather, gather_elements and scatter_nd take int32, too. */
+firnc_value firnc_reshape(firnc_graph *graph, firnc_value x, uint8_t rank, const uint32_t *dims);
+/* Dimension d of the result is dimension order[d] of x, which has this rank. */
+firnc_value firnc_transpose(firnc_graph *graph, firnc_value x, uint8_t rank, const uint8_t *order);
+/* `count` elements along the axis: first, first + step, ... */
+firnc_value firnc_slice(firnc_graph *graph, firnc_value x, uint8_t axis, uint32_t first, int32_t step, uint32_t count);
+firnc_value firnc_pad(firnc_graph *graph, firnc_value x, uint8_t axis, uint32_t before, uint32_t after, float value);
+/* NumPy's broadcasting of x to these extents. */
+firnc_value firnc_expand(firnc_graph *graph, firnc_value x, uint8_t rank, const uint32_t *dims);
+firnc_value firnc_concat(firnc_graph *graph, const firnc_value *xs, uint8_t count, uint8_t axis); /* at most 64 */
+/* ids are int32 of any origin: an id from -extent to -1 counts from the end, others are limited to the extent. The
+ * extents of ids take the place of the axis. */
+firnc_value firnc_gather(firnc_graph *graph, firnc_value x, firnc_value ids, uint8_t axis);
+/* ids have the extents of x but for the axis, and so has the result. */
+firnc_value firnc_gather_elements(firnc_graph *graph, firnc_value x, firnc_value ids, uint8_t axis);
+/* ids:[...,K]: each row names an element, or a slice behind the first K dimensions of data. add: updates are added to
+ * what is there, else take its place; the last one stays where rows name the same. */
+firnc_value firnc_scatter_nd(firnc_graph *graph, firnc_value data, firnc_value ids, firnc_value updates, bool add);
+firnc_value firnc_cumulative_sum(firnc_graph *graph, firnc_value x, uint8_t axis, bool exclusive, bool reverse);
+
 firnc_value firnc_layer_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, float epsilon);
 /* x: [..., C]; gain and bias: [C]; mean and variance: two buffers [C] of this norm alone. In training it normalises by
  * the statistics of the micro-batch, and each micro-batch moves the buffers by momentum, 0 to 1 as PyTorch has it, also

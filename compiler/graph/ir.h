@@ -66,8 +66,9 @@ typedef struct firnc_value_info {
     const float *initial; /* state: the elements that it starts with, in place of init; NULL: those of init */
     uint32_t rng_id;      /* of the rules normal and uniform; assigned in build order */
     firnc_value gradient; /* parameters, after autodiff */
-    /* after the early pass; otherwise FIRNC_NONE */
-    firnc_value base;        /* a view of state: the value whose bytes it shares; offset is from the base's begin */
+    /* after the early and the views pass; otherwise FIRNC_NONE */
+    firnc_value base;        /* a view: the value whose bytes it shares; offset is from the base's begin. Only views of
+                              * state are written */
     firnc_value gradient_of; /* a gradient that is used up at once: its parameter */
     bool persistent;         /* arena: its bytes are kept between phases or steps */
     /* after the memory pass */

@@ -78,6 +78,16 @@ static uint8_t norm_output(const casting *c, const firnc_node *node) {
     return firnc_pol_meaning_of(&question).output;
 }
 
+/* Casts to the type of input 0 what must have it: repeated inputs, and those whose row says so. Returns that type. */
+static uint8_t follow_first(casting *c, firnc_node *node) {
+    const firn_op_info *info = firn_op_find(node->code);
+    const uint8_t type = type_of(c->graph, node->inputs[0]);
+    for (uint8_t i = 1; i < node->input_count; i++)
+        if (i >= info->inputs || firn_op_input(info, i)->type == FIRN_TYPE_OF_INPUT)
+            node->inputs[i] = type == c->half ? to_half(c, node->inputs[i], node) : to_single(c, node->inputs[i], node);
+    return type;
+}
+
 /* Casts the inputs, except of ops that widen them themselves, and returns the type of output 0. Other outputs stay
  * float32. */
 static uint8_t convert(casting *c, firnc_node *node) {
@@ -99,7 +109,7 @@ static uint8_t convert(casting *c, firnc_node *node) {
     case FIRN_AUTOCAST_promote: /* the op widens its inputs itself, exactly */
         return widest(c->graph, node);
     case FIRN_AUTOCAST_follow:
-        return type_of(c->graph, node->inputs[0]);
+        return follow_first(c, node);
     case FIRN_AUTOCAST_single: /* the op itself widens its inputs, exactly */
     case FIRN_AUTOCAST_fixed:
         break;

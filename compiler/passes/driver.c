@@ -19,6 +19,7 @@ static const struct {
     {"training", firnc_add_training, true},
     {"fuse", firnc_fuse, true},
     {"early", firnc_update_early, false},
+    {"views", firnc_make_views, true},
     {"order", firnc_order, true},
     {"memory", firnc_plan_memory, true},
     {"rings", firnc_add_rings, true},

@@ -33,7 +33,15 @@ static void touch(firnc_value_info *value, uint32_t node) {
     }
 }
 
-/* Sets first and last of every tensor. A value that no op uses keeps FIRNC_NONE in first. */
+/* What reads a view reads its base. */
+static void read_at(firnc_graph *graph, firnc_value value, uint32_t node) {
+    touch(&graph->values[value], node);
+    if (graph->values[value].base != FIRNC_NONE)
+        touch(&graph->values[graph->values[value].base], node);
+}
+
+/* Sets first and last of every tensor; a view has those of its base. A value that no op uses keeps FIRNC_NONE in first.
+ */
 static void find_lifetimes(firnc_graph *graph) {
     for (firnc_value i = 0; i < graph->value_count; i++)
         graph->values[i].first = graph->values[i].last = FIRNC_NONE;
@@ -41,7 +49,7 @@ static void find_lifetimes(firnc_graph *graph) {
         const firnc_node *node = &graph->nodes[i];
         for (uint8_t j = 0; j < node->input_count; j++)
             if (node->inputs[j] != FIRNC_NONE)
-                touch(&graph->values[node->inputs[j]], i);
+                read_at(graph, node->inputs[j], i);
         for (uint8_t j = 0; j < node->output_count; j++)
             touch(&graph->values[node->outputs[j]], i);
     }
@@ -53,6 +61,13 @@ static void find_lifetimes(firnc_graph *graph) {
             value->last = FIRNC_NONE;
         }
     }
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        firnc_value_info *view = &graph->values[i];
+        if (view->base == FIRNC_NONE || view->first == FIRNC_NONE)
+            continue;
+        view->first = graph->values[view->base].first;
+        view->last = graph->values[view->base].last;
+    }
 }
 
 /* --- buffers ------------------------------------------------------------------------------------------------------ */
@@ -62,6 +77,14 @@ typedef struct buffers {
     uint32_t count;
     uint32_t *of_value; /* the buffer of each arena value, or FIRNC_NONE */
 } buffers;
+
+/* Whether a node reads a value through a view. */
+static bool reads_view_of(const firnc_graph *graph, const firnc_node *node, firnc_value value) {
+    for (uint8_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != FIRNC_NONE && graph->values[node->inputs[i]].base == value)
+            return true;
+    return false;
+}
 
 /* The input of node `index` whose bytes output 0 may reuse, or FIRNC_NONE. */
 static firnc_value dying_input(const firnc_graph *graph, uint32_t index) {
@@ -74,7 +97,8 @@ static firnc_value dying_input(const firnc_graph *graph, uint32_t index) {
             continue;
         const firnc_value_info *input = &graph->values[node->inputs[i]];
         if (firn_op_reuses(firn_op_find(node->code), i) && !firnc_is_state(input->role) && input->last == index &&
-            input->shape.type == output->shape.type && bytes_of(input) == bytes_of(output))
+            input->base == FIRNC_NONE && input->shape.type == output->shape.type &&
+            bytes_of(input) == bytes_of(output) && !reads_view_of(graph, node, node->inputs[i]))
             return node->inputs[i];
     }
     return FIRNC_NONE;
@@ -106,6 +130,8 @@ static buffers make_buffers(const firnc_graph *graph) {
         }
         for (uint8_t j = 0; j < node->input_count + node->output_count; j++) {
             firnc_value value = j < node->input_count ? node->inputs[j] : node->outputs[j - node->input_count];
+            if (value != FIRNC_NONE && graph->values[value].base != FIRNC_NONE)
+                value = graph->values[value].base;
             if (value != FIRNC_NONE && is_in_arena(&graph->values[value]) && b.of_value[value] == FIRNC_NONE)
                 add_buffer(&b, graph, value);
         }
@@ -154,16 +180,37 @@ static void put_constant(firnc_graph *graph, firnc_value constant) {
     graph->region_bytes[FIRNC_IN_CONSTANT] += firn_round_up(bytes_of(value), ALIGNMENT);
 }
 
+static bool is_read_constant(const firnc_value_info *value) {
+    return value->elements != NULL && value->first != FIRNC_NONE;
+}
+
+/* The first of the constants that have the bytes of this one. */
+static firnc_value first_of_equals(const firnc_graph *graph, firnc_value constant) {
+    const firnc_value_info *value = &graph->values[constant];
+    const uint64_t bytes = bytes_of(value);
+    firnc_value i = 0;
+    while (i < constant && !(is_read_constant(&graph->values[i]) && bytes_of(&graph->values[i]) == bytes &&
+                             memcmp(graph->values[i].elements, value->elements, (size_t)bytes) == 0))
+        i++;
+    return i;
+}
+
 /* Every frozen weight by its name, since it is a part of the model, then the constants that some op reads, in the order
- * in which they were made. */
+ * in which they were made; those with the same bytes are in one place. */
 static void lay_out_constants(firnc_graph *graph) {
     firnc_value *sorted;
     const uint32_t count = firnc_sorted_values(graph, firnc_is_frozen, &sorted);
     for (uint32_t i = 0; i < count; i++)
         put_constant(graph, sorted[i]);
-    for (firnc_value i = 0; i < graph->value_count; i++)
-        if (graph->values[i].role == FIRNC_ROLE_CONSTANT && graph->values[i].first != FIRNC_NONE)
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        if (!is_read_constant(&graph->values[i]))
+            continue;
+        const firnc_value equal = first_of_equals(graph, i);
+        if (equal == i)
             put_constant(graph, i);
+        graph->values[i].region = FIRNC_IN_CONSTANT;
+        graph->values[i].offset = graph->values[equal].offset;
+    }
 }
 
 bool firnc_plan_memory(firnc_compilation *compilation) {
@@ -177,7 +224,7 @@ bool firnc_plan_memory(firnc_compilation *compilation) {
             graph->values[i].region = FIRNC_IN_ARENA;
             graph->values[i].offset = b.list[b.of_value[i]].offset;
         }
-    lay_out_state(graph);
     lay_out_constants(graph);
+    lay_out_state(graph);
     return true;
 }

@@ -17,11 +17,12 @@ typedef struct scheduler {
     const firnc_graph *graph;
     const firnc_node *nodes;
     uint32_t count;
-    uint32_t *waits; /* for each node, the number of dependences not yet scheduled */
-    uint32_t *heads; /* for each node, the first entry in links of the nodes that depend on it, or FIRNC_NONE */
-    uint32_t *uses;  /* for each value, the number of operands not yet scheduled that read it */
-    int64_t *bytes;  /* for each value, the bytes that its last use frees; 0 for state and persistent values */
-    int64_t *costs;  /* for each node that is ready, the live bytes that it adds */
+    firnc_value *wholes; /* for each value: itself, or the base of a view that no node writes, which stands for it */
+    uint32_t *waits;     /* for each node, the number of dependences not yet scheduled */
+    uint32_t *heads;     /* for each node, the first entry in links of the nodes that depend on it, or FIRNC_NONE */
+    uint32_t *uses;      /* for each value, the number of operands not yet scheduled that read it */
+    int64_t *bytes;      /* for each value, the bytes that its last use frees; 0 for state and persistent values */
+    int64_t *costs;      /* for each node that is ready, the live bytes that it adds */
     uint32_t *ready;
     uint32_t ready_count;
     uint32_t *readers; /* for each value, the first of its readers in read_links, or FIRNC_NONE */
@@ -43,6 +44,23 @@ static void depend_on_readers(scheduler *s, uint32_t node, const link *readers, 
             depend(s, node, readers[r].node);
 }
 
+/* Finds what stands for each value. A view that some node writes is by itself, so that parts of one value may change
+ * independently. */
+static void find_wholes(scheduler *s) {
+    const firnc_graph *graph = s->graph;
+    bool *written = firnc_allocate(graph->value_count * sizeof *written);
+    for (uint32_t i = 0; i < s->count; i++)
+        for (uint8_t j = 0; j < s->nodes[i].output_count; j++)
+            written[s->nodes[i].outputs[j]] = true;
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        s->wholes[i] = graph->values[i].base != FIRNC_NONE && !written[i] ? graph->values[i].base : i;
+}
+
+/* What an input of a node reads, or FIRNC_NONE. */
+static firnc_value read_by(const scheduler *s, const firnc_node *node, uint8_t input) {
+    return node->inputs[input] == FIRNC_NONE ? FIRNC_NONE : s->wholes[node->inputs[input]];
+}
+
 /* A node depends on the node that created or last changed each value it reads. A node that changes a value in place, or
  * a view of it, also depends on the earlier readers of that value. So does, though its result does not need it, a node
  * that computes a gradient that is used up at once: where its update has to wait, it would hold its bytes. */
@@ -56,7 +74,7 @@ static void find_dependences(scheduler *s) {
     for (uint32_t i = 0; i < s->count; i++) {
         const firnc_node *node = &s->nodes[i];
         for (uint8_t j = 0; j < node->input_count; j++) {
-            firnc_value value = node->inputs[j];
+            firnc_value value = read_by(s, node, j);
             if (value == FIRNC_NONE)
                 continue;
             if (writer[value] != FIRNC_NONE)
@@ -90,7 +108,7 @@ static void count_uses(scheduler *s) {
     }
     for (uint32_t i = 0; i < graph->node_count; i++) /* in every phase: a value that a later phase reads stays live */
         for (uint8_t j = 0; j < graph->nodes[i].input_count; j++) {
-            firnc_value value = graph->nodes[i].inputs[j];
+            firnc_value value = read_by(s, &graph->nodes[i], j);
             if (value == FIRNC_NONE)
                 continue;
             s->uses[value]++;
@@ -116,13 +134,15 @@ static int64_t cost(const scheduler *s, const firnc_node *node) {
             bytes += s->bytes[node->outputs[i]];
     for (uint8_t i = 0; i < node->input_count; i++) {
         uint32_t here = 0;
-        bool counted = node->inputs[i] == FIRNC_NONE;
+        const firnc_value value = read_by(s, node, i);
+        bool counted = value == FIRNC_NONE;
         for (uint8_t j = 0; j < node->input_count; j++) {
-            here += node->inputs[j] == node->inputs[i];
-            counted = counted || (j < i && node->inputs[j] == node->inputs[i]);
+            const bool same = read_by(s, node, j) == value;
+            here += same;
+            counted = counted || (j < i && same);
         }
-        if (!counted && s->uses[node->inputs[i]] == here)
-            bytes -= s->bytes[node->inputs[i]];
+        if (!counted && s->uses[value] == here)
+            bytes -= s->bytes[value];
     }
     return bytes;
 }
@@ -166,7 +186,7 @@ static void schedule_phase(scheduler *s, uint32_t begin, uint32_t end, uint32_t 
         order[(*made)++] = node;
         for (uint8_t j = 0; j < s->nodes[node].input_count; j++)
             if (s->nodes[node].inputs[j] != FIRNC_NONE)
-                use(s, s->nodes[node].inputs[j]);
+                use(s, read_by(s, &s->nodes[node], j));
         for (uint32_t i = s->heads[node]; i != FIRNC_NONE; i = s->links[i].next) {
             uint32_t follower = s->links[i].node;
             s->waits[follower]--;
@@ -178,6 +198,7 @@ static void schedule_phase(scheduler *s, uint32_t begin, uint32_t end, uint32_t 
 
 static uint32_t *schedule(const firnc_graph *graph) {
     scheduler s = {.graph = graph, .nodes = graph->nodes, .count = graph->node_count};
+    s.wholes = firnc_allocate(graph->value_count * sizeof *s.wholes);
     s.waits = firnc_allocate(s.count * sizeof *s.waits);
     s.heads = firnc_allocate(s.count * sizeof *s.heads);
     s.uses = firnc_allocate(graph->value_count * sizeof *s.uses);
@@ -191,6 +212,7 @@ static uint32_t *schedule(const firnc_graph *graph) {
         s.heads[i] = FIRNC_NONE;
     for (firnc_value i = 0; i < graph->value_count; i++)
         s.readers[i] = FIRNC_NONE;
+    find_wholes(&s);
     find_dependences(&s);
     count_uses(&s);
     uint32_t *order = firnc_allocate(s.count * sizeof *order), made = 0;

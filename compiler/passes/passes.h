@@ -74,6 +74,7 @@ bool firnc_add_training(firnc_compilation *compilation);  /* training.c: the res
 bool firnc_add_metric(firnc_compilation *compilation);    /* metric.c (eval) */
 bool firnc_fuse(firnc_compilation *compilation);          /* fuse.c: duplicate casts merged, dead ops removed */
 bool firnc_update_early(firnc_compilation *compilation);  /* early.c: gradients used up one by one (train) */
+bool firnc_make_views(firnc_compilation *compilation);    /* views.c: reshapes and slices that cost nothing */
 bool firnc_order(firnc_compilation *compilation);         /* order.c: least live memory */
 bool firnc_plan_memory(firnc_compilation *compilation);   /* memory.c */
 bool firnc_add_rings(firnc_compilation *compilation);     /* rings.c: room for samples that are pushed */

@@ -2,11 +2,11 @@
  * those are stored. What a form means for a graph is decided in compiler/passes/frozen.c and lora.c. */
 #include "compiler/recipe/recipe_parts.h"
 
-static const firnc_choice types[] = {{"float32", FIRN_FLOAT32},
-                                     {"float16", FIRN_FLOAT16},
-                                     {"bfloat16", FIRN_BFLOAT16},
-                                     {"cbfloat16", FIRN_CBFLOAT16},
-                                     {NULL, 0}};
+enum { HALF_OF_THE_RUN = -1 };
+
+static const firnc_choice types[] = {{"float32", FIRN_FLOAT32},     {"half", HALF_OF_THE_RUN},
+                                     {"float16", FIRN_FLOAT16},     {"bfloat16", FIRN_BFLOAT16},
+                                     {"cbfloat16", FIRN_CBFLOAT16}, {NULL, 0}};
 
 static const firnc_field fields[] = {
     {"bias_only", .kind = FIRNC_FIELD_FLAG, offsetof(firnc_fine_tuning, bias_only)},
@@ -46,10 +46,13 @@ static bool read_lora(const firnc_tree *mapping, firnc_fine_tuning *form) {
                                  &form->layer_count);
 }
 
-static bool read_frozen_type(const firnc_tree *node, firnc_fine_tuning *form) {
+/* `half` is the half type of the run, and in a float32 run float32. */
+static bool read_frozen_type(const firnc_tree *node, const firnc_precision *precision, firnc_fine_tuning *form) {
     int type;
     if (!firnc_field_choice(node, types, &type))
         return false;
+    if (type == HALF_OF_THE_RUN)
+        type = precision->mixed ? (int)precision->half : FIRN_FLOAT32;
     form->frozen_type = (firn_type)type;
     form->frozen_type_place = firnc_tree_place(node);
     return true;
@@ -65,7 +68,7 @@ bool firnc_recipe_fine_tuning(firnc_job *job, const firnc_tree *mapping) {
         return false;
     const firnc_tree *lora = firnc_tree_child(mapping, "lora"), *train = firnc_tree_child(mapping, "train");
     const firnc_tree *type = firnc_tree_child(mapping, "frozen_type");
-    if ((lora != NULL && !read_lora(lora, form)) || (type != NULL && !read_frozen_type(type, form)) ||
+    if ((lora != NULL && !read_lora(lora, form)) || (type != NULL && !read_frozen_type(type, &job->precision, form)) ||
         (train != NULL && !firnc_recipe_patterns(train, FIRNC_RECIPE_PARAMETERS, &form->trained, &form->trained_count)))
         return false;
     if (job->frozen_count == 0 && !form->bias_only && form->last_layers == 0 && lora == NULL && train == NULL)

@@ -11,6 +11,21 @@ static const struct {
     uint32_t since;
 } versions[] = {
     {.code = 148, .kind = ROW, .position = 0, .since = 1}, /* linear_backward_weight_rows  */
+    {.code = 200, .kind = ROW, .position = 0, .since = 1}, /* reshape  */
+    {.code = 201, .kind = ROW, .position = 0, .since = 1}, /* transpose  */
+    {.code = 202, .kind = ROW, .position = 0, .since = 1}, /* slice  */
+    {.code = 203, .kind = ROW, .position = 0, .since = 1}, /* slice_backward  */
+    {.code = 204, .kind = ROW, .position = 0, .since = 1}, /* pad  */
+    {.code = 205, .kind = ROW, .position = 0, .since = 1}, /* expand  */
+    {.code = 206, .kind = ROW, .position = 0, .since = 1}, /* expand_backward  */
+    {.code = 207, .kind = ROW, .position = 0, .since = 1}, /* gather  */
+    {.code = 208, .kind = ROW, .position = 0, .since = 1}, /* gather_backward  */
+    {.code = 209, .kind = ROW, .position = 0, .since = 1}, /* gather_elements  */
+    {.code = 210, .kind = ROW, .position = 0, .since = 1}, /* gather_elements_backward  */
+    {.code = 211, .kind = ROW, .position = 0, .since = 1}, /* scatter_nd  */
+    {.code = 212, .kind = ROW, .position = 0, .since = 1}, /* scatter_nd_backward  */
+    {.code = 213, .kind = ROW, .position = 0, .since = 1}, /* scatter_nd_backward_updates  */
+    {.code = 214, .kind = ROW, .position = 0, .since = 1}, /* cumulative_sum  */
     {.code = 150, .kind = ROW, .position = 0, .since = 1}, /* rms_norm  */
     {.code = 151, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward  */
     {.code = 152, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward_gain  */

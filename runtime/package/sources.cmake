@@ -8,8 +8,8 @@ function(firn_sources result root sealed parts)
         ${root}/plan/*.c ${root}/plan/checks/*.c ${root}/plan/shapes/*.c ${root}/plan/slots/*.c ${root}/plan/checkpoint/*.c
         ${root}/plan/generated/*.c ${root}/schedules/*.c ${root}/runtime/*.c ${root}/runtime/parts/*.c
         ${root}/runtime/numerics/*.c ${root}/runtime/kernels/*.c ${root}/runtime/kernels/elements/*.c
-        ${root}/runtime/kernels/images/*.c ${root}/runtime/kernels/losses/*.c ${root}/runtime/kernels/norms/*.c
-        ${root}/runtime/kernels/optimizers/*.c ${root}/runtime/kernels/recurrent/*.c
+        ${root}/runtime/kernels/images/*.c ${root}/runtime/kernels/layout/*.c ${root}/runtime/kernels/losses/*.c
+        ${root}/runtime/kernels/norms/*.c ${root}/runtime/kernels/optimizers/*.c ${root}/runtime/kernels/recurrent/*.c
         ${root}/runtime/kernels/reduce/*.c)
     # The compiler's alone, and what firn_signature_sources has.
     foreach(other signature needs generated/op_since generated/since generated/writer)

@@ -85,7 +85,7 @@ fused() {
     arm-none-eabi-objdump -d "$1" | grep -c 'vfm\|vfn' || true
 }
 all=0
-for source in runtime/numerics/*.c runtime/kernels/*.c runtime/kernels/elements/*.c runtime/kernels/images/*.c runtime/kernels/losses/*.c runtime/kernels/norms/*.c runtime/kernels/optimizers/*.c runtime/kernels/recurrent/*.c runtime/kernels/reduce/*.c schedules/*.c runtime/*.c runtime/parts/*.c; do
+for source in runtime/numerics/*.c runtime/kernels/*.c runtime/kernels/elements/*.c runtime/kernels/images/*.c runtime/kernels/layout/*.c runtime/kernels/losses/*.c runtime/kernels/norms/*.c runtime/kernels/optimizers/*.c runtime/kernels/recurrent/*.c runtime/kernels/reduce/*.c schedules/*.c runtime/*.c runtime/parts/*.c; do
     arm-none-eabi-gcc $options -std=c11 -ffp-contract=off -fno-fast-math -fno-math-errno -I. -c "$source" -o "$folder/ours.o"
     wanted=$(fused "$folder/ours.o")
     all=$((all + wanted))

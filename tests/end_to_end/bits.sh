@@ -242,6 +242,13 @@ check "rotary, bfloat16, POL 0" "step 5 loss" $rotary $bfloat16 precision.precis
 check "rotary, float16, dynamic, POL 1" "step 5 loss" $rotary $float16 $(pol 1)
 check "rotary, cbfloat16, dynamic, POL 2" "step 5 loss" $rotary model.rope_theta=100 $cbfloat16 $(pol 2)
 
+# LoRA beside frozen weights, which are read from the plan.
+lora='lora: {layers: "transformer.h.*", rank: 3, alpha: 4, dropout: 0.1}'
+check "LoRA, float32" "step 5 loss" precision.enabled=false "fine_tuning={$lora, train: '*.ln_f.*'}"
+check "LoRA, bfloat16, POL 2, frozen in bfloat16" "step 5 loss" $bfloat16 $(pol 2) "fine_tuning={$lora, frozen_type: bfloat16}"
+check "biases, frozen in float16, float32" "step 5 loss" precision.enabled=false \
+    "fine_tuning={bias_only: true, frozen_type: float16}"
+
 # The other transformers; LLaMA, whose RMS norm and gate the others do not have, in every format.
 gpt2=$recipe
 for model in gpt3 gptj gpt_neox llama; do
@@ -287,6 +294,8 @@ model=lenet recipe=compiler/recipes/small_lenet.yaml
 check "float32" "step 5 loss" precision.enabled=false
 check "bfloat16, POL 1" "step 5 loss" $bfloat16 $(pol 1) model.pooling=average
 check "cbfloat16, dynamic, POL 2" "step 5 loss" $cbfloat16 $(pol 2)
+check "LoRA of convolutions, float16" "step 5 loss" precision.fp16_type=float16 \
+    "fine_tuning={lora: {layers: [conv2, 'fc*'], rank: 2, alpha: 4}, frozen_type: float16}"
 model=mlp recipe=compiler/recipes/small_mlp.yaml
 
 labels=$folder/targets metric=loss # the recipe's own labels are classes

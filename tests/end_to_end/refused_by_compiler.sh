@@ -165,7 +165,7 @@ warned "weights with more tensors, allowed" \
     with_weights layers.0.bias '[2]' 8 layers.1.bias '[2]' 8
 
 expect "no mode" 2 "^firnc compile: --mode: " compile "$RECIPE"
-expect "no such pass" 2 "build, shapes, pol, autocast, autodiff, outputs, training, fuse, early, order, memory, rings, lower" \
+expect "no such pass" 2 "build, shapes, adapt, freeze, pol, autocast, autodiff, outputs, training, fuse, early, views, order, memory, rings, lower" \
     compile "$RECIPE" --mode train --dump-after all
 expect "no such target" 2 "portable, avx512fp16, armv8.1m" compile "$RECIPE" --mode train --target pdp11
 expect "no such option" 2 "nearest known one is --mode" compile "$RECIPE" --mood train

@@ -217,6 +217,21 @@ mlp_of "MLP, nll" 2 "$images" init.model.loss=nll
 mlp_of "MLP, weights of records, smoothed labels" 3 "$images --weights $folder/weights.npy" init.model.sample_weights=true \
     init.model.label_smoothing=0.1 init.model.ignore_index=3
 
+# --- frozen weights and LoRA ----------------------------------------------------------------------------------------------
+
+lora="lora: {layers: 'transformer.h.*', rank: 3, alpha: 4, dropout: 0.1}"
+gpt2_of "GPT-2, LoRA, float32" 3 "$texts" $float32 "init.fine_tuning={$lora, train: '*.ln_f.*'}"
+gpt2_of "GPT-2, LoRA, POL 2 emulated, frozen in bfloat16" 3 "$texts" $precision.fp16_type=bfloat16 $emulate \
+    $precision.precision_opt_level=2 "init.fine_tuning={$lora, frozen_type: bfloat16}"
+for type in float16 cbfloat16; do
+    gpt2_of "GPT-2, biases, frozen in $type, float32" 3 "$texts" $float32 "init.fine_tuning={bias_only: true, frozen_type: $type}"
+done
+lenet_of "LeNet, LoRA of convolutions" 2 "$photos" $precision.fp16_type=float16 \
+    "init.fine_tuning={lora: {layers: [conv2, 'fc*'], rank: 2, alpha: 4}, frozen_type: float16}"
+evaluate=yes
+mlp_of "MLP, the last layer" 3 "$images" "init.fine_tuning={last_layers: 1}"
+evaluate=
+
 # --- data ---------------------------------------------------------------------------------------------------------------
 
 gpt2_of "GPT-2, three micro-batches, epochs that end inside them" 3 "--data $folder/few --data $folder/text" \
@@ -318,4 +333,4 @@ mlp_of "MLP, mean squared error" 1 "$targets" init.model.loss=l1 $loader.label_t
     validate.metric=mean_squared_error
 
 echo "$cases cases, $failures failures"
-[ $failures -eq 0 ] && [ $cases -eq 103 ]
+[ $failures -eq 0 ] && [ $cases -eq 109 ]

@@ -27,6 +27,7 @@ runtime/numerics        plan/
 runtime/kernels         plan/ schedules runtime/numerics
 runtime/kernels/elements plan/ runtime/numerics runtime/kernels
 runtime/kernels/images  plan/ runtime/numerics runtime/kernels
+runtime/kernels/layout  plan/ runtime/numerics runtime/kernels
 runtime/kernels/losses  plan/ schedules runtime/numerics runtime/kernels
 runtime/kernels/norms   plan/ runtime/numerics runtime/kernels
 runtime/kernels/optimizers plan/ schedules runtime/numerics runtime/kernels

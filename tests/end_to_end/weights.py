@@ -1,6 +1,7 @@
-"""Weights files for weights.sh, and the loss of the GPT-2 of gpt2_training.yaml from one, without Firn.
+"""Weights files for weights.sh and fine_tuning.sh, and the loss of the GPT-2 of gpt2_training.yaml from one, without Firn.
 
     weights.py variants FILE FOLDER    what other programs might write of the model in FILE
+    weights.py join FILE FILE FILE     writes the tensors of the first two to the third
     weights.py same FILE FILE          whether two files have the same tensors; the second may have others that are zeros
     weights.py loss FILE TEXT STEP     the loss of the batch that step number STEP reads: by NumPy in float64 and, if it is
                                        there, by PyTorch
@@ -164,4 +165,8 @@ def same(one, other):
         assert one[name].shape == other[name].shape and one[name].tobytes() == other[name].tobytes(), name
 
 
-{"variants": variants, "same": same, "loss": loss}[sys.argv[1]](*sys.argv[2:])
+def join(one, other, to):
+    write(to, read(one) | read(other))
+
+
+{"variants": variants, "join": join, "same": same, "loss": loss}[sys.argv[1]](*sys.argv[2:])

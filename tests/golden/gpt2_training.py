@@ -5,13 +5,15 @@ Writes, beside this script:
   gpt2_training.safetensors   the initial weights, in the names that the recipe's architecture uses
   gpt2_training.losses        one line a step: float64 model, float32 model, bfloat16 autocast model; the first and the last again,
                               with rotary positions in place of learned ones
+  gpt2_lora.safetensors       the initial values of LoRA's matrices beside every product of the blocks
+  gpt2_lora.losses            the first and the last model with them, where only they and the last norm are trained
 
 Run: python3 gpt2_training.py
 The optimizer is written out, because torch.optim.AdamW adds epsilon elsewhere: u = m/(sqrt(v) + eps) * sqrt(1 - b2^t)/(1 - b1^t).
 bfloat16: PyTorch autocast for the matrix products and attention; embedding, layer norm and the residual stream give bfloat16, as
 in the lists of the reference stack.
 """
-import json, math, struct
+import json, math, re, struct
 from pathlib import Path
 import torch
 import torch.nn.functional as F
@@ -19,6 +21,7 @@ import torch.nn.functional as F
 HERE = Path(__file__).parent
 V, C, H, L, T, B, P, STEPS = 256, 32, 2, 2, 16, 4, 16, 20
 R, THETA = 8, 10000.0  # for the model with rotary positions
+RANK, ALPHA = 4, 6.0  # for the model with LoRA
 LR, B1, B2, EPS, WD, CLIP = 3e-3, 0.9, 0.95, 1e-6, 0.01, 1.0
 
 
@@ -43,6 +46,18 @@ def make_weights():
             w[p + name + ".weight"], w[p + name + ".bias"] = 1 + n(C), n(C, std=0.02)
     w["transformer.ln_f.weight"], w["transformer.ln_f.bias"] = 1 + n(C), n(C, std=0.02)
     return {k: v.float() for k, v in sorted(w.items())}
+
+
+def make_adapters(weights):
+    """LoRA beside every product of the blocks: A as kaiming_uniform_ makes it, B zeros."""
+    torch.manual_seed(3)
+    found = {}
+    for name, weight in weights.items():
+        if re.search(r"\.c_(attn|proj|fc)\.weight$", name):
+            first = torch.nn.init.kaiming_uniform_(torch.empty(RANK, weight.shape[0]), a=math.sqrt(5))
+            found[name.replace(".weight", ".lora_A.weight")] = first
+            found[name.replace(".weight", ".lora_B.weight")] = torch.zeros(weight.shape[1], RANK)
+    return dict(sorted(found.items()))
 
 
 def write_safetensors(path, tensors):
@@ -87,7 +102,10 @@ def forward(w, ids, labels, half, rotary):
         return low(x_hat.float() * low(w[p + ".weight"]).float() + low(w[p + ".bias"]).float())
 
     def dense(x, p):
-        return F.linear(x, w[p + ".weight"].t(), w[p + ".bias"])
+        y = F.linear(x, w[p + ".weight"].t(), w[p + ".bias"])
+        if p + ".lora_A.weight" not in w:
+            return y
+        return y + F.linear(F.linear(x, w[p + ".lora_A.weight"]), w[p + ".lora_B.weight"]) * (ALPHA / RANK)
 
     x = low(F.embedding(ids, w["transformer.wte.weight"]))
     if not rotary:
@@ -106,10 +124,12 @@ def forward(w, ids, labels, half, rotary):
     return F.cross_entropy(logits.reshape(-1, V), labels.reshape(-1))
 
 
-def train(weights, text, dtype, half, rotary=False):
-    w = {k: v.to(dtype).clone().requires_grad_(True) for k, v in weights.items() if not (rotary and ".wpe." in k)}
-    m = {k: torch.zeros_like(v) for k, v in w.items()}
-    s = {k: torch.zeros_like(v) for k, v in w.items()}
+def train(weights, text, dtype, half, rotary=False, adapters={}):
+    """With adapters, only they and the last norm are trained."""
+    w = {k: v.to(dtype).clone() for k, v in (weights | adapters).items() if not (rotary and ".wpe." in k)}
+    trained = {k: v.requires_grad_(True) for k, v in w.items() if not adapters or k in adapters or ".ln_f." in k}
+    m = {k: torch.zeros_like(v) for k, v in trained.items()}
+    s = {k: torch.zeros_like(v) for k, v in trained.items()}
     data = torch.tensor(list(text))
     windows = (len(data) - (T + 1)) // T + 1
     losses = []
@@ -121,11 +141,11 @@ def train(weights, text, dtype, half, rotary=False):
         losses.append(loss.item())
         loss.backward()
         with torch.no_grad():
-            total = torch.sqrt(sum((v.grad ** 2).sum() for v in w.values()))
+            total = torch.sqrt(sum((v.grad ** 2).sum() for v in trained.values()))
             factor = min(1.0, CLIP / (total.item() + 1e-6))
             t = step + 1
             correction = math.sqrt(1 - B2 ** t) / (1 - B1 ** t)
-            for k, v in w.items():
+            for k, v in trained.items():
                 g = v.grad * factor
                 m[k].mul_(B1).add_(g, alpha=1 - B1)
                 s[k].mul_(B2).addcmul_(g, g, value=1 - B2)
@@ -145,6 +165,11 @@ def main():
     half = train(weights, text, torch.float32, True)
     rotary_wide = train(weights, text, torch.float64, False, rotary=True)
     rotary_half = train(weights, text, torch.float32, True, rotary=True)
+    adapters = make_adapters(weights)
+    write_safetensors(HERE / "gpt2_lora.safetensors", adapters)
+    lora_wide = train(weights, text, torch.float64, False, adapters=adapters)
+    lora_half = train(weights, text, torch.float32, True, adapters=adapters)
+    (HERE / "gpt2_lora.losses").write_text("".join(f"{a:.12f} {b:.9f}\n" for a, b in zip(lora_wide, lora_half)))
     rows = [f"{a:.12f} {b:.9f} {c:.9f} {d:.12f} {e:.9f}\n"
             for a, b, c, d, e in zip(wide, single, half, rotary_wide, rotary_half)]
     (HERE / "gpt2_training.losses").write_text("".join(rows))

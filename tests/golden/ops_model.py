@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 import os
 import random
+from itertools import product
 
 import numerics_model as scalar
 from numerics_model import ONE, NAN, INFINITY, add, fma, less, multiply, negate, number, subtract
@@ -1405,6 +1406,152 @@ def to_int32(kind, x):
 
 def to_float32(kind, x):
     return [Tensor('float32', x.dims, [number(v) for v in x.values])]
+# --- ops that move elements: a tensor as a dictionary from indices to values ---------------------------------------------
+
+
+def places(dims):
+    """All indices of a tensor, in row-major order."""
+    return list(product(*(range(d) for d in dims)))
+
+
+def by_place(t):
+    return dict(zip(places(t.dims), t.values))
+
+
+def from_places(kind, dims, value_of):
+    return [Tensor(kind, dims, [value_of(at) for at in places(dims)])]
+
+
+def given_dims(settings):
+    return tuple(settings[f'd{i}'] for i in range(8) if settings[f'd{i}'])
+
+
+def as_dims(dims):
+    return {f'd{i}': dims[i] if i < len(dims) else 0 for i in range(8)}
+
+
+def replaced(at, axis, *instead):
+    return at[:axis] + instead + at[axis + 1:]
+
+
+def reshape(kind, x, **settings):
+    return [Tensor(kind, given_dims(settings), x.values)]
+
+
+def transpose(kind, x, *, order):
+    order = [order >> 4 * d & 15 for d in range(len(x.dims))]
+    values = by_place(x)
+    return from_places(kind, [x.dims[o] for o in order],
+                       lambda at: values[tuple(at[order.index(d)] for d in range(len(order)))])
+
+
+def slice_op(kind, x, *, axis, first, step, count):
+    values = by_place(x)
+    return from_places(kind, replaced(x.dims, axis, count),
+                       lambda at: values[replaced(at, axis, first + at[axis] * step)])
+
+
+def slice_backward(kind, dy, *, axis, first, step, extent):
+    taken = {replaced(at, axis, first + at[axis] * step): v for at, v in by_place(dy).items()}
+    return from_places(kind, replaced(dy.dims, axis, extent), lambda at: taken.get(at, ZERO))
+
+
+def pad(kind, x, *, axis, before, after, value):
+    moved = {replaced(at, axis, at[axis] + before): v for at, v in by_place(x).items()}
+    return from_places(kind, replaced(x.dims, axis, before + x.dims[axis] + after), lambda at: moved.get(at, value))
+
+
+def source(at, dims):
+    """Where an element comes from that a tensor of these extents repeats."""
+    return tuple(0 if d == 1 else i for i, d in zip(at[len(at) - len(dims):], dims))
+
+
+def expand(kind, x, **settings):
+    values = by_place(x)
+    return from_places(kind, given_dims(settings), lambda at: values[source(at, x.dims)])
+
+
+def expand_backward(kind, dy, **settings):
+    dims = given_dims(settings)
+    parts = {at: [] for at in places(dims)}
+    for at, v in by_place(dy).items():
+        parts[source(at, dims)].append(v)
+    return from_places(kind, dims, lambda at: ascending(parts[at]))
+
+
+def named(i, extent):
+    return min(max(i + extent if i < 0 else i, 0), extent - 1)
+
+
+def gather(kind, x, ids, *, axis):
+    values, name, rank = by_place(x), by_place(ids), len(ids.dims)
+    return from_places(kind, replaced(x.dims, axis, *ids.dims), lambda at: values[
+        at[:axis] + (named(name[at[axis:axis + rank]], x.dims[axis]),) + at[axis + rank:]])
+
+
+def gather_backward(kind, dy, ids, *, axis, extent):
+    name, rank = by_place(ids), len(ids.dims)
+    dims = dy.dims[:axis] + (extent,) + dy.dims[axis + rank:]
+    dx = {at: ZERO for at in places(dims)}
+    for at, v in by_place(dy).items():
+        to = at[:axis] + (named(name[at[axis:axis + rank]], extent),) + at[axis + rank:]
+        dx[to] = add(dx[to], v)
+    return from_places(kind, dims, dx.get)
+
+
+def gather_elements(kind, x, ids, *, axis):
+    values, name = by_place(x), by_place(ids)
+    return from_places(kind, ids.dims, lambda at: values[replaced(at, axis, named(name[at], x.dims[axis]))])
+
+
+def gather_elements_backward(kind, dy, ids, *, axis, extent):
+    name, dims = by_place(ids), replaced(dy.dims, axis, extent)
+    dx = {at: ZERO for at in places(dims)}
+    for at, v in by_place(dy).items():
+        to = replaced(at, axis, named(name[at], extent))
+        dx[to] = add(dx[to], v)
+    return from_places(kind, dims, dx.get)
+
+
+def slices_named(dims, ids):
+    """For each row of ids the indices that it names, in order."""
+    rows = [tuple(named(i, d) for i, d in zip(row, dims)) for row in ids.rows()]
+    return [[row + rest for rest in places(dims[len(row):])] for row in rows]
+
+
+def scatter_nd(kind, data, ids, updates, *, add):
+    y, values = by_place(data), iter(updates.values)
+    for at in flat(slices_named(data.dims, ids)):
+        v = next(values)
+        y[at] = round_to(kind, scalar.add(y[at], v)) if add else v
+    return from_places(kind, data.dims, y.get)
+
+
+def scatter_nd_backward(kind, dy, ids):
+    ddata, taken = by_place(dy), []
+    for row in reversed(slices_named(dy.dims, ids)):
+        taken.insert(0, [ddata[at] for at in row])
+        ddata.update({at: ZERO for at in row})
+    dims = ids.dims[:-1] + dy.dims[ids.dims[-1]:]
+    return from_places(kind, dy.dims, ddata.get) + [Tensor(kind, dims or (1,), flat(taken))]
+
+
+def scatter_nd_backward_updates(kind, dy, ids):
+    values = by_place(dy)
+    dims = ids.dims[:-1] + dy.dims[ids.dims[-1]:]
+    return [Tensor(kind, dims or (1,), [values[at] for at in flat(slices_named(dy.dims, ids))])]
+
+
+def cumulative_sum(kind, x, *, axis, exclusive, reverse):
+    values = by_place(x)
+
+    def total(at):
+        """The sum up to an element, or from the end down to it."""
+        n = x.dims[axis]
+        line = list(reversed(range(at[axis], n))) if reverse else list(range(at[axis] + 1))
+        return ascending([values[replaced(at, axis, i)] for i in (line[:-1] if exclusive else line)])
+
+    return from_places(kind, x.dims, total)
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------
@@ -1415,7 +1562,8 @@ INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_soft
             'maximize step steps_per_increase axis clipping ignore_index scaling log_target batch_mean rotation '
             'rotated rotary_dim interleaved groups stride dilation before after kernel height width padded '
             'dim0 dim1 dim2 dim3 dim4 dim5 dim6 dim7 '
-            'axes keep last transpose_a transpose_b d0 d1 d2 d3 d4 d5 d6 d7').split()
+            'axes keep last transpose_a transpose_b d0 d1 d2 d3 d4 d5 d6 d7 '
+            'order first count extent add exclusive reverse').split()
 ATTRIBUTES = {
     'attention': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
     'attention_backward': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
@@ -1426,6 +1574,7 @@ ATTRIBUTES = {
     'conv': 'groups stride dilation before after',
     'conv_backward_input': 'groups stride dilation before after height width',
     'conv_backward_weight': 'groups stride dilation before after kernel',
+    'slice': 'axis first step count', 'slice_backward': 'axis first step extent',
     'average_pool': 'kernel stride dilation before after padded',
     'average_pool_backward': 'kernel stride dilation before after padded height width',
     'layer_norm': 'affine epsilon', 'rms_norm': 'affine epsilon', 'dropout': 'rng_id rate', 'sgd': 'maximize weight_decay',
@@ -1434,7 +1583,7 @@ ATTRIBUTES = {
     'loss_scale_update': 'steps_per_increase minimum maximum overflow_tolerance'}
 OPS = dict(globals(), add=add_op, multiply=multiply_op, count=count_op, subtract=subtract_op, divide=divide_op,
            minimum=minimum_op, maximum=maximum_op, less=less_op, exp=exp_op, log=log_op, erf=erf_op, abs=abs_op, sign=sign_op,
-           floor=floor_op, affine=affine_op)
+           floor=floor_op, affine=affine_op, slice=slice_op)
 
 lines = []
 names = set()
@@ -2244,6 +2393,69 @@ def batched_products(kind):
                  transpose_b=tb, reductions=[r])
 
 
+def layouts(kind):
+    """Ops that move elements: ranks 1 to 6, extents of 1, special values in each type, ids beyond both ends."""
+    real_types, special = kind != 'int32', edges(kind) if kind != 'int32' else [0, -1, 2 ** 31 - 1, -2 ** 31]
+
+    def some(*dims):
+        x = tensor(kind, *dims) if real_types else Tensor(kind, dims, [chance.randrange(-2 ** 31, 2 ** 31) for _ in range(count(dims))])
+        return Tensor(kind, dims, [chance.choice(special) if chance.randrange(5) == 0 else v for v in x.values])
+
+    def ids(extent, *dims):
+        beyond = [extent, extent + 1, 2 ** 31 - 1, -extent - 1, -2 ** 31]
+        return Tensor('int32', dims, [chance.choice(beyond) if chance.randrange(6) == 0 else chance.randrange(-extent, extent)
+                                      for _ in range(count(dims))])
+
+    for old, new in (((2, 3, 4), (6, 4)), ((5,), (1, 5, 1)), ((2, 1, 3, 2, 1, 5), (3, 20)), ((1,), (1,) * 8), ((3, 100), (300,))):
+        case(f'{kind}_reshape_{"x".join(map(str, new))}', 'reshape', kind, [some(*old)], **as_dims(new))
+    for dims, order in (((4,), (0,)), ((3, 5), (1, 0)), ((2, 3, 4), (2, 0, 1)), ((2, 3, 4), (0, 2, 1)), ((2, 1, 3, 2), (3, 1, 2, 0)),
+                        ((2, 3, 1, 2, 3, 2), (4, 0, 5, 2, 1, 3)), ((70, 66), (1, 0)), ((2, 3, 4, 5), (2, 3, 0, 1))):
+        packed = sum(o << 4 * d for d, o in enumerate(order))
+        case(f'{kind}_transpose_{"".join(map(str, order))}_{dims[0]}', 'transpose', kind, [some(*dims)], order=packed)
+    for dims, axis, first, step, taken in (((7,), 0, 2, 1, 4), ((7,), 0, 6, -3, 3), ((5, 3), 0, 1, 2, 2), ((5, 3), 1, 2, -1, 3), ((2, 5, 3), 1, 0, 4, 2),
+                                           ((2, 1, 4, 3), 1, 0, -9, 1), ((2, 3, 2, 2, 1, 5), 5, 4, -2, 3), ((2, 3, 2, 2, 1, 5), 2, 1, 1, 1), ((3, 300), 1, 5, 1, 290)):
+        settings = dict(axis=axis, first=first, step=step)
+        tag = f'{"x".join(map(str, dims))}_{axis}_{step}'
+        y, = case(f'{kind}_slice_{tag}', 'slice', kind, [some(*dims)], count=taken, **settings)
+        if real_types:
+            case(f'{kind}_slice_dx_{tag}', 'slice_backward', kind, [some(*y.dims)], extent=dims[axis], **settings)
+    for old, new in (((3,), (2, 3)), ((1,), (5,)), ((2, 1, 3), (2, 4, 3)), ((1, 3, 1), (2, 2, 3, 5)), ((2, 1), (2, 70)), ((1,), (2, 1, 3, 1, 2, 3)),
+                     ((2, 1, 2, 1), (2, 3, 2, 4)), ((2, 3), (2, 3)), ((270,), (3, 270))):
+        tag = f'{"x".join(map(str, old))}_{"x".join(map(str, new))}'
+        case(f'{kind}_expand_{tag}', 'expand', kind, [some(*old)], **as_dims(new))
+        if real_types:
+            case(f'{kind}_expand_dx_{tag}', 'expand_backward', kind, [tensor(kind, *new)], **as_dims(old))
+            case(f'{kind}_expand_edges_dx_{tag}', 'expand_backward', kind, [some(*new)], **as_dims(old))
+    for dims, names, axis in (((5,), (3,), 0), ((5, 3), (2, 2), 0), ((2, 4, 3), (5,), 1), ((2, 4), (1,), 1), ((2, 1, 3, 2), (2, 1, 2), 2), ((3, 300), (4,), 0)):
+        n, tag = ids(dims[axis], *names), f'{"x".join(map(str, dims))}_{axis}'
+        y, = case(f'{kind}_gather_{tag}', 'gather', kind, [some(*dims), n], axis=axis)
+        if real_types:
+            case(f'{kind}_gather_dx_{tag}', 'gather_backward', 'float32', [tensor(kind, *y.dims), n], axis=axis, extent=dims[axis])
+    for dims, taken, axis in (((5,), 7, 0), ((5, 3), 2, 0), ((2, 4, 3), 6, 1), ((2, 3, 1, 4), 3, 3), ((2, 3, 1, 4), 2, 2)):
+        n, tag = ids(dims[axis], *replaced(dims, axis, taken)), f'{"x".join(map(str, dims))}_{axis}'
+        case(f'{kind}_gather_elements_{tag}', 'gather_elements', kind, [some(*dims), n], axis=axis)
+        if real_types:
+            case(f'{kind}_gather_elements_dx_{tag}', 'gather_elements_backward', 'float32', [tensor(kind, *n.dims), n], axis=axis,
+                 extent=dims[axis])
+    for dims, names in (((6,), (4, 1)), ((4, 3), (5, 1)), ((4, 3), (2, 3, 2)), ((2, 3, 4), (3, 2)), ((3, 2), (2,)), ((3, 300), (4, 1))):
+        n, tag = Tensor('int32', names, flat(zip(*(ids(d, count(names[:-1])).values for d in dims[:names[-1]])))), f'{"x".join(map(str, dims))}_{names[-1]}'
+        data = some(*dims)
+        updates = some(*(names[:-1] + dims[names[-1]:] or (1,)))
+        case(f'{kind}_scatter_nd_{tag}', 'scatter_nd', kind, [data, n, updates], add=0)
+        if real_types:
+            case(f'{kind}_scatter_nd_add_{tag}', 'scatter_nd', kind, [tensor(kind, *dims), n, tensor(kind, *updates.dims)], add=1)
+            case(f'{kind}_scatter_nd_dx_{tag}', 'scatter_nd_backward', kind, [data, n])
+            case(f'{kind}_scatter_nd_dupdates_{tag}', 'scatter_nd_backward_updates', kind, [data, n])
+    for dims, axis in (((7,), 0), ((5, 3), 0), ((2, 4, 3), 1), ((2, 1, 3, 2, 1, 2), 2), ((2, 270), 1), ((3, 270), 0)) if real_types else ():
+        for exclusive, reverse in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            case(f'{kind}_cumulative_sum_{"x".join(map(str, dims))}_{axis}_{exclusive}{reverse}', 'cumulative_sum', kind, [tensor(kind, *dims)], axis=axis,
+                 exclusive=exclusive, reverse=reverse)
+    for dims, axis, before, after in (((3,), 0, 2, 1), ((2, 3), 0, 0, 1), ((2, 3, 2), 1, 3, 0), ((2, 1, 3, 1, 2, 2), 4, 1, 1), ((2, 260), 1, 1, 4)) if real_types else ():
+        for value in (ZERO, real('-1.1')):
+            case(f'{kind}_pad_{"x".join(map(str, dims))}_{axis}_{int(value == ZERO)}', 'pad', kind, [some(*dims)], axis=axis, before=before,
+                 after=after, value=value)
+
+
 def main():
     for kind in HALF_NAMES + ['float32']:
         if kind != 'float32':
@@ -2278,6 +2490,9 @@ def main():
         repeated_operands(kind)
         one_operand(kind)
         powers(kind)
+    chance.seed(200)
+    for kind in HALF_NAMES + ['float32', 'int32']:
+        layouts(kind)
     chance.seed(220)
     for kind in HALF_NAMES + ['float32']:
         reductions_along(kind)

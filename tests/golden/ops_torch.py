@@ -429,6 +429,7 @@ REDUCTIONS = (((5,), ((0,),)), ((1,), ((0,),)), ((3, 7), ((0,), (1,), (0, 1))), 
 
 
 def sums():
+    torch.manual_seed(220)  # so that these cases depend on no other
     for dims, sets in REDUCTIONS:
         for axes in sets:
             for keep in (0, 1):
@@ -528,6 +529,7 @@ def detached(values):
 
 
 def lstm():
+    torch.manual_seed(236)  # so that these cases depend on no other
     for turn, t, b, h, reverse in recurrent_shapes():
         gates, weight = leaf(rand(t, b, 4 * h)), leaf(rand(4 * h, h, scale=0.5))
         h0, c0 = (leaf(rand(b, h)) if (turn + reverse) % 3 != n else None for n in (0, 1))
@@ -636,6 +638,7 @@ def rnn():
 
 
 def batch_norm():
+    torch.manual_seed(246)  # so that these cases depend on no other
     for dims in ((3, 8), (2, 1), (300, 3), (4, 5, 6, 20), (2, 70), (2, 3, 300), (2, 2, 1, 2, 3, 5)):
         c, loose = dims[-1], 1e-5
         x, g, b, dy = leaf(rand(*dims, scale=3)), leaf(1 + rand(c, scale=.2)), leaf(rand(c)), rand(*dims)
@@ -651,7 +654,7 @@ def batch_norm():
              [y.detach(), mean, rec, variance, ("float32", (runs, c))], [], [1e-5], loose)
         case("batch_norm_backward_" + tag, "batch_norm_backward", [dy, xd, g.detach(), mean, rec],
              [x.grad, g.grad, b.grad, ("float32", (runs, 2, c))],
-             tolerance=loose if rows > 2 else 1e-3)  # of two rows the gradient is the rest of terms that cancel out
+             tolerance=loose if rows > 2 else 5e-2)  # of two rows the gradient is the rest of terms that cancel out
         case("running_statistics_" + tag, "running_statistics", [torch.zeros(2, c, dtype=D), mean, variance, *before],
              [torch.stack(now)], [rows], [.1])
         x.grad = g.grad = b.grad = None
@@ -663,9 +666,84 @@ def batch_norm():
              [x.grad, g.grad, b.grad, ("float32", (runs, 2, c))], [], [1e-5], loose)
 
 
+def eight(dims):
+    return list(dims) + [0] * (8 - len(dims))
+
+
+def moved(name, op, backward, f, x, settings, of_backward, others=(), tolerance=0, tolerance_dx=0):
+    """A case of an op of one differentiable input, and one of its gradient; of_backward: its attributes."""
+    x = leaf(x)
+    y = f(x)
+    dy = rand(*y.shape)
+    y.backward(dy)
+    case("torch_" + name, op, [x.detach(), *others], [y.detach()], settings, [], tolerance)
+    if backward is not None:
+        case(f"torch_{name}_dx", backward, [dy, *others], [x.grad], of_backward, [], tolerance_dx)
+
+
+def layouts():
+    torch.manual_seed(200)
+    """Ops that move elements; sums of several have a tolerance."""
+    moved("reshape", "reshape", "reshape", lambda x: x.reshape(4, 6), rand(2, 3, 4), eight((4, 6)), eight((2, 3, 4)))
+    for order in ((1, 0), (2, 0, 1), (3, 0, 2, 1), (4, 0, 5, 2, 1, 3)):
+        x = rand(*(2, 3, 1, 4, 2, 3)[:len(order)])
+        packed = sum(o << 4 * d for d, o in enumerate(order))
+        back = sum(d << 4 * o for d, o in enumerate(order))
+        moved(f"transpose_{len(order)}", "transpose", "transpose", lambda x: x.permute(order).contiguous(), x, [packed], [back])
+    for axis, first, step, count in ((0, 1, 1, 2), (1, 4, -2, 3), (2, 0, 3, 1), (1, 0, 1, 5)):
+        index = torch.arange(count) * step + first
+        x = rand(3, 5, 2)
+        moved(f"slice_{axis}_{step}_{count}", "slice", "slice_backward", lambda x: x.index_select(axis, index), x, [axis, first, step, count],
+              [axis, first, step, x.shape[axis]])
+    for axis, before, after, value in ((0, 1, 2, 0.5), (1, 0, 3, 0.0), (2, 2, 0, -1.0)):
+        widths = [0, 0] * (2 - axis) + [before, after]
+        x = leaf(rand(2, 3, 4))
+        y = F.pad(x, widths, value=value)
+        dy = rand(*y.shape)
+        y.backward(dy)
+        case(f"torch_pad_{axis}", "pad", [x.detach()], [y.detach()], [axis, before, after], [value], 0)
+        case(f"torch_pad_dx_{axis}", "slice", [dy], [x.grad], [axis, before, 1, x.shape[axis]], [], 0)
+    for old, new in (((3,), (2, 3)), ((2, 1, 3), (2, 4, 3)), ((1, 3, 1), (2, 2, 3, 5)), ((1,), (40,)), ((2, 1, 2, 1), (2, 3, 2, 4)), ((300,), (7, 300))):
+        moved(f"expand_{'x'.join(map(str, new))}", "expand", "expand_backward", lambda x: x.expand(new), rand(*old), eight(new), eight(old), (), 0, 2e-6)
+    for dims, names, axis in (((5, 3), (4,), 0), ((2, 4, 3), (2, 5), 1), ((2, 3, 2, 6), (1, 7), 3)):
+        ids = torch.randint(-dims[axis], dims[axis], names, dtype=torch.int32)
+        flat = ids.long().reshape(-1) % dims[axis]
+        y_dims = dims[:axis] + names + dims[axis + 1:]
+        moved(f"gather_{axis}", "gather", "gather_backward", lambda x: x.index_select(axis, flat).reshape(y_dims), rand(*dims), [axis],
+              [axis, dims[axis]], [ids], 0, 2e-6)
+    for dims, taken, axis in (((5, 3), 7, 0), ((2, 4, 3), 2, 1), ((2, 1, 3), 4, 2)):
+        ids = torch.randint(-dims[axis], dims[axis], dims[:axis] + (taken,) + dims[axis + 1:], dtype=torch.int32)
+        moved(f"gather_elements_{axis}", "gather_elements", "gather_elements_backward", lambda x: x.gather(axis, ids.long() % dims[axis]),
+              rand(*dims), [axis], [axis, dims[axis]], [ids], 0, 2e-6)
+    for dims, rows, parts in (((6,), 4, 1), ((4, 3), 3, 1), ((4, 3), 5, 2), ((3, 2, 4), 2, 1)):
+        extent = math.prod(dims[:parts])
+        places = torch.randperm(extent)[:rows]  # no row twice: PyTorch leaves open which update stays
+        ids = torch.stack(torch.unravel_index(places, dims[:parts]), -1).int()
+        for add in (0, 1):
+            data, updates = leaf(rand(*dims)), leaf(rand(len(places), *dims[parts:]))
+            y = data.index_put(tuple(ids.long().T), updates, accumulate=bool(add))
+            dy = rand(*dims)
+            y.backward(dy)
+            tag = f"{'x'.join(map(str, dims))}_{parts}_{add}"
+            case("torch_scatter_nd_" + tag, "scatter_nd", [data.detach(), ids, updates.detach()], [y.detach()], [add])
+            if add:
+                case("torch_scatter_nd_dupdates_" + tag, "scatter_nd_backward_updates", [dy, ids], [updates.grad], [], [], 0)
+            else:
+                case("torch_scatter_nd_dx_" + tag, "scatter_nd_backward", [dy, ids], [data.grad, updates.grad], [], [], 0)
+    for dims, axis in (((9,), 0), ((4, 3), 0), ((2, 5, 3), 1), ((2, 300), 1)):
+        for exclusive in (0, 1):
+            for reverse in (0, 1):
+                def sums(x):
+                    turned = x.flip(axis) if reverse else x
+                    total = turned.cumsum(axis) - (turned if exclusive else 0)
+                    return total.flip(axis) if reverse else total
+                moved(f"cumulative_sum_{'x'.join(map(str, dims))}_{exclusive}{reverse}", "cumulative_sum", "cumulative_sum", sums, rand(*dims),
+                      [axis, exclusive, reverse], [axis, exclusive, 1 - reverse], (), 2e-6, 2e-6)
+
+
 for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
              more_activations, more_losses, weighted_cross_entropy, rotary, multiply, concat, rms_norm,
-             conv, pools, sums, matmuls, lstm, gru, rnn, batch_norm):
+             conv, pools, sums, matmuls, lstm, gru, rnn, batch_norm, layouts):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

@@ -208,7 +208,8 @@ class Plan:
         attributes.update({name: types[value] for name, value in attributes.items() if row.integers[name] == "type"})
         attributes.update({name: np.float32(value) for name, value in zip(row.reals, op.reals)})
         inputs = {name: tensor for name, tensor in zip(row.inputs, op.inputs) if tensor != self.ABSENT}
-        return SimpleNamespace(name=row.name, inputs=inputs, outputs=dict(zip(row.outputs, op.outputs)), attributes=attributes,
+        return SimpleNamespace(name=row.name, inputs=inputs, operands=list(op.inputs),
+                               outputs=dict(zip(row.outputs, op.outputs)), attributes=attributes,
                                reductions={name: self.reduction(each) for name, each in zip(row.reductions, op.reductions)})
 
     def reduction(self, reduction):
@@ -1031,6 +1032,149 @@ def leading_rows_backward(call):
     table = np.zeros(call.tensor("dtable").dims, F32)
     table[: len(call["dy"])] = call["dy"]
     return {"dtable": table}
+
+
+@computes("concat")
+def concat(call):
+    parts = [call.run.value(index) for index in call.op.operands]
+    return {"y": np.concatenate(parts, axis=call.attribute("axis"))}
+
+
+def given_dims(call):
+    return tuple(d for d in (call.attribute(f"d{i}") for i in range(8)) if d)
+
+
+@computes("reshape")
+def reshape(call):
+    return {"y": call["x"].reshape(given_dims(call))}
+
+
+@computes("transpose")
+def transpose(call):
+    return {"y": call["x"].transpose([call.attribute("order") >> 4 * d & 15 for d in range(call["x"].ndim)])}
+
+
+def along(axis, index):
+    """What indexes a tensor by `index` along an axis."""
+    return (slice(None),) * axis + (index,)
+
+
+def sliced(call, count):
+    return along(call.attribute("axis"), call.attribute("first") + np.arange(count) * call.attribute("step"))
+
+
+@computes("slice")
+def slice_of(call):
+    return {"y": call["x"][sliced(call, call.attribute("count"))]}
+
+
+@computes("slice_backward")
+def slice_backward(call):
+    dx = np.zeros(call.tensor("dx").dims, F32)
+    dx[sliced(call, call["dy"].shape[call.attribute("axis")])] = call["dy"]
+    return {"dx": dx}
+
+
+@computes("pad")
+def pad(call):
+    axis, before = call.attribute("axis"), call.attribute("before")
+    y = np.full(call.tensor("y").dims, call.attribute("value"), F32)
+    y[along(axis, slice(before, before + call["x"].shape[axis]))] = call["x"]
+    return {"y": y}
+
+
+@computes("expand")
+def expand(call):
+    return {"y": np.broadcast_to(call["x"], given_dims(call))}
+
+
+@computes("expand_backward")
+def expand_backward(call):
+    dy, dims = call["dy"], given_dims(call)
+    lead = dy.ndim - len(dims)
+    repeated = [d for d in range(dy.ndim) if d < lead or dims[d - lead] == 1]
+    kept = [d for d in range(dy.ndim) if d not in repeated]
+    terms = dy.transpose(repeated + kept).reshape((-1,) + tuple(dy.shape[d] for d in kept))
+    return {"dx": ascending(terms).reshape(dims)}
+
+
+def named(ids, extent):
+    return np.clip(np.where(ids < 0, ids.astype(np.int64) + extent, ids), 0, extent - 1)
+
+
+@computes("gather")
+def gather(call):
+    axis = call.attribute("axis")
+    return {"y": call["x"][along(axis, named(call["ids"], call["x"].shape[axis]))]}
+
+
+@computes("gather_backward")
+def gather_backward(call):
+    axis, dx = call.attribute("axis"), np.zeros(call.tensor("dx").dims, F32)
+    ids = named(call["ids"], dx.shape[axis]).ravel()
+    dy = call["dy"].reshape(dx.shape[:axis] + (-1,) + dx.shape[axis + 1 :])
+    for i, name in enumerate(ids):
+        dx[along(axis, name)] += dy[along(axis, i)]
+    return {"dx": dx}
+
+
+@computes("gather_elements")
+def gather_elements(call):
+    axis = call.attribute("axis")
+    return {"y": np.take_along_axis(call["x"], named(call["ids"], call["x"].shape[axis]), axis)}
+
+
+@computes("gather_elements_backward")
+def gather_elements_backward(call):
+    axis, dy, dx = call.attribute("axis"), call["dy"], np.zeros(call.tensor("dx").dims, F32)
+    ids = named(call["ids"], dx.shape[axis])
+    for i in range(ids.shape[axis]):
+        line = np.expand_dims(ids[along(axis, i)], axis)
+        value = np.take_along_axis(dx, line, axis) + np.expand_dims(dy[along(axis, i)], axis)
+        np.put_along_axis(dx, line, value, axis)
+    return {"dx": dx}
+
+
+def rows_named(ids, dims):
+    return [tuple(named(row, np.array(dims[: len(row)]))) for row in rows_of(ids)]
+
+
+@computes("scatter_nd")
+def scatter_nd(call):
+    y = call["data"].copy()
+    names = rows_named(call["ids"], y.shape)
+    updates = call["updates"].reshape((len(names),) + y.shape[len(names[0]) :])
+    for name, update in zip(names, updates):
+        y[name] = round_to(call.tensor("y").kind, np.asarray(y[name] + update)) if call.attribute("add") else update
+    return {"y": y}
+
+
+@computes("scatter_nd_backward")
+def scatter_nd_backward(call):
+    ddata, taken = call["dy"].copy(), []
+    for name in reversed(rows_named(call["ids"], ddata.shape)):
+        taken.insert(0, ddata[name].copy())
+        ddata[name] = 0
+    return {"ddata": ddata, "dupdates": np.array(taken).reshape(call.tensor("dupdates").dims)}
+
+
+@computes("scatter_nd_backward_updates")
+def scatter_nd_backward_updates(call):
+    taken = [call["dy"][name] for name in rows_named(call["ids"], call["dy"].shape)]
+    return {"dupdates": np.array(taken).reshape(call.tensor("dupdates").dims)}
+
+
+@computes("cumulative_sum")
+def cumulative_sum(call):
+    axis = call.attribute("axis")
+    x = np.moveaxis(call["x"], axis, 0)
+    x = x[::-1] if call.attribute("reverse") else x
+    y, total = np.zeros(x.shape, F32), np.zeros(x.shape[1:], F32)
+    for i, row in enumerate(x):
+        before, total = total, total + row
+        y[i] = before if call.attribute("exclusive") else total
+    y = y[::-1] if call.attribute("reverse") else y
+    return {"y": np.moveaxis(y, 0, axis)}
 
 
 def weight_by_output(call):

@@ -43,9 +43,9 @@ static float initial_value(const firnc_value_info *value, const firn_rng *rng, s
 static void initialise(const test_machine *machine) {
     for (firnc_value i = 0; i < machine->graph->value_count; i++) {
         const firnc_value_info *value = &machine->graph->values[i];
-        if (firnc_is_constant(value->role) && machine->data[i] != NULL)
+        if (value->elements != NULL && machine->data[i] != NULL)
             memcpy(machine->data[i], value->elements, bytes_of(value));
-        if (!firnc_is_state(value->role))
+        if (!firnc_is_state_value(value) && !firnc_is_frozen(value->role))
             continue;
         assert_true(value->initialised);
         firn_rng rng = {.seed = machine->seed, .rng_id = value->rng_id};
@@ -63,10 +63,20 @@ static uint8_t *garbage(size_t bytes) {
     return memory;
 }
 
+/* A view lies in its base. */
+static void place_views(const test_machine *machine) {
+    for (firnc_value i = 0; i < machine->graph->value_count; i++) {
+        const firnc_value_info *value = &machine->graph->values[i];
+        if (value->base != FIRNC_NONE)
+            machine->data[i] = (uint8_t *)machine->data[value->base] + value->offset;
+    }
+}
+
 test_machine test_machine_apart(const firnc_graph *graph, uint64_t seed) {
     test_machine machine = {.graph = graph, .seed = seed, .data = firnc_allocate(graph->value_count * sizeof(void *))};
     for (firnc_value i = 0; i < graph->value_count; i++)
         machine.data[i] = garbage(bytes_of(&graph->values[i]));
+    place_views(&machine);
     initialise(&machine);
     return machine;
 }
@@ -82,6 +92,7 @@ test_machine test_machine_planned(const firnc_graph *graph, uint64_t seed) {
         assert_true(value->offset + bytes_of(value) <= graph->region_bytes[value->region]);
         machine.data[i] = machine.regions[value->region] + value->offset;
     }
+    place_views(&machine);
     initialise(&machine);
     return machine;
 }
@@ -137,7 +148,7 @@ void test_fill_inputs(const test_machine *machine, uint32_t limit, uint64_t draw
     const firnc_graph *graph = machine->graph;
     for (firnc_value i = 0; i < graph->value_count; i++) {
         const firnc_value_info *value = &graph->values[i];
-        if (value->role != FIRNC_ROLE_INPUT || machine->data[i] == NULL)
+        if (value->role != FIRNC_ROLE_INPUT || value->base != FIRNC_NONE || machine->data[i] == NULL)
             continue;
         firn_rng rng = {.seed = 99, .rng_id = i, .global_step = draw};
         for (size_t j = 0; j < test_elements(graph, i); j++) {

@@ -58,8 +58,15 @@ static bool slope_agrees(const test_machine *machine, const test_recipe *recipe,
     return false;
 }
 
+/* LoRA's second matrix begins as zeros, and then the first has no gradient. */
+static void fill_adapters(const firnc_graph *graph) {
+    for (uint32_t i = 0; i < graph->adapter_count; i++)
+        graph->values[graph->adapters[i].second].init = (firnc_init){.rule = FIRNC_INIT_UNIFORM, .a = -0.5f, .b = 0.5f};
+}
+
 static void check_compiled(firnc_compilation *compilation, const test_recipe *recipe) {
     test_run_passes(compilation, firnc_lower);
+    fill_adapters(compilation->graph);
     test_machine machine = test_machine_apart(compilation->graph, SEED);
     firnc_value *parameters;
     uint32_t count = firnc_sorted_values(compilation->graph, firnc_is_parameter, &parameters);
@@ -86,6 +93,23 @@ static void test_gpt2_gradients(void **state) {
     check_gradients(&recipe);
     recipe.job.data.batch_size = recipe.job.data.micro_batch_size = 1;
     check_gradients(&recipe);
+}
+
+static void test_lora_gradients(void **state) {
+    (void)state;
+    static const firnc_job_pattern words = {.pattern = "transformer.h.*"}, all = {.pattern = "*"};
+    for (int is_mlp = 0; is_mlp < 2; is_mlp++) {
+        test_recipe recipe = is_mlp == 1 ? test_mlp_recipe() : test_gpt2_recipe();
+        recipe.job.fine_tuning.layers = is_mlp == 1 ? &all : &words;
+        recipe.job.fine_tuning.layer_count = 1;
+        recipe.job.fine_tuning.rank = 3;
+        recipe.job.fine_tuning.alpha = 4;
+        recipe.job.fine_tuning.dropout = is_mlp == 1 ? 0.25f : 0;
+        check_gradients(&recipe);
+        recipe.job.fine_tuning.frozen_type = FIRN_FLOAT16; /* rounded weights, and gradients through their casts */
+        recipe.job.fine_tuning.bias_only = true;
+        check_gradients(&recipe);
+    }
 }
 
 static void test_rotary_gradients(void **state) {
@@ -381,6 +405,37 @@ static void test_batch_norm_gradients(void **state) {
     check_compiled(&compilation, &recipe);
 }
 
+/* Ops that move elements, one behind the other, and all of one parameter's gradient through each of them. */
+static void test_layout_gradients(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("layout");
+    const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 1};
+    const firnc_input_options names = {.stream = 1, .element = FIRN_INT32, .limit = 3};
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 15}, test_float32);
+    firnc_value ids = firnc_input(graph, "ids", FIRN_INT32, 2, (uint32_t[]){4, 3}, names);
+    firnc_value w = firnc_parameter(graph, "w", 2, (uint32_t[]){4, 15}, init, true);
+    firnc_value row = firnc_parameter(graph, "row", 1, (uint32_t[]){3}, init, true);
+    firnc_value updates = firnc_parameter(graph, "updates", 2, (uint32_t[]){12, 3}, init, true);
+    firnc_value h = firnc_op(graph, FIRN_OP_multiply, (firnc_value[]){x, w}, 2, NULL, NULL);
+    h = firnc_reshape(graph, h, 3, (uint32_t[]){4, 5, 3});
+    h = firnc_transpose(graph, h, 3, (uint8_t[]){1, 0, 2});                                /* [5,4,3] */
+    h = firnc_concat(graph, (firnc_value[]){firnc_slice(graph, h, 0, 4, -2, 2), h}, 2, 0); /* [7,4,3] */
+    h = firnc_pad(graph, h, 1, 1, 0, 0.5F);                                                /* [7,5,3] */
+    h = firnc_gather(graph, h, ids, 1);                                                    /* [7,4,3,3] */
+    h = firnc_add(graph, h,
+                  firnc_expand(graph, firnc_reshape(graph, row, 2, (uint32_t[]){3, 1}), 4, (uint32_t[]){7, 4, 3, 3}));
+    h = firnc_cumulative_sum(graph, h, 2, true, false);
+    h = firnc_reshape(graph, h, 2, (uint32_t[]){4, 63});
+    h = firnc_gather_elements(graph, h, ids, 1); /* [4,3] */
+    firnc_value rows = firnc_reshape(graph, ids, 2, (uint32_t[]){12, 1});
+    for (int add = 0; add < 2; add++)
+        h = firnc_scatter_nd(graph, h, rows, firnc_slice(graph, updates, 0, 0, 1, 12), add != 0);
+    firnc_loss(graph, firnc_mean_squared_error(graph, h, firnc_slice(graph, x, 1, 3, 4, 3)));
+    check_compiled(&compilation, &recipe);
+}
+
 /* An op with as many inputs as there may be, before the first parameter: it needs no gradient. */
 static void test_many_inputs(void **state) {
     (void)state;
@@ -445,6 +500,8 @@ int main(void) {
         cmocka_unit_test(test_many_inputs),
         cmocka_unit_test(test_gradients_along_dimensions),
         cmocka_unit_test(test_batch_norm_gradients),
+        cmocka_unit_test(test_layout_gradients),
+        cmocka_unit_test(test_lora_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

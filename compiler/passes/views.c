@@ -1,0 +1,153 @@
+/* The views pass. In: the whole step. Out: the same step, in which reshapes, and slices whose elements lie behind each
+ * other, are views of what they read and no ops any more (Tensor.base of plan.fbs). No bit of any result may change: a
+ * view has the bytes that the op would have copied.
+ *
+ * A view keeps its whole base alive, and no op may write one. So a node stays where its result or what it reads is
+ * changed before the last reader, where the result outlives the step and the other does not, and where the runtime
+ * finds it by a field of the plan. A reshape as a view never needs more memory; slices become views only where all of
+ * them together need no larger arena than copies. */
+#include <string.h>
+
+#include "compiler/passes/passes.h"
+
+#define VIEW_ALIGNMENT 16U /* bytes at which a view may begin */
+
+typedef struct viewing {
+    firnc_graph *graph;
+    firnc_node_list list;   /* the step as it came */
+    uint32_t *first_change; /* for each value: the first node that changes it, or a part of it, in place */
+    uint32_t *last_reader;  /* for each value: the last node that reads it, or a view of it */
+    bool *named;            /* for each value: a field of the plan names it */
+} viewing;
+
+static bool is_reshape(const firnc_node *node) {
+    return node->code == FIRN_OP_reshape;
+}
+
+/* Elements in front of a slice that is one run of its input. False if it is none. */
+static bool find_run(const firnc_graph *graph, const firnc_node *node, uint64_t *before) {
+    const firn_shape *x = &graph->values[node->inputs[0]].shape;
+    const int64_t axis = node->integers[FIRN_SLICE_AXIS], count = node->integers[FIRN_SLICE_COUNT];
+    if (node->code != FIRN_OP_slice || (node->integers[FIRN_SLICE_STEP] != 1 && count != 1))
+        return false;
+    for (int64_t d = 0; d < axis; d++)
+        if (x->dims[d] != 1)
+            return false;
+    *before = (uint64_t)node->integers[FIRN_SLICE_FIRST];
+    for (int64_t d = axis + 1; d < x->rank; d++)
+        *before *= x->dims[d];
+    return true;
+}
+
+/* The tensor whose bytes a value has. */
+static firnc_value whole(const firnc_graph *graph, firnc_value value) {
+    return graph->values[value].base != FIRNC_NONE ? graph->values[value].base : value;
+}
+
+static void survey(viewing *v) {
+    firnc_graph *graph = v->graph;
+    const firnc_value results[] = {graph->loss, graph->finite, graph->gradient_norm, graph->at_floor};
+    v->first_change = firnc_allocate(graph->value_count * sizeof *v->first_change);
+    v->last_reader = firnc_allocate(graph->value_count * sizeof *v->last_reader);
+    v->named = firnc_allocate(graph->value_count * sizeof *v->named);
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        v->first_change[i] = FIRNC_NONE;
+    for (uint32_t i = 0; i < v->list.count; i++) {
+        const firnc_node *node = &v->list.nodes[i];
+        for (uint8_t j = 0; j < node->input_count; j++)
+            if (node->inputs[j] != FIRNC_NONE)
+                v->last_reader[node->inputs[j]] = i;
+        for (uint8_t j = 0; j < node->output_count; j++)
+            if (firnc_output_is_input(node, j) && v->first_change[whole(graph, node->outputs[j])] == FIRNC_NONE)
+                v->first_change[whole(graph, node->outputs[j])] = i;
+    }
+    /* A result may become a view of what another view reads: its readers read that as well. */
+    for (uint32_t i = v->list.count; i > 0; i--) {
+        const firnc_node *node = &v->list.nodes[i - 1];
+        if ((node->code == FIRN_OP_reshape || node->code == FIRN_OP_slice) &&
+            v->last_reader[node->outputs[0]] > v->last_reader[node->inputs[0]])
+            v->last_reader[node->inputs[0]] = v->last_reader[node->outputs[0]];
+    }
+    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
+        if (results[i] != FIRNC_NONE)
+            v->named[results[i]] = true;
+    for (uint32_t i = 0; i < graph->output_count; i++)
+        v->named[graph->outputs[i]] = true;
+}
+
+static bool may_be_base(const firnc_value_info *value) {
+    return value->role == FIRNC_ROLE_INPUT || value->role == FIRNC_ROLE_ACTIVATION ||
+           value->role == FIRNC_ROLE_GRADIENT || value->role == FIRNC_ROLE_PARAMETER;
+}
+
+/* Makes the result of a node a view, if it may be one. */
+static bool becomes_view(const viewing *v, uint32_t index, bool slices) {
+    const firnc_node *node = &v->list.nodes[index];
+    uint64_t before = 0;
+    if (!is_reshape(node) && !(slices && find_run(v->graph, node, &before)))
+        return false;
+    const firnc_value x = node->inputs[0], base = whole(v->graph, x);
+    const firnc_value_info *read = &v->graph->values[x], *of = &v->graph->values[base];
+    firnc_value_info *view = &v->graph->values[node->outputs[0]];
+    const uint64_t offset = (base == x ? 0 : read->offset) + before * firn_type_bytes(view->shape.type);
+    if (!may_be_base(of) || offset % VIEW_ALIGNMENT != 0 || v->named[node->outputs[0]] ||
+        v->first_change[node->outputs[0]] != FIRNC_NONE || (view->persistent && !of->persistent))
+        return false;
+    if (v->first_change[base] != FIRNC_NONE && v->first_change[base] <= v->last_reader[node->outputs[0]])
+        return false;
+    view->base = base;
+    view->offset = offset;
+    view->role = of->role;
+    view->producer = FIRNC_NONE;
+    if (v->graph->values[base].gradient_of == FIRNC_NONE && view->gradient_of != FIRNC_NONE)
+        v->graph->values[base].gradient_of = view->gradient_of;
+    return true;
+}
+
+/* Makes the list with views, and returns how many slices are views. */
+static uint32_t put_views(const viewing *v, bool slices) {
+    uint32_t count = 0;
+    firnc_take_nodes(v->graph);
+    for (uint32_t i = 0; i < v->list.count; i++)
+        if (becomes_view(v, i, slices))
+            count += !is_reshape(&v->list.nodes[i]);
+        else
+            firnc_put_node(v->graph, &v->list.nodes[i]);
+    return count;
+}
+
+/* Undoes put_views. */
+static void put_back(const viewing *v, const firnc_value_info *values) {
+    memcpy(v->graph->values, values, v->graph->value_count * sizeof *values);
+    firnc_take_nodes(v->graph);
+    for (uint32_t i = 0; i < v->list.count; i++)
+        firnc_put_node(v->graph, &v->list.nodes[i]);
+}
+
+/* The arena in the order that the order pass gives the nodes. */
+static uint64_t bytes_in_order(firnc_compilation *compilation) {
+    (void)firnc_order(compilation);
+    return firnc_live_bytes(compilation->graph);
+}
+
+bool firnc_make_views(firnc_compilation *compilation) {
+    firnc_graph *graph = compilation->graph;
+    bool any = false;
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        any = any || graph->nodes[i].code == FIRN_OP_reshape || graph->nodes[i].code == FIRN_OP_slice;
+    if (!any)
+        return true;
+    viewing v = {.graph = graph, .list = {.nodes = graph->nodes, .count = graph->node_count}};
+    firnc_value_info *values = firnc_allocate(graph->value_count * sizeof *values);
+    memcpy(values, graph->values, graph->value_count * sizeof *values);
+    survey(&v);
+    if (put_views(&v, true) == 0)
+        return true;
+    const uint64_t with_slices = bytes_in_order(compilation);
+    put_back(&v, values);
+    put_views(&v, false);
+    const uint64_t without = bytes_in_order(compilation);
+    put_back(&v, values);
+    put_views(&v, with_slices <= without);
+    return true;
+}
