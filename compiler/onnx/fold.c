@@ -207,7 +207,7 @@ static int64_t narrowed(int64_t x, uint8_t type) {
     return x;
 }
 
-static const ox_tensor *cast(ox_importer *im, const ox_tensor *x, int64_t type) {
+const ox_tensor *ox_tensor_cast(ox_importer *im, const ox_tensor *x, int64_t type) {
     if (type < 1 || type > OX_BFLOAT16 || type == 8 || type == 14 || type == 15) {
         ox_fail(im, "has to %s, which Firn does not have; cast to float or int64", ox_type_word((int32_t)type));
         return NULL;
@@ -687,9 +687,9 @@ static const ox_tensor *compute(ox_importer *im, const ox_node *node, bool *know
     if (strcmp(op, "Where") == 0)
         return select_known(im, in[0], in[1], in[2]);
     if (strcmp(op, "Cast") == 0)
-        return cast(im, in[0], ox_integer(node, "to", 0));
+        return ox_tensor_cast(im, in[0], ox_integer(node, "to", 0));
     if (strcmp(op, "CastLike") == 0)
-        return cast(im, in[0], in[1]->type);
+        return ox_tensor_cast(im, in[0], in[1]->type);
     if (strcmp(op, "Identity") == 0)
         return in[0];
     if (strcmp(op, "Reshape") == 0)

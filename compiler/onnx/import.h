@@ -134,6 +134,9 @@ void ox_put(ox_tensor *tensor, uint64_t element, double number);
 /* The tensor with its axes in another order: axis i is axis order[i] of what it was. */
 const ox_tensor *ox_tensor_ordered(ox_importer *im, const ox_tensor *tensor, const uint8_t *order);
 
+/* The elements in another type (fold.c). NULL after one message. */
+const ox_tensor *ox_tensor_cast(ox_importer *im, const ox_tensor *x, int64_t type);
+
 /* Computes a node whose inputs are all known (fold.c). Returns false if it does not know the op; *done says whether it
  * has set the outputs. */
 bool ox_fold(ox_importer *im, const ox_node *node, bool *done);
