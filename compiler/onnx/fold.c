@@ -69,7 +69,9 @@ static int64_t of_wholes(const char *op, int64_t a, int64_t b) {
         return a != 0 || b != 0;
     case 'X':
         return (a != 0) != (b != 0);
-    default: /* Max, Min, Mul */
+    default: /* Max, Min, Mod, Mul */
+        if (op[1] == 'o') /* with the sign of b */
+            return b == 0 || b == -1 ? 0 : a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b;
         if (op[1] == 'u')
             return (int64_t)(x * y);
         return op[1] == 'a' ? (a > b ? a : b) : (a < b ? a : b);
@@ -89,6 +91,8 @@ static double of_reals(const char *op, double a, double b) {
     default:
         if (op[1] == 'u')
             return a * b;
+        if (op[1] == 'o')
+            return fmod(a, b);
         return op[1] == 'a' ? (a > b ? a : b) : (a < b ? a : b);
     }
 }
@@ -101,7 +105,7 @@ static bool of_order(const char *op, double a, double b) {
 }
 
 static const char *const comparisons = "Equal Less LessOrEqual Greater GreaterOrEqual";
-static const char *const arithmetic = "Add Sub Mul Div Pow Max Min Sum And Or Xor";
+static const char *const arithmetic = "Add Sub Mul Div Pow Max Min Sum And Or Xor Mod";
 
 static bool is_word_of(const char *list, const char *word) {
     const size_t length = strlen(word);
@@ -203,7 +207,7 @@ static int64_t narrowed(int64_t x, uint8_t type) {
     return x;
 }
 
-static const ox_tensor *cast(ox_importer *im, const ox_tensor *x, int64_t type) {
+const ox_tensor *ox_tensor_cast(ox_importer *im, const ox_tensor *x, int64_t type) {
     if (type < 1 || type > OX_BFLOAT16 || type == 8 || type == 14 || type == 15) {
         ox_fail(im, "has to %s, which Firn does not have; cast to float or int64", ox_type_word((int32_t)type));
         return NULL;
@@ -670,6 +674,10 @@ static const ox_tensor *compute(ox_importer *im, const ox_node *node, bool *know
     for (uint32_t i = 0; i < node->input_count; i++)
         in[i] = node->inputs[i] == NULL ? NULL : node->inputs[i]->known;
     *known = true;
+    if (strcmp(op, "Mod") == 0 && ox_integer(node, "fmod", 0) != 0 && in[0]->wholes != NULL) {
+        ox_fail(im, "has fmod 1 for whole numbers, which Firn does not have; leave it out");
+        return NULL;
+    }
     if (is_word_of(comparisons, op) || (is_word_of(arithmetic, op) && node->input_count >= 2)) {
         const ox_tensor *made = in[0];
         for (uint32_t i = 1; i < node->input_count && made != NULL && in[i] != NULL; i++)
@@ -679,9 +687,9 @@ static const ox_tensor *compute(ox_importer *im, const ox_node *node, bool *know
     if (strcmp(op, "Where") == 0)
         return select_known(im, in[0], in[1], in[2]);
     if (strcmp(op, "Cast") == 0)
-        return cast(im, in[0], ox_integer(node, "to", 0));
+        return ox_tensor_cast(im, in[0], ox_integer(node, "to", 0));
     if (strcmp(op, "CastLike") == 0)
-        return cast(im, in[0], in[1]->type);
+        return ox_tensor_cast(im, in[0], in[1]->type);
     if (strcmp(op, "Identity") == 0)
         return in[0];
     if (strcmp(op, "Reshape") == 0)

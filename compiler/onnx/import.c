@@ -38,6 +38,7 @@ static const char *or_empty(const char *text) {
 struct ox_entry {
     const char *name;
     ox_value *value;
+    uint8_t how; /* of names that are read */
 };
 
 static uint32_t hash_of(const char *name) {
@@ -72,7 +73,7 @@ static bool define(ox_importer *im, ox_scope *scope, const char *name, ox_value 
     struct ox_entry *entry = entry_of(scope, name);
     if (entry->name != NULL)
         return ox_fail(im, "two values have the name %s; each is made once", name);
-    *entry = (struct ox_entry){name, value};
+    *entry = (struct ox_entry){.name = name, .value = value};
     scope->count++;
     return true;
 }
@@ -121,6 +122,63 @@ static const char *layer_of(const FirncOnnx__Node *node, const char *before) {
     const char *scopes = entry_value(node->metadata_props, node->n_metadata_props, "pkg.torch.onnx.name_scopes");
     const char *layer = scopes != NULL ? module_of_scopes(scopes) : module_of_name(or_empty(node->name));
     return layer == NULL ? before : layer;
+}
+
+/* --- who reads what ----------------------------------------------------------------------------------------------- */
+
+/* How a value is read: not at all, only where a change of its elements has no gradient, or otherwise. */
+enum { UNREAD, READ, DIFFERENTIATED };
+
+/* Ops whose results do not change with small changes of their operands. */
+static const char steps_only[] = "Equal Less LessOrEqual Greater GreaterOrEqual Not And Or Xor Shape Size ArgMax "
+                                      "ArgMin IsNaN Floor Ceil Sign ConstantOfShape Range OneHot";
+
+static bool is_listed(const char *list, const char *word);
+
+/* Whether the gradient of a node's results reaches this input. */
+static bool passes_gradient(const FirncOnnx__Node *node, size_t input) {
+    const char *op = or_empty(node->op_type);
+    if (is_listed(steps_only, op) || (strcmp(op, "Where") == 0 && input == 0))
+        return false;
+    if (is_listed("Reshape Expand Tile Gather GatherElements Slice Pad Unsqueeze Squeeze Split CumSum Resize Trilu", op))
+        return input == 0;
+    for (size_t i = 0; strcmp(op, "Cast") == 0 && i < node->n_attribute; i++)
+        if (strcmp(or_empty(node->attribute[i]->name), "to") == 0)
+            return node->attribute[i]->i >= 0 && node->attribute[i]->i <= UINT8_MAX &&
+                   ox_is_real((uint8_t)node->attribute[i]->i);
+    return true;
+}
+
+static void note_read(ox_scope *reads, const char *name, uint8_t how) {
+    struct ox_entry *entry = entry_of(reads, name);
+    if (entry->name == NULL)
+        reads->count++;
+    entry->name = name;
+    entry->how = entry->how > how ? entry->how : how;
+}
+
+static uint8_t how_read(const ox_scope *reads, const char *name) {
+    return entry_of(reads, name)->how;
+}
+
+/* Notes for each name how it is read, from the outputs to the inputs. */
+static void find_reads(ox_scope *reads, FirncOnnx__Node *const *nodes, size_t count, char *const *outputs,
+                       size_t output_count) {
+    uint64_t names = output_count + 1;
+    for (size_t i = 0; i < count; i++)
+        names += nodes[i]->n_input + nodes[i]->n_output;
+    scope_open(reads, names);
+    for (size_t i = 0; i < output_count; i++)
+        note_read(reads, or_empty(outputs[i]), DIFFERENTIATED);
+    for (size_t i = count; i-- > 0;) {
+        uint8_t how = UNREAD;
+        for (size_t j = 0; j < nodes[i]->n_output; j++) {
+            const uint8_t one = how_read(reads, or_empty(nodes[i]->output[j]));
+            how = one > how ? one : how;
+        }
+        for (size_t j = 0; j < nodes[i]->n_input && how != UNREAD; j++)
+            note_read(reads, or_empty(nodes[i]->input[j]), passes_gradient(nodes[i], j) ? how : READ);
+    }
 }
 
 /* --- tensors of the file ------------------------------------------------------------------------------------------ */
@@ -194,7 +252,7 @@ static bool add_initializer(ox_importer *im, ox_scope *scope, const FirncOnnx__T
         return false;
     ox_set_known(value, tensor);
     const FirncOnnx__ValueInfo *info = value_info(im, name);
-    if (may_be_parameter(im, tensor, name, info)) {
+    if (how_read(scope->reads, name) == DIFFERENTIATED && may_be_parameter(im, tensor, name, info)) {
         const char *folded = folded_name(info);
         ox_parameter_new(im, value, folded != NULL && find(scope, folded) == NULL ? folded : name);
     }
@@ -277,7 +335,8 @@ static const FirncOnnx__Function *function_of(const ox_importer *im, const Firnc
 
 /* Reads the body of a function in the place of a node. */
 static bool run_function(ox_importer *im, const ox_node *node, const FirncOnnx__Function *function) {
-    ox_scope scope = {.function = function, .caller = node, .depth = node->scope->depth + 1};
+    ox_scope reads = {0};
+    ox_scope scope = {.reads = &reads, .function = function, .caller = node, .depth = node->scope->depth + 1};
     if (scope.depth > OX_DEPTH_MAX)
         return ox_fail(im, "calls functions %d deep or itself", OX_DEPTH_MAX);
     if (node->input_count > function->n_input || node->output_count > function->n_output)
@@ -286,6 +345,7 @@ static bool run_function(ox_importer *im, const ox_node *node, const FirncOnnx__
     for (size_t i = 0; i < function->n_node; i++)
         names += function->node[i]->n_output;
     scope_open(&scope, names);
+    find_reads(&reads, function->node, function->n_node, function->output, function->n_output);
     for (uint32_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] != NULL && !define(im, &scope, function->input[i], node->inputs[i]))
             return false;
@@ -352,7 +412,7 @@ static bool bind(ox_importer *im, ox_scope *scope, ox_node *node) {
     while (node->input_count > 0 && node->inputs[node->input_count - 1] == NULL)
         node->input_count--;
     for (size_t i = 0; i < proto->n_output; i++)
-        if (or_empty(proto->output[i])[0] != '\0') {
+        if (or_empty(proto->output[i])[0] != '\0' && how_read(scope->reads, proto->output[i]) != UNREAD) {
             node->outputs[i] = ox_value_new(proto->output[i]);
             node->outputs[i]->producer = node;
         }
@@ -364,6 +424,13 @@ static bool run_node(ox_importer *im, ox_scope *scope, ox_node *node) {
     im->node = node;
     if (!bind(im, scope, node))
         return false;
+    bool read = false;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        read = read || node->outputs[i] != NULL;
+    if (!read) {
+        im->node = NULL;
+        return true;
+    }
     const bool layer = node->layer[0] != '\0' && scope->depth == 0;
     if (layer && !firnc_is_name(node->layer))
         return ox_fail(im, "is in a module whose name is not of 1 to %d printable characters", FIRNC_NAME_MAX);
@@ -611,7 +678,7 @@ static void add_parameter(firnc_graph *graph) {
 bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_options *options,
                        firnc_onnx_model *model) {
     ox_importer im = {.file = path, .graph = graph, .options = options};
-    ox_scope scope = {0};
+    ox_scope reads = {0}, scope = {.reads = &reads};
     memset(model, 0, sizeof *model);
     if (!ox_read(&im))
         return false;
@@ -620,6 +687,10 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
     for (size_t i = 0; i < from->n_node; i++)
         names += from->node[i]->n_output + from->node[i]->n_input;
     scope_open(&scope, names);
+    char **outputs = firnc_allocate((from->n_output + UINT64_C(1)) * sizeof *outputs);
+    for (size_t i = 0; i < from->n_output; i++)
+        outputs[i] = from->output[i]->name;
+    find_reads(&reads, from->node, from->n_node, outputs, from->n_output);
     for (size_t i = 0; i < from->n_initializer; i++)
         if (!add_initializer(&im, &scope, from->initializer[i]))
             return false;

@@ -77,6 +77,7 @@ typedef struct ox_node {
 typedef struct ox_scope {
     struct ox_entry *entries;
     uint32_t count, capacity;
+    const struct ox_scope *reads; /* how each name is read */
     const FirncOnnx__Function *function; /* NULL: the graph */
     const ox_node *caller;
     uint32_t depth;
@@ -132,6 +133,9 @@ double ox_number(const ox_tensor *tensor, uint64_t element);
 void ox_put(ox_tensor *tensor, uint64_t element, double number);
 /* The tensor with its axes in another order: axis i is axis order[i] of what it was. */
 const ox_tensor *ox_tensor_ordered(ox_importer *im, const ox_tensor *tensor, const uint8_t *order);
+
+/* The elements in another type (fold.c). NULL after one message. */
+const ox_tensor *ox_tensor_cast(ox_importer *im, const ox_tensor *x, int64_t type);
 
 /* Computes a node whose inputs are all known (fold.c). Returns false if it does not know the op; *done says whether it
  * has set the outputs. */

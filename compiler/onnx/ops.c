@@ -73,6 +73,7 @@ static const ox_op ops[] = {
     {"Mean", ox_import_binary, "", 1, MANY, 1, 0},
     {"Min", ox_import_binary, "", 1, MANY, 1, 0},
     {"Mish", ox_import_unary, "", 1, 1, 1, 18},
+    {"Mod", ox_import_only_known, "fmod", 2, 2, 1, 0},
     {"Mul", ox_import_binary, "", 2, 2, 1, 0},
     {"Neg", ox_import_unary, "", 1, 1, 1, 0},
     {"Not", ox_import_unary, "", 1, 1, 1, 0},

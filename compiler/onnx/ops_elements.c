@@ -257,6 +257,10 @@ bool ox_import_cast(ox_importer *im, const ox_node *node) {
     const int64_t to = strcmp(node->op, "Cast") == 0 ? ox_integer(node, "to", 0) : node->inputs[1]->type;
     if (to < 1 || to > OX_BFLOAT16 || to == 8 || to == 14 || to == 15)
         return ox_fail(im, "has to %s, which Firn does not have; cast to float or int64", ox_type_word((int32_t)to));
+    if (ox_is_constant(x)) {
+        ox_set_known(y, ox_tensor_cast(im, x->known, to));
+        return !im->failed;
+    }
     if (to == OX_BOOL && x->type != OX_BOOL) {
         const firnc_value zero = ox_binary(im, FIRN_OP_equal, ox_real(im, ox_raw(im, x)), ox_scalar(im, 0));
         ox_set_ordered(im, y, ox_affine(im, zero, -1, 1), OX_BOOL, x->rank, x->order);
