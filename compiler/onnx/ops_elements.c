@@ -277,6 +277,33 @@ bool ox_import_cast(ox_importer *im, const ox_node *node) {
     return true;
 }
 
+/* Whether a node of the file or an output of it reads a value of the graph; in a function: perhaps. */
+static bool is_read(const ox_importer *im, const ox_node *node, const char *name) {
+    const FirncOnnx__Graph *graph = im->model->graph;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t j = 0; j < graph->node[i]->n_input; j++)
+            if (graph->node[i]->input[j] != NULL && strcmp(graph->node[i]->input[j], name) == 0)
+                return true;
+    for (size_t i = 0; i < graph->n_output; i++)
+        if (graph->output[i]->name != NULL && strcmp(graph->output[i]->name, name) == 0)
+            return true;
+    return node->scope->function != NULL;
+}
+
+/* The mask of a dropout that drops nothing. Exporters name it for the others, too, though nobody reads it. */
+static bool dropout_mask(ox_importer *im, const ox_node *node, bool drops) {
+    const ox_value *x = node->inputs[0];
+    if (node->output_count < 2 || node->outputs[1] == NULL)
+        return true;
+    if (drops && is_read(im, node, node->outputs[1]->name))
+        return ox_fail(im, "gives its mask, which Firn does not have; leave it out");
+    ox_tensor *mask = ox_tensor_new(im, OX_BOOL, x->rank, x->dims);
+    for (uint64_t i = 0; mask != NULL && i < mask->count; i++)
+        mask->wholes[i] = 1;
+    ox_set_known(node->outputs[1], mask);
+    return !im->failed;
+}
+
 bool ox_import_dropout(ox_importer *im, const ox_node *node) {
     ox_value *x = node->inputs[0];
     double ratio = 0.5, training = 0;
@@ -285,14 +312,8 @@ bool ox_import_dropout(ox_importer *im, const ox_node *node) {
         return ox_fail(im, "its training_mode depends on the data; make it a constant");
     if (training != 0 && (!known || !(ratio >= 0 && ratio < 1)))
         return ox_fail(im, "its ratio is no number from 0 to below 1");
-    if (node->output_count > 1 && node->outputs[1] != NULL) {
-        if (training != 0 && !im->graph->eval)
-            return ox_fail(im, "gives its mask, which Firn does not have; leave it out");
-        ox_tensor *mask = ox_tensor_new(im, OX_BOOL, x->rank, x->dims);
-        for (uint64_t i = 0; mask != NULL && i < mask->count; i++)
-            mask->wholes[i] = 1;
-        ox_set_known(node->outputs[1], mask);
-    }
+    if (!dropout_mask(im, node, training != 0 && ratio != 0 && !im->graph->eval))
+        return false;
     if (training == 0) {
         ox_alias(node->outputs[0], x);
         return !im->failed;

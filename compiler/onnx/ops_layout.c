@@ -607,11 +607,12 @@ typedef struct scaling {
     int64_t from, to;
 } scaling;
 
-/* The place of a new element among the old ones. */
+/* The place of a new element among the old ones. ONNX takes the extent before it is rounded down for align_corners. */
 static double source_of(const scaling *s, int64_t at) {
     const double x = (double)at, from = (double)s->from, to = (double)s->to;
+    const double exact = fabs(s->scale * from - to) < 1e-6 * to ? to : s->scale * from;
     if (strcmp(s->transformation, "align_corners") == 0)
-        return s->to == 1 ? 0 : x * (from - 1) / (to - 1);
+        return exact == 1 ? 0 : x * (from - 1) / (exact - 1);
     if (strcmp(s->transformation, "asymmetric") == 0)
         return x / s->scale;
     if (strcmp(s->transformation, "pytorch_half_pixel") == 0)
