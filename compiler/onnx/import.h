@@ -260,6 +260,8 @@ bool ox_import_reshape(ox_importer *im, const ox_node *node);
 bool ox_import_transpose(ox_importer *im, const ox_node *node);
 bool ox_import_concat(ox_importer *im, const ox_node *node);
 bool ox_import_split(ox_importer *im, const ox_node *node);
+bool ox_import_split_to_sequence(ox_importer *im, const ox_node *node);
+bool ox_import_sequence_at(ox_importer *im, const ox_node *node);
 bool ox_import_slice(ox_importer *im, const ox_node *node);
 bool ox_import_pad(ox_importer *im, const ox_node *node);
 bool ox_import_expand(ox_importer *im, const ox_node *node);

@@ -293,6 +293,58 @@ bool ox_import_split(ox_importer *im, const ox_node *node) {
     return !im->failed;
 }
 
+/* A sequence of parts is not there by itself: each part is made where SequenceAt takes it. Until then the sequence is a
+ * tensor without elements, which no other op takes. */
+bool ox_import_split_to_sequence(ox_importer *im, const ox_node *node) {
+    if ((node->input_count < 2 || node->inputs[1] == NULL) && ox_integer(node, "keepdims", 1) == 0)
+        return ox_fail(im, "has keepdims 0; write 1, and Squeeze behind it");
+    ox_set_known(node->outputs[0], ox_tensor_new(im, node->inputs[0]->type, 1, (int64_t[]){0}));
+    return !im->failed;
+}
+
+/* The first element and the number of elements of a part, counted from the end if its number is negative. */
+static bool part_of_sequence(ox_importer *im, const ox_node *split, uint8_t axis, int64_t number, int64_t *first,
+                             int64_t *size) {
+    const int64_t extent = split->inputs[0]->dims[axis], *sizes;
+    uint32_t count;
+    if (!ox_list(im, split, 1, "sizes", &sizes, &count))
+        return false;
+    const bool listed = count != FIRNC_NONE && split->inputs[1]->rank == 1;
+    const int64_t step = count == FIRNC_NONE ? 1 : count > 0 ? sizes[0] : 0;
+    if (!listed && step < 1)
+        return ox_fail(im, "takes a part of %lld elements", (long long)step);
+    const int64_t parts = listed ? count : (extent - 1) / step + 1;
+    number = number < 0 ? number + parts : number;
+    if (number < 0 || number >= parts)
+        return ox_fail(im, "takes the part %lld of %lld", (long long)number, (long long)parts);
+    *first = listed ? 0 : number * step;
+    for (int64_t i = 0; listed && i < number; i++)
+        if (sizes[i] < 0 || sizes[i] > extent - *first)
+            return ox_fail(im, "has parts of more elements than its axis");
+        else
+            *first += sizes[i];
+    *size = listed ? sizes[number] : step < extent - *first ? step : extent - *first;
+    return (*size >= 1 && *size <= extent - *first) ||
+           ox_fail(im, "takes a part of %lld of %lld elements", (long long)*size, (long long)extent);
+}
+
+bool ox_import_sequence_at(ox_importer *im, const ox_node *node) {
+    const ox_node *split = node->inputs[0]->producer;
+    double number;
+    int64_t first = 0, size = 1;
+    if (split == NULL || strcmp(split->op, "SplitToSequence") != 0)
+        return ox_fail(im, "takes from a sequence that SplitToSequence has not made; write Split");
+    if (!ox_single(node->inputs[1], &number) || !(fabs(number) <= INT32_MAX))
+        return ox_fail(im, "its position is no constant number; make it one");
+    ox_value *x = split->inputs[0];
+    const uint8_t axis = ox_axis(im, ox_integer(split, "axis", 0), x->rank);
+    if (im->failed || !part_of_sequence(im, split, axis, (int64_t)number, &first, &size))
+        return false;
+    const firnc_value y = ox_slice(im, ox_raw(im, x), ox_place(x->order, x->rank, axis), first, 1, size);
+    ox_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
+    return !im->failed;
+}
+
 /* Where a slice of an axis begins, and how many elements it has. */
 static void bounds(int64_t start, int64_t end, int64_t step, int64_t extent, int64_t *first, int64_t *count) {
     start = start < -extent ? -extent - 1 : start > extent ? extent : start;
