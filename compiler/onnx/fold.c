@@ -231,9 +231,12 @@ const ox_tensor *ox_tensor_cast(ox_importer *im, const ox_tensor *x, int64_t typ
 /* The same elements in another shape. */
 static const ox_tensor *shaped(ox_importer *im, const ox_tensor *x, uint8_t rank, const int64_t *dims) {
     uint64_t count = 1;
-    for (uint8_t i = 0; i < rank; i++)
+    bool fits = true;
+    for (uint8_t i = 0; i < rank; i++) {
+        fits = fits && dims[i] >= 0 && dims[i] <= (int64_t)OX_ELEMENTS_MAX;
         count *= (uint64_t)dims[i];
-    if (count != x->count) {
+    }
+    if (!fits || count != x->count) {
         ox_fail(im, "has other extents than its operand has elements for");
         return NULL;
     }
@@ -317,7 +320,7 @@ static const ox_tensor *transpose(ox_importer *im, const ox_node *node, const ox
         ox_fail(im, "its perm does not have each axis once");
         return NULL;
     }
-    return ox_tensor_ordered(im, x, order);
+    return ox_tensor_ordered(x, order);
 }
 
 static void copy_element(ox_tensor *to, uint64_t at, const ox_tensor *from, uint64_t element) {
@@ -631,7 +634,7 @@ static const ox_tensor *running_sum(ox_importer *im, const ox_node *node, const 
         ox_fail(im, "takes an axis");
         return NULL;
     }
-    const uint8_t axis = ox_axis(im, (int64_t)number, x->rank);
+    const uint8_t axis = ox_axis(im, ox_truncated(number), x->rank);
     const bool exclusive = ox_integer(node, "exclusive", 0) != 0, reverse = ox_integer(node, "reverse", 0) != 0;
     ox_tensor *made = im->failed ? NULL : ox_tensor_new(im, x->type, x->rank, x->dims);
     uint64_t inner = 1;

@@ -25,7 +25,8 @@ enum {
     OX_BFLOAT16 = 16
 };
 
-#define OX_ELEMENTS_MAX ((uint64_t)1 << 28) /* of a tensor that is computed here */
+#define OX_ELEMENTS_MAX ((uint64_t)1 << 26) /* of all tensors that are computed here, and of all constants */
+#define OX_LIST_MAX     ((int64_t)1 << 24)  /* indices of a Pad or Resize */
 #define OX_OPERANDS_MAX 64
 #define OX_DEPTH_MAX    16 /* functions that call functions */
 
@@ -93,6 +94,7 @@ typedef struct ox_importer {
     bool failed;         /* a message has been printed */
     ox_parameter **parameters;
     uint32_t parameter_count, parameter_capacity;
+    uint64_t elements;  /* that got room (ox_take_room) */
     uint32_t constants; /* number of the next constant, for its name */
 } ox_importer;
 
@@ -128,11 +130,15 @@ bool ox_is_real(uint8_t type);
 const char *ox_type_word(int32_t type);
 /* A tensor with elements that are zero. NULL after one message if it would be too large. */
 ox_tensor *ox_tensor_new(ox_importer *im, uint8_t type, uint8_t rank, const int64_t *dims);
+/* Counts elements that get room, so that a small file cannot ask for much. False after one message. */
+bool ox_take_room(ox_importer *im, uint64_t elements);
 ox_tensor *ox_tensor_scalar(ox_importer *im, uint8_t type, double value);
 double ox_number(const ox_tensor *tensor, uint64_t element);
+/* A real number as a whole one, whatever it is. */
+int64_t ox_truncated(double number);
 void ox_put(ox_tensor *tensor, uint64_t element, double number);
 /* The tensor with its axes in another order: axis i is axis order[i] of what it was. */
-const ox_tensor *ox_tensor_ordered(ox_importer *im, const ox_tensor *tensor, const uint8_t *order);
+const ox_tensor *ox_tensor_ordered(const ox_tensor *tensor, const uint8_t *order);
 
 /* The elements in another type (fold.c). NULL after one message. */
 const ox_tensor *ox_tensor_cast(ox_importer *im, const ox_tensor *x, int64_t type);

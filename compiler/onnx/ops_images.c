@@ -76,6 +76,8 @@ static bool count_windows(ox_importer *im, const ox_node *node, windows *w) {
             w->beyond[i] = w->count[i] * w->stride[i] - room;
             w->count[i]++;
         }
+        if (w->before[i] > FIRN_PAIR_MAX || w->after[i] + w->beyond[i] > FIRN_PAIR_MAX)
+            return ox_fail(im, "pads by more than %d elements", FIRN_PAIR_MAX);
     }
     return true;
 }

@@ -230,7 +230,7 @@ bool ox_import_transpose(ox_importer *im, const ox_node *node) {
     ox_alias(y, x);
     y->plain = y->input = FIRNC_NONE;
     if (x->known != NULL)
-        ox_set_known(y, ox_tensor_ordered(im, x->known, order));
+        ox_set_known(y, ox_tensor_ordered(x->known, order));
     for (uint8_t i = 0; i < x->rank; i++) {
         y->dims[i] = x->dims[order[i]];
         y->order[i] = place[x->order[i]];
@@ -263,6 +263,8 @@ bool ox_import_concat(ox_importer *im, const ox_node *node) {
             const firnc_value x = ox_ordered(im, node->inputs[i], rank, order);
             xs[count++] = wholes ? x : ox_real(im, x);
         }
+    if (count == 0)
+        return ox_fail(im, "joins tensors without elements");
     ox_set_ordered(im, node->outputs[0], ox_concat(im, xs, count, ox_place(order, rank, axis)), node->inputs[0]->type,
                    rank, order);
     return !im->failed;
@@ -436,7 +438,7 @@ static firnc_value pad_axis(ox_importer *im, const char *mode, firnc_value y, ui
     if (strcmp(mode, "constant") == 0)
         return ox_pad(im, y, axis, before, after, value);
     const int64_t count = before + extent + after;
-    if (before > INT32_MAX || after > INT32_MAX || count > INT32_MAX) {
+    if (before > OX_LIST_MAX || after > OX_LIST_MAX || count > OX_LIST_MAX) {
         ox_fail(im, "pads by %lld and %lld elements", (long long)before, (long long)after);
         return FIRNC_NONE;
     }
@@ -566,7 +568,7 @@ bool ox_import_gather(ox_importer *im, const ox_node *node) {
                                          : x->dims[i - ids->rank + 1];
     firnc_value y;
     if (ids->rank == 0 && ox_single(ids, &number)) {
-        const int64_t at = (int64_t)number < 0 ? (int64_t)number + x->dims[axis] : (int64_t)number;
+        const int64_t at = ox_truncated(number) < 0 ? ox_truncated(number) + x->dims[axis] : ox_truncated(number);
         if (at < 0 || at >= x->dims[axis])
             return ox_fail(im, "takes element %lld of %lld", (long long)number, (long long)x->dims[axis]);
         y = ox_slice(im, ox_plain(im, x), axis, at, 1, 1);
@@ -741,9 +743,9 @@ static bool resized(ox_importer *im, const ox_node *node, scaling *axes) {
         if (!(number > 0 && number < 1e6))
             return ox_fail(im, "has a scale or size of %g", number);
         s->scale = sizes != NULL ? number / (double)s->from : number;
-        s->to = sizes != NULL ? (int64_t)number : (int64_t)floor(number * (double)s->from);
-        if (s->to < 1)
-            return ox_fail(im, "makes an axis without elements");
+        s->to = sizes != NULL ? ox_truncated(number) : (int64_t)floor(number * (double)s->from);
+        if (s->to < 1 || s->to > OX_LIST_MAX)
+            return ox_fail(im, "makes an axis of %lld elements", (long long)s->to);
     }
     return !im->failed;
 }
@@ -785,7 +787,7 @@ bool ox_import_depth(ox_importer *im, const ox_node *node) {
     const int64_t b = ox_integer(node, "blocksize", 0);
     const bool to_space = node->op[0] == 'D';
     const bool columns_first = strcmp(ox_text(node, "mode", "DCR"), "CRD") == 0;
-    if (x->rank != 4 || b < 1 || (to_space ? x->dims[1] % (b * b) != 0 : x->dims[2] % b != 0 || x->dims[3] % b != 0))
+    if (x->rank != 4 || b < 1 || b > UINT16_MAX || (to_space ? x->dims[1] % (b * b) != 0 : x->dims[2] % b != 0 || x->dims[3] % b != 0))
         return ox_fail(im, "takes images whose channels, or rows and columns, are a multiple of its blocksize");
     const int64_t n = x->dims[0], c = x->dims[1], h = x->dims[2], w = x->dims[3];
     firnc_value y = ox_plain(im, x);

@@ -123,13 +123,13 @@ bool ox_import_matmul(ox_importer *im, const ox_node *node) {
 /* --- Gemm --------------------------------------------------------------------------------------------------------- */
 
 /* The matrix with its axes exchanged, without moving an element. */
-static ox_value *turned(ox_importer *im, ox_value *x, bool turn) {
+static ox_value *turned(ox_value *x, bool turn) {
     if (!turn)
         return x;
     ox_value *y = ox_value_new(x->name);
     ox_alias(y, x);
     if (x->known != NULL)
-        y->known = ox_tensor_ordered(im, x->known, (const uint8_t[]){1, 0});
+        y->known = ox_tensor_ordered(x->known, (const uint8_t[]){1, 0});
     y->plain = FIRNC_NONE;
     y->dims[0] = x->dims[1];
     y->dims[1] = x->dims[0];
@@ -151,8 +151,8 @@ bool ox_import_gemm(ox_importer *im, const ox_node *node) {
     if (node->inputs[0]->rank != 2 || node->inputs[1]->rank != 2)
         return ox_fail(im, "takes matrices");
     name_weight(node, node->inputs[1]);
-    ox_value *a = turned(im, node->inputs[0], ox_integer(node, "transA", 0) != 0);
-    ox_value *b = turned(im, node->inputs[1], ox_integer(node, "transB", 0) != 0);
+    ox_value *a = turned(node->inputs[0], ox_integer(node, "transA", 0) != 0);
+    ox_value *b = turned(node->inputs[1], ox_integer(node, "transB", 0) != 0);
     if (a->dims[1] != b->dims[0])
         return ox_fail(im, "multiplies rows of %lld elements with columns of %lld", (long long)a->dims[1],
                        (long long)b->dims[0]);

@@ -142,7 +142,7 @@ bool ox_import_cumsum(ox_importer *im, const ox_node *node) {
     double number;
     if (!ox_single(node->inputs[1], &number))
         return ox_fail(im, "its axis depends on the data; make it a constant");
-    const uint8_t axis = ox_axis(im, (int64_t)number, x->rank);
+    const uint8_t axis = ox_axis(im, ox_truncated(number), x->rank);
     const firnc_value raw = ox_real(im, ox_raw(im, x));
     if (im->failed)
         return false;

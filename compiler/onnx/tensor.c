@@ -32,6 +32,12 @@ bool ox_is_real(uint8_t type) {
     return type == OX_FLOAT || type == OX_FLOAT16 || type == OX_DOUBLE || type == OX_BFLOAT16;
 }
 
+/* The largest extent, also of tensors without elements: a sum of two cannot overflow. */
+#define EXTENT_MAX ((int64_t)1 << 40)
+
+/* Elements of a tensor of the file, which has bytes for each of them. */
+#define FILE_ELEMENTS_MAX ((uint64_t)1 << 34)
+
 /* --- tensors ------------------------------------------------------------------------------------------------------ */
 
 /* The number of elements; false if there are too many. */
@@ -39,7 +45,7 @@ static bool count_elements(uint8_t rank, const int64_t *dims, uint64_t limit, ui
     bool empty = false;
     *count = 1;
     for (uint8_t i = 0; i < rank; i++) {
-        if (dims[i] < 0)
+        if (dims[i] < 0 || dims[i] > EXTENT_MAX)
             return false;
         empty = empty || dims[i] == 0;
     }
@@ -52,6 +58,25 @@ static bool count_elements(uint8_t rank, const int64_t *dims, uint64_t limit, ui
     return true;
 }
 
+static ox_tensor *make(uint8_t type, uint8_t rank, const int64_t *dims, uint64_t count) {
+    ox_tensor *tensor = firnc_allocate(sizeof *tensor);
+    *tensor = (ox_tensor){.type = type, .rank = rank, .count = count};
+    if (rank > 0)
+        memcpy(tensor->dims, dims, rank * sizeof *dims);
+    if (ox_is_real(type))
+        tensor->reals = firnc_allocate(count * sizeof *tensor->reals + 1);
+    else
+        tensor->wholes = firnc_allocate(count * sizeof *tensor->wholes + 1);
+    return tensor;
+}
+
+bool ox_take_room(ox_importer *im, uint64_t elements) {
+    if (elements > OX_ELEMENTS_MAX || im->elements > OX_ELEMENTS_MAX - elements)
+        return ox_fail(im, "makes constants of more than %llu elements in all", (unsigned long long)OX_ELEMENTS_MAX);
+    im->elements += elements;
+    return true;
+}
+
 ox_tensor *ox_tensor_new(ox_importer *im, uint8_t type, uint8_t rank, const int64_t *dims) {
     uint64_t count;
     if (!count_elements(rank, dims, OX_ELEMENTS_MAX, &count)) {
@@ -59,14 +84,7 @@ ox_tensor *ox_tensor_new(ox_importer *im, uint8_t type, uint8_t rank, const int6
                 (unsigned long long)OX_ELEMENTS_MAX);
         return NULL;
     }
-    ox_tensor *tensor = firnc_allocate(sizeof *tensor);
-    *tensor = (ox_tensor){.type = type, .rank = rank, .count = count};
-    memcpy(tensor->dims, dims, rank * sizeof *dims);
-    if (ox_is_real(type))
-        tensor->reals = firnc_allocate(count * sizeof *tensor->reals + 1);
-    else
-        tensor->wholes = firnc_allocate(count * sizeof *tensor->wholes + 1);
-    return tensor;
+    return ox_take_room(im, count) ? make(type, rank, dims, count) : NULL;
 }
 
 ox_tensor *ox_tensor_scalar(ox_importer *im, uint8_t type, double value) {
@@ -81,7 +99,7 @@ double ox_number(const ox_tensor *tensor, uint64_t element) {
 }
 
 /* A real number as a whole one, towards zero; what no whole number is becomes the nearest one, and NaN 0. */
-static int64_t truncated(double number) {
+int64_t ox_truncated(double number) {
     if (!(number > -9.2e18))
         return isnan(number) ? 0 : INT64_MIN;
     return number < 9.2e18 ? (int64_t)number : INT64_MAX;
@@ -91,10 +109,10 @@ void ox_put(ox_tensor *tensor, uint64_t element, double number) {
     if (tensor->reals != NULL)
         tensor->reals[element] = (float)number;
     else
-        tensor->wholes[element] = truncated(number);
+        tensor->wholes[element] = ox_truncated(number);
 }
 
-const ox_tensor *ox_tensor_ordered(ox_importer *im, const ox_tensor *tensor, const uint8_t *order) {
+const ox_tensor *ox_tensor_ordered(const ox_tensor *tensor, const uint8_t *order) {
     int64_t dims[FIRN_RANK_MAX], strides[FIRN_RANK_MAX], step = 1, own[FIRN_RANK_MAX];
     for (uint8_t i = tensor->rank; i-- > 0; step *= tensor->dims[i])
         own[i] = step;
@@ -102,9 +120,8 @@ const ox_tensor *ox_tensor_ordered(ox_importer *im, const ox_tensor *tensor, con
         dims[i] = tensor->dims[order[i]];
         strides[i] = own[order[i]];
     }
-    ox_tensor *made = ox_tensor_new(im, tensor->type, tensor->rank, dims);
-    if (made == NULL)
-        return NULL;
+    /* no more than the file has, or was made before */
+    ox_tensor *made = make(tensor->type, tensor->rank, dims, tensor->count);
     int64_t at[FIRN_RANK_MAX] = {0}, from = 0;
     for (uint64_t i = 0; i < made->count; i++) {
         if (made->reals != NULL)
@@ -201,7 +218,7 @@ const ox_tensor *ox_tensor_read(ox_importer *im, const FirncOnnx__Tensor *from, 
         return NULL;
     }
     uint64_t count;
-    if (from->n_dims > FIRN_RANK_MAX || !count_elements((uint8_t)from->n_dims, from->dims, OX_ELEMENTS_MAX, &count)) {
+    if (from->n_dims > FIRN_RANK_MAX || !count_elements((uint8_t)from->n_dims, from->dims, FILE_ELEMENTS_MAX, &count)) {
         ox_fail(im, "tensor %s has more than %d dimensions, a negative extent or too many elements", name,
                 FIRN_RANK_MAX);
         return NULL;
@@ -222,9 +239,7 @@ const ox_tensor *ox_tensor_read(ox_importer *im, const FirncOnnx__Tensor *from, 
         ox_fail(im, "tensor %s has fewer elements than its shape says", name);
         return NULL;
     }
-    ox_tensor *tensor = ox_tensor_new(im, (uint8_t)from->data_type, (uint8_t)from->n_dims, from->dims);
-    if (tensor == NULL)
-        return NULL;
+    ox_tensor *tensor = make((uint8_t)from->data_type, (uint8_t)from->n_dims, from->dims, count);
     for (uint64_t i = 0; raw && i < count; i++)
         put_bytes(tensor, i, bytes.bytes + i * width, width);
     if (!raw && !put_fields(tensor, from)) {

@@ -111,15 +111,17 @@ firnc_value ox_constant(ox_importer *im, const ox_tensor *tensor, firn_type type
         ox_fail(im, "reads a tensor without elements; every extent is at least 1");
         return FIRNC_NONE;
     }
+    if (!ox_take_room(im, tensor->count))
+        return FIRNC_NONE;
     for (uint8_t i = 0; i < tensor->rank; i++)
         dims[i] = (uint32_t)tensor->dims[i];
     void *elements = firnc_allocate(tensor->count * 4);
     for (uint64_t i = 0; i < tensor->count; i++) {
         const double number = ox_number(tensor, i);
         if (type == FIRN_INT32)
-            ((int32_t *)elements)[i] = number < INT32_MIN   ? INT32_MIN
-                                       : number > INT32_MAX ? INT32_MAX
-                                                            : (int32_t)number;
+            ((int32_t *)elements)[i] = !(number > INT32_MIN) ? INT32_MIN
+                                       : number > INT32_MAX  ? INT32_MAX
+                                                             : (int32_t)number;
         else
             ((float *)elements)[i] = (float)number;
     }
@@ -147,9 +149,7 @@ firnc_value ox_parameter_value(ox_importer *im, ox_parameter *parameter, const u
     ox_identity(parameter->order);
     if (order != NULL)
         memcpy(parameter->order, order, tensor->rank);
-    const ox_tensor *laid = ox_tensor_ordered(im, tensor, parameter->order);
-    if (laid == NULL)
-        return FIRNC_NONE;
+    const ox_tensor *laid = ox_tensor_ordered(tensor, parameter->order);
     if (!firnc_is_name(parameter->name)) {
         ox_fail(im, "tensor \"%s\" has a name that is not of 1 to %d printable characters",
                 parameter->name, FIRNC_NAME_MAX);
@@ -195,7 +195,7 @@ static firnc_value ordered_constant(ox_importer *im, const ox_value *value, uint
     wide.rank = rank;
     for (uint8_t i = 0; i < rank; i++)
         wide.dims[i] = i < front ? 1 : value->dims[i - front];
-    return ox_constant(im, ox_tensor_ordered(im, &wide, order), FIRN_FLOAT32);
+    return ox_constant(im, ox_tensor_ordered(&wide, order), FIRN_FLOAT32);
 }
 
 firnc_value ox_ordered(ox_importer *im, ox_value *value, uint8_t rank, const uint8_t *order) {
