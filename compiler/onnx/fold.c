@@ -588,6 +588,15 @@ static double reduce_two(const char *op, double a, double b) {
     return strcmp(op, "ReduceProd") == 0 ? a * b : a + b;
 }
 
+/* The result for no elements. */
+static double of_nothing(const char *op, uint8_t type) {
+    if (strcmp(op, "ReduceMax") == 0)
+        return type == OX_BOOL ? 0 : -INFINITY;
+    if (strcmp(op, "ReduceMin") == 0)
+        return type == OX_BOOL ? 1 : INFINITY;
+    return strcmp(op, "ReduceProd") == 0 ? 1 : 0;
+}
+
 static const ox_tensor *reduce(ox_importer *im, const ox_node *node, const ox_tensor *x) {
     const int64_t *list;
     uint32_t count = ox_integers(node, "axes", &list), mask = 0;
@@ -622,8 +631,12 @@ static const ox_tensor *reduce(ox_importer *im, const ox_node *node, const ox_te
         walk_on(&to, x);
     }
     for (uint64_t i = 0; i < made->count; i++) {
-        const bool empty = !begun[i] && strcmp(node->op, "ReduceProd") == 0;
-        ox_put(made, i, empty ? 1 : strcmp(node->op, "ReduceMean") == 0 ? sums[i] / terms : sums[i]);
+        const double number = begun[i] ? sums[i] : of_nothing(node->op, x->type);
+        if (!isfinite(number) && made->reals == NULL) {
+            ox_fail(im, "has no largest or smallest of no whole numbers");
+            return NULL;
+        }
+        ox_put(made, i, strcmp(node->op, "ReduceMean") == 0 ? number / terms : number);
     }
     return shaped(im, made, rank, kept);
 }

@@ -459,6 +459,19 @@ static bool run(ox_importer *im, ox_scope *scope, FirncOnnx__Node *const *nodes,
     return true;
 }
 
+/* Whether a node of the file or an output of it reads a value of the graph; in a function: perhaps. */
+bool ox_is_read(const ox_importer *im, const ox_node *node, const char *name) {
+    const FirncOnnx__Graph *graph = im->model->graph;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t j = 0; j < graph->node[i]->n_input; j++)
+            if (graph->node[i]->input[j] != NULL && strcmp(graph->node[i]->input[j], name) == 0)
+                return true;
+    for (size_t i = 0; i < graph->n_output; i++)
+        if (graph->output[i]->name != NULL && strcmp(graph->output[i]->name, name) == 0)
+            return true;
+    return node->scope->function != NULL;
+}
+
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
 
 /* The size of an extent that is only named. False after one message. */

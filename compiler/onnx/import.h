@@ -103,6 +103,11 @@ typedef struct ox_importer {
 /* Prints "firnc: FILE: node NAME (OP): message" once; later ones are dropped. Always returns false. */
 bool ox_fail(ox_importer *im, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* --- names (import.c) --------------------------------------------------------------------------------------------- */
+
+/* Whether a node of the file or one of its outputs reads the value that this node makes; in a function: perhaps. */
+bool ox_is_read(const ox_importer *im, const ox_node *node, const char *name);
+
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
 /* Whether bytes are a model within the limits: nested as onnx.proto says, and not of too many parts (scan.c). Returns

@@ -61,7 +61,7 @@ static const ox_op ops[] = {
     {"IsNaN", ox_import_unary, "", 1, 1, 1, 0},
     {"LSTM", ox_import_recurrent, "activation_alpha activation_beta activations direction hidden_size input_forget layout",
      3, 7, 3, 0},
-    {"LayerNormalization", ox_import_layer_norm, "axis epsilon stash_type", 2, 3, 1, 17},
+    {"LayerNormalization", ox_import_layer_norm, "axis epsilon stash_type", 2, 3, 3, 17},
     {"LeakyRelu", ox_import_unary, "alpha", 1, 1, 1, 0},
     {"Less", ox_import_binary, "", 2, 2, 1, 0},
     {"LessOrEqual", ox_import_binary, "", 2, 2, 1, 0},

@@ -277,25 +277,12 @@ bool ox_import_cast(ox_importer *im, const ox_node *node) {
     return true;
 }
 
-/* Whether a node of the file or an output of it reads a value of the graph; in a function: perhaps. */
-static bool is_read(const ox_importer *im, const ox_node *node, const char *name) {
-    const FirncOnnx__Graph *graph = im->model->graph;
-    for (size_t i = 0; i < graph->n_node; i++)
-        for (size_t j = 0; j < graph->node[i]->n_input; j++)
-            if (graph->node[i]->input[j] != NULL && strcmp(graph->node[i]->input[j], name) == 0)
-                return true;
-    for (size_t i = 0; i < graph->n_output; i++)
-        if (graph->output[i]->name != NULL && strcmp(graph->output[i]->name, name) == 0)
-            return true;
-    return node->scope->function != NULL;
-}
-
 /* The mask of a dropout that drops nothing. Exporters name it for the others, too, though nobody reads it. */
 static bool dropout_mask(ox_importer *im, const ox_node *node, bool drops) {
     const ox_value *x = node->inputs[0];
     if (node->output_count < 2 || node->outputs[1] == NULL)
         return true;
-    if (drops && is_read(im, node, node->outputs[1]->name))
+    if (drops && ox_is_read(im, node, node->outputs[1]->name))
         return ox_fail(im, "gives its mask, which Firn does not have; leave it out");
     ox_tensor *mask = ox_tensor_new(im, OX_BOOL, x->rank, x->dims);
     for (uint64_t i = 0; mask != NULL && i < mask->count; i++)

@@ -286,8 +286,15 @@ bool ox_import_split(ox_importer *im, const ox_node *node) {
         int64_t size = count != FIRNC_NONE ? list[i] : equal;
         if (count == FIRNC_NONE && size > x->dims[axis] - first)
             size = x->dims[axis] - first;
-        if (size < 1 || size > x->dims[axis] - first)
+        if (size < 0 || size > x->dims[axis] - first)
             return ox_fail(im, "has a part of %lld of the %lld elements", (long long)size, (long long)x->dims[axis]);
+        if (size == 0) { /* which Concat may leave out again */
+            int64_t dims[FIRN_RANK_MAX];
+            memcpy(dims, x->dims, sizeof dims);
+            dims[axis] = 0;
+            ox_set_known(node->outputs[i], ox_tensor_new(im, x->type, x->rank, dims));
+            continue;
+        }
         const firnc_value y = ox_slice(im, ox_raw(im, x), ox_place(x->order, x->rank, axis), first, 1, size);
         ox_set_ordered(im, node->outputs[i], y, x->type, x->rank, x->order);
         first += size;

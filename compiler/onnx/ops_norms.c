@@ -63,6 +63,9 @@ bool ox_import_batch_norm(ox_importer *im, const ox_node *node) {
     ox_channels_last(x->rank, order);
     const firnc_value y = ox_real(im, ox_ordered(im, x, x->rank, order));
     firnc_value z;
+    for (uint32_t i = 1; training && i < node->output_count; i++)
+        if (node->outputs[i] != NULL && ox_is_read(im, node, node->outputs[i]->name))
+            return ox_fail(im, "gives its running statistics, which are state of the plan; leave them out");
     if (training && !known)
         return ox_fail(im, "its running statistics depend on the data; make them tensors of the file");
     if (training) {
@@ -136,10 +139,37 @@ static firnc_value affine_of(ox_importer *im, const ox_node *node, uint32_t inpu
     return ox_reshape(im, y, 1, &extent);
 }
 
+/* A number for each row, as an output in which the axes of the row have one element. */
+static void set_row_numbers(ox_importer *im, const ox_node *node, uint32_t output, firnc_value numbers, const rows *from) {
+    const ox_value *x = node->inputs[0];
+    const uint8_t axis = ox_axis(im, ox_integer(node, "axis", -1), x->rank);
+    int64_t dims[FIRN_RANK_MAX];
+    if (node->output_count <= output || node->outputs[output] == NULL)
+        return;
+    for (uint8_t i = 0; i < x->rank; i++)
+        dims[i] = from->order[i] < axis ? x->dims[from->order[i]] : 1;
+    ox_set_ordered(im, node->outputs[output], ox_reshape(im, numbers, x->rank, dims), x->type, x->rank, from->order);
+}
+
+/* The mean of each row and the reciprocal of its deviation, where the file names them as outputs. */
+static void set_statistics(ox_importer *im, const ox_node *node, const rows *from) {
+    if (im->failed || node->output_count < 2)
+        return;
+    const uint32_t last = UINT32_C(1) << (ox_shape(im, from->value)->rank - 1);
+    const firnc_value mean = ox_mean(im, from->value, last, true);
+    const firnc_value centred = ox_binary(im, FIRN_OP_subtract, from->value, mean);
+    const firnc_value variance = ox_mean(im, ox_binary(im, FIRN_OP_multiply, centred, centred), last, true);
+    const firnc_value deviation =
+        ox_unary(im, FIRN_OP_sqrt, ox_affine(im, variance, 1, ox_float(node, "epsilon", 1e-5F)));
+    set_row_numbers(im, node, 1, mean, from);
+    set_row_numbers(im, node, 2, ox_unary(im, FIRN_OP_reciprocal, deviation), from);
+}
+
 bool ox_import_layer_norm(ox_importer *im, const ox_node *node) {
     rows x;
     if (!rows_of(im, node, &x))
         return false;
+    set_statistics(im, node, &x);
     const firnc_value gain = affine_of(im, node, 1, x.extent, 1), bias = affine_of(im, node, 2, x.extent, 0);
     if (im->failed)
         return false;
