@@ -332,8 +332,11 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
 
 firnc_value firnc_buffer(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, float initial) {
     firnc_check_name(graph, name);
-    return firnc_state_new(graph, firnc_format("%s", name), FIRNC_ROLE_BUFFER,
-                           firnc_make_shape(graph, FIRN_FLOAT32, rank, dims), initial);
+    firnc_value value = firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_BUFFER,
+                                        firnc_make_shape(graph, FIRN_FLOAT32, rank, dims));
+    graph->values[value].initialised = true;
+    graph->values[value].init = (firnc_init){.rule = FIRNC_INIT_CONSTANT, .a = initial};
+    return value;
 }
 
 /* --- ops of the builder ---------------------------------------------------------------------------------------- */
@@ -485,6 +488,10 @@ firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t r
     return record(graph, FIRN_OP_leading_rows, &table, 1, (int64_t[]){rows}, NULL);
 }
 
+firnc_value firnc_multiply(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record(graph, FIRN_OP_multiply, (firnc_value[]){a, b}, 2, NULL, NULL);
+}
+
 firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b) {
     return record(graph, FIRN_OP_add, (firnc_value[]){a, b}, 2, NULL, NULL);
 }
@@ -532,7 +539,11 @@ firnc_value firnc_pad(firnc_graph *graph, firnc_value x, uint8_t axis, uint32_t 
 }
 
 firnc_value firnc_concat(firnc_graph *graph, const firnc_value *xs, uint8_t count, uint8_t axis) {
-    return record(graph, FIRN_OP_concat, xs, count, (int64_t[]){axis}, NULL);
+    if (count == 0)
+        firnc_graph_misuse(graph, "concat joins no tensors");
+    check_value(graph, xs[0]);
+    const bool integers = graph->values[xs[0]].shape.type == FIRN_INT32;
+    return record(graph, integers ? FIRN_OP_concat_int32 : FIRN_OP_concat, xs, count, (int64_t[]){axis}, NULL);
 }
 
 firnc_value firnc_gather(firnc_graph *graph, firnc_value x, firnc_value ids, uint8_t axis) {

@@ -26,6 +26,7 @@ static const struct {
     {.code = 212, .kind = ROW, .position = 0, .since = 1}, /* scatter_nd_backward  */
     {.code = 213, .kind = ROW, .position = 0, .since = 1}, /* scatter_nd_backward_updates  */
     {.code = 214, .kind = ROW, .position = 0, .since = 1}, /* cumulative_sum  */
+    {.code = 215, .kind = ROW, .position = 0, .since = 1}, /* concat_int32  */
     {.code = 150, .kind = ROW, .position = 0, .since = 1}, /* rms_norm  */
     {.code = 151, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward  */
     {.code = 152, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward_gain  */
@@ -43,6 +44,8 @@ static const struct {
     {.code = 223, .kind = ROW, .position = 0, .since = 1}, /* reduce_max_backward  */
     {.code = 224, .kind = ROW, .position = 0, .since = 1}, /* arg_max  */
     {.code = 226, .kind = ROW, .position = 0, .since = 1}, /* matmul  */
+    {.code = 168, .kind = ROW, .position = 0, .since = 1}, /* broadcast_add  */
+    {.code = 169, .kind = ROW, .position = 0, .since = 1}, /* broadcast_multiply  */
     {.code = 170, .kind = ROW, .position = 0, .since = 1}, /* subtract  */
     {.code = 171, .kind = ROW, .position = 0, .since = 1}, /* divide  */
     {.code = 172, .kind = ROW, .position = 0, .since = 1}, /* minimum  */

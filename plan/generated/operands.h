@@ -6,7 +6,7 @@
 
 /* One enumeration, so that positions of several ops may be compared. */
 enum {
-    FIRN_OPS = 166,
+    FIRN_OPS = 169,
     FIRN_OP_DEFAULTS = 0, /* attributes that a plan may leave out */
 
     FIRN_CAST_IN_X = 0,
@@ -173,6 +173,10 @@ enum {
     FIRN_CUMULATIVE_SUM_AXIS = 0,
     FIRN_CUMULATIVE_SUM_EXCLUSIVE = 1,
     FIRN_CUMULATIVE_SUM_REVERSE = 2,
+
+    FIRN_CONCAT_INT32_IN_X = 0,
+    FIRN_CONCAT_INT32_OUT_Y = 0,
+    FIRN_CONCAT_INT32_AXIS = 0,
 
     FIRN_LAYER_NORM_IN_X = 0,
     FIRN_LAYER_NORM_IN_GAIN = 1,
@@ -375,6 +379,14 @@ enum {
     FIRN_MATMUL_TRANSPOSE_A = 0,
     FIRN_MATMUL_TRANSPOSE_B = 1,
     FIRN_MATMUL_REDUCTION_PRODUCTS = 0,
+
+    FIRN_BROADCAST_ADD_IN_A = 0,
+    FIRN_BROADCAST_ADD_IN_B = 1,
+    FIRN_BROADCAST_ADD_OUT_Y = 0,
+
+    FIRN_BROADCAST_MULTIPLY_IN_A = 0,
+    FIRN_BROADCAST_MULTIPLY_IN_B = 1,
+    FIRN_BROADCAST_MULTIPLY_OUT_Y = 0,
 
     FIRN_SUBTRACT_IN_A = 0,
     FIRN_SUBTRACT_IN_B = 1,

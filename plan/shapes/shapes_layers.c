@@ -132,6 +132,11 @@ static bool joins(const firn_shape *first, const firn_shape *other, uint8_t axis
     return true;
 }
 
+_Static_assert((int)FIRN_CONCAT_IN_X == (int)FIRN_CONCAT_INT32_IN_X &&
+                   (int)FIRN_CONCAT_OUT_Y == (int)FIRN_CONCAT_INT32_OUT_Y &&
+                   (int)FIRN_CONCAT_AXIS == (int)FIRN_CONCAT_INT32_AXIS,
+               "one rule for both");
+
 int firn_shape_concat(firn_op_signature *s) {
     const firn_shape *first = &s->inputs[FIRN_CONCAT_IN_X];
     firn_shape *y = &s->outputs[FIRN_CONCAT_OUT_Y];

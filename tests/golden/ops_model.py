@@ -1214,6 +1214,14 @@ def truth(x):
     return ONE if x else ZERO
 
 
+def broadcast_add(kind, a, b):
+    return of_operands(kind, add, a, b)
+
+
+def broadcast_multiply(kind, a, b):
+    return of_operands(kind, multiply, a, b)
+
+
 def subtract_op(kind, a, b):
     return of_operands(kind, lambda x, y: NAN if is_nan(y) else subtract(x, y), a, b)
 
@@ -1293,7 +1301,7 @@ def clipped(x, low, high):
 
 
 def within(dy, x, low, high):
-    return dy if not is_nan(x) and not less(x, low) and not less(high, x) else ZERO
+    return dy if less(low, x) and less(x, high) else ZERO
 
 
 def above_zero(x):
@@ -1331,7 +1339,7 @@ elu_backward = of_gradient(lambda dy, x, alpha: dy if above_zero(x) else multipl
 
 
 def split_log(x):
-    """The steps of log for a finite x above 0; the last sum as two floats."""
+    """The logarithm of a finite x above 0 as two floats, as P of NUMERICS.md has it."""
     k = 0
     if x < 0x00800000:
         x, k = multiply(x, number(2 ** 23)), -23
@@ -1339,13 +1347,21 @@ def split_log(x):
     if not less(mantissa, number('0x1.6a09e6p+0')):
         mantissa, exponent = multiply(mantissa, HALF_ONE), exponent + 1
     k_float = number(k + exponent)
-    f = subtract(mantissa, ONE)
+    f, coefficients = subtract(mantissa, ONE), scalar.K['log']
+    q = coefficients[-1]
+    for c in coefficients[-2:0:-1]:
+        q = fma(q, f, c)
+    square = multiply(f, f)
+    rest = fma(f, f, negate(square))
+    half = multiply(HALF_ONE, square)
     large = multiply(k_float, scalar.constant('ln2 16 bits'))
-    total = add(large, f)
-    error = add(subtract(large, total), f)
-    small = fma(multiply(f, f), scalar.polynomial('log', f), fma(k_float, scalar.constant('ln2 16 bits rest'), error))
-    high = add(total, small)
-    return high, add(subtract(total, high), small)
+    first = add(large, f)
+    second = subtract(first, half)
+    error = add(add(subtract(large, first), f), subtract(subtract(first, second), half))
+    last = fma(k_float, scalar.constant('ln2 16 bits rest'), subtract(error, multiply(HALF_ONE, rest)))
+    small = fma(multiply(square, f), q, last)
+    high = add(second, small)
+    return high, add(subtract(second, high), small)
 
 
 def exponential_power(a, b):
@@ -1554,6 +1570,231 @@ def cumulative_sum(kind, x, *, axis, exclusive, reverse):
     return from_places(kind, x.dims, total)
 
 
+# --- recurrent ops -----------------------------------------------------------------------------------------------------
+
+
+class Steps:
+    """The rows of a recurrent op by step and sample, and the steps in their order."""
+
+    def __init__(self, t, b, h, reverse):
+        self.t, self.b, self.h = t, b, h
+        self.order = list(range(t))[::-1] if reverse else list(range(t))
+
+    @staticmethod
+    def table(tensor):
+        """[t][b] of a tensor [T,B,width]."""
+        t, b, width = tensor.dims
+        return [[tensor.values[(s * b + n) * width:][:width] for n in range(b)] for s in range(t)]
+
+    def state(self, number, b, y, initial):
+        """The row that step `number` reads, of y or of the initial state; None: there is none."""
+        if number > 0:
+            return y[self.order[number - 1]][b]
+        return initial.rows()[b] if initial else None
+
+    def rows(self, tensor, missing=True):
+        """[b] of a state, zeros for one that is absent."""
+        return tensor.rows() if tensor else [[ZERO] * self.h for _ in range(self.b)]
+
+
+def canonical(x):
+    return NAN if is_nan(x) else x
+
+
+def matrix_rows(weight):
+    width = weight.dims[1]
+    return [weight.values[j * width:][:width] for j in range(weight.dims[0])]
+
+
+def forward_sums(descriptor, state, rows):
+    if state is None:
+        return [ZERO] * len(rows)
+    return [reduce(descriptor, list(zip(range(len(state)), state, row))) for row in rows]
+
+
+def backward_sums(descriptor, gradients, rows):
+    return [reduce(descriptor, [(j, a, row[k]) for j, (a, row) in enumerate(zip(gradients, rows))])
+            for k in range(len(rows[0]))]
+
+
+def stored(kind, values):
+    return [round_to(kind, canonical(v)) if kind != 'float32' else canonical(v) for v in values]
+
+
+def sequence(kind, table):
+    return Tensor(kind, (len(table), len(table[0]), len(table[0][0])), flat(flat(table)))
+
+
+def state_of(kind, rows):
+    return Tensor(kind, (len(rows), len(rows[0])), flat(rows))
+
+
+def gate_slope(x):
+    return fma(negate(x), x, x)
+
+
+def tanh_slope(x):
+    return fma(negate(x), x, ONE)
+
+
+def lstm(kind, gates, weight, h0=None, c0=None, *, reverse, keep, reductions):
+    (t, b, _), h = gates.dims, weight.dims[1]
+    steps, u, rows = Steps(t, b, h, reverse), Steps.table(gates), matrix_rows(weight)
+    y, activations, cells = ([[None] * b for _ in range(t)] for _ in range(3))
+    before = [list(row) for row in steps.rows(c0)]
+    for number, at in enumerate(steps.order):
+        for n in range(b):
+            a = [add(s, x) for s, x in zip(forward_sums(reductions[0], steps.state(number, n, y, h0), rows), u[at][n])]
+            a = [(scalar.tanh if 2 * h <= j < 3 * h else scalar.sigmoid)(v) for j, v in enumerate(a)]
+            i, f, g, o = (a[part * h:][:h] for part in range(4))
+            before[n] = [canonical(fma(x, c, multiply(v, w))) for x, c, v, w in zip(f, before[n], i, g)]
+            y[at][n] = stored(kind, [multiply(x, scalar.tanh(c)) for x, c in zip(o, before[n])])
+            activations[at][n], cells[at][n] = a, before[n]
+    last = steps.order[-1]
+    kept = steps.t if keep else 1
+    return [sequence(kind, y), state_of(kind, y[last]), state_of('float32', cells[last]),
+            sequence('float32', activations if kept == t else [activations[last]]),
+            sequence('float32', cells if kept == t else [cells[last]])]
+
+
+def lstm_backward(kind, weight, activations, cells, dy=None, dlast_h=None, dlast_c=None, c0=None, *, reverse, reductions,
+                  of_state=None):
+    (t, b, _), h = activations.dims, weight.dims[1]
+    steps, rows, saved, c = Steps(t, b, h, reverse), matrix_rows(weight), Steps.table(activations), Steps.table(cells)
+    given = Steps.table(dy) if dy else None
+    carried, of_cells = steps.rows(dlast_h), steps.rows(dlast_c)
+    carried, of_cells = list(carried), list(of_cells)
+    dgates = [[None] * b for _ in range(t)]
+    for number in reversed(range(t)):
+        at = steps.order[number]
+        for n in range(b):
+            d = [add(x, v) for x, v in zip(carried[n], given[at][n])] if given else carried[n]
+            i, f, g, o = (saved[at][n][part * h:][:h] for part in range(4))
+            previous = steps.state(number, n, c, c0) or [ZERO] * h
+            gradients, e = [[], [], [], []], []
+            for k in range(h):
+                top = scalar.tanh(c[at][n][k])
+                gradients[3].append(multiply(multiply(d[k], top), gate_slope(o[k])))
+                e.append(fma(multiply(d[k], o[k]), tanh_slope(top), of_cells[n][k]))
+                gradients[0].append(multiply(multiply(e[k], g[k]), gate_slope(i[k])))
+                gradients[1].append(multiply(multiply(e[k], previous[k]), gate_slope(f[k])))
+                gradients[2].append(multiply(multiply(e[k], i[k]), tanh_slope(g[k])))
+            dgates[at][n] = stored(kind, flat(gradients))
+            carried[n] = backward_sums(reductions[0], dgates[at][n], rows)
+            of_cells[n] = [multiply(v, x) for v, x in zip(e, f)]
+    other = of_state or kind
+    return [sequence(kind, dgates), state_of(other, [list(map(canonical, r)) for r in carried]),
+            state_of(other, [list(map(canonical, r)) for r in of_cells]), Unread('float32', (2, b, h))]
+
+
+def gru(kind, gates, weight, bias=None, h0=None, *, reset_after, reverse, keep, reductions):
+    (t, b, _), h = gates.dims, weight.dims[1]
+    steps, u, rows = Steps(t, b, h, reverse), Steps.table(gates), matrix_rows(weight)
+    y, activations = ([[None] * b for _ in range(t)] for _ in range(2))
+
+    def biased(sums, first):
+        return [add(s, bias.values[first + j]) for j, s in enumerate(sums)] if bias else sums
+
+    for number, at in enumerate(steps.order):
+        for n in range(b):
+            state = steps.state(number, n, y, h0)
+            before = state or [ZERO] * h
+            p = biased(forward_sums(reductions[0], state, rows[:2 * h]), 0)
+            rates = [scalar.sigmoid(add(s, x)) for s, x in zip(p, u[at][n])]
+            r, z = rates[:h], rates[h:]
+            if reset_after:
+                q = [canonical(v) for v in biased(forward_sums(reductions[0], state, rows[2 * h:]), 2 * h)]
+                new = [scalar.tanh(fma(a, v, x)) for a, v, x in zip(r, q, u[at][n][2 * h:])]
+            else:
+                q = stored(kind, [multiply(v, a) for v, a in zip(before, r)]) if state else before
+                p = biased(forward_sums(reductions[0], q if state else None, rows[2 * h:]), 2 * h)
+                new = [scalar.tanh(add(v, x)) for v, x in zip(p, u[at][n][2 * h:])]
+            y[at][n] = stored(kind, [fma(a, subtract(v, x), x) for a, v, x in zip(z, before, new)])
+            activations[at][n] = rates + new + q
+    last = steps.order[-1]
+    return [sequence(kind, y), state_of(kind, y[last]),
+            sequence('float32', activations if keep else [activations[last]])]
+
+
+def gru_backward(kind, weight, activations, y, dy=None, dlast_h=None, h0=None, *, reset_after, reverse, reductions,
+                 of_state=None):
+    (t, b, _), h = activations.dims, weight.dims[1]
+    steps, rows, saved, outputs = Steps(t, b, h, reverse), matrix_rows(weight), Steps.table(activations), Steps.table(y)
+    given = Steps.table(dy) if dy else None
+    carried = list(steps.rows(dlast_h))
+    dgates, dproducts = ([[None] * b for _ in range(t)] for _ in range(2))
+    for number in reversed(range(t)):
+        at = steps.order[number]
+        for m in range(b):
+            d = [add(x, v) for x, v in zip(carried[m], given[at][m])] if given else carried[m]
+            r, z, n, q = (saved[at][m][part * h:][:h] for part in range(4))
+            before = steps.state(number, m, outputs, h0) or [ZERO] * h
+            dn = [multiply(multiply(x, subtract(ONE, v)), tanh_slope(w)) for x, v, w in zip(d, z, n)]
+            dz = [multiply(multiply(x, subtract(s, w)), gate_slope(v)) for x, s, w, v in zip(d, before, n, z)]
+            if reset_after:
+                dr = [multiply(multiply(x, v), gate_slope(a)) for x, v, a in zip(dn, q, r)]
+                of_products = stored(kind, dr + dz + [multiply(x, a) for x, a in zip(dn, r)])
+                total = backward_sums(reductions[0], of_products, rows)
+                carried[m] = [fma(x, v, s) for x, v, s in zip(d, z, total)]
+            else:
+                v = backward_sums(reductions[0], stored(kind, dn), rows[2 * h:])
+                dr = [multiply(multiply(x, s), gate_slope(a)) for x, s, a in zip(v, before, r)]
+                of_products = stored(kind, dr + dz + dn)
+                total = backward_sums(reductions[0], of_products[:2 * h], rows[:2 * h])
+                carried[m] = [add(fma(x, a, multiply(g, w)), s) for x, a, g, w, s in zip(v, r, d, z, total)]
+            dgates[at][m], dproducts[at][m] = stored(kind, dr + dz + dn), of_products
+    return [sequence(kind, dgates), sequence(kind, dproducts),
+            state_of(of_state or kind, [list(map(canonical, r)) for r in carried]), Unread('float32', (2, b, h))]
+
+
+def rnn(kind, gates, weight, h0=None, *, relu, reverse, reductions):
+    (t, b, _), h = gates.dims, weight.dims[1]
+    steps, u, rows, y = Steps(t, b, h, reverse), Steps.table(gates), matrix_rows(weight), [[None] * b for _ in range(t)]
+    for number, at in enumerate(steps.order):
+        for n in range(b):
+            a = [add(s, x) for s, x in zip(forward_sums(reductions[0], steps.state(number, n, y, h0), rows), u[at][n])]
+            y[at][n] = stored(kind, [ZERO if at_most_zero(v) else v for v in a] if relu else map(scalar.tanh, a))
+    return [sequence(kind, y), state_of(kind, y[steps.order[-1]]), Unread('float32', (b, h))]
+
+
+def rnn_backward(kind, weight, y, dy=None, dlast_h=None, *, relu, reverse, reductions, of_state=None):
+    t, b, h = y.dims
+    steps, rows, outputs = Steps(t, b, h, reverse), matrix_rows(weight), Steps.table(y)
+    given = Steps.table(dy) if dy else None
+    carried, dgates = list(steps.rows(dlast_h)), [[None] * b for _ in range(t)]
+    for at in reversed(steps.order):
+        for n in range(b):
+            d = [add(x, v) for x, v in zip(carried[n], given[at][n])] if given else carried[n]
+            d = [(ZERO if at_most_zero(v) else x) if relu else multiply(x, tanh_slope(v)) for x, v in zip(d, outputs[at][n])]
+            dgates[at][n] = stored(kind, d)
+            carried[n] = backward_sums(reductions[0], dgates[at][n], rows)
+    return [sequence(kind, dgates), state_of(of_state or kind, [list(map(canonical, r)) for r in carried]),
+            Unread('float32', (1, b, h))]
+
+
+def recurrent_backward_weight(kind, dproducts, y, h0=None, activations=None, *, reverse, reductions):
+    (t, b, width), h = dproducts.dims, y.dims[2]
+    steps, gradients, outputs = Steps(t, b, h, reverse), Steps.table(dproducts), Steps.table(y)
+    parts = Steps.table(activations) if activations else None
+    read = [[None] * b for _ in range(t)]
+    for number, at in enumerate(steps.order):
+        for n in range(b):
+            state = steps.state(number, n, outputs, h0)
+            read[at][n] = state and (state, parts[at][n][3 * h:] if parts else state)
+    first, dweight = steps.order[0], []
+    later = [(at, n) for at in range(t) if at != first for n in range(b)]
+    for j in range(width):
+        for k in range(h):
+            part = int(j >= 2 * h)
+            sums = []
+            for places in (later, [(first, n) for n in range(b)] if h0 else []):
+                if places:
+                    sums.append(reduce(reductions[0], [(number, gradients[at][n][j], read[at][n][part][k])
+                                                       for number, (at, n) in enumerate(places)]))
+            dweight.append(add(*sums) if len(sums) == 2 else sums[0] if sums else ZERO)
+    return [Tensor(kind, (width, h), dweight)]
+
+
 # --- cases ------------------------------------------------------------------------------------------------------------
 
 TYPE_NUMBERS = {'float32': 0, 'float16': 1, 'bfloat16': 2, 'cbfloat16': 3}
@@ -1563,7 +1804,7 @@ INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_soft
             'rotated rotary_dim interleaved groups stride dilation before after kernel height width padded '
             'dim0 dim1 dim2 dim3 dim4 dim5 dim6 dim7 '
             'axes keep last transpose_a transpose_b d0 d1 d2 d3 d4 d5 d6 d7 '
-            'order first count extent add exclusive reverse').split()
+            'order first count extent add exclusive reverse relu reset_after').split()
 ATTRIBUTES = {
     'attention': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
     'attention_backward': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
@@ -1577,13 +1818,17 @@ ATTRIBUTES = {
     'slice': 'axis first step count', 'slice_backward': 'axis first step extent',
     'average_pool': 'kernel stride dilation before after padded',
     'average_pool_backward': 'kernel stride dilation before after padded height width',
+    'lstm': 'reverse keep', 'gru': 'reset_after reverse keep', 'gru_backward': 'reset_after reverse', 'rnn': 'relu reverse',
+    'rnn_backward': 'relu reverse',
     'layer_norm': 'affine epsilon', 'rms_norm': 'affine epsilon', 'dropout': 'rng_id rate', 'sgd': 'maximize weight_decay',
     'gradient_factors': 'clipping limit', 'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
     'sgd_momentum': 'nesterov maximize momentum dampening weight_decay',
     'loss_scale_update': 'steps_per_increase minimum maximum overflow_tolerance'}
+# What a case has beside attributes; of_state: the type of a gradient that is not the first output.
+OTHERS = {'reductions', 'place', 'of_state'}
 OPS = dict(globals(), add=add_op, multiply=multiply_op, count=count_op, subtract=subtract_op, divide=divide_op,
            minimum=minimum_op, maximum=maximum_op, less=less_op, exp=exp_op, log=log_op, erf=erf_op, abs=abs_op, sign=sign_op,
-           floor=floor_op, affine=affine_op, slice=slice_op)
+           floor=floor_op, affine=affine_op, slice=slice_op, concat_int32=concat)
 
 lines = []
 names = set()
@@ -1601,8 +1846,8 @@ def case(name, op, kind, inputs, **attributes):
     names.add(name)
     outputs = OPS[op](kind, *inputs, **attributes)
     lines.append(f'case {name} {op} 0')
-    order = ATTRIBUTES.get(op, ' '.join(a for a in attributes if a not in ('reductions', 'place'))).split()
-    assert set(order) == set(attributes) - {'reductions', 'place'}
+    order = ATTRIBUTES.get(op, ' '.join(a for a in attributes if a not in OTHERS)).split()
+    assert set(order) == set(attributes) - OTHERS
     integers = [TYPE_NUMBERS[attributes[a]] if a in ('affine', 'rotation') else attributes[a]
                 for a in order if a in INTEGERS]
     reals = [decimal(attributes[a]) for a in order if a not in INTEGERS]
@@ -1661,6 +1906,13 @@ def float_edges(kind):
 
 def chunked(kind, chunk):
     return ('chunked', kind, chunk)
+
+
+def ends(inputs):
+    """The inputs without those at the end that are absent."""
+    while inputs[-1] is None:
+        inputs = inputs[:-1]
+    return inputs
 
 
 def with_values(t, changes):
@@ -2281,7 +2533,7 @@ def repeated_operands(kind):
     """Extents of 1 in both operands, odd extents, ranks 1 to 6, and every pair of the values likely to reveal errors."""
     special = edges(kind)
     column, row = Tensor(kind, (len(special), 1), special), Tensor(kind, (len(special),), special)
-    for op in ('subtract', 'divide', 'minimum', 'maximum', 'less', 'less_or_equal', 'equal'):
+    for op in ('broadcast_add', 'broadcast_multiply', 'subtract', 'divide', 'minimum', 'maximum', 'less', 'less_or_equal', 'equal'):
         out = 'float32' if op in ('less', 'less_or_equal', 'equal') else kind
         case(f'{kind}_{op}_edges', op, out, [column, row])
         for a, b in (((7,), (1,)), ((1,), (1, 1)), ((3, 1, 5), (3, 1)), ((2, 1, 3, 1, 2, 1), (3, 1, 2, 1, 3)), ((2, 67), (67,))):
@@ -2409,7 +2661,7 @@ def layouts(kind):
     for old, new in (((2, 3, 4), (6, 4)), ((5,), (1, 5, 1)), ((2, 1, 3, 2, 1, 5), (3, 20)), ((1,), (1,) * 8), ((3, 100), (300,))):
         case(f'{kind}_reshape_{"x".join(map(str, new))}', 'reshape', kind, [some(*old)], **as_dims(new))
     for dims, order in (((4,), (0,)), ((3, 5), (1, 0)), ((2, 3, 4), (2, 0, 1)), ((2, 3, 4), (0, 2, 1)), ((2, 1, 3, 2), (3, 1, 2, 0)),
-                        ((2, 3, 1, 2, 3, 2), (4, 0, 5, 2, 1, 3)), ((70, 66), (1, 0)), ((2, 3, 4, 5), (2, 3, 0, 1))):
+                        ((2, 3, 1, 2, 3, 2), (4, 0, 5, 2, 1, 3)), ((33, 20), (1, 0)), ((2, 3, 4, 5), (2, 3, 0, 1))):
         packed = sum(o << 4 * d for d, o in enumerate(order))
         case(f'{kind}_transpose_{"".join(map(str, order))}_{dims[0]}', 'transpose', kind, [some(*dims)], order=packed)
     for dims, axis, first, step, taken in (((7,), 0, 2, 1, 4), ((7,), 0, 6, -3, 3), ((5, 3), 0, 1, 2, 2), ((5, 3), 1, 2, -1, 3), ((2, 5, 3), 1, 0, 4, 2),
@@ -2454,6 +2706,70 @@ def layouts(kind):
         for value in (ZERO, real('-1.1')):
             case(f'{kind}_pad_{"x".join(map(str, dims))}_{axis}_{int(value == ZERO)}', 'pad', kind, [some(*dims)], axis=axis, before=before,
                  after=after, value=value)
+    if not real_types:
+        case('int32_concat_edges', 'concat_int32', kind, [Tensor(kind, (4,), special), some(3)], axis=0)
+        case('int32_concat_middle', 'concat_int32', kind, [some(2, d, 3) for d in (1, 4, 2)], axis=1)
+
+
+def recurrences(kind):
+    """Chunks of one and of several terms, tiles that are not full, absent states, both directions, and special values."""
+    reductions = [F32] + ([] if kind == 'float32' else [chunked(kind, 4)])
+    turn = 0
+
+    def weight_case(tag, r, dproducts, y, h0, parts, reverse):
+        of_weight = 'float32' if turn % 2 else kind
+        case(f'{kind}_{tag}_dw', 'recurrent_backward_weight', of_weight, ends([dproducts, y, h0, parts]), reverse=reverse,
+             reductions=[r])
+
+    for r in reductions:
+        # Tiles that are not full in either way, only once for each type.
+        large = () if r == F32 and kind != 'float32' else ((2, 17, 2), (2, 1, 17))
+        for t, b, h in ((1, 1, 1), (3, 2, 5)) + large:
+            for reverse in (0, 1) if h == 5 else (turn % 2,):
+                turn += 1
+                tag = f'{r[0]}_{t}x{b}x{h}_{reverse}'
+                settings = dict(reverse=reverse, reductions=[r])
+                other = 'float32' if turn % 2 else kind
+                special = edges(kind)
+
+                def given(*dims, unless=None, kind=kind):
+                    return None if unless == turn % 3 else tensor(kind, *dims, low=-3, high=0)
+
+                def strange(x):
+                    """Some of the values are infinite, NaN, -0 or subnormal."""
+                    if turn % 2:
+                        return x
+                    return with_values(x, {(7 * i + 3) % x.elements: v for i, v in enumerate(special[turn % 4::4])})
+
+                h0, c0 = given(b, h, unless=0), given(b, h, unless=1)
+                dy, dlast_h, dlast_c = given(t, b, h, unless=2), given(b, h, unless=1), given(b, h, unless=0, kind='float32')
+                keep = int(turn % 3 != 2 or t == 1)
+                gates, weight = strange(given(t, b, 4 * h)), given(4 * h, h)
+                y, _, _, saved, cells = case(f'{kind}_lstm_{tag}', 'lstm', kind, ends([gates, weight, h0, c0]), keep=1, **settings)
+                if keep == 0:
+                    case(f'{kind}_lstm_last_{tag}', 'lstm', kind, ends([gates, weight, h0, c0]), keep=0, **settings)
+                dgates = case(f'{kind}_lstm_dx_{tag}', 'lstm_backward', kind,
+                              ends([weight, saved, cells, dy, dlast_h, dlast_c, c0]), of_state=other, **settings)[0]
+                weight_case('lstm_' + tag, r, dgates, y, h0, None, reverse)
+
+                for after in (0, 1) if h < 17 else ():
+                    end = f'{after}_{tag}'
+                    gates, weight, bias = strange(given(t, b, 3 * h)), given(3 * h, h), given(3 * h, unless=2, kind=other)
+                    inputs = ends([gates, weight, bias, h0])
+                    y, _, saved = case(f'{kind}_gru{end}', 'gru', kind, inputs, reset_after=after, keep=1, **settings)
+                    if keep == 0:
+                        case(f'{kind}_gru_last{end}', 'gru', kind, inputs, reset_after=after, keep=0, **settings)
+                    dproducts = case(f'{kind}_gru_dx{end}', 'gru_backward', kind, ends([weight, saved, y, dy, dlast_h, h0]),
+                                     reset_after=after, of_state=other, **settings)[1]
+                    weight_case('gru' + end, r, dproducts, y, h0, None if after else saved, reverse)
+
+                for relu in (0, 1):
+                    end = f'{relu}_{tag}'
+                    gates, weight = strange(given(t, b, h)), given(h, h)
+                    y = case(f'{kind}_rnn{end}', 'rnn', kind, ends([gates, weight, h0]), relu=relu, **settings)[0]
+                    dgates = case(f'{kind}_rnn_dx{end}', 'rnn_backward', kind, ends([weight, y, dy, dlast_h]), relu=relu,
+                                  of_state=other, **settings)[0]
+                    weight_case('rnn' + end, r, dgates, y, h0, None, reverse)
 
 
 def main():
@@ -2497,6 +2813,9 @@ def main():
     for kind in HALF_NAMES + ['float32']:
         reductions_along(kind)
         batched_products(kind)
+    chance.seed(236)
+    for kind in HALF_NAMES + ['float32']:
+        recurrences(kind)
     chance.seed(246)
     for kind in HALF_NAMES + ['float32']:
         batch_norms(kind)

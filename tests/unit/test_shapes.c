@@ -227,6 +227,40 @@ static const shape_case cases[] = {
     {FIRN_OP_layer_norm, "f32[3,4] f32[4] f32[4]", "f32 b16 f32", .reals = {1e-5f}, SHAPE},
     {FIRN_OP_layer_norm, "f32[4] f32[4] f32[4]", "f32 f32 f32", .reals = {1e-5f}, SHAPE},
     {FIRN_OP_layer_norm_backward, "b16[2,3,4] f32[2,3,4] f32[4] f32[2,3] f32[2,3]", "b16[2,3,4]", ACCEPTED},
+    {FIRN_OP_batch_norm, "b16[2,3,4] f32[4] f32[4]", "b16[2,3,4] f32[4] f32[4] f32[4] f32[1,4]", .reals = {1e-5f},
+     ACCEPTED},
+    {FIRN_OP_batch_norm, "f32[129,4] f32[4] f32[4]", "b16[129,4] f32[4] f32[4] f32[4] f32[2,4]", .reals = {1e-5f},
+     ACCEPTED},
+    {FIRN_OP_batch_norm, "f32[4294967295,128,1] f32[1] f32[1]",
+     "f32[4294967295,128,1] f32[1] f32[1] f32[1] f32[4294967295,1]", .reals = {1e-5f}, ACCEPTED},
+    {FIRN_OP_batch_norm, "f32[4294967295,129,1] f32[1] f32[1]", "f32 f32 f32 f32 f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_batch_norm, "f32[3,4] f32[4] f32[4]", "f32 f32 f32 f32 f32", .reals = {0}, ATTRIBUTE},
+    {FIRN_OP_batch_norm, "f32[3,4] f32[4] f32[3]", "f32 f32 f32 f32 f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_batch_norm, "f32[3,4] b16[4] f32[4]", "f32 f32 f32 f32 f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_batch_norm, "f32[4] f32[4] f32[4]", "f32 f32 f32 f32 f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_batch_norm_backward, "b16[130,4] f32[130,4] f32[4] f32[4] f32[4]", "b16[130,4] f32[4] f32[4] f32[2,2,4]",
+     ACCEPTED},
+    {FIRN_OP_batch_norm_backward, "b16[130,4] f32[129,4] f32[4] f32[4] f32[4]", "f32 f32 f32 f32", SHAPE},
+    {FIRN_OP_batch_norm_backward, "f32[3,4] f32[3,4] f32[4] f32[3] f32[4]", "f32 f32 f32 f32", SHAPE},
+    {FIRN_OP_batch_norm_fixed, "b16[3,4] f32[4] f32[4] f32[4] f32[4]", "f32[3,4]", .reals = {1e-5f}, ACCEPTED},
+    {FIRN_OP_batch_norm_fixed, "b16[3,4] f32[4] f32[4] f32[4] f32[1]", "f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_batch_norm_fixed_backward, "f32[3,4] b16[3,4] f32[4] f32[4] f32[4]", "b16[3,4] f32[4] f32[4] f32[1,2,4]",
+     .reals = {1e-5f}, ACCEPTED},
+    {FIRN_OP_batch_norm_fixed_backward, "f32[4294967295,129,1] b16[4294967295,129,1] f32[1] f32[1] f32[1]",
+     "f32 f32 f32 f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_running_statistics, "f32[2,4] f32[4] f32[4] f32[4] f32[4]", "f32[2,4]", .integers = {2}, .reals = {0.1f},
+     ACCEPTED},
+    {FIRN_OP_running_statistics, "f32[2,4] f32[4] f32[4] f32[4] f32[4]", "f32", .integers = {1}, .reals = {0.1f},
+     ATTRIBUTE},
+    {FIRN_OP_running_statistics, "f32[2,4] f32[4] f32[4] f32[4] f32[4]", "f32", .integers = {2}, .reals = {-0.1f},
+     ATTRIBUTE},
+    {FIRN_OP_running_statistics, "f32[2,4] f32[4] f32[3] f32[4] f32[4]", "f32", .integers = {2}, .reals = {0.1f},
+     SHAPE},
+    {FIRN_OP_running_statistics, "f32[3,4] f32[4] f32[4] f32[4] f32[4]", "f32", .integers = {2}, .reals = {0.1f},
+     SHAPE},
+    {FIRN_OP_store_statistics, "f32[4] f32[4] f32[2,4]", "f32[4] f32[4]", ACCEPTED},
+    {FIRN_OP_store_statistics, "f32[4] f32[4] f32[2,5]", "f32 f32", SHAPE},
+    {FIRN_OP_store_statistics, "f32[4] f32[2,2] f32[2,4]", "f32 f32", SHAPE},
     {FIRN_OP_layer_norm_backward, "f32[2,3,4] f32[2,3,4] f32[4] f32[6] f32[2,3]", "f32[2,3,4]", ACCEPTED},
     {FIRN_OP_layer_norm_backward, "f32[2,3,4] f32[2,3,4] f32[4] f32[5] f32[2,3]", "f32", SHAPE},
     {FIRN_OP_layer_norm_backward, "f32[3,4] f32[2,4] f32[4] f32[2] f32[2]", "f32", SHAPE},
@@ -255,6 +289,22 @@ static const shape_case cases[] = {
     {FIRN_OP_rms_norm_backward_gain, "b16[2,3,4] f32[2,3,4] f32[2,3]", "i32", SHAPE},
     {FIRN_OP_rms_norm_backward_gain, "b16[3,4] f32[3,4] f32[3]", "f32", .integers = {6}, ATTRIBUTE},
 
+    {FIRN_OP_broadcast_add, "f32[2,3,4] b16[2,3,4]", "f32[2,3,4]", ACCEPTED},
+    {FIRN_OP_broadcast_add, "b16[2,3,1] b16[5,1,1,4]", "b16[5,2,3,4]", ACCEPTED},
+    {FIRN_OP_broadcast_add, "f32[4] f32[1]", "f32[4]", ACCEPTED},
+    {FIRN_OP_broadcast_add, "f32[1] f32[1,1,1,1,1,1,1,2]", "f32[1,1,1,1,1,1,1,2]", ACCEPTED},
+    {FIRN_OP_broadcast_add, "f32[4] f32[3]", "f32", SHAPE},
+    {FIRN_OP_broadcast_add, "f32[4,3] f32[4]", "f32", SHAPE},
+    {FIRN_OP_broadcast_add, "f32[4] i32[4]", "f32", SHAPE},
+    {FIRN_OP_broadcast_add, "f32[4] f32[4]", "i32", SHAPE},
+    {FIRN_OP_broadcast_multiply, "f32[2,3,4] b16[2,3,4]", "f32[2,3,4]", ACCEPTED},
+    {FIRN_OP_broadcast_multiply, "b16[2,3,1] b16[5,1,1,4]", "b16[5,2,3,4]", ACCEPTED},
+    {FIRN_OP_broadcast_multiply, "f32[4] f32[1]", "f32[4]", ACCEPTED},
+    {FIRN_OP_broadcast_multiply, "f32[1] f32[1,1,1,1,1,1,1,2]", "f32[1,1,1,1,1,1,1,2]", ACCEPTED},
+    {FIRN_OP_broadcast_multiply, "f32[4] f32[3]", "f32", SHAPE},
+    {FIRN_OP_broadcast_multiply, "f32[4,3] f32[4]", "f32", SHAPE},
+    {FIRN_OP_broadcast_multiply, "f32[4] i32[4]", "f32", SHAPE},
+    {FIRN_OP_broadcast_multiply, "f32[4] f32[4]", "i32", SHAPE},
     {FIRN_OP_subtract, "f32[2,3,4] b16[2,3,4]", "f32[2,3,4]", ACCEPTED},
     {FIRN_OP_subtract, "b16[2,3,1] b16[5,1,1,4]", "b16[5,2,3,4]", ACCEPTED},
     {FIRN_OP_subtract, "f32[4] f32[1]", "f32[4]", ACCEPTED},
@@ -972,6 +1022,9 @@ static const shape_case cases[] = {
     {FIRN_OP_matmul, "f32[2,3] b16[3,4]", "f32", {0, 0}, {0}, SHAPE},
     {FIRN_OP_matmul, "f32[2,3] f32[3,4]", "f32", {2, 0}, {0}, ATTRIBUTE},
     {FIRN_OP_matmul, "f32[4294967295,1] f32[1,4294967295]", "f32", {0, 0}, {0}, SHAPE},
+    {FIRN_OP_concat_int32, "i32[2,3] i32[2,1]", "i32[2,4]", {1}, {0}, ACCEPTED},
+    {FIRN_OP_concat_int32, "i32[2,3] f32[2,1]", "i32", {1}, {0}, SHAPE},
+    {FIRN_OP_concat_int32, "f32[2,3] f32[2,1]", "f32", {1}, {0}, SHAPE},
     {FIRN_OP_gradient_factors, "f32[1]", "f32[3]", {0}, {0}, ACCEPTED},
     {FIRN_OP_gradient_factors, "f32[1]", "f32[3]", {2}, {2}, ACCEPTED},
     {FIRN_OP_gradient_factors, "- f32[1]", "f32[3]", {1}, {2}, ACCEPTED},
@@ -1413,6 +1466,7 @@ static bool takes_any_integers(uint16_t code) {
                                      FIRN_OP_metric_weighted_mean,
                                      FIRN_OP_metric_auc,
                                      FIRN_OP_to_float32,
+                                     FIRN_OP_concat_int32,
                                      FIRN_OP_reshape,
                                      FIRN_OP_transpose,
                                      FIRN_OP_slice,
@@ -1458,7 +1512,8 @@ static void test_table(void **state) {
         assert_int_equal(info->outputs, words_of(firn_op_words_of(info)->outputs));
         assert_int_equal(info->reductions, words_of(firn_op_words_of(info)->reductions));
         assert_true(info->inputs_min <= info->inputs && info->inputs <= info->inputs_max);
-        assert_int_equal(info->inputs_max, info->code == FIRN_OP_concat ? FIRN_INPUTS_MAX : info->inputs);
+        const bool repeats = info->code == FIRN_OP_concat || info->code == FIRN_OP_concat_int32;
+        assert_int_equal(info->inputs_max, repeats ? FIRN_INPUTS_MAX : info->inputs);
         assert_true(info->outputs >= 1 && info->outputs <= FIRN_OUTPUTS_MAX);
         assert_true(info->integers <= FIRN_ATTRIBUTES_MAX && info->reals <= FIRN_ATTRIBUTES_MAX);
         assert_true(info->reductions <= FIRN_REDUCTIONS_MAX);
@@ -1470,7 +1525,8 @@ static void test_table(void **state) {
 
 /* "op.output" of each output that the table marks as scratch, in the order of the table. */
 static void test_scratch(void **state) {
-    static const char expected[] = "attention.scratch attention_backward.scratch lstm_backward.carried "
+    static const char expected[] = "batch_norm.partial batch_norm_backward.partial batch_norm_fixed_backward.partial "
+                                   "attention.scratch attention_backward.scratch lstm_backward.carried "
                                    "gru_backward.carried rnn.sums rnn_backward.carried sum_of_squares.scratch "
                                    "lamb.parameter_sums lamb.update_sums adafactor.sums adafactor_factored.sums "
                                    "adafactor_factored.row_factors adafactor_factored.column_factors unit_norm.sums ";
