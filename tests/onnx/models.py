@@ -94,10 +94,11 @@ class DepthwiseSpeech(nn.Module):
 
 
 class MobileNet(nn.Module):
-    """MobileNetV1 with a quarter of the channels."""
+    """MobileNetV1 with a quarter of the channels and 8 of its 13 blocks; the last one keeps the image's size, without which
+    PyTorch's float32 and float64 part after a few steps."""
     def __init__(self):
         super().__init__()
-        plan = [(8, 16, 1), (16, 32, 2), (32, 32, 1), (32, 64, 2), (64, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2)]
+        plan = [(8, 16, 1), (16, 32, 2), (32, 32, 1), (32, 64, 2), (64, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 1)]
         self.stem = nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1, bias=False), nn.BatchNorm2d(8), nn.ReLU6())
         self.blocks = nn.Sequential(*[separable(*p) for p in plan])
         self.fc = nn.Linear(256, 6)
