@@ -38,7 +38,7 @@ from nodes import run_program
 
 FORWARD, TRAINING = 1e-5, 1e-4
 BATCH, RECORDS, STEPS = 8, 16, 20
-LR, B1, B2, EPS, WD, CLIP = 1e-3, 0.9, 0.95, 1e-6, 0.01, 1.0
+LR, B1, B2, WD, CLIP = 1e-3, 0.9, 0.95, 0.01, 1.0
 OPSET = 18
 
 # How each exporter is called for a file that is evaluated, and for one that is trained. The optimizer of dynamo=True folds
@@ -131,7 +131,7 @@ def torch_losses(name, dtype):
                 g = gradients[i] * factor
                 m[i].mul_(B1).add_(g, alpha=1 - B1)
                 s[i].mul_(B2).addcmul_(g, g, value=1 - B2)
-                p -= LR * (m[i] / (s[i].sqrt() + EPS) * correction + (WD if sum(d > 1 for d in p.shape) > 1 else 0.0) * p)
+                p -= LR * (m[i] / (s[i].sqrt() + MODELS[name].epsilon) * correction + (WD if sum(d > 1 for d in p.shape) > 1 else 0.0) * p)
     return losses
 
 
@@ -140,7 +140,7 @@ def recipe(name, path):
     model = {"onnx": str(path), "loss": case.loss, "batch_statistics": True, "constants": case.constants}
     return {"trainer": {
         "init": {"seed": 1, "model": model,
-                 "optimizer": {"AdamW": {"betas": [B1, B2], "eps": EPS, "weight_decay": WD, "lr": LR}},
+                 "optimizer": {"AdamW": {"betas": [B1, B2], "eps": case.epsilon, "weight_decay": WD, "lr": LR}},
                  "precision": {"enabled": False, "max_gradient_norm": CLIP},
                  "loop": {"num_steps": STEPS}},
         "fit": {"train_dataloader": {
