@@ -55,6 +55,7 @@ HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c)
 FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/manual/*.c))
 FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/studies/*.c))
 COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/passes/gradients/*.c))
+ONNX_SOURCES := $(wildcard compiler/onnx/*.c)
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
 
@@ -144,6 +145,19 @@ $(BUILD)/mbedtls/sha256-%.o: $(BUILD)/flags plan/mbedtls_config.h $(MBEDTLS_READ
 	    -c $(MBEDTLS_SOURCE)/library/sha256.c -o $@
 	$(quiet)$(OBJCOPY) $(SHA256_SHOWN) $@
 
+# protoc-c writes the reader of ONNX files from our description of them. Its code has warnings of its own.
+ONNX_READER := $(BUILD)/onnx/onnx.pb-c.o
+ONNX_FLAGS := -isystem $(BUILD)
+$(BUILD)/onnx/onnx.pb-c.c: compiler/onnx/onnx.proto | packages
+	$(call say,$@)
+	@mkdir -p $(@D)
+	$(quiet)protoc-c --proto_path=$(<D) --c_out=$(@D) $(<F)
+$(ONNX_READER): $(BUILD)/onnx/onnx.pb-c.c $(BUILD)/flags
+	$(call say,$@)
+	$(quiet)$(CC) -std=c11 -O2 -w -I$(@D) $(CFLAGS_EXTRA) -c $< -o $@
+$(call object,$(ONNX_SOURCES)): private CFLAGS += $(ONNX_FLAGS)
+$(call object,$(ONNX_SOURCES)): | $(BUILD)/onnx/onnx.pb-c.c
+
 # Links the signature check and its mbedTLS into one object that exports only firn_*, because firnc has another build of
 # mbedTLS, for signing.
 $(BUILD)/signature.o: $(call object,plan/signature.c) $(SHA256_OBJECTS) \
@@ -215,7 +229,7 @@ COMMANDS := $(BUILD)/commands.a
 
 $(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES)) \
 		$(KERNEL_OBJECTS) $(BUILD)/signature.o
-$(LIBFIRNC): $(call object,$(filter-out compiler/emit/sign.c,$(COMPILER_SOURCES)) $(PLAN_HOST_SOURCES)) $(BUILD)/sign.o
+$(LIBFIRNC): $(call object,$(filter-out compiler/emit/sign.c,$(COMPILER_SOURCES)) $(PLAN_HOST_SOURCES)) $(BUILD)/sign.o $(ONNX_READER)
 $(LIBFIRNHOST): $(call object,$(HOST_SOURCES))
 $(LIBSIGNING): $(patsubst %.c,$(BUILD)/signing/%.o,$(SIGNING_SOURCES))
 $(COMMANDS): $(call object,$(FIRN_SOURCES) $(FIRNC_SOURCES))
@@ -226,7 +240,7 @@ $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS):
 
 $(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/manual/manual.c) $(LIBFIRNC) $(LIBFIRN)
 	$(call say,$@)
-	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lyaml -lcjson -lz -lm
+	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lyaml -lcjson -lprotobuf-c -lz -lm
 
 $(BUILD)/firn: $(call object,runtime/cli/main.c $(FIRN_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
 	$(call say,$@)
@@ -254,7 +268,7 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT))
 		$(LIBSIGNING) $(LIBFIRN)
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm
+	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lyaml -lcjson -lprotobuf-c -lz -Wl,--as-needed -lstdc++ -lm
 
 # tests/unit/support_sealed_runs.c skips the signature check of most plans.
 $(BUILD)/tests/test_hostile_plans $(BUILD)/tests/test_slots: private LDFLAGS += -Wl,--wrap=firn_signature_check
@@ -288,8 +302,14 @@ $(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/vector/chunked/ch
 	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 $< $@
 endif
 
+# Runs ONNX models for the scripts of tests/onnx.
+$(BUILD)/tests/onnx_run: $(call object,tests/onnx/run.c) $(LIBFIRNC) $(LIBFIRN)
+	$(call say,$@)
+	@mkdir -p $(@D)
+	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lyaml -lcjson -lprotobuf-c -lz -lm
+
 .PHONY: unit-tests
-unit-tests: $(TEST_PROGRAMS)
+unit-tests: $(TEST_PROGRAMS) $(BUILD)/tests/onnx_run
 
 SANITIZED := $(BUILD)/sanitized
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1
@@ -399,12 +419,12 @@ clang_tidy = clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c11 $(FLOATI
 
 .PHONY: tidy cppcheck
 # A file is checked again if it or any header has changed.
-tidy: $(patsubst %,$(BUILD)/tidy/%.ok,$(TIDIED)) $(patsubst %,$(BUILD)/tidy-avx2/%.ok,$(filter $(VECTOR_SOURCES),$(TIDIED)))
-$(BUILD)/tidy/%.ok: % .clang-tidy $(filter %.h,$(LINTED)) | $(MBEDTLS_READY)
+tidy: $(BUILD)/onnx/onnx.pb-c.c $(patsubst %,$(BUILD)/tidy/%.ok,$(TIDIED)) $(patsubst %,$(BUILD)/tidy-avx2/%.ok,$(filter $(VECTOR_SOURCES),$(TIDIED)))
+$(BUILD)/tidy/%.ok: % .clang-tidy $(filter %.h,$(LINTED)) | $(MBEDTLS_READY) $(BUILD)/onnx/onnx.pb-c.c
 	@mkdir -p $(@D)
 	$(call say,clang-tidy $<)
 	$(quiet)$(call clang_tidy,$(if $(filter plan/signature.c $(SHA256_X86),$<),$(MBEDTLS_FLAGS),$(SIGNING_FLAGS)) \
-	    $(if $(filter $(VECTOR_SOURCES) $(NATIVE_SOURCES),$<),$(avx512_FLAGS)))
+	    $(if $(filter $(VECTOR_SOURCES) $(NATIVE_SOURCES),$<),$(avx512_FLAGS)) $(if $(filter $(ONNX_SOURCES),$<),$(ONNX_FLAGS)))
 	@touch $@
 # With AVX2 the vector kernels compile to other code, so they are checked again.
 $(BUILD)/tidy-avx2/%.ok: % .clang-tidy $(filter %.h,$(LINTED))

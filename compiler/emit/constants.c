@@ -1,6 +1,6 @@
 /* Makes the constants segment (compiler/emit/constants.h). What the memory pass has placed in the region of constants
  * is filled in: the constants of the graph, and frozen weights with the values that a run would give them at its
- * beginning, from the weights file or by their rule. Initial weights of trained parameters follow in the order of their
+ * beginning, from the weights file, from the graph or by their rule. Initial weights of trained parameters follow in the order of their
  * names, each at a multiple of 64. Nothing is decided here. */
 #include "compiler/emit/constants.h"
 
@@ -25,6 +25,11 @@ static bool has_weights(const making *m, uint32_t parameter) {
     return m->job->weights != NULL && firnc_weights_has(&m->weights, parameter);
 }
 
+/* Whether the values that a parameter begins with are in the segment: those of the file, else those of the graph. */
+static bool has_values(const making *m, uint32_t parameter) {
+    return has_weights(m, parameter) || m->graph->values[m->values[parameter]].initial != NULL;
+}
+
 static uint64_t bytes_of(const firnc_value_info *value) {
     uint64_t bytes = 0;
     (void)firn_shape_bytes(&value->shape, &bytes);
@@ -40,12 +45,21 @@ static void lay_out(making *m) {
         constants->weights[i] = FIRNC_NOT_THERE;
     for (uint32_t i = 0; i < m->count; i++) {
         const firnc_value_info *value = &m->graph->values[m->values[i]];
-        if (!firnc_is_of_model(value->role) || !has_weights(m, i))
+        if (!firnc_is_of_model(value->role) || !has_values(m, i))
             continue;
         constants->weights[m->values[i]] = constants->count;
         constants->count += firn_round_up(bytes_of(value), FIRN_PAYLOAD_ALIGNMENT);
     }
     constants->bytes = firnc_allocate(constants->count);
+}
+
+/* Reads the values of a parameter that has_values. */
+static bool read_values(const making *m, uint32_t parameter, void *values) {
+    const float *initial = m->graph->values[m->values[parameter]].initial;
+    if (has_weights(m, parameter))
+        return firnc_weights_read(&m->weights, parameter, values);
+    memcpy(values, initial, (size_t)firnc_weight_elements(&m->parameters[parameter]) * sizeof *initial);
+    return true;
 }
 
 /* What the runtime computes for state (NUMERICS.md, "Around the ops"). */
@@ -76,8 +90,8 @@ static bool fill_frozen(const making *m, uint32_t parameter) {
     uint8_t *place = m->constants->bytes + value->offset;
     const firnc_mark mark = firnc_memory_mark();
     float *values = firnc_allocate(count * sizeof *values);
-    const bool good = !has_weights(m, parameter) || firnc_weights_read(&m->weights, parameter, values);
-    if (!has_weights(m, parameter))
+    const bool good = !has_values(m, parameter) || read_values(m, parameter, values);
+    if (!has_values(m, parameter))
         draw(m, value, values, count);
     firn_narrow(place, value->shape.type, 0, values, count);
     firnc_memory_release(mark);
@@ -94,7 +108,7 @@ static bool fill(const making *m) {
         const uint64_t place = m->constants->weights[m->values[i]];
         if (firnc_is_frozen(m->graph->values[m->values[i]].role) && !fill_frozen(m, i))
             return false;
-        if (place != FIRNC_NOT_THERE && !firnc_weights_read(&m->weights, i, m->constants->bytes + place))
+        if (place != FIRNC_NOT_THERE && !read_values(m, i, m->constants->bytes + place))
             return false;
     }
     return true;

@@ -852,6 +852,10 @@ firnc_value firnc_kl_divergence(firnc_graph *graph, firnc_value log_probabilitie
     return record(graph, FIRN_OP_kl_divergence, (firnc_value[]){log_probabilities, target}, 2, integers, NULL);
 }
 
+void firnc_graph_refuse(firnc_graph *graph) {
+    graph->refused = true;
+}
+
 void firnc_loss(firnc_graph *graph, firnc_value loss) {
     check_value(graph, loss);
     if (graph->loss != FIRNC_NONE)

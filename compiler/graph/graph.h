@@ -285,6 +285,8 @@ firnc_value firnc_kl_divergence(firnc_graph *graph, firnc_value log_probabilitie
 
 /* --- what the graph is for ------------------------------------------------------------------------------------- */
 
+/* Says that the front end cannot build the graph and has printed why: nobody freezes it, or says more about it. */
+void firnc_graph_refuse(firnc_graph *graph);
 /* Names the result that is minimised, float32[1]. Call it exactly once; an evaluation without a metric needs none. */
 void firnc_loss(firnc_graph *graph, firnc_value loss);
 /* For metrics over classes: the logits and labels to compare, and the rows to count if not all are. */

@@ -63,6 +63,7 @@ typedef struct firnc_value_info {
     const void *elements;              /* constants: their elements, in the type of the shape; frozen weights: NULL */
     bool initialised;                  /* state: init below holds the initial value, which weights replace if given */
     firnc_init init;
+    const float *initial; /* state: the elements that it starts with, in place of init; NULL: those of init */
     uint32_t rng_id;      /* of the rules normal and uniform; assigned in build order */
     firnc_value gradient; /* parameters, after autodiff */
     /* after the early and the views pass; otherwise FIRNC_NONE */
@@ -123,6 +124,7 @@ typedef struct firnc_adapter {
 struct firnc_graph {
     const char *model;
     bool eval;   /* dropout is not recorded */
+    bool refused; /* the front end could not build it, and has said so */
     bool passed; /* the passes have begun to change the graph; it cannot be frozen again */
     firnc_value_info *values;
     uint32_t value_count, value_capacity;

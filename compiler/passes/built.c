@@ -165,6 +165,8 @@ static bool has_parameter(const firnc_graph *graph) {
 
 bool firnc_check_built(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
+    if (graph->refused)
+        return false;
     if (graph->passed)
         return firnc_fail(compilation, "the graph has been frozen already; build it again");
     if (graph->scopes != NULL || graph->next_annotated)

@@ -231,9 +231,11 @@ static bool has_tokens(const firnc_recipe *recipe) {
 
 static settings defaults(const firnc_recipe *recipe) {
     const bool numbers = recipe->facts.targets != FIRNC_TARGETS_CLASSES;
+    const bool wide = recipe->facts.wide, tokens = has_tokens(recipe) || (wide && recipe->facts.tokens);
+    const firn_type feature = wide && recipe->facts.longest_sequence == 0 ? FIRN_FLOAT32 : FIRN_UINT8;
     return (settings){.data = {.shuffle_seed = recipe->job.seed, .wrap = true},
-                      .elements = {.feature = has_tokens(recipe) ? FIRN_INT32 : FIRN_UINT8,
-                                   .label = numbers ? FIRN_FLOAT32 : FIRN_UINT8,
+                      .elements = {.feature = tokens ? FIRN_INT32 : feature,
+                                   .label = numbers ? FIRN_FLOAT32 : wide ? FIRN_INT32 : FIRN_UINT8,
                                    .weight = FIRN_FLOAT32,
                                    .feature_scale = 1}};
 }

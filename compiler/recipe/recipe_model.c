@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compiler/base/text.h"
+#include "compiler/models/onnx.h"
 #include "compiler/recipe/recipe_parts.h"
 
 static const firnc_choice flags[] = {{"true", 1}, {"True", 1}, {"false", 0}, {"False", 0}, {NULL, 0}};
@@ -100,6 +101,8 @@ static const firnc_model *find_model(const firnc_tree *keys) {
     const firnc_tree *name = firnc_tree_child(keys, "name");
     const firnc_choice *names = model_names();
     int position;
+    if (name == NULL && firnc_tree_child(keys, firnc_model_onnx.fields[0].key) != NULL)
+        return &firnc_model_onnx; /* a file is all that there is to say */
     if (name == NULL)
         return guess_model(keys, names);
     return firnc_field_choice(name, names, &position) ? firnc_model_at((uint32_t)position) : NULL;

@@ -7,7 +7,7 @@ SANITIZED=${SANITIZED:-build/sanitized}
 changes=300
 
 python3 tests/fuzz/serial_corpus.py check
-for target in container payload checkpoint schedule recipe weights serial; do
+for target in container payload checkpoint schedule recipe weights onnx serial; do
     case $target in
     container | payload | checkpoint) inputs=$(ls tests/golden/plans/*.plan tests/golden/plans/*.checkpoint) ;;
     recipe) inputs=$(ls compiler/recipes/*.yaml) ;;

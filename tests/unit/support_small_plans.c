@@ -49,8 +49,8 @@ static void set_precision(test_recipe *recipe, firn_type half, int level, bool e
 
 static test_recipe small_mlp(void) {
     test_recipe recipe = test_mlp_recipe();
-    recipe.mlp.huber_threshold = 0.5f;
-    recipe.mlp.cross_entropy.loss_weight = 1;
+    recipe.mlp.losses.huber_threshold = 0.5f;
+    recipe.mlp.losses.cross_entropy.loss_weight = 1;
     recipe.mlp.hidden_count = 1;
     recipe.mlp.dropout_rate = 0.25f;
     recipe.job.data.micro_batch_size = 2;
@@ -60,7 +60,7 @@ static test_recipe small_mlp(void) {
 }
 
 static void set_loss(test_recipe *recipe, firnc_loss_kind loss) {
-    recipe->mlp.loss = loss;
+    recipe->mlp.losses.kind = loss;
     if (loss != FIRNC_LOSS_CROSS_ENTROPY && loss != FIRNC_LOSS_NLL)
         recipe->elements.label = FIRN_FLOAT32;
 }
@@ -85,8 +85,8 @@ static void make_variants(compiled_plan *plans) {
     recipe.job.optimizer = firnc_optimizer_defaults(FIRNC_SGD);
     recipe.job.optimizer.momentum = 0.5f;
     recipe.job.optimizer.nesterov = true;
-    recipe.mlp.sample_weights = true;
-    recipe.mlp.cross_entropy =
+    recipe.mlp.losses.sample_weights = true;
+    recipe.mlp.losses.cross_entropy =
         (firnc_cross_entropy_options){.ignores = true, .ignore_index = 1, .label_smoothing = 0.125f, .loss_weight = 1};
     make(plans, &recipe, "SGD with momentum, weighted rows");
     recipe.job.optimizer = firnc_optimizer_defaults(FIRNC_ADAM);
@@ -129,7 +129,7 @@ static void make_metrics(compiled_plan *plans) {
         recipe.job.metric = rows[i].metric;
         recipe.job.metric_macro = rows[i].macro;
         recipe.job.metric_beta = rows[i].metric == FIRNC_METRIC_F_BETA ? 2.0f : 0;
-        recipe.mlp.sample_weights = rows[i].weights;
+        recipe.mlp.losses.sample_weights = rows[i].weights;
         set_loss(&recipe, rows[i].loss);
         set_precision(&recipe, (firn_type)(i % 4), 1, false, 1, 0, 0);
         make(plans, &recipe, rows[i].name);

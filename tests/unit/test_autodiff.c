@@ -129,7 +129,7 @@ static void test_mlp_gradients(void **state) {
         test_recipe recipe = test_mlp_recipe();
         recipe.mlp.activation = activations[i];
         check_gradients(&recipe);
-        recipe.mlp.loss = FIRNC_LOSS_MEAN_SQUARED_ERROR;
+        recipe.mlp.losses.kind = FIRNC_LOSS_MEAN_SQUARED_ERROR;
         recipe.mlp.dropout_rate = 0.5f;
         recipe.elements.label = FIRN_FLOAT32;
         check_gradients(&recipe);
@@ -140,26 +140,21 @@ static void test_mlp_gradients(void **state) {
  * taken as logarithms. */
 static void test_loss_gradients(void **state) {
     (void)state;
-    static const firnc_mlp losses[] = {
-        {.loss = FIRNC_LOSS_L1},
-        {.loss = FIRNC_LOSS_HUBER, .huber_threshold = 0.25f},
-        {.loss = FIRNC_LOSS_SMOOTH_L1, .huber_threshold = 0.25f},
-        {.loss = FIRNC_LOSS_BINARY_CROSS_ENTROPY},
-        {.loss = FIRNC_LOSS_NLL},
-        {.loss = FIRNC_LOSS_KL_DIVERGENCE, .log_target = true, .batch_mean = true},
+    static const firnc_losses losses[] = {
+        {.kind = FIRNC_LOSS_L1},
+        {.kind = FIRNC_LOSS_HUBER, .huber_threshold = 0.25f},
+        {.kind = FIRNC_LOSS_SMOOTH_L1, .huber_threshold = 0.25f},
+        {.kind = FIRNC_LOSS_BINARY_CROSS_ENTROPY},
+        {.kind = FIRNC_LOSS_NLL},
+        {.kind = FIRNC_LOSS_KL_DIVERGENCE, .log_target = true, .batch_mean = true},
         {.cross_entropy = {.ignores = true, .ignore_index = 1}},
         {.cross_entropy = {.label_smoothing = 0.2f}},
         {.cross_entropy = {.batch_size = true, .loss_weight = 0.3f}, .sample_weights = true},
     };
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
         test_recipe recipe = test_mlp_recipe();
-        recipe.mlp.loss = losses[i].loss;
-        recipe.mlp.cross_entropy = losses[i].cross_entropy;
-        recipe.mlp.sample_weights = losses[i].sample_weights;
-        recipe.mlp.huber_threshold = losses[i].huber_threshold;
-        recipe.mlp.log_target = losses[i].log_target;
-        recipe.mlp.batch_mean = losses[i].batch_mean;
-        if (losses[i].loss != FIRNC_LOSS_CROSS_ENTROPY && losses[i].loss != FIRNC_LOSS_NLL)
+        recipe.mlp.losses = losses[i];
+        if (losses[i].kind != FIRNC_LOSS_CROSS_ENTROPY && losses[i].kind != FIRNC_LOSS_NLL)
             recipe.elements.label = FIRN_FLOAT32;
         check_gradients(&recipe);
     }

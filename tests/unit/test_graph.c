@@ -498,7 +498,7 @@ static void an_mlp_has_the_names_of_pytorch(void **state) {
     assert_float_equal(bias->init.b, 0.4472136F, 1e-7F);
     assert_true(weight->rng_id != bias->rng_id);
     assert_true(graph->logits != FIRNC_NONE);
-    recipe.mlp.loss = FIRNC_LOSS_MEAN_SQUARED_ERROR;
+    recipe.mlp.losses.kind = FIRNC_LOSS_MEAN_SQUARED_ERROR;
     recipe.elements.label = FIRN_FLOAT32;
     assert_non_null(find_value(built(&recipe), "targets"));
     assert_true(built(&recipe)->logits == FIRNC_NONE);

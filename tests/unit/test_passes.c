@@ -411,7 +411,7 @@ static void test_autocast_activations(void **state) {
         recipe.job.precision.mixed = true;
         recipe.job.precision.half = FIRN_BFLOAT16;
         recipe.mlp.activation = activations[i].kind;
-        recipe.mlp.loss = FIRNC_LOSS_NLL;
+        recipe.mlp.losses.kind = FIRNC_LOSS_NLL;
         firnc_compilation compilation = test_compilation(&recipe);
         test_run_passes(&compilation, firnc_autocast);
         const firnc_graph *graph = compilation.graph;
@@ -643,7 +643,7 @@ static void test_metric(void **state) {
     assert_int_equal(count_nodes(accuracy.graph, FIRN_OP_metric_accuracy), 1);
     assert_non_null(named(accuracy.graph, "metric.correct"));
     assert_int_equal(accuracy.graph->nodes[0].phase, FIRNC_PHASE_EVALUATE);
-    recipe.mlp.loss = FIRNC_LOSS_MEAN_SQUARED_ERROR;
+    recipe.mlp.losses.kind = FIRNC_LOSS_MEAN_SQUARED_ERROR;
     firnc_compilation refused = test_compilation(&recipe);
     test_run_passes(&refused, firnc_autocast);
     assert_contains(errors_of(firnc_add_training, &refused, false), "the metric needs classes");

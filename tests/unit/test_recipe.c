@@ -277,19 +277,19 @@ static void losses_are_read(void **state) {
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
         const firnc_recipe *r = with_loss(losses[i].settings, FIRNC_TRAIN);
         bool classes = losses[i].kind == FIRNC_LOSS_CROSS_ENTROPY || losses[i].kind == FIRNC_LOSS_NLL;
-        assert_int_equal(mlp_of(r)->loss, losses[i].kind);
+        assert_int_equal(mlp_of(r)->losses.kind, losses[i].kind);
         assert_int_equal(r->elements.label, classes ? FIRN_UINT8 : FIRN_FLOAT32);
         assert_int_equal(with_loss(losses[i].settings, FIRNC_EVAL)->job.metric,
                          classes ? FIRNC_METRIC_ACCURACY : FIRNC_METRIC_LOSS);
     }
-    assert_float_equal(mlp_of(with_loss("loss: huber, delta: 0.5", FIRNC_TRAIN))->huber_threshold, 0.5, 0);
-    assert_float_equal(mlp_of(with_loss("loss: smooth_l1", FIRNC_TRAIN))->huber_threshold, 1, 0);
-    assert_true(mlp_of(with_loss("loss: kl_divergence, reduction: batchmean", FIRNC_TRAIN))->batch_mean);
+    assert_float_equal(mlp_of(with_loss("loss: huber, delta: 0.5", FIRNC_TRAIN))->losses.huber_threshold, 0.5, 0);
+    assert_float_equal(mlp_of(with_loss("loss: smooth_l1", FIRNC_TRAIN))->losses.huber_threshold, 1, 0);
+    assert_true(mlp_of(with_loss("loss: kl_divergence, reduction: batchmean", FIRNC_TRAIN))->losses.batch_mean);
     const firnc_cross_entropy_options *o =
         &mlp_of(with_loss("label_smoothing: 0.1, ignore_index: 2, loss_scaling: batch_size, loss_weight: 0.5, "
                           "sample_weights: true",
                           FIRNC_TRAIN))
-             ->cross_entropy;
+             ->losses.cross_entropy;
     assert_true(o->ignores && o->batch_size && o->ignore_index == 2);
     assert_float_equal(o->label_smoothing, 0.1F, 0);
     assert_float_equal(o->loss_weight, 0.5, 0);

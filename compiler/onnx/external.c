@@ -1,0 +1,105 @@
+/* Reads the elements of tensors that are in a file beside the model. The model's file may come from anywhere, so such a
+ * file is read only if it really lies in the folder of the model, whatever its name or a link says. */
+#define _XOPEN_SOURCE 700 /* realpath, pread */
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/onnx/import.h"
+
+#ifndef PATH_MAX
+#define PATH_MAX 4096
+#endif
+
+/* A whole number of an entry; false if it is none. */
+static bool read_whole(const char *text, uint64_t *number) {
+    *number = 0;
+    if (*text == '\0')
+        return false;
+    for (; *text != '\0'; text++) {
+        if (*text < '0' || *text > '9' || *number > (UINT64_MAX - 9) / 10)
+            return false;
+        *number = *number * 10 + (uint64_t)(*text - '0');
+    }
+    return true;
+}
+
+/* A relative name without a step out of its folder. */
+static bool is_inside(const char *name) {
+    if (name[0] == '\0' || name[0] == '/' || strchr(name, '\\') != NULL)
+        return false;
+    for (const char *part = name; part != NULL; part = strchr(part, '/')) {
+        part += *part == '/';
+        const size_t length = strcspn(part, "/");
+        if (length == 0 || (length <= 2 && strncmp(part, "..", length) == 0))
+            return false;
+    }
+    return true;
+}
+
+/* The name of a file in the model's folder, if that is where it really is; else NULL. */
+static const char *find_inside(const char *model, const char *name) {
+    const char *slash = strrchr(model, '/');
+    const char *folder = slash == NULL ? "." : firnc_format("%.*s", (int)(slash - model + 1), model);
+    char real_folder[PATH_MAX], real_file[PATH_MAX];
+    struct stat status;
+    const char *path = firnc_format("%s/%s", folder, name);
+    if (realpath(folder, real_folder) == NULL || realpath(path, real_file) == NULL)
+        return NULL;
+    const size_t length = strlen(real_folder);
+    if (strncmp(real_file, real_folder, length) != 0 || (real_file[length] != '/' && length > 1) ||
+        stat(real_file, &status) != 0 || !S_ISREG(status.st_mode))
+        return NULL;
+    return firnc_format("%s", real_file);
+}
+
+bool ox_read_external(ox_importer *im, const FirncOnnx__Tensor *from, const char *name, uint64_t bytes, ox_bytes *to) {
+    const char *location = NULL;
+    uint64_t offset = 0, length = bytes;
+    for (size_t i = 0; i < from->n_external_data; i++) {
+        const FirncOnnx__Entry *entry = from->external_data[i];
+        const char *key = entry->key == NULL ? "" : entry->key, *value = entry->value == NULL ? "" : entry->value;
+        bool good = true;
+        if (strcmp(key, "location") == 0)
+            location = value;
+        else if (strcmp(key, "offset") == 0)
+            good = read_whole(value, &offset);
+        else if (strcmp(key, "length") == 0)
+            good = read_whole(value, &length);
+        if (!good)
+            return ox_fail(im, "tensor %s: the %s of its data is no number", name, key);
+    }
+    if (location == NULL || !is_inside(location))
+        return ox_fail(im, "tensor %s: its data is in \"%s\", and only files in the model's folder are read", name,
+                       location == NULL ? "" : location);
+    const char *path = find_inside(im->file, location);
+    if (path == NULL)
+        return ox_fail(im, "tensor %s: its data is in \"%s\", which is no file in the model's folder", name, location);
+    if (length != bytes)
+        return ox_fail(im, "tensor %s: its data has %llu bytes, and its elements take %llu", name,
+                       (unsigned long long)length, (unsigned long long)bytes);
+    const int file = open(path, O_RDONLY);
+    struct stat status;
+    const bool there = file >= 0 && fstat(file, &status) == 0 && status.st_size >= 0 &&
+                       (uint64_t)status.st_size >= bytes && (uint64_t)status.st_size - bytes >= offset;
+    uint64_t done = 0;
+    if (there) {
+        uint8_t *data = firnc_allocate(bytes + 1);
+        while (done < bytes) {
+            const ssize_t got = pread(file, data + done, (size_t)(bytes - done), (off_t)(offset + done));
+            if (got <= 0)
+                break;
+            done += (uint64_t)got;
+        }
+        *to = (ox_bytes){data, bytes};
+    }
+    if (file >= 0)
+        close(file);
+    return (there && done == bytes) ||
+           ox_fail(im, "tensor %s: its data is not in \"%s\", which is too short or cannot be read", name, location);
+}
+

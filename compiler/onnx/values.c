@@ -1,0 +1,250 @@
+/* The values of a model while it is read, and how they come into the graph. The axes of a value may stand in another
+ * order there, such as channels last: an op takes it in an order of its choice, and a transpose is recorded only if the
+ * value does not stand in that order, once for each value. */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/onnx/import.h"
+
+/* --- orders of axes ----------------------------------------------------------------------------------------------- */
+
+void ox_identity(uint8_t *order) {
+    for (uint8_t i = 0; i < FIRN_RANK_MAX; i++)
+        order[i] = i;
+}
+
+void ox_axis_last(uint8_t rank, uint8_t axis, uint8_t *order) {
+    uint8_t to = 0;
+    ox_identity(order);
+    for (uint8_t i = 0; i < rank; i++)
+        if (i != axis)
+            order[to++] = i;
+    order[rank - 1] = axis;
+}
+
+void ox_channels_last(uint8_t rank, uint8_t *order) {
+    ox_axis_last(rank, rank > 1 ? 1 : 0, order);
+}
+
+uint8_t ox_place(const uint8_t *order, uint8_t rank, uint8_t axis) {
+    uint8_t place = 0;
+    while (place + 1 < rank && order[place] != axis)
+        place++;
+    return place;
+}
+
+static bool same_order(const uint8_t *a, const uint8_t *b, uint8_t rank) {
+    return memcmp(a, b, rank) == 0;
+}
+
+/* --- values ------------------------------------------------------------------------------------------------------- */
+
+ox_value *ox_value_new(const char *name) {
+    ox_value *value = firnc_allocate(sizeof *value);
+    value->name = name;
+    value->value = value->plain = value->input = FIRNC_NONE;
+    ox_identity(value->order);
+    return value;
+}
+
+uint64_t ox_count(const ox_value *value) {
+    uint64_t count = 1;
+    for (uint8_t i = 0; i < value->rank; i++)
+        count *= (uint64_t)value->dims[i];
+    return count;
+}
+
+void ox_set_known(ox_value *to, const ox_tensor *tensor) {
+    if (to == NULL || tensor == NULL)
+        return;
+    to->known = tensor;
+    to->type = tensor->type;
+    to->rank = tensor->rank;
+    memcpy(to->dims, tensor->dims, sizeof to->dims);
+}
+
+void ox_set_ordered(ox_importer *im, ox_value *to, firnc_value value, uint8_t type, uint8_t rank,
+                    const uint8_t *order) {
+    if (to == NULL || im->failed || value == FIRNC_NONE)
+        return;
+    const firn_shape *shape = ox_shape(im, value);
+    to->value = value;
+    to->type = type;
+    to->rank = rank;
+    ox_identity(to->order);
+    if (order != NULL)
+        memcpy(to->order, order, rank);
+    for (uint8_t i = 0; i < rank; i++)
+        to->dims[to->order[i]] = shape->dims[i];
+}
+
+void ox_set(ox_importer *im, ox_value *to, firnc_value value, uint8_t type, uint8_t rank) {
+    ox_set_ordered(im, to, value, type, rank, NULL);
+}
+
+void ox_alias(ox_value *to, const ox_value *from) {
+    if (to == NULL)
+        return;
+    const char *name = to->name;
+    *to = *from;
+    to->name = name;
+}
+
+bool ox_is_constant(const ox_value *value) {
+    return value != NULL && value->known != NULL && value->parameter == NULL;
+}
+
+bool ox_single(const ox_value *value, double *number) {
+    if (value == NULL || value->known == NULL || value->known->count != 1)
+        return false;
+    *number = ox_number(value->known, 0);
+    return true;
+}
+
+/* --- into the graph ----------------------------------------------------------------------------------------------- */
+
+firnc_value ox_constant(ox_importer *im, const ox_tensor *tensor, firn_type type) {
+    uint32_t dims[FIRN_RANK_MAX] = {1};
+    if (tensor == NULL || im->failed)
+        return FIRNC_NONE;
+    if (tensor->count == 0) {
+        ox_fail(im, "reads a tensor without elements; every extent is at least 1");
+        return FIRNC_NONE;
+    }
+    if (!ox_take_room(im, tensor->count))
+        return FIRNC_NONE;
+    for (uint8_t i = 0; i < tensor->rank; i++)
+        dims[i] = (uint32_t)tensor->dims[i];
+    void *elements = firnc_allocate(tensor->count * 4);
+    for (uint64_t i = 0; i < tensor->count; i++) {
+        const double number = ox_number(tensor, i);
+        if (type == FIRN_INT32)
+            ((int32_t *)elements)[i] = !(number > INT32_MIN) ? INT32_MIN
+                                       : number > INT32_MAX  ? INT32_MAX
+                                                             : (int32_t)number;
+        else
+            ((float *)elements)[i] = (float)number;
+    }
+    const char *name = firnc_format("constant.%u", (unsigned)im->constants++);
+    return firnc_constant(im->graph, name, type, tensor->rank == 0 ? 1 : tensor->rank, dims, elements);
+}
+
+firnc_value ox_scalar(ox_importer *im, float number) {
+    return ox_constant(im, ox_tensor_scalar(im, OX_FLOAT, (double)number), FIRN_FLOAT32);
+}
+
+/* Weight decay is usual for matrices and kernels, and not for biases and norms. */
+static bool decays(const ox_tensor *tensor) {
+    uint8_t wide = 0;
+    for (uint8_t i = 0; i < tensor->rank; i++)
+        wide = (uint8_t)(wide + (tensor->dims[i] > 1));
+    return tensor->rank > 1 && wide > 1;
+}
+
+firnc_value ox_parameter_value(ox_importer *im, ox_parameter *parameter, const uint8_t *order) {
+    if (im->failed || parameter->value != FIRNC_NONE)
+        return im->failed ? FIRNC_NONE : parameter->value;
+    const ox_tensor *tensor = parameter->tensor;
+    uint32_t dims[FIRN_RANK_MAX] = {1};
+    ox_identity(parameter->order);
+    if (order != NULL)
+        memcpy(parameter->order, order, tensor->rank);
+    const ox_tensor *laid = ox_tensor_ordered(tensor, parameter->order);
+    if (!firnc_is_name(parameter->name)) {
+        ox_fail(im, "tensor \"%s\" has a name that is not of 1 to %d printable characters",
+                parameter->name, FIRNC_NAME_MAX);
+        return FIRNC_NONE;
+    }
+    for (uint8_t i = 0; i < laid->rank; i++)
+        dims[i] = (uint32_t)laid->dims[i];
+    parameter->value = firnc_parameter(im->graph, parameter->name, laid->rank == 0 ? 1 : laid->rank, dims,
+                                       (firnc_init){.rule = FIRNC_INIT_CONSTANT}, decays(tensor));
+    im->graph->values[parameter->value].initial = laid->reals;
+    return parameter->value;
+}
+
+/* Brings a parameter into the graph, in this order of its own axes if it is not there yet. */
+static void take_parameter(ox_importer *im, ox_value *value, const uint8_t *wanted) {
+    ox_parameter *parameter = value->parameter;
+    uint8_t order[FIRN_RANK_MAX], stands[FIRN_RANK_MAX];
+    ox_identity(order);
+    for (uint8_t i = 0; wanted != NULL && i < value->rank; i++)
+        order[i] = ox_place(value->order, value->rank, wanted[i]);
+    value->value = ox_parameter_value(im, parameter, order);
+    for (uint8_t i = 0; i < value->rank; i++)
+        stands[i] = value->order[parameter->order[i]];
+    memcpy(value->order, stands, value->rank);
+}
+
+firnc_value ox_raw(ox_importer *im, ox_value *value) {
+    if (value == NULL || im->failed)
+        return FIRNC_NONE;
+    if (value->value != FIRNC_NONE)
+        return value->value;
+    if (value->parameter != NULL)
+        take_parameter(im, value, NULL);
+    else
+        value->value = ox_constant(im, value->known, FIRN_FLOAT32);
+    return value->value;
+}
+
+/* A known tensor in another order, as a constant. */
+static firnc_value ordered_constant(ox_importer *im, const ox_value *value, uint8_t rank, const uint8_t *order) {
+    ox_tensor wide = *value->known;
+    const uint8_t front = (uint8_t)(rank - value->rank);
+    wide.rank = rank;
+    for (uint8_t i = 0; i < rank; i++)
+        wide.dims[i] = i < front ? 1 : value->dims[i - front];
+    return ox_constant(im, ox_tensor_ordered(&wide, order), FIRN_FLOAT32);
+}
+
+firnc_value ox_ordered(ox_importer *im, ox_value *value, uint8_t rank, const uint8_t *order) {
+    uint8_t stands[FIRN_RANK_MAX], permutation[FIRN_RANK_MAX], identity[FIRN_RANK_MAX];
+    int64_t dims[FIRN_RANK_MAX];
+    if (value == NULL || im->failed)
+        return FIRNC_NONE;
+    if (rank < value->rank) {
+        ox_fail(im, "has an operand of too many dimensions");
+        return FIRNC_NONE;
+    }
+    if (value->value == FIRNC_NONE && value->parameter != NULL && rank == value->rank)
+        take_parameter(im, value, order);
+    if (value->value == FIRNC_NONE && value->parameter == NULL && value->known != NULL)
+        return ordered_constant(im, value, rank, order);
+    firnc_value x = ox_raw(im, value);
+    if (x == FIRNC_NONE)
+        return FIRNC_NONE;
+    const uint8_t front = (uint8_t)(rank - value->rank);
+    ox_identity(identity);
+    const bool plain = front == 0 && same_order(order, identity, rank);
+    if (plain && value->plain != FIRNC_NONE)
+        return value->plain;
+    for (uint8_t i = 0; i < rank; i++) {
+        stands[i] = i < front ? i : (uint8_t)(value->order[i - front] + front);
+        dims[i] = i < front ? 1 : value->dims[stands[i] - front];
+    }
+    for (uint8_t i = 0; i < rank; i++)
+        permutation[i] = ox_place(stands, rank, order[i]);
+    if (rank > 0 && front > 0)
+        x = ox_reshape(im, x, rank, dims);
+    x = rank == 0 ? x : ox_transpose(im, x, permutation);
+    if (plain)
+        value->plain = x;
+    return x;
+}
+
+firnc_value ox_plain(ox_importer *im, ox_value *value) {
+    uint8_t identity[FIRN_RANK_MAX];
+    if (value == NULL)
+        return FIRNC_NONE;
+    ox_identity(identity);
+    return ox_ordered(im, value, value->rank, identity);
+}
+
+firnc_value ox_indices(ox_importer *im, ox_value *value) {
+    if (value == NULL || im->failed)
+        return FIRNC_NONE;
+    if (ox_is_constant(value))
+        return ox_constant(im, value->known, FIRN_INT32);
+    return ox_whole(im, ox_plain(im, value));
+}

@@ -1,0 +1,15 @@
+#!/bin/sh
+# ONNX's own tests of single operators (tests/onnx/nodes.py), and the gradients of operators against PyTorch
+# (tests/onnx/gradients.py). What Python lacks is skipped by name.
+set -eu
+BUILD=${BUILD:-build}
+if python3 -c 'import numpy, onnx' 2>/dev/null; then
+    python3 tests/onnx/nodes.py "$BUILD/tests/onnx_run"
+else
+    echo "skipped: ONNX's node tests: python3 has no onnx"
+fi
+if python3 -c 'import numpy, onnx, torch' 2>/dev/null; then
+    python3 tests/onnx/gradients.py "$BUILD/tests/onnx_run"
+else
+    echo "skipped: gradients of ONNX's operators: python3 has no onnx or no torch"
+fi

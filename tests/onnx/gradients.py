@@ -1,0 +1,310 @@
+"""Compares the gradients of single ONNX operators, imported and trained for one step, with PyTorch's in float64.
+
+    gradients.py PROGRAM [--only WORD]
+
+PROGRAM is build/tests/onnx_run (run.c). Every operand is computed from a parameter (a product with a number of the data,
+then a reshape), so that its gradient is that of the parameter. The loss is the sum of the outputs times fixed numbers.
+Extents of 1 and odd extents are on purpose."""
+import argparse
+import sys
+import tempfile
+import warnings
+
+warnings.filterwarnings("ignore")
+import numpy as np
+import onnx
+import torch
+import torch.nn.functional as F
+from onnx import TensorProto, helper, numpy_helper
+
+from nodes import run_program
+
+RATE = 1024.0  # as in run.c
+BOUND = 2e-5  # of the largest gradient of an operand, or of 1 if that is larger
+OPSET = 23
+ROWS = []
+
+
+def row(name, op, function, *shapes, attributes=None, constants=None, prepare=None, outputs=1, weighed=None):
+    """shapes: of the operands that have gradients. constants: position -> array of the operands that have none; None: left
+    out. prepare: makes the values of the operands suitable. weighed: how many of the outputs the loss reads."""
+    ROWS.append((name, op, function, shapes, attributes or {}, constants or {}, prepare, outputs, weighed or outputs))
+
+
+def positive(*values):
+    return [np.abs(v) + 0.3 for v in values]
+
+
+def apart_from_zero(*values):
+    return [v + np.sign(v) * 0.1 for v in values]
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
+def reals(*values):
+    return np.array(values, np.float32)
+
+
+# --- elementwise ---
+for op, function, prepare in (
+        ("Relu", F.relu, apart_from_zero), ("Sigmoid", torch.sigmoid, None), ("Tanh", torch.tanh, None), ("Erf", torch.erf, None),
+        ("Softplus", F.softplus, None), ("HardSwish", F.hardswish, None), ("Exp", torch.exp, None), ("Log", torch.log, positive),
+        ("Sqrt", torch.sqrt, positive), ("Reciprocal", torch.reciprocal, apart_from_zero), ("Neg", torch.neg, None),
+        ("Abs", torch.abs, apart_from_zero), ("Identity", lambda x: x * 1, None), ("Elu", F.elu, apart_from_zero),
+        ("LeakyRelu", lambda x: F.leaky_relu(x, 0.01), apart_from_zero), ("Gelu", F.gelu, None),
+        ("HardSigmoid", lambda x: torch.clamp(0.2 * x + 0.5, 0, 1), None)):
+    row(op, op, function, (3, 1, 7), prepare=prepare)
+row("Elu alpha", "Elu", lambda x: F.elu(x, 0.7), (2, 1, 1, 3, 1, 5), attributes={"alpha": 0.7})
+row("LeakyRelu slope", "LeakyRelu", lambda x: F.leaky_relu(x, 0.3), (13,), attributes={"alpha": 0.3})
+row("Gelu tanh", "Gelu", lambda x: F.gelu(x, approximate="tanh"), (5, 3), attributes={"approximate": "tanh"})
+row("HardSigmoid other", "HardSigmoid", lambda x: torch.clamp(0.3 * x + 0.4, 0, 1), (11,), attributes={"alpha": 0.3, "beta": 0.4})
+row("Clip", "Clip", lambda x: torch.clamp(x, -0.5, 0.8), (4, 5), constants={1: np.float32(-0.5), 2: np.float32(0.8)})
+row("Clip low", "Clip", lambda x: torch.clamp(x, min=0.1), (9,), constants={1: np.float32(0.1)})
+row("PRelu", "PRelu", lambda x, s: torch.where(x > 0, x, s * x), (2, 3, 5), (3, 1))
+row("Cast", "Cast", lambda x: x * 1, (3, 3), attributes={"to": TensorProto.FLOAT})
+row("Dropout off", "Dropout", lambda x: x * 1, (3, 3))
+for op, function in (("Add", torch.add), ("Sub", torch.sub), ("Mul", torch.mul), ("Div", torch.div),
+                     ("Max", torch.maximum), ("Min", torch.minimum)):
+    for a, b in (((3, 5), (3, 5)), ((2, 3, 1, 5), (4, 1)), ((5,), (3, 1, 1)), ((1,), (7,)), ((2, 1, 3), (1,))):
+        row(f"{op} {list(a)} {list(b)}", op, function, a, b, prepare=apart_from_zero)
+row("Max of three", "Max", lambda a, b, c: torch.maximum(torch.maximum(a, b), c), (3, 4), (4,), (3, 1))
+row("Min of three", "Min", lambda a, b, c: torch.minimum(torch.minimum(a, b), c), (3, 4), (4,), (3, 1))
+row("Pow", "Pow", torch.pow, (3, 5), (5,), prepare=lambda a, b: [np.abs(a) + 0.4, b])
+for exponent in (2.0, 3.0, 0.5, -1.0, 1.7):
+    row(f"Pow {exponent}", "Pow", lambda a, e=exponent: torch.pow(a, e), (2, 7), constants={1: np.float32(exponent)}, prepare=positive)
+row("Pow of a negative base", "Pow", lambda a: torch.pow(a, 3), (2, 7), constants={1: np.float32(3)})
+CONDITION = np.array([[True, False, True, False, True]])
+row("Where", "Where", lambda a, b: torch.where(torch.tensor(CONDITION), a, b), (3, 5), (3, 1), constants={0: CONDITION})
+
+# --- sums ---
+for op, function in (("ReduceSum", torch.sum), ("ReduceMean", torch.mean), ("ReduceMax", torch.amax), ("ReduceMin", torch.amin),
+                     ("ReduceL2", lambda x, dim, keepdim: x.pow(2).sum(dim, keepdim).sqrt())):
+    for axes, keep in (((1,), 1), ((0, 2), 0), ((-1,), 0), ((0, 1, 2), 1)):
+        row(f"{op} {list(axes)} {keep}", op, lambda x, f=function, a=axes, k=keep: f(x, dim=a, keepdim=bool(k)), (3, 1, 7),
+            attributes={"keepdims": keep}, constants={1: ints(*axes)})
+for axis in (-1, 0, 1):
+    row(f"Softmax {axis}", "Softmax", lambda x, a=axis: F.softmax(x, a), (3, 4, 5), attributes={"axis": axis})
+    row(f"LogSoftmax {axis}", "LogSoftmax", lambda x, a=axis: F.log_softmax(x, a), (3, 4, 5), attributes={"axis": axis})
+row("CumSum", "CumSum", lambda x: x.cumsum(1), (3, 5), constants={1: np.int64(1)})
+row("CumSum reverse", "CumSum", lambda x: x.flip(0).cumsum(0).flip(0), (3, 5), constants={1: np.int64(0)}, attributes={"reverse": 1})
+row("CumSum exclusive", "CumSum", lambda x: x.cumsum(1) - x, (3, 5), constants={1: np.int64(1)}, attributes={"exclusive": 1})
+
+# --- products ---
+for a, b in (((3, 5), (5, 4)), ((2, 3, 5), (5, 4)), ((2, 3, 5), (2, 5, 1)), ((4, 1, 3, 5), (2, 5, 7)), ((5,), (5, 3)), ((3, 5), (5,)), ((5,), (5,)),
+             ((3, 5), (2, 5, 3))):
+    row(f"MatMul {list(a)} {list(b)}", "MatMul", torch.matmul, a, b)
+for ta in (0, 1):
+    for tb in (0, 1):
+        row(f"Gemm {ta}{tb}", "Gemm",
+            lambda a, b, c, ta=ta, tb=tb: 0.7 * ((a.T if ta else a) @ (b.T if tb else b)) + 1.3 * c,
+            (5, 3) if ta else (3, 5), (4, 5) if tb else (5, 4), (4,), attributes={"transA": ta, "transB": tb, "alpha": 0.7, "beta": 1.3})
+row("Gemm column", "Gemm", lambda a, b, c: a @ b + c, (3, 5), (5, 4), (3, 1))
+for equation, *shapes in (("ij,jk->ik", (3, 5), (5, 4)), ("bij,bjk->bik", (2, 3, 5), (2, 5, 4)), ("bhqd,bhkd->bhqk", (2, 3, 4, 5), (2, 3, 1, 5)),
+                          ("bqhd,bkhd->bhqk", (2, 3, 4, 5), (2, 3, 4, 5)), ("i,j->ij", (3,), (4,)), ("ijk,k->ij", (2, 3, 4), (4,)),
+                          ("ij->ji", (3, 4)), ("ij->i", (3, 4)), ("...ij,...jk->...ik", (2, 3, 5), (2, 5, 4))):
+    row(f"Einsum {equation}", "Einsum", lambda *xs, e=equation: torch.einsum(e, *xs), *shapes, attributes={"equation": equation})
+
+# --- images ---
+row("Conv", "Conv", lambda x, w, b: F.conv2d(x, w, b), (2, 3, 7, 5), (4, 3, 3, 2), (4,))
+row("Conv strided", "Conv", lambda x, w: F.conv2d(x, w, stride=(2, 3), padding=(1, 2)), (1, 2, 7, 8), (3, 2, 3, 3),
+    attributes={"strides": [2, 3], "pads": [1, 2, 1, 2]})
+row("Conv uneven pads", "Conv", lambda x, w: F.conv2d(F.pad(x, (2, 1, 0, 1)), w), (1, 2, 5, 4), (3, 2, 3, 3), attributes={"pads": [0, 2, 1, 1]})
+row("Conv dilated", "Conv", lambda x, w: F.conv2d(x, w, dilation=(2, 1)), (1, 2, 7, 5), (3, 2, 3, 2), attributes={"dilations": [2, 1]})
+row("Conv groups", "Conv", lambda x, w, b: F.conv2d(x, w, b, groups=2, padding=1), (1, 4, 5, 3), (6, 2, 3, 3), (6,),
+    attributes={"group": 2, "pads": [1, 1, 1, 1]})
+row("Conv depthwise", "Conv", lambda x, w: F.conv2d(x, w, groups=3, padding=1), (2, 3, 5, 3), (3, 1, 3, 3),
+    attributes={"group": 3, "pads": [1, 1, 1, 1]})
+row("Conv 1-D", "Conv", lambda x, w, b: F.conv1d(x, w, b, stride=2, padding=1), (2, 3, 9), (4, 3, 3), (4,), attributes={"strides": [2], "pads": [1, 1]})
+row("Conv 1x1", "Conv", lambda x, w: F.conv2d(x, w), (2, 3, 1, 1), (5, 3, 1, 1))
+row("ConvTranspose", "ConvTranspose", lambda x, w, b: F.conv_transpose2d(x, w, b, stride=2), (2, 3, 4, 3), (3, 2, 2, 2), (2,), attributes={"strides": [2, 2]})
+row("ConvTranspose pads", "ConvTranspose", lambda x, w: F.conv_transpose2d(x, w, stride=(2, 3), padding=1, output_padding=(1, 0)), (1, 3, 4, 3), (3, 2, 3, 4),
+    attributes={"strides": [2, 3], "pads": [1, 1, 1, 1], "output_padding": [1, 0]})
+row("ConvTranspose 1-D", "ConvTranspose", lambda x, w: F.conv_transpose1d(x, w, stride=2, padding=1), (2, 3, 5), (3, 4, 4), attributes={"strides": [2], "pads": [1, 1]})
+row("MaxPool", "MaxPool", lambda x: F.max_pool2d(x, 2), (2, 3, 6, 5), attributes={"kernel_shape": [2, 2], "strides": [2, 2]})
+row("MaxPool overlapping", "MaxPool", lambda x: F.max_pool2d(x, 3, 2, 1), (2, 3, 7, 5), attributes={"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]})
+row("MaxPool 1-D", "MaxPool", lambda x: F.max_pool1d(x, 3, 1), (2, 3, 7), attributes={"kernel_shape": [3], "strides": [1]})
+row("AveragePool", "AveragePool", lambda x: F.avg_pool2d(x, (2, 3)), (2, 3, 6, 7), attributes={"kernel_shape": [2, 3], "strides": [2, 3]})
+row("AveragePool pads", "AveragePool", lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), (2, 3, 7, 5),
+    attributes={"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]})
+row("AveragePool counted", "AveragePool", lambda x: F.avg_pool2d(x, 3, 2, 1), (2, 3, 7, 5),
+    attributes={"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "count_include_pad": 1})
+row("GlobalAveragePool", "GlobalAveragePool", lambda x: x.mean((2, 3), keepdim=True), (2, 3, 5, 7))
+row("Resize nearest", "Resize", lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), (1, 2, 3, 5),
+    attributes={"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}, constants={1: None, 2: reals(1, 1, 2, 2)})
+row("Resize linear", "Resize", lambda x: F.interpolate(x, size=(7, 4), mode="bilinear", align_corners=False), (2, 2, 3, 5),
+    attributes={"mode": "linear", "coordinate_transformation_mode": "half_pixel"}, constants={1: None, 2: None, 3: ints(2, 2, 7, 4)})
+
+# --- norms ---
+row("LayerNormalization", "LayerNormalization", lambda x, g, b: F.layer_norm(x, (7,), g, b), (3, 5, 7), (7,), (7,))
+row("LayerNormalization axis", "LayerNormalization", lambda x, g, b: F.layer_norm(x, (5, 7), g, b, 1e-3), (3, 5, 7), (5, 7), (5, 7),
+    attributes={"axis": 1, "epsilon": 1e-3})
+row("LayerNormalization without bias", "LayerNormalization", lambda x, g: F.layer_norm(x, (9,), g), (4, 9), (9,))
+row("RMSNormalization", "RMSNormalization", lambda x, g: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * g, (3, 5, 7), (7,))
+row("GroupNormalization", "GroupNormalization", lambda x, g, b: F.group_norm(x, 2, g, b), (2, 6, 5, 3), (6,), (6,), attributes={"num_groups": 2})
+row("InstanceNormalization", "InstanceNormalization", lambda x, g, b: F.instance_norm(x, weight=g, bias=b), (2, 3, 5, 7), (3,), (3,))
+row("BatchNormalization", "BatchNormalization", lambda x, g, b: F.batch_norm(x, None, None, g, b, True), (4, 3, 5), (3,), (3,),
+    attributes={"training_mode": 1}, constants={3: np.zeros(3, np.float32), 4: np.ones(3, np.float32)}, outputs=3, weighed=1)
+
+# --- views ---
+row("Reshape", "Reshape", lambda x: x.reshape(3, -1), (2, 3, 5), constants={1: ints(3, -1)})
+row("Flatten", "Flatten", lambda x: x.flatten(0, 1).flatten(1), (2, 3, 5, 1), attributes={"axis": 2})
+row("Squeeze", "Squeeze", lambda x: x.squeeze(1), (3, 1, 5), constants={1: ints(1)})
+row("Unsqueeze", "Unsqueeze", lambda x: x[:, None, :, None], (3, 5), constants={1: ints(1, 3)})
+for perm in ((1, 0, 2), (2, 1, 0), (0, 2, 1)):
+    row(f"Transpose {list(perm)}", "Transpose", lambda x, p=perm: x.permute(*p), (3, 1, 5), attributes={"perm": perm})
+row("Transpose of six", "Transpose", lambda x: x.permute(5, 3, 1, 0, 2, 4), (2, 1, 3, 2, 1, 3), attributes={"perm": [5, 3, 1, 0, 2, 4]})
+row("Concat", "Concat", lambda a, b, c: torch.cat((a, b, c), 1), (2, 3, 5), (2, 1, 5), (2, 4, 5), attributes={"axis": 1})
+row("Concat last", "Concat", lambda a, b: torch.cat((a, b), -1), (3, 2), (3, 5), attributes={"axis": -1})
+row("Split", "Split", lambda x: x.split([1, 3, 2], 1), (2, 6, 3), attributes={"axis": 1}, constants={1: ints(1, 3, 2)}, outputs=3)
+row("Slice", "Slice", lambda x: x[1:, :, 1:6:2], (3, 2, 7), constants={1: ints(1, 1), 2: ints(9, 6), 3: ints(0, 2), 4: ints(1, 2)})
+row("Slice backwards", "Slice", lambda x: x.flip(0)[:, 1:3], (5, 4), constants={1: ints(-1, 1), 2: ints(-99, 3), 3: ints(0, 1), 4: ints(-1, 1)})
+row("Pad", "Pad", lambda x: F.pad(x, (0, 3, 2, 1), value=1.5), (3, 4), constants={1: ints(2, 0, 1, 3), 2: np.float32(1.5)})
+row("Pad reflect", "Pad", lambda x: F.pad(x, (2, 1), mode="reflect"), (2, 3, 5), attributes={"mode": "reflect"}, constants={1: ints(0, 0, 2, 0, 0, 1)})
+row("Pad edge", "Pad", lambda x: F.pad(x, (2, 1), mode="replicate"), (2, 3, 5), attributes={"mode": "edge"}, constants={1: ints(0, 0, 2, 0, 0, 1)})
+row("Expand", "Expand", lambda x: x.expand(2, 3, 4, 5), (3, 1, 5), constants={1: ints(2, 1, 4, 5)})
+row("Tile", "Tile", lambda x: x.repeat(2, 1, 3), (3, 1, 5), constants={1: ints(2, 1, 3)})
+row("Trilu", "Trilu", lambda x: torch.tril(x), (2, 4, 5), attributes={"upper": 0})
+row("Trilu upper", "Trilu", lambda x: torch.triu(x, 1), (4, 5), attributes={"upper": 1}, constants={1: np.int64(1)})
+
+# --- indices ---
+PICKS = np.array([[0, 2], [2, -1]], np.int64)
+row("Gather 0", "Gather", lambda x: x[torch.tensor(PICKS)], (4, 3), constants={1: PICKS}, attributes={"axis": 0})
+row("Gather 1", "Gather", lambda x: x[:, torch.tensor(PICKS)], (3, 4, 2), constants={1: PICKS}, attributes={"axis": 1})
+row("Gather scalar", "Gather", lambda x: x[:, -1], (3, 4, 2), constants={1: np.int64(-1)}, attributes={"axis": 1})
+LATTICE = np.array([[0, 2, 2], [1, 0, 3]], np.int64)
+row("GatherElements", "GatherElements", lambda x: torch.gather(x, 1, torch.tensor(LATTICE)), (2, 4), constants={1: LATTICE}, attributes={"axis": 1})
+
+
+def scattered(data, updates, accumulate):
+    return data.index_put((torch.tensor([3, 0]),), updates, accumulate)
+
+
+row("ScatterND", "ScatterND", lambda d, u: scattered(d, u, False), (5, 3), (2, 3), constants={1: np.array([[3], [0]], np.int64)})
+row("ScatterND add", "ScatterND", lambda d, u: scattered(d, u, True), (5, 3), (2, 3), constants={1: np.array([[3], [0]], np.int64)},
+    attributes={"reduction": "add"})
+
+
+# --- recurrence ---
+def recurrent(kind, gates, order, reverse=False, **options):
+    """ONNX's operator by PyTorch's: gates of ONNX stand in another order."""
+    def function(x, w, r, b, *state):
+        size = r.shape[-1]
+        turned = lambda t: torch.cat([t[i * size:(i + 1) * size] for i in order])
+        module = {"LSTM": torch.lstm, "GRU": torch.gru, "RNN": torch.rnn_tanh}[kind]
+        weights = [turned(w[0]), turned(r[0]), turned(b[0, :gates * size]), turned(b[0, gates * size:])]
+        x = x.flip(0) if reverse else x
+        y = module(x, tuple(state) if kind == "LSTM" else state[0], weights, True, 1, 0.0, True, False, False)
+        out = y[0].flip(0) if reverse else y[0]
+        return [out[:, None], *y[1:]]
+    return function
+
+
+for kind, gates, order, extra in (("LSTM", 4, (0, 2, 3, 1), {}), ("GRU", 3, (1, 0, 2), {"linear_before_reset": 1}), ("RNN", 1, (0,), {})):
+    for reverse in (False, True):
+        states = [(1, 2, 4)] * (2 if kind == "LSTM" else 1)
+        row(f"{kind}{' reverse' if reverse else ''}", kind, recurrent(kind, gates, order, reverse), (5, 2, 3), (1, gates * 4, 3), (1, gates * 4, 4),
+            (1, 2 * gates * 4), *states, constants={4: None}, outputs=3 if kind == "LSTM" else 2,
+            attributes={"hidden_size": 4, **({"direction": "reverse"} if reverse else {}), **extra})
+
+# --- attention ---
+row("Attention", "Attention", lambda q, k, v: F.scaled_dot_product_attention(q, k, v), (2, 3, 4, 5), (2, 3, 6, 5), (2, 3, 6, 7))
+row("Attention causal", "Attention", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), (2, 3, 4, 5), (2, 3, 4, 5), (2, 3, 4, 5),
+    attributes={"is_causal": 1})
+row("Attention grouped", "Attention", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True), (1, 4, 3, 5), (1, 2, 3, 5), (1, 2, 3, 5))
+row("Attention mask", "Attention", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m, scale=0.3), (2, 3, 4, 5), (2, 3, 6, 5), (2, 3, 6, 5), (4, 6),
+    attributes={"scale": 0.3})
+
+
+# --- running ---
+def tensor(name, array):
+    return numpy_helper.from_array(np.asarray(array), name)
+
+
+def build(op, values, attributes, constants, weights, outputs):
+    """The model, and the names of its parameters."""
+    nodes, initializers, parameters, names = [], [], [], []
+    operands = iter(enumerate(values))
+    for position in range(len(values) + len(constants)):
+        if position in constants:
+            if constants[position] is None:
+                names.append("")
+                continue
+            names.append(f"constant_{position}")
+            initializers.append(tensor(names[-1], constants[position]))
+            continue
+        i, value = next(operands)
+        parameters.append(f"operand.{i}")
+        initializers += [tensor(f"operand.{i}", value.reshape(1, -1)), tensor(f"shape_{i}", ints(*value.shape))]
+        nodes += [helper.make_node("MatMul", ["unit", f"operand.{i}"], [f"row_{i}"], f"operand.{i}"),
+                  helper.make_node("Reshape", [f"row_{i}", f"shape_{i}"], [f"x_{i}"], f"shape_{i}")]
+        names.append(f"x_{i}")
+    results = [f"y_{i}" for i in range(outputs)]
+    nodes.append(helper.make_node(op, names, results, "op", **attributes))
+    terms = []
+    initializers.append(tensor("row", ints(1, -1)))
+    initializers.append(tensor("rows", ints(1)))
+    for i, weight in enumerate(weights):
+        initializers.append(tensor(f"weights_{i}", weight.astype(np.float32)))
+        nodes += [helper.make_node("Mul", [f"y_{i}", f"weights_{i}"], [f"product_{i}"], f"weighed_{i}"),
+                  helper.make_node("Reshape", [f"product_{i}", "row"], [f"flat_{i}"], f"flat_{i}"),
+                  helper.make_node("ReduceSum", [f"flat_{i}", "rows"], [f"term_{i}"], f"term_{i}", keepdims=1)]
+        terms.append(f"term_{i}")
+    while len(terms) > 1:
+        nodes.append(helper.make_node("Add", terms[:2], [terms[0] + "_more"], terms[0] + "_more"))
+        terms = [terms[0] + "_more"] + terms[2:]
+    unit = helper.make_tensor_value_info("unit", TensorProto.FLOAT, [1, 1])
+    loss = helper.make_tensor_value_info(terms[0], TensorProto.FLOAT, [1, 1])
+    graph = helper.make_graph(nodes, "gradients", [unit], [loss], initializers)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
+    model.ir_version = 10
+    onnx.checker.check_model(model, full_check=True)
+    return model, parameters
+
+
+def run_row(program, name, op, function, shapes, attributes, constants, prepare, outputs, weighed):
+    """Returns None, or what is wrong."""
+    generator = np.random.default_rng(sum(name.encode()))
+    values = [generator.standard_normal(s) for s in shapes]
+    values = [v.astype(np.float32) for v in (prepare(*values) if prepare else values)]
+    leaves = [torch.tensor(v.astype(np.float64), requires_grad=True) for v in values]
+    results = function(*leaves)
+    results = list(results) if isinstance(results, (list, tuple)) else [results]
+    weights = [generator.standard_normal(tuple(r.shape)).astype(np.float32) for r in results[:weighed]]
+    loss = sum((r * torch.tensor(w.astype(np.float64))).sum() for r, w in zip(results, weights))
+    loss.backward()
+    model, parameters = build(op, values, attributes, constants, weights, outputs)
+    with tempfile.TemporaryDirectory() as folder:
+        status, message, after = run_program(program, model, [(model.graph.input[0], np.ones((1, 1), np.float32))], folder, parameters)
+    if status != "ran":
+        return f"{status}: {message}"
+    at = 0
+    for i, (value, leaf) in enumerate(zip(values, leaves)):
+        got = (value.astype(np.float64).ravel() - after[at:at + value.size]) / RATE
+        at += value.size
+        want = leaf.grad.numpy().ravel()
+        apart = np.abs(got - want).max() / max(1.0, np.abs(want).max())
+        if not apart <= BOUND:
+            return f"the gradient of operand {i} is apart by {apart:.2e}"
+    return None
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("program")
+    options.add_argument("--only", default="")
+    options = options.parse_args()
+    wrong = 0
+    chosen = [r for r in ROWS if options.only in r[0]]
+    for r in chosen:
+        message = run_row(options.program, *r)
+        if message:
+            wrong += 1
+            print(f"failed: {r[0]}: {message}")
+    print(f"onnx_gradients: {len(chosen) - wrong} of {len(chosen)} operators have PyTorch's gradients within {BOUND}")
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
