@@ -332,8 +332,11 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
 
 firnc_value firnc_buffer(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, float initial) {
     firnc_check_name(graph, name);
-    return firnc_state_new(graph, firnc_format("%s", name), FIRNC_ROLE_BUFFER,
-                           firnc_make_shape(graph, FIRN_FLOAT32, rank, dims), initial);
+    firnc_value value = firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_BUFFER,
+                                        firnc_make_shape(graph, FIRN_FLOAT32, rank, dims));
+    graph->values[value].initialised = true;
+    graph->values[value].init = (firnc_init){.rule = FIRNC_INIT_CONSTANT, .a = initial};
+    return value;
 }
 
 /* --- ops of the builder ---------------------------------------------------------------------------------------- */
@@ -485,6 +488,10 @@ firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t r
     return record(graph, FIRN_OP_leading_rows, &table, 1, (int64_t[]){rows}, NULL);
 }
 
+firnc_value firnc_multiply(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record(graph, FIRN_OP_multiply, (firnc_value[]){a, b}, 2, NULL, NULL);
+}
+
 firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b) {
     return record(graph, FIRN_OP_add, (firnc_value[]){a, b}, 2, NULL, NULL);
 }
@@ -532,7 +539,11 @@ firnc_value firnc_pad(firnc_graph *graph, firnc_value x, uint8_t axis, uint32_t 
 }
 
 firnc_value firnc_concat(firnc_graph *graph, const firnc_value *xs, uint8_t count, uint8_t axis) {
-    return record(graph, FIRN_OP_concat, xs, count, (int64_t[]){axis}, NULL);
+    if (count == 0)
+        firnc_graph_misuse(graph, "concat joins no tensors");
+    check_value(graph, xs[0]);
+    const bool integers = graph->values[xs[0]].shape.type == FIRN_INT32;
+    return record(graph, integers ? FIRN_OP_concat_int32 : FIRN_OP_concat, xs, count, (int64_t[]){axis}, NULL);
 }
 
 firnc_value firnc_gather(firnc_graph *graph, firnc_value x, firnc_value ids, uint8_t axis) {
@@ -756,19 +767,37 @@ firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate) {
  * would take less of the arena and more time. */
 enum { ATTENTION_ROWS = 16 };
 
-firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options) {
-    if (!(options.dropout_rate >= 0 && options.dropout_rate < 1))
+/* Records either op of attention, which have the same attributes. */
+static firnc_value attention(firnc_graph *graph, uint16_t code, const firnc_value *inputs, uint8_t input_count,
+                             const firnc_attention_options *options) {
+    if (!(options->dropout_rate >= 0 && options->dropout_rate < 1))
         firnc_graph_misuse(graph, "a dropout rate is not in [0, 1)");
-    const int64_t integers[] = {[FIRN_ATTENTION_HEADS] = options.heads,
-                                [FIRN_ATTENTION_KV_HEADS] = options.kv_heads,
-                                [FIRN_ATTENTION_CAUSAL] = options.causal,
+    const int64_t integers[] = {[FIRN_ATTENTION_HEADS] = options->heads,
+                                [FIRN_ATTENTION_KV_HEADS] = options->kv_heads,
+                                [FIRN_ATTENTION_CAUSAL] = options->causal,
                                 [FIRN_ATTENTION_RNG_ID] = graph->rng_ids++,
                                 [FIRN_ATTENTION_ROWS] = ATTENTION_ROWS};
-    const float reals[] = {
-        [FIRN_ATTENTION_SCALE] = options.scale, [FIRN_ATTENTION_DROPOUT_RATE] = graph->eval ? 0 : options.dropout_rate};
-    firnc_value y = record(graph, FIRN_OP_attention, &qkv, 1, integers, reals);
-    graph->nodes[graph->values[y].producer].half_softmax = options.half_softmax;
+    const float reals[] = {[FIRN_ATTENTION_SCALE] = options->scale,
+                           [FIRN_ATTENTION_DROPOUT_RATE] = graph->eval ? 0 : options->dropout_rate};
+    firnc_value y = record(graph, code, inputs, input_count, integers, reals);
+    graph->nodes[graph->values[y].producer].half_softmax = options->half_softmax;
     return y;
+}
+
+firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options) {
+    const firnc_value inputs[] = {[FIRN_ATTENTION_IN_QKV] = qkv, [FIRN_ATTENTION_IN_SLOPES] = options.slopes};
+    return attention(graph, FIRN_OP_attention, inputs, options.alibi ? 2 : 1, &options);
+}
+
+firnc_value firnc_cross_attention(firnc_graph *graph, firnc_value query, firnc_value key, firnc_value value,
+                                  firnc_value mask_or_none, firnc_attention_options options) {
+    const firnc_value inputs[] = {[FIRN_CROSS_ATTENTION_IN_QUERY] = query,
+                                  [FIRN_CROSS_ATTENTION_IN_KEY] = key,
+                                  [FIRN_CROSS_ATTENTION_IN_VALUE] = value,
+                                  [FIRN_CROSS_ATTENTION_IN_MASK] = mask_or_none,
+                                  [FIRN_CROSS_ATTENTION_IN_SLOPES] = options.slopes};
+    const uint8_t count = options.alibi ? 5 : mask_or_none != FIRNC_NONE ? 4 : 3;
+    return attention(graph, FIRN_OP_cross_attention, inputs, count, &options);
 }
 
 firnc_value firnc_rotary_embedding(firnc_graph *graph, firnc_value x, firnc_rotary_options options) {

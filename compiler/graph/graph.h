@@ -159,7 +159,7 @@ firnc_value firnc_rnn(firnc_graph *graph, firnc_value gates, firnc_value weight,
 firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table);
 firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t rows);
 firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b);
-/* Ops that move elements. Reshape, transpose, slice, expand, gather, gather_elements and scatter_nd take int32, too. */
+/* Ops that move elements. All but pad and cumulative_sum take int32, too; scatter_nd does not add them. */
 firnc_value firnc_reshape(firnc_graph *graph, firnc_value x, uint8_t rank, const uint32_t *dims);
 /* Dimension d of the result is dimension order[d] of x, which has this rank. */
 firnc_value firnc_transpose(firnc_graph *graph, firnc_value x, uint8_t rank, const uint8_t *order);
@@ -198,6 +198,8 @@ firnc_value firnc_softplus(firnc_graph *graph, firnc_value x);
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x);
 /* Elementwise ops of two operands, which are repeated as NumPy repeats them. less, less_or_equal and equal give 1 or 0
  * and have the gradient 0. */
+firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_multiply(firnc_graph *graph, firnc_value a, firnc_value b);
 firnc_value firnc_subtract(firnc_graph *graph, firnc_value a, firnc_value b);
 firnc_value firnc_divide(firnc_graph *graph, firnc_value a, firnc_value b);
 firnc_value firnc_minimum(firnc_graph *graph, firnc_value a, firnc_value b);
@@ -244,8 +246,14 @@ typedef struct firnc_attention_options {
     bool half_softmax;  /* scores and probabilities in the half type; only for mixed precision */
     float scale;        /* factor of the scores, such as 1/sqrt(head size) */
     float dropout_rate; /* of the probabilities; 0 in an eval graph */
+    bool alibi;         /* a score gets slope * (key - query) added */
+    firnc_value slopes; /* alibi: float32[heads], without a gradient */
 } firnc_attention_options;
 firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options);
+/* query:[B,T,heads*D] key, value:[B,S,kv_heads*D]. mask_or_none:[B or 1,heads or 1,T,S], float32, without a gradient,
+ * is added to the scores; -infinity hides a key. */
+firnc_value firnc_cross_attention(firnc_graph *graph, firnc_value query, firnc_value key, firnc_value value,
+                                  firnc_value mask_or_none, firnc_attention_options options);
 
 typedef struct firnc_rotary_options {
     uint32_t heads, rotated; /* heads in the last extent; the first ones are rotated (of qkv: queries and keys) */

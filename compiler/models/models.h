@@ -28,6 +28,7 @@ typedef struct firnc_model_facts {
     uint32_t outputs;          /* last extent of the model's output; the number of classes, if they are classes */
     firnc_targets targets;
     bool comparable;          /* mean_squared_error is possible: outputs and targets can be subtracted */
+    bool own_targets;         /* what it is compared with is its input; records have no label */
     bool tokens;              /* records: the features are tokens, whole numbers that are not scaled */
     bool wide;                /* records: float32 and int32 unless the recipe says otherwise, instead of bytes */
     bool sample_weights;      /* stream 2 has a weight for each record */

@@ -45,6 +45,19 @@ firnc_value firnc_dense(firnc_graph *graph, const char *layer, firnc_value x, ui
     return y;
 }
 
+firnc_value firnc_batch_norm_of(firnc_graph *graph, const char *layer, firnc_value x, uint32_t width, float epsilon,
+                                float momentum) {
+    const firnc_init one = {.rule = FIRNC_INIT_CONSTANT, .a = 1}, zero = {.rule = FIRNC_INIT_CONSTANT};
+    firnc_value gain = firnc_parameter(graph, firnc_format("%s.weight", layer), 1, &width, one, false);
+    firnc_value bias = firnc_parameter(graph, firnc_format("%s.bias", layer), 1, &width, zero, false);
+    firnc_value mean = firnc_buffer(graph, firnc_format("%s.running_mean", layer), 1, &width, 0);
+    firnc_value variance = firnc_buffer(graph, firnc_format("%s.running_var", layer), 1, &width, 1);
+    firnc_layer_begin(graph, layer);
+    x = firnc_batch_norm(graph, x, gain, bias, mean, variance, epsilon, momentum);
+    firnc_layer_end(graph);
+    return x;
+}
+
 void firnc_name_scores(firnc_graph *graph, firnc_value scores, firnc_targets targets, const firnc_job *job) {
     firnc_name_value(graph, targets == FIRNC_TARGETS_NUMBERS ? "prediction" : "logits", scores);
     if (job->output_count == 0 || targets == FIRNC_TARGETS_NUMBERS)

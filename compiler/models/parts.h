@@ -37,6 +37,11 @@ firnc_layer_parameters firnc_uniform_parameters(firnc_graph *graph, const char *
 /* Adds a linear layer with such parameters. */
 firnc_value firnc_dense(firnc_graph *graph, const char *layer, firnc_value x, uint32_t in, uint32_t out);
 
+/* Adds a batch norm with the parameters layer.weight and layer.bias and the buffers layer.running_mean and
+ * layer.running_var. */
+firnc_value firnc_batch_norm_of(firnc_graph *graph, const char *layer, firnc_value x, uint32_t width, float epsilon,
+                                float momentum);
+
 /* Names what a model says for the outputs of a job: `logits` and `probabilities` of classes and of shares,
  * `log_probabilities` of classes, and `prediction` of numbers. */
 void firnc_name_scores(firnc_graph *graph, firnc_value scores, firnc_targets targets, const firnc_job *job);

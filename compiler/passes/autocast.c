@@ -88,19 +88,31 @@ static uint8_t follow_first(casting *c, firnc_node *node) {
     return type;
 }
 
-/* Casts the inputs, except of ops that widen them themselves, and returns the type of output 0. Other outputs stay
- * float32. */
+/* Gives the other outputs the types that the row takes from inputs; those without such a type stay float32. */
+static void follow_inputs(firnc_graph *graph, const firnc_node *node) {
+    const firn_op_info *info = firn_op_find(node->code);
+    for (uint8_t i = 1; i < node->output_count; i++) {
+        const firn_operand *output = firn_op_output(info, i);
+        if (output->type >= FIRN_TYPE_OF_INPUT)
+            graph->values[node->outputs[i]].shape.type =
+                type_of(graph, node->inputs[output->type - FIRN_TYPE_OF_INPUT]);
+    }
+}
+
+/* Casts the inputs, except of ops that widen them themselves, and returns the type of output 0. */
 static uint8_t convert(casting *c, firnc_node *node) {
+    const firn_op_info *info = firn_op_find(node->code);
     const firnc_precision *precision = &c->compilation->job->precision;
     if (!precision->mixed || stays_float32(precision, node->name)) {
         for (uint8_t i = 0; i < node->input_count; i++)
             node->inputs[i] = to_single(c, node->inputs[i], node);
         return type_of(c->graph, node->outputs[0]);
     }
-    switch ((firn_autocast)firn_op_find(node->code)->autocast) {
+    switch ((firn_autocast)info->autocast) {
     case FIRN_AUTOCAST_half:
         for (uint8_t i = 0; i < node->input_count; i++)
-            node->inputs[i] = to_half(c, node->inputs[i], node);
+            if (firn_op_input(info, i)->type != FIRN_FLOAT32) /* its row lets it be a half type */
+                node->inputs[i] = to_half(c, node->inputs[i], node);
         return c->half;
     case FIRN_AUTOCAST_embedding:
         return c->half;
@@ -137,6 +149,7 @@ bool firnc_autocast(firnc_compilation *compilation) {
         firnc_node node = list.nodes[i];
         uint8_t type = convert(&c, &node);
         graph->values[node.outputs[0]].shape.type = type;
+        follow_inputs(graph, &node);
         const firn_op_info *info = firn_op_find(node.code);
         if (info->pol == FIRN_POL_norm)
             node.integers[info->typed] = type; /* the affine part is computed in the type of the output */

@@ -249,23 +249,30 @@ static bool walk(firnc_differentiation *d, uint32_t index) {
     return true;
 }
 
-/* Names the gradient of each parameter after it. Fails if a parameter has no gradient, or if two share one. */
+/* The gradient of a parameter, or a copy where it is that of another parameter, too: of two that are added, say. */
+static firnc_value gradient_of_its_own(firnc_differentiation *d, firnc_value parameter) {
+    const firnc_value gradient = d->gradients[parameter];
+    const float same[] = {[FIRN_AFFINE_SCALE] = 1, [FIRN_AFFINE_SHIFT] = -0.0f};
+    if (d->graph->values[gradient].role != FIRNC_ROLE_GRADIENT)
+        return gradient;
+    d->node = &d->forward[d->first_consumer[parameter]];
+    return firnc_emit(d, FIRN_OP_affine, &gradient, 1, NULL, same, &firnc_shape_of(d, gradient)->type);
+}
+
+/* Names the gradient of each parameter after it. Fails if a parameter has none. */
 static bool name_gradients(firnc_differentiation *d) {
     firnc_graph *graph = d->graph;
     for (firnc_value i = 0; i < d->value_count; i++) {
-        firnc_value_info *parameter = &graph->values[i];
+        const firnc_value_info *parameter = &graph->values[i];
         if (!firnc_is_parameter(parameter->role))
             continue;
         if (d->gradients[i] == FIRNC_NONE)
             return firnc_fail(d->compilation, "parameter %s does not reach the loss; leave it out of the model",
                               parameter->name);
-        firnc_value_info *gradient = &graph->values[d->gradients[i]];
-        if (gradient->role == FIRNC_ROLE_GRADIENT)
-            return firnc_fail(d->compilation, "parameters share one gradient (%s); this is a limit of firnc",
-                              gradient->name);
-        gradient->role = FIRNC_ROLE_GRADIENT;
-        gradient->name = firnc_format("gradient.%s", parameter->name);
-        parameter->gradient = d->gradients[i];
+        const firnc_value own = gradient_of_its_own(d, i);
+        graph->values[own].role = FIRNC_ROLE_GRADIENT;
+        graph->values[own].name = firnc_format("gradient.%s", graph->values[i].name);
+        graph->values[i].gradient = own;
     }
     return true;
 }

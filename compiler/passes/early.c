@@ -83,6 +83,15 @@ static void find_moved(trial *t) {
     }
 }
 
+/* Whether a node reads a weight. It may not stand behind the update of that weight, and so not in front of the node
+ * that uses its result up, but with all others at the head of the update. */
+static bool reads_state(const firnc_graph *graph, const firnc_node *node) {
+    for (uint8_t j = 0; j < node->input_count; j++)
+        if (node->inputs[j] != FIRNC_NONE && firnc_is_state(graph->values[node->inputs[j]].role))
+            return true;
+    return false;
+}
+
 /* Finds the moved nodes whose one result is a gradient that one node of the update uses. */
 static void find_gradients(trial *t) {
     const firnc_graph *graph = t->graph;
@@ -96,7 +105,7 @@ static void find_gradients(trial *t) {
         for (uint8_t j = 0; j < node->input_count; j++)
             if (node->inputs[j] != FIRNC_NONE)
                 readers[node->inputs[j]]++;
-        if (t->moved[i] && node->output_count == 1)
+        if (t->moved[i] && node->output_count == 1 && !reads_state(graph, node))
             maker[node->outputs[0]] = i;
     }
     for (uint32_t i = 0; i < t->list.count; i++) {

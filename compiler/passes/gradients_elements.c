@@ -17,6 +17,12 @@ static firnc_value emit_binary(firnc_differentiation *d, uint16_t code, firnc_va
     return firnc_emit(d, code, (firnc_value[]){a, b}, 2, NULL, NULL, &type);
 }
 
+/* The product of a tensor of the extents of output 0 with one that may be repeated. */
+static firnc_value emit_product(firnc_differentiation *d, firnc_value full, firnc_value x, uint8_t type) {
+    const bool leading = firnc_ends_with(firnc_shape_of(d, full), firnc_shape_of(d, x));
+    return emit_binary(d, leading ? FIRN_OP_multiply : FIRN_OP_broadcast_multiply, full, x, type);
+}
+
 static firnc_value emit_scaled(firnc_differentiation *d, firnc_value x, float scale, uint8_t type) {
     return firnc_emit(d, FIRN_OP_affine, &x, 1, NULL, (float[]){scale, no_shift}, &type);
 }
@@ -24,6 +30,23 @@ static firnc_value emit_scaled(firnc_differentiation *d, firnc_value x, float sc
 bool firnc_gradient_zero(firnc_differentiation *d, firnc_value dy) {
     (void)d;
     (void)dy;
+    return true;
+}
+
+bool firnc_gradient_broadcast_add(firnc_differentiation *d, firnc_value dy) {
+    if (firnc_wanted(d, FIRN_BROADCAST_ADD_IN_A))
+        firnc_contribute_sum(d, FIRN_BROADCAST_ADD_IN_A, dy);
+    if (firnc_wanted(d, FIRN_BROADCAST_ADD_IN_B))
+        firnc_contribute_sum(d, FIRN_BROADCAST_ADD_IN_B, dy);
+    return true;
+}
+
+bool firnc_gradient_broadcast_multiply(firnc_differentiation *d, firnc_value dy) {
+    enum { A = FIRN_BROADCAST_MULTIPLY_IN_A, B = FIRN_BROADCAST_MULTIPLY_IN_B };
+    if (firnc_wanted(d, A))
+        firnc_contribute_sum(d, A, emit_product(d, dy, input_of(d, B), firnc_type_of_terms(d, A)));
+    if (firnc_wanted(d, B))
+        firnc_contribute_sum(d, B, emit_product(d, dy, input_of(d, A), firnc_type_of_terms(d, B)));
     return true;
 }
 
@@ -108,12 +131,8 @@ bool firnc_gradient_power(firnc_differentiation *d, firnc_value dy) {
         const firnc_value limited = firnc_emit(d, FIRN_OP_clip, &logarithm, 1, NULL, limits, &single);
         const firnc_value product =
             emit_binary(d, FIRN_OP_multiply, dy, d->node->outputs[FIRN_POWER_OUT_Y], FIRN_FLOAT32);
-        /* multiply repeats only over leading dimensions; select(x, a, a) is a, repeated to the extents of x. */
-        const firnc_value repeated =
-            firnc_emit(d, FIRN_OP_select, (firnc_value[]){dy, limited, limited}, 3, NULL, NULL, &single);
-        firnc_contribute_sum(
-            d, FIRN_POWER_IN_B,
-            emit_binary(d, FIRN_OP_multiply, product, repeated, firnc_type_of_terms(d, FIRN_POWER_IN_B)));
+        firnc_contribute_sum(d, FIRN_POWER_IN_B,
+                             emit_product(d, product, limited, firnc_type_of_terms(d, FIRN_POWER_IN_B)));
     }
     return true;
 }

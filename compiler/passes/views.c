@@ -1,6 +1,6 @@
-/* The views pass. In: the whole step. Out: the same step, in which reshapes, and slices whose elements lie behind each
- * other, are views of what they read and no ops any more (Tensor.base of plan.fbs). No bit of any result may change: a
- * view has the bytes that the op would have copied.
+/* The views pass. In: the whole step. Out: the same step, in which reshapes, what only moves or adds dimensions of
+ * extent 1, and slices whose elements lie behind each other, are views of what they read and no ops any more
+ * (Tensor.base of plan.fbs). No bit of any result may change: a view has the bytes that the op would have copied.
  *
  * A view keeps its whole base alive, and no op may write one. So a node stays where its result or what it reads is
  * changed before the last reader, where the result outlives the step and the other does not, and where the runtime
@@ -20,8 +20,28 @@ typedef struct viewing {
     bool *named;            /* for each value: a field of the plan names it */
 } viewing;
 
-static bool is_reshape(const firnc_node *node) {
-    return node->code == FIRN_OP_reshape;
+/* Whether a transposition leaves the elements where they are: it moves only dimensions of extent 1. */
+static bool keeps_order(const firn_shape *x, int64_t order) {
+    int64_t before = -1;
+    for (uint8_t d = 0; d < x->rank; d++) {
+        const int64_t from = order >> 4 * d & 15;
+        if (x->dims[from] == 1)
+            continue;
+        if (from < before)
+            return false;
+        before = from;
+    }
+    return true;
+}
+
+/* Whether a node gives all elements of its input in their order. */
+static bool is_reshape(const firnc_graph *graph, const firnc_node *node) {
+    const firn_shape *x = &graph->values[node->inputs[0]].shape, *y = &graph->values[node->outputs[0]].shape;
+    uint64_t given = 0, taken = 0;
+    if (node->code == FIRN_OP_transpose)
+        return keeps_order(x, node->integers[FIRN_TRANSPOSE_ORDER]);
+    return node->code == FIRN_OP_reshape || (node->code == FIRN_OP_expand && firn_shape_elements(x, &given) &&
+                                             firn_shape_elements(y, &taken) && given == taken);
 }
 
 /* Elements in front of a slice that is one run of its input. False if it is none. */
@@ -37,6 +57,11 @@ static bool find_run(const firnc_graph *graph, const firnc_node *node, uint64_t 
     for (int64_t d = axis + 1; d < x->rank; d++)
         *before *= x->dims[d];
     return true;
+}
+
+static bool may_become_view(const firnc_graph *graph, const firnc_node *node) {
+    uint64_t before = 0;
+    return node->input_count == 1 && (is_reshape(graph, node) || find_run(graph, node, &before));
 }
 
 /* The tensor whose bytes a value has. */
@@ -64,8 +89,7 @@ static void survey(viewing *v) {
     /* A result may become a view of what another view reads: its readers read that as well. */
     for (uint32_t i = v->list.count; i > 0; i--) {
         const firnc_node *node = &v->list.nodes[i - 1];
-        if ((node->code == FIRN_OP_reshape || node->code == FIRN_OP_slice) &&
-            v->last_reader[node->outputs[0]] > v->last_reader[node->inputs[0]])
+        if (may_become_view(graph, node) && v->last_reader[node->outputs[0]] > v->last_reader[node->inputs[0]])
             v->last_reader[node->inputs[0]] = v->last_reader[node->outputs[0]];
     }
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
@@ -84,7 +108,8 @@ static bool may_be_base(const firnc_value_info *value) {
 static bool becomes_view(const viewing *v, uint32_t index, bool slices) {
     const firnc_node *node = &v->list.nodes[index];
     uint64_t before = 0;
-    if (!is_reshape(node) && !(slices && find_run(v->graph, node, &before)))
+    if (!may_become_view(v->graph, node) ||
+        (!is_reshape(v->graph, node) && !(slices && find_run(v->graph, node, &before))))
         return false;
     const firnc_value x = node->inputs[0], base = whole(v->graph, x);
     const firnc_value_info *read = &v->graph->values[x], *of = &v->graph->values[base];
@@ -110,7 +135,7 @@ static uint32_t put_views(const viewing *v, bool slices) {
     firnc_take_nodes(v->graph);
     for (uint32_t i = 0; i < v->list.count; i++)
         if (becomes_view(v, i, slices))
-            count += !is_reshape(&v->list.nodes[i]);
+            count += v->list.nodes[i].code == FIRN_OP_slice;
         else
             firnc_put_node(v->graph, &v->list.nodes[i]);
     return count;
@@ -134,7 +159,7 @@ bool firnc_make_views(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     bool any = false;
     for (uint32_t i = 0; i < graph->node_count; i++)
-        any = any || graph->nodes[i].code == FIRN_OP_reshape || graph->nodes[i].code == FIRN_OP_slice;
+        any = any || may_become_view(graph, &graph->nodes[i]);
     if (!any)
         return true;
     viewing v = {.graph = graph, .list = {.nodes = graph->nodes, .count = graph->node_count}};

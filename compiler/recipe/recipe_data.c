@@ -177,6 +177,8 @@ static bool check_records(const firnc_tree *loader, settings *s, const firnc_mod
     const firnc_tree *weight = firnc_tree_child(loader, "weight_type");
     if (!check_features(loader, s, model))
         return false;
+    if (label != NULL && model->own_targets)
+        return firnc_tree_fail(label, "the model is compared with its own input and reads no labels; remove it");
     const bool classes = model->targets == FIRNC_TARGETS_CLASSES, of_bytes = model->targets == FIRNC_TARGETS_SHARES;
     if (label != NULL && classes && s->elements.label == FIRN_FLOAT32)
         return firnc_tree_fail(label, "the loss is of classes; write uint8 or int32");

@@ -26,6 +26,7 @@ static const struct {
     {.code = 212, .kind = ROW, .position = 0, .since = 1}, /* scatter_nd_backward  */
     {.code = 213, .kind = ROW, .position = 0, .since = 1}, /* scatter_nd_backward_updates  */
     {.code = 214, .kind = ROW, .position = 0, .since = 1}, /* cumulative_sum  */
+    {.code = 215, .kind = ROW, .position = 0, .since = 1}, /* concat_int32  */
     {.code = 150, .kind = ROW, .position = 0, .since = 1}, /* rms_norm  */
     {.code = 151, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward  */
     {.code = 152, .kind = ROW, .position = 0, .since = 1}, /* rms_norm_backward_gain  */
@@ -43,6 +44,8 @@ static const struct {
     {.code = 223, .kind = ROW, .position = 0, .since = 1}, /* reduce_max_backward  */
     {.code = 224, .kind = ROW, .position = 0, .since = 1}, /* arg_max  */
     {.code = 226, .kind = ROW, .position = 0, .since = 1}, /* matmul  */
+    {.code = 168, .kind = ROW, .position = 0, .since = 1}, /* broadcast_add  */
+    {.code = 169, .kind = ROW, .position = 0, .since = 1}, /* broadcast_multiply  */
     {.code = 170, .kind = ROW, .position = 0, .since = 1}, /* subtract  */
     {.code = 171, .kind = ROW, .position = 0, .since = 1}, /* divide  */
     {.code = 172, .kind = ROW, .position = 0, .since = 1}, /* minimum  */
@@ -80,6 +83,10 @@ static const struct {
     {.code = 164, .kind = ROW, .position = 0, .since = 1}, /* max_pool_backward  */
     {.code = 165, .kind = ROW, .position = 0, .since = 1}, /* average_pool  */
     {.code = 166, .kind = ROW, .position = 0, .since = 1}, /* average_pool_backward  */
+    {.code = 21, .kind = INPUT, .position = 1, .since = 1}, /* attention slopes */
+    {.code = 22, .kind = INPUT, .position = 4, .since = 1}, /* attention_backward slopes */
+    {.code = 227, .kind = ROW, .position = 0, .since = 1}, /* cross_attention  */
+    {.code = 228, .kind = ROW, .position = 0, .since = 1}, /* cross_attention_backward  */
     {.code = 236, .kind = ROW, .position = 0, .since = 1}, /* lstm  */
     {.code = 237, .kind = ROW, .position = 0, .since = 1}, /* lstm_backward  */
     {.code = 238, .kind = ROW, .position = 0, .since = 1}, /* gru  */

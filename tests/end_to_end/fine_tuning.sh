@@ -71,6 +71,12 @@ expect "an export with another plan" 1 "plain.plan: has no frozen weight transfo
     $recipe --weights "$folder/frozen.export" --plan "$folder/plain.plan" \
     --set "trainer.init.fine_tuning={train: '*.ln_f.*'}" -o "$folder/none"
 
+head -c 2000 "$folder/frozen.plan" >"$folder/short.plan"
+expect "an export with a part of a plan" 1 "short.plan: refused: " "$FIRNC" weights $recipe --weights "$folder/frozen.export" \
+    --plan "$folder/short.plan" --set "trainer.init.fine_tuning={train: '*.ln_f.*'}" -o "$folder/none"
+expect "an export over its plan" 2 "would replace" "$FIRNC" weights $recipe --weights "$folder/frozen.export" \
+    --plan "$folder/frozen.plan" -o "$folder/frozen.plan"
+
 train frozen 3
 expect "an evaluation" 0 "" compile eval eval "{train: '*.ln_f.*'}" $float32 --weights $golden
 expect "that is evaluated" 0 "" "$FIRN" eval "$folder/eval.plan" --pub "$folder/key.pub.pem" --data $text \

@@ -75,6 +75,11 @@ expect "three convolutions of a LeNet" 1 \
     compile $LENET --mode train --set "trainer.init.model.filters=[1,2,3]"
 expect "a LeNet without outputs of a layer" 1 "^firnc: $LENET: --set trainer.init.model.hidden_sizes.0: 0 is out of range; " \
     compile $LENET --mode train --set "trainer.init.model.hidden_sizes=[0, 4]"
+AUTOENCODER=compiler/recipes/small_autoencoder.yaml
+expect "labels of an autoencoder" 1 "^firnc: $AUTOENCODER: --set trainer.fit.train_dataloader.label_type: .*reads no labels; remove it" \
+    compile $AUTOENCODER --mode train --set trainer.fit.train_dataloader.label_type=float32
+expect "a batch norm of one row" 1 "^firnc: $AUTOENCODER: layer norms.0: a batch norm of one row has no variance; " \
+    compile $AUTOENCODER --mode train --set trainer.fit.train_dataloader.batch_size=1
 # Errors that are found only in the graph are also reported at the line of their key.
 sed 's/vocab_size: 256/vocab_size: 5000/; s/    train_dataloader:/&\n      token_type: int32/; s/^  validate:$/&\n    metric: mean_iou/' "$RECIPE" >"$folder/recipe.yaml"
 line=$(grep -n 'metric: mean_iou' "$folder/recipe.yaml" | cut -d : -f 1)

@@ -59,6 +59,21 @@ second() {
     fi
 }
 
+# Trains $steps steps with the plan on $data: what firn has then, in $folder/firn.
+train() {
+    rm -f "$folder/eval" "$folder/run" "$folder/log"
+    "$FIRN" train "$folder/plan" --pub "$folder/test.pub.pem" $data --steps "$steps" --quiet --checkpoint "$folder/run" \
+        --log "$folder/log" >"$folder/out" 2>&1 || {
+        fail "$name: firn does not train"
+        return 1
+    }
+    {
+        sed -n 's/.*"step":\([0-9]*\),.*"loss_bits":"\([0-9a-f]*\)".*"skipped":\([a-z]*\),.*/step \1 loss \2 skipped \3/p' \
+            "$folder/log"
+        "$FIRN" digest "$folder/run" --per-tensor
+    } >"$folder/firn"
+}
+
 # same NAME STEPS RECIPE DATA [SETTING]...: compiles, trains and compares; a setting is a key of the recipe without `trainer.`.
 # Where $evaluate is not empty, it also evaluates.
 evaluate=
@@ -73,21 +88,12 @@ same() {
         shift
     done
     cases=$((cases + 1))
-    rm -f "$folder/plan" "$folder/eval" "$folder/run" "$folder/log"
+    rm -f "$folder/plan"
     "$FIRNC" compile "$recipe" --mode train --key "$folder/test.key.pem" -o "$folder/plan" "$@" >"$folder/out" 2>&1 || {
         fail "$name does not compile"
         return
     }
-    "$FIRN" train "$folder/plan" --pub "$folder/test.pub.pem" $data --steps "$steps" --quiet --checkpoint "$folder/run" \
-        --log "$folder/log" >"$folder/out" 2>&1 || {
-        fail "$name: firn does not train"
-        return
-    }
-    {
-        sed -n 's/.*"step":\([0-9]*\),.*"loss_bits":"\([0-9a-f]*\)".*"skipped":\([a-z]*\),.*/step \1 loss \2 skipped \3/p' \
-            "$folder/log"
-        "$FIRN" digest "$folder/run" --per-tensor
-    } >"$folder/firn"
+    train || return 0
     if [ -z "$evaluate" ]; then
         second "$name" "$steps" "$data"
         return
@@ -179,6 +185,73 @@ lenet_of "LeNet, bfloat16, POL 1 emulated" 2 "$photos" $precision.fp16_type=bflo
 lenet_of "LeNet, cbfloat16, POL 2 emulated" 2 "$photos" $precision.fp16_type=cbfloat16 $emulate \
     $precision.precision_opt_level=2 "init.model.filters=[3, 17]"
 
+# --- recurrent ops, which no recipe has ----------------------------------------------------------------------------------
+
+${CC:-gcc} -std=c11 -I. tests/end_to_end/recurrent_plan.c tests/unit/support_recurrent.c "$BUILD/libfirnc.a" \
+    "$BUILD/libsigning.a" "$BUILD/libfirn.a" -lyaml -lcjson -lz -lm -o "$folder/recurrent_plan"
+
+# recurrent TYPE LEVEL: four steps of two samples with 78 features
+recurrent() {
+    name="recurrent, $*"
+    steps=2
+    data="--data $folder/photos.npy --labels $folder/targets.npy"
+    cases=$((cases + 1))
+    "$folder/recurrent_plan" "$folder/test.key.pem" "$folder/plan" 2 78 6 "$@" >"$folder/out" 2>&1 || {
+        fail "$name: no plan"
+        return 0
+    }
+    ! train || second "$name" "$steps" "$data"
+}
+recurrent float32 0
+recurrent float16 0
+recurrent bfloat16 1
+recurrent cbfloat16 2
+
+# --- attention written out, which no recipe has ---------------------------------------------------------------------------
+
+${CC:-gcc} -std=c11 -I. tests/end_to_end/sums_plan.c "$BUILD/libfirnc.a" "$BUILD/libsigning.a" "$BUILD/libfirn.a" \
+    -lyaml -lcjson -lz -lm -o "$folder/sums_plan"
+
+# written_out TYPE LEVEL: twelve steps of thirteen features
+written_out() {
+    name="attention written out, $*"
+    steps=2
+    data="--data $folder/photos.npy --labels $folder/targets.npy"
+    cases=$((cases + 1))
+    "$folder/sums_plan" "$folder/test.key.pem" "$folder/plan" 12 13 7 "$@" >"$folder/out" 2>&1 || {
+        fail "$name: no plan"
+        return 0
+    }
+    ! train || second "$name" "$steps" "$data"
+}
+written_out float32 0
+written_out float16 0
+written_out bfloat16 1
+written_out cbfloat16 2
+
+# --- batch norms: running statistics of two micro-batches, of steps that are skipped, and in an evaluation ------------------
+
+# normed_of NETWORK NAME STEPS [SETTING]...
+normed_of() {
+    network=$1
+    name=$2
+    steps=$3
+    shift 3
+    same "$name" "$steps" "compiler/recipes/small_$network.yaml" "$photos" init.model.image_height=12 init.model.image_width=13 \
+        init.model.image_channels=1 init.model.output_size=10 "$@"
+}
+evaluate=yes
+normed_of resnet8 "ResNet-8, float32" 3 $float32
+normed_of resnet8 "ResNet-8, bfloat16, POL 1 emulated" 2 $emulate
+normed_of mobilenet "MobileNetV1, bfloat16" 2
+normed_of ds_cnn "DS-CNN, some steps skipped" 4 $precision.initial_loss_scale=524288 $precision.max_loss_scale=1e30 init.model.batch_norm_momentum=0.75
+if ! grep -q 'skipped true' "$folder/second" || ! grep -q 'skipped false' "$folder/second"; then
+    fail "$name: all steps are skipped, or none"
+fi
+normed_of cct "CCT, bfloat16, POL 1" 2
+same "autoencoder" 3 compiler/recipes/small_autoencoder.yaml "--data $folder/images.npy" init.model.input_size=49
+evaluate=
+
 # --- models -------------------------------------------------------------------------------------------------------------
 
 gpt2_of "GPT-2, chunks within attention" 1 "$texts" init.model.max_position_embeddings=136 $emulate \
@@ -187,6 +260,9 @@ gpt2_of "GPT-2, chunks within attention" 1 "$texts" init.model.max_position_embe
 gpt2_of "GPT-2, rotary" 3 "$texts" init.model.position_embedding_type=rotary init.model.rotary_dim=4
 gpt2_of "GPT-2, rotary, float32, one micro-batch" 3 "$texts" init.model.position_embedding_type=rotary \
     init.model.rotary_dim=8 init.model.rope_theta=100 $float32 $loader.micro_batch_size=4
+gpt2_of "GPT-2, ALiBi" 3 "$texts" init.model.position_embedding_type=alibi
+gpt2_of "GPT-2, ALiBi, half softmax, POL 2" 2 "$texts" init.model.position_embedding_type=alibi $emulate \
+    init.model.attention_softmax_fp32=false $precision.precision_opt_level=2
 gpt2_of "GPT-2, half softmax, an output layer of its own, weighted loss" 3 "$texts" \
     init.model.attention_softmax_fp32=false init.model.share_embedding_weights=false \
     init.model.loss_scaling=batch_size init.model.loss_weight=0.125 init.model.ignore_index=32

@@ -33,7 +33,7 @@ runtime/kernels/norms   plan/ runtime/numerics runtime/kernels
 runtime/kernels/optimizers plan/ schedules runtime/numerics runtime/kernels
 runtime/kernels/recurrent plan/ runtime/numerics runtime/kernels
 runtime/kernels/reduce  plan/ runtime/numerics runtime/kernels
-runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/losses runtime/kernels/reduce runtime/kernels/vector/
+runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/losses runtime/kernels/recurrent runtime/kernels/reduce runtime/kernels/vector/
 runtime/kernels/vector/attention plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime/kernels/vector/images plan/ runtime/numerics runtime/kernels runtime/kernels/images runtime/kernels/vector/
 runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/reduce runtime/kernels/vector/
@@ -59,7 +59,8 @@ compiler/passes         plan/ schedules compiler/base compiler/graph compiler/jo
 compiler/weights        plan/ compiler/base compiler/graph compiler/job runtime/numerics
 compiler/emit           plan/ schedules compiler compiler/base compiler/graph compiler/job compiler/passes compiler/weights runtime/numerics
 compiler                plan/ schedules compiler/base compiler/graph compiler/job compiler/passes compiler/emit
-compiler/models         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job runtime/numerics
+compiler/models         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models/images runtime/numerics
+compiler/models/images  plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models runtime/numerics
 compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models
 compiler/examples       plan/ compiler compiler/graph compiler/job
 compiler/commands       plan/ schedules compiler/ runtime runtime/manual

@@ -712,8 +712,9 @@ def dropout(kind, x, *, rng_id, rate, place=(0, 0, 0)):
 class Heads:
     """Shared by both directions of attention: the operands of one batch, and p and r of a query."""
 
-    def __init__(self, qkv, b, settings):
+    def __init__(self, qkv, b, settings, slopes=None):
         self.__dict__.update(settings)
+        self.slopes = slopes
         self.b, self.time = b, qkv.dims[1]
         self.depth = qkv.dims[2] // (self.heads + 2 * self.kv_heads)
         self.rows = qkv.rows()[b * self.time:(b + 1) * self.time]
@@ -741,8 +742,11 @@ class Heads:
 
     def scores(self, h, i):
         q = self.query(h, i)
-        return [round_to(self.softmax, multiply(self.scale, reduce(self.reductions[0], [
-            (d, a, b) for d, (a, b) in enumerate(zip(q, self.key(h, j)))]))) for j in self.seen(i)]
+        products = [multiply(self.scale, reduce(self.reductions[0], [
+            (d, a, b) for d, (a, b) in enumerate(zip(q, self.key(h, j)))])) for j in self.seen(i)]
+        if self.slopes:
+            products = [fma(self.slopes.values[h], subtract(number(j), number(i)), t) for j, t in enumerate(products)]
+        return [round_to(self.softmax, t) for t in products]
 
     def exponentials(self, scores, row_max):
         return [round_to(self.softmax, cached_exp(subtract(s, row_max))) for s in scores]
@@ -759,13 +763,13 @@ class Heads:
         return [round_to(self.operand, multiply(x, factor)) if self.kept(h, i, j) else ZERO for j, x in enumerate(p)]
 
 
-def attention(kind, qkv, **settings):
+def attention(kind, qkv, slopes=None, **settings):
     settings.setdefault('place', (0, 0, 0))
     batch, time, _ = qkv.dims
     heads = settings['heads']
     y, row_max, row_sum = [], [], []
     for b in range(batch):
-        of = Heads(qkv, b, settings)
+        of = Heads(qkv, b, settings, slopes)
         out = [[] for _ in range(time)]
         for h in range(heads):
             for i in range(time):
@@ -784,13 +788,13 @@ def attention(kind, qkv, **settings):
             Tensor('float32', rows, row_sum), Unread('float32', (batch, heads, settings['rows'], time))]
 
 
-def attention_backward(kind, dy, qkv, row_max, row_sum, **settings):
+def attention_backward(kind, dy, qkv, row_max, row_sum, slopes=None, **settings):
     settings.setdefault('place', (0, 0, 0))
     batch, time, _ = qkv.dims
     heads, kv_heads = settings['heads'], settings['kv_heads']
     dqkv = []
     for b in range(batch):
-        of = Heads(qkv, b, settings)
+        of = Heads(qkv, b, settings, slopes)
         scores_of, values_of, gradients_of = of.reductions
         factor, depth = keep_factor(of.dropout_rate), range(of.depth)
         dq = [[None] * heads for _ in range(time)]
@@ -820,6 +824,117 @@ def attention_backward(kind, dy, qkv, row_max, row_sum, **settings):
         for t in range(time):
             dqkv += flat(dq[t]) + [multiply(of.scale, x) for x in flat(dk[t])] + flat(dv[t])
     return [Tensor(kind, qkv.dims, dqkv), Unread('float32', (batch, heads, 2 * settings['rows'] + 1, time))]
+
+
+class SeparateHeads(Heads):
+    """The same for separate queries, keys and values, with a mask."""
+
+    def __init__(self, query, key, value, mask, b, settings, slopes):
+        self.__dict__.update(settings)
+        self.slopes, self.mask, self.b = slopes, mask, b
+        self.queries, self.time = query.dims[1], key.dims[1]
+        self.depth = query.dims[2] // self.heads
+        self.parts = [t.rows()[b * t.dims[1]:(b + 1) * t.dims[1]] for t in (query, key, value)]
+        self.operand = query.kind
+        self.softmax = query.kind if self.half_softmax else 'float32'
+
+    def of(self, part, t, head):
+        return self.parts[part][t][head * self.depth:(head + 1) * self.depth]
+
+    def query(self, h, i):
+        return self.of(0, i, h)
+
+    def key(self, h, j):
+        return self.of(1, j, self.key_head(h))
+
+    def value(self, h, j):
+        return self.of(2, j, self.key_head(h))
+
+    def seen(self, i):
+        return range(min(i + 1, self.time) if self.causal else self.time)
+
+    def added(self, h, i, j):
+        batches, heads = self.mask.dims[:2]
+        at = (self.b if batches > 1 else 0) * heads + (h if heads > 1 else 0)
+        return self.mask.values[(at * self.queries + i) * self.time + j]
+
+    def scores(self, h, i):
+        q = self.query(h, i)
+        scores = []
+        for j in self.seen(i):
+            t = multiply(self.scale, reduce(self.reductions[0], [
+                (d, a, b) for d, (a, b) in enumerate(zip(q, self.key(h, j)))]))
+            t = fma(self.slopes.values[h], subtract(number(j), number(i)), t) if self.slopes else t
+            t = add(t, self.added(h, i, j)) if self.mask else t
+            scores.append(round_to(self.softmax, t))
+        return scores
+
+    def kept(self, h, i, j):
+        element = ((self.b * self.heads + h) * self.queries + i) * self.time + j
+        return self.dropout_rate == ZERO or is_kept(self.place, self.rng_id, element, self.dropout_rate)
+
+
+def cross_attention(kind, query, key, value, mask=None, slopes=None, **settings):
+    settings.setdefault('place', (0, 0, 0))
+    y, row_max, row_sum = [], [], []
+    batch, time, heads = query.dims[0], query.dims[1], settings['heads']
+    for b in range(batch):
+        of = SeparateHeads(query, key, value, mask, b, settings, slopes)
+        out = [[] for _ in range(time)]
+        for h in range(heads):
+            for i in range(time):
+                s = of.scores(h, i)
+                top = largest(s)
+                e = of.exponentials(s, top)
+                total = canonical_sum(e)
+                r = of.after_dropout(h, i, of.probabilities(e, total))
+                row_max.append(top)
+                row_sum.append(total)
+                out[i] += [reduce(of.reductions[1], [(j, r[j], of.value(h, j)[d]) for j in of.seen(i)])
+                           for d in range(of.depth)]
+        y += flat(out)
+    rows = (batch, heads, time)
+    return [Tensor(kind, query.dims, y), Tensor('float32', rows, row_max), Tensor('float32', rows, row_sum),
+            Unread('float32', (batch, heads, settings['rows'], key.dims[1]))]
+
+
+def cross_attention_backward(kind, dy, query, key, value, row_max, row_sum, mask=None, slopes=None, **settings):
+    settings.setdefault('place', (0, 0, 0))
+    batch, queries, keys = query.dims[0], query.dims[1], key.dims[1]
+    heads, kv_heads = settings['heads'], settings['kv_heads']
+    gradients = [[], [], []]
+    for b in range(batch):
+        of = SeparateHeads(query, key, value, mask, b, settings, slopes)
+        scores_of, values_of, gradients_of = of.reductions
+        factor, depth = keep_factor(of.dropout_rate), range(of.depth)
+        dq = [[None] * heads for _ in range(queries)]
+        dk, dv = ([[None] * kv_heads for _ in range(keys)] for _ in range(2))
+        for h in range(heads):
+            gradient = [row[h * of.depth:(h + 1) * of.depth] for row in dy.rows()[b * queries:(b + 1) * queries]]
+            r, ds = [], []
+            for i in range(queries):
+                at = (b * heads + h) * queries + i
+                p = of.probabilities(of.exponentials(of.scores(h, i), row_max.values[at]), row_sum.values[at])
+                r.append(of.after_dropout(h, i, p))
+                dp = []
+                for j in of.seen(i):
+                    u = reduce(values_of, [(d, gradient[i][d], of.value(h, j)[d]) for d in depth])
+                    dp.append(multiply(u, factor) if of.kept(h, i, j) else ZERO)
+                total = canonical_sum([multiply(a, c) for a, c in zip(p, dp)])
+                ds.append([round_to(of.operand, multiply(a, subtract(c, total))) for a, c in zip(p, dp)])
+                dq[i][h] = [multiply(of.scale, reduce(gradients_of, [
+                    (j, ds[i][j], of.key(h, j)[d]) for j in of.seen(i)])) for d in depth]
+            g = of.key_head(h)
+            for j in range(keys):
+                seeing = [i for i in range(queries) if j in of.seen(i)]
+                to_key = [reduce(gradients_of, [(i, ds[i][j], of.query(h, i)[d]) for i in seeing]) for d in depth]
+                to_value = [reduce(values_of, [(i, r[i][j], gradient[i][d]) for i in seeing]) for d in depth]
+                for total, part in ((dk, to_key), (dv, to_value)):
+                    total[j][g] = part if total[j][g] is None else [add(x, z) for x, z in zip(total[j][g], part)]
+        for to, rows in zip(gradients, (dq, [[[multiply(of.scale, x) for x in head] for head in row] for row in dk], dv)):
+            to += [x for row in rows for head in row for x in head]
+    return [Tensor(kind, t.dims, g) for t, g in zip((query, key, value), gradients)] + [
+        Unread('float32', (batch, heads, 2 * settings['rows'] + 1, max(queries, keys)))]
 
 
 def cross_entropy(kind, logits, labels):
@@ -1214,6 +1329,14 @@ def truth(x):
     return ONE if x else ZERO
 
 
+def broadcast_add(kind, a, b):
+    return of_operands(kind, add, a, b)
+
+
+def broadcast_multiply(kind, a, b):
+    return of_operands(kind, multiply, a, b)
+
+
 def subtract_op(kind, a, b):
     return of_operands(kind, lambda x, y: NAN if is_nan(y) else subtract(x, y), a, b)
 
@@ -1293,7 +1416,7 @@ def clipped(x, low, high):
 
 
 def within(dy, x, low, high):
-    return dy if not is_nan(x) and not less(x, low) and not less(high, x) else ZERO
+    return dy if less(low, x) and less(x, high) else ZERO
 
 
 def above_zero(x):
@@ -1331,7 +1454,7 @@ elu_backward = of_gradient(lambda dy, x, alpha: dy if above_zero(x) else multipl
 
 
 def split_log(x):
-    """The steps of log for a finite x above 0; the last sum as two floats."""
+    """The logarithm of a finite x above 0 as two floats, as P of NUMERICS.md has it."""
     k = 0
     if x < 0x00800000:
         x, k = multiply(x, number(2 ** 23)), -23
@@ -1339,13 +1462,21 @@ def split_log(x):
     if not less(mantissa, number('0x1.6a09e6p+0')):
         mantissa, exponent = multiply(mantissa, HALF_ONE), exponent + 1
     k_float = number(k + exponent)
-    f = subtract(mantissa, ONE)
+    f, coefficients = subtract(mantissa, ONE), scalar.K['log']
+    q = coefficients[-1]
+    for c in coefficients[-2:0:-1]:
+        q = fma(q, f, c)
+    square = multiply(f, f)
+    rest = fma(f, f, negate(square))
+    half = multiply(HALF_ONE, square)
     large = multiply(k_float, scalar.constant('ln2 16 bits'))
-    total = add(large, f)
-    error = add(subtract(large, total), f)
-    small = fma(multiply(f, f), scalar.polynomial('log', f), fma(k_float, scalar.constant('ln2 16 bits rest'), error))
-    high = add(total, small)
-    return high, add(subtract(total, high), small)
+    first = add(large, f)
+    second = subtract(first, half)
+    error = add(add(subtract(large, first), f), subtract(subtract(first, second), half))
+    last = fma(k_float, scalar.constant('ln2 16 bits rest'), subtract(error, multiply(HALF_ONE, rest)))
+    small = fma(multiply(square, f), q, last)
+    high = add(second, small)
+    return high, add(subtract(second, high), small)
 
 
 def exponential_power(a, b):
@@ -1554,6 +1685,231 @@ def cumulative_sum(kind, x, *, axis, exclusive, reverse):
     return from_places(kind, x.dims, total)
 
 
+# --- recurrent ops -----------------------------------------------------------------------------------------------------
+
+
+class Steps:
+    """The rows of a recurrent op by step and sample, and the steps in their order."""
+
+    def __init__(self, t, b, h, reverse):
+        self.t, self.b, self.h = t, b, h
+        self.order = list(range(t))[::-1] if reverse else list(range(t))
+
+    @staticmethod
+    def table(tensor):
+        """[t][b] of a tensor [T,B,width]."""
+        t, b, width = tensor.dims
+        return [[tensor.values[(s * b + n) * width:][:width] for n in range(b)] for s in range(t)]
+
+    def state(self, number, b, y, initial):
+        """The row that step `number` reads, of y or of the initial state; None: there is none."""
+        if number > 0:
+            return y[self.order[number - 1]][b]
+        return initial.rows()[b] if initial else None
+
+    def rows(self, tensor, missing=True):
+        """[b] of a state, zeros for one that is absent."""
+        return tensor.rows() if tensor else [[ZERO] * self.h for _ in range(self.b)]
+
+
+def canonical(x):
+    return NAN if is_nan(x) else x
+
+
+def matrix_rows(weight):
+    width = weight.dims[1]
+    return [weight.values[j * width:][:width] for j in range(weight.dims[0])]
+
+
+def forward_sums(descriptor, state, rows):
+    if state is None:
+        return [ZERO] * len(rows)
+    return [reduce(descriptor, list(zip(range(len(state)), state, row))) for row in rows]
+
+
+def backward_sums(descriptor, gradients, rows):
+    return [reduce(descriptor, [(j, a, row[k]) for j, (a, row) in enumerate(zip(gradients, rows))])
+            for k in range(len(rows[0]))]
+
+
+def stored(kind, values):
+    return [round_to(kind, canonical(v)) if kind != 'float32' else canonical(v) for v in values]
+
+
+def sequence(kind, table):
+    return Tensor(kind, (len(table), len(table[0]), len(table[0][0])), flat(flat(table)))
+
+
+def state_of(kind, rows):
+    return Tensor(kind, (len(rows), len(rows[0])), flat(rows))
+
+
+def gate_slope(x):
+    return fma(negate(x), x, x)
+
+
+def tanh_slope(x):
+    return fma(negate(x), x, ONE)
+
+
+def lstm(kind, gates, weight, h0=None, c0=None, *, reverse, keep, reductions):
+    (t, b, _), h = gates.dims, weight.dims[1]
+    steps, u, rows = Steps(t, b, h, reverse), Steps.table(gates), matrix_rows(weight)
+    y, activations, cells = ([[None] * b for _ in range(t)] for _ in range(3))
+    before = [list(row) for row in steps.rows(c0)]
+    for number, at in enumerate(steps.order):
+        for n in range(b):
+            a = [add(s, x) for s, x in zip(forward_sums(reductions[0], steps.state(number, n, y, h0), rows), u[at][n])]
+            a = [(scalar.tanh if 2 * h <= j < 3 * h else scalar.sigmoid)(v) for j, v in enumerate(a)]
+            i, f, g, o = (a[part * h:][:h] for part in range(4))
+            before[n] = [canonical(fma(x, c, multiply(v, w))) for x, c, v, w in zip(f, before[n], i, g)]
+            y[at][n] = stored(kind, [multiply(x, scalar.tanh(c)) for x, c in zip(o, before[n])])
+            activations[at][n], cells[at][n] = a, before[n]
+    last = steps.order[-1]
+    kept = steps.t if keep else 1
+    return [sequence(kind, y), state_of(kind, y[last]), state_of('float32', cells[last]),
+            sequence('float32', activations if kept == t else [activations[last]]),
+            sequence('float32', cells if kept == t else [cells[last]])]
+
+
+def lstm_backward(kind, weight, activations, cells, dy=None, dlast_h=None, dlast_c=None, c0=None, *, reverse, reductions,
+                  of_state=None):
+    (t, b, _), h = activations.dims, weight.dims[1]
+    steps, rows, saved, c = Steps(t, b, h, reverse), matrix_rows(weight), Steps.table(activations), Steps.table(cells)
+    given = Steps.table(dy) if dy else None
+    carried, of_cells = steps.rows(dlast_h), steps.rows(dlast_c)
+    carried, of_cells = list(carried), list(of_cells)
+    dgates = [[None] * b for _ in range(t)]
+    for number in reversed(range(t)):
+        at = steps.order[number]
+        for n in range(b):
+            d = [add(x, v) for x, v in zip(carried[n], given[at][n])] if given else carried[n]
+            i, f, g, o = (saved[at][n][part * h:][:h] for part in range(4))
+            previous = steps.state(number, n, c, c0) or [ZERO] * h
+            gradients, e = [[], [], [], []], []
+            for k in range(h):
+                top = scalar.tanh(c[at][n][k])
+                gradients[3].append(multiply(multiply(d[k], top), gate_slope(o[k])))
+                e.append(fma(multiply(d[k], o[k]), tanh_slope(top), of_cells[n][k]))
+                gradients[0].append(multiply(multiply(e[k], g[k]), gate_slope(i[k])))
+                gradients[1].append(multiply(multiply(e[k], previous[k]), gate_slope(f[k])))
+                gradients[2].append(multiply(multiply(e[k], i[k]), tanh_slope(g[k])))
+            dgates[at][n] = stored(kind, flat(gradients))
+            carried[n] = backward_sums(reductions[0], dgates[at][n], rows)
+            of_cells[n] = [multiply(v, x) for v, x in zip(e, f)]
+    other = of_state or kind
+    return [sequence(kind, dgates), state_of(other, [list(map(canonical, r)) for r in carried]),
+            state_of(other, [list(map(canonical, r)) for r in of_cells]), Unread('float32', (2, b, h))]
+
+
+def gru(kind, gates, weight, bias=None, h0=None, *, reset_after, reverse, keep, reductions):
+    (t, b, _), h = gates.dims, weight.dims[1]
+    steps, u, rows = Steps(t, b, h, reverse), Steps.table(gates), matrix_rows(weight)
+    y, activations = ([[None] * b for _ in range(t)] for _ in range(2))
+
+    def biased(sums, first):
+        return [add(s, bias.values[first + j]) for j, s in enumerate(sums)] if bias else sums
+
+    for number, at in enumerate(steps.order):
+        for n in range(b):
+            state = steps.state(number, n, y, h0)
+            before = state or [ZERO] * h
+            p = biased(forward_sums(reductions[0], state, rows[:2 * h]), 0)
+            rates = [scalar.sigmoid(add(s, x)) for s, x in zip(p, u[at][n])]
+            r, z = rates[:h], rates[h:]
+            if reset_after:
+                q = [canonical(v) for v in biased(forward_sums(reductions[0], state, rows[2 * h:]), 2 * h)]
+                new = [scalar.tanh(fma(a, v, x)) for a, v, x in zip(r, q, u[at][n][2 * h:])]
+            else:
+                q = stored(kind, [multiply(v, a) for v, a in zip(before, r)]) if state else before
+                p = biased(forward_sums(reductions[0], q if state else None, rows[2 * h:]), 2 * h)
+                new = [scalar.tanh(add(v, x)) for v, x in zip(p, u[at][n][2 * h:])]
+            y[at][n] = stored(kind, [fma(a, subtract(v, x), x) for a, v, x in zip(z, before, new)])
+            activations[at][n] = rates + new + q
+    last = steps.order[-1]
+    return [sequence(kind, y), state_of(kind, y[last]),
+            sequence('float32', activations if keep else [activations[last]])]
+
+
+def gru_backward(kind, weight, activations, y, dy=None, dlast_h=None, h0=None, *, reset_after, reverse, reductions,
+                 of_state=None):
+    (t, b, _), h = activations.dims, weight.dims[1]
+    steps, rows, saved, outputs = Steps(t, b, h, reverse), matrix_rows(weight), Steps.table(activations), Steps.table(y)
+    given = Steps.table(dy) if dy else None
+    carried = list(steps.rows(dlast_h))
+    dgates, dproducts = ([[None] * b for _ in range(t)] for _ in range(2))
+    for number in reversed(range(t)):
+        at = steps.order[number]
+        for m in range(b):
+            d = [add(x, v) for x, v in zip(carried[m], given[at][m])] if given else carried[m]
+            r, z, n, q = (saved[at][m][part * h:][:h] for part in range(4))
+            before = steps.state(number, m, outputs, h0) or [ZERO] * h
+            dn = [multiply(multiply(x, subtract(ONE, v)), tanh_slope(w)) for x, v, w in zip(d, z, n)]
+            dz = [multiply(multiply(x, subtract(s, w)), gate_slope(v)) for x, s, w, v in zip(d, before, n, z)]
+            if reset_after:
+                dr = [multiply(multiply(x, v), gate_slope(a)) for x, v, a in zip(dn, q, r)]
+                of_products = stored(kind, dr + dz + [multiply(x, a) for x, a in zip(dn, r)])
+                total = backward_sums(reductions[0], of_products, rows)
+                carried[m] = [fma(x, v, s) for x, v, s in zip(d, z, total)]
+            else:
+                v = backward_sums(reductions[0], stored(kind, dn), rows[2 * h:])
+                dr = [multiply(multiply(x, s), gate_slope(a)) for x, s, a in zip(v, before, r)]
+                of_products = stored(kind, dr + dz + dn)
+                total = backward_sums(reductions[0], of_products[:2 * h], rows[:2 * h])
+                carried[m] = [add(fma(x, a, multiply(g, w)), s) for x, a, g, w, s in zip(v, r, d, z, total)]
+            dgates[at][m], dproducts[at][m] = stored(kind, dr + dz + dn), of_products
+    return [sequence(kind, dgates), sequence(kind, dproducts),
+            state_of(of_state or kind, [list(map(canonical, r)) for r in carried]), Unread('float32', (2, b, h))]
+
+
+def rnn(kind, gates, weight, h0=None, *, relu, reverse, reductions):
+    (t, b, _), h = gates.dims, weight.dims[1]
+    steps, u, rows, y = Steps(t, b, h, reverse), Steps.table(gates), matrix_rows(weight), [[None] * b for _ in range(t)]
+    for number, at in enumerate(steps.order):
+        for n in range(b):
+            a = [add(s, x) for s, x in zip(forward_sums(reductions[0], steps.state(number, n, y, h0), rows), u[at][n])]
+            y[at][n] = stored(kind, [ZERO if at_most_zero(v) else v for v in a] if relu else map(scalar.tanh, a))
+    return [sequence(kind, y), state_of(kind, y[steps.order[-1]]), Unread('float32', (b, h))]
+
+
+def rnn_backward(kind, weight, y, dy=None, dlast_h=None, *, relu, reverse, reductions, of_state=None):
+    t, b, h = y.dims
+    steps, rows, outputs = Steps(t, b, h, reverse), matrix_rows(weight), Steps.table(y)
+    given = Steps.table(dy) if dy else None
+    carried, dgates = list(steps.rows(dlast_h)), [[None] * b for _ in range(t)]
+    for at in reversed(steps.order):
+        for n in range(b):
+            d = [add(x, v) for x, v in zip(carried[n], given[at][n])] if given else carried[n]
+            d = [(ZERO if at_most_zero(v) else x) if relu else multiply(x, tanh_slope(v)) for x, v in zip(d, outputs[at][n])]
+            dgates[at][n] = stored(kind, d)
+            carried[n] = backward_sums(reductions[0], dgates[at][n], rows)
+    return [sequence(kind, dgates), state_of(of_state or kind, [list(map(canonical, r)) for r in carried]),
+            Unread('float32', (1, b, h))]
+
+
+def recurrent_backward_weight(kind, dproducts, y, h0=None, activations=None, *, reverse, reductions):
+    (t, b, width), h = dproducts.dims, y.dims[2]
+    steps, gradients, outputs = Steps(t, b, h, reverse), Steps.table(dproducts), Steps.table(y)
+    parts = Steps.table(activations) if activations else None
+    read = [[None] * b for _ in range(t)]
+    for number, at in enumerate(steps.order):
+        for n in range(b):
+            state = steps.state(number, n, outputs, h0)
+            read[at][n] = state and (state, parts[at][n][3 * h:] if parts else state)
+    first, dweight = steps.order[0], []
+    later = [(at, n) for at in range(t) if at != first for n in range(b)]
+    for j in range(width):
+        for k in range(h):
+            part = int(j >= 2 * h)
+            sums = []
+            for places in (later, [(first, n) for n in range(b)] if h0 else []):
+                if places:
+                    sums.append(reduce(reductions[0], [(number, gradients[at][n][j], read[at][n][part][k])
+                                                       for number, (at, n) in enumerate(places)]))
+            dweight.append(add(*sums) if len(sums) == 2 else sums[0] if sums else ZERO)
+    return [Tensor(kind, (width, h), dweight)]
+
+
 # --- cases ------------------------------------------------------------------------------------------------------------
 
 TYPE_NUMBERS = {'float32': 0, 'float16': 1, 'bfloat16': 2, 'cbfloat16': 3}
@@ -1563,10 +1919,12 @@ INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_soft
             'rotated rotary_dim interleaved groups stride dilation before after kernel height width padded '
             'dim0 dim1 dim2 dim3 dim4 dim5 dim6 dim7 '
             'axes keep last transpose_a transpose_b d0 d1 d2 d3 d4 d5 d6 d7 '
-            'order first count extent add exclusive reverse').split()
+            'order first count extent add exclusive reverse relu reset_after').split()
 ATTRIBUTES = {
     'attention': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
     'attention_backward': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
+    'cross_attention': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
+    'cross_attention_backward': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
     'cross_entropy_weighted': 'ignore_index scaling label_smoothing factor',
     'cross_entropy_weighted_backward': 'ignore_index scaling label_smoothing factor',
     'rotary_embedding': 'rotation heads rotated rotary_dim interleaved base',
@@ -1577,13 +1935,17 @@ ATTRIBUTES = {
     'slice': 'axis first step count', 'slice_backward': 'axis first step extent',
     'average_pool': 'kernel stride dilation before after padded',
     'average_pool_backward': 'kernel stride dilation before after padded height width',
+    'lstm': 'reverse keep', 'gru': 'reset_after reverse keep', 'gru_backward': 'reset_after reverse', 'rnn': 'relu reverse',
+    'rnn_backward': 'relu reverse',
     'layer_norm': 'affine epsilon', 'rms_norm': 'affine epsilon', 'dropout': 'rng_id rate', 'sgd': 'maximize weight_decay',
     'gradient_factors': 'clipping limit', 'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
     'sgd_momentum': 'nesterov maximize momentum dampening weight_decay',
     'loss_scale_update': 'steps_per_increase minimum maximum overflow_tolerance'}
+# What a case has beside attributes; of_state: the type of a gradient that is not the first output.
+OTHERS = {'reductions', 'place', 'of_state'}
 OPS = dict(globals(), add=add_op, multiply=multiply_op, count=count_op, subtract=subtract_op, divide=divide_op,
            minimum=minimum_op, maximum=maximum_op, less=less_op, exp=exp_op, log=log_op, erf=erf_op, abs=abs_op, sign=sign_op,
-           floor=floor_op, affine=affine_op, slice=slice_op)
+           floor=floor_op, affine=affine_op, slice=slice_op, concat_int32=concat)
 
 lines = []
 names = set()
@@ -1601,8 +1963,8 @@ def case(name, op, kind, inputs, **attributes):
     names.add(name)
     outputs = OPS[op](kind, *inputs, **attributes)
     lines.append(f'case {name} {op} 0')
-    order = ATTRIBUTES.get(op, ' '.join(a for a in attributes if a not in ('reductions', 'place'))).split()
-    assert set(order) == set(attributes) - {'reductions', 'place'}
+    order = ATTRIBUTES.get(op, ' '.join(a for a in attributes if a not in OTHERS)).split()
+    assert set(order) == set(attributes) - OTHERS
     integers = [TYPE_NUMBERS[attributes[a]] if a in ('affine', 'rotation') else attributes[a]
                 for a in order if a in INTEGERS]
     reals = [decimal(attributes[a]) for a in order if a not in INTEGERS]
@@ -1661,6 +2023,13 @@ def float_edges(kind):
 
 def chunked(kind, chunk):
     return ('chunked', kind, chunk)
+
+
+def ends(inputs):
+    """The inputs without those at the end that are absent."""
+    while inputs[-1] is None:
+        inputs = inputs[:-1]
+    return inputs
 
 
 def with_values(t, changes):
@@ -1839,15 +2208,15 @@ def activations(kind):
 
 
 def attention_pair(name, kind, dims, heads, kv_heads, causal, half_softmax, r, rate=ZERO, place=(0, 0, 0), rng_id=9,
-                   changes=None, scale=None, dy_changes=None):
+                   changes=None, scale=None, dy_changes=None, slopes=()):
     """Both directions of one attention; backward uses the outputs of forward."""
     batch, time, depth = dims
     settings = dict(heads=heads, kv_heads=kv_heads, causal=causal, half_softmax=half_softmax, rng_id=rng_id, rows=16,
                     scale=scale or divide(ONE, square_root(number(depth))), dropout_rate=rate, place=place)
     qkv = with_values(tensor(kind, batch, time, (heads + 2 * kv_heads) * depth), changes or {})
     dy = with_values(tensor(kind, batch, time, heads * depth), dy_changes or {})
-    _, row_max, row_sum, _ = case(name, 'attention', kind, [qkv], reductions=[r, r], **settings)
-    case(name.replace('attention', 'attention_dqkv'), 'attention_backward', kind, [dy, qkv, row_max, row_sum],
+    _, row_max, row_sum, _ = case(name, 'attention', kind, [qkv, *slopes], reductions=[r, r], **settings)
+    case(name.replace('attention', 'attention_dqkv'), 'attention_backward', kind, [dy, qkv, row_max, row_sum, *slopes],
          reductions=[r, r, r], **settings)
 
 
@@ -2281,7 +2650,7 @@ def repeated_operands(kind):
     """Extents of 1 in both operands, odd extents, ranks 1 to 6, and every pair of the values likely to reveal errors."""
     special = edges(kind)
     column, row = Tensor(kind, (len(special), 1), special), Tensor(kind, (len(special),), special)
-    for op in ('subtract', 'divide', 'minimum', 'maximum', 'less', 'less_or_equal', 'equal'):
+    for op in ('broadcast_add', 'broadcast_multiply', 'subtract', 'divide', 'minimum', 'maximum', 'less', 'less_or_equal', 'equal'):
         out = 'float32' if op in ('less', 'less_or_equal', 'equal') else kind
         case(f'{kind}_{op}_edges', op, out, [column, row])
         for a, b in (((7,), (1,)), ((1,), (1, 1)), ((3, 1, 5), (3, 1)), ((2, 1, 3, 1, 2, 1), (3, 1, 2, 1, 3)), ((2, 67), (67,))):
@@ -2409,7 +2778,7 @@ def layouts(kind):
     for old, new in (((2, 3, 4), (6, 4)), ((5,), (1, 5, 1)), ((2, 1, 3, 2, 1, 5), (3, 20)), ((1,), (1,) * 8), ((3, 100), (300,))):
         case(f'{kind}_reshape_{"x".join(map(str, new))}', 'reshape', kind, [some(*old)], **as_dims(new))
     for dims, order in (((4,), (0,)), ((3, 5), (1, 0)), ((2, 3, 4), (2, 0, 1)), ((2, 3, 4), (0, 2, 1)), ((2, 1, 3, 2), (3, 1, 2, 0)),
-                        ((2, 3, 1, 2, 3, 2), (4, 0, 5, 2, 1, 3)), ((70, 66), (1, 0)), ((2, 3, 4, 5), (2, 3, 0, 1))):
+                        ((2, 3, 1, 2, 3, 2), (4, 0, 5, 2, 1, 3)), ((33, 20), (1, 0)), ((2, 3, 4, 5), (2, 3, 0, 1))):
         packed = sum(o << 4 * d for d, o in enumerate(order))
         case(f'{kind}_transpose_{"".join(map(str, order))}_{dims[0]}', 'transpose', kind, [some(*dims)], order=packed)
     for dims, axis, first, step, taken in (((7,), 0, 2, 1, 4), ((7,), 0, 6, -3, 3), ((5, 3), 0, 1, 2, 2), ((5, 3), 1, 2, -1, 3), ((2, 5, 3), 1, 0, 4, 2),
@@ -2454,6 +2823,107 @@ def layouts(kind):
         for value in (ZERO, real('-1.1')):
             case(f'{kind}_pad_{"x".join(map(str, dims))}_{axis}_{int(value == ZERO)}', 'pad', kind, [some(*dims)], axis=axis, before=before,
                  after=after, value=value)
+    if not real_types:
+        case('int32_concat_edges', 'concat_int32', kind, [Tensor(kind, (4,), special), some(3)], axis=0)
+        case('int32_concat_middle', 'concat_int32', kind, [some(2, d, 3) for d in (1, 4, 2)], axis=1)
+
+
+def recurrences(kind):
+    """Chunks of one and of several terms, tiles that are not full, absent states, both directions, and special values."""
+    reductions = [F32] + ([] if kind == 'float32' else [chunked(kind, 4)])
+    turn = 0
+
+    def weight_case(tag, r, dproducts, y, h0, parts, reverse):
+        of_weight = 'float32' if turn % 2 else kind
+        case(f'{kind}_{tag}_dw', 'recurrent_backward_weight', of_weight, ends([dproducts, y, h0, parts]), reverse=reverse,
+             reductions=[r])
+
+    for r in reductions:
+        # Tiles that are not full in either way, only once for each type.
+        large = () if r == F32 and kind != 'float32' else ((2, 17, 2), (2, 1, 17))
+        for t, b, h in ((1, 1, 1), (3, 2, 5)) + large:
+            for reverse in (0, 1) if h == 5 else (turn % 2,):
+                turn += 1
+                tag = f'{r[0]}_{t}x{b}x{h}_{reverse}'
+                settings = dict(reverse=reverse, reductions=[r])
+                other = 'float32' if turn % 2 else kind
+                special = edges(kind)
+
+                def given(*dims, unless=None, kind=kind):
+                    return None if unless == turn % 3 else tensor(kind, *dims, low=-3, high=0)
+
+                def strange(x):
+                    """Some of the values are infinite, NaN, -0 or subnormal."""
+                    if turn % 2:
+                        return x
+                    return with_values(x, {(7 * i + 3) % x.elements: v for i, v in enumerate(special[turn % 4::4])})
+
+                h0, c0 = given(b, h, unless=0), given(b, h, unless=1)
+                dy, dlast_h, dlast_c = given(t, b, h, unless=2), given(b, h, unless=1), given(b, h, unless=0, kind='float32')
+                keep = int(turn % 3 != 2 or t == 1)
+                gates, weight = strange(given(t, b, 4 * h)), given(4 * h, h)
+                y, _, _, saved, cells = case(f'{kind}_lstm_{tag}', 'lstm', kind, ends([gates, weight, h0, c0]), keep=1, **settings)
+                if keep == 0:
+                    case(f'{kind}_lstm_last_{tag}', 'lstm', kind, ends([gates, weight, h0, c0]), keep=0, **settings)
+                dgates = case(f'{kind}_lstm_dx_{tag}', 'lstm_backward', kind,
+                              ends([weight, saved, cells, dy, dlast_h, dlast_c, c0]), of_state=other, **settings)[0]
+                weight_case('lstm_' + tag, r, dgates, y, h0, None, reverse)
+
+                for after in (0, 1) if h < 17 else ():
+                    end = f'{after}_{tag}'
+                    gates, weight, bias = strange(given(t, b, 3 * h)), given(3 * h, h), given(3 * h, unless=2, kind=other)
+                    inputs = ends([gates, weight, bias, h0])
+                    y, _, saved = case(f'{kind}_gru{end}', 'gru', kind, inputs, reset_after=after, keep=1, **settings)
+                    if keep == 0:
+                        case(f'{kind}_gru_last{end}', 'gru', kind, inputs, reset_after=after, keep=0, **settings)
+                    dproducts = case(f'{kind}_gru_dx{end}', 'gru_backward', kind, ends([weight, saved, y, dy, dlast_h, h0]),
+                                     reset_after=after, of_state=other, **settings)[1]
+                    weight_case('gru' + end, r, dproducts, y, h0, None if after else saved, reverse)
+
+                for relu in (0, 1):
+                    end = f'{relu}_{tag}'
+                    gates, weight = strange(given(t, b, h)), given(h, h)
+                    y = case(f'{kind}_rnn{end}', 'rnn', kind, ends([gates, weight, h0]), relu=relu, **settings)[0]
+                    dgates = case(f'{kind}_rnn_dx{end}', 'rnn_backward', kind, ends([weight, y, dy, dlast_h]), relu=relu,
+                                  of_state=other, **settings)[0]
+                    weight_case('rnn' + end, r, dgates, y, h0, None, reverse)
+
+
+def distances(kind):
+    """Attention with a slope for each head: both masks, heads that share keys, dropout, chunks, and slopes of any kind."""
+    half = kind != 'float32'
+    slopes = Tensor('float32', (4,), [real('0.25'), real('0.0625'), real('-1.7'), ZERO])
+    special = Tensor('float32', (2,), [INFINITY, MINUS_ZERO])
+    attention_pair(f'{kind}_attention_slopes_causal', kind, (2, 5, 3), 4, 2, 1, 0, F32, real('0.3'), (5, 6, 1), slopes=[slopes])
+    attention_pair(f'{kind}_attention_slopes_full', kind, (1, 4, 2), 4, 1, 0, 0, F32, slopes=[slopes])
+    attention_pair(f'{kind}_attention_slopes_long', kind, (1, 37, 1), 2, 2, 1, 0, F32,
+                   slopes=[Tensor('float32', (2,), [real('0.5'), real('0.00390625')])])
+    attention_pair(f'{kind}_attention_slopes_special', kind, (1, 3, 2), 2, 1, 0, 0, F32, slopes=[special])
+    if half:
+        attention_pair(f'{kind}_attention_slopes_half', kind, (1, 5, 3), 4, 4, 1, 1, chunked(kind, 2), slopes=[slopes])
+
+
+def crossings(kind):
+    """Attention with separate operands: more keys than queries and fewer, masks of every form, all that attention has."""
+    half = kind != 'float32'
+    shapes = ((2, 3, 5, 2, 1, 3, 0, (2, 2)), (1, 5, 2, 4, 2, 2, 1, (1, 4)), (2, 2, 4, 2, 2, 2, 1, None), (1, 4, 35, 1, 1, 1, 0, (1, 1)),
+              (1, 35, 4, 2, 1, 1, 1, None), (1, 2, 3, 2, 2, 3, 0, (1, 1)))
+    for turn, (batch, queries, keys, heads, kv_heads, depth, causal, masked) in enumerate(shapes):
+        r = chunked(kind, (4, 2)[turn % 2]) if half and turn % 2 else F32
+        settings = dict(heads=heads, kv_heads=kv_heads, causal=causal, half_softmax=int(half and turn % 3 == 0), rng_id=7, rows=16,
+                        scale=real('0.6'), dropout_rate=real('0.25') if turn % 3 == 1 else ZERO, place=(9, turn, 1))
+        operands = [tensor(kind, batch, n, h * depth) for n, h in ((queries, heads), (keys, kv_heads), (keys, kv_heads))]
+        mask = tensor('float32', *masked, queries, keys) if masked else None
+        if mask:
+            hidden = {e: negate(INFINITY) for e in range(0, mask.elements, 3)}
+            hidden[1] = NAN if turn == 5 else MINUS_ZERO
+            mask = with_values(mask, hidden)
+        slopes = tensor('float32', heads) if turn % 2 else None
+        extra = [mask, slopes] if slopes else [mask] if mask else []
+        tag = f'{kind}_cross_attention_{turn}'
+        _, row_max, row_sum, _ = case(tag, 'cross_attention', kind, operands + extra, reductions=[r, r], **settings)
+        case(tag + '_dx', 'cross_attention_backward', kind, [tensor(kind, batch, queries, heads * depth)] + operands + [
+            row_max, row_sum] + extra, reductions=[r, r, r], **settings)
 
 
 def main():
@@ -2497,10 +2967,19 @@ def main():
     for kind in HALF_NAMES + ['float32']:
         reductions_along(kind)
         batched_products(kind)
+    chance.seed(236)
+    for kind in HALF_NAMES + ['float32']:
+        recurrences(kind)
     chance.seed(246)
     for kind in HALF_NAMES + ['float32']:
         batch_norms(kind)
     running()
+    chance.seed(221)
+    for kind in HALF_NAMES + ['float32']:
+        distances(kind)
+    chance.seed(227)
+    for kind in HALF_NAMES + ['float32']:
+        crossings(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

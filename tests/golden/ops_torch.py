@@ -741,9 +741,147 @@ def layouts():
                       [axis, exclusive, reverse], [axis, exclusive, 1 - reverse], (), 2e-6, 2e-6)
 
 
+def repeated_operands():
+    """Operands of ranks 1 to 6, each repeated along other dimensions; gradients of ops with backward rows of their own."""
+    shapes = (((7,), (1,)), ((3, 1, 5), (3, 1)), ((2, 1, 3, 1, 2, 1), (3, 1, 2, 1, 3)), ((2, 67), (67,)), ((4, 3), (4, 3)))
+    for a_dims, b_dims in shapes:
+        a, b = leaf(rand(*a_dims)), leaf(rand(*b_dims))
+        tag = shape(a) + "_" + shape(b)
+        case("torch_broadcast_add_" + tag, "broadcast_add", [a.detach(), b.detach()], [(a + b).detach()])
+        case("torch_broadcast_multiply_" + tag, "broadcast_multiply", [a.detach(), b.detach()], [(a * b).detach()])
+        case("torch_subtract_" + tag, "subtract", [a.detach(), b.detach()], [(a - b).detach()])
+        case("torch_divide_" + tag, "divide", [a.detach(), b.detach()], [(a / b).detach()])
+        for op, f in (("less", torch.lt), ("less_or_equal", torch.le), ("equal", torch.eq)):
+            near = torch.where(b > 0, b, a.detach().flatten()[0])
+            case(f"torch_{op}_{tag}", op, [a.detach(), near.detach()], [f(a, near).to(D)], tolerance=0)
+        rounded_a, rounded_b = (leaf(t.detach().round() + 0.0) for t in (a, b))
+        for op, f in (("maximum", torch.maximum), ("minimum", torch.minimum)):
+            rounded_a.grad = rounded_b.grad = None
+            y = f(rounded_a, rounded_b)
+            dy = rand(*y.shape)
+            y.backward(dy)
+            case(f"torch_{op}_{tag}", op, [rounded_a.detach(), rounded_b.detach()], [y.detach()], tolerance=0)
+            pair_of = [rounded_a.detach(), rounded_b.detach()]
+            for x, mine, order in ((rounded_a, "a", pair_of), (rounded_b, "b", pair_of[::-1])):
+                full = leaf(x.detach().expand(y.shape))
+                f(full, order[1].expand(y.shape)).backward(dy)
+                given = order if op == "maximum" else order[::-1]
+                case(f"torch_{op}_d{mine}_{tag}", "larger_share", [dy, *given], [full.grad])
+                extents = list(x.shape) + [0] * (8 - x.dim())
+                case(f"torch_{op}_d{mine}_sum_{tag}", "sum_to", [full.grad.float().to(D)], [full.grad.float().to(D).sum_to_size(x.shape)],
+                     extents)
+        c = (rand(*b_dims) > 0).to(D)
+        case("torch_select_" + tag, "select", [c, a.detach(), b.detach()], [torch.where(c != 0, a, b).detach()], tolerance=0)
+    base, exponent = leaf(rand(5, 1, 6).abs() + 0.01), torch.tensor([2.0, 3.0, -1.0, 0.5, -0.5, 1.7], dtype=D)
+    for tag, n in (("row", exponent), ("scalar", torch.tensor([2.5], dtype=D)), ("full", rand(5, 4, 6, scale=3))):
+        base.grad = None
+        y = base ** n
+        case("torch_power_" + tag, "power", [base.detach(), n], [y.detach()])
+        full = leaf(base.detach().expand(y.shape))
+        dy = rand(*y.shape)
+        (full ** n).backward(dy)
+        case("torch_power_dx_" + tag, "power_backward", [dy, base.detach(), n], [full.grad], tolerance=4e-6)
+    negative = leaf(torch.tensor([-3.0, -1.5, -0.25, 0.0, 2.0], dtype=D))
+    for n in (2.0, 3.0, -1.0, 5.0, 6.0, 1.0, 0.0):
+        negative.grad = None
+        y = negative ** n
+        y.backward(torch.ones(5, dtype=D))
+        case(f"torch_power_negative_{n:g}", "power", [negative.detach(), torch.tensor([n], dtype=D)], [y.detach()])
+        case(f"torch_power_negative_dx_{n:g}", "power_backward", [torch.ones(5, dtype=D), negative.detach(), torch.tensor([n], dtype=D)],
+             [negative.grad])
+
+
+def one_operand():
+    special = torch.tensor([0.0, 1e-30, -1e-30, 9.0, -9.0, 30.0, -30.0, 0.5, -0.5, 1.0, -1.0, 2.5, -2.5, 1e9, -1e9], dtype=D)
+    x, positive = leaf(torch.cat([rand(40, scale=2), special])), rand(40, scale=4).abs() + 1e-3
+    dy = rand(55)
+    case("torch_exp", "exp", [x.detach()[:53]], [torch.exp(x.detach()[:53])])
+    for op, f in (("log", torch.log), ("sqrt", torch.sqrt), ("reciprocal", torch.reciprocal)):
+        case("torch_" + op, op, [positive], [f(positive)])
+    for op, f, reals in (("erf", torch.erf, []), ("clip", lambda v: torch.clamp(v, -0.5, 2.5), [-0.5, 2.5]),
+                         ("leaky_relu", lambda v: F.leaky_relu(v, 0.125), [0.125]), ("elu", lambda v: F.elu(v, 1.5), [1.5])):
+        x.grad = None
+        y = f(x)
+        y.backward(dy)
+        case("torch_" + op, op, [x.detach()], [y.detach()], [], reals)
+        case(f"torch_{op}_dx", op + "_backward", [dy, x.detach()], [x.grad], [], reals)
+    for op, f in (("abs", torch.abs), ("sign", torch.sign), ("floor", torch.floor)):
+        case("torch_" + op, op, [x.detach()], [f(x).detach()], tolerance=0)
+    case("torch_affine", "affine", [x.detach()], [(x * -1.75 + 0.5).detach()], [], [-1.75, 0.5])
+    case("torch_to_int32", "to_int32", [x.detach()], [x.detach().to(torch.int32)], tolerance=0)
+    whole = torch.tensor([0, 1, -7, 2 ** 24, -2 ** 31], dtype=torch.int32)
+    case("torch_to_float32", "to_float32", [whole], [whole.to(D)], tolerance=0)
+
+
+def slopes():
+    """ALiBi: slope * (key - query) is added to the scores of each head."""
+    torch.manual_seed(221)
+    for b, t, h, kv, d, causal in ((2, 5, 4, 2, 4, 1), (1, 9, 3, 1, 8, 0), (1, 33, 2, 2, 3, 1)):
+        qkv, dy, slope = leaf(rand(b, t, (h + 2 * kv) * d)), rand(b, t, h * d), 2.0 ** -torch.arange(1, h + 1).to(D) * 1.3
+        slope = slope.float().to(D)
+        q, k, v = qkv.split([h * d, kv * d, kv * d], -1)
+        q = q.reshape(b, t, h, d).transpose(1, 2)
+        k, v = (z.reshape(b, t, kv, d).transpose(1, 2).repeat_interleave(h // kv, 1) for z in (k, v))
+        scale = torch.tensor(1 / math.sqrt(d)).float().item()
+        at = torch.arange(t).to(D)
+        s = q @ k.transpose(-1, -2) * scale + slope[:, None, None] * (at[None, :] - at[:, None])
+        if causal:
+            s = s.masked_fill(torch.triu(torch.ones(t, t, dtype=torch.bool), 1), -math.inf)
+        y = (torch.softmax(s, -1) @ v).transpose(1, 2).reshape(b, t, h * d)
+        y.backward(dy)
+        top = s.amax(-1).detach()
+        total = torch.exp(s - s.amax(-1, keepdim=True)).sum(-1).detach()
+        tag = f"{b}x{t}x{h}x{kv}x{d}"
+        settings, reals = [h, kv, causal, 0, 0, 16], [scale, 0.0]
+        case("attention_slopes_" + tag, "attention", [qkv.detach(), slope],
+             [y.detach(), top, total, ("float32", (b, h, 16, t))], settings, reals)
+        case("attention_slopes_dqkv_" + tag, "attention_backward", [dy, qkv.detach(), top, total, slope],
+             [qkv.grad, ("float32", (b, h, 33, t))], settings, reals, 4e-6)
+
+
+def cross_attention():
+    """Separate queries, keys and values, with masks of all four kinds, more keys than queries and fewer."""
+    torch.manual_seed(227)
+    for b, t, s, h, kv, d, causal, masked, sloped in (
+            (2, 5, 7, 4, 2, 4, 0, (2, 4), 0), (1, 9, 3, 3, 1, 8, 0, (1, 3), 1), (2, 4, 4, 2, 2, 3, 1, (2, 1), 1),
+            (1, 3, 6, 1, 1, 2, 1, None, 0), (2, 7, 2, 2, 1, 2, 1, (1, 1), 0), (1, 33, 40, 2, 2, 3, 0, None, 0),
+            (1, 1, 1, 1, 1, 1, 0, None, 0), (2, 35, 65, 2, 2, 5, 0, (1, 1), 1)):
+        query, key, value = leaf(rand(b, t, h * d)), leaf(rand(b, s, kv * d)), leaf(rand(b, s, kv * d))
+        dy, mask = rand(b, t, h * d), None
+        if masked:
+            mask = torch.where(torch.rand(*masked, t, s) < 0.2, torch.tensor(-1e30, dtype=D), rand(*masked, t, s))
+            mask = mask.float().to(D)
+        slope = (1.3 * 2.0 ** -torch.arange(1, h + 1).to(D)).float().to(D) if sloped else None
+        q = query.reshape(b, t, h, d).transpose(1, 2)
+        k, v = (z.reshape(b, s, kv, d).transpose(1, 2).repeat_interleave(h // kv, 1) for z in (key, value))
+        scale = torch.tensor(1 / math.sqrt(d)).float().item()
+        scores = q @ k.transpose(-1, -2) * scale
+        if sloped:
+            scores = scores + slope[:, None, None] * (torch.arange(s).to(D)[None, :] - torch.arange(t).to(D)[:, None])
+        if masked:
+            scores = scores + mask
+        if causal:
+            scores = scores.masked_fill(torch.triu(torch.ones(t, s, dtype=torch.bool), 1), -math.inf)
+        y = (torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(b, t, h * d)
+        y.backward(dy)
+        top = scores.amax(-1).detach()
+        total = torch.exp(scores - scores.amax(-1, keepdim=True)).sum(-1).detach()
+        tag = f"{b}x{t}x{s}x{h}x{kv}x{d}"
+        settings, reals = [h, kv, causal, 0, 0, 16], [scale, 0.0]
+        extra = [mask, slope] if sloped else [mask] if masked else []
+        case("cross_attention_" + tag, "cross_attention", [query.detach(), key.detach(), value.detach(), *extra],
+             [y.detach(), top, total, ("float32", (b, h, 16, s))], settings, reals)
+        case("cross_attention_dx_" + tag, "cross_attention_backward",
+             [dy, query.detach(), key.detach(), value.detach(), top, total, *extra],
+             [query.grad, key.grad, value.grad, ("float32", (b, h, 33, max(t, s)))], settings, reals, 4e-6)
+
+
 for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
              more_activations, more_losses, weighted_cross_entropy, rotary, multiply, concat, rms_norm,
-             conv, pools, sums, matmuls, lstm, gru, rnn, batch_norm, layouts):
+             conv, pools, sums, matmuls, lstm, gru, rnn, batch_norm, layouts, slopes, cross_attention):
+    make()
+torch.manual_seed(170)  # so that these cases depend on no other
+for make in (repeated_operands, one_operand):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

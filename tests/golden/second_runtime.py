@@ -164,7 +164,7 @@ class Plan:
                                         base=None if t.base == self.ABSENT else t.base)
                         for i, t in enumerate(root.tensors)]
         self.state = self.tensors[: root.state_tensors]
-        self.parameters = {t.name: t.index for t, listed in zip(self.state, root.tensors) if listed.role == "parameter"}
+        self.parameters = {t.name: t.index for t, listed in zip(self.state, root.tensors) if listed.role in ("parameter", "buffer")}
         self.region_kinds = schema.enums["RegionKind"][1]
         self.in_place = self.constant_tensors(root, data)
         self.seed, self.steps, self.micro_batches, self.check_loss = root.seed, root.steps, root.micro_batches, root.check_loss
@@ -1034,7 +1034,7 @@ def leading_rows_backward(call):
     return {"dtable": table}
 
 
-@computes("concat")
+@computes("concat", "concat_int32")
 def concat(call):
     parts = [call.run.value(index) for index in call.op.operands]
     return {"y": np.concatenate(parts, axis=call.attribute("axis"))}
@@ -1145,7 +1145,7 @@ def scatter_nd(call):
     names = rows_named(call["ids"], y.shape)
     updates = call["updates"].reshape((len(names),) + y.shape[len(names[0]) :])
     for name, update in zip(names, updates):
-        y[name] = round_to(call.tensor("y").kind, np.asarray(y[name] + update)) if call.attribute("add") else update
+        y[name] = round_to(call.tensor("y").type, np.asarray(y[name] + update)) if call.attribute("add") else update
     return {"y": y}
 
 
@@ -1458,6 +1458,173 @@ def average_pool_backward(call):
     return {"dx": dx}
 
 
+class Recurrence:
+    """The steps of a recurrent op over [T,B,...] in their order, and what each reads."""
+
+    def __init__(self, call, steps, weight=None):
+        self.call, self.weight, self.reduction = call, weight, call.reductions["products"]
+        self.order = range(steps)[::-1] if call.attribute("reverse") else range(steps)
+
+    def before(self, number, y, initial):
+        """The state that the step with this number reads; None: there is none."""
+        return y[self.order[number - 1]] if number else initial
+
+    def sums(self, state, rows=slice(None)):
+        """s of some rows of the weight."""
+        w = self.weight[rows].astype(F64)
+        if state is None:
+            return F32(0)
+        state = state.astype(F64)
+        return reduce(self.reduction, w.shape[1], lambda k: (state[:, k, None], w[None, :, k]), (len(state), len(w)))
+
+    def sums_of_gradient(self, gradient, rows=slice(None)):
+        """S over some rows of the weight."""
+        w, gradient = self.weight[rows].astype(F64), gradient.astype(F64)
+        return reduce(self.reduction, len(w), lambda j: (gradient[:, j, None], w[None, j]), (len(gradient), w.shape[1]))
+
+    def backwards(self):
+        return list(enumerate(self.order))[::-1]
+
+
+def given_or_zeros(x, shape):
+    return np.zeros(shape, F32) if x is None else x
+
+
+def slope_of_gate(x):
+    return fma(-x, x, x)
+
+
+def slope_of_tanh(x):
+    return fma(-x, x, ONE)
+
+
+def kept_steps(call, table, last):
+    return table if call.attribute("keep") else table[last][None]
+
+
+@computes("lstm")
+def lstm(call):
+    u, weight, kind = call["gates"], call["weight"], call.tensor("y").type
+    run, (steps, samples, _), units = Recurrence(call, len(u), weight), u.shape, weight.shape[1]
+    y, cells, activations = (np.zeros((steps, samples, n * units), F32) for n in (1, 1, 4))
+    c = given_or_zeros(call["c0"], (samples, units))
+    for number, t in enumerate(run.order):
+        i, f, g, o = np.split(u[t] + run.sums(run.before(number, y, call["h0"])), 4, axis=-1)
+        i, f, g, o = sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
+        c = fma(f, c, i * g)
+        y[t], cells[t], activations[t] = round_to(kind, o * tanh(c)), c, np.concatenate([i, f, g, o], -1)
+    return {"y": y, "last_h": y[t], "last_c": c, "activations": kept_steps(call, activations, t), "cells": kept_steps(call, cells, t)}
+
+
+@computes("lstm_backward")
+def lstm_backward(call):
+    weight, activations, cells, dy = call["weight"], call["activations"], call["cells"], call["dy"]
+    run, kind, state = Recurrence(call, len(cells), weight), call.tensor("dgates").type, cells.shape[1:]
+    carried, of_cells = given_or_zeros(call["dlast_h"], state), given_or_zeros(call["dlast_c"], state)
+    dgates = np.zeros(activations.shape, F32)
+    for number, t in run.backwards():
+        (i, f, g, o), previous = np.split(activations[t], 4, axis=-1), given_or_zeros(run.before(number, cells, call["c0"]), state)
+        d = carried if dy is None else carried + dy[t]
+        top = tanh(cells[t])
+        of_o, e = (d * top) * slope_of_gate(o), fma(d * o, slope_of_tanh(top), of_cells)
+        parts = [(e * g) * slope_of_gate(i), (e * previous) * slope_of_gate(f), (e * i) * slope_of_tanh(g), of_o]
+        dgates[t] = round_to(kind, np.concatenate(parts, -1))
+        carried, of_cells = run.sums_of_gradient(dgates[t]), e * f
+    return {"dgates": dgates, "dh0": carried, "dc0": of_cells}
+
+
+@computes("gru")
+def gru(call):
+    u, weight, bias, kind = call["gates"], call["weight"], call["bias"], call.tensor("y").type
+    run, (steps, samples, _), units = Recurrence(call, len(u), weight), u.shape, weight.shape[1]
+    both, last, shape = slice(0, 2 * units), slice(2 * units, None), (samples, units)
+    y, activations = (np.zeros((steps, samples, n * units), F32) for n in (1, 4))
+
+    def product(state, rows):
+        s = run.sums(state, rows)
+        return s if bias is None else s + bias[rows]
+
+    for number, t in enumerate(run.order):
+        state = run.before(number, y, call["h0"])
+        before = given_or_zeros(state, shape)
+        r, z = np.split(sigmoid(u[t][:, both] + product(state, both)), 2, axis=-1)
+        if call.attribute("reset_after"):
+            q = np.broadcast_to(product(state, last), shape).astype(F32)
+            n = tanh(fma(r, q, u[t][:, last]))
+        else:
+            q = before if state is None else round_to(kind, before * r)
+            n = tanh(u[t][:, last] + product(None if state is None else q, last))
+        y[t], activations[t] = round_to(kind, fma(z, before - n, n)), np.concatenate([r, z, n, q], -1)
+    return {"y": y, "last_h": y[t], "activations": kept_steps(call, activations, t)}
+
+
+@computes("gru_backward")
+def gru_backward(call):
+    weight, activations, y, dy = call["weight"], call["activations"], call["y"], call["dy"]
+    run, kind, units = Recurrence(call, len(y), weight), call.tensor("dgates").type, weight.shape[1]
+    both, last, state = slice(0, 2 * units), slice(2 * units, None), y.shape[1:]
+    carried = given_or_zeros(call["dlast_h"], state)
+    dgates, dproducts = (np.zeros(y.shape[:2] + (3 * units,), F32) for _ in range(2))
+    for number, t in run.backwards():
+        (r, z, n, q), before = np.split(activations[t], 4, axis=-1), given_or_zeros(run.before(number, y, call["h0"]), state)
+        d = carried if dy is None else carried + dy[t]
+        dn, dz = (d * (ONE - z)) * slope_of_tanh(n), (d * (before - n)) * slope_of_gate(z)
+        if call.attribute("reset_after"):
+            dr = (dn * q) * slope_of_gate(r)
+            dgates[t], dproducts[t] = (round_to(kind, np.concatenate([dr, dz, x], -1)) for x in (dn, dn * r))
+            carried = fma(d, z, run.sums_of_gradient(dproducts[t]))
+        else:
+            v = run.sums_of_gradient(round_to(kind, dn), last)
+            dr = (v * before) * slope_of_gate(r)
+            dgates[t] = dproducts[t] = round_to(kind, np.concatenate([dr, dz, dn], -1))
+            carried = fma(v, r, d * z) + run.sums_of_gradient(dproducts[t][:, both], both)
+    return {"dgates": dgates, "dproducts": dproducts, "dh0": carried}
+
+
+@computes("rnn")
+def rnn(call):
+    u, kind = call["gates"], call.tensor("y").type
+    run, y = Recurrence(call, len(u), call["weight"]), np.zeros(u.shape, F32)
+    for number, t in enumerate(run.order):
+        v = u[t] + run.sums(run.before(number, y, call["h0"]))
+        y[t] = round_to(kind, np.where(v <= 0, F32(0), v) if call.attribute("relu") else tanh(v))
+    return {"y": y, "last_h": y[t]}
+
+
+@computes("rnn_backward")
+def rnn_backward(call):
+    y, dy, kind = call["y"], call["dy"], call.tensor("dgates").type
+    run, dgates = Recurrence(call, len(y), call["weight"]), np.zeros(y.shape, F32)
+    carried = given_or_zeros(call["dlast_h"], y.shape[1:])
+    for _, t in run.backwards():
+        d = carried if dy is None else carried + dy[t]
+        d = np.where(y[t] <= 0, F32(0), d) if call.attribute("relu") else d * slope_of_tanh(y[t])
+        dgates[t] = round_to(kind, d)
+        carried = run.sums_of_gradient(dgates[t])
+    return {"dgates": dgates, "dh0": carried}
+
+
+@computes("recurrent_backward_weight")
+def recurrent_backward_weight(call):
+    dproducts, y, h0, activations = call["dproducts"], call["y"], call["h0"], call["activations"]
+    run, units = Recurrence(call, len(y)), y.shape[2]
+    first, dweight = run.order[0], np.zeros((dproducts.shape[2], units), F32)
+    later = [t for t in range(len(y)) if t != first]
+    read = y[[t + 1 if call.attribute("reverse") else t - 1 for t in later]]
+    for rows in (slice(0, 2 * units), slice(2 * units, None)) if activations is not None else (slice(0, None),):
+        sums = []
+        for steps, state in ((later, read), ([first] if h0 is not None else [], None if h0 is None else h0[None])):
+            if activations is not None and rows.start:
+                state = activations[steps][..., 3 * units :]
+            if steps:
+                dp, h = rows_of(dproducts[steps][..., rows]).astype(F64), rows_of(state).astype(F64)
+                shape = (dp.shape[1], units)
+                sums.append(reduce(run.reduction, len(dp), lambda n: (dp[n, :, None], h[n, None]), shape))
+        if sums:
+            dweight[rows] = sum(sums[1:], sums[0])
+    return {"dweight": dweight}
+
+
 @computes("gelu", "relu", "tanh", "sigmoid", "silu", "softplus")
 def activation(call):
     function = {"gelu": (gelu, gelu_tanh)[call.op.attributes.get("form", 0)], "tanh": tanh, "sigmoid": sigmoid, "silu": silu,
@@ -1492,6 +1659,143 @@ def dropout(call):
 
 def normalised(call, mean, reciprocal):
     return (rows_of(call["x"]) - mean.reshape(-1, 1)) * reciprocal.reshape(-1, 1)
+
+
+# --- elementwise ops; numpy repeats the operands ----------------------------------------------------------------------
+
+
+def floor(x):
+    x = np.asarray(x, F32)
+    return np.copysign(np.floor(x), x)
+
+
+def log_in_two(x):
+    """The logarithm of finite numbers above 0 as P of NUMERICS.md has it, high and low."""
+    m, k = np.frexp(x)
+    small = m < K["sqrt(1/2)"]
+    m, k = np.where(small, m * F32(2), m), np.where(small, k - 1, k).astype(F32)
+    f = m - ONE
+    q = np.broadcast_to(TABLE["log"][-1], f.shape)
+    for c in TABLE["log"][-2:0:-1]:
+        q = fma(q, f, c)
+    square = f * f
+    rest = fma(f, f, -square)
+    large = k * K["ln2 16 bits"]
+    first = large + f
+    second = first - HALF * square
+    error = ((large - first) + f) + ((first - second) - HALF * square)
+    small = fma(square * f, q, fma(k, K["ln2 16 bits rest"], error - HALF * rest))
+    high = second + small
+    return high, (second - high) + small
+
+
+def power_of_positive(a, b):
+    """a above 0, both finite."""
+    high, low = log_in_two(a)
+    e = b * high
+    y = exp(e)
+    return np.where((y > 0) & np.isfinite(y), fma(y, fma(b, low, fma(b, high, -e)), y), y)
+
+
+def rsqrt_of_positive(x):
+    y = ONE / np.sqrt(x)
+    t = x * y
+    error = fma(x, y, -t)
+    return fma(HALF * y, fma(-error, y, fma(-t, y, ONE)), y)
+
+
+def power(a, b):
+    a, b = (x.astype(F32) for x in np.broadcast_arrays(a, b))
+    whole, size, magnitude = floor(b) == b, np.abs(b), np.abs(a)
+    inside = (magnitude > 0) & np.isfinite(magnitude) & np.isfinite(b)
+    y = np.where((magnitude > 1) == (b > 0), F32(np.inf), F32(0))
+    y = np.where(magnitude == 1, ONE, y)
+    y = np.where(inside, power_of_positive(np.where(inside, magnitude, ONE), np.where(inside, b, ONE)), y)
+    odd = whole & np.isfinite(b) & (np.abs(np.fmod(b, F32(2))) == 1)
+    y = np.where(np.signbit(a) & odd, -y, y)
+    root = (size == HALF) & (a > 0) & np.isfinite(a)
+    base = np.where(root, a, ONE)
+    y = np.where(root, np.where(b > 0, np.sqrt(base), rsqrt_of_positive(base)), y)
+    y = np.where(np.isnan(a) | np.isnan(b) | (~whole & (a < 0) & np.isfinite(a)), F32(np.nan), y)
+    y = np.where(a == 1, ONE, y)
+    product = np.ones_like(a)
+    for n, value in ((1, a), (2, a * a), (3, (a * a) * a), (4, (a * a) * (a * a))):
+        product = np.where(size == n, value, product)
+    return np.where(whole & (size <= 4), np.where(b < 0, ONE / product, product), y).astype(F32)
+
+
+@computes("broadcast_add", "broadcast_multiply", "subtract", "divide", "minimum", "maximum", "less", "less_or_equal", "equal", "power")
+def of_two_operands(call):
+    function = {"broadcast_add": lambda a, b: a + b, "broadcast_multiply": lambda a, b: a * b, "subtract": lambda a, b: a - b, "divide": lambda a, b: a / b, "maximum": maximum,
+                "minimum": lambda a, b: np.where(a < b, a, np.where(b <= a, b, F32(np.nan))), "power": power,
+                "less": lambda a, b: (a < b).astype(F32), "less_or_equal": lambda a, b: (a <= b).astype(F32),
+                "equal": lambda a, b: (a == b).astype(F32)}[call.name]
+    return {"y": function(call["a"], call["b"])}
+
+
+@computes("select")
+def select(call):
+    a, b = (np.zeros(1, F32) if call[name] is None else call[name] for name in ("a", "b"))
+    return {"y": np.where(call["condition"] != 0, a, b)}
+
+
+@computes("larger_share")
+def larger_share(call):
+    dy, a, b = call["dy"], call["a"], call["b"]
+    return {"da": np.where(a < b, F32(0), np.where(a == b, dy * HALF, dy))}
+
+
+@computes("sum_to")
+def sum_to(call):
+    x, dims = call["x"], call.tensor("y").dims
+    own = (1,) * (x.ndim - len(dims)) + tuple(dims)
+    kept = [d for d in range(x.ndim) if own[d] == x.shape[d]]
+    summed = [d for d in range(x.ndim) if own[d] != x.shape[d]]
+    terms = x.transpose(summed + kept).reshape((-1,) + tuple(x.shape[d] for d in kept))
+    return {"y": ascending(terms).reshape(dims)}
+
+
+def exp_less_one(x):
+    t = tanh(x * HALF)
+    return (t + t) / (ONE - t)
+
+
+@computes("exp", "log", "sqrt", "reciprocal", "erf", "abs", "sign", "floor", "clip", "affine", "leaky_relu", "elu")
+def of_one_operand(call):
+    real = call.op.attributes
+    function = {"exp": exp, "log": log, "sqrt": np.sqrt, "reciprocal": lambda x: ONE / x, "erf": erf, "abs": np.abs,
+                "sign": lambda x: np.where(x > 0, ONE, np.where(x < 0, -ONE, x + F32(0))), "floor": floor,
+                "clip": lambda x: limit(x, real["low"], real["high"]), "affine": lambda x: fma(x, real["scale"], real["shift"]),
+                "leaky_relu": lambda x: np.where(x > 0, x, x * real["slope"]),
+                "elu": lambda x: np.where(x > 0, x, real["alpha"] * exp_less_one(x))}[call.name]
+    return {"y": function(call["x"])}
+
+
+@computes("erf_backward", "clip_backward", "leaky_relu_backward", "elu_backward")
+def slope_of_one_operand(call):
+    real, dy, x = call.op.attributes, call["dy"], call["x"]
+    function = {"erf_backward": lambda: dy * (exp(-(x * x)) * F32(float.fromhex("0x1.20dd76p+0"))),
+                "clip_backward": lambda: np.where((real["low"] < x) & (x < real["high"]), dy, F32(0)),
+                "leaky_relu_backward": lambda: np.where(x > 0, dy, dy * real["slope"]),
+                "elu_backward": lambda: np.where(x > 0, dy, dy * (real["alpha"] * exp(x)))}[call.name]
+    return {"dx": function()}
+
+
+@computes("power_backward")
+def power_backward(call):
+    a, b = call["a"], call["b"]
+    return {"da": call["dy"] * np.where(b == 0, F32(0), b * power(a, b - ONE))}
+
+
+@computes("to_int32")
+def to_int32(call):
+    x = call["x"].astype(F64)
+    return {"y": np.where(np.isnan(x), 0, np.clip(np.trunc(x), -(2.0**31), 2.0**31 - 1)).astype(np.int64).astype(np.int32)}
+
+
+@computes("to_float32")
+def to_float32(call):
+    return {"y": call["x"].astype(F32)}
 
 
 @computes("layer_norm")
@@ -1625,26 +1929,55 @@ class Heads:
     [batch, head, position, element] and [batch, head, query, key]; keys and values are repeated for the heads that read them."""
 
     def __init__(self, call, row_max=None, row_sum=None):
-        qkv = call["qkv"]
-        self.batch, self.length, width = qkv.shape
-        self.heads, self.kv_heads = call.attribute("heads"), call.attribute("kv_heads")
-        self.group = self.heads // self.kv_heads
-        self.size = width // (self.heads + 2 * self.kv_heads)
-        self.causal, self.scale = call.attribute("causal"), call.attribute("scale")
-        self.type = call.tensor("qkv").type
-        ends = [self.heads, self.heads + self.kv_heads]
-        q, k, v = np.split(qkv.reshape(self.batch, self.length, -1, self.size).transpose(0, 2, 1, 3).astype(F64), ends, axis=1)
-        self.q, self.k, self.v = q, np.repeat(k, self.group, axis=1), np.repeat(v, self.group, axis=1)
-        self.shape = (self.batch, self.heads, self.length, self.length)
-        self.seen = np.tril(np.ones((self.length, self.length), bool)) if self.causal else np.ones((self.length, self.length), bool)
+        if call["qkv"] is None:
+            self.separate(call)
+        else:
+            self.joint(call)
+        where = np.ones((self.length, self.keys), bool)
+        self.seen = np.tril(where) if self.causal else where
+        self.shape = (self.batch, self.heads, self.length, self.keys)
         self.probabilities(call, row_max, row_sum)
         self.drop(call)
+
+    def settings(self, call):
+        self.heads, self.kv_heads = call.attribute("heads"), call.attribute("kv_heads")
+        self.group = self.heads // self.kv_heads
+        self.causal, self.scale = call.attribute("causal"), call.attribute("scale")
+
+    def of_heads(self, x):
+        """[batch, head, position, element], in binary64."""
+        return x.reshape(self.batch, x.shape[1], -1, self.size).transpose(0, 2, 1, 3).astype(F64)
+
+    def repeated(self, x):
+        return np.repeat(x, self.group, axis=1)
+
+    def separate(self, call):
+        self.settings(call)
+        self.batch, self.length, width = call["query"].shape
+        self.keys, self.size, self.type = call["key"].shape[1], width // self.heads, call.tensor("query").type
+        self.q, self.k, self.v = self.of_heads(call["query"]), *(self.repeated(self.of_heads(call[n])) for n in ("key", "value"))
+
+    def joint(self, call):
+        self.settings(call)
+        qkv = call["qkv"]
+        self.batch, self.length, width = qkv.shape
+        self.keys, self.type = self.length, call.tensor("qkv").type
+        self.size = width // (self.heads + 2 * self.kv_heads)
+        ends = [self.heads, self.heads + self.kv_heads]
+        q, k, v = np.split(self.of_heads(qkv), ends, axis=1)
+        self.q, self.k, self.v = q, self.repeated(k), self.repeated(v)
 
     def probabilities(self, call, row_max, row_sum):
         soft = self.type if call.attribute("half_softmax") else "float32"
         factors = lambda d: (self.q[..., :, None, d], self.k[..., None, :, d])
         sums = reduce(call.reductions["scores"], self.size, factors, self.shape)
-        scores = np.where(self.seen, round_to(soft, self.scale * sums), F32(-np.inf))
+        scores = self.scale * sums
+        if call["slopes"] is not None:
+            i, j = np.arange(self.length).astype(F32), np.arange(self.keys).astype(F32)
+            scores = fma(call["slopes"][:, None, None], j[None, :] - i[:, None], scores)
+        if call["mask"] is not None:
+            scores = scores + call["mask"]
+        scores = np.where(self.seen, round_to(soft, scores), F32(-np.inf))
         self.row_max = scores.max(axis=-1) + F32(0) if row_max is None else row_max
         e = np.where(self.seen, round_to(soft, exp(scores - self.row_max[..., None])), F32(0))
         self.row_sum = lane_sum(e) if row_sum is None else row_sum
@@ -1662,7 +1995,7 @@ class Heads:
         """For each query: the sum over the keys that it sees."""
         a = by_pair.astype(F64)
         first = (lambda j: j) if self.causal else (lambda j: 0)
-        return reduce(reduction, self.length, lambda j: (a[..., first(j) :, j, None], by_key[..., j, None, :]),
+        return reduce(reduction, self.keys, lambda j: (a[..., first(j) :, j, None], by_key[..., j, None, :]),
                       self.shape[:3] + (self.size,), lambda j: (Ellipsis, slice(first(j), None), slice(None)))
 
     def over_queries(self, reduction, by_pair, by_query):
@@ -1670,25 +2003,25 @@ class Heads:
         a = by_pair.astype(F64)
         end = (lambda i: i + 1) if self.causal else (lambda i: self.length)
         sums = reduce(reduction, self.length, lambda i: (a[..., i, : end(i), None], by_query[..., i, None, :]),
-                      self.shape[:3] + (self.size,), lambda i: (Ellipsis, slice(0, end(i)), slice(None)))
-        sums = sums.reshape(self.batch, self.kv_heads, self.group, self.length, self.size)
+                      (self.batch, self.heads, self.keys, self.size), lambda i: (Ellipsis, slice(0, end(i)), slice(None)))
+        sums = sums.reshape(self.batch, self.kv_heads, self.group, self.keys, self.size)
         result = sums[:, :, 0]
         for member in range(1, self.group):
             result = result + sums[:, :, member]
         return result
 
     def joined(self, x):
-        return x.transpose(0, 2, 1, 3).reshape(self.batch, self.length, -1)
+        return x.transpose(0, 2, 1, 3).reshape(self.batch, x.shape[2], -1)
 
 
-@computes("attention")
+@computes("attention", "cross_attention")
 def attention(call):
     heads = Heads(call)
     y = heads.over_keys(call.reductions["values"], heads.r, heads.v)
     return {"y": heads.joined(y), "row_max": heads.row_max, "row_sum": heads.row_sum}
 
 
-@computes("attention_backward")
+@computes("attention_backward", "cross_attention_backward")
 def attention_backward(call):
     heads = Heads(call, call["row_max"], call["row_sum"])
     values, queries_and_keys = call.reductions["values"], call.reductions["queries_and_keys"]
@@ -1700,6 +2033,8 @@ def attention_backward(call):
     dq = heads.scale * heads.over_keys(queries_and_keys, ds, heads.k)
     dk = heads.scale * heads.over_queries(queries_and_keys, ds, heads.q)
     dv = heads.over_queries(values, heads.r, dy)
+    if call["qkv"] is None:
+        return {"dquery": heads.joined(dq), "dkey": heads.joined(dk), "dvalue": heads.joined(dv)}
     return {"dqkv": heads.joined(np.concatenate([dq, dk, dv], axis=1))}
 
 

@@ -1,5 +1,6 @@
 /* Tests automatic differentiation: gradients against finite differences of the loss that the same kernels compute, and
  * the structure that values cannot show (types, order of sums, levels). */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_interpreter.h"
 #include "tests/unit/support_recipes.h"
+#include "tests/unit/support_recurrent.h"
 
 #define SEED 7
 
@@ -324,6 +326,153 @@ static void test_multiply_gradients(void **state) {
     check_compiled(&compilation, &recipe);
 }
 
+/* --- elementwise ops ---------------------------------------------------------------------------------------------- */
+
+static firnc_value power_of_positive(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return firnc_power(graph, firnc_exp(graph, a), b);
+}
+
+static firnc_value divide_by_positive(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return firnc_divide(graph, a, firnc_exp(graph, b));
+}
+
+static firnc_value select_by_sign(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return firnc_select(graph, firnc_less(graph, a, b), a, firnc_affine(graph, b, -2, 0.5f));
+}
+
+/* Only where the condition says so; a whole number has the gradient 0. */
+static firnc_value some_of_both(firnc_graph *graph, firnc_value a, firnc_value b) {
+    const firnc_value some = firnc_select(graph, firnc_less_or_equal(graph, a, b), FIRNC_NONE, b);
+    const firnc_value others = firnc_select(graph, firnc_less_or_equal(graph, b, a), a, FIRNC_NONE);
+    return firnc_subtract(graph, some, firnc_subtract(graph, firnc_floor(graph, some), others));
+}
+
+/* Each op with a result of several samples and a parameter of its own extents, which is repeated, or along which the
+ * result is repeated; in either order. */
+static void test_gradients_of_two_operands(void **state) {
+    (void)state;
+    static firnc_value (*const ops[])(firnc_graph *, firnc_value, firnc_value) = {
+        firnc_add,     firnc_multiply,    firnc_subtract, divide_by_positive, firnc_minimum,
+        firnc_maximum, power_of_positive, select_by_sign, some_of_both};
+    static const struct {
+        uint8_t rank, rank_of_result;
+        uint32_t dims[3];
+    } shapes[] = {{2, 2, {4, 3}}, {1, 2, {3}},       {1, 2, {1}},      {2, 2, {4, 1}},
+                  {2, 2, {1, 3}}, {3, 3, {4, 1, 3}}, {3, 3, {4, 4, 1}}};
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        for (size_t j = 0; j < sizeof shapes / sizeof shapes[0]; j++)
+            for (int swapped = 0; swapped < 2; swapped++) {
+                test_recipe recipe = test_mlp_recipe();
+                firnc_compilation compilation = test_compilation(&recipe);
+                firnc_graph *graph = compilation.graph = firnc_graph_create("two operands");
+                const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 0.7f};
+                firnc_input_options other = test_float32;
+                other.stream = 1;
+                firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
+                firnc_value target = shapes[j].rank_of_result == 2
+                                         ? x
+                                         : firnc_input(graph, "target", FIRN_FLOAT32, 3, (uint32_t[]){4, 4, 3}, other);
+                firnc_value w = firnc_parameter(graph, "w", 2, (uint32_t[]){3, 3}, init, true);
+                firnc_value p = firnc_parameter(graph, "p", shapes[j].rank, shapes[j].dims, init, true);
+                firnc_value h = firnc_linear(graph, x, w, FIRNC_NONE, FIRNC_OUT_IN);
+                firnc_value y = swapped != 0 ? ops[i](graph, p, h) : ops[i](graph, h, p);
+                firnc_loss(graph, firnc_mean_squared_error(graph, y, target));
+                check_compiled(&compilation, &recipe);
+            }
+}
+
+/* The exponent is 2, without a gradient. */
+static firnc_value log_of_square(firnc_graph *graph, firnc_value x) {
+    const firnc_value two = firnc_affine(graph, firnc_floor(graph, firnc_sigmoid(graph, x)), 1, 2);
+    return firnc_log(graph, firnc_affine(graph, firnc_power(graph, x, two), 1, 0.5f));
+}
+
+static firnc_value root_of_magnitude(firnc_graph *graph, firnc_value x) {
+    return firnc_sqrt(graph, firnc_affine(graph, firnc_abs(graph, x), 1, 0.25f));
+}
+
+static firnc_value reciprocal_of_exp(firnc_graph *graph, firnc_value x) {
+    return firnc_reciprocal(graph, firnc_exp(graph, x));
+}
+
+static firnc_value rounded_and_not(firnc_graph *graph, firnc_value x) {
+    const firnc_value whole = firnc_to_float32(graph, firnc_to_int32(graph, firnc_affine(graph, x, 3, 0)));
+    return firnc_subtract(graph, firnc_subtract(graph, x, whole), firnc_signum(graph, x));
+}
+
+static firnc_value clipped(firnc_graph *graph, firnc_value x) {
+    return firnc_clip(graph, x, -0.5f, INFINITY);
+}
+
+static firnc_value leaky(firnc_graph *graph, firnc_value x) {
+    return firnc_leaky_relu(graph, x, -0.3f);
+}
+
+static firnc_value exponential_linear(firnc_graph *graph, firnc_value x) {
+    return firnc_elu(graph, x, 1.3f);
+}
+
+static void test_gradients_of_one_operand(void **state) {
+    (void)state;
+    static firnc_value (*const ops[])(firnc_graph *,
+                                      firnc_value) = {log_of_square,   root_of_magnitude, reciprocal_of_exp,  firnc_erf,
+                                                      rounded_and_not, clipped,           exponential_linear, leaky};
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        test_recipe recipe = test_mlp_recipe();
+        firnc_compilation compilation = test_compilation(&recipe);
+        firnc_graph *graph = compilation.graph = firnc_graph_create("one operand");
+        firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
+        firnc_value w =
+            firnc_parameter(graph, "w", 2, (uint32_t[]){3, 3}, (firnc_init){.rule = FIRNC_INIT_NORMAL, .b = 1}, true);
+        firnc_value y = ops[i](graph, firnc_linear(graph, x, w, FIRNC_NONE, FIRNC_OUT_IN));
+        firnc_loss(graph, firnc_mean_squared_error(graph, y, x));
+        check_compiled(&compilation, &recipe);
+    }
+}
+
+/* Parameters that are added have the same gradient; each gets one of its own, as the optimizer needs it. */
+static void test_parameters_with_one_gradient(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("sums of parameters");
+    const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 1};
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
+    firnc_value sum = firnc_parameter(graph, "p0", 1, (uint32_t[]){3}, init, true);
+    for (int i = 1; i < 4; i++)
+        sum = firnc_add(graph, sum, firnc_parameter(graph, firnc_format("p%d", i), 1, (uint32_t[]){3}, init, true));
+    firnc_loss(graph, firnc_mean_squared_error(graph, firnc_add(graph, sum, x), x));
+    check_compiled(&compilation, &recipe);
+    for (int i = 1; i < 4; i++)
+        assert_int_not_equal(graph->values[test_value(graph, firnc_format("p%d", i))].gradient,
+                             graph->values[test_value(graph, "p0")].gradient);
+}
+
+/* The same operands in half precision: every op has types that its rule and its gradient accept. */
+static void test_elements_in_half_types(void **state) {
+    (void)state;
+    for (uint8_t half = FIRN_FLOAT16; half <= FIRN_CBFLOAT16; half++) {
+        test_recipe recipe = test_mlp_recipe();
+        test_make_mixed(&recipe, half, 1);
+        firnc_compilation compilation = test_compilation(&recipe);
+        firnc_graph *graph = compilation.graph = firnc_graph_create("halves");
+        const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 1};
+        firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
+        firnc_value w = firnc_parameter(graph, "w", 2, (uint32_t[]){3, 3}, init, true);
+        firnc_value column = firnc_parameter(graph, "column", 2, (uint32_t[]){4, 1}, init, true);
+        firnc_value h = firnc_linear(graph, x, w, FIRNC_NONE, FIRNC_OUT_IN);
+        firnc_value narrow = firnc_select(graph, h, firnc_elu(graph, h, 1), firnc_leaky_relu(graph, h, 0.1f));
+        narrow = firnc_minimum(graph, firnc_clip(graph, narrow, -2, 2), firnc_maximum(graph, narrow, h));
+        firnc_value single = firnc_divide(graph, firnc_sqrt(graph, firnc_abs(graph, narrow)), firnc_exp(graph, column));
+        firnc_value y =
+            firnc_power(graph, firnc_subtract(graph, firnc_erf(graph, single), column), firnc_floor(graph, x));
+        firnc_loss(graph, firnc_mean_squared_error(graph, firnc_affine(graph, y, 2, 1), x));
+        test_run_passes(&compilation, firnc_lower);
+        assert_int_equal(graph->values[narrow].shape.type, half);
+        assert_int_equal(graph->values[y].shape.type, FIRN_FLOAT32);
+    }
+}
+
 /* Convolutions in groups, by channel and of one row, with both pools between: windows that overlap, are dilated, skip
  * elements of the image and exceed it on some sides. */
 static void test_image_gradients(void **state) {
@@ -436,6 +585,45 @@ static void test_layout_gradients(void **state) {
     check_compiled(&compilation, &recipe);
 }
 
+/* Every recurrent op: gradients reach them through outputs and last states, together and alone. */
+static void test_recurrent_gradients(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    compilation.graph = firnc_graph_create("recurrent");
+    const recurrent_sizes sizes = {.steps = 4, .samples = 3, .width = 6, .units = 5, .outputs = 2};
+    recurrent_build(compilation.graph, &sizes, test_float32,
+                    (firnc_input_options){.stream = 1, .element = FIRN_FLOAT32});
+    check_compiled(&compilation, &recipe);
+}
+
+/* Queries of one sequence and keys of another, with a mask. */
+static void test_cross_attention_gradients(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("crossing");
+    const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 0.6F};
+    const float hidden[] = {0, -1e30F, 0.5F, 0, 0, 0, -1e30F, 0, 0, 0, 0.25F, 0};
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 3, (uint32_t[]){4, 3, 5}, test_float32);
+    firnc_input_options second = test_float32, third = test_float32;
+    second.stream = 1;
+    third.stream = 2;
+    firnc_value other = firnc_input(graph, "other", FIRN_FLOAT32, 3, (uint32_t[]){4, 4, 5}, second);
+    firnc_value mask = firnc_constant(graph, "mask", FIRN_FLOAT32, 4, (uint32_t[]){1, 1, 3, 4}, hidden);
+    firnc_value parts[3];
+    for (int i = 0; i < 3; i++) {
+        const char *const names[] = {"q", "k", "v"};
+        const firnc_value w = firnc_parameter(graph, names[i], 2, (uint32_t[]){i == 0 ? 4 : 2, 5}, init, true);
+        parts[i] = firnc_linear(graph, i == 0 ? x : other, w, FIRNC_NONE, FIRNC_OUT_IN);
+    }
+    const firnc_attention_options options = {.heads = 2, .kv_heads = 1, .scale = 0.7F};
+    firnc_value y = firnc_cross_attention(graph, parts[0], parts[1], parts[2], mask, options);
+    firnc_value target = firnc_input(graph, "target", FIRN_FLOAT32, 3, (uint32_t[]){4, 3, 4}, third);
+    firnc_loss(graph, firnc_mean_squared_error(graph, y, target));
+    check_compiled(&compilation, &recipe);
+}
+
 /* An op with as many inputs as there may be, before the first parameter: it needs no gradient. */
 static void test_many_inputs(void **state) {
     (void)state;
@@ -453,6 +641,39 @@ static void test_many_inputs(void **state) {
     firnc_loss(graph,
                firnc_mean_squared_error(graph, firnc_linear(graph, joined, w, FIRNC_NONE, FIRNC_OUT_IN), target));
     check_compiled(&compilation, &recipe);
+}
+
+/* In mixed precision what is joined, or written to a tensor, gets the type of the first; integers stay integers, and
+ * gradients of gathers, which are added up in float32, become those of their values. */
+static void test_layout_types(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("types");
+    const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 1};
+    const firnc_input_options names = {.stream = 1, .element = FIRN_INT32, .limit = 3};
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
+    firnc_value ids = firnc_input(graph, "ids", FIRN_INT32, 2, (uint32_t[]){4, 1}, names);
+    firnc_value w = firnc_parameter(graph, "w", 2, (uint32_t[]){3, 3}, init, true);
+    firnc_value h = firnc_linear(graph, x, w, FIRNC_NONE, FIRNC_OUT_IN);
+    firnc_value both = firnc_concat(graph, (firnc_value[]){h, x}, 2, 0);
+    firnc_value twice = firnc_concat(graph, (firnc_value[]){ids, firnc_slice(graph, ids, 0, 3, -1, 4)}, 2, 0);
+    firnc_value moved = firnc_scatter_nd(graph, both, twice, firnc_concat(graph, (firnc_value[]){x, h}, 2, 0), true);
+    firnc_value taken = firnc_gather(graph, moved, twice, 0);
+    firnc_value sums = firnc_cumulative_sum(graph, x, 1, false, true);
+    firnc_value target =
+        firnc_expand(graph, firnc_reshape(graph, sums, 4, (uint32_t[]){1, 4, 1, 3}), 4, (uint32_t[]){2, 4, 1, 3});
+    target = firnc_reshape(graph, target, 3, (uint32_t[]){8, 1, 3});
+    firnc_loss(graph, firnc_mean_squared_error(graph, taken, target));
+    test_run_passes(&compilation, firnc_fuse);
+    assert_int_equal(graph->values[both].shape.type, FIRN_BFLOAT16);
+    assert_int_equal(graph->values[moved].shape.type, FIRN_BFLOAT16);
+    assert_int_equal(graph->values[taken].shape.type, FIRN_BFLOAT16);
+    assert_int_equal(graph->values[twice].shape.type, FIRN_INT32);
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        if (graph->nodes[i].code == FIRN_OP_gather_backward)
+            assert_int_equal(graph->values[graph->nodes[i].outputs[0]].shape.type, FIRN_FLOAT32);
 }
 
 static void test_backward_levels(void **state) {
@@ -502,6 +723,13 @@ int main(void) {
         cmocka_unit_test(test_batch_norm_gradients),
         cmocka_unit_test(test_layout_gradients),
         cmocka_unit_test(test_lora_gradients),
+        cmocka_unit_test(test_recurrent_gradients),
+        cmocka_unit_test(test_gradients_of_two_operands),
+        cmocka_unit_test(test_gradients_of_one_operand),
+        cmocka_unit_test(test_elements_in_half_types),
+        cmocka_unit_test(test_parameters_with_one_gradient),
+        cmocka_unit_test(test_layout_types),
+        cmocka_unit_test(test_cross_attention_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -225,6 +226,46 @@ static void layer_norm(void **state) {
         tensor_free(all[i]);
 }
 
+/* Batch norm of 140 rows, which are two runs; fixed: with given statistics, which the backward op reads in their place.
+ */
+static void batch_norm_of(bool fixed) {
+    firn_tensor x = filled(140, 3, 0, 1), gain = filled(3, 0, 0, 2), bias = filled(3, 0, 0, 3);
+    firn_tensor dy = filled(140, 3, 0, 4), mean = filled(3, 0, 0, 5), other = filled(3, 0, 0, 6);
+    firn_tensor y = tensor_copy(&x), variance = tensor_copy(&other), partial = filled(4, 3, 0, 7);
+    firn_tensor dx = tensor_copy(&x), dgain = tensor_copy(&gain), dbias = tensor_copy(&bias);
+    for (size_t i = 0; i < 3; i++)
+        set(&other, i, 0.5f + 0.25f * (float)i); /* the variance or, when it was computed, the reciprocal */
+    const uint16_t op = fixed ? FIRN_OP_batch_norm_fixed : FIRN_OP_batch_norm;
+    test_call call = {.input_count = 3, .output_count = 5, .inputs = {x, gain, bias}, .reals = {1e-2f}};
+    const firn_tensor outputs[] = {y, mean, other, variance, partial};
+    memcpy(call.outputs, outputs, sizeof outputs);
+    if (fixed) {
+        call.input_count = 5;
+        call.output_count = 1;
+        call.inputs[3] = mean;
+        call.inputs[4] = other;
+    }
+    run_kernel(op, &call);
+    test_call backward = {.input_count = 5,
+                          .output_count = 4,
+                          .inputs = {dy, x, gain, mean, other},
+                          .outputs = {dx, dgain, dbias, partial},
+                          .reals = {1e-2f}};
+    run_kernel(fixed ? FIRN_OP_batch_norm_fixed_backward : FIRN_OP_batch_norm_backward, &backward);
+    check_gradient(op, &call, &x, &dy, &dx, "batch_norm: x");
+    check_gradient(op, &call, &gain, &dy, &dgain, "batch_norm: gain");
+    check_gradient(op, &call, &bias, &dy, &dbias, "batch_norm: bias");
+    firn_tensor *all[] = {&x, &gain, &bias, &dy, &mean, &other, &y, &variance, &partial, &dx, &dgain, &dbias};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
+static void batch_norm(void **state) {
+    (void)state;
+    batch_norm_of(false);
+    batch_norm_of(true);
+}
+
 static void rms_norm(void **state) {
     (void)state;
     firn_tensor x = filled(3, 9, 0, 1), gain = filled(9, 0, 0, 2), y = filled(3, 9, 0, 3);
@@ -328,10 +369,10 @@ static void losses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear),    cmocka_unit_test(activations), cmocka_unit_test(dropout),
-        cmocka_unit_test(embedding), cmocka_unit_test(layer_norm),  cmocka_unit_test(rms_norm),
-        cmocka_unit_test(attention), cmocka_unit_test(losses),      cmocka_unit_test(rotary_embedding),
-        cmocka_unit_test(conv),      cmocka_unit_test(pools),
+        cmocka_unit_test(linear),           cmocka_unit_test(activations), cmocka_unit_test(dropout),
+        cmocka_unit_test(embedding),        cmocka_unit_test(layer_norm),  cmocka_unit_test(rms_norm),
+        cmocka_unit_test(batch_norm),       cmocka_unit_test(attention),   cmocka_unit_test(losses),
+        cmocka_unit_test(rotary_embedding), cmocka_unit_test(conv),        cmocka_unit_test(pools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Tests that every kernel set that this CPU can run gives the bits of the plain one: linear layers and their gradients
  * over awkward sizes (one, primes, around the edges of register tiles, panels, blocks of terms and pieces), all types,
- * both layouts, special values, one thread and several. Unavailable sets are named and skipped. */
+ * both layouts, special values, one thread and several; recurrent ops, which pack in their own way. Unavailable sets
+ * are named and skipped. */
 #define _POSIX_C_SOURCE 200112L
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "plan/op_words.h"
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
@@ -317,6 +319,164 @@ static void chunked_sums(void **state) {
         }
 }
 
+static firn_tensor filled(uint8_t type, uint32_t a, uint32_t b, uint32_t c, uint32_t seed) {
+    firn_tensor tensor = tensor_new(type, a, b, c, 0);
+    fill(&tensor, seed, c == 0 ? NUMBERS : SPECIALS);
+    return tensor;
+}
+
+/* Operands of recurrent ops, and results: those of states have a name of their own, so that no op writes what another
+ * reads. */
+typedef struct sequence {
+    firn_tensor gates, weight, y, state, bias, saved, cells, last;
+    firn_tensor of_gates, of_weight, h, c, scratch;
+} sequence;
+
+static sequence sequence_of(uint8_t type, shape s, uint32_t gates) {
+    const uint32_t t = s.n, b = s.k, units = s.o, width = gates * units;
+    return (sequence){.gates = filled(type, t, b, width, 1),
+                      .weight = filled(type, width, units, 0, 2),
+                      .y = filled(type, t, b, units, 3),
+                      .state = filled(type, b, units, 0, 4),
+                      .bias = filled(type, width, 0, 0, 5),
+                      .saved = filled(FIRN_FLOAT32, t, b, 4 * units, 6),
+                      .cells = filled(FIRN_FLOAT32, t, b, units, 7),
+                      .last = filled(FIRN_FLOAT32, b, units, 0, 8),
+                      .of_gates = filled(type, t, b, width, 9),
+                      .of_weight = filled(type, width, units, 0, 10),
+                      .h = filled(type, b, units, 0, 11),
+                      .c = filled(FIRN_FLOAT32, b, units, 0, 12),
+                      .scratch = filled(FIRN_FLOAT32, 2, b, units, 13)};
+}
+
+/* Compares one op; the lists end with a tensor without data. */
+static void compare_recurrent(uint16_t code, uint8_t type, shape s, const firn_tensor *inputs,
+                              const firn_tensor *outputs, const int64_t *integers) {
+    test_call call = {.reductions = {in_float32(type)}};
+    for (; inputs->data != NULL; inputs++)
+        call.inputs[call.input_count++] = *inputs;
+    for (; outputs->data != NULL; outputs++)
+        call.outputs[call.output_count++] = *outputs;
+    memcpy(call.integers, integers, 3 * sizeof integers[0]);
+    compare(code, &call, firn_op_name(firn_op_find(code)), s);
+}
+
+#define LIST(...)                                                                                                      \
+    (const firn_tensor[]) {                                                                                            \
+        __VA_ARGS__, {                                                                                                 \
+            .data = NULL                                                                                               \
+        }                                                                                                              \
+    }
+#define FLAGS(...) ((const int64_t[3]){__VA_ARGS__})
+
+/* Every recurrent op over n steps of k samples with o units, in one direction. */
+static void check_recurrent(uint8_t type, shape s, int64_t reverse) {
+    sequence lstm = sequence_of(type, s, 4), gru = sequence_of(type, s, 3), rnn = sequence_of(type, s, 1);
+    sequence *const all[] = {&lstm, &gru, &rnn};
+    const int64_t flag = !reverse; /* of gru and rnn */
+    sequence *q = &lstm;
+    compare_recurrent(FIRN_OP_lstm, type, s, LIST(q->gates, q->weight, q->state, q->state),
+                      LIST(q->y, q->h, q->c, q->saved, q->cells), FLAGS(reverse, 1));
+    compare_recurrent(FIRN_OP_lstm_backward, type, s,
+                      LIST(q->weight, q->saved, q->cells, q->y, q->state, q->last, q->state),
+                      LIST(q->of_gates, q->h, q->c, q->scratch), FLAGS(reverse));
+    q = &gru;
+    compare_recurrent(FIRN_OP_gru, type, s, LIST(q->gates, q->weight, q->bias, q->state), LIST(q->y, q->h, q->saved),
+                      FLAGS(flag, reverse, 1));
+    compare_recurrent(FIRN_OP_gru_backward, type, s, LIST(q->weight, q->saved, q->y, q->y, q->state, q->state),
+                      LIST(q->gates, q->of_gates, q->h, q->scratch), FLAGS(flag, reverse));
+    compare_recurrent(FIRN_OP_recurrent_backward_weight, type, s, LIST(q->of_gates, q->y, q->state, q->saved),
+                      LIST(q->of_weight), FLAGS(reverse));
+    q = &rnn;
+    compare_recurrent(FIRN_OP_rnn, type, s, LIST(q->gates, q->weight, q->state), LIST(q->y, q->h, q->scratch),
+                      FLAGS(flag, reverse));
+    compare_recurrent(FIRN_OP_rnn_backward, type, s, LIST(q->weight, q->y, q->y, q->state),
+                      LIST(q->of_gates, q->h, q->scratch), FLAGS(flag, reverse));
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        q = all[i];
+        compare_recurrent(FIRN_OP_recurrent_backward_weight, type, s, LIST(q->of_gates, q->y), LIST(q->of_weight),
+                          FLAGS(reverse));
+        compare_recurrent(FIRN_OP_recurrent_backward_weight, type, s, LIST(q->of_gates, q->y, q->state),
+                          LIST(q->of_weight), FLAGS(reverse));
+        firn_tensor *each = &q->gates;
+        for (size_t k = 0; k < sizeof *q / sizeof *each; k++)
+            tensor_free(&each[k]);
+    }
+}
+
+/* Samples around a register tile and the share of a thread, units around a panel. */
+static void recurrent(void **state) {
+    (void)state;
+    skip_without_sets();
+    static const shape some[] = {{1, 1, 1}, {3, 19, 33}, {2, 6, 70}, {5, 1, 16}, {4, 13, 8}, {2, 40, 15}};
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
+        for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
+            for (int64_t reverse = 0; reverse < 2; reverse++)
+                check_recurrent(type, some[i], reverse);
+}
+
+/* Compares each element with its formula, too, so that missing or swapped elements are found. */
+static void initial_values(void **state) {
+    (void)state;
+    static const uint32_t elements[] = {1, 3, 255, 257, 4096, 9001};
+    for (unsigned e = 0; e < sizeof elements / sizeof elements[0]; e++)
+        for (int64_t rule = 0; rule < 3; rule++) {
+            const firn_rng rng = {.seed = 31, .rng_id = 6};
+            firn_tensor x = tensor_new(FIRN_FLOAT32, elements[e], 0, 0, 0), expected = tensor_copy(&x);
+            for (size_t i = 0; i < x.elements; i++)
+                set(&expected, i,
+                    rule == 0   ? 0.5f
+                    : rule == 1 ? firn_fma(0.25f, firn_random_normal(&rng, i), 0.5f)
+                                : firn_fma(0.25f - 0.5f, firn_random_uniform(&rng, i), 0.5f));
+            test_call call = {
+                .output_count = 1, .outputs = {x}, .integers = {rule, 6}, .reals = {0.5f, 0.25f}, .seed = 31};
+            compare(FIRN_KERNEL_INITIALISE, &call, "initial values", (shape){elements[e], 0, 0});
+            test_call_run(support_kernel(plain, FIRN_KERNEL_INITIALISE, &call), &call);
+            assert_same(&expected, &x, "initial values");
+            tensor_free(&x);
+            tensor_free(&expected);
+        }
+}
+
+/* Products of batches: a and b turned or not. The shape is that of one batch; its matrices are [n,k] and [k,o]. */
+static void check_batches(uint8_t type, uint8_t out_type, uint32_t batches, shape s, int turned,
+                          firn_reduction reduction, filling filling) {
+    const int64_t a_turned = turned & 1, b_turned = turned >> 1;
+    firn_tensor a = tensor_new(type, batches, a_turned ? s.k : s.n, a_turned ? s.n : s.k, 0);
+    firn_tensor b = tensor_new(type, batches, b_turned ? s.o : s.k, b_turned ? s.k : s.o, 0);
+    firn_tensor y = tensor_new(out_type, batches, s.n, s.o, 0);
+    fill(&a, 5, filling);
+    fill(&b, 6, filling);
+    test_call call = {.input_count = 2, .output_count = 1, .integers = {a_turned, b_turned}, .reductions = {reduction}};
+    call.inputs[FIRN_MATMUL_IN_A] = a, call.inputs[FIRN_MATMUL_IN_B] = b, call.outputs[FIRN_MATMUL_OUT_Y] = y;
+    compare(FIRN_OP_matmul, &call, "matmul", s);
+    tensor_free(&a);
+    tensor_free(&b);
+    tensor_free(&y);
+}
+
+/* Fewer batches than threads, which are then divided, and more. */
+static void batches(void **state) {
+    (void)state;
+    skip_without_sets();
+    static const struct {
+        uint32_t batches, n, k, o;
+    } some[] = {{1, 1, 1, 1},     {5, 2, 3, 4},     {2, 7, 9, 17},    {3, 85, 513, 65},
+                {33, 29, 31, 33}, {2, 300, 7, 300}, {3, 2, 257, 129}, {40, 17, 64, 48}};
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
+        for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
+            for (int turned = 0; turned < 4; turned++) {
+                const shape s = {some[i].n, some[i].k, some[i].o};
+                const filling values = (filling)((i + (size_t)turned) % 3);
+                const uint8_t out_type = (i + (size_t)turned) % 2 == 0 ? type : (uint8_t)FIRN_FLOAT32;
+                check_batches(type, out_type, some[i].batches, s, turned, in_float32(out_type), values);
+                if (type == FIRN_FLOAT32 || some[i].n > 100)
+                    continue;
+                const firn_reduction reduction = {FIRN_REDUCTION_CHUNKED, type, out_type, i % 2 == 0 ? 64 : 7};
+                check_batches(type, out_type, some[i].batches, s, turned, reduction, values);
+            }
+}
+
 /* Compares each element with its formula, too, so that missing or swapped elements are found. */
 static void initial_values(void **state) {
     (void)state;
@@ -344,7 +504,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_are_named),     cmocka_unit_test(scratch_is_announced), cmocka_unit_test(float32_sums),
         cmocka_unit_test(other_output_types), cmocka_unit_test(special_values),       cmocka_unit_test(conversions),
-        cmocka_unit_test(chunked_sums),       cmocka_unit_test(initial_values),
+        cmocka_unit_test(chunked_sums),       cmocka_unit_test(initial_values),       cmocka_unit_test(recurrent),
+        cmocka_unit_test(batches),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }

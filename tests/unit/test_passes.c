@@ -68,6 +68,36 @@ static void assert_contains(const char *text, const char *part) {
 
 /* --- shapes ------------------------------------------------------------------------------------------------------- */
 
+/* add and multiply stay what they are where b is repeated over leading dimensions of a, or a over those of b; else the
+ * general op takes their place. */
+static void test_shapes_choose_the_op(void **state) {
+    (void)state;
+    static const struct {
+        uint8_t a_rank, b_rank;
+        uint32_t a[3], b[3];
+        bool swapped, general;
+    } cases[] = {{2, 1, {4, 3}, {3}, false, false}, {2, 2, {4, 3}, {4, 3}, false, false},
+                 {1, 2, {3}, {4, 3}, true, false},  {2, 2, {4, 3}, {4, 1}, false, true},
+                 {2, 1, {4, 3}, {1}, false, true},  {3, 2, {2, 1, 3}, {4, 1}, false, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (int product = 0; product < 2; product++) {
+            test_recipe recipe = test_mlp_recipe();
+            firnc_compilation compilation = test_compilation(&recipe);
+            firnc_graph *graph = compilation.graph = firnc_graph_create("chosen");
+            firnc_value a = firnc_parameter(graph, "a", cases[i].a_rank, cases[i].a, (firnc_init){0}, true);
+            firnc_value b = firnc_parameter(graph, "b", cases[i].b_rank, cases[i].b, (firnc_init){0}, true);
+            firnc_value y = product != 0 ? firnc_multiply(graph, a, b) : firnc_add(graph, a, b);
+            firnc_loss(graph, firnc_mean_squared_error(graph, y, y));
+            assert_true(firnc_infer_shapes(&compilation));
+            const firnc_node *node = &graph->nodes[graph->values[y].producer];
+            const uint16_t special = product != 0 ? FIRN_OP_multiply : FIRN_OP_add;
+            const uint16_t general = product != 0 ? FIRN_OP_broadcast_multiply : FIRN_OP_broadcast_add;
+            assert_int_equal(node->code, cases[i].general ? general : special);
+            assert_int_equal(node->inputs[0], cases[i].swapped ? b : a);
+            assert_int_equal(node->inputs[1], cases[i].swapped ? a : b);
+        }
+}
+
 static void test_shapes_name_the_layer(void **state) {
     (void)state;
     test_recipe recipe = test_mlp_recipe();
@@ -1067,6 +1097,7 @@ static void test_weights_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes_name_the_layer),
+        cmocka_unit_test(test_shapes_choose_the_op),
         cmocka_unit_test(test_pol_annotations),
         cmocka_unit_test(test_pol_patterns),
         cmocka_unit_test(test_pattern_without_layer),

@@ -50,6 +50,8 @@ static firnc_graph *build(bool eval) {
         firnc_slice(graph, h, 0, 0, 1, 1), /* 0 */
     };
     h = firnc_tanh(graph, firnc_concat(graph, parts, 3, 0));
+    h = firnc_expand(graph, h, 3, (uint32_t[]){1, SAMPLES, WIDE});
+    h = firnc_transpose(graph, h, 3, (uint8_t[]){1, 0, 2});
     h = firnc_transpose(graph, firnc_reshape(graph, h, 3, (uint32_t[]){SAMPLES, 2, 3}), 3, (uint8_t[]){0, 2, 1});
     h = firnc_reshape(graph, h, 2, (uint32_t[]){SAMPLES, WIDE});
     firnc_value logits = firnc_linear(graph, h, head, FIRNC_NONE, FIRNC_OUT_IN);
@@ -84,6 +86,8 @@ static void test_nodes_disappear(void **state) {
     assert_int_equal(count_nodes(compilation.graph, FIRN_OP_slice), 8);
     assert_true(firnc_make_views(&compilation));
     assert_int_equal(count_nodes(compilation.graph, FIRN_OP_reshape), 0);
+    assert_int_equal(count_nodes(compilation.graph, FIRN_OP_expand), 0);
+    assert_int_equal(count_nodes(compilation.graph, FIRN_OP_transpose), 2); /* forward and backward */
     /* The row 24 bytes behind the beginning, of h and of the gradient of what was joined. */
     assert_int_equal(count_nodes(compilation.graph, FIRN_OP_slice), 2);
     uint32_t views = 0;
@@ -209,6 +213,51 @@ static void test_plans_run(void **state) {
     check_plan(&recipe);
 }
 
+/* --- updates that come early -------------------------------------------------------------------------------------- */
+
+static void digest_of_product(bool late, uint8_t digest[32]) {
+    test_recipe recipe = recipe_of(FIRN_FLOAT32);
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("product");
+    const firnc_input_options pixels = {.stream = 0, .element = FIRN_UINT8, .scaled = true, .scale = 1.0F / 256};
+    const firnc_input_options classes = {.stream = 1, .element = FIRN_UINT8, .limit = CLASSES};
+    const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 0.5F};
+    recipe.job.late_update = late;
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){SAMPLES, PIXELS}, pixels);
+    firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 1, (uint32_t[]){SAMPLES}, classes);
+    firnc_value logits = FIRNC_NONE;
+    for (int i = 0; i < 3; i++) {
+        const uint32_t dims[] = {PIXELS, CLASSES};
+        firnc_value a = firnc_parameter(graph, firnc_format("a.%d", i), 2, dims, init, true);
+        firnc_value b = firnc_parameter(graph, firnc_format("b.%d", i), 2, dims, init, true);
+        firnc_value view = firnc_reshape(graph, firnc_reshape(graph, a, 1, (uint32_t[]){PIXELS * CLASSES}), 2, dims);
+        firnc_value w = firnc_op(graph, FIRN_OP_multiply, (firnc_value[]){i == 0 ? view : a, b}, 2, NULL, NULL);
+        firnc_value y = firnc_linear(graph, x, w, FIRNC_NONE, FIRNC_IN_OUT);
+        logits = logits == FIRNC_NONE ? y : firnc_add(graph, firnc_tanh(graph, logits), y);
+    }
+    firnc_loss(graph, firnc_cross_entropy(graph, logits, labels));
+    firnc_classification(graph, logits, labels);
+    compiled_plan plan;
+    compiled_run run;
+    compiled_plan_freeze(&plan, "product", &compilation);
+    assert_int_equal(strncmp(graph->early_update, "none", 4) == 0, late);
+    assert_int_equal(compiled_run_open(&run, &plan, 0), FIRN_OK);
+    assert_int_equal(compiled_run_steps(&run), FIRN_OK);
+    assert_int_equal(firn_digest(&run.firn, digest), FIRN_OK);
+    compiled_run_close(&run);
+    compiled_plan_free(&plan);
+}
+
+/* The gradient of each factor is computed from the other as it was before the update, whether it is read directly or
+ * through a view. */
+static void test_a_gradient_of_another_weight(void **state) {
+    (void)state;
+    uint8_t late[32], early[32];
+    digest_of_product(true, late);
+    digest_of_product(false, early);
+    assert_memory_equal(late, early, sizeof late);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nodes_disappear),
@@ -216,6 +265,7 @@ int main(void) {
         cmocka_unit_test(test_a_slice_does_not_hold_its_base),
         cmocka_unit_test(test_bits_are_the_same),
         cmocka_unit_test(test_plans_run),
+        cmocka_unit_test(test_a_gradient_of_another_weight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

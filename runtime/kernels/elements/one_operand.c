@@ -64,7 +64,7 @@ OF_ONE(floor, FLOOR, 0, firn_floor(x))
 enum { LOW = FIRN_CLIP_LOW, HIGH = FIRN_CLIP_HIGH, SCALE = FIRN_AFFINE_SCALE, SHIFT = FIRN_AFFINE_SHIFT };
 _Static_assert(LOW == 0 && HIGH == 1 && SCALE == 0 && SHIFT == 1, "p and q");
 OF_ONE(clip, CLIP, 2, firn_limit(x, p, q))
-BACKWARD(clip, CLIP, 2, x >= p && x <= q ? dy : 0.0f)
+BACKWARD(clip, CLIP, 2, x > p && x < q ? dy : 0.0f)
 OF_ONE(affine, AFFINE, 2, firn_fma(x, p, q))
 OF_ONE(leaky_relu, LEAKY_RELU, 1, x > 0.0f ? x : x * p)
 BACKWARD(leaky_relu, LEAKY_RELU, 1, x > 0.0f ? dy : dy * p)

@@ -7,23 +7,26 @@ typedef struct logarithm {
     float high, low;
 } logarithm;
 
-/* The steps of firn_log_inline, whose last sum keeps its rounding error here. */
+/* The polynomial of firn_log_inline, whose first coefficient is -1/2: log(1 + f) = f - f^2/2 + f^3 q. The sums of the
+ * first two terms and of k ln 2 keep their rounding errors. */
 static inline logarithm log_of(float x) {
+    static const float coefficients[] = {FIRN_LOG_9, FIRN_LOG_8, FIRN_LOG_7, FIRN_LOG_6, FIRN_LOG_5,
+                                         FIRN_LOG_4, FIRN_LOG_3, FIRN_LOG_2, FIRN_LOG_1};
     const uint32_t subnormal = x < 0x1p-126f;
     const uint32_t shifted = firn_bits(subnormal != 0 ? x * 0x1p23f : x) + (0x3f800000u - 0x3f3504f3u);
     const float k = (float)(int32_t)((shifted >> 23) - 127u - 23u * subnormal);
     const float f = firn_from_bits((shifted & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
-    static const float coefficients[] = {FIRN_LOG_9, FIRN_LOG_8, FIRN_LOG_7, FIRN_LOG_6, FIRN_LOG_5,
-                                         FIRN_LOG_4, FIRN_LOG_3, FIRN_LOG_2, FIRN_LOG_1, FIRN_LOG_0};
     float q = coefficients[0];
     for (uint32_t i = 1; i < sizeof coefficients / sizeof coefficients[0]; i++)
         q = firn_fma(q, f, coefficients[i]);
+    const float square = f * f, square_rest = firn_fma(f, f, -square);
     const float large = k * 0x1.62e4p-1f;
-    const float sum = large + f;
-    const float error = (large - sum) + f;
-    const float small = firn_fma(f * f, q, firn_fma(k, 0x1.7f7d1cp-20f, error));
-    const float high = sum + small;
-    return (logarithm){high, (sum - high) + small};
+    const float first = large + f;
+    const float second = first - 0.5f * square;
+    const float error = ((large - first) + f) + ((first - second) - 0.5f * square);
+    const float small = firn_fma(square * f, q, firn_fma(k, 0x1.7f7d1cp-20f, error - 0.5f * square_rest));
+    const float high = second + small;
+    return (logarithm){high, (second - high) + small};
 }
 
 /* e^(b log a) for a finite a above 0 and a finite b. */

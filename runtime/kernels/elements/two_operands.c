@@ -39,6 +39,8 @@ static inline float minimum(float a, float b) {
     return a == a ? smaller : a;
 }
 
+OF_TWO(broadcast_add, BROADCAST_ADD, a + b)
+OF_TWO(broadcast_multiply, BROADCAST_MULTIPLY, a *b)
 OF_TWO(subtract, SUBTRACT, a - b)
 OF_TWO(divide, DIVIDE, a / b)
 OF_TWO(minimum, MINIMUM, minimum(a, b))

@@ -17,6 +17,29 @@ void firn_kernel_transpose(const firn_kernel_call *call) {
     firn_move(call, x, walk);
 }
 
+/* --- concat --------------------------------------------------------------------------------------------------------
+ */
+
+/* At each position before the axis, the output holds a run of every input, one behind the other. */
+static void join_positions(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const firn_tensor *y = &call->outputs[FIRN_CONCAT_INT32_OUT_Y];
+    const size_t positions = firn_extents(y, 0, (size_t)call->integers[FIRN_CONCAT_INT32_AXIS]);
+    size_t to = y->elements / positions * begin;
+    for (size_t position = begin; position < end; position++)
+        for (uint8_t i = 0; i < call->input_count; i++) {
+            const size_t run = call->inputs[i].elements / positions;
+            firn_copy_bits(y, to, &call->inputs[i], position * run, run);
+            to += run;
+        }
+}
+
+void firn_kernel_concat_int32(const firn_kernel_call *call) {
+    const firn_tensor *y = &call->outputs[FIRN_CONCAT_INT32_OUT_Y];
+    const size_t positions = firn_extents(y, 0, (size_t)call->integers[FIRN_CONCAT_INT32_AXIS]);
+    firn_split(call, positions, 2 * (y->elements / positions), join_positions);
+}
+
 /* --- slice, pad ----------------------------------------------------------------------------------------------------
  */
 

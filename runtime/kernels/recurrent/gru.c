@@ -20,7 +20,7 @@ static float *activations_at(const firn_recurrence *r, const firn_tensor *activa
 typedef struct row {
     float *activations;
     const firn_tensor *gates, *bias, *y; /* bias may be NULL */
-    firn_state before;
+    firn_step_state before;
     size_t at; /* number of the row in the sequence */
 } row;
 
@@ -88,10 +88,9 @@ static void update(const row *row, size_t units) {
     }
 }
 
-static void forward(void *argument, size_t begin, size_t end) {
-    const firn_recurrence *r = argument;
+static void forward_task(const firn_recurrence *r, size_t task) {
     const firn_kernel_call *call = r->call;
-    const firn_samples samples = firn_samples_of(r, begin, end);
+    const firn_task_samples samples = firn_recurrence_begin(r, task);
     const firn_tensor *y = &call->outputs[FIRN_GRU_OUT_Y], *last_h = &call->outputs[FIRN_GRU_OUT_LAST_H];
     const firn_tensor *activations = &call->outputs[FIRN_GRU_OUT_ACTIVATIONS];
     const firn_tensor *h0 = firn_call_input(call, FIRN_GRU_IN_H0);
@@ -102,13 +101,13 @@ static void forward(void *argument, size_t begin, size_t end) {
     for (size_t number = 0; number < r->steps; number++) {
         at = firn_step_at(r, number);
         float *sums = activations_at(r, activations, keep ? at : 0, samples.first);
-        const firn_state state = firn_state_before(r, number, y, h0, samples.first);
+        const firn_step_state state = firn_state_before(r, number, y, h0, samples.first);
         firn_step_product product = {.left = {state.data, state.type, state.first, units, 1},
                                      .count = (after ? 3 : 2) * units,
                                      .rows = samples.rows,
                                      .out = sums,
                                      .step = width};
-        firn_step_forward(r, &product);
+        firn_step_multiply(r, &samples, &product);
         for (size_t i = 0; i < samples.rows; i++) {
             row.activations = sums + i * width;
             row.before = state;
@@ -125,7 +124,7 @@ static void forward(void *argument, size_t begin, size_t end) {
             product.first = CANDIDATE * units;
             product.count = units;
             product.out = sums + CANDIDATE * units;
-            firn_step_forward(r, &product);
+            firn_step_multiply(r, &samples, &product);
         }
         for (size_t i = 0; i < samples.rows; i++) {
             row.activations = sums + i * width;
@@ -140,10 +139,20 @@ static void forward(void *argument, size_t begin, size_t end) {
     firn_copy(last_h, samples.first * units, y, firn_row_at(r, at, samples.first, units), samples.rows * units);
 }
 
-void firn_kernel_gru(const firn_kernel_call *call) {
+static void forward(void *argument, size_t begin, size_t end) {
+    for (size_t task = begin; task < end; task++)
+        forward_task(argument, task);
+}
+
+void firn_gru(const firn_kernel_call *call, const firn_step_vectors *vectors) {
     firn_recurrence r;
-    firn_recurrence_run(&r, call, &call->inputs[FIRN_GRU_IN_GATES], &call->inputs[FIRN_GRU_IN_WEIGHT],
-                        call->integers[FIRN_GRU_REVERSE] != 0, forward);
+    firn_recurrence_of(&r, FIRN_OP_gru, call);
+    r.vectors = vectors;
+    firn_recurrence_run(&r, forward);
+}
+
+void firn_kernel_gru(const firn_kernel_call *call) {
+    firn_gru(call, NULL);
 }
 
 /* --- backward ----------------------------------------------------------------------------------------------------- */
@@ -153,7 +162,7 @@ typedef struct row_gradient {
     const float *activations;
     float *dh, *products;
     const firn_tensor *dy, *dgates, *dproducts; /* dy may be NULL */
-    firn_state before;
+    firn_step_state before;
     size_t at; /* number of the row in the sequence */
 } row_gradient;
 
@@ -226,7 +235,8 @@ static void carry(const row_gradient *g, size_t units, bool after) {
 }
 
 /* Sets a row of samples at a step. */
-static void set_row(row_gradient *g, const firn_recurrence *r, const firn_samples *samples, size_t number, size_t row) {
+static void set_row(row_gradient *g, const firn_recurrence *r, const firn_task_samples *samples, size_t number,
+                    size_t row) {
     const firn_kernel_call *call = r->call;
     const size_t at = firn_step_at(r, number), sample = samples->first + row;
     float *carried = call->outputs[FIRN_GRU_BACKWARD_OUT_CARRIED].data;
@@ -241,10 +251,9 @@ static void set_row(row_gradient *g, const firn_recurrence *r, const firn_sample
                         .at = firn_row_at(r, at, sample, 1)};
 }
 
-static void backward(void *argument, size_t begin, size_t end) {
-    const firn_recurrence *r = argument;
+static void backward_task(const firn_recurrence *r, size_t task) {
     const firn_kernel_call *call = r->call;
-    const firn_samples samples = firn_samples_of(r, begin, end);
+    const firn_task_samples samples = firn_recurrence_begin(r, task);
     const firn_tensor *dproducts = &call->outputs[FIRN_GRU_BACKWARD_OUT_DPRODUCTS];
     const bool after = call->integers[FIRN_GRU_BACKWARD_RESET_AFTER] != 0;
     const size_t units = r->units, width = GATES * units;
@@ -267,7 +276,7 @@ static void backward(void *argument, size_t begin, size_t end) {
             product.first = CANDIDATE * units;
             product.count = units;
             product.left.first = first + CANDIDATE * units;
-            firn_step_backward(r, &product);
+            firn_step_multiply(r, &samples, &product);
             for (size_t row = 0; row < samples.rows; row++) {
                 set_row(&g, r, &samples, number, row);
                 differentiate_reset(&g, units);
@@ -276,7 +285,7 @@ static void backward(void *argument, size_t begin, size_t end) {
             product.count = 2 * units;
             product.left.first = first;
         }
-        firn_step_backward(r, &product);
+        firn_step_multiply(r, &samples, &product);
         for (size_t row = 0; row < samples.rows; row++) {
             set_row(&g, r, &samples, number, row);
             carry(&g, units, after);
@@ -286,9 +295,18 @@ static void backward(void *argument, size_t begin, size_t end) {
     firn_narrow(dh0->data, dh0->type, samples.first * units, dh, samples.rows * units);
 }
 
-void firn_kernel_gru_backward(const firn_kernel_call *call) {
+static void backward(void *argument, size_t begin, size_t end) {
+    for (size_t task = begin; task < end; task++)
+        backward_task(argument, task);
+}
+
+void firn_gru_backward(const firn_kernel_call *call, const firn_step_vectors *vectors) {
     firn_recurrence r;
-    firn_recurrence_run(&r, call, &call->inputs[FIRN_GRU_BACKWARD_IN_ACTIVATIONS],
-                        &call->inputs[FIRN_GRU_BACKWARD_IN_WEIGHT], call->integers[FIRN_GRU_BACKWARD_REVERSE] != 0,
-                        backward);
+    firn_recurrence_of(&r, FIRN_OP_gru_backward, call);
+    r.vectors = vectors;
+    firn_recurrence_run(&r, backward);
+}
+
+void firn_kernel_gru_backward(const firn_kernel_call *call) {
+    firn_gru_backward(call, NULL);
 }

@@ -44,10 +44,9 @@ static void update(const float *activations, const float *before, float *cells, 
     }
 }
 
-static void forward(void *argument, size_t begin, size_t end) {
-    const firn_recurrence *r = argument;
+static void forward_task(const firn_recurrence *r, size_t task) {
     const firn_kernel_call *call = r->call;
-    const firn_samples samples = firn_samples_of(r, begin, end);
+    const firn_task_samples samples = firn_recurrence_begin(r, task);
     const firn_tensor *gates = &call->inputs[FIRN_LSTM_IN_GATES], *y = &call->outputs[FIRN_LSTM_OUT_Y];
     const firn_tensor *activations = &call->outputs[FIRN_LSTM_OUT_ACTIVATIONS];
     const firn_tensor *cells = &call->outputs[FIRN_LSTM_OUT_CELLS];
@@ -59,18 +58,19 @@ static void forward(void *argument, size_t begin, size_t end) {
     for (size_t number = 0; number < r->steps; number++) {
         at = firn_step_at(r, number);
         const size_t kept = keep ? at : 0;
-        const firn_state state = firn_state_before(r, number, y, h0, samples.first);
+        const firn_step_state state = firn_state_before(r, number, y, h0, samples.first);
         float *sums = activations_at(r, activations, kept, samples.first);
         float *now = cells_at(r, cells, kept, samples.first);
         if (number == 0) {
             firn_state_begin(now, r, c0, &samples);
             before = now;
         }
-        firn_step_forward(r, &(firn_step_product){.left = {state.data, state.type, state.first, units, 1},
-                                                  .count = width,
-                                                  .rows = samples.rows,
-                                                  .out = sums,
-                                                  .step = width});
+        firn_step_multiply(r, &samples,
+                           &(firn_step_product){.left = {state.data, state.type, state.first, units, 1},
+                                                .count = width,
+                                                .rows = samples.rows,
+                                                .out = sums,
+                                                .step = width});
         for (size_t row = 0; row < samples.rows; row++) {
             activate(sums + row * width, gates, firn_row_at(r, at, samples.first + row, width), units);
             update(sums + row * width, before + row * units, now + row * units, y,
@@ -83,10 +83,20 @@ static void forward(void *argument, size_t begin, size_t end) {
     firn_narrow(last_c->data, last_c->type, samples.first * units, before, samples.rows * units);
 }
 
-void firn_kernel_lstm(const firn_kernel_call *call) {
+static void forward(void *argument, size_t begin, size_t end) {
+    for (size_t task = begin; task < end; task++)
+        forward_task(argument, task);
+}
+
+void firn_lstm(const firn_kernel_call *call, const firn_step_vectors *vectors) {
     firn_recurrence r;
-    firn_recurrence_run(&r, call, &call->inputs[FIRN_LSTM_IN_GATES], &call->inputs[FIRN_LSTM_IN_WEIGHT],
-                        call->integers[FIRN_LSTM_REVERSE] != 0, forward);
+    firn_recurrence_of(&r, FIRN_OP_lstm, call);
+    r.vectors = vectors;
+    firn_recurrence_run(&r, forward);
+}
+
+void firn_kernel_lstm(const firn_kernel_call *call) {
+    firn_lstm(call, NULL);
 }
 
 /* --- backward ----------------------------------------------------------------------------------------------------- */
@@ -101,7 +111,7 @@ typedef struct row_gradient {
 } row_gradient;
 
 /* The activations may lie where the gradients are written, so a block is read before it is written. */
-static void differentiate(const row_gradient *g, const firn_state *before, size_t units) {
+static void differentiate(const row_gradient *g, const firn_step_state *before, size_t units) {
     float gradients[GATES][FIRN_BLOCK], previous[FIRN_BLOCK];
     const float *input = g->activations + INPUT * units, *forget = g->activations + FORGET * units;
     const float *candidate = g->activations + CELL * units, *output = g->activations + OUTPUT * units;
@@ -129,15 +139,14 @@ static void differentiate(const row_gradient *g, const firn_state *before, size_
 }
 
 /* Returns the cells of the first sample at the step before: kept ones, or c0. */
-static firn_state cells_before(const firn_recurrence *r, size_t number, size_t sample) {
+static firn_step_state cells_before(const firn_recurrence *r, size_t number, size_t sample) {
     return firn_state_before(r, number, &r->call->inputs[FIRN_LSTM_BACKWARD_IN_CELLS],
                              firn_call_input(r->call, FIRN_LSTM_BACKWARD_IN_C0), sample);
 }
 
-static void backward(void *argument, size_t begin, size_t end) {
-    const firn_recurrence *r = argument;
+static void backward_task(const firn_recurrence *r, size_t task) {
     const firn_kernel_call *call = r->call;
-    const firn_samples samples = firn_samples_of(r, begin, end);
+    const firn_task_samples samples = firn_recurrence_begin(r, task);
     const firn_tensor *activations = &call->inputs[FIRN_LSTM_BACKWARD_IN_ACTIVATIONS];
     const firn_tensor *cells = &call->inputs[FIRN_LSTM_BACKWARD_IN_CELLS];
     const firn_tensor *dgates = &call->outputs[FIRN_LSTM_BACKWARD_OUT_DGATES];
@@ -148,7 +157,7 @@ static void backward(void *argument, size_t begin, size_t end) {
     firn_state_begin(dc, r, firn_call_input(call, FIRN_LSTM_BACKWARD_IN_DLAST_C), &samples);
     for (size_t number = r->steps; number-- > 0;) {
         const size_t at = firn_step_at(r, number);
-        firn_state before = cells_before(r, number, samples.first);
+        firn_step_state before = cells_before(r, number, samples.first);
         for (size_t row = 0; row < samples.rows; row++, before.first += units) {
             const size_t sample = samples.first + row;
             const row_gradient g = {.activations = activations_at(r, activations, at, sample),
@@ -160,12 +169,13 @@ static void backward(void *argument, size_t begin, size_t end) {
                                     .at = firn_row_at(r, at, sample, 1)};
             differentiate(&g, &before, units);
         }
-        firn_step_backward(r, &(firn_step_product){.left = {dgates->data, dgates->type,
-                                                            firn_row_at(r, at, samples.first, width), width, 1},
-                                                   .count = width,
-                                                   .rows = samples.rows,
-                                                   .out = dh,
-                                                   .step = units});
+        firn_step_multiply(r, &samples,
+                           &(firn_step_product){
+                               .left = {dgates->data, dgates->type, firn_row_at(r, at, samples.first, width), width, 1},
+                               .count = width,
+                               .rows = samples.rows,
+                               .out = dh,
+                               .step = units});
     }
     const firn_tensor *dh0 = &call->outputs[FIRN_LSTM_BACKWARD_OUT_DH0],
                       *dc0 = &call->outputs[FIRN_LSTM_BACKWARD_OUT_DC0];
@@ -173,9 +183,18 @@ static void backward(void *argument, size_t begin, size_t end) {
     firn_narrow(dc0->data, dc0->type, samples.first * units, dc, samples.rows * units);
 }
 
-void firn_kernel_lstm_backward(const firn_kernel_call *call) {
+static void backward(void *argument, size_t begin, size_t end) {
+    for (size_t task = begin; task < end; task++)
+        backward_task(argument, task);
+}
+
+void firn_lstm_backward(const firn_kernel_call *call, const firn_step_vectors *vectors) {
     firn_recurrence r;
-    firn_recurrence_run(&r, call, &call->inputs[FIRN_LSTM_BACKWARD_IN_ACTIVATIONS],
-                        &call->inputs[FIRN_LSTM_BACKWARD_IN_WEIGHT], call->integers[FIRN_LSTM_BACKWARD_REVERSE] != 0,
-                        backward);
+    firn_recurrence_of(&r, FIRN_OP_lstm_backward, call);
+    r.vectors = vectors;
+    firn_recurrence_run(&r, backward);
+}
+
+void firn_kernel_lstm_backward(const firn_kernel_call *call) {
+    firn_lstm_backward(call, NULL);
 }

@@ -6,6 +6,7 @@
 #include "runtime/kernels/vector/images/conv.h"
 #include "runtime/kernels/vector/losses.h"
 #include "runtime/kernels/vector/product.h"
+#include "runtime/kernels/vector/recurrent.h"
 #include "runtime/kernels/vector/rows.h"
 
 enum { ANY = FIRN_ANY, F32 = FIRN_REDUCTION_F32, CHUNKED = FIRN_REDUCTION_CHUNKED };
@@ -35,6 +36,21 @@ static const firn_kernel_row rows[] = {
     {FIRN_OP_matmul, CHUNKED, ANY, {firn_chunked_matmul, firn_chunked_scratch}},
     {FIRN_OP_attention, ANY, ANY, {firn_vector_attention, firn_vector_attention_scratch}},
     {FIRN_OP_attention_backward, ANY, ANY, {firn_vector_attention_backward, firn_vector_attention_backward_scratch}},
+    {FIRN_OP_lstm, F32, ANY, {firn_vector_lstm, firn_vector_recurrent_scratch}},
+    {FIRN_OP_lstm_backward, F32, ANY, {firn_vector_lstm_backward, firn_vector_recurrent_scratch}},
+    {FIRN_OP_gru, F32, ANY, {firn_vector_gru, firn_vector_recurrent_scratch}},
+    {FIRN_OP_gru_backward, F32, ANY, {firn_vector_gru_backward, firn_vector_recurrent_scratch}},
+    {FIRN_OP_rnn, F32, ANY, {firn_vector_rnn, firn_vector_recurrent_scratch}},
+    {FIRN_OP_rnn_backward, F32, ANY, {firn_vector_rnn_backward, firn_vector_recurrent_scratch}},
+    {FIRN_OP_recurrent_backward_weight,
+     F32,
+     ANY,
+     {firn_vector_recurrent_backward_weight, firn_vector_recurrent_weight_scratch}},
+    {FIRN_OP_cross_attention, ANY, ANY, {firn_vector_cross_attention, firn_vector_cross_attention_scratch}},
+    {FIRN_OP_cross_attention_backward,
+     ANY,
+     ANY,
+     {firn_vector_cross_attention_backward, firn_vector_cross_attention_backward_scratch}},
     {FIRN_OP_gelu, ANY, ANY, {firn_vector_gelu, NULL}},
     {FIRN_OP_gelu_backward, ANY, ANY, {firn_vector_gelu_backward, NULL}},
     {FIRN_OP_tanh, ANY, ANY, {firn_vector_tanh, NULL}},

@@ -1,0 +1,10 @@
+#!/bin/sh
+# The second runtime of the tests (second_runtime.sh) computes the ops that move elements as ops_model.py does, which
+# tests/unit/test_golden_ops.c compares with the kernels: no plan of a recipe has these ops.
+set -eu
+
+python3 -c 'import numpy' 2>/dev/null || {
+    echo "python3 with numpy is missing; install them with: .packages/install test"
+    exit 1
+}
+python3 tests/golden/second_runtime_ops.py
