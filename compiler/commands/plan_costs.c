@@ -61,6 +61,16 @@ static uint64_t convolution_cost(firn_fb_tensor result, firn_fb_tensor weight) {
     return firnc_tensor_elements(result) * (firnc_tensor_elements(weight) / firnc_tensor_shape(weight).dims[0]);
 }
 
+/* The same for separate queries and keys: a product has an element of a head for each pair of the two that is seen. */
+static uint64_t cross_attention_cost(firn_fb_plan plan, firn_fb_op op, uint8_t query, uint8_t key, uint64_t products) {
+    const firn_shape q = firnc_tensor_shape(input_of(plan, op, query)), k = firnc_tensor_shape(input_of(plan, op, key));
+    const uint64_t queries = q.dims[1], keys = k.dims[1], square = queries < keys ? queries : keys;
+    uint64_t pairs = queries * keys;
+    if (firn_fb_op_integers_at(op, FIRN_CROSS_ATTENTION_CAUSAL) != 0)
+        pairs = square * (square + 1) / 2 + (queries - square) * keys;
+    return products * q.dims[0] * pairs * q.dims[2];
+}
+
 uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     switch ((firn_cost)info->cost) {
@@ -82,6 +92,11 @@ uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op) {
         return attention_cost(op, input_of(plan, op, info->reduced), 2);
     case FIRN_COST_attention_backward:
         return attention_cost(op, input_of(plan, op, info->reduced), 5);
+    case FIRN_COST_cross_attention:
+        return cross_attention_cost(plan, op, FIRN_CROSS_ATTENTION_IN_QUERY, FIRN_CROSS_ATTENTION_IN_KEY, 2);
+    case FIRN_COST_cross_attention_backward:
+        return cross_attention_cost(plan, op, FIRN_CROSS_ATTENTION_BACKWARD_IN_QUERY,
+                                    FIRN_CROSS_ATTENTION_BACKWARD_IN_KEY, 5);
     case FIRN_COST_none:
         break;
     }

@@ -767,19 +767,37 @@ firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate) {
  * would take less of the arena and more time. */
 enum { ATTENTION_ROWS = 16 };
 
-firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options) {
-    if (!(options.dropout_rate >= 0 && options.dropout_rate < 1))
+/* Records either op of attention, which have the same attributes. */
+static firnc_value attention(firnc_graph *graph, uint16_t code, const firnc_value *inputs, uint8_t input_count,
+                             const firnc_attention_options *options) {
+    if (!(options->dropout_rate >= 0 && options->dropout_rate < 1))
         firnc_graph_misuse(graph, "a dropout rate is not in [0, 1)");
-    const int64_t integers[] = {[FIRN_ATTENTION_HEADS] = options.heads,
-                                [FIRN_ATTENTION_KV_HEADS] = options.kv_heads,
-                                [FIRN_ATTENTION_CAUSAL] = options.causal,
+    const int64_t integers[] = {[FIRN_ATTENTION_HEADS] = options->heads,
+                                [FIRN_ATTENTION_KV_HEADS] = options->kv_heads,
+                                [FIRN_ATTENTION_CAUSAL] = options->causal,
                                 [FIRN_ATTENTION_RNG_ID] = graph->rng_ids++,
                                 [FIRN_ATTENTION_ROWS] = ATTENTION_ROWS};
-    const float reals[] = {
-        [FIRN_ATTENTION_SCALE] = options.scale, [FIRN_ATTENTION_DROPOUT_RATE] = graph->eval ? 0 : options.dropout_rate};
-    firnc_value y = record(graph, FIRN_OP_attention, &qkv, 1, integers, reals);
-    graph->nodes[graph->values[y].producer].half_softmax = options.half_softmax;
+    const float reals[] = {[FIRN_ATTENTION_SCALE] = options->scale,
+                           [FIRN_ATTENTION_DROPOUT_RATE] = graph->eval ? 0 : options->dropout_rate};
+    firnc_value y = record(graph, code, inputs, input_count, integers, reals);
+    graph->nodes[graph->values[y].producer].half_softmax = options->half_softmax;
     return y;
+}
+
+firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options) {
+    const firnc_value inputs[] = {[FIRN_ATTENTION_IN_QKV] = qkv, [FIRN_ATTENTION_IN_SLOPES] = options.slopes};
+    return attention(graph, FIRN_OP_attention, inputs, options.alibi ? 2 : 1, &options);
+}
+
+firnc_value firnc_cross_attention(firnc_graph *graph, firnc_value query, firnc_value key, firnc_value value,
+                                  firnc_value mask_or_none, firnc_attention_options options) {
+    const firnc_value inputs[] = {[FIRN_CROSS_ATTENTION_IN_QUERY] = query,
+                                  [FIRN_CROSS_ATTENTION_IN_KEY] = key,
+                                  [FIRN_CROSS_ATTENTION_IN_VALUE] = value,
+                                  [FIRN_CROSS_ATTENTION_IN_MASK] = mask_or_none,
+                                  [FIRN_CROSS_ATTENTION_IN_SLOPES] = options.slopes};
+    const uint8_t count = options.alibi ? 5 : mask_or_none != FIRNC_NONE ? 4 : 3;
+    return attention(graph, FIRN_OP_cross_attention, inputs, count, &options);
 }
 
 firnc_value firnc_rotary_embedding(firnc_graph *graph, firnc_value x, firnc_rotary_options options) {

@@ -246,8 +246,14 @@ typedef struct firnc_attention_options {
     bool half_softmax;  /* scores and probabilities in the half type; only for mixed precision */
     float scale;        /* factor of the scores, such as 1/sqrt(head size) */
     float dropout_rate; /* of the probabilities; 0 in an eval graph */
+    bool alibi;         /* a score gets slope * (key - query) added */
+    firnc_value slopes; /* alibi: float32[heads], without a gradient */
 } firnc_attention_options;
 firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options);
+/* query:[B,T,heads*D] key, value:[B,S,kv_heads*D]. mask_or_none:[B or 1,heads or 1,T,S], float32, without a gradient,
+ * is added to the scores; -infinity hides a key. */
+firnc_value firnc_cross_attention(firnc_graph *graph, firnc_value query, firnc_value key, firnc_value value,
+                                  firnc_value mask_or_none, firnc_attention_options options);
 
 typedef struct firnc_rotary_options {
     uint32_t heads, rotated; /* heads in the last extent; the first ones are rotated (of qkv: queries and keys) */

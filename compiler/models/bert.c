@@ -67,6 +67,10 @@ static bool complete(const firnc_tree *keys, void *model_settings) {
     if (other != NULL && firnc_tree_child(keys, "encoder_nonlinearity") != NULL)
         return firnc_tree_fail(other,
                                "is encoder_nonlinearity by another name, which is there too; remove one of them");
+    if (settings->position_embedding == FIRNC_POSITIONS_ALIBI)
+        return firnc_tree_fail(firnc_tree_child(keys, "position_embedding_type"),
+                               "alibi is for models whose positions see only those before them; choose learned or "
+                               "rotary");
     return firnc_transformer_complete(keys, model_settings);
 }
 

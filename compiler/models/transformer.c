@@ -1,16 +1,18 @@
-/* Builds the graph of a transformer (compiler/models/transformer.h): learned or rotary positions, blocks in one of
- * three forms, attention that is causal or sees all positions, a feed-forward part with or without a gate, tied or
- * untied output. Names come from the architecture, and no architecture is known here by name. */
+/* Builds the graph of a transformer (compiler/models/transformer.h): learned or rotary positions or ALiBi, blocks in
+ * one of three forms, attention that is causal or sees all positions, a feed-forward part with or without a gate, tied
+ * or untied output. Names come from the architecture, and no architecture is known here by name. */
 #include "compiler/models/transformer.h"
 
 #include "runtime/numerics/numerics.h"
+#include "schedules/schedule_elementary.h"
 
 /* What every part of the model uses. */
 typedef struct model {
     firnc_graph *graph;
     const firnc_transformer *settings;
     const firnc_architecture *names;
-    uint32_t sequence; /* length of a sequence, in tokens */
+    uint32_t sequence;  /* length of a sequence, in tokens */
+    firnc_value slopes; /* ALiBi: one for each head */
     bool half_softmax;
 } model;
 
@@ -86,6 +88,20 @@ static firnc_value rotate(model m, firnc_value qkv) {
     return y;
 }
 
+/* The slopes of ALiBi: 2^(-8/n), its square and so on for the largest power of two n that is not above the number of
+ * heads; then, for the other heads, every second slope of 2n heads. */
+static firnc_value alibi_slopes(firnc_graph *graph, uint32_t heads) {
+    float *slopes = firnc_allocate(heads * sizeof *slopes);
+    uint32_t power = 1;
+    while (power <= heads / 2)
+        power *= 2;
+    for (uint32_t i = 0; i < heads; i++) {
+        const double exponent = i < power ? -8.0 * (i + 1) / power : -4.0 * (2 * (i - power) + 1) / power;
+        slopes[i] = (float)firn_schedule_power(2, exponent);
+    }
+    return firnc_constant(graph, "alibi.slopes", FIRN_FLOAT32, 1, &heads, slopes);
+}
+
 /* One linear layer gives the queries, then the keys, then the values of all heads; so the outputs of its weight are
  * those of separate query, key and value layers joined in this order. */
 static firnc_value attention_branch(model m, const char *block, firnc_value x) {
@@ -105,7 +121,9 @@ static firnc_value attention_branch(model m, const char *block, firnc_value x) {
                                                                   .causal = !names->masked,
                                                                   .half_softmax = m.half_softmax,
                                                                   .scale = 1 / firn_sqrt((float)head_size),
-                                                                  .dropout_rate = settings->attention_dropout_rate});
+                                                                  .dropout_rate = settings->attention_dropout_rate,
+                                                                  .alibi = m.slopes != FIRNC_NONE,
+                                                                  .slopes = m.slopes});
     firnc_value y = linear(m, prefix, names->attention_output, mixed, size, size, last_weights(m),
                            settings->use_ffn_bias_in_attention);
     y = firnc_dropout(m.graph, y, settings->residual_dropout_rate);
@@ -263,7 +281,10 @@ void firnc_transformer_build(firnc_graph *graph, const firnc_job *job, const fir
                .settings = settings,
                .names = architecture,
                .sequence = architecture->masked ? settings->max_position_embeddings : job->data.window - shift,
+               .slopes = FIRNC_NONE,
                .half_softmax = job->precision.mixed && !settings->attention_softmax_fp32};
+    if (settings->position_embedding == FIRNC_POSITIONS_ALIBI)
+        m.slopes = alibi_slopes(graph, settings->num_heads);
     firnc_value labels, table;
     firnc_value ids = add_inputs(m, job, elements, &labels);
 

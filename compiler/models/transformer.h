@@ -8,7 +8,11 @@
 #include "compiler/models/models.h"
 #include "compiler/models/parts.h"
 
-typedef enum firnc_position_embedding { FIRNC_POSITIONS_LEARNED, FIRNC_POSITIONS_ROTARY } firnc_position_embedding;
+typedef enum firnc_position_embedding {
+    FIRNC_POSITIONS_LEARNED,
+    FIRNC_POSITIONS_ROTARY,
+    FIRNC_POSITIONS_ALIBI
+} firnc_position_embedding;
 typedef enum firnc_norm_type { FIRNC_LAYER_NORM, FIRNC_RMS_NORM } firnc_norm_type;
 typedef enum firnc_attention_module { FIRNC_AIAYN_ATTENTION, FIRNC_MULTIQUERY_ATTENTION } firnc_attention_module;
 

@@ -1,8 +1,10 @@
 /* The keys of the models of compiler/models/transformer.h, and what follows from them. No graph is built here. */
 #include "compiler/models/transformer.h"
 
-static const firnc_choice positions[] = {
-    {"learned", FIRNC_POSITIONS_LEARNED}, {"rotary", FIRNC_POSITIONS_ROTARY}, {NULL, 0}};
+static const firnc_choice positions[] = {{"learned", FIRNC_POSITIONS_LEARNED},
+                                         {"rotary", FIRNC_POSITIONS_ROTARY},
+                                         {"alibi", FIRNC_POSITIONS_ALIBI},
+                                         {NULL, 0}};
 static const firnc_choice norms[] = {{"layernorm", FIRNC_LAYER_NORM}, {"rmsnorm", FIRNC_RMS_NORM}, {NULL, 0}};
 static const firnc_choice attention_modules[] = {
     {"aiayn_attention", FIRNC_AIAYN_ATTENTION}, {"multiquery_attention", FIRNC_MULTIQUERY_ATTENTION}, {NULL, 0}};
@@ -87,7 +89,7 @@ static const firnc_tree *place_of(const firnc_tree *keys, const char *key) {
 }
 
 /* Refuses keys that only rotary positions have. */
-static bool check_learned(const firnc_tree *keys) {
+static bool check_not_rotary(const firnc_tree *keys) {
     static const char *const words[] = {"rotary_dim", "rotary_pct", "rope_theta"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         const firnc_tree *key = firnc_tree_child(keys, words[i]);
@@ -157,7 +159,7 @@ bool firnc_transformer_complete(const firnc_tree *keys, void *model_settings) {
     if (settings->filter_size == 0)
         settings->filter_size = 4 * settings->hidden_size;
     const bool rotary = settings->position_embedding == FIRNC_POSITIONS_ROTARY;
-    if (!(rotary ? complete_rotary(keys, settings) : check_learned(keys)))
+    if (!(rotary ? complete_rotary(keys, settings) : check_not_rotary(keys)))
         return false;
     if (settings->residual_dropout_rate < 0)
         settings->residual_dropout_rate = settings->dropout_rate;
@@ -169,7 +171,7 @@ bool firnc_transformer_complete(const firnc_tree *keys, void *model_settings) {
 
 firnc_model_facts firnc_transformer_facts(const void *model_settings) {
     static const char *const learned[] = {"vocab_size", "hidden_size", "filter_size", "max_position_embeddings", NULL};
-    static const char *const rotary[] = {"vocab_size", "hidden_size", "filter_size", NULL}; /* no table */
+    static const char *const others[] = {"vocab_size", "hidden_size", "filter_size", NULL}; /* no table */
     const firnc_transformer *settings = model_settings;
     return (firnc_model_facts){.longest_sequence = settings->max_position_embeddings,
                                .label_shift = FIRNC_LABEL_SHIFT,
@@ -177,5 +179,5 @@ firnc_model_facts firnc_transformer_facts(const void *model_settings) {
                                .targets = FIRNC_TARGETS_CLASSES,
                                .metric = FIRNC_METRIC_PERPLEXITY,
                                .layers_key = "num_hidden_layers",
-                               .sizes = settings->position_embedding == FIRNC_POSITIONS_LEARNED ? learned : rotary};
+                               .sizes = settings->position_embedding == FIRNC_POSITIONS_LEARNED ? learned : others};
 }

@@ -101,16 +101,18 @@ static void follow_inputs(firnc_graph *graph, const firnc_node *node) {
 
 /* Casts the inputs, except of ops that widen them themselves, and returns the type of output 0. */
 static uint8_t convert(casting *c, firnc_node *node) {
+    const firn_op_info *info = firn_op_find(node->code);
     const firnc_precision *precision = &c->compilation->job->precision;
     if (!precision->mixed || stays_float32(precision, node->name)) {
         for (uint8_t i = 0; i < node->input_count; i++)
             node->inputs[i] = to_single(c, node->inputs[i], node);
         return type_of(c->graph, node->outputs[0]);
     }
-    switch ((firn_autocast)firn_op_find(node->code)->autocast) {
+    switch ((firn_autocast)info->autocast) {
     case FIRN_AUTOCAST_half:
         for (uint8_t i = 0; i < node->input_count; i++)
-            node->inputs[i] = to_half(c, node->inputs[i], node);
+            if (firn_op_input(info, i)->type != FIRN_FLOAT32) /* its row lets it be a half type */
+                node->inputs[i] = to_half(c, node->inputs[i], node);
         return c->half;
     case FIRN_AUTOCAST_embedding:
         return c->half;

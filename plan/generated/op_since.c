@@ -83,6 +83,10 @@ static const struct {
     {.code = 164, .kind = ROW, .position = 0, .since = 1}, /* max_pool_backward  */
     {.code = 165, .kind = ROW, .position = 0, .since = 1}, /* average_pool  */
     {.code = 166, .kind = ROW, .position = 0, .since = 1}, /* average_pool_backward  */
+    {.code = 21, .kind = INPUT, .position = 1, .since = 1}, /* attention slopes */
+    {.code = 22, .kind = INPUT, .position = 4, .since = 1}, /* attention_backward slopes */
+    {.code = 227, .kind = ROW, .position = 0, .since = 1}, /* cross_attention  */
+    {.code = 228, .kind = ROW, .position = 0, .since = 1}, /* cross_attention_backward  */
     {.code = 236, .kind = ROW, .position = 0, .since = 1}, /* lstm  */
     {.code = 237, .kind = ROW, .position = 0, .since = 1}, /* lstm_backward  */
     {.code = 238, .kind = ROW, .position = 0, .since = 1}, /* gru  */

@@ -1219,6 +1219,7 @@ const firn_op_info firn_op_row_average_pool_backward = {
 
 static const firn_operand operands_46[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -1235,7 +1236,7 @@ static const uint8_t ranges_25[] = {
     FIRN_RANGE_RATE,
 };
 const firn_op_info firn_op_row_attention = {
-    .code = 21, .operands = operands_46, .ranges = ranges_25, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 21, .operands = operands_46, .ranges = ranges_25, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
     .outputs = 4, .integers = 6, .reals = 2, .reductions = 2, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 4, .integers_min = 6, .reals_min = 2,
     .pol = FIRN_POL_attention, .cost = FIRN_COST_attention, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1247,14 +1248,56 @@ static const firn_operand operands_47[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_attention_backward = {
-    .code = 22, .operands = operands_47, .ranges = ranges_25, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .code = 22, .operands = operands_47, .ranges = ranges_25, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 6, .reals = 2, .reductions = 3, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 6, .reals_min = 2,
     .pol = FIRN_POL_attention, .cost = FIRN_COST_attention_backward, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 1, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_48[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
+};
+const firn_op_info firn_op_row_cross_attention = {
+    .code = 227, .operands = operands_48, .ranges = ranges_25, .inputs = 5, .inputs_min = 3, .inputs_max = 5,
+    .outputs = 4, .integers = 6, .reals = 2, .reductions = 2, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
+    .outputs_min = 4, .integers_min = 6, .reals_min = 2,
+    .pol = FIRN_POL_attention, .cost = FIRN_COST_cross_attention, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 0, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_49[] = {
+    {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 2, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 3, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
+};
+const firn_op_info firn_op_row_cross_attention_backward = {
+    .code = 228, .operands = operands_49, .ranges = ranges_25, .inputs = 8, .inputs_min = 6, .inputs_max = 8,
+    .outputs = 4, .integers = 6, .reals = 2, .reductions = 3, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 4, .integers_min = 6, .reals_min = 2,
+    .pol = FIRN_POL_attention, .cost = FIRN_COST_cross_attention_backward, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 1, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
@@ -1282,7 +1325,7 @@ const firn_op_info firn_op_row_rotary_embedding_backward = {
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_48[] = {
+static const firn_operand operands_50[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1294,14 +1337,14 @@ static const firn_operand operands_48[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_lstm = {
-    .code = 236, .operands = operands_48, .ranges = ranges_16, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .code = 236, .operands = operands_50, .ranges = ranges_16, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
     .outputs = 5, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 5, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_49[] = {
+static const firn_operand operands_51[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -1315,14 +1358,14 @@ static const firn_operand operands_49[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_lstm_backward = {
-    .code = 237, .operands = operands_49, .ranges = ranges_0, .inputs = 7, .inputs_min = 3, .inputs_max = 7,
+    .code = 237, .operands = operands_51, .ranges = ranges_0, .inputs = 7, .inputs_min = 3, .inputs_max = 7,
     .outputs = 4, .integers = 1, .reals = 0, .reductions = 1, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_50[] = {
+static const firn_operand operands_52[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1337,14 +1380,14 @@ static const uint8_t ranges_27[] = {
     FIRN_RANGE_FLAG,
 };
 const firn_op_info firn_op_row_gru = {
-    .code = 238, .operands = operands_50, .ranges = ranges_27, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .code = 238, .operands = operands_52, .ranges = ranges_27, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
     .outputs = 3, .integers = 3, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 3, .integers_min = 3, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_51[] = {
+static const firn_operand operands_53[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -1357,14 +1400,14 @@ static const firn_operand operands_51[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_gru_backward = {
-    .code = 239, .operands = operands_51, .ranges = ranges_16, .inputs = 6, .inputs_min = 3, .inputs_max = 6,
+    .code = 239, .operands = operands_53, .ranges = ranges_16, .inputs = 6, .inputs_min = 3, .inputs_max = 6,
     .outputs = 4, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_52[] = {
+static const firn_operand operands_54[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1373,14 +1416,14 @@ static const firn_operand operands_52[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_rnn = {
-    .code = 240, .operands = operands_52, .ranges = ranges_16, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 240, .operands = operands_54, .ranges = ranges_16, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 3, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 3, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_53[] = {
+static const firn_operand operands_55[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1390,14 +1433,14 @@ static const firn_operand operands_53[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_rnn_backward = {
-    .code = 241, .operands = operands_53, .ranges = ranges_16, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .code = 241, .operands = operands_55, .ranges = ranges_16, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
     .outputs = 3, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_54[] = {
+static const firn_operand operands_56[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1405,14 +1448,14 @@ static const firn_operand operands_54[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_recurrent_backward_weight = {
-    .code = 242, .operands = operands_54, .ranges = ranges_0, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .code = 242, .operands = operands_56, .ranges = ranges_0, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product_of_weight, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_55[] = {
+static const firn_operand operands_57[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1420,14 +1463,14 @@ static const firn_operand operands_55[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy = {
-    .code = 23, .operands = operands_55, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 23, .operands = operands_57, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 3, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 3, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_56[] = {
+static const firn_operand operands_58[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
@@ -1436,14 +1479,14 @@ static const firn_operand operands_56[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy_backward = {
-    .code = 24, .operands = operands_56, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 24, .operands = operands_58, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_57[] = {
+static const firn_operand operands_59[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH, .optional = true},
@@ -1460,14 +1503,14 @@ static const uint8_t ranges_28[] = {
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_cross_entropy_weighted = {
-    .code = 138, .operands = operands_57, .ranges = ranges_28, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 138, .operands = operands_59, .ranges = ranges_28, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 5, .integers = 2, .reals = 2, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 5, .integers_min = 2, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_58[] = {
+static const firn_operand operands_60[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
@@ -1478,61 +1521,61 @@ static const firn_operand operands_58[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy_weighted_backward = {
-    .code = 139, .operands = operands_58, .ranges = ranges_28, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 139, .operands = operands_60, .ranges = ranges_28, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 1, .integers = 2, .reals = 2, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 2, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_59[] = {
+static const firn_operand operands_61[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_nll_loss = {
-    .code = 136, .operands = operands_59, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 136, .operands = operands_61, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_60[] = {
+static const firn_operand operands_62[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_nll_loss_backward = {
-    .code = 137, .operands = operands_60, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 137, .operands = operands_62, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_61[] = {
+static const firn_operand operands_63[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_mean_squared_error = {
-    .code = 25, .operands = operands_61, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 25, .operands = operands_63, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_62[] = {
+static const firn_operand operands_64[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_mean_squared_error_backward = {
-    .code = 26, .operands = operands_62, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 26, .operands = operands_64, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1540,7 +1583,7 @@ const firn_op_info firn_op_row_mean_squared_error_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_l1_loss = {
-    .code = 128, .operands = operands_61, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 128, .operands = operands_63, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1548,7 +1591,7 @@ const firn_op_info firn_op_row_l1_loss = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_l1_loss_backward = {
-    .code = 129, .operands = operands_62, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 129, .operands = operands_64, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1560,7 +1603,7 @@ static const uint8_t ranges_29[] = {
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_huber_loss = {
-    .code = 130, .operands = operands_61, .ranges = ranges_29, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 130, .operands = operands_63, .ranges = ranges_29, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1568,7 +1611,7 @@ const firn_op_info firn_op_row_huber_loss = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_huber_loss_backward = {
-    .code = 131, .operands = operands_62, .ranges = ranges_29, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 131, .operands = operands_64, .ranges = ranges_29, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1576,7 +1619,7 @@ const firn_op_info firn_op_row_huber_loss_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_binary_cross_entropy = {
-    .code = 132, .operands = operands_61, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 132, .operands = operands_63, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1584,7 +1627,7 @@ const firn_op_info firn_op_row_binary_cross_entropy = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_binary_cross_entropy_backward = {
-    .code = 133, .operands = operands_62, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 133, .operands = operands_64, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1592,7 +1635,7 @@ const firn_op_info firn_op_row_binary_cross_entropy_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_kl_divergence = {
-    .code = 134, .operands = operands_61, .ranges = ranges_16, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 134, .operands = operands_63, .ranges = ranges_16, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1600,39 +1643,39 @@ const firn_op_info firn_op_row_kl_divergence = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_kl_divergence_backward = {
-    .code = 135, .operands = operands_62, .ranges = ranges_16, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 135, .operands = operands_64, .ranges = ranges_16, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_63[] = {
+static const firn_operand operands_65[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_loss_seed = {
-    .code = 27, .operands = operands_63, .ranges = ranges_12, .inputs = 1, .inputs_min = 0, .inputs_max = 1,
+    .code = 27, .operands = operands_65, .ranges = ranges_12, .inputs = 1, .inputs_min = 0, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_64[] = {
+static const firn_operand operands_66[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
 const firn_op_info firn_op_row_accumulate = {
-    .code = 29, .operands = operands_64, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 29, .operands = operands_66, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_first, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_65[] = {
+static const firn_operand operands_67[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
@@ -1640,27 +1683,27 @@ static const firn_operand operands_65[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_sum_of_squares = {
-    .code = 31, .operands = operands_65, .ranges = ranges_2, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 31, .operands = operands_67, .ranges = ranges_2, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_partial, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_66[] = {
+static const firn_operand operands_68[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_gradient_norm = {
-    .code = 32, .operands = operands_66, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 32, .operands = operands_68, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 1, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_67[] = {
+static const firn_operand operands_69[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 3, .changed = FIRN_FRESH},
@@ -1670,27 +1713,27 @@ static const uint8_t ranges_30[] = {
     FIRN_RANGE_OWN,
 };
 const firn_op_info firn_op_row_gradient_factors = {
-    .code = 44, .operands = operands_67, .ranges = ranges_30, .inputs = 2, .inputs_min = 0, .inputs_max = 2,
+    .code = 44, .operands = operands_69, .ranges = ranges_30, .inputs = 2, .inputs_min = 0, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_68[] = {
+static const firn_operand operands_70[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 3, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 4, .b = 4, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_decay_factors = {
-    .code = 60, .operands = operands_68, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
+    .code = 60, .operands = operands_70, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 1,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_69[] = {
+static const firn_operand operands_71[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1711,14 +1754,14 @@ static const uint8_t ranges_31[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adamw = {
-    .code = 36, .operands = operands_69, .ranges = ranges_31, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .code = 36, .operands = operands_71, .ranges = ranges_31, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
     .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_70[] = {
+static const firn_operand operands_72[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1730,14 +1773,14 @@ static const uint8_t ranges_32[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_sgd = {
-    .code = 37, .operands = operands_70, .ranges = ranges_32, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
+    .code = 37, .operands = operands_72, .ranges = ranges_32, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_71[] = {
+static const firn_operand operands_73[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1754,14 +1797,14 @@ static const uint8_t ranges_33[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_sgd_momentum = {
-    .code = 43, .operands = operands_71, .ranges = ranges_33, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 43, .operands = operands_73, .ranges = ranges_33, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 2, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 2, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_72[] = {
+static const firn_operand operands_74[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1780,14 +1823,14 @@ static const uint8_t ranges_34[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adam = {
-    .code = 65, .operands = operands_72, .ranges = ranges_34, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 65, .operands = operands_74, .ranges = ranges_34, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_73[] = {
+static const firn_operand operands_75[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1810,7 +1853,7 @@ static const uint8_t ranges_35[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adam_amsgrad = {
-    .code = 66, .operands = operands_73, .ranges = ranges_35, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .code = 66, .operands = operands_75, .ranges = ranges_35, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
     .outputs = 4, .integers = 2, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 2, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1818,14 +1861,14 @@ const firn_op_info firn_op_row_adam_amsgrad = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_radam = {
-    .code = 67, .operands = operands_72, .ranges = ranges_34, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 67, .operands = operands_74, .ranges = ranges_34, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_74[] = {
+static const firn_operand operands_76[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1847,7 +1890,7 @@ static const uint8_t ranges_36[] = {
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_nadam = {
-    .code = 68, .operands = operands_74, .ranges = ranges_36, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .code = 68, .operands = operands_76, .ranges = ranges_36, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
     .outputs = 4, .integers = 0, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 0, .reals_min = 5,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1855,14 +1898,14 @@ const firn_op_info firn_op_row_nadam = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_adamax = {
-    .code = 69, .operands = operands_72, .ranges = ranges_31, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 69, .operands = operands_74, .ranges = ranges_31, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_75[] = {
+static const firn_operand operands_77[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1876,7 +1919,7 @@ static const firn_operand operands_75[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_lamb = {
-    .code = 70, .operands = operands_75, .ranges = ranges_31, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 70, .operands = operands_77, .ranges = ranges_31, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 5, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 5, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1889,7 +1932,7 @@ static const uint8_t ranges_37[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_lion = {
-    .code = 71, .operands = operands_71, .ranges = ranges_37, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 71, .operands = operands_73, .ranges = ranges_37, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1902,14 +1945,14 @@ static const uint8_t ranges_38[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_rmsprop = {
-    .code = 72, .operands = operands_71, .ranges = ranges_38, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 72, .operands = operands_73, .ranges = ranges_38, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_76[] = {
+static const firn_operand operands_78[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1927,7 +1970,7 @@ static const uint8_t ranges_39[] = {
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_rmsprop_momentum = {
-    .code = 73, .operands = operands_76, .ranges = ranges_39, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 73, .operands = operands_78, .ranges = ranges_39, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1935,14 +1978,14 @@ const firn_op_info firn_op_row_rmsprop_momentum = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_rmsprop_centered = {
-    .code = 74, .operands = operands_76, .ranges = ranges_38, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 74, .operands = operands_78, .ranges = ranges_38, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_77[] = {
+static const firn_operand operands_79[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1956,7 +1999,7 @@ static const firn_operand operands_77[] = {
     {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
 };
 const firn_op_info firn_op_row_rmsprop_centered_momentum = {
-    .code = 75, .operands = operands_77, .ranges = ranges_39, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 75, .operands = operands_79, .ranges = ranges_39, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 4, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1970,14 +2013,14 @@ static const uint8_t ranges_40[] = {
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_rprop = {
-    .code = 76, .operands = operands_72, .ranges = ranges_40, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 76, .operands = operands_74, .ranges = ranges_40, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_78[] = {
+static const firn_operand operands_80[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1994,7 +2037,7 @@ static const uint8_t ranges_41[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adagrad = {
-    .code = 77, .operands = operands_78, .ranges = ranges_41, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 77, .operands = operands_80, .ranges = ranges_41, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -2008,7 +2051,7 @@ static const uint8_t ranges_42[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adadelta = {
-    .code = 78, .operands = operands_76, .ranges = ranges_42, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 78, .operands = operands_78, .ranges = ranges_42, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 1, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -2023,14 +2066,14 @@ static const uint8_t ranges_43[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_asgd = {
-    .code = 79, .operands = operands_78, .ranges = ranges_43, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 79, .operands = operands_80, .ranges = ranges_43, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_79[] = {
+static const firn_operand operands_81[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2050,14 +2093,14 @@ static const uint8_t ranges_44[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adafactor = {
-    .code = 80, .operands = operands_79, .ranges = ranges_44, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 80, .operands = operands_81, .ranges = ranges_44, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 1, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 5,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_80[] = {
+static const firn_operand operands_82[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2073,14 +2116,14 @@ static const firn_operand operands_80[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 4, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_adafactor_factored = {
-    .code = 81, .operands = operands_80, .ranges = ranges_44, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 81, .operands = operands_82, .ranges = ranges_44, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 6, .integers = 1, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 6, .integers_min = 1, .reals_min = 5,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_81[] = {
+static const firn_operand operands_83[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
@@ -2092,40 +2135,40 @@ static const uint8_t ranges_45[] = {
     FIRN_RANGE_RATE,
 };
 const firn_op_info firn_op_row_muon_direction = {
-    .code = 82, .operands = operands_81, .ranges = ranges_45, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 82, .operands = operands_83, .ranges = ranges_45, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 2,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_82[] = {
+static const firn_operand operands_84[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_unit_norm = {
-    .code = 83, .operands = operands_82, .ranges = ranges_12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 83, .operands = operands_84, .ranges = ranges_12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 2, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_83[] = {
+static const firn_operand operands_85[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_weighted_sum = {
-    .code = 84, .operands = operands_83, .ranges = ranges_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 84, .operands = operands_85, .ranges = ranges_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_84[] = {
+static const firn_operand operands_86[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2137,26 +2180,26 @@ static const uint8_t ranges_46[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_muon_step = {
-    .code = 85, .operands = operands_84, .ranges = ranges_46, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
+    .code = 85, .operands = operands_86, .ranges = ranges_46, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_85[] = {
+static const firn_operand operands_87[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
 const firn_op_info firn_op_row_advance_power = {
-    .code = 38, .operands = operands_85, .ranges = ranges_18, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 38, .operands = operands_87, .ranges = ranges_18, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_86[] = {
+static const firn_operand operands_88[] = {
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
@@ -2164,14 +2207,14 @@ static const uint8_t ranges_47[] = {
     FIRN_RANGE_INT31,
 };
 const firn_op_info firn_op_row_count = {
-    .code = 39, .operands = operands_86, .ranges = ranges_47, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 39, .operands = operands_88, .ranges = ranges_47, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_87[] = {
+static const firn_operand operands_89[] = {
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2190,14 +2233,14 @@ static const uint8_t ranges_48[] = {
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_loss_scale_update = {
-    .code = 40, .operands = operands_87, .ranges = ranges_48, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 40, .operands = operands_89, .ranges = ranges_48, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 5, .integers = 1, .reals = 3, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 5, .integers_min = 1, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_88[] = {
+static const firn_operand operands_90[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2205,14 +2248,14 @@ static const firn_operand operands_88[] = {
     {.type = FIRN_TYPE_OF_INPUT + 2, .form = FIRN_FORM_LIKE, .a = 2, .changed = 2},
 };
 const firn_op_info firn_op_row_metric_mean = {
-    .code = 41, .operands = operands_88, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 41, .operands = operands_90, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_89[] = {
+static const firn_operand operands_91[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2221,14 +2264,14 @@ static const firn_operand operands_89[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_accuracy = {
-    .code = 42, .operands = operands_89, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .code = 42, .operands = operands_91, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_90[] = {
+static const firn_operand operands_92[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2243,14 +2286,14 @@ static const uint8_t ranges_49[] = {
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_metric_weighted_mean = {
-    .code = 140, .operands = operands_90, .ranges = ranges_49, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 140, .operands = operands_92, .ranges = ranges_49, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 8, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_91[] = {
+static const firn_operand operands_93[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
@@ -2263,14 +2306,14 @@ static const uint8_t ranges_50[] = {
     FIRN_RANGE_LABEL,
 };
 const firn_op_info firn_op_row_metric_weighted_accuracy = {
-    .code = 141, .operands = operands_91, .ranges = ranges_50, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 141, .operands = operands_93, .ranges = ranges_50, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_92[] = {
+static const firn_operand operands_94[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -2280,14 +2323,14 @@ static const firn_operand operands_92[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_confusion = {
-    .code = 142, .operands = operands_92, .ranges = ranges_50, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 142, .operands = operands_94, .ranges = ranges_50, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_93[] = {
+static const firn_operand operands_95[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OWN, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_MATRIX, .a = 2, .b = 199, .changed = FIRN_FRESH},
@@ -2296,7 +2339,7 @@ static const firn_operand operands_93[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_auc = {
-    .code = 143, .operands = operands_93, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .code = 143, .operands = operands_95, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,

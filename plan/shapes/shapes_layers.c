@@ -181,6 +181,11 @@ static int attention_extents(const firn_op_signature *s, const firn_shape *qkv, 
     return FIRN_OK;
 }
 
+/* Whether slopes, if an op has them, are one for each query head. */
+static bool are_slopes(const firn_op_signature *s, uint8_t input, uint32_t heads) {
+    return !has_input(s, input) || is_vector(&s->inputs[input], FIRN_FLOAT32, heads);
+}
+
 /* Gives the scratch of each head `rows` rows of T floats. */
 static void set_scratch(firn_shape *scratch, const firn_shape *qkv, uint32_t heads, uint32_t rows) {
     firn_shape_set(scratch, 4, (const uint32_t[]){qkv->dims[0], heads, rows, qkv->dims[1]});
@@ -192,6 +197,8 @@ int firn_shape_attention(firn_op_signature *s) {
     int error = attention_extents(s, qkv, &heads, &size);
     if (error != FIRN_OK)
         return error;
+    if (!are_slopes(s, FIRN_ATTENTION_IN_SLOPES, heads))
+        return FIRN_ERROR_OP_SHAPE;
     const uint32_t rows[] = {qkv->dims[0], heads, qkv->dims[1]};
     set_last(&s->outputs[FIRN_ATTENTION_OUT_Y], qkv, heads * size);
     firn_shape_set(&s->outputs[FIRN_ATTENTION_OUT_ROW_MAX], 3, rows);
@@ -210,7 +217,8 @@ int firn_shape_attention_backward(firn_op_signature *s) {
     firn_shape y = *qkv, rows = {.rank = 3, .dims = {qkv->dims[0], heads, qkv->dims[1]}};
     set_last(&y, qkv, heads * size);
     if (!same_extents(dy, &y) || !same_extents(&s->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX], &rows) ||
-        !same_extents(&s->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM], &rows))
+        !same_extents(&s->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM], &rows) ||
+        !are_slopes(s, FIRN_ATTENTION_BACKWARD_IN_SLOPES, heads))
         return FIRN_ERROR_OP_SHAPE;
     /* The scores of a block, their gradients, and one number for each query; int31 excludes an overflow. */
     set_scratch(&s->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH], qkv, heads,

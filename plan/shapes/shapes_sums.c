@@ -92,6 +92,85 @@ int firn_shape_arg_max(firn_op_signature *s) {
     return FIRN_OK;
 }
 
+/* --- attention of separate queries, keys and values -------------------------------------------------------------- */
+
+#define AS_FORWARD(NAME) ((int)FIRN_CROSS_ATTENTION_BACKWARD_##NAME == (int)FIRN_CROSS_ATTENTION_##NAME)
+_Static_assert(AS_FORWARD(HEADS) && AS_FORWARD(KV_HEADS) && AS_FORWARD(HALF_SOFTMAX) && AS_FORWARD(ROWS),
+               "both directions have the same attributes");
+
+/* The operands that both directions have. */
+typedef struct cross_inputs {
+    const firn_shape *query, *key, *value;
+    uint8_t mask, slopes; /* positions */
+} cross_inputs;
+
+/* Whether a mask, if the op has one, is [B or 1, heads or 1, T, S]. */
+static bool is_mask(const firn_op_signature *s, const cross_inputs *in, uint32_t heads) {
+    const firn_shape *mask = &s->inputs[in->mask];
+    if (!has_input(s, in->mask))
+        return true;
+    return mask->rank == 4 && (mask->dims[0] == in->query->dims[0] || mask->dims[0] == 1) &&
+           (mask->dims[1] == heads || mask->dims[1] == 1) && mask->dims[2] == in->query->dims[1] &&
+           mask->dims[3] == in->key->dims[1];
+}
+
+/* Checks what both directions have in common; sets the number of query heads. */
+static int check_cross(const firn_op_signature *s, const cross_inputs *in, uint32_t *heads) {
+    const int64_t query_heads = s->integers[FIRN_CROSS_ATTENTION_HEADS];
+    const int64_t key_heads = s->integers[FIRN_CROSS_ATTENTION_KV_HEADS];
+    if (key_heads < 1 || key_heads > query_heads || query_heads % key_heads != 0)
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (s->integers[FIRN_CROSS_ATTENTION_HALF_SOFTMAX] == 1 && !firn_type_is_half(in->query->type))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (in->query->rank != 3 || in->key->rank != 3 || !same_extents(in->key, in->value) ||
+        in->key->dims[0] != in->query->dims[0] || in->query->dims[2] % query_heads != 0 ||
+        in->key->dims[2] % key_heads != 0 || in->query->dims[2] / query_heads != in->key->dims[2] / key_heads)
+        return FIRN_ERROR_OP_SHAPE;
+    *heads = (uint32_t)query_heads;
+    const bool has_slopes = has_input(s, in->slopes);
+    if (!is_mask(s, in, *heads) || (has_slopes && !is_vector(&s->inputs[in->slopes], FIRN_FLOAT32, *heads)))
+        return FIRN_ERROR_OP_SHAPE;
+    return FIRN_OK;
+}
+
+int firn_shape_cross_attention(firn_op_signature *s) {
+    const cross_inputs in = {&s->inputs[FIRN_CROSS_ATTENTION_IN_QUERY], &s->inputs[FIRN_CROSS_ATTENTION_IN_KEY],
+                             &s->inputs[FIRN_CROSS_ATTENTION_IN_VALUE], FIRN_CROSS_ATTENTION_IN_MASK,
+                             FIRN_CROSS_ATTENTION_IN_SLOPES};
+    uint32_t heads = 0;
+    const int error = check_cross(s, &in, &heads);
+    if (error != FIRN_OK)
+        return error;
+    const uint32_t batch = in.query->dims[0], rows[] = {batch, heads, in.query->dims[1]};
+    const uint32_t scratch[] = {batch, heads, (uint32_t)s->integers[FIRN_CROSS_ATTENTION_ROWS], in.key->dims[1]};
+    set_like(&s->outputs[FIRN_CROSS_ATTENTION_OUT_Y], in.query);
+    firn_shape_set(&s->outputs[FIRN_CROSS_ATTENTION_OUT_ROW_MAX], 3, rows);
+    firn_shape_set(&s->outputs[FIRN_CROSS_ATTENTION_OUT_ROW_SUM], 3, rows);
+    firn_shape_set(&s->outputs[FIRN_CROSS_ATTENTION_OUT_SCRATCH], 4, scratch);
+    return FIRN_OK;
+}
+
+int firn_shape_cross_attention_backward(firn_op_signature *s) {
+    const cross_inputs in = {&s->inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_QUERY],
+                             &s->inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_KEY],
+                             &s->inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_VALUE], FIRN_CROSS_ATTENTION_BACKWARD_IN_MASK,
+                             FIRN_CROSS_ATTENTION_BACKWARD_IN_SLOPES};
+    uint32_t heads = 0;
+    const int error = check_cross(s, &in, &heads);
+    if (error != FIRN_OK)
+        return error;
+    const uint32_t batch = in.query->dims[0], queries = in.query->dims[1], keys = in.key->dims[1];
+    const firn_shape rows = {.rank = 3, .dims = {batch, heads, queries}};
+    if (!same_extents(&s->inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_DY], in.query) ||
+        !same_extents(&s->inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_ROW_MAX], &rows) ||
+        !same_extents(&s->inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_ROW_SUM], &rows))
+        return FIRN_ERROR_OP_SHAPE;
+    const uint32_t scratch[] = {batch, heads, 2 * (uint32_t)s->integers[FIRN_CROSS_ATTENTION_BACKWARD_ROWS] + 1,
+                                keys > queries ? keys : queries};
+    firn_shape_set(&s->outputs[FIRN_CROSS_ATTENTION_BACKWARD_OUT_SCRATCH], 4, scratch);
+    return FIRN_OK;
+}
+
 /* --- products of batches ---------------------------------------------------------------------------------------- */
 
 int firn_shape_matmul(firn_op_signature *s) {

@@ -1,6 +1,7 @@
 /* Attention as one op: scores, softmax, dropout, the product with the values, and the gradients of all of these.
  * Some rows of scores at a time are computed in the scratch tensor of their head: as many as the plan gives room for,
- * on which no result depends. The backward pass computes them again, so no T x T matrix is kept. Freestanding. */
+ * on which no result depends. The backward pass computes them again, so no matrix of all of them is kept. Freestanding.
+ */
 #include "runtime/kernels/attention.h"
 
 #include "runtime/kernels/blocks.h"
@@ -13,58 +14,153 @@ enum {
     QUERIES_AND_KEYS = FIRN_ATTENTION_BACKWARD_REDUCTION_QUERIES_AND_KEYS
 };
 
-#define AS_BACKWARD(NAME) (FIRN_ATTENTION_BACKWARD_##NAME == FIRN_ATTENTION_##NAME)
-_Static_assert(AS_BACKWARD(HEADS) && AS_BACKWARD(KV_HEADS) && AS_BACKWARD(CAUSAL) && AS_BACKWARD(HALF_SOFTMAX) &&
-                   AS_BACKWARD(REDUCTION_SCORES) && AS_BACKWARD(REDUCTION_VALUES) && AS_BACKWARD(RNG_ID) &&
-                   AS_BACKWARD(ROWS) && AS_BACKWARD(SCALE) && AS_BACKWARD(DROPOUT_RATE),
-               "firn_attention_of reads the attributes of both ops");
+#define AS_FORWARD(OP, NAME) ((int)FIRN_##OP##_##NAME == (int)FIRN_ATTENTION_##NAME)
+#define ALL_AS_FORWARD(OP)                                                                                             \
+    (AS_FORWARD(OP, HEADS) && AS_FORWARD(OP, KV_HEADS) && AS_FORWARD(OP, CAUSAL) && AS_FORWARD(OP, HALF_SOFTMAX) &&    \
+     AS_FORWARD(OP, REDUCTION_SCORES) && AS_FORWARD(OP, REDUCTION_VALUES) && AS_FORWARD(OP, RNG_ID) &&                 \
+     AS_FORWARD(OP, ROWS) && AS_FORWARD(OP, SCALE) && AS_FORWARD(OP, DROPOUT_RATE))
+_Static_assert(ALL_AS_FORWARD(ATTENTION_BACKWARD) && ALL_AS_FORWARD(CROSS_ATTENTION) &&
+                   ALL_AS_FORWARD(CROSS_ATTENTION_BACKWARD) &&
+                   (int)FIRN_CROSS_ATTENTION_BACKWARD_REDUCTION_QUERIES_AND_KEYS == (int)QUERIES_AND_KEYS,
+               "settings_of reads the attributes of all four ops");
 
 /* A query head and its part of the scratch. */
 typedef struct head {
     size_t batch, query, key; /* query head, and the key head it reads */
     size_t row;               /* position of its first query in row_max and row_sum */
-    float *probabilities;     /* [rows][T]: scores, then probabilities; rows are queries, later keys */
-    float *gradients;         /* [rows][T]: gradients of the probabilities, then of the scores; backward only */
+    float *probabilities;     /* [rows][stride]: scores, then probabilities; rows are queries, later keys */
+    float *gradients;         /* [rows][stride]: gradients of the probabilities, then of the scores; backward only */
 } head;
 
-firn_attention firn_attention_of(const firn_kernel_call *call, const firn_tensor *qkv) {
-    firn_attention a = {.call = call, .qkv = qkv, .batch = qkv->dims[0], .steps = qkv->dims[1]};
-    a.heads = (size_t)call->integers[FIRN_ATTENTION_HEADS];
-    a.kv_heads = (size_t)call->integers[FIRN_ATTENTION_KV_HEADS];
-    a.rows = (size_t)call->integers[FIRN_ATTENTION_ROWS];
-    a.size = qkv->dims[2] / (a.heads + 2 * a.kv_heads);
-    a.group = a.heads / a.kv_heads;
-    a.causal = call->integers[FIRN_ATTENTION_CAUSAL] != 0;
-    a.softmax_type = call->integers[FIRN_ATTENTION_HALF_SOFTMAX] != 0 ? qkv->type : FIRN_FLOAT32;
-    a.scale = call->reals[FIRN_ATTENTION_SCALE];
-    a.dropout_rate = call->reals[FIRN_ATTENTION_DROPOUT_RATE];
-    a.rng = (firn_rng){call->seed, (uint32_t)call->integers[FIRN_ATTENTION_RNG_ID], call->moment->global_step,
-                       call->moment->micro_step};
+static const float *floats_of(const firn_tensor *tensor) {
+    return tensor != NULL ? tensor->data : NULL;
+}
+
+/* The attributes of a call, and what follows from them and from the parts. */
+static void settings_of(firn_attention *a, const firn_kernel_call *call, const firn_tensor *slopes) {
+    const firn_tensor *q = a->query.tensor;
+    a->call = call;
+    a->batch = q->dims[0];
+    a->queries = q->dims[1];
+    a->keys = a->key.tensor->dims[1];
+    a->heads = (size_t)call->integers[FIRN_ATTENTION_HEADS];
+    a->kv_heads = (size_t)call->integers[FIRN_ATTENTION_KV_HEADS];
+    a->rows = (size_t)call->integers[FIRN_ATTENTION_ROWS];
+    a->group = a->heads / a->kv_heads;
+    a->causal = call->integers[FIRN_ATTENTION_CAUSAL] != 0;
+    a->type = q->type;
+    a->softmax_type = call->integers[FIRN_ATTENTION_HALF_SOFTMAX] != 0 ? q->type : FIRN_FLOAT32;
+    a->scale = call->reals[FIRN_ATTENTION_SCALE];
+    a->dropout_rate = call->reals[FIRN_ATTENTION_DROPOUT_RATE];
+    a->slopes = floats_of(slopes);
+    a->rng = (firn_rng){call->seed, (uint32_t)call->integers[FIRN_ATTENTION_RNG_ID], call->moment->global_step,
+                        call->moment->micro_step};
+}
+
+/* The heads of a tensor that holds queries, keys and values. */
+static void set_joined(const firn_kernel_call *call, const firn_tensor *qkv, firn_attention_heads *query,
+                       firn_attention_heads *key, firn_attention_heads *value) {
+    const size_t heads = (size_t)call->integers[FIRN_ATTENTION_HEADS];
+    *query = (firn_attention_heads){qkv, 0};
+    *key = (firn_attention_heads){qkv, heads};
+    *value = (firn_attention_heads){qkv, heads + (size_t)call->integers[FIRN_ATTENTION_KV_HEADS]};
+}
+
+static size_t joined_size(const firn_attention *a) {
+    return a->query.tensor->dims[2] / (a->heads + 2 * a->kv_heads);
+}
+
+firn_attention firn_attention_of(const firn_kernel_call *call) {
+    firn_attention a = {.y = &call->outputs[FIRN_ATTENTION_OUT_Y],
+                        .new_row_max = call->outputs[FIRN_ATTENTION_OUT_ROW_MAX].data,
+                        .new_row_sum = call->outputs[FIRN_ATTENTION_OUT_ROW_SUM].data,
+                        .scratch = call->outputs[FIRN_ATTENTION_OUT_SCRATCH].data};
+    set_joined(call, &call->inputs[FIRN_ATTENTION_IN_QKV], &a.query, &a.key, &a.value);
+    settings_of(&a, call, firn_call_input(call, FIRN_ATTENTION_IN_SLOPES));
+    a.size = joined_size(&a);
+    a.stride = a.keys;
     return a;
 }
 
-firn_matrix firn_attention_part(const firn_attention *a, const firn_tensor *tensor, size_t batch, size_t number) {
+firn_attention firn_attention_backward_of(const firn_kernel_call *call) {
+    firn_attention a = {.y = &call->inputs[FIRN_ATTENTION_BACKWARD_IN_DY],
+                        .row_max = call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX].data,
+                        .row_sum = call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM].data,
+                        .scratch = call->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH].data};
+    set_joined(call, &call->inputs[FIRN_ATTENTION_BACKWARD_IN_QKV], &a.query, &a.key, &a.value);
+    set_joined(call, &call->outputs[FIRN_ATTENTION_BACKWARD_OUT_DQKV], &a.dquery, &a.dkey, &a.dvalue);
+    settings_of(&a, call, firn_call_input(call, FIRN_ATTENTION_BACKWARD_IN_SLOPES));
+    a.size = joined_size(&a);
+    a.stride = a.keys;
+    return a;
+}
+
+/* Sizes and mask of separate queries, keys and values. */
+static void separate_settings_of(firn_attention *a, const firn_tensor *mask) {
+    a->size = a->query.tensor->dims[2] / a->heads;
+    a->mask = floats_of(mask);
+    if (mask == NULL)
+        return;
+    const size_t scores = a->queries * a->keys, heads = mask->dims[1];
+    a->mask_head_step = heads > 1 ? scores : 0;
+    a->mask_batch_step = mask->dims[0] > 1 ? heads * scores : 0;
+}
+
+firn_attention firn_cross_attention_of(const firn_kernel_call *call) {
+    firn_attention a = {.query = {&call->inputs[FIRN_CROSS_ATTENTION_IN_QUERY], 0},
+                        .key = {&call->inputs[FIRN_CROSS_ATTENTION_IN_KEY], 0},
+                        .value = {&call->inputs[FIRN_CROSS_ATTENTION_IN_VALUE], 0},
+                        .y = &call->outputs[FIRN_CROSS_ATTENTION_OUT_Y],
+                        .new_row_max = call->outputs[FIRN_CROSS_ATTENTION_OUT_ROW_MAX].data,
+                        .new_row_sum = call->outputs[FIRN_CROSS_ATTENTION_OUT_ROW_SUM].data,
+                        .scratch = call->outputs[FIRN_CROSS_ATTENTION_OUT_SCRATCH].data};
+    settings_of(&a, call, firn_call_input(call, FIRN_CROSS_ATTENTION_IN_SLOPES));
+    separate_settings_of(&a, firn_call_input(call, FIRN_CROSS_ATTENTION_IN_MASK));
+    a.stride = a.keys;
+    return a;
+}
+
+firn_attention firn_cross_attention_backward_of(const firn_kernel_call *call) {
+    firn_attention a = {.query = {&call->inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_QUERY], 0},
+                        .key = {&call->inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_KEY], 0},
+                        .value = {&call->inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_VALUE], 0},
+                        .dquery = {&call->outputs[FIRN_CROSS_ATTENTION_BACKWARD_OUT_DQUERY], 0},
+                        .dkey = {&call->outputs[FIRN_CROSS_ATTENTION_BACKWARD_OUT_DKEY], 0},
+                        .dvalue = {&call->outputs[FIRN_CROSS_ATTENTION_BACKWARD_OUT_DVALUE], 0},
+                        .y = &call->inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_DY],
+                        .row_max = call->inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_ROW_MAX].data,
+                        .row_sum = call->inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_ROW_SUM].data,
+                        .scratch = call->outputs[FIRN_CROSS_ATTENTION_BACKWARD_OUT_SCRATCH].data};
+    settings_of(&a, call, firn_call_input(call, FIRN_CROSS_ATTENTION_BACKWARD_IN_SLOPES));
+    separate_settings_of(&a, firn_call_input(call, FIRN_CROSS_ATTENTION_BACKWARD_IN_MASK));
+    a.stride = a.keys > a.queries ? a.keys : a.queries;
+    return a;
+}
+
+firn_matrix firn_attention_part(const firn_attention *a, firn_attention_heads heads, size_t batch, size_t number) {
+    const firn_tensor *tensor = heads.tensor;
     const size_t width = tensor->dims[2];
-    return (firn_matrix){tensor->data, tensor->type, batch * a->steps * width + number * a->size, width, 1};
+    return (firn_matrix){tensor->data, tensor->type, batch * tensor->dims[1] * width + (heads.first + number) * a->size,
+                         width, 1};
 }
 
 /* --- the matrices of a head: [T][D], from the first step to the last ---------------------------------------------- */
 
 static firn_matrix queries(const firn_attention *a, const head *h) {
-    return firn_attention_part(a, a->qkv, h->batch, h->query);
+    return firn_attention_part(a, a->query, h->batch, h->query);
 }
 
 static firn_matrix keys(const firn_attention *a, const head *h) {
-    return firn_attention_part(a, a->qkv, h->batch, firn_attention_key_part(a, h->key));
+    return firn_attention_part(a, a->key, h->batch, h->key);
 }
 
 static firn_matrix values(const firn_attention *a, const head *h) {
-    return firn_attention_part(a, a->qkv, h->batch, firn_attention_value_part(a, h->key));
+    return firn_attention_part(a, a->value, h->batch, h->key);
 }
 
 /* y or dy */
-static firn_matrix outputs(const firn_attention *a, const head *h, const firn_tensor *y) {
-    return firn_attention_part(a, y, h->batch, h->query);
+static firn_matrix outputs(const firn_attention *a, const head *h) {
+    return firn_attention_part(a, (firn_attention_heads){a->y, 0}, h->batch, h->query);
 }
 
 static firn_matrix from_row(firn_matrix m, size_t row) {
@@ -74,7 +170,7 @@ static firn_matrix from_row(firn_matrix m, size_t row) {
 
 /* D of each query, stored after the two blocks; backward only. */
 static float *projections(const firn_attention *a, const head *h) {
-    return h->gradients + a->rows * a->steps;
+    return h->gradients + a->rows * a->stride;
 }
 
 /* --- blocks of rows ----------------------------------------------------------------------------------------------- */
@@ -95,19 +191,59 @@ static void multiply_rows(const firn_attention *a, float *block, firn_matrix lef
         firn_product_tile(&product, number, &tile);
         for (size_t row = 0; row < tile.rows; row++)
             for (size_t column = 0; column < tile.columns; column++)
-                block[(tile.row + row) * a->steps + begin + tile.column + column] = factor * tile.values[row][column];
+                block[(tile.row + row) * a->stride + begin + tile.column + column] = factor * tile.values[row][column];
     }
+}
+
+/* Adds slope * (key - query) to scores whose rows are queries from `row` on and whose columns are keys, or the other
+ * way round. */
+static void add_slopes(const firn_attention *a, const head *h, float *block, size_t row, size_t rows, size_t begin,
+                       size_t end, bool rows_are_keys) {
+    if (a->slopes == NULL)
+        return;
+    const float slope = rows_are_keys ? -a->slopes[h->query] : a->slopes[h->query];
+    for (size_t r = 0; r < rows; r++) {
+        float *scores = block + r * a->stride;
+        const float origin = (float)(row + r);
+        for (size_t column = begin; column < end; column++)
+            scores[column] = firn_fma(slope, (float)column - origin, scores[column]);
+    }
+}
+
+/* Adds the mask to scores, likewise. */
+static void add_mask(const firn_attention *a, const head *h, float *block, size_t row, size_t rows, size_t begin,
+                     size_t end, bool rows_are_keys) {
+    const float *mask = firn_attention_mask(a, h->batch, h->query);
+    if (mask == NULL)
+        return;
+    const size_t row_step = rows_are_keys ? 1 : a->keys, column_step = rows_are_keys ? a->keys : 1;
+    for (size_t r = 0; r < rows; r++) {
+        float *scores = block + r * a->stride;
+        const float *added = mask + (row + r) * row_step;
+        for (size_t column = begin; column < end; column++)
+            scores[column] = scores[column] + added[column * column_step];
+    }
+}
+
+/* Computes the scores of some queries (rows) and keys, or of some keys (rows) and queries. */
+static void multiply_scores(const firn_attention *a, const head *h, size_t row, size_t rows, size_t begin, size_t end,
+                            bool rows_are_keys) {
+    const firn_matrix q = queries(a, h), k = keys(a, h);
+    multiply_rows(a, h->probabilities, from_row(rows_are_keys ? k : q, row), rows, rows_are_keys ? q : k, begin, end,
+                  SCORES, a->scale);
+    add_slopes(a, h, h->probabilities, row, rows, begin, end, rows_are_keys);
+    add_mask(a, h, h->probabilities, row, rows, begin, end, rows_are_keys);
 }
 
 /* Describes the product of the block and right. With the causal mask, row r of the block has only the terms that the
  * mask permits. */
 static firn_product block_product(const firn_attention *a, const float *block, size_t rows, firn_matrix right,
                                   size_t diagonal, firn_terms present, uint8_t reduction) {
-    return (firn_product){.left = {block, FIRN_FLOAT32, 0, a->steps, 1},
+    return (firn_product){.left = {block, FIRN_FLOAT32, 0, a->stride, 1},
                           .right = right,
                           .rows = rows,
                           .columns = a->size,
-                          .terms = a->steps,
+                          .terms = present == FIRN_TERMS_UP_TO_DIAGONAL ? a->keys : a->queries,
                           .present = a->causal ? present : FIRN_TERMS_ALL,
                           .diagonal = diagonal,
                           .reduction = a->call->reductions[reduction]};
@@ -152,12 +288,12 @@ static void combine(const combination *c) {
 
 /* Returns the number of keys that a query sees. */
 static size_t seen(const firn_attention *a, size_t query) {
-    return a->causal ? query + 1 : a->steps;
+    return a->causal ? firn_smaller(query + 1, a->keys) : a->keys;
 }
 
-/* Returns the first query that sees a key. */
+/* Returns the first query that sees a key; behind the last one if none does. */
 static size_t first_seeing(const firn_attention *a, size_t key) {
-    return a->causal ? key : 0;
+    return a->causal ? firn_smaller(key, a->queries) : 0;
 }
 
 /* Replaces the scores of one query by e^(score - maximum). */
@@ -171,7 +307,7 @@ static void exponentials(const firn_attention *a, float *scores, size_t count, f
 static void normalise(const firn_attention *a, float *x, size_t count, float sum) {
     for (size_t i = 0; i < count; i++)
         x[i] /= sum;
-    firn_block_round(a->qkv->type, x, count);
+    firn_block_round(a->type, x, count);
 }
 
 /* Replaces the scores of one key by probabilities, using the maximum and the sum of each query. */
@@ -182,7 +318,7 @@ static void normalise_across(const firn_attention *a, float *scores, size_t coun
     firn_block_round(a->softmax_type, scores, count);
     for (size_t i = 0; i < count; i++)
         scores[i] /= sums[i];
-    firn_block_round(a->qkv->type, scores, count);
+    firn_block_round(a->type, scores, count);
 }
 
 /* Applies dropout to the keys that a query sees. */
@@ -201,23 +337,21 @@ static void drop(const firn_attention *a, const head *h, float *x, size_t count,
 
 /* --- tasks: the query heads of one key head ----------------------------------------------------------------------- */
 
-/* Returns a query head with its part of the scratch, which has scratch_rows rows of T floats for each. */
-static head head_of(const firn_attention *a, size_t task, size_t member, const firn_tensor *scratch,
-                    size_t scratch_rows) {
+/* Returns a query head with its part of the scratch, which has scratch_rows rows for each. */
+static head head_of(const firn_attention *a, size_t task, size_t member, size_t scratch_rows) {
     head h = {.batch = task / a->kv_heads, .key = task % a->kv_heads};
-    float *floats = scratch->data;
     h.query = h.key * a->group + member;
     h.row = firn_attention_row(a, h.batch, h.query);
-    h.probabilities = floats + h.row * scratch_rows;
-    h.gradients = h.probabilities + a->rows * a->steps;
+    h.probabilities = a->scratch + (h.batch * a->heads + h.query) * scratch_rows * a->stride;
+    h.gradients = h.probabilities + a->rows * a->stride;
     return h;
 }
 
 /* --- forward ------------------------------------------------------------------------------------------------------ */
 
 static void softmax_row(const firn_attention *a, const head *h, float *scores, size_t query) {
-    float *maximum = (float *)a->call->outputs[FIRN_ATTENTION_OUT_ROW_MAX].data + h->row + query;
-    float *total = (float *)a->call->outputs[FIRN_ATTENTION_OUT_ROW_SUM].data + h->row + query;
+    float *maximum = a->new_row_max + h->row + query;
+    float *total = a->new_row_sum + h->row + query;
     const size_t count = seen(a, query);
     firn_sum sum;
     firn_block_round(a->softmax_type, scores, count);
@@ -228,19 +362,17 @@ static void softmax_row(const firn_attention *a, const head *h, float *scores, s
     *total = firn_sum_end(&sum);
     normalise(a, scores, count, *total);
     drop(a, h, scores, count, query);
-    firn_block_round(a->qkv->type, scores, count);
+    firn_block_round(a->type, scores, count);
 }
 
 static void attention_block(const firn_attention *a, const head *h, size_t query) {
-    const size_t rows = firn_smaller(a->rows, a->steps - query);
-    const firn_tensor *y = &a->call->outputs[FIRN_ATTENTION_OUT_Y];
-    multiply_rows(a, h->probabilities, from_row(queries(a, h), query), rows, keys(a, h), 0, seen(a, query + rows - 1),
-                  SCORES, a->scale);
+    const size_t rows = firn_smaller(a->rows, a->queries - query);
+    multiply_scores(a, h, query, rows, 0, seen(a, query + rows - 1), false);
     for (size_t row = 0; row < rows; row++)
-        softmax_row(a, h, h->probabilities + row * a->steps, query + row);
-    combination c = {.heads = 1, .factor = 1.0f, .out_data = y->data};
+        softmax_row(a, h, h->probabilities + row * a->stride, query + row);
+    combination c = {.heads = 1, .factor = 1.0f, .out_data = a->y->data};
     c.product = block_product(a, h->probabilities, rows, values(a, h), query, FIRN_TERMS_UP_TO_DIAGONAL, VALUES);
-    c.out = from_row(outputs(a, h, y), query);
+    c.out = from_row(outputs(a, h), query);
     combine(&c);
 }
 
@@ -248,20 +380,25 @@ static void attention_heads(void *argument, size_t begin, size_t end) {
     const firn_attention *a = argument;
     for (size_t task = begin; task < end; task++)
         for (size_t member = 0; member < a->group; member++) {
-            const head h = head_of(a, task, member, &a->call->outputs[FIRN_ATTENTION_OUT_SCRATCH], a->rows);
-            for (size_t query = 0; query < a->steps; query += a->rows)
+            const head h = head_of(a, task, member, a->rows);
+            for (size_t query = 0; query < a->queries; query += a->rows)
                 attention_block(a, &h, query);
         }
 }
 
 /* Returns the multiplications of one product, for the query heads that share a key head. */
 static uint64_t product_cost(const firn_attention *a) {
-    return (uint64_t)a->group * a->steps * a->steps * a->size;
+    return (uint64_t)a->group * a->queries * a->keys * a->size;
 }
 
 /* y = dropout(softmax(scale q k^T)) v */
 void firn_kernel_attention(const firn_kernel_call *call) {
-    firn_attention a = firn_attention_of(call, &call->inputs[FIRN_ATTENTION_IN_QKV]);
+    firn_attention a = firn_attention_of(call);
+    firn_parallel_run(&call->parallel, a.batch * a.kv_heads, 2 * product_cost(&a), attention_heads, &a);
+}
+
+void firn_kernel_cross_attention(const firn_kernel_call *call) {
+    firn_attention a = firn_cross_attention_of(call);
     firn_parallel_run(&call->parallel, a.batch * a.kv_heads, 2 * product_cost(&a), attention_heads, &a);
 }
 
@@ -269,10 +406,9 @@ void firn_kernel_attention(const firn_kernel_call *call) {
 
 /* Input: rows of the scratch with scores and dP. Output: gradients of the scores, and D in the head's projections. */
 static void score_gradients_of_query(const firn_attention *a, const head *h, size_t row, size_t query) {
-    const float *maxima = a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX].data;
-    const float *sums = a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM].data;
+    const float *maxima = a->row_max, *sums = a->row_sum;
     const size_t count = seen(a, query);
-    float *p = h->probabilities + row * a->steps, *gradient = h->gradients + row * a->steps;
+    float *p = h->probabilities + row * a->stride, *gradient = h->gradients + row * a->stride;
     float products[FIRN_BLOCK];
     firn_sum projection;
     firn_block_round(a->softmax_type, p, count);
@@ -290,21 +426,19 @@ static void score_gradients_of_query(const firn_attention *a, const head *h, siz
     projections(a, h)[query] = d;
     for (size_t i = 0; i < count; i++)
         gradient[i] = p[i] * (gradient[i] - d);
-    firn_block_round(a->qkv->type, gradient, count);
+    firn_block_round(a->type, gradient, count);
 }
 
 /* dq_i = scale sum_j dS_ij k_j */
 static void query_block(const firn_attention *a, const head *h, size_t query) {
-    const firn_tensor *dy = &a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_DY];
-    const firn_tensor *dqkv = &a->call->outputs[FIRN_ATTENTION_BACKWARD_OUT_DQKV];
-    const size_t rows = firn_smaller(a->rows, a->steps - query), end = seen(a, query + rows - 1);
-    multiply_rows(a, h->probabilities, from_row(queries(a, h), query), rows, keys(a, h), 0, end, SCORES, a->scale);
-    multiply_rows(a, h->gradients, from_row(outputs(a, h, dy), query), rows, values(a, h), 0, end, VALUES, 1.0f);
+    const size_t rows = firn_smaller(a->rows, a->queries - query), end = seen(a, query + rows - 1);
+    multiply_scores(a, h, query, rows, 0, end, false);
+    multiply_rows(a, h->gradients, from_row(outputs(a, h), query), rows, values(a, h), 0, end, VALUES, 1.0f);
     for (size_t row = 0; row < rows; row++)
         score_gradients_of_query(a, h, row, query + row);
-    combination c = {.heads = 1, .factor = a->scale, .out_data = dqkv->data};
+    combination c = {.heads = 1, .factor = a->scale, .out_data = a->dquery.tensor->data};
     c.product = block_product(a, h->gradients, rows, keys(a, h), query, FIRN_TERMS_UP_TO_DIAGONAL, QUERIES_AND_KEYS);
-    c.out = from_row(firn_attention_part(a, dqkv, h->batch, h->query), query);
+    c.out = from_row(firn_attention_part(a, a->dquery, h->batch, h->query), query);
     combine(&c);
 }
 
@@ -330,26 +464,25 @@ static void draw_factors(const firn_attention *a, const head *h, size_t key, siz
  * scores. */
 static void score_gradients_of_key(const firn_attention *a, const head *h, size_t row, size_t query, size_t count,
                                    const float *factors) {
-    const float *maxima = (const float *)a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX].data + h->row + query;
-    const float *sums = (const float *)a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM].data + h->row + query;
+    const float *maxima = a->row_max + h->row + query, *sums = a->row_sum + h->row + query;
     const float *d = projections(a, h) + query;
-    float *p = h->probabilities + row * a->steps + query, *gradient = h->gradients + row * a->steps + query;
+    float *p = h->probabilities + row * a->stride + query, *gradient = h->gradients + row * a->stride + query;
     firn_block_round(a->softmax_type, p, count);
     normalise_across(a, p, count, maxima, sums);
     for (size_t i = 0; i < count; i++)
         gradient[i] = p[i] * (firn_dropped(gradient[i], factors[i]) - d[i]);
-    firn_block_round(a->qkv->type, gradient, count);
+    firn_block_round(a->type, gradient, count);
     for (size_t i = 0; i < count; i++)
         p[i] = firn_dropped(p[i], factors[i]);
-    firn_block_round(a->qkv->type, p, count);
+    firn_block_round(a->type, p, count);
 }
 
 /* The same for at most DRAWN keys, which have consecutive rows of the block, and all queries that see at least one of
  * them. */
 static void score_gradients_of_keys(const firn_attention *a, const head *h, size_t row, size_t key, size_t keys) {
     float factors[DRAWN][DRAWN];
-    for (size_t query = first_seeing(a, key); query < a->steps; query += DRAWN) {
-        const size_t count = firn_smaller(DRAWN, a->steps - query);
+    for (size_t query = first_seeing(a, key); query < a->queries; query += DRAWN) {
+        const size_t count = firn_smaller(DRAWN, a->queries - query);
         draw_factors(a, h, key, keys, query, count, factors);
         for (size_t i = 0; i < keys; i++) {
             const size_t first = first_seeing(a, key + i), skip = first > query ? first - query : 0;
@@ -359,35 +492,32 @@ static void score_gradients_of_keys(const firn_attention *a, const head *h, size
     }
 }
 
-/* Returns the rows of T floats of each query head's scratch: two blocks and a number for each query. */
+/* Returns the rows of each query head's scratch: two blocks and a number for each query. */
 static size_t backward_scratch(const firn_attention *a) {
     return 2 * a->rows + 1;
 }
 
 /* dk_j = scale sum_i dS_ij q_i;  dv_j = sum_i P_ij dy_i; over all query heads of the key head */
 static void key_block(const firn_attention *a, size_t task, size_t key) {
-    const firn_tensor *dy = &a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_DY];
-    const firn_tensor *dqkv = &a->call->outputs[FIRN_ATTENTION_BACKWARD_OUT_DQKV];
-    const firn_tensor *scratch = &a->call->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH];
-    const size_t rows = firn_smaller(a->rows, a->steps - key), begin = first_seeing(a, key);
-    for (size_t member = 0; member < a->group; member++) {
-        const head h = head_of(a, task, member, scratch, backward_scratch(a));
-        multiply_rows(a, h.probabilities, from_row(keys(a, &h), key), rows, queries(a, &h), begin, a->steps, SCORES,
-                      a->scale);
-        multiply_rows(a, h.gradients, from_row(values(a, &h), key), rows, outputs(a, &h, dy), begin, a->steps, VALUES,
+    const size_t rows = firn_smaller(a->rows, a->keys - key), begin = first_seeing(a, key);
+    for (size_t member = 0; begin < a->queries && member < a->group; member++) {
+        const head h = head_of(a, task, member, backward_scratch(a));
+        multiply_scores(a, &h, key, rows, begin, a->queries, true);
+        multiply_rows(a, h.gradients, from_row(values(a, &h), key), rows, outputs(a, &h), begin, a->queries, VALUES,
                       1.0f);
         for (size_t row = 0; row < rows; row += DRAWN)
             score_gradients_of_keys(a, &h, row, key + row, firn_smaller(DRAWN, rows - row));
     }
-    const head h = head_of(a, task, 0, scratch, backward_scratch(a));
-    combination c = {.heads = a->group, .right_step = a->size, .out_data = dqkv->data};
-    c.left_step = backward_scratch(a) * a->steps;
+    const head h = head_of(a, task, 0, backward_scratch(a));
+    combination c = {.heads = a->group, .right_step = a->size, .out_data = a->dkey.tensor->data};
+    c.left_step = backward_scratch(a) * a->stride;
     c.product = block_product(a, h.gradients, rows, queries(a, &h), key, FIRN_TERMS_FROM_DIAGONAL, QUERIES_AND_KEYS);
-    c.out = from_row(firn_attention_part(a, dqkv, h.batch, firn_attention_key_part(a, h.key)), key);
+    c.out = from_row(firn_attention_part(a, a->dkey, h.batch, h.key), key);
     c.factor = a->scale;
     combine(&c);
-    c.product = block_product(a, h.probabilities, rows, outputs(a, &h, dy), key, FIRN_TERMS_FROM_DIAGONAL, VALUES);
-    c.out = from_row(firn_attention_part(a, dqkv, h.batch, firn_attention_value_part(a, h.key)), key);
+    c.product = block_product(a, h.probabilities, rows, outputs(a, &h), key, FIRN_TERMS_FROM_DIAGONAL, VALUES);
+    c.out_data = a->dvalue.tensor->data;
+    c.out = from_row(firn_attention_part(a, a->dvalue, h.batch, h.key), key);
     c.factor = 1.0f;
     combine(&c);
 }
@@ -396,18 +526,22 @@ static void attention_backward_heads(void *argument, size_t begin, size_t end) {
     const firn_attention *a = argument;
     for (size_t task = begin; task < end; task++) {
         for (size_t member = 0; member < a->group; member++) {
-            const head h =
-                head_of(a, task, member, &a->call->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH], backward_scratch(a));
-            for (size_t query = 0; query < a->steps; query += a->rows)
+            const head h = head_of(a, task, member, backward_scratch(a));
+            for (size_t query = 0; query < a->queries; query += a->rows)
                 query_block(a, &h, query);
         }
-        for (size_t key = 0; key < a->steps; key += a->rows)
+        for (size_t key = 0; key < a->keys; key += a->rows)
             key_block(a, task, key);
     }
 }
 
 /* dP = dropout(dy v^T), D = sum_j P dP, dS = P (dP - D), and the products of dS and P with q, k and dy */
 void firn_kernel_attention_backward(const firn_kernel_call *call) {
-    firn_attention a = firn_attention_of(call, &call->inputs[FIRN_ATTENTION_BACKWARD_IN_QKV]);
+    firn_attention a = firn_attention_backward_of(call);
+    firn_parallel_run(&call->parallel, a.batch * a.kv_heads, 5 * product_cost(&a), attention_backward_heads, &a);
+}
+
+void firn_kernel_cross_attention_backward(const firn_kernel_call *call) {
+    firn_attention a = firn_cross_attention_backward_of(call);
     firn_parallel_run(&call->parallel, a.batch * a.kv_heads, 5 * product_cost(&a), attention_backward_heads, &a);
 }

@@ -134,6 +134,8 @@ void bench_ops(const bench_case *it);
 
 void bench_products(void);
 void bench_attention(void);
+void bench_recurrence(void);
+void bench_batches(void);
 void bench_adamw(void);
 void bench_plans(void);
 /* Prints the peak resident memory of one step. Must run in a separate process. */

@@ -1,5 +1,5 @@
-/* Benchmarks of single kernels: products, attention, the update of AdamW. Kernels must be looked up and called as the
- * executor does it, so that the environment's choice of a kernel set takes effect. */
+/* Benchmarks of single kernels: products, attention, recurrence, the update of AdamW. Kernels must be looked up and
+ * called as the executor does it, so that the environment's choice of a kernel set takes effect. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,6 +245,47 @@ static void measure_attention(uint32_t length, const storage *stored) {
     free_job(&forward);
 }
 
+/* --- products of batches: the scores and the values of attention that is written out -------------------------------
+ */
+
+static job batches_job(uint32_t length, bool scores, const storage *stored) {
+    const uint32_t rows[] = {BATCH * HEADS, length, HEAD_SIZE}, square[] = {BATCH * HEADS, length, length};
+    job made = {
+        .call = {.input_count = 2, .output_count = 1, .integers = {0, scores}, .reductions = {reduction_of(stored)}}};
+    made.call.inputs[0] = filled(stored->type, 3, scores ? rows : square, 1.0f);
+    made.call.inputs[1] = filled(stored->type, 3, rows, 1.0f);
+    made.call.outputs[0] = tensor(stored->type, 3, scores ? square : rows);
+    find_kernel(&made, FIRN_OP_matmul);
+    return made;
+}
+
+static void measure_batches(uint32_t length, bool scores, const storage *stored) {
+    bench_case made = {.reference = BENCH_PEAK,
+                       .work = 2.0 * BATCH * CHANNELS * length * length,
+                       .run = run_job,
+                       .torches = BENCH_EAGER_BOTH};
+    bench_format(made.group, sizeof made.group, "matmul");
+    bench_format(made.shape, sizeof made.shape, "%s %u", scores ? "q k^T" : "p v", length);
+    bench_format(made.storage, sizeof made.storage, "%s", stored->name);
+    bench_format(made.torch, sizeof made.torch, "matmul %d %u %d %s", BATCH * HEADS, length, HEAD_SIZE,
+                 scores ? "scores" : "values");
+    if (!bench_is_wanted(made.group, made.shape, made.storage))
+        return;
+    job work = batches_job(length, scores, stored);
+    made.context = &work;
+    bench_measure(&made);
+    free_job(&work);
+}
+
+void bench_batches(void) {
+    const uint32_t longest = bench_settings.smoke ? 64 : 512;
+    for (unsigned s = 0; s < STORAGES; s++)
+        for (uint32_t length = 64; length <= longest; length *= 2) {
+            measure_batches(length, true, &storages[s]);
+            measure_batches(length, false, &storages[s]);
+        }
+}
+
 void bench_attention(void) {
     const uint32_t longest = bench_settings.smoke ? 64 : 1024;
     for (unsigned s = 0; s < STORAGES; s++)
@@ -254,6 +295,107 @@ void bench_attention(void) {
             if (bench_is_wanted("attention forward", shape, storages[s].name) ||
                 bench_is_wanted("attention backward", shape, storages[s].name))
                 measure_attention(length, &storages[s]);
+        }
+}
+
+/* --- recurrence ------------------------------------------------------------------------------------------------- */
+
+enum { SAMPLES = 32, GATES = 4 };
+
+static job lstm_job(uint32_t steps, uint32_t units, const storage *stored) {
+    const uint32_t gates[] = {steps, SAMPLES, GATES * units}, y[] = {steps, SAMPLES, units};
+    job made = {
+        .call = {.input_count = 2, .output_count = 5, .integers = {0, 1}, .reductions = {reduction_of(stored)}}};
+    made.call.inputs[FIRN_LSTM_IN_GATES] = filled(stored->type, 3, gates, 1.0f);
+    made.call.inputs[FIRN_LSTM_IN_WEIGHT] = filled(stored->type, 2, (const uint32_t[]){GATES * units, units}, 0.1f);
+    made.call.outputs[FIRN_LSTM_OUT_Y] = tensor(stored->type, 3, y);
+    made.call.outputs[FIRN_LSTM_OUT_LAST_H] = tensor(stored->type, 2, y + 1);
+    made.call.outputs[FIRN_LSTM_OUT_LAST_C] = tensor(FIRN_FLOAT32, 2, y + 1);
+    made.call.outputs[FIRN_LSTM_OUT_ACTIVATIONS] = tensor(FIRN_FLOAT32, 3, gates);
+    made.call.outputs[FIRN_LSTM_OUT_CELLS] = tensor(FIRN_FLOAT32, 3, y);
+    find_kernel(&made, FIRN_OP_lstm);
+    return made;
+}
+
+/* Reads the outputs of the forward kernel, which must have run before. */
+static job lstm_backward_job(const job *forward, uint32_t steps, uint32_t units, const storage *stored) {
+    const uint32_t gates[] = {steps, SAMPLES, GATES * units}, y[] = {steps, SAMPLES, units};
+    job made = {.call = {.input_count = 4, .output_count = 4, .reductions = {reduction_of(stored)}}};
+    made.call.inputs[FIRN_LSTM_BACKWARD_IN_DY] = filled(stored->type, 3, y, 1.0f);
+    made.call.inputs[FIRN_LSTM_BACKWARD_IN_WEIGHT] = forward->call.inputs[FIRN_LSTM_IN_WEIGHT];
+    made.call.inputs[FIRN_LSTM_BACKWARD_IN_ACTIVATIONS] = forward->call.outputs[FIRN_LSTM_OUT_ACTIVATIONS];
+    made.call.inputs[FIRN_LSTM_BACKWARD_IN_CELLS] = forward->call.outputs[FIRN_LSTM_OUT_CELLS];
+    made.call.outputs[FIRN_LSTM_BACKWARD_OUT_DGATES] = tensor(stored->type, 3, gates);
+    made.call.outputs[FIRN_LSTM_BACKWARD_OUT_DH0] = tensor(stored->type, 2, y + 1);
+    made.call.outputs[FIRN_LSTM_BACKWARD_OUT_DC0] = tensor(stored->type, 2, y + 1);
+    made.call.outputs[FIRN_LSTM_BACKWARD_OUT_CARRIED] = tensor(FIRN_FLOAT32, 3, (const uint32_t[]){2, SAMPLES, units});
+    find_kernel(&made, FIRN_OP_lstm_backward);
+    return made;
+}
+
+/* Reads what the backward kernel wrote. */
+static job lstm_weight_job(const job *forward, const job *backward, uint32_t units, const storage *stored) {
+    job made = {.call = {.input_count = 2, .output_count = 1, .reductions = {reduction_of(stored)}}};
+    made.call.inputs[FIRN_RECURRENT_BACKWARD_WEIGHT_IN_DPRODUCTS] =
+        backward->call.outputs[FIRN_LSTM_BACKWARD_OUT_DGATES];
+    made.call.inputs[FIRN_RECURRENT_BACKWARD_WEIGHT_IN_Y] = forward->call.outputs[FIRN_LSTM_OUT_Y];
+    made.call.outputs[FIRN_RECURRENT_BACKWARD_WEIGHT_OUT_DWEIGHT] =
+        tensor(stored->type, 2, (const uint32_t[]){GATES * units, units});
+    find_kernel(&made, FIRN_OP_recurrent_backward_weight);
+    return made;
+}
+
+/* The two kernels of the gradient. */
+typedef struct gradient_jobs {
+    job of_gates, of_weight;
+} gradient_jobs;
+
+static void run_gradients(void *context) {
+    gradient_jobs *jobs = context;
+    run_job(&jobs->of_gates);
+    run_job(&jobs->of_weight);
+}
+
+/* The recurrent products alone count: one forward, two backward. PyTorch's has a product of the input, too, with one
+ * feature. */
+static void measure_lstm(uint32_t steps, uint32_t units, const storage *stored) {
+    const double one_product = 2.0 * steps * SAMPLES * GATES * units * units;
+    job forward = lstm_job(steps, units, stored);
+    bench_case made = {.reference = BENCH_PEAK, .run = run_job, .torches = BENCH_EAGER_BOTH};
+    bench_format(made.shape, sizeof made.shape, "T %u H %u", steps, units);
+    bench_format(made.storage, sizeof made.storage, "%s", stored->name);
+    bench_format(made.group, sizeof made.group, "lstm forward");
+    bench_format(made.torch, sizeof made.torch, "lstm %u %d %u forward", steps, SAMPLES, units);
+    made.work = one_product;
+    made.context = &forward;
+    bench_measure(&made);
+    run_job(&forward);
+    gradient_jobs gradients = {.of_gates = lstm_backward_job(&forward, steps, units, stored)};
+    gradients.of_weight = lstm_weight_job(&forward, &gradients.of_gates, units, stored);
+    bench_format(made.group, sizeof made.group, "lstm backward");
+    bench_format(made.torch, sizeof made.torch, "lstm %u %d %u backward", steps, SAMPLES, units);
+    made.work = 2.0 * one_product;
+    made.run = run_gradients;
+    made.context = &gradients;
+    bench_measure(&made);
+    gradients.of_weight.call.input_count = 0; /* its inputs, and all but dy, belong to the other jobs */
+    free_job(&gradients.of_weight);
+    gradients.of_gates.call.inputs[0] = gradients.of_gates.call.inputs[FIRN_LSTM_BACKWARD_IN_DY];
+    gradients.of_gates.call.input_count = 1;
+    free_job(&gradients.of_gates);
+    free_job(&forward);
+}
+
+void bench_recurrence(void) {
+    static const uint32_t units[] = {16, 128, 512};
+    const uint32_t steps = bench_settings.smoke ? 4 : 64;
+    for (unsigned s = 0; s < STORAGES; s++)
+        for (unsigned u = bench_settings.smoke ? 0 : 1; u < (bench_settings.smoke ? 1 : 3); u++) {
+            char shape[32];
+            bench_format(shape, sizeof shape, "T %u H %u", steps, units[u]);
+            if (bench_is_wanted("lstm forward", shape, storages[s].name) ||
+                bench_is_wanted("lstm backward", shape, storages[s].name))
+                measure_lstm(steps, units[u], &storages[s]);
         }
 }
 

@@ -153,6 +153,8 @@ int main(int count, char **words) {
     look_at_machine(&seen);
     bench_products();
     bench_attention();
+    bench_recurrence();
+    bench_batches();
     bench_adamw();
     bench_plans();
     look_at_machine(&seen);

@@ -22,6 +22,14 @@ def linear(variant, n, k, o, direction):
     return {"forward": lambda: x @ w.T, "dx": lambda: dy @ w, "dw": lambda: dy.T @ x}[direction]
 
 
+def matmul(variant, batches, length, size, which):
+    kind = torch.bfloat16 if variant == "bf16" else torch.float32
+    batches, length, size = int(batches), int(length), int(size)
+    a = torch.randn(batches, length, size if which == "scores" else length).to(kind)
+    b = torch.randn(batches, length, size).to(kind)
+    return (lambda: a @ b.transpose(-1, -2)) if which == "scores" else (lambda: a @ b)
+
+
 def attention(variant, batch, length, heads, size, direction):
     kind = torch.bfloat16 if variant == "bf16" else torch.float32
     batch, length, heads, size = int(batch), int(length), int(heads), int(size)
@@ -37,6 +45,16 @@ def attention(variant, batch, length, heads, size, direction):
     y = forward()
     dy = torch.randn_like(y)
     return lambda: torch.autograd.grad(y, qkv, dy, retain_graph=True)
+
+
+def lstm(variant, steps, samples, units, direction):
+    kind = torch.bfloat16 if variant == "bf16" else torch.float32
+    module, x = nn.LSTM(1, int(units)).to(kind), torch.randn(int(steps), int(samples), 1).to(kind)
+    if direction == "forward":
+        return lambda: module(x)
+    y, _ = module(x)
+    dy = torch.randn_like(y)
+    return lambda: torch.autograd.grad(y, list(module.parameters()), dy, retain_graph=True)
 
 
 def adamw(_variant, elements):
@@ -134,7 +152,7 @@ def mlp(variant, *numbers):
     return train(variant, ("mlp", *numbers), make)
 
 
-KINDS = {"linear": linear, "attention": attention, "adamw": adamw, "gpt2": gpt2, "mlp": mlp}
+KINDS = {"linear": linear, "matmul": matmul, "attention": attention, "lstm": lstm, "adamw": adamw, "gpt2": gpt2, "mlp": mlp}
 
 
 def measure(call, calls):

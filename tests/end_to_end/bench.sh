@@ -6,7 +6,7 @@ set -eu
 . tests/end_to_end/expectations
 
 "$BUILD/firn-bench" --smoke --torch no --firnc "$BUILD/firnc" --out "$folder/bench" >"$folder/table"
-for kind in square "attention forward" "attention backward" adamw open memory step ops; do
+for kind in square "attention forward" "attention backward" "lstm forward" "lstm backward" adamw open memory step ops; do
     grep -q "^$kind " "$folder/table" || {
         echo "the table has no row for: $kind" >&2
         exit 1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The same plan gives the same bits on every machine: the losses of each step and the digest after five steps, for a
 # GPT-2, an MLP and a LeNet, in every format and POL, with overflow, subnormals and NaN, and for the other transformers and
-# recurrent ops in less. Runs on the host with every kernel set, two compilers, three optimisation levels and two word sizes, and on emulated
+# recurrent ops and attention written out in less. Runs on the host with every kernel set, two compilers, three optimisation levels and two word sizes, and on emulated
 # boards: the MLP and the LeNet on every target, the transformers on two. Larger models, whose ops are split among threads,
 # run with 1, 2, 3 and 8 threads. FIRN_TEST_EXHAUSTIVE=1 in the environment runs everything on every target, and evaluates in
 # each half type.
@@ -253,6 +253,10 @@ check "LoRA, float32" "step 5 loss" precision.enabled=false "fine_tuning={$lora,
 check "LoRA, bfloat16, POL 2, frozen in bfloat16" "step 5 loss" $bfloat16 $(pol 2) "fine_tuning={$lora, frozen_type: bfloat16}"
 check "biases, frozen in float16, float32" "step 5 loss" precision.enabled=false \
     "fine_tuning={bias_only: true, frozen_type: float16}"
+# ALiBi, whose slopes are constants of the plan.
+alibi="model.position_embedding_type=alibi"
+check "ALiBi, float32" "step 5 loss" $alibi precision.enabled=false
+check "ALiBi, float16, dynamic, POL 2" "step 5 loss" $alibi $float16 $(pol 2)
 
 # The other transformers; LLaMA, whose RMS norm and gate the others do not have, in every format.
 gpt2=$recipe
@@ -329,6 +333,17 @@ recurrent_plan() {
     "$folder/recurrent_plan" "$folder/test.key.pem" "$plan" 10 40 "$@"
 }
 
+# sums_plan STEPS UNITS TYPE LEVEL: a plan with attention written out, 40 features in each step.
+${CC:-gcc} -std=c11 -I. tests/end_to_end/sums_plan.c "$BUILD/libfirnc.a" "$BUILD/libsigning.a" "$BUILD/libfirn.a" \
+    -lyaml -lcjson -lz -lm -o "$folder/sums_plan"
+sums_plan() {
+    name="attention written out, $1 steps, $2 units, $3, POL $4"
+    plan=$folder/plan
+    steps=$1
+    shift
+    "$folder/sums_plan" "$folder/test.key.pem" "$plan" "$steps" 40 "$@"
+}
+
 {
     printf '\0\0\010\003\0\0\0\100\0\0\0\012\0\0\0\050'
     head -c $((64 * 400)) "$folder/text"
@@ -337,6 +352,11 @@ model=recurrent data=$folder/rows labels=$folder/targets metric=
 wanted="step 5 loss"
 for case in "float32 0" "bfloat16 1" "cbfloat16 2"; do
     recurrent_plan 6 $case
+    compare_places
+done
+model=sums
+for case in "float32 0" "bfloat16 1" "cbfloat16 2"; do
+    sums_plan 10 6 $case
     compare_places
 done
 model=mlp data=$folder/images
@@ -425,6 +445,7 @@ check_threads "float16, POL 2" $large init.precision.fp16_type=float16 init.prec
     init.precision.precision_opt_level=2 init.precision.pol_lowering=emulate
 check_threads "rotary, bfloat16" $large init.precision.fp16_type=bfloat16 init.model.position_embedding_type=rotary \
     init.model.rotary_dim=20
+check_threads "ALiBi, float16" $large init.precision.fp16_type=float16 init.model.position_embedding_type=alibi
 model=mlp recipe=compiler/recipes/small_mlp.yaml data=$folder/images labels=$folder/labels
 check_threads "float32" fit.train_dataloader.batch_size=48 'init.model.hidden_sizes=[300,300]' init.precision.enabled=false
 model=lenet recipe=compiler/recipes/lenet.yaml
@@ -438,6 +459,12 @@ check_threads "float32" fit.train_dataloader.batch_size=16 init.precision.enable
 model=recurrent data=$folder/rows labels=$folder/targets
 for case in "float32 0" "float16 0" "bfloat16 2"; do
     recurrent_plan 40 $case
+    compare_threads
+done
+
+model=sums data=$folder/rows labels=$folder/targets
+for case in "float32 0" "float16 0" "bfloat16 2"; do
+    sums_plan 10 70 $case
     compare_threads
 done
 

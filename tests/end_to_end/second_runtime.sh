@@ -206,6 +206,29 @@ recurrent float32 0
 recurrent float16 0
 recurrent bfloat16 1
 recurrent cbfloat16 2
+
+# --- attention written out, which no recipe has ---------------------------------------------------------------------------
+
+${CC:-gcc} -std=c11 -I. tests/end_to_end/sums_plan.c "$BUILD/libfirnc.a" "$BUILD/libsigning.a" "$BUILD/libfirn.a" \
+    -lyaml -lcjson -lz -lm -o "$folder/sums_plan"
+
+# written_out TYPE LEVEL: twelve steps of thirteen features
+written_out() {
+    name="attention written out, $*"
+    steps=2
+    data="--data $folder/photos.npy --labels $folder/targets.npy"
+    cases=$((cases + 1))
+    "$folder/sums_plan" "$folder/test.key.pem" "$folder/plan" 12 13 7 "$@" >"$folder/out" 2>&1 || {
+        fail "$name: no plan"
+        return 0
+    }
+    ! train || second "$name" "$steps" "$data"
+}
+written_out float32 0
+written_out float16 0
+written_out bfloat16 1
+written_out cbfloat16 2
+
 # --- batch norms: running statistics of two micro-batches, of steps that are skipped, and in an evaluation ------------------
 
 # normed_of NETWORK NAME STEPS [SETTING]...
@@ -237,6 +260,9 @@ gpt2_of "GPT-2, chunks within attention" 1 "$texts" init.model.max_position_embe
 gpt2_of "GPT-2, rotary" 3 "$texts" init.model.position_embedding_type=rotary init.model.rotary_dim=4
 gpt2_of "GPT-2, rotary, float32, one micro-batch" 3 "$texts" init.model.position_embedding_type=rotary \
     init.model.rotary_dim=8 init.model.rope_theta=100 $float32 $loader.micro_batch_size=4
+gpt2_of "GPT-2, ALiBi" 3 "$texts" init.model.position_embedding_type=alibi
+gpt2_of "GPT-2, ALiBi, half softmax, POL 2" 2 "$texts" init.model.position_embedding_type=alibi $emulate \
+    init.model.attention_softmax_fp32=false $precision.precision_opt_level=2
 gpt2_of "GPT-2, half softmax, an output layer of its own, weighted loss" 3 "$texts" \
     init.model.attention_softmax_fp32=false init.model.share_embedding_weights=false \
     init.model.loss_scaling=batch_size init.model.loss_weight=0.125 init.model.ignore_index=32

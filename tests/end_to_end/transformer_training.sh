@@ -5,7 +5,7 @@
 #   bfloat16   every loss within 5e-4 of PyTorch's autocast run, relative; the first loss, before any gradient is used,
 #              within 2e-6, a bound that the float32 run exceeds
 # The same for a model with rotary positions, where a run in bfloat16 at POL 0, whose rotation is float32, exceeds the
-# bound too. GPT-3 is the same model. GPT-J, GPT-NeoX, LLaMA and BERT (tests/golden/transformers.py), float32: every loss
+# bound too, and for one with ALiBi. GPT-3 is the same model. GPT-J, GPT-NeoX, LLaMA and BERT (tests/golden/transformers.py), float32: every loss
 # within 1e-6 of PyTorch's float64 run.
 set -eu
 BUILD=${BUILD:-build}
@@ -69,6 +69,14 @@ expect "rotary, float32 from PyTorch's float64, 20 steps" "$(apart rotary32 4 1 
 expect "rotary, bfloat16 from PyTorch's autocast, 20 steps" "$(apart rotary16 5 1 20)" "<=" 5e-4
 expect "rotary, bfloat16 from PyTorch's autocast, first step" "$(apart rotary16 5 1 1)" "<=" 2e-6
 expect "rotary in float32 from PyTorch's autocast, first step" "$(apart rotary16_pol0 5 1 1)" ">=" 1e-5
+alibi="model.position_embedding_type=alibi"
+losses alibi32 $alibi "$positions" precision.enabled=false
+losses alibi16 $alibi "$positions"
+losses other_heads $alibi "$positions" precision.enabled=false model.num_heads=4
+expect "ALiBi, float32 from PyTorch's float64, 20 steps" "$(apart alibi32 6 1 20)" "<=" 1e-6
+expect "ALiBi, bfloat16 from PyTorch's autocast, 20 steps" "$(apart alibi16 7 1 20)" "<=" 5e-4
+expect "ALiBi, bfloat16 from PyTorch's autocast, first step" "$(apart alibi16 7 1 1)" "<=" 2e-6
+expect "ALiBi with other heads" "$(apart other_heads 6 1 1)" ">=" 1e-5
 losses gpt3 precision.enabled=false model.name=gpt3
 expect "GPT-3, float32 from PyTorch's float64, 20 steps" "$(apart gpt3 1 1 20)" "<=" 1e-6
 

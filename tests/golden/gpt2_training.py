@@ -4,7 +4,7 @@ Writes, beside this script:
   gpt2_training.txt           the text (bytes are tokens), made here
   gpt2_training.safetensors   the initial weights, in the names that the recipe's architecture uses
   gpt2_training.losses        one line a step: float64 model, float32 model, bfloat16 autocast model; the first and the last again,
-                              with rotary positions in place of learned ones
+                              with rotary positions in place of learned ones, and then with ALiBi
   gpt2_lora.safetensors       the initial values of LoRA's matrices beside every product of the blocks
   gpt2_lora.losses            the first and the last model with them, where only they and the last norm are trained
 
@@ -71,11 +71,13 @@ def write_safetensors(path, tensors):
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
-def attend(q, k, v, low):
+def attend(q, k, v, low, slopes):
     """Scores, softmax and sums wide; probabilities in the half type before the product with v, as in the reference stack."""
     with torch.autocast("cpu", enabled=False):
         wide = torch.float64 if q.dtype == torch.float64 else torch.float32
         s = q.to(wide) @ k.to(wide).transpose(-1, -2) / math.sqrt(C // H)
+        at = torch.arange(T, dtype=wide)
+        s = s + slopes.to(wide)[:, None, None] * (at[None, :] - at[:, None])
         s = s.masked_fill(torch.triu(torch.ones(T, T, dtype=torch.bool), 1), -math.inf)
         return low(low(torch.softmax(s, -1)).to(wide) @ v.to(wide))
 
@@ -89,7 +91,12 @@ def rotate(x):
     return torch.cat([turning * cos + turned * sin, rest], -1)
 
 
-def forward(w, ids, labels, half, rotary):
+def alibi_slopes(heads):
+    """Of the paper, for a power of two."""
+    return torch.tensor([2 ** (-8 * (i + 1) / heads) for i in range(heads)], dtype=torch.float64)
+
+
+def forward(w, ids, labels, half, positions):
     low = (lambda x: x.to(torch.bfloat16)) if half else (lambda x: x)
 
     def norm(x, p):
@@ -107,16 +114,17 @@ def forward(w, ids, labels, half, rotary):
             return y
         return y + F.linear(F.linear(x, w[p + ".lora_A.weight"]), w[p + ".lora_B.weight"]) * (ALPHA / RANK)
 
+    slopes = alibi_slopes(H) * (positions == "alibi")
     x = low(F.embedding(ids, w["transformer.wte.weight"]))
-    if not rotary:
+    if positions == "learned":
         x = x + low(w["transformer.wpe.weight"][:T])
     for i in range(L):
         p = f"transformer.h.{i}."
         q, k, v = dense(norm(x, p + "ln_1"), p + "attn.c_attn").split(C, -1)
         q, k, v = (y.view(B, T, H, C // H).transpose(1, 2) for y in (q, k, v))
-        if rotary:
+        if positions == "rotary":
             q, k = rotate(q), rotate(k)
-        a = attend(q, k, v, low).transpose(1, 2).reshape(B, T, C)
+        a = attend(q, k, v, low, slopes).transpose(1, 2).reshape(B, T, C)
         x = x + dense(a, p + "attn.c_proj")
         x = x + dense(F.gelu(dense(norm(x, p + "ln_2"), p + "mlp.c_fc")), p + "mlp.c_proj")
     logits = F.linear(norm(x, "transformer.ln_f"), w["transformer.wte.weight"])
@@ -124,9 +132,9 @@ def forward(w, ids, labels, half, rotary):
     return F.cross_entropy(logits.reshape(-1, V), labels.reshape(-1))
 
 
-def train(weights, text, dtype, half, rotary=False, adapters={}):
+def train(weights, text, dtype, half, positions="learned", adapters={}):
     """With adapters, only they and the last norm are trained."""
-    w = {k: v.to(dtype).clone() for k, v in (weights | adapters).items() if not (rotary and ".wpe." in k)}
+    w = {k: v.to(dtype).clone() for k, v in (weights | adapters).items() if positions == "learned" or ".wpe." not in k}
     trained = {k: v.requires_grad_(True) for k, v in w.items() if not adapters or k in adapters or ".ln_f." in k}
     m = {k: torch.zeros_like(v) for k, v in trained.items()}
     s = {k: torch.zeros_like(v) for k, v in trained.items()}
@@ -137,7 +145,7 @@ def train(weights, text, dtype, half, rotary=False, adapters={}):
         picks = [(step * B + i) % windows * T for i in range(B)]
         batch = torch.stack([data[o:o + T + 1] for o in picks])
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
-            loss = forward(w, batch[:, :-1], batch[:, 1:], half, rotary)
+            loss = forward(w, batch[:, :-1], batch[:, 1:], half, positions)
         losses.append(loss.item())
         loss.backward()
         with torch.no_grad():
@@ -163,15 +171,17 @@ def main():
     wide = train(weights, text, torch.float64, False)
     single = train(weights, text, torch.float32, False)
     half = train(weights, text, torch.float32, True)
-    rotary_wide = train(weights, text, torch.float64, False, rotary=True)
-    rotary_half = train(weights, text, torch.float32, True, rotary=True)
+    rotary_wide = train(weights, text, torch.float64, False, "rotary")
+    rotary_half = train(weights, text, torch.float32, True, "rotary")
+    alibi_wide = train(weights, text, torch.float64, False, "alibi")
+    alibi_half = train(weights, text, torch.float32, True, "alibi")
     adapters = make_adapters(weights)
     write_safetensors(HERE / "gpt2_lora.safetensors", adapters)
     lora_wide = train(weights, text, torch.float64, False, adapters=adapters)
     lora_half = train(weights, text, torch.float32, True, adapters=adapters)
     (HERE / "gpt2_lora.losses").write_text("".join(f"{a:.12f} {b:.9f}\n" for a, b in zip(lora_wide, lora_half)))
-    rows = [f"{a:.12f} {b:.9f} {c:.9f} {d:.12f} {e:.9f}\n"
-            for a, b, c, d, e in zip(wide, single, half, rotary_wide, rotary_half)]
+    rows = [f"{a:.12f} {b:.9f} {c:.9f} {d:.12f} {e:.9f} {f:.12f} {g:.9f}\n"
+            for a, b, c, d, e, f, g in zip(wide, single, half, rotary_wide, rotary_half, alibi_wide, alibi_half)]
     (HERE / "gpt2_training.losses").write_text("".join(rows))
     apart = max(abs(b - a) / a for a, b in zip(wide, single))
     told = max(abs(c - a) / a for a, c in zip(wide, half))

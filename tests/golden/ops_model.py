@@ -712,8 +712,9 @@ def dropout(kind, x, *, rng_id, rate, place=(0, 0, 0)):
 class Heads:
     """Shared by both directions of attention: the operands of one batch, and p and r of a query."""
 
-    def __init__(self, qkv, b, settings):
+    def __init__(self, qkv, b, settings, slopes=None):
         self.__dict__.update(settings)
+        self.slopes = slopes
         self.b, self.time = b, qkv.dims[1]
         self.depth = qkv.dims[2] // (self.heads + 2 * self.kv_heads)
         self.rows = qkv.rows()[b * self.time:(b + 1) * self.time]
@@ -741,8 +742,11 @@ class Heads:
 
     def scores(self, h, i):
         q = self.query(h, i)
-        return [round_to(self.softmax, multiply(self.scale, reduce(self.reductions[0], [
-            (d, a, b) for d, (a, b) in enumerate(zip(q, self.key(h, j)))]))) for j in self.seen(i)]
+        products = [multiply(self.scale, reduce(self.reductions[0], [
+            (d, a, b) for d, (a, b) in enumerate(zip(q, self.key(h, j)))])) for j in self.seen(i)]
+        if self.slopes:
+            products = [fma(self.slopes.values[h], subtract(number(j), number(i)), t) for j, t in enumerate(products)]
+        return [round_to(self.softmax, t) for t in products]
 
     def exponentials(self, scores, row_max):
         return [round_to(self.softmax, cached_exp(subtract(s, row_max))) for s in scores]
@@ -759,13 +763,13 @@ class Heads:
         return [round_to(self.operand, multiply(x, factor)) if self.kept(h, i, j) else ZERO for j, x in enumerate(p)]
 
 
-def attention(kind, qkv, **settings):
+def attention(kind, qkv, slopes=None, **settings):
     settings.setdefault('place', (0, 0, 0))
     batch, time, _ = qkv.dims
     heads = settings['heads']
     y, row_max, row_sum = [], [], []
     for b in range(batch):
-        of = Heads(qkv, b, settings)
+        of = Heads(qkv, b, settings, slopes)
         out = [[] for _ in range(time)]
         for h in range(heads):
             for i in range(time):
@@ -784,13 +788,13 @@ def attention(kind, qkv, **settings):
             Tensor('float32', rows, row_sum), Unread('float32', (batch, heads, settings['rows'], time))]
 
 
-def attention_backward(kind, dy, qkv, row_max, row_sum, **settings):
+def attention_backward(kind, dy, qkv, row_max, row_sum, slopes=None, **settings):
     settings.setdefault('place', (0, 0, 0))
     batch, time, _ = qkv.dims
     heads, kv_heads = settings['heads'], settings['kv_heads']
     dqkv = []
     for b in range(batch):
-        of = Heads(qkv, b, settings)
+        of = Heads(qkv, b, settings, slopes)
         scores_of, values_of, gradients_of = of.reductions
         factor, depth = keep_factor(of.dropout_rate), range(of.depth)
         dq = [[None] * heads for _ in range(time)]
@@ -820,6 +824,117 @@ def attention_backward(kind, dy, qkv, row_max, row_sum, **settings):
         for t in range(time):
             dqkv += flat(dq[t]) + [multiply(of.scale, x) for x in flat(dk[t])] + flat(dv[t])
     return [Tensor(kind, qkv.dims, dqkv), Unread('float32', (batch, heads, 2 * settings['rows'] + 1, time))]
+
+
+class SeparateHeads(Heads):
+    """The same for separate queries, keys and values, with a mask."""
+
+    def __init__(self, query, key, value, mask, b, settings, slopes):
+        self.__dict__.update(settings)
+        self.slopes, self.mask, self.b = slopes, mask, b
+        self.queries, self.time = query.dims[1], key.dims[1]
+        self.depth = query.dims[2] // self.heads
+        self.parts = [t.rows()[b * t.dims[1]:(b + 1) * t.dims[1]] for t in (query, key, value)]
+        self.operand = query.kind
+        self.softmax = query.kind if self.half_softmax else 'float32'
+
+    def of(self, part, t, head):
+        return self.parts[part][t][head * self.depth:(head + 1) * self.depth]
+
+    def query(self, h, i):
+        return self.of(0, i, h)
+
+    def key(self, h, j):
+        return self.of(1, j, self.key_head(h))
+
+    def value(self, h, j):
+        return self.of(2, j, self.key_head(h))
+
+    def seen(self, i):
+        return range(min(i + 1, self.time) if self.causal else self.time)
+
+    def added(self, h, i, j):
+        batches, heads = self.mask.dims[:2]
+        at = (self.b if batches > 1 else 0) * heads + (h if heads > 1 else 0)
+        return self.mask.values[(at * self.queries + i) * self.time + j]
+
+    def scores(self, h, i):
+        q = self.query(h, i)
+        scores = []
+        for j in self.seen(i):
+            t = multiply(self.scale, reduce(self.reductions[0], [
+                (d, a, b) for d, (a, b) in enumerate(zip(q, self.key(h, j)))]))
+            t = fma(self.slopes.values[h], subtract(number(j), number(i)), t) if self.slopes else t
+            t = add(t, self.added(h, i, j)) if self.mask else t
+            scores.append(round_to(self.softmax, t))
+        return scores
+
+    def kept(self, h, i, j):
+        element = ((self.b * self.heads + h) * self.queries + i) * self.time + j
+        return self.dropout_rate == ZERO or is_kept(self.place, self.rng_id, element, self.dropout_rate)
+
+
+def cross_attention(kind, query, key, value, mask=None, slopes=None, **settings):
+    settings.setdefault('place', (0, 0, 0))
+    y, row_max, row_sum = [], [], []
+    batch, time, heads = query.dims[0], query.dims[1], settings['heads']
+    for b in range(batch):
+        of = SeparateHeads(query, key, value, mask, b, settings, slopes)
+        out = [[] for _ in range(time)]
+        for h in range(heads):
+            for i in range(time):
+                s = of.scores(h, i)
+                top = largest(s)
+                e = of.exponentials(s, top)
+                total = canonical_sum(e)
+                r = of.after_dropout(h, i, of.probabilities(e, total))
+                row_max.append(top)
+                row_sum.append(total)
+                out[i] += [reduce(of.reductions[1], [(j, r[j], of.value(h, j)[d]) for j in of.seen(i)])
+                           for d in range(of.depth)]
+        y += flat(out)
+    rows = (batch, heads, time)
+    return [Tensor(kind, query.dims, y), Tensor('float32', rows, row_max), Tensor('float32', rows, row_sum),
+            Unread('float32', (batch, heads, settings['rows'], key.dims[1]))]
+
+
+def cross_attention_backward(kind, dy, query, key, value, row_max, row_sum, mask=None, slopes=None, **settings):
+    settings.setdefault('place', (0, 0, 0))
+    batch, queries, keys = query.dims[0], query.dims[1], key.dims[1]
+    heads, kv_heads = settings['heads'], settings['kv_heads']
+    gradients = [[], [], []]
+    for b in range(batch):
+        of = SeparateHeads(query, key, value, mask, b, settings, slopes)
+        scores_of, values_of, gradients_of = of.reductions
+        factor, depth = keep_factor(of.dropout_rate), range(of.depth)
+        dq = [[None] * heads for _ in range(queries)]
+        dk, dv = ([[None] * kv_heads for _ in range(keys)] for _ in range(2))
+        for h in range(heads):
+            gradient = [row[h * of.depth:(h + 1) * of.depth] for row in dy.rows()[b * queries:(b + 1) * queries]]
+            r, ds = [], []
+            for i in range(queries):
+                at = (b * heads + h) * queries + i
+                p = of.probabilities(of.exponentials(of.scores(h, i), row_max.values[at]), row_sum.values[at])
+                r.append(of.after_dropout(h, i, p))
+                dp = []
+                for j in of.seen(i):
+                    u = reduce(values_of, [(d, gradient[i][d], of.value(h, j)[d]) for d in depth])
+                    dp.append(multiply(u, factor) if of.kept(h, i, j) else ZERO)
+                total = canonical_sum([multiply(a, c) for a, c in zip(p, dp)])
+                ds.append([round_to(of.operand, multiply(a, subtract(c, total))) for a, c in zip(p, dp)])
+                dq[i][h] = [multiply(of.scale, reduce(gradients_of, [
+                    (j, ds[i][j], of.key(h, j)[d]) for j in of.seen(i)])) for d in depth]
+            g = of.key_head(h)
+            for j in range(keys):
+                seeing = [i for i in range(queries) if j in of.seen(i)]
+                to_key = [reduce(gradients_of, [(i, ds[i][j], of.query(h, i)[d]) for i in seeing]) for d in depth]
+                to_value = [reduce(values_of, [(i, r[i][j], gradient[i][d]) for i in seeing]) for d in depth]
+                for total, part in ((dk, to_key), (dv, to_value)):
+                    total[j][g] = part if total[j][g] is None else [add(x, z) for x, z in zip(total[j][g], part)]
+        for to, rows in zip(gradients, (dq, [[[multiply(of.scale, x) for x in head] for head in row] for row in dk], dv)):
+            to += [x for row in rows for head in row for x in head]
+    return [Tensor(kind, t.dims, g) for t, g in zip((query, key, value), gradients)] + [
+        Unread('float32', (batch, heads, 2 * settings['rows'] + 1, max(queries, keys)))]
 
 
 def cross_entropy(kind, logits, labels):
@@ -1808,6 +1923,8 @@ INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_soft
 ATTRIBUTES = {
     'attention': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
     'attention_backward': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
+    'cross_attention': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
+    'cross_attention_backward': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
     'cross_entropy_weighted': 'ignore_index scaling label_smoothing factor',
     'cross_entropy_weighted_backward': 'ignore_index scaling label_smoothing factor',
     'rotary_embedding': 'rotation heads rotated rotary_dim interleaved base',
@@ -2091,15 +2208,15 @@ def activations(kind):
 
 
 def attention_pair(name, kind, dims, heads, kv_heads, causal, half_softmax, r, rate=ZERO, place=(0, 0, 0), rng_id=9,
-                   changes=None, scale=None, dy_changes=None):
+                   changes=None, scale=None, dy_changes=None, slopes=()):
     """Both directions of one attention; backward uses the outputs of forward."""
     batch, time, depth = dims
     settings = dict(heads=heads, kv_heads=kv_heads, causal=causal, half_softmax=half_softmax, rng_id=rng_id, rows=16,
                     scale=scale or divide(ONE, square_root(number(depth))), dropout_rate=rate, place=place)
     qkv = with_values(tensor(kind, batch, time, (heads + 2 * kv_heads) * depth), changes or {})
     dy = with_values(tensor(kind, batch, time, heads * depth), dy_changes or {})
-    _, row_max, row_sum, _ = case(name, 'attention', kind, [qkv], reductions=[r, r], **settings)
-    case(name.replace('attention', 'attention_dqkv'), 'attention_backward', kind, [dy, qkv, row_max, row_sum],
+    _, row_max, row_sum, _ = case(name, 'attention', kind, [qkv, *slopes], reductions=[r, r], **settings)
+    case(name.replace('attention', 'attention_dqkv'), 'attention_backward', kind, [dy, qkv, row_max, row_sum, *slopes],
          reductions=[r, r, r], **settings)
 
 
@@ -2772,6 +2889,43 @@ def recurrences(kind):
                     weight_case('rnn' + end, r, dgates, y, h0, None, reverse)
 
 
+def distances(kind):
+    """Attention with a slope for each head: both masks, heads that share keys, dropout, chunks, and slopes of any kind."""
+    half = kind != 'float32'
+    slopes = Tensor('float32', (4,), [real('0.25'), real('0.0625'), real('-1.7'), ZERO])
+    special = Tensor('float32', (2,), [INFINITY, MINUS_ZERO])
+    attention_pair(f'{kind}_attention_slopes_causal', kind, (2, 5, 3), 4, 2, 1, 0, F32, real('0.3'), (5, 6, 1), slopes=[slopes])
+    attention_pair(f'{kind}_attention_slopes_full', kind, (1, 4, 2), 4, 1, 0, 0, F32, slopes=[slopes])
+    attention_pair(f'{kind}_attention_slopes_long', kind, (1, 37, 1), 2, 2, 1, 0, F32,
+                   slopes=[Tensor('float32', (2,), [real('0.5'), real('0.00390625')])])
+    attention_pair(f'{kind}_attention_slopes_special', kind, (1, 3, 2), 2, 1, 0, 0, F32, slopes=[special])
+    if half:
+        attention_pair(f'{kind}_attention_slopes_half', kind, (1, 5, 3), 4, 4, 1, 1, chunked(kind, 2), slopes=[slopes])
+
+
+def crossings(kind):
+    """Attention with separate operands: more keys than queries and fewer, masks of every form, all that attention has."""
+    half = kind != 'float32'
+    shapes = ((2, 3, 5, 2, 1, 3, 0, (2, 2)), (1, 5, 2, 4, 2, 2, 1, (1, 4)), (2, 2, 4, 2, 2, 2, 1, None), (1, 4, 35, 1, 1, 1, 0, (1, 1)),
+              (1, 35, 4, 2, 1, 1, 1, None), (1, 2, 3, 2, 2, 3, 0, (1, 1)))
+    for turn, (batch, queries, keys, heads, kv_heads, depth, causal, masked) in enumerate(shapes):
+        r = chunked(kind, (4, 2)[turn % 2]) if half and turn % 2 else F32
+        settings = dict(heads=heads, kv_heads=kv_heads, causal=causal, half_softmax=int(half and turn % 3 == 0), rng_id=7, rows=16,
+                        scale=real('0.6'), dropout_rate=real('0.25') if turn % 3 == 1 else ZERO, place=(9, turn, 1))
+        operands = [tensor(kind, batch, n, h * depth) for n, h in ((queries, heads), (keys, kv_heads), (keys, kv_heads))]
+        mask = tensor('float32', *masked, queries, keys) if masked else None
+        if mask:
+            hidden = {e: negate(INFINITY) for e in range(0, mask.elements, 3)}
+            hidden[1] = NAN if turn == 5 else MINUS_ZERO
+            mask = with_values(mask, hidden)
+        slopes = tensor('float32', heads) if turn % 2 else None
+        extra = [mask, slopes] if slopes else [mask] if mask else []
+        tag = f'{kind}_cross_attention_{turn}'
+        _, row_max, row_sum, _ = case(tag, 'cross_attention', kind, operands + extra, reductions=[r, r], **settings)
+        case(tag + '_dx', 'cross_attention_backward', kind, [tensor(kind, batch, queries, heads * depth)] + operands + [
+            row_max, row_sum] + extra, reductions=[r, r, r], **settings)
+
+
 def main():
     for kind in HALF_NAMES + ['float32']:
         if kind != 'float32':
@@ -2820,6 +2974,12 @@ def main():
     for kind in HALF_NAMES + ['float32']:
         batch_norms(kind)
     running()
+    chance.seed(221)
+    for kind in HALF_NAMES + ['float32']:
+        distances(kind)
+    chance.seed(227)
+    for kind in HALF_NAMES + ['float32']:
+        crossings(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

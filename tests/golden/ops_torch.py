@@ -813,9 +813,72 @@ def one_operand():
     case("torch_to_float32", "to_float32", [whole], [whole.to(D)], tolerance=0)
 
 
+def slopes():
+    """ALiBi: slope * (key - query) is added to the scores of each head."""
+    torch.manual_seed(221)
+    for b, t, h, kv, d, causal in ((2, 5, 4, 2, 4, 1), (1, 9, 3, 1, 8, 0), (1, 33, 2, 2, 3, 1)):
+        qkv, dy, slope = leaf(rand(b, t, (h + 2 * kv) * d)), rand(b, t, h * d), 2.0 ** -torch.arange(1, h + 1).to(D) * 1.3
+        slope = slope.float().to(D)
+        q, k, v = qkv.split([h * d, kv * d, kv * d], -1)
+        q = q.reshape(b, t, h, d).transpose(1, 2)
+        k, v = (z.reshape(b, t, kv, d).transpose(1, 2).repeat_interleave(h // kv, 1) for z in (k, v))
+        scale = torch.tensor(1 / math.sqrt(d)).float().item()
+        at = torch.arange(t).to(D)
+        s = q @ k.transpose(-1, -2) * scale + slope[:, None, None] * (at[None, :] - at[:, None])
+        if causal:
+            s = s.masked_fill(torch.triu(torch.ones(t, t, dtype=torch.bool), 1), -math.inf)
+        y = (torch.softmax(s, -1) @ v).transpose(1, 2).reshape(b, t, h * d)
+        y.backward(dy)
+        top = s.amax(-1).detach()
+        total = torch.exp(s - s.amax(-1, keepdim=True)).sum(-1).detach()
+        tag = f"{b}x{t}x{h}x{kv}x{d}"
+        settings, reals = [h, kv, causal, 0, 0, 16], [scale, 0.0]
+        case("attention_slopes_" + tag, "attention", [qkv.detach(), slope],
+             [y.detach(), top, total, ("float32", (b, h, 16, t))], settings, reals)
+        case("attention_slopes_dqkv_" + tag, "attention_backward", [dy, qkv.detach(), top, total, slope],
+             [qkv.grad, ("float32", (b, h, 33, t))], settings, reals, 4e-6)
+
+
+def cross_attention():
+    """Separate queries, keys and values, with masks of all four kinds, more keys than queries and fewer."""
+    torch.manual_seed(227)
+    for b, t, s, h, kv, d, causal, masked, sloped in (
+            (2, 5, 7, 4, 2, 4, 0, (2, 4), 0), (1, 9, 3, 3, 1, 8, 0, (1, 3), 1), (2, 4, 4, 2, 2, 3, 1, (2, 1), 1),
+            (1, 3, 6, 1, 1, 2, 1, None, 0), (2, 7, 2, 2, 1, 2, 1, (1, 1), 0), (1, 33, 40, 2, 2, 3, 0, None, 0),
+            (1, 1, 1, 1, 1, 1, 0, None, 0), (2, 35, 65, 2, 2, 5, 0, (1, 1), 1)):
+        query, key, value = leaf(rand(b, t, h * d)), leaf(rand(b, s, kv * d)), leaf(rand(b, s, kv * d))
+        dy, mask = rand(b, t, h * d), None
+        if masked:
+            mask = torch.where(torch.rand(*masked, t, s) < 0.2, torch.tensor(-1e30, dtype=D), rand(*masked, t, s))
+            mask = mask.float().to(D)
+        slope = (1.3 * 2.0 ** -torch.arange(1, h + 1).to(D)).float().to(D) if sloped else None
+        q = query.reshape(b, t, h, d).transpose(1, 2)
+        k, v = (z.reshape(b, s, kv, d).transpose(1, 2).repeat_interleave(h // kv, 1) for z in (key, value))
+        scale = torch.tensor(1 / math.sqrt(d)).float().item()
+        scores = q @ k.transpose(-1, -2) * scale
+        if sloped:
+            scores = scores + slope[:, None, None] * (torch.arange(s).to(D)[None, :] - torch.arange(t).to(D)[:, None])
+        if masked:
+            scores = scores + mask
+        if causal:
+            scores = scores.masked_fill(torch.triu(torch.ones(t, s, dtype=torch.bool), 1), -math.inf)
+        y = (torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(b, t, h * d)
+        y.backward(dy)
+        top = scores.amax(-1).detach()
+        total = torch.exp(scores - scores.amax(-1, keepdim=True)).sum(-1).detach()
+        tag = f"{b}x{t}x{s}x{h}x{kv}x{d}"
+        settings, reals = [h, kv, causal, 0, 0, 16], [scale, 0.0]
+        extra = [mask, slope] if sloped else [mask] if masked else []
+        case("cross_attention_" + tag, "cross_attention", [query.detach(), key.detach(), value.detach(), *extra],
+             [y.detach(), top, total, ("float32", (b, h, 16, s))], settings, reals)
+        case("cross_attention_dx_" + tag, "cross_attention_backward",
+             [dy, query.detach(), key.detach(), value.detach(), top, total, *extra],
+             [query.grad, key.grad, value.grad, ("float32", (b, h, 33, max(t, s)))], settings, reals, 4e-6)
+
+
 for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
              more_activations, more_losses, weighted_cross_entropy, rotary, multiply, concat, rms_norm,
-             conv, pools, sums, matmuls, lstm, gru, rnn, batch_norm, layouts):
+             conv, pools, sums, matmuls, lstm, gru, rnn, batch_norm, layouts, slopes, cross_attention):
     make()
 torch.manual_seed(170)  # so that these cases depend on no other
 for make in (repeated_operands, one_operand):

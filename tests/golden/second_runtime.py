@@ -1929,26 +1929,55 @@ class Heads:
     [batch, head, position, element] and [batch, head, query, key]; keys and values are repeated for the heads that read them."""
 
     def __init__(self, call, row_max=None, row_sum=None):
-        qkv = call["qkv"]
-        self.batch, self.length, width = qkv.shape
-        self.heads, self.kv_heads = call.attribute("heads"), call.attribute("kv_heads")
-        self.group = self.heads // self.kv_heads
-        self.size = width // (self.heads + 2 * self.kv_heads)
-        self.causal, self.scale = call.attribute("causal"), call.attribute("scale")
-        self.type = call.tensor("qkv").type
-        ends = [self.heads, self.heads + self.kv_heads]
-        q, k, v = np.split(qkv.reshape(self.batch, self.length, -1, self.size).transpose(0, 2, 1, 3).astype(F64), ends, axis=1)
-        self.q, self.k, self.v = q, np.repeat(k, self.group, axis=1), np.repeat(v, self.group, axis=1)
-        self.shape = (self.batch, self.heads, self.length, self.length)
-        self.seen = np.tril(np.ones((self.length, self.length), bool)) if self.causal else np.ones((self.length, self.length), bool)
+        if call["qkv"] is None:
+            self.separate(call)
+        else:
+            self.joint(call)
+        where = np.ones((self.length, self.keys), bool)
+        self.seen = np.tril(where) if self.causal else where
+        self.shape = (self.batch, self.heads, self.length, self.keys)
         self.probabilities(call, row_max, row_sum)
         self.drop(call)
+
+    def settings(self, call):
+        self.heads, self.kv_heads = call.attribute("heads"), call.attribute("kv_heads")
+        self.group = self.heads // self.kv_heads
+        self.causal, self.scale = call.attribute("causal"), call.attribute("scale")
+
+    def of_heads(self, x):
+        """[batch, head, position, element], in binary64."""
+        return x.reshape(self.batch, x.shape[1], -1, self.size).transpose(0, 2, 1, 3).astype(F64)
+
+    def repeated(self, x):
+        return np.repeat(x, self.group, axis=1)
+
+    def separate(self, call):
+        self.settings(call)
+        self.batch, self.length, width = call["query"].shape
+        self.keys, self.size, self.type = call["key"].shape[1], width // self.heads, call.tensor("query").type
+        self.q, self.k, self.v = self.of_heads(call["query"]), *(self.repeated(self.of_heads(call[n])) for n in ("key", "value"))
+
+    def joint(self, call):
+        self.settings(call)
+        qkv = call["qkv"]
+        self.batch, self.length, width = qkv.shape
+        self.keys, self.type = self.length, call.tensor("qkv").type
+        self.size = width // (self.heads + 2 * self.kv_heads)
+        ends = [self.heads, self.heads + self.kv_heads]
+        q, k, v = np.split(self.of_heads(qkv), ends, axis=1)
+        self.q, self.k, self.v = q, self.repeated(k), self.repeated(v)
 
     def probabilities(self, call, row_max, row_sum):
         soft = self.type if call.attribute("half_softmax") else "float32"
         factors = lambda d: (self.q[..., :, None, d], self.k[..., None, :, d])
         sums = reduce(call.reductions["scores"], self.size, factors, self.shape)
-        scores = np.where(self.seen, round_to(soft, self.scale * sums), F32(-np.inf))
+        scores = self.scale * sums
+        if call["slopes"] is not None:
+            i, j = np.arange(self.length).astype(F32), np.arange(self.keys).astype(F32)
+            scores = fma(call["slopes"][:, None, None], j[None, :] - i[:, None], scores)
+        if call["mask"] is not None:
+            scores = scores + call["mask"]
+        scores = np.where(self.seen, round_to(soft, scores), F32(-np.inf))
         self.row_max = scores.max(axis=-1) + F32(0) if row_max is None else row_max
         e = np.where(self.seen, round_to(soft, exp(scores - self.row_max[..., None])), F32(0))
         self.row_sum = lane_sum(e) if row_sum is None else row_sum
@@ -1966,7 +1995,7 @@ class Heads:
         """For each query: the sum over the keys that it sees."""
         a = by_pair.astype(F64)
         first = (lambda j: j) if self.causal else (lambda j: 0)
-        return reduce(reduction, self.length, lambda j: (a[..., first(j) :, j, None], by_key[..., j, None, :]),
+        return reduce(reduction, self.keys, lambda j: (a[..., first(j) :, j, None], by_key[..., j, None, :]),
                       self.shape[:3] + (self.size,), lambda j: (Ellipsis, slice(first(j), None), slice(None)))
 
     def over_queries(self, reduction, by_pair, by_query):
@@ -1974,25 +2003,25 @@ class Heads:
         a = by_pair.astype(F64)
         end = (lambda i: i + 1) if self.causal else (lambda i: self.length)
         sums = reduce(reduction, self.length, lambda i: (a[..., i, : end(i), None], by_query[..., i, None, :]),
-                      self.shape[:3] + (self.size,), lambda i: (Ellipsis, slice(0, end(i)), slice(None)))
-        sums = sums.reshape(self.batch, self.kv_heads, self.group, self.length, self.size)
+                      (self.batch, self.heads, self.keys, self.size), lambda i: (Ellipsis, slice(0, end(i)), slice(None)))
+        sums = sums.reshape(self.batch, self.kv_heads, self.group, self.keys, self.size)
         result = sums[:, :, 0]
         for member in range(1, self.group):
             result = result + sums[:, :, member]
         return result
 
     def joined(self, x):
-        return x.transpose(0, 2, 1, 3).reshape(self.batch, self.length, -1)
+        return x.transpose(0, 2, 1, 3).reshape(self.batch, x.shape[2], -1)
 
 
-@computes("attention")
+@computes("attention", "cross_attention")
 def attention(call):
     heads = Heads(call)
     y = heads.over_keys(call.reductions["values"], heads.r, heads.v)
     return {"y": heads.joined(y), "row_max": heads.row_max, "row_sum": heads.row_sum}
 
 
-@computes("attention_backward")
+@computes("attention_backward", "cross_attention_backward")
 def attention_backward(call):
     heads = Heads(call, call["row_max"], call["row_sum"])
     values, queries_and_keys = call.reductions["values"], call.reductions["queries_and_keys"]
@@ -2004,6 +2033,8 @@ def attention_backward(call):
     dq = heads.scale * heads.over_keys(queries_and_keys, ds, heads.k)
     dk = heads.scale * heads.over_queries(queries_and_keys, ds, heads.q)
     dv = heads.over_queries(values, heads.r, dy)
+    if call["qkv"] is None:
+        return {"dquery": heads.joined(dq), "dkey": heads.joined(dk), "dvalue": heads.joined(dv)}
     return {"dqkv": heads.joined(np.concatenate([dq, dk, dv], axis=1))}
 
 

@@ -1,6 +1,6 @@
 /* A network of every recurrent op, in both directions, with and without initial states, whose last states begin the
  * next ones: so the gradients of outputs and of last states come together. For unit tests and for the plans of
- * tests/end_to_end/recurrent_plans.c. */
+ * tests/end_to_end/recurrent_plan.c. */
 #ifndef FIRN_TESTS_SUPPORT_RECURRENT_H
 #define FIRN_TESTS_SUPPORT_RECURRENT_H
 

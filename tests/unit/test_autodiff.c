@@ -597,6 +597,33 @@ static void test_recurrent_gradients(void **state) {
     check_compiled(&compilation, &recipe);
 }
 
+/* Queries of one sequence and keys of another, with a mask. */
+static void test_cross_attention_gradients(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("crossing");
+    const firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 0.6F};
+    const float hidden[] = {0, -1e30F, 0.5F, 0, 0, 0, -1e30F, 0, 0, 0, 0.25F, 0};
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 3, (uint32_t[]){4, 3, 5}, test_float32);
+    firnc_input_options second = test_float32, third = test_float32;
+    second.stream = 1;
+    third.stream = 2;
+    firnc_value other = firnc_input(graph, "other", FIRN_FLOAT32, 3, (uint32_t[]){4, 4, 5}, second);
+    firnc_value mask = firnc_constant(graph, "mask", FIRN_FLOAT32, 4, (uint32_t[]){1, 1, 3, 4}, hidden);
+    firnc_value parts[3];
+    for (int i = 0; i < 3; i++) {
+        const char *const names[] = {"q", "k", "v"};
+        const firnc_value w = firnc_parameter(graph, names[i], 2, (uint32_t[]){i == 0 ? 4 : 2, 5}, init, true);
+        parts[i] = firnc_linear(graph, i == 0 ? x : other, w, FIRNC_NONE, FIRNC_OUT_IN);
+    }
+    const firnc_attention_options options = {.heads = 2, .kv_heads = 1, .scale = 0.7F};
+    firnc_value y = firnc_cross_attention(graph, parts[0], parts[1], parts[2], mask, options);
+    firnc_value target = firnc_input(graph, "target", FIRN_FLOAT32, 3, (uint32_t[]){4, 3, 4}, third);
+    firnc_loss(graph, firnc_mean_squared_error(graph, y, target));
+    check_compiled(&compilation, &recipe);
+}
+
 /* An op with as many inputs as there may be, before the first parameter: it needs no gradient. */
 static void test_many_inputs(void **state) {
     (void)state;
@@ -647,25 +674,6 @@ static void test_layout_types(void **state) {
     for (uint32_t i = 0; i < graph->node_count; i++)
         if (graph->nodes[i].code == FIRN_OP_gather_backward)
             assert_int_equal(graph->values[graph->nodes[i].outputs[0]].shape.type, FIRN_FLOAT32);
-}
-
-/* An op with as many inputs as there may be, before the first parameter: it needs no gradient. */
-static void test_many_inputs(void **state) {
-    (void)state;
-    test_recipe recipe = test_mlp_recipe();
-    firnc_compilation compilation = test_compilation(&recipe);
-    firnc_graph *graph = compilation.graph = firnc_graph_create("joined");
-    firnc_value many[FIRN_INPUTS_MAX];
-    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
-    firnc_value target = firnc_input(graph, "target", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
-    for (uint8_t i = 0; i < FIRN_INPUTS_MAX; i++)
-        many[i] = i % 2 == 0 ? x : firnc_tanh(graph, many[i - 1]);
-    firnc_value joined = firnc_op(graph, FIRN_OP_concat, many, FIRN_INPUTS_MAX, (int64_t[]){1}, NULL);
-    firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 0.1F};
-    firnc_value w = firnc_parameter(graph, "w", 2, (uint32_t[]){3, 3 * FIRN_INPUTS_MAX}, init, true);
-    firnc_loss(graph,
-               firnc_mean_squared_error(graph, firnc_linear(graph, joined, w, FIRNC_NONE, FIRNC_OUT_IN), target));
-    check_compiled(&compilation, &recipe);
 }
 
 static void test_backward_levels(void **state) {
@@ -721,6 +729,7 @@ int main(void) {
         cmocka_unit_test(test_elements_in_half_types),
         cmocka_unit_test(test_parameters_with_one_gradient),
         cmocka_unit_test(test_layout_types),
+        cmocka_unit_test(test_cross_attention_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ typedef enum filling { NUMBERS, SPECIALS, SUBNORMALS, TINY, LARGE, WIDE } fillin
 
 typedef struct setting {
     uint32_t batch, steps, heads, kv_heads, size;
-    bool causal, half_softmax;
+    bool causal, half_softmax, slopes;
     float dropout;
     uint8_t type;
     uint8_t out_type; /* if other_type is set; else the type of qkv */
@@ -109,11 +109,23 @@ static test_call call_of(const setting *s) {
     return call;
 }
 
+_Static_assert(FIRN_ATTENTION_IN_SLOPES == 1 && FIRN_ATTENTION_BACKWARD_IN_SLOPES == 4, "slopes are the last input");
+
+/* One for each query head, of either sign. */
+static firn_tensor slopes_of(const setting *s) {
+    firn_tensor slopes = tensor_new(FIRN_FLOAT32, s->heads, 0, 0, 0);
+    for (uint32_t i = 0; i < s->heads; i++)
+        set(&slopes, i, i == 2 ? -0.0625f : 1.0f / (float)(i + 3));
+    return slopes;
+}
+
 static test_call forward_call(const setting *s) {
     test_call call = call_of(s);
     call.input_count = 1;
     call.inputs[FIRN_ATTENTION_IN_QKV] =
         tensor_new(s->type, s->batch, s->steps, (s->heads + 2 * s->kv_heads) * s->size, 0);
+    if (s->slopes)
+        call.inputs[call.input_count++] = slopes_of(s);
     call.output_count = 4;
     call.outputs[FIRN_ATTENTION_OUT_Y] = tensor_new(s->out_type, s->batch, s->steps, s->heads * s->size, 0);
     call.outputs[FIRN_ATTENTION_OUT_ROW_MAX] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, s->steps, 0);
@@ -131,6 +143,8 @@ static test_call backward_call(const setting *s, const test_call *forward) {
     call.inputs[FIRN_ATTENTION_BACKWARD_IN_QKV] = forward->inputs[FIRN_ATTENTION_IN_QKV];
     call.inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX] = forward->outputs[FIRN_ATTENTION_OUT_ROW_MAX];
     call.inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM] = forward->outputs[FIRN_ATTENTION_OUT_ROW_SUM];
+    if (s->slopes)
+        call.inputs[call.input_count++] = forward->inputs[FIRN_ATTENTION_IN_SLOPES];
     call.output_count = 2;
     call.outputs[FIRN_ATTENTION_BACKWARD_OUT_DQKV] =
         tensor_new(s->out_type, s->batch, s->steps, (s->heads + 2 * s->kv_heads) * s->size, 0);
@@ -190,7 +204,8 @@ static void check(setting s) {
     tensor_free(&backward.inputs[FIRN_ATTENTION_BACKWARD_IN_DY]);
     for (int o = 0; o < backward.output_count; o++)
         tensor_free(&backward.outputs[o]);
-    tensor_free(&forward.inputs[FIRN_ATTENTION_IN_QKV]);
+    for (int i = 0; i < forward.input_count; i++)
+        tensor_free(&forward.inputs[i]);
     for (int o = 0; o < forward.output_count; o++)
         tensor_free(&forward.outputs[o]);
 }
@@ -231,6 +246,12 @@ static void every_shape(void **state) {
 static void with_dropout(void **state) {
     (void)state;
     for_each_shape((setting){.dropout = 0.3f}, FIRN_FLOAT32, 3);
+}
+
+static void with_slopes(void **state) {
+    (void)state;
+    for_each_shape((setting){.slopes = true}, FIRN_FLOAT32, 3);
+    for_each_shape((setting){.slopes = true, .half_softmax = true, .dropout = 0.1f}, FIRN_FLOAT16, 7);
 }
 
 static void with_half_softmax(void **state) {
@@ -321,6 +342,7 @@ int main(void) {
         cmocka_unit_test(every_shape),
         cmocka_unit_test(with_dropout),
         cmocka_unit_test(with_half_softmax),
+        cmocka_unit_test(with_slopes),
         cmocka_unit_test(with_special_values),
         cmocka_unit_test(other_output_types),
         cmocka_unit_test(chunked_sums),

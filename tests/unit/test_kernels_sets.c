@@ -438,11 +438,74 @@ static void initial_values(void **state) {
         }
 }
 
+/* Products of batches: a and b turned or not. The shape is that of one batch; its matrices are [n,k] and [k,o]. */
+static void check_batches(uint8_t type, uint8_t out_type, uint32_t batches, shape s, int turned,
+                          firn_reduction reduction, filling filling) {
+    const int64_t a_turned = turned & 1, b_turned = turned >> 1;
+    firn_tensor a = tensor_new(type, batches, a_turned ? s.k : s.n, a_turned ? s.n : s.k, 0);
+    firn_tensor b = tensor_new(type, batches, b_turned ? s.o : s.k, b_turned ? s.k : s.o, 0);
+    firn_tensor y = tensor_new(out_type, batches, s.n, s.o, 0);
+    fill(&a, 5, filling);
+    fill(&b, 6, filling);
+    test_call call = {.input_count = 2, .output_count = 1, .integers = {a_turned, b_turned}, .reductions = {reduction}};
+    call.inputs[FIRN_MATMUL_IN_A] = a, call.inputs[FIRN_MATMUL_IN_B] = b, call.outputs[FIRN_MATMUL_OUT_Y] = y;
+    compare(FIRN_OP_matmul, &call, "matmul", s);
+    tensor_free(&a);
+    tensor_free(&b);
+    tensor_free(&y);
+}
+
+/* Fewer batches than threads, which are then divided, and more. */
+static void batches(void **state) {
+    (void)state;
+    skip_without_sets();
+    static const struct {
+        uint32_t batches, n, k, o;
+    } some[] = {{1, 1, 1, 1},     {5, 2, 3, 4},     {2, 7, 9, 17},    {3, 85, 513, 65},
+                {33, 29, 31, 33}, {2, 300, 7, 300}, {3, 2, 257, 129}, {40, 17, 64, 48}};
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
+        for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
+            for (int turned = 0; turned < 4; turned++) {
+                const shape s = {some[i].n, some[i].k, some[i].o};
+                const filling values = (filling)((i + (size_t)turned) % 3);
+                const uint8_t out_type = (i + (size_t)turned) % 2 == 0 ? type : (uint8_t)FIRN_FLOAT32;
+                check_batches(type, out_type, some[i].batches, s, turned, in_float32(out_type), values);
+                if (type == FIRN_FLOAT32 || some[i].n > 100)
+                    continue;
+                const firn_reduction reduction = {FIRN_REDUCTION_CHUNKED, type, out_type, i % 2 == 0 ? 64 : 7};
+                check_batches(type, out_type, some[i].batches, s, turned, reduction, values);
+            }
+}
+
+/* Compares each element with its formula, too, so that missing or swapped elements are found. */
+static void initial_values(void **state) {
+    (void)state;
+    static const uint32_t elements[] = {1, 3, 255, 257, 4096, 9001};
+    for (unsigned e = 0; e < sizeof elements / sizeof elements[0]; e++)
+        for (int64_t rule = 0; rule < 3; rule++) {
+            const firn_rng rng = {.seed = 31, .rng_id = 6};
+            firn_tensor x = tensor_new(FIRN_FLOAT32, elements[e], 0, 0, 0), expected = tensor_copy(&x);
+            for (size_t i = 0; i < x.elements; i++)
+                set(&expected, i,
+                    rule == 0   ? 0.5f
+                    : rule == 1 ? firn_fma(0.25f, firn_random_normal(&rng, i), 0.5f)
+                                : firn_fma(0.25f - 0.5f, firn_random_uniform(&rng, i), 0.5f));
+            test_call call = {
+                .output_count = 1, .outputs = {x}, .integers = {rule, 6}, .reals = {0.5f, 0.25f}, .seed = 31};
+            compare(FIRN_KERNEL_INITIALISE, &call, "initial values", (shape){elements[e], 0, 0});
+            test_call_run(support_kernel(plain, FIRN_KERNEL_INITIALISE, &call), &call);
+            assert_same(&expected, &x, "initial values");
+            tensor_free(&x);
+            tensor_free(&expected);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_are_named),     cmocka_unit_test(scratch_is_announced), cmocka_unit_test(float32_sums),
         cmocka_unit_test(other_output_types), cmocka_unit_test(special_values),       cmocka_unit_test(conversions),
         cmocka_unit_test(chunked_sums),       cmocka_unit_test(initial_values),       cmocka_unit_test(recurrent),
+        cmocka_unit_test(batches),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }

@@ -410,13 +410,51 @@ static void tokens_are_records_that_nothing_scales(void **state) {
     }
 }
 
+/* The slopes of attention with that many heads; NULL if it has none. */
+static const float *slopes_for(const char *keys, uint32_t heads) {
+    firnc_recipe recipe = *accepted("gpt3", keys);
+    firnc_transformer settings = *(const firnc_transformer *)recipe.settings;
+    settings.num_heads = settings.kv_heads = heads;
+    settings.hidden_size = 4 * heads;
+    recipe.settings = &settings;
+    const firnc_graph *graph = firnc_recipe_build(&recipe);
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        if (node->code == FIRN_OP_attention && node->input_count > FIRN_ATTENTION_IN_SLOPES)
+            return graph->values[node->inputs[FIRN_ATTENTION_IN_SLOPES]].elements;
+    }
+    return NULL;
+}
+
+/* Slopes are a geometric row for a power of two heads; other numbers of heads take every second slope of twice as many
+ * heads for the rest. No table of positions is there, and no rotation. */
+static void alibi_has_slopes(void **state) {
+    (void)state;
+    const float *four = slopes_for("position_embedding_type: alibi", 4);
+    assert_non_null(four);
+    for (int i = 0; i < 4; i++)
+        assert_float_equal(four[i], 1.0f / (float)(1 << 2 * (i + 1)), 0);
+    const float *twelve = slopes_for("position_embedding_type: alibi", 12);
+    const float expected[] = {0.5f,       0.25f,       0.125f,       0.0625f,       0.03125f,     0.015625f,
+                              0.0078125f, 0.00390625f, 0.707106781f, 0.3535533906f, 0.176776695f, 0.0883883476f};
+    for (int i = 0; i < 12; i++)
+        assert_float_equal(twelve[i], expected[i], 0);
+    assert_float_equal(slopes_for("position_embedding_type: alibi", 1)[0], 0.00390625f, 0);
+    assert_null(slopes_for("", 4));
+    assert_null(strstr(parameters_of("gpt2", "position_embedding_type: alibi"), "wpe"));
+    assert_null(rotary_of("gptj", "position_embedding_type: alibi"));
+    refused("gpt2", "position_embedding_type: alibi, rotary_dim: 4", "rotary_dim", "position_embedding_type: rotary");
+    refused("bert", "disable_nsp: true, position_embedding_type: alibi", "position_embedding_type",
+            "learned or rotary");
+}
+
 static void words_are_checked(void **state) {
     (void)state;
     (void)settings_of("gptj", "pos_scaling_factor: 1.0, embedding_layer_norm: false, alibi_trainable_slopes: false");
     refused("gptj", "pos_scaling_factor: 2.0", "pos_scaling_factor", "write 1.0");
     refused("gptj", "embedding_layer_norm: true", "embedding_layer_norm", "write false");
     refused("gptj", "alibi_trainable_slopes: true", "alibi_trainable_slopes", "write false");
-    refused("gptj", "position_embedding_type: alibi", "position_embedding_type", "learned, rotary");
+    refused("gptj", "position_embedding_type: sine", "position_embedding_type", "learned, rotary, alibi");
     refused("llama", "norm_type: batchnorm", "norm_type", "layernorm, rmsnorm");
     refused("llama", "nonlinearity: swish", "nonlinearity", "swiglu, geglu, reglu");
 }
@@ -435,6 +473,7 @@ int main(void) {
         cmocka_unit_test(what_bert_lacks_is_refused),
         cmocka_unit_test(tokens_are_records_that_nothing_scales),
         cmocka_unit_test(words_are_checked),
+        cmocka_unit_test(alibi_has_slopes),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

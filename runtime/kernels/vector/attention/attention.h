@@ -15,4 +15,11 @@ uint64_t firn_vector_attention_scratch(uint16_t op, const firn_kernel_call *call
 void firn_vector_attention_backward(const firn_kernel_call *call);
 uint64_t firn_vector_attention_backward_scratch(uint16_t op, const firn_kernel_call *call);
 
+/* The same for separate queries, keys and values. A causal mask that is no triangle of a square is the portable
+ * kernel's, too. */
+void firn_vector_cross_attention(const firn_kernel_call *call);
+uint64_t firn_vector_cross_attention_scratch(uint16_t op, const firn_kernel_call *call);
+void firn_vector_cross_attention_backward(const firn_kernel_call *call);
+uint64_t firn_vector_cross_attention_backward_scratch(uint16_t op, const firn_kernel_call *call);
+
 #endif

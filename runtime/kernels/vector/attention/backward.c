@@ -29,8 +29,8 @@ typedef firn_attention_job job;
 static void load_saved(const head *h, block *b, bool all_keys) {
     for (size_t i = 0; i < QUERIES; i++) {
         const size_t row = h->row + b->query + firn_smaller(i, b->count - 1);
-        b->row_max[i] = h->job->row_max[row];
-        b->row_sum[i] = h->job->row_sum[row];
+        b->row_max[i] = h->a->row_max[row];
+        b->row_sum[i] = h->a->row_sum[row];
         b->projections[i] = all_keys ? 0.0f : h->job->projections[row];
     }
 }
@@ -43,7 +43,7 @@ static void probability_gradients(const head *h, block *b, bool all_keys) {
     for (size_t key = b->begin; key < b->end; key += RUN) {
         const size_t rows = firn_smaller(RUN, b->end - key), at = (key - h->origin) * QUERIES;
         float *p = h->slot + h->job->at.scores + at, *gradient = h->slot + h->job->at.gradients + at;
-        firn_scores_scale(a, p, rows);
+        firn_scores_scale(h, b, key, p, rows);
         firn_scores_exponentials(a, p, b->row_max, rows);
         firn_scores_normalise(a, p, b->row_sum, rows);
         firn_scores_drop(a, gradient, firn_scores_draw(h, b, key, rows), rows);
@@ -64,11 +64,11 @@ static void score_gradients(const head *h, const block *b) {
             const firn_vector projection = firn_vector_load(b->projections + i % QUERIES);
             firn_vector_store(gradient + i, firn_vector_load(p + i) * (firn_vector_load(gradient + i) - projection));
         }
-        firn_block_round(a->qkv->type, gradient, rows * QUERIES);
+        firn_block_round(a->type, gradient, rows * QUERIES);
         if (a->dropout_rate == 0.0f)
             continue;
         firn_scores_drop(a, p, firn_scores_drawn(h, key), rows);
-        firn_block_round(a->qkv->type, p, rows * QUERIES);
+        firn_block_round(a->type, p, rows * QUERIES);
     }
 }
 
@@ -106,7 +106,7 @@ static void add(float *restrict total, const float *restrict x, size_t count) {
 
 /* Adds the gradients of keys and values from one query head; in one pass, also stores the gradients of its queries. */
 static void add_query_head(head *h, size_t begin, size_t end, float *key_sums, float *value_sums) {
-    for (size_t query = h->a->causal ? begin : 0; query < h->a->steps; query += QUERIES) {
+    for (size_t query = h->a->causal ? begin : 0; query < h->a->queries; query += QUERIES) {
         const block b = gradient_block(h, query, begin, end, h->job->one_pass);
         if (h->job->one_pass)
             firn_attention_store_query_gradients(h, &b);
@@ -141,7 +141,7 @@ static void key_piece(void *argument, size_t piece, void *slot) {
     const job *work = argument;
     const size_t head_number = piece / work->parts, begin = piece % work->parts * work->part;
     key_range(work, slot, head_number / work->a.kv_heads, head_number % work->a.kv_heads, begin,
-              firn_smaller(begin + work->part, work->a.steps));
+              firn_smaller(begin + work->part, work->a.keys));
 }
 
 /* --- the call ----------------------------------------------------------------------------------------------------- */
@@ -160,49 +160,62 @@ typedef struct passes {
     size_t threads;
 } passes;
 
-/* Prepares the passes. Returns false if the portable kernel must execute the call. */
-static bool begin(passes *p, const firn_kernel_call *call) {
-    p->by_key = (job){.a = firn_attention_of(call, &call->inputs[FIRN_ATTENTION_BACKWARD_IN_QKV]),
-                      .dy = &call->inputs[FIRN_ATTENTION_BACKWARD_IN_DY],
-                      .out = &call->outputs[FIRN_ATTENTION_BACKWARD_OUT_DQKV]};
-    p->by_key.chunked = firn_attention_is_chunked(call, 3);
-    p->by_key.row_max = call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX].data;
-    p->by_key.row_sum = call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM].data;
-    /* The rest of that scratch tensor is unused. */
-    p->by_key.projections = call->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH].data;
+/* Prepares the passes. Returns false if the portable kernel must execute the call, as in forward.c. */
+static bool begin(passes *p, firn_attention a) {
+    p->by_key = (job){.a = a, .backward = true, .chunked = firn_attention_is_chunked(a.call, 3)};
+    p->by_key.projections = a.scratch; /* the rest of it is unused */
     p->by_query = p->by_key;
     p->cost = firn_attention_cost(&p->by_key, 5);
-    p->threads = firn_parallel_threads(&call->parallel, p->cost);
-    if (!firn_attention_lay_out(&p->by_key, true) || !firn_attention_lay_out(&p->by_query, false))
+    p->threads = firn_parallel_threads(&a.call->parallel, p->cost);
+    if ((a.causal && a.queries != a.keys) || !firn_attention_lay_out(&p->by_key, true) ||
+        !firn_attention_lay_out(&p->by_query, false))
         return false;
-    p->by_key.one_pass = p->by_key.span >= p->by_key.a.steps && whole_heads_are_sooner(&p->by_key.a, p->threads);
+    p->by_key.one_pass = p->by_key.span >= a.keys && whole_heads_are_sooner(&a, p->threads);
     return true;
 }
 
-uint64_t firn_vector_attention_backward_scratch(uint16_t op, const firn_kernel_call *call) {
-    (void)op;
+static uint64_t scratch(firn_attention a) {
     passes p;
-    if (!begin(&p, call))
+    if (!begin(&p, a))
         return 0;
     const uint64_t by_key = firn_attention_scratch(&p.by_key), by_query = firn_attention_scratch(&p.by_query);
     return p.by_key.one_pass || by_key > by_query ? by_key : by_query;
 }
 
-void firn_vector_attention_backward(const firn_kernel_call *call) {
+/* Returns false if the portable kernel must execute the call. */
+static bool run(firn_attention a) {
     passes p;
-    if (!begin(&p, call)) {
-        firn_kernel_attention_backward(call);
-        return;
-    }
-    const firn_attention *a = &p.by_key.a;
-    const size_t heads = a->batch * a->kv_heads;
+    if (!begin(&p, a))
+        return false;
+    const size_t heads = a.batch * a.kv_heads;
     if (p.by_key.one_pass) {
-        const size_t pieces = firn_attention_divide(&p.by_key, heads, 1, SIZE_MAX);
-        firn_pieces_run(call, firn_attention_scratch(&p.by_key), pieces, p.cost, key_piece, &p.by_key);
-        return;
+        const size_t pieces = firn_attention_divide(&p.by_key, heads, a.keys, 1, SIZE_MAX);
+        firn_pieces_run(a.call, firn_attention_scratch(&p.by_key), pieces, p.cost, key_piece, &p.by_key);
+        return true;
     }
-    const size_t by_query = firn_attention_divide(&p.by_query, a->batch * a->heads, p.threads, SIZE_MAX);
-    firn_pieces_run(call, firn_attention_scratch(&p.by_query), by_query, p.cost, query_piece, &p.by_query);
-    const size_t by_key = firn_attention_divide(&p.by_key, heads, p.threads, p.by_key.span);
-    firn_pieces_run(call, firn_attention_scratch(&p.by_key), by_key, p.cost, key_piece, &p.by_key);
+    const size_t by_query = firn_attention_divide(&p.by_query, a.batch * a.heads, a.queries, p.threads, SIZE_MAX);
+    firn_pieces_run(a.call, firn_attention_scratch(&p.by_query), by_query, p.cost, query_piece, &p.by_query);
+    const size_t by_key = firn_attention_divide(&p.by_key, heads, a.keys, p.threads, p.by_key.span);
+    firn_pieces_run(a.call, firn_attention_scratch(&p.by_key), by_key, p.cost, key_piece, &p.by_key);
+    return true;
+}
+
+uint64_t firn_vector_attention_backward_scratch(uint16_t op, const firn_kernel_call *call) {
+    (void)op;
+    return scratch(firn_attention_backward_of(call));
+}
+
+void firn_vector_attention_backward(const firn_kernel_call *call) {
+    if (!run(firn_attention_backward_of(call)))
+        firn_kernel_attention_backward(call);
+}
+
+uint64_t firn_vector_cross_attention_backward_scratch(uint16_t op, const firn_kernel_call *call) {
+    (void)op;
+    return scratch(firn_cross_attention_backward_of(call));
+}
+
+void firn_vector_cross_attention_backward(const firn_kernel_call *call) {
+    if (!run(firn_cross_attention_backward_of(call)))
+        firn_kernel_cross_attention_backward(call);
 }

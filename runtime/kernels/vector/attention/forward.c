@@ -23,7 +23,7 @@ static void softmax(const head *h, block *b) {
     const firn_attention *a = h->a;
     float *scores = h->slot + h->job->at.scores;
     firn_key_sum sum = firn_key_sum_begin(h);
-    firn_scores_scale(a, scores, b->end);
+    firn_scores_scale(h, b, 0, scores, b->end);
     firn_scores_maxima(h, b, scores, b->row_max);
     for (size_t key = 0; key < b->end; key += RUN) {
         const size_t rows = firn_smaller(RUN, b->end - key);
@@ -36,14 +36,14 @@ static void softmax(const head *h, block *b) {
         firn_scores_normalise(a, scores + key * QUERIES, b->row_sum, rows);
         firn_scores_drop(a, scores + key * QUERIES, firn_scores_draw(h, b, key, rows), rows);
         if (a->dropout_rate != 0.0f)
-            firn_block_round(a->qkv->type, scores + key * QUERIES, rows * QUERIES);
+            firn_block_round(a->type, scores + key * QUERIES, rows * QUERIES);
     }
 }
 
 static void save(const head *h, const block *b) {
     for (size_t i = 0; i < b->count; i++) {
-        h->job->new_row_max[h->row + b->query + i] = b->row_max[i];
-        h->job->new_row_sum[h->row + b->query + i] = b->row_sum[i];
+        h->a->new_row_max[h->row + b->query + i] = b->row_max[i];
+        h->a->new_row_sum[h->row + b->query + i] = b->row_sum[i];
     }
 }
 
@@ -62,30 +62,46 @@ static void attention_piece(void *argument, size_t piece, void *slot) {
         attention_block(&h, query);
 }
 
-/* Prepares the job. Returns false if the portable kernel must execute the call. */
-static bool begin(job *work, const firn_kernel_call *call) {
-    *work = (job){.a = firn_attention_of(call, &call->inputs[FIRN_ATTENTION_IN_QKV]),
-                  .out = &call->outputs[FIRN_ATTENTION_OUT_Y]};
-    work->chunked = firn_attention_is_chunked(call, 2);
-    work->new_row_max = call->outputs[FIRN_ATTENTION_OUT_ROW_MAX].data;
-    work->new_row_sum = call->outputs[FIRN_ATTENTION_OUT_ROW_SUM].data;
-    return firn_attention_lay_out(work, false);
+/* Prepares the job. Returns false if the portable kernel must execute the call: the slot would be too large, or a
+ * causal mask is no triangle of a square. */
+static bool begin(job *work, firn_attention a) {
+    *work = (job){.a = a, .chunked = firn_attention_is_chunked(a.call, 2)};
+    return (!a.causal || a.queries == a.keys) && firn_attention_lay_out(work, false);
+}
+
+static uint64_t scratch(firn_attention a) {
+    job work;
+    return begin(&work, a) ? firn_attention_scratch(&work) : 0;
+}
+
+/* Returns false if the portable kernel must execute the call. */
+static bool run(firn_attention a) {
+    job work;
+    if (!begin(&work, a))
+        return false;
+    const uint64_t cost = firn_attention_cost(&work, 2);
+    const size_t threads = firn_parallel_threads(&a.call->parallel, cost);
+    const size_t pieces = firn_attention_divide(&work, a.batch * a.heads, a.queries, threads, SIZE_MAX);
+    firn_pieces_run(a.call, firn_attention_scratch(&work), pieces, cost, attention_piece, &work);
+    return true;
 }
 
 uint64_t firn_vector_attention_scratch(uint16_t op, const firn_kernel_call *call) {
     (void)op;
-    job work;
-    return begin(&work, call) ? firn_attention_scratch(&work) : 0;
+    return scratch(firn_attention_of(call));
 }
 
 void firn_vector_attention(const firn_kernel_call *call) {
-    job work;
-    if (!begin(&work, call)) {
+    if (!run(firn_attention_of(call)))
         firn_kernel_attention(call);
-        return;
-    }
-    const uint64_t cost = firn_attention_cost(&work, 2);
-    const size_t threads = firn_parallel_threads(&call->parallel, cost), heads = work.a.batch * work.a.heads;
-    const size_t pieces = firn_attention_divide(&work, heads, threads, SIZE_MAX);
-    firn_pieces_run(call, firn_attention_scratch(&work), pieces, cost, attention_piece, &work);
+}
+
+uint64_t firn_vector_cross_attention_scratch(uint16_t op, const firn_kernel_call *call) {
+    (void)op;
+    return scratch(firn_cross_attention_of(call));
+}
+
+void firn_vector_cross_attention(const firn_kernel_call *call) {
+    if (!run(firn_cross_attention_of(call)))
+        firn_kernel_cross_attention(call);
 }

@@ -19,19 +19,19 @@ typedef firn_attention_block block;
 /* --- the matrices of a head: [T][D], from the first step to the last ---------------------------------------------- */
 
 static firn_matrix queries(const head *h) {
-    return firn_attention_part(h->a, h->a->qkv, h->batch, h->query);
+    return firn_attention_part(h->a, h->a->query, h->batch, h->query);
 }
 
 static firn_matrix keys(const head *h) {
-    return firn_attention_part(h->a, h->a->qkv, h->batch, firn_attention_key_part(h->a, h->key));
+    return firn_attention_part(h->a, h->a->key, h->batch, h->key);
 }
 
 static firn_matrix values(const head *h) {
-    return firn_attention_part(h->a, h->a->qkv, h->batch, firn_attention_value_part(h->a, h->key));
+    return firn_attention_part(h->a, h->a->value, h->batch, h->key);
 }
 
 static firn_matrix output_gradients(const head *h) {
-    return firn_attention_part(h->a, h->job->dy, h->batch, h->query);
+    return firn_attention_part(h->a, (firn_attention_heads){h->a->y, 0}, h->batch, h->query);
 }
 
 /* --- packing ------------------------------------------------------------------------------------------------------ */
@@ -72,17 +72,18 @@ static const float *pack_values(head *h, size_t first) {
 
 /* --- storing ------------------------------------------------------------------------------------------------------ */
 
-/* Stores factor * sums[row] for `rows` rows of a part of the output, starting with row `first`, rounded once.
+/* Stores factor * sums[row] for `rows` rows of a head of an output, starting with row `first`, rounded once.
  * Overwrites the sums. */
-static void store_rows(const head *h, size_t number, size_t first, size_t rows, float *sums, float factor) {
-    const firn_matrix part = firn_attention_part(h->a, h->job->out, h->batch, number);
+static void store_rows(const head *h, firn_attention_heads out, size_t number, size_t first, size_t rows, float *sums,
+                       float factor) {
+    const firn_matrix part = firn_attention_part(h->a, out, h->batch, number);
     const size_t width = h->job->width;
     for (size_t i = 0; i < rows * width; i += FIRN_VECTOR) {
         const firn_vector x = firn_vector_multiply(firn_vector_load(sums + i), firn_vector_fill(factor));
         firn_vector_store(sums + i, firn_vector_canonical(x));
     }
-    firn_vector_narrow_rows(h->job->out->data, part.type, part.first + first * part.row_step, part.row_step, sums,
-                            width, rows, h->a->size);
+    firn_vector_narrow_rows(out.tensor->data, part.type, part.first + first * part.row_step, part.row_step, sums, width,
+                            rows, h->a->size);
 }
 
 /* --- rows of scores: a key against the queries -------------------------------------------------------------------- */
@@ -195,7 +196,7 @@ static void add_queries(const head *h, const block *b, size_t reduction, const f
                                     .present = on_diagonal ? FIRN_TERMS_FROM_DIAGONAL : FIRN_TERMS_ALL,
                                     .diagonal = key,
                                     .begins = h->a->causal ? on_diagonal : b->query == 0,
-                                    .ends = b->query + b->count == h->a->steps,
+                                    .ends = b->query + b->count == h->a->queries,
                                     .sums_step = width};
         tile.sums = sums + (key - h->origin) * width;
         tile.chunk_sums = chunk_sums + (key - h->origin) * width;
@@ -208,7 +209,7 @@ void firn_attention_store_outputs(head *h, const block *b) {
     for (size_t key = 0; key < b->end; key += h->job->span)
         add_keys(h, b, VALUES, h->slot + at->scores, pack_values(h, key), key,
                  firn_smaller(b->end, key + h->job->span));
-    store_rows(h, h->query, b->query, b->count, h->slot + at->sums, 1.0f);
+    store_rows(h, (firn_attention_heads){h->a->y, 0}, h->query, b->query, b->count, h->slot + at->sums, 1.0f);
 }
 
 void firn_attention_store_query_gradients(head *h, const block *b) {
@@ -216,7 +217,7 @@ void firn_attention_store_query_gradients(head *h, const block *b) {
     for (size_t key = 0; key < b->end; key += h->job->span)
         add_keys(h, b, QUERIES_AND_KEYS, h->slot + at->gradients, pack_keys(h, key), key,
                  firn_smaller(b->end, key + h->job->span));
-    store_rows(h, h->query, b->query, b->count, h->slot + at->sums, h->a->scale);
+    store_rows(h, h->a->dquery, h->query, b->query, b->count, h->slot + at->sums, h->a->scale);
 }
 
 void firn_attention_add_key_gradients(const head *h, const block *b, float *key_sums, float *value_sums) {
@@ -230,6 +231,6 @@ void firn_attention_add_key_gradients(const head *h, const block *b, float *key_
 
 void firn_attention_store_key_gradients(const head *h, size_t begin, size_t end) {
     const firn_attention_layout *at = &h->job->at;
-    store_rows(h, firn_attention_key_part(h->a, h->key), begin, end - begin, h->slot + at->key_sums, h->a->scale);
-    store_rows(h, firn_attention_value_part(h->a, h->key), begin, end - begin, h->slot + at->value_sums, 1.0f);
+    store_rows(h, h->a->dkey, h->key, begin, end - begin, h->slot + at->key_sums, h->a->scale);
+    store_rows(h, h->a->dvalue, h->key, begin, end - begin, h->slot + at->value_sums, 1.0f);
 }

@@ -19,11 +19,39 @@ static inline firn_mask lanes_of(uint32_t queries, size_t v) {
 
 /* --- softmax ------------------------------------------------------------------------------------------------------ */
 
-void firn_scores_scale(const firn_attention *a, float *scores, size_t rows) {
-    const float scale = a->scale;
+static void add_slopes(const firn_attention_head *h, const firn_attention_block *b, size_t first, float *scores,
+                       size_t rows) {
+    const float slope = h->a->slopes[h->query];
+    float queries[QUERIES];
+    for (size_t i = 0; i < QUERIES; i++)
+        queries[i] = (float)(b->query + i);
+    for (size_t row = 0; row < rows; row++, scores += QUERIES) {
+        const float key = (float)(first + row);
+        for (size_t i = 0; i < QUERIES; i++)
+            scores[i] = firn_fma(slope, key - queries[i], scores[i]);
+    }
+}
+
+static void add_mask(const firn_attention_head *h, const firn_attention_block *b, size_t first, float *scores,
+                     size_t rows, const float *mask) {
+    for (size_t i = 0; i < b->count; i++) {
+        const float *added = mask + (b->query + i) * h->a->keys + first;
+        for (size_t row = 0; row < rows; row++)
+            scores[row * QUERIES + i] = scores[row * QUERIES + i] + added[row];
+    }
+}
+
+void firn_scores_scale(const firn_attention_head *h, const firn_attention_block *b, size_t first, float *scores,
+                       size_t rows) {
+    const float scale = h->a->scale;
     for (size_t i = 0; i < rows * QUERIES; i++)
         scores[i] *= scale;
-    firn_block_round(a->softmax_type, scores, rows * QUERIES);
+    if (h->a->slopes != NULL)
+        add_slopes(h, b, first, scores, rows);
+    const float *mask = firn_attention_mask(h->a, h->batch, h->query);
+    if (mask != NULL)
+        add_mask(h, b, first, scores, rows, mask);
+    firn_block_round(h->a->softmax_type, scores, rows * QUERIES);
 }
 
 void firn_scores_maxima(const firn_attention_head *h, const firn_attention_block *b, const float *scores,
@@ -67,7 +95,7 @@ void firn_scores_normalise(const firn_attention *a, float *x, const float sums[Q
             float *at = x + row * QUERIES + i;
             firn_vector_store(at, firn_vector_load(at) / firn_vector_load(sums + i));
         }
-    firn_block_round(a->qkv->type, x, rows * QUERIES);
+    firn_block_round(a->type, x, rows * QUERIES);
 }
 
 /* --- sums over the keys that a query sees ------------------------------------------------------------------------- */

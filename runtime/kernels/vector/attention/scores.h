@@ -6,8 +6,10 @@
 
 #include "runtime/kernels/vector/attention/work.h"
 
-/* Multiplies scores by the scale and rounds them as the softmax requires. */
-void firn_scores_scale(const firn_attention *a, float *scores, size_t rows);
+/* Multiplies scores by the scale, adds the slope of the head times the distance of key and query and the mask, rounds
+ * them as the softmax requires. first: the key of the first row. */
+void firn_scores_scale(const firn_attention_head *h, const firn_attention_block *b, size_t first, float *scores,
+                       size_t rows);
 
 /* Computes the maximum of the scores that each query sees, over all keys of the block; NaN if one of them is NaN. */
 void firn_scores_maxima(const firn_attention_head *h, const firn_attention_block *b, const float *scores,

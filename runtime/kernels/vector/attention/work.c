@@ -64,8 +64,8 @@ static size_t lay_out_block(firn_attention_layout *at, size_t size, size_t width
 }
 
 bool firn_attention_lay_out(firn_attention_job *job, bool of_keys) {
-    const size_t size = job->a.size, width = round_up(size, FIRN_VECTOR), steps = round_up(job->a.steps, QUERIES);
-    const size_t score_rows = job->dy != NULL ? 2 : 1, score_row = score_rows * QUERIES + 1;
+    const size_t size = job->a.size, width = round_up(size, FIRN_VECTOR), keys = round_up(job->a.keys, QUERIES);
+    const size_t score_rows = job->backward ? 2 : 1, score_row = score_rows * QUERIES + 1;
     firn_attention_layout *at = &job->at;
     key_matrices matrices = {.count = 0};
     add_pair(&matrices, &at->keys, &at->values);
@@ -77,11 +77,11 @@ bool firn_attention_lay_out(firn_attention_job *job, bool of_keys) {
         add_pair(&matrices, &at->head_key_sums, &at->head_value_sums);
     job->width = width;
     size_t end = lay_out_block(at, size, width);
-    const size_t fixed = end + (of_keys ? 0 : steps * score_row), per_key = matrices.count * width;
+    const size_t fixed = end + (of_keys ? 0 : keys * score_row), per_key = matrices.count * width;
     if (fixed >= SLOT)
         return false;
-    job->span = firn_smaller((SLOT - fixed) / (per_key + (of_keys ? score_row : 0)) / QUERIES * QUERIES, steps);
-    const size_t rows = of_keys ? job->span : steps;
+    job->span = firn_smaller((SLOT - fixed) / (per_key + (of_keys ? score_row : 0)) / QUERIES * QUERIES, keys);
+    const size_t rows = of_keys ? job->span : keys;
     at->kept = claim(&end, rows);
     at->scores = claim(&end, rows * QUERIES);
     at->gradients = claim(&end, (score_rows - 1) * rows * QUERIES);
@@ -102,12 +102,12 @@ bool firn_attention_is_chunked(const firn_kernel_call *call, size_t reductions) 
 
 uint64_t firn_attention_cost(const firn_attention_job *job, uint64_t products) {
     const firn_attention *a = &job->a;
-    const uint64_t pairs = (uint64_t)a->batch * a->heads * a->steps * a->steps / (a->causal ? 2 : 1);
+    const uint64_t pairs = (uint64_t)a->batch * a->heads * a->queries * a->keys / (a->causal ? 2 : 1);
     return products * pairs * a->size / (job->chunked ? CHUNKED_MULTIPLICATIONS : FIRN_MULTIPLICATIONS);
 }
 
-size_t firn_attention_divide(firn_attention_job *job, size_t heads, size_t threads, size_t most) {
-    const size_t steps = job->a.steps, blocks = firn_ceiling(steps, QUERIES);
+size_t firn_attention_divide(firn_attention_job *job, size_t heads, size_t steps, size_t threads, size_t most) {
+    const size_t blocks = firn_ceiling(steps, QUERIES);
     size_t parts = 1;
     while (threads > 1 && parts < blocks && heads * parts < PIECES * threads)
         parts++;
@@ -122,7 +122,7 @@ firn_attention_head firn_attention_head_of(const firn_attention_job *job, void *
     firn_attention_head h = {.job = job, .a = &job->a, .slot = slot, .batch = batch, .query = query_head};
     h.key = query_head / job->a.group;
     h.row = firn_attention_row(&job->a, batch, query_head);
-    h.reach = job->a.steps;
+    h.reach = job->a.keys;
     h.packed_keys = h.packed_values = SIZE_MAX; /* nothing is packed */
     if (job->chunked)
         firn_attention_clear(h.slot + job->at.chunk_sums, QUERIES * job->width);
@@ -134,7 +134,7 @@ firn_attention_head firn_attention_query_piece(const firn_attention_job *job, si
     const size_t head = piece / job->parts, part = piece % job->parts;
     firn_attention_head h = firn_attention_head_of(job, slot, head / job->a.heads, head % job->a.heads);
     *begin = part * job->part;
-    *end = firn_smaller(*begin + job->part, job->a.steps);
+    *end = firn_smaller(*begin + job->part, job->a.queries);
     if (job->a.causal)
         h.reach = *end;
     return h;
@@ -142,7 +142,7 @@ firn_attention_head firn_attention_query_piece(const firn_attention_job *job, si
 
 firn_attention_block firn_attention_block_of(const firn_attention_head *h, size_t query, size_t begin, size_t end) {
     firn_attention_block b = {
-        .query = query, .count = firn_smaller(QUERIES, h->a->steps - query), .begin = begin, .end = end};
+        .query = query, .count = firn_smaller(QUERIES, h->a->queries - query), .begin = begin, .end = end};
     if (h->a->causal)
         b.end = firn_smaller(end, query + b.count);
     return b;

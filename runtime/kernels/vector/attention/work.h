@@ -37,9 +37,7 @@ typedef struct firn_attention_layout {
 
 typedef struct firn_attention_job {
     firn_attention a;
-    const firn_tensor *dy, *out; /* out: y, or the gradient of qkv */
-    const float *row_max, *row_sum;
-    float *new_row_max, *new_row_sum;
+    bool backward;
     float *projections; /* D of each query */
     size_t width;       /* floats of a packed row: the head's elements, padded to whole registers */
     size_t span;        /* keys that the slot can hold packed */
@@ -91,9 +89,9 @@ static inline size_t firn_attention_scratch(const firn_attention_job *job) {
     return job->at.end * sizeof(float);
 }
 
-/* Divides heads into parts of whole blocks, at most `most` steps each, if the heads alone would not keep all threads
- * busy. Returns the number of pieces. */
-size_t firn_attention_divide(firn_attention_job *job, size_t heads, size_t threads, size_t most);
+/* Divides heads of so many queries or keys (steps) into parts of whole blocks, at most `most` steps each, if the heads
+ * alone would not keep all threads busy. Returns the number of pieces. */
+size_t firn_attention_divide(firn_attention_job *job, size_t heads, size_t steps, size_t threads, size_t most);
 
 /* --- heads and blocks --------------------------------------------------------------------------------------------- */
 
