@@ -1,7 +1,7 @@
 /* Makes the constants segment (compiler/emit/constants.h). What the memory pass has placed in the region of constants
  * is filled in: the constants of the graph, and frozen weights with the values that a run would give them at its
- * beginning, from the weights file, from the graph or by their rule. Initial weights of trained parameters follow in the order of their
- * names, each at a multiple of 64. Nothing is decided here. */
+ * beginning, from the weights file, from the graph or by their rule. Initial weights of trained parameters follow in
+ * the order of their names, each at a multiple of 64. Nothing is decided here. */
 #include "compiler/emit/constants.h"
 
 #include <string.h>

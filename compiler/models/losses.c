@@ -2,14 +2,14 @@
 #include "compiler/models/losses.h"
 
 const firnc_choice firnc_loss_words[] = {{"cross_entropy", FIRNC_LOSS_CROSS_ENTROPY},
-                                      {"mean_squared_error", FIRNC_LOSS_MEAN_SQUARED_ERROR},
-                                      {"l1", FIRNC_LOSS_L1},
-                                      {"huber", FIRNC_LOSS_HUBER},
-                                      {"smooth_l1", FIRNC_LOSS_SMOOTH_L1},
-                                      {"binary_cross_entropy_with_logits", FIRNC_LOSS_BINARY_CROSS_ENTROPY},
-                                      {"nll", FIRNC_LOSS_NLL},
-                                      {"kl_divergence", FIRNC_LOSS_KL_DIVERGENCE},
-                                      {NULL, 0}};
+                                         {"mean_squared_error", FIRNC_LOSS_MEAN_SQUARED_ERROR},
+                                         {"l1", FIRNC_LOSS_L1},
+                                         {"huber", FIRNC_LOSS_HUBER},
+                                         {"smooth_l1", FIRNC_LOSS_SMOOTH_L1},
+                                         {"binary_cross_entropy_with_logits", FIRNC_LOSS_BINARY_CROSS_ENTROPY},
+                                         {"nll", FIRNC_LOSS_NLL},
+                                         {"kl_divergence", FIRNC_LOSS_KL_DIVERGENCE},
+                                         {NULL, 0}};
 const firnc_choice firnc_loss_reduction_words[] = {{"mean", 0}, {"batchmean", 1}, {NULL, 0}};
 
 bool firnc_loss_has_classes(const firnc_losses *losses) {
@@ -113,8 +113,8 @@ static void compare(firnc_graph *graph, const firnc_losses *losses, const firnc_
     firnc_regression(graph, x, target);
 }
 
-void firnc_loss_build(firnc_graph *graph, const firnc_losses *losses, const firnc_elements *elements, firnc_value scores,
-                      uint8_t rank, const uint32_t *dims, const firnc_input_options *next) {
+void firnc_loss_build(firnc_graph *graph, const firnc_losses *losses, const firnc_elements *elements,
+                      firnc_value scores, uint8_t rank, const uint32_t *dims, const firnc_input_options *next) {
     firnc_layer_begin(graph, "loss");
     if (firnc_loss_has_classes(losses))
         classify(graph, losses, elements, scores, rank, dims, next);

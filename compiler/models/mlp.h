@@ -2,8 +2,8 @@
 #ifndef FIRNC_MLP_H
 #define FIRNC_MLP_H
 
-#include "compiler/models/models.h"
 #include "compiler/models/losses.h"
+#include "compiler/models/models.h"
 
 #define FIRNC_LAYERS_MAX 64
 

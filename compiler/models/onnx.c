@@ -123,13 +123,15 @@ static bool check_output(const firnc_tree *keys, const firnc_onnx_settings *sett
         return firnc_tree_fail(place, "the output %s has no scores for each sample; name another in output",
                                firnc_printable(output->name));
     if (firnc_loss_has_classes(&settings->losses) && outputs_of(settings) < 2)
-        return firnc_tree_fail(place, "one class is nothing to tell apart; write loss: binary_cross_entropy_with_logits "
-                                      "or mean_squared_error");
+        return firnc_tree_fail(place,
+                               "one class is nothing to tell apart; write loss: binary_cross_entropy_with_logits "
+                               "or mean_squared_error");
     if (settings->classes_first && !firnc_loss_has_classes(&settings->losses))
         return firnc_tree_fail(firnc_tree_child(keys, "classes_first"), "is for losses of classes; remove it");
     if (settings->next_token && (!settings->model->tokens || output->rank != 3))
-        return firnc_tree_fail(firnc_tree_child(keys, "next_token"),
-                               "is for models of tokens [samples,length] with scores [samples,length,tokens]; remove it");
+        return firnc_tree_fail(
+            firnc_tree_child(keys, "next_token"),
+            "is for models of tokens [samples,length] with scores [samples,length,tokens]; remove it");
     return true;
 }
 
@@ -210,7 +212,8 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *model_se
     if (!firnc_job_judges(job))
         return;
     const firnc_input_options next = {.element = elements->feature, .advance = 1, .limit = dims[output->rank - 1]};
-    firnc_loss_build(graph, &settings->losses, elements, scores, output->rank, dims, settings->next_token ? &next : NULL);
+    firnc_loss_build(graph, &settings->losses, elements, scores, output->rank, dims,
+                     settings->next_token ? &next : NULL);
 }
 
 const firnc_model firnc_model_onnx = {.name = "onnx",

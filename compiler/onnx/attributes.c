@@ -10,8 +10,8 @@ static const FirncOnnx__Attribute *find(FirncOnnx__Attribute *const *list, size_
     return NULL;
 }
 
-const FirncOnnx__Attribute *ox_attribute(const ox_node *node, const char *name) {
-    for (uint32_t depth = 0; node != NULL && depth <= OX_DEPTH_MAX; depth++) {
+const FirncOnnx__Attribute *firnc_onnx_attribute(const firnc_onnx_node *node, const char *name) {
+    for (uint32_t depth = 0; node != NULL && depth <= FIRNC_ONNX_DEPTH_MAX; depth++) {
         const FirncOnnx__Attribute *found = find(node->proto->attribute, node->proto->n_attribute, name);
         const FirncOnnx__Function *function = depth > 0 || found != NULL ? node->scope->function : NULL;
         if (found == NULL || found->ref_attr_name == NULL || found->ref_attr_name[0] == '\0')
@@ -26,53 +26,53 @@ const FirncOnnx__Attribute *ox_attribute(const ox_node *node, const char *name) 
     return NULL;
 }
 
-bool ox_has(const ox_node *node, const char *name) {
-    return ox_attribute(node, name) != NULL;
+bool firnc_onnx_has(const firnc_onnx_node *node, const char *name) {
+    return firnc_onnx_attribute(node, name) != NULL;
 }
 
-int64_t ox_integer(const ox_node *node, const char *name, int64_t usual) {
-    const FirncOnnx__Attribute *attribute = ox_attribute(node, name);
+int64_t firnc_onnx_integer(const firnc_onnx_node *node, const char *name, int64_t usual) {
+    const FirncOnnx__Attribute *attribute = firnc_onnx_attribute(node, name);
     return attribute != NULL && attribute->has_i ? attribute->i : usual;
 }
 
-float ox_float(const ox_node *node, const char *name, float usual) {
-    const FirncOnnx__Attribute *attribute = ox_attribute(node, name);
+float firnc_onnx_float(const firnc_onnx_node *node, const char *name, float usual) {
+    const FirncOnnx__Attribute *attribute = firnc_onnx_attribute(node, name);
     return attribute != NULL && attribute->has_f ? attribute->f : usual;
 }
 
-const char *ox_text(const ox_node *node, const char *name, const char *usual) {
-    const FirncOnnx__Attribute *attribute = ox_attribute(node, name);
+const char *firnc_onnx_text(const firnc_onnx_node *node, const char *name, const char *usual) {
+    const FirncOnnx__Attribute *attribute = firnc_onnx_attribute(node, name);
     if (attribute == NULL || !attribute->has_s)
         return usual;
     return firnc_format("%.*s", (int)(attribute->s.len < 256 ? attribute->s.len : 256),
                         attribute->s.data == NULL ? "" : (const char *)attribute->s.data);
 }
 
-uint32_t ox_integers(const ox_node *node, const char *name, const int64_t **list) {
-    const FirncOnnx__Attribute *attribute = ox_attribute(node, name);
+uint32_t firnc_onnx_integers(const firnc_onnx_node *node, const char *name, const int64_t **list) {
+    const FirncOnnx__Attribute *attribute = firnc_onnx_attribute(node, name);
     *list = attribute != NULL ? attribute->ints : NULL;
     return attribute != NULL && attribute->n_ints <= UINT16_MAX ? (uint32_t)attribute->n_ints : 0;
 }
 
-uint8_t ox_axis(ox_importer *im, int64_t axis, uint8_t rank) {
+uint8_t firnc_onnx_axis(firnc_onnx_importer *im, int64_t axis, uint8_t rank) {
     if (axis < -(int64_t)rank || axis >= rank) {
-        ox_fail(im, "has the axis %lld, and its operand has %u", (long long)axis, (unsigned)rank);
+        firnc_onnx_fail(im, "has the axis %lld, and its operand has %u", (long long)axis, (unsigned)rank);
         return 0;
     }
     return (uint8_t)(axis < 0 ? axis + rank : axis);
 }
 
-bool ox_list(ox_importer *im, const ox_node *node, uint32_t input, const char *what, const int64_t **list,
-             uint32_t *count) {
+bool firnc_onnx_list(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t input, const char *what,
+                     const int64_t **list, uint32_t *count) {
     *list = NULL;
     *count = FIRNC_NONE;
     if (input >= node->input_count || node->inputs[input] == NULL)
         return true;
-    const ox_value *value = node->inputs[input];
+    const firnc_onnx_value *value = node->inputs[input];
     if (value->known == NULL)
-        return ox_fail(im, "its %s depend on the data; Firn freezes every shape, so make them constants", what);
+        return firnc_onnx_fail(im, "its %s depend on the data; Firn freezes every shape, so make them constants", what);
     if (value->known->wholes == NULL || value->rank > 1 || value->known->count > UINT16_MAX)
-        return ox_fail(im, "its %s are no list of whole numbers", what);
+        return firnc_onnx_fail(im, "its %s are no list of whole numbers", what);
     *list = value->known->wholes;
     *count = (uint32_t)value->known->count;
     return true;

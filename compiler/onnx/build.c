@@ -7,11 +7,11 @@
 #include "plan/errors.h"
 #include "plan/op_words.h"
 
-const firn_shape *ox_shape(const ox_importer *im, firnc_value value) {
+const firn_shape *firnc_onnx_shape(const firnc_onnx_importer *im, firnc_value value) {
     return &im->graph->values[value].shape;
 }
 
-firnc_value ox_made(ox_importer *im, firnc_value value) {
+firnc_value firnc_onnx_made(firnc_onnx_importer *im, firnc_value value) {
     if (im->failed || value == FIRNC_NONE)
         return FIRNC_NONE;
     firnc_graph *graph = im->graph;
@@ -27,11 +27,11 @@ firnc_value ox_made(ox_importer *im, firnc_value value) {
     if (error != FIRN_OK) {
         const char *operands = "";
         for (uint8_t i = 0; i < node->input_count; i++)
-            operands = firnc_format("%s%s%s", operands, i == 0 ? "" : ", ",
-                                    node->inputs[i] == FIRNC_NONE ? "none"
-                                                                  : firnc_shape_text(ox_shape(im, node->inputs[i])));
-        ox_fail(im, "does not fit its operands: %s(%s): %s", firn_op_name(firn_op_find(node->code)), operands,
-                firn_error_text(error));
+            operands = firnc_format(
+                "%s%s%s", operands, i == 0 ? "" : ", ",
+                node->inputs[i] == FIRNC_NONE ? "none" : firnc_shape_text(firnc_onnx_shape(im, node->inputs[i])));
+        firnc_onnx_fail(im, "does not fit its operands: %s(%s): %s", firn_op_name(firn_op_find(node->code)), operands,
+                        firn_error_text(error));
         return FIRNC_NONE;
     }
     for (uint8_t i = 0; i < node->output_count; i++)
@@ -40,18 +40,18 @@ firnc_value ox_made(ox_importer *im, firnc_value value) {
 }
 
 /* Whether any operand is missing because a message has been printed. */
-static bool lacks(ox_importer *im, firnc_value a, firnc_value b) {
+static bool lacks(firnc_onnx_importer *im, firnc_value a, firnc_value b) {
     if (!im->failed && (a == FIRNC_NONE || b == FIRNC_NONE))
-        ox_fail(im, "lacks an operand");
+        firnc_onnx_fail(im, "lacks an operand");
     return im->failed;
 }
 
 /* Extents as a shape has them; a rank of 0 is one element. */
-static bool extents(ox_importer *im, uint8_t rank, const int64_t *dims, firn_shape *shape) {
+static bool extents(firnc_onnx_importer *im, uint8_t rank, const int64_t *dims, firn_shape *shape) {
     *shape = (firn_shape){.rank = rank == 0 ? 1 : rank, .dims = {1}};
     for (uint8_t i = 0; i < rank; i++) {
         if (dims[i] < 1 || dims[i] > UINT32_MAX)
-            return ox_fail(im, "has an extent of %lld; every extent is at least 1", (long long)dims[i]);
+            return firnc_onnx_fail(im, "has an extent of %lld; every extent is at least 1", (long long)dims[i]);
         shape->dims[i] = (uint32_t)dims[i];
     }
     return true;
@@ -61,19 +61,19 @@ static bool has_dims(const firn_shape *a, const firn_shape *b) {
     return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
 }
 
-firnc_value ox_reshape(ox_importer *im, firnc_value x, uint8_t rank, const int64_t *dims) {
+firnc_value firnc_onnx_reshape(firnc_onnx_importer *im, firnc_value x, uint8_t rank, const int64_t *dims) {
     firn_shape shape;
     if (lacks(im, x, x) || !extents(im, rank, dims, &shape))
         return FIRNC_NONE;
-    if (has_dims(&shape, ox_shape(im, x)))
+    if (has_dims(&shape, firnc_onnx_shape(im, x)))
         return x;
-    return ox_made(im, firnc_reshape(im->graph, x, shape.rank, shape.dims));
+    return firnc_onnx_made(im, firnc_reshape(im->graph, x, shape.rank, shape.dims));
 }
 
-firnc_value ox_transpose(ox_importer *im, firnc_value x, const uint8_t *order) {
+firnc_value firnc_onnx_transpose(firnc_onnx_importer *im, firnc_value x, const uint8_t *order) {
     if (lacks(im, x, x))
         return FIRNC_NONE;
-    const firn_shape *shape = ox_shape(im, x);
+    const firn_shape *shape = firnc_onnx_shape(im, x);
     int64_t dims[FIRN_RANK_MAX];
     int last = -1;
     bool moves = false;
@@ -85,65 +85,67 @@ firnc_value ox_transpose(ox_importer *im, firnc_value x, const uint8_t *order) {
         last = order[i];
     }
     if (!moves)
-        return ox_reshape(im, x, shape->rank, dims);
-    return ox_made(im, firnc_transpose(im->graph, x, shape->rank, order));
+        return firnc_onnx_reshape(im, x, shape->rank, dims);
+    return firnc_onnx_made(im, firnc_transpose(im->graph, x, shape->rank, order));
 }
 
-firnc_value ox_slice(ox_importer *im, firnc_value x, uint8_t axis, int64_t first, int64_t step, int64_t count) {
+firnc_value firnc_onnx_slice(firnc_onnx_importer *im, firnc_value x, uint8_t axis, int64_t first, int64_t step,
+                             int64_t count) {
     if (lacks(im, x, x))
         return FIRNC_NONE;
-    const int64_t extent = ox_shape(im, x)->dims[axis];
+    const int64_t extent = firnc_onnx_shape(im, x)->dims[axis];
     if (count < 1) {
-        ox_fail(im, "takes an empty part of an operand; every extent is at least 1");
+        firnc_onnx_fail(im, "takes an empty part of an operand; every extent is at least 1");
         return FIRNC_NONE;
     }
     if (first == 0 && step == 1 && count == extent)
         return x;
-    return ox_made(im, firnc_slice(im->graph, x, axis, (uint32_t)first, (int32_t)step, (uint32_t)count));
+    return firnc_onnx_made(im, firnc_slice(im->graph, x, axis, (uint32_t)first, (int32_t)step, (uint32_t)count));
 }
 
-firnc_value ox_expand(ox_importer *im, firnc_value x, uint8_t rank, const int64_t *dims) {
+firnc_value firnc_onnx_expand(firnc_onnx_importer *im, firnc_value x, uint8_t rank, const int64_t *dims) {
     firn_shape shape;
     if (lacks(im, x, x) || !extents(im, rank, dims, &shape))
         return FIRNC_NONE;
-    if (has_dims(&shape, ox_shape(im, x)))
+    if (has_dims(&shape, firnc_onnx_shape(im, x)))
         return x;
-    return ox_made(im, firnc_expand(im->graph, x, shape.rank, shape.dims));
+    return firnc_onnx_made(im, firnc_expand(im->graph, x, shape.rank, shape.dims));
 }
 
-firnc_value ox_pad(ox_importer *im, firnc_value x, uint8_t axis, int64_t before, int64_t after, float value) {
+firnc_value firnc_onnx_pad(firnc_onnx_importer *im, firnc_value x, uint8_t axis, int64_t before, int64_t after,
+                           float value) {
     if (lacks(im, x, x))
         return FIRNC_NONE;
     if (before == 0 && after == 0)
         return x;
     if (before < 0 || after < 0 || before > INT32_MAX || after > INT32_MAX) {
-        ox_fail(im, "pads by %lld and %lld elements", (long long)before, (long long)after);
+        firnc_onnx_fail(im, "pads by %lld and %lld elements", (long long)before, (long long)after);
         return FIRNC_NONE;
     }
-    return ox_made(im, firnc_pad(im->graph, x, axis, (uint32_t)before, (uint32_t)after, value));
+    return firnc_onnx_made(im, firnc_pad(im->graph, x, axis, (uint32_t)before, (uint32_t)after, value));
 }
 
-firnc_value ox_concat(ox_importer *im, const firnc_value *xs, uint32_t count, uint8_t axis) {
+firnc_value firnc_onnx_concat(firnc_onnx_importer *im, const firnc_value *xs, uint32_t count, uint8_t axis) {
     for (uint32_t i = 0; i < count; i++)
         if (lacks(im, xs[i], xs[i]))
             return FIRNC_NONE;
     if (count == 1)
         return xs[0];
-    return ox_made(im, firnc_concat(im->graph, xs, (uint8_t)count, axis));
+    return firnc_onnx_made(im, firnc_concat(im->graph, xs, (uint8_t)count, axis));
 }
 
-firnc_value ox_affine(ox_importer *im, firnc_value x, float scale, float shift) {
+firnc_value firnc_onnx_affine(firnc_onnx_importer *im, firnc_value x, float scale, float shift) {
     if (lacks(im, x, x))
         return FIRNC_NONE;
     if (scale == 1 && shift == 0)
         return x;
-    return ox_made(im, firnc_affine(im->graph, x, scale, shift));
+    return firnc_onnx_made(im, firnc_affine(im->graph, x, scale, shift));
 }
 
-firnc_value ox_unary(ox_importer *im, firn_op_code code, firnc_value x) {
+firnc_value firnc_onnx_unary(firnc_onnx_importer *im, firn_op_code code, firnc_value x) {
     if (lacks(im, x, x))
         return FIRNC_NONE;
-    return ox_made(im, firnc_op(im->graph, code, &x, 1, NULL, NULL));
+    return firnc_onnx_made(im, firnc_op(im->graph, code, &x, 1, NULL, NULL));
 }
 
 /* The extents that both operands have after broadcasting. False if they do not fit. */
@@ -160,15 +162,15 @@ static bool common_extents(const firn_shape *a, const firn_shape *b, uint8_t *ra
 }
 
 /* An operand without the extents of 1 in front that the other one does not have. */
-static firnc_value narrow(ox_importer *im, firnc_value x) {
-    const firn_shape *shape = ox_shape(im, x);
+static firnc_value narrow(firnc_onnx_importer *im, firnc_value x) {
+    const firn_shape *shape = firnc_onnx_shape(im, x);
     int64_t dims[FIRN_RANK_MAX];
     uint8_t ones = 0;
     while (ones + 1 < shape->rank && shape->dims[ones] == 1)
         ones++;
     for (uint8_t i = ones; i < shape->rank; i++)
         dims[i - ones] = shape->dims[i];
-    return ox_reshape(im, x, (uint8_t)(shape->rank - ones), dims);
+    return firnc_onnx_reshape(im, x, (uint8_t)(shape->rank - ones), dims);
 }
 
 static bool is_end_of(const firn_shape *b, const firn_shape *a) {
@@ -177,78 +179,80 @@ static bool is_end_of(const firn_shape *b, const firn_shape *a) {
 
 /* Add and multiply repeat their second operand over the leading dimensions only: the operands in the order and with the
  * extents that they take. */
-static bool repeat_in_front(ox_importer *im, firnc_value *a, firnc_value *b) {
+static bool repeat_in_front(firnc_onnx_importer *im, firnc_value *a, firnc_value *b) {
     uint8_t rank;
     int64_t dims[FIRN_RANK_MAX];
     firn_shape whole;
-    if (!common_extents(ox_shape(im, *a), ox_shape(im, *b), &rank, dims) || !extents(im, rank, dims, &whole))
+    if (!common_extents(firnc_onnx_shape(im, *a), firnc_onnx_shape(im, *b), &rank, dims) ||
+        !extents(im, rank, dims, &whole))
         return true; /* the op's own rule says so */
-    if (!has_dims(&whole, ox_shape(im, *a)) && has_dims(&whole, ox_shape(im, *b))) {
+    if (!has_dims(&whole, firnc_onnx_shape(im, *a)) && has_dims(&whole, firnc_onnx_shape(im, *b))) {
         const firnc_value other = *a;
         *a = *b;
         *b = other;
     }
-    *a = ox_expand(im, *a, rank, dims);
+    *a = firnc_onnx_expand(im, *a, rank, dims);
     *b = im->failed ? FIRNC_NONE : narrow(im, *b);
-    if (!im->failed && !is_end_of(ox_shape(im, *b), &whole))
-        *b = ox_expand(im, *b, rank, dims);
+    if (!im->failed && !is_end_of(firnc_onnx_shape(im, *b), &whole))
+        *b = firnc_onnx_expand(im, *b, rank, dims);
     return !im->failed;
 }
 
-firnc_value ox_binary(ox_importer *im, firn_op_code code, firnc_value a, firnc_value b) {
+firnc_value firnc_onnx_binary(firnc_onnx_importer *im, firn_op_code code, firnc_value a, firnc_value b) {
     if (lacks(im, a, b) || ((code == FIRN_OP_add || code == FIRN_OP_multiply) && !repeat_in_front(im, &a, &b)))
         return FIRNC_NONE;
-    return ox_made(im, firnc_op(im->graph, code, (firnc_value[]){a, b}, 2, NULL, NULL));
+    return firnc_onnx_made(im, firnc_op(im->graph, code, (firnc_value[]){a, b}, 2, NULL, NULL));
 }
 
-firnc_value ox_select(ox_importer *im, firnc_value condition, firnc_value a, firnc_value b) {
+firnc_value firnc_onnx_select(firnc_onnx_importer *im, firnc_value condition, firnc_value a, firnc_value b) {
     if (lacks(im, a, b) || lacks(im, condition, a))
         return FIRNC_NONE;
-    return ox_made(im, firnc_select(im->graph, condition, a, b));
+    return firnc_onnx_made(im, firnc_select(im->graph, condition, a, b));
 }
 
-firnc_value ox_sum(ox_importer *im, firnc_value x, uint32_t axes, bool keep) {
+firnc_value firnc_onnx_sum(firnc_onnx_importer *im, firnc_value x, uint32_t axes, bool keep) {
     if (lacks(im, x, x))
         return FIRNC_NONE;
-    return ox_made(im, firnc_reduce_sum(im->graph, x, axes, keep));
+    return firnc_onnx_made(im, firnc_reduce_sum(im->graph, x, axes, keep));
 }
 
-firnc_value ox_mean(ox_importer *im, firnc_value x, uint32_t axes, bool keep) {
+firnc_value firnc_onnx_mean(firnc_onnx_importer *im, firnc_value x, uint32_t axes, bool keep) {
     if (lacks(im, x, x))
         return FIRNC_NONE;
-    const firn_shape *shape = ox_shape(im, x);
+    const firn_shape *shape = firnc_onnx_shape(im, x);
     double terms = 1;
     for (uint8_t i = 0; i < shape->rank; i++)
         terms *= (axes >> i & 1) != 0 ? shape->dims[i] : 1;
-    return ox_affine(im, ox_sum(im, x, axes, keep), (float)(1 / terms), 0);
+    return firnc_onnx_affine(im, firnc_onnx_sum(im, x, axes, keep), (float)(1 / terms), 0);
 }
 
-firnc_value ox_maximum(ox_importer *im, firnc_value x, uint32_t axes, bool keep) {
+firnc_value firnc_onnx_maximum(firnc_onnx_importer *im, firnc_value x, uint32_t axes, bool keep) {
     if (lacks(im, x, x))
         return FIRNC_NONE;
-    return ox_made(im, firnc_reduce_max(im->graph, x, axes, keep));
+    return firnc_onnx_made(im, firnc_reduce_max(im->graph, x, axes, keep));
 }
 
-firnc_value ox_gather(ox_importer *im, firnc_value x, firnc_value ids, uint8_t axis) {
+firnc_value firnc_onnx_gather(firnc_onnx_importer *im, firnc_value x, firnc_value ids, uint8_t axis) {
     if (lacks(im, x, ids))
         return FIRNC_NONE;
-    return ox_made(im, firnc_gather(im->graph, x, ids, axis));
+    return firnc_onnx_made(im, firnc_gather(im->graph, x, ids, axis));
 }
 
-firnc_value ox_matmul(ox_importer *im, firnc_value a, firnc_value b, bool transpose_a, bool transpose_b) {
+firnc_value firnc_onnx_matmul(firnc_onnx_importer *im, firnc_value a, firnc_value b, bool transpose_a,
+                              bool transpose_b) {
     if (lacks(im, a, b))
         return FIRNC_NONE;
-    return ox_made(im, firnc_matmul(im->graph, a, b, transpose_a, transpose_b));
+    return firnc_onnx_made(im, firnc_matmul(im->graph, a, b, transpose_a, transpose_b));
 }
 
-firnc_value ox_real(ox_importer *im, firnc_value x) {
-    if (lacks(im, x, x) || ox_shape(im, x)->type != FIRN_INT32)
+firnc_value firnc_onnx_real(firnc_onnx_importer *im, firnc_value x) {
+    if (lacks(im, x, x) || firnc_onnx_shape(im, x)->type != FIRN_INT32)
         return x;
-    return ox_unary(im, FIRN_OP_to_float32, x);
+    return firnc_onnx_unary(im, FIRN_OP_to_float32, x);
 }
 
-firnc_value ox_whole(ox_importer *im, firnc_value x) {
-    if (lacks(im, x, x) || ox_shape(im, x)->type == FIRN_INT32)
+firnc_value firnc_onnx_whole(firnc_onnx_importer *im, firnc_value x) {
+    if (lacks(im, x, x) || firnc_onnx_shape(im, x)->type == FIRN_INT32)
         return x;
-    return ox_unary(im, FIRN_OP_to_int32, x);
+    return firnc_onnx_unary(im, FIRN_OP_to_int32, x);
 }

@@ -12,7 +12,7 @@
 #include "compiler/onnx/import.h"
 
 #ifndef PATH_MAX
-#define PATH_MAX 4096
+#    define PATH_MAX 4096
 #endif
 
 /* A whole number of an entry; false if it is none. */
@@ -57,7 +57,8 @@ static const char *find_inside(const char *model, const char *name) {
     return firnc_format("%s", real_file);
 }
 
-bool ox_read_external(ox_importer *im, const FirncOnnx__Tensor *from, const char *name, uint64_t bytes, ox_bytes *to) {
+bool firnc_onnx_read_external(firnc_onnx_importer *im, const FirncOnnx__Tensor *from, const char *name, uint64_t bytes,
+                              firnc_onnx_bytes *to) {
     const char *location = NULL;
     uint64_t offset = 0, length = bytes;
     for (size_t i = 0; i < from->n_external_data; i++) {
@@ -71,17 +72,18 @@ bool ox_read_external(ox_importer *im, const FirncOnnx__Tensor *from, const char
         else if (strcmp(key, "length") == 0)
             good = read_whole(value, &length);
         if (!good)
-            return ox_fail(im, "tensor %s: the %s of its data is no number", name, key);
+            return firnc_onnx_fail(im, "tensor %s: the %s of its data is no number", name, key);
     }
     if (location == NULL || !is_inside(location))
-        return ox_fail(im, "tensor %s: its data is in \"%s\", and only files in the model's folder are read", name,
-                       location == NULL ? "" : location);
+        return firnc_onnx_fail(im, "tensor %s: its data is in \"%s\", and only files in the model's folder are read",
+                               name, location == NULL ? "" : location);
     const char *path = find_inside(im->file, location);
     if (path == NULL)
-        return ox_fail(im, "tensor %s: its data is in \"%s\", which is no file in the model's folder", name, location);
+        return firnc_onnx_fail(im, "tensor %s: its data is in \"%s\", which is no file in the model's folder", name,
+                               location);
     if (length != bytes)
-        return ox_fail(im, "tensor %s: its data has %llu bytes, and its elements take %llu", name,
-                       (unsigned long long)length, (unsigned long long)bytes);
+        return firnc_onnx_fail(im, "tensor %s: its data has %llu bytes, and its elements take %llu", name,
+                               (unsigned long long)length, (unsigned long long)bytes);
     const int file = open(path, O_RDONLY);
     struct stat status;
     const bool there = file >= 0 && fstat(file, &status) == 0 && status.st_size >= 0 &&
@@ -95,11 +97,11 @@ bool ox_read_external(ox_importer *im, const FirncOnnx__Tensor *from, const char
                 break;
             done += (uint64_t)got;
         }
-        *to = (ox_bytes){data, bytes};
+        *to = (firnc_onnx_bytes){data, bytes};
     }
     if (file >= 0)
         close(file);
     return (there && done == bytes) ||
-           ox_fail(im, "tensor %s: its data is not in \"%s\", which is too short or cannot be read", name, location);
+           firnc_onnx_fail(im, "tensor %s: its data is not in \"%s\", which is too short or cannot be read", name,
+                           location);
 }
-

@@ -22,31 +22,31 @@ static bool is_default_domain(const char *domain) {
     return domain == NULL || domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0;
 }
 
-static bool check_versions(ox_importer *im) {
+static bool check_versions(firnc_onnx_importer *im) {
     const FirncOnnx__Model *model = im->model;
     for (size_t i = 0; i < model->n_opset_import; i++)
         if (is_default_domain(model->opset_import[i]->domain))
             im->opset = model->opset_import[i]->version;
     if (!im->options->any_opset && (im->opset < OPSET_MIN || im->opset > OPSET_MAX))
-        return ox_fail(im, "is of opset %lld, and Firn reads %d to %d; export it with opset_version=20",
-                       (long long)im->opset, OPSET_MIN, OPSET_MAX);
+        return firnc_onnx_fail(im, "is of opset %lld, and Firn reads %d to %d; export it with opset_version=20",
+                               (long long)im->opset, OPSET_MIN, OPSET_MAX);
     return true;
 }
 
-bool ox_read(ox_importer *im) {
+bool firnc_onnx_read(firnc_onnx_importer *im) {
     ProtobufCAllocator allocator = {.alloc = allocate, .free = release};
     firnc_bytes bytes;
     if (!firnc_file_read(im->file, FILE_LIMIT, &bytes)) {
         im->failed = true;
         return false;
     }
-    const char *wrong = ox_scan(bytes.data, bytes.count);
+    const char *wrong = firnc_onnx_scan(bytes.data, bytes.count);
     if (wrong != NULL)
-        return ox_fail(im, "%s", wrong);
+        return firnc_onnx_fail(im, "%s", wrong);
     im->model = firnc_onnx__model__unpack(&allocator, (size_t)bytes.count, bytes.data);
     if (im->model == NULL || im->model->graph == NULL)
-        return ox_fail(im, "is no ONNX model; export it again");
+        return firnc_onnx_fail(im, "is no ONNX model; export it again");
     if (im->model->graph->n_sparse_initializer > 0)
-        return ox_fail(im, "has sparse tensors; store them as dense ones");
+        return firnc_onnx_fail(im, "has sparse tensors; store them as dense ones");
     return check_versions(im);
 }

@@ -1,6 +1,6 @@
 /* Reads a model node by node, in the order of the file, and gives each value its extents, its elements where they are
- * known, or its place in the graph (compiler/onnx/onnx.h). What an op means is in the table of ops; this file has names,
- * layers, inputs, outputs and which tensors may be parameters. */
+ * known, or its place in the graph (compiler/onnx/onnx.h). What an op means is in the table of ops; this file has
+ * names, layers, inputs, outputs and which tensors may be parameters. */
 #include "compiler/onnx/onnx.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-bool ox_fail(ox_importer *im, const char *format, ...) {
+bool firnc_onnx_fail(firnc_onnx_importer *im, const char *format, ...) {
     va_list arguments;
     if (im->failed)
         return false;
@@ -35,9 +35,9 @@ static const char *or_empty(const char *text) {
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-struct ox_entry {
+struct firnc_onnx_entry {
     const char *name;
-    ox_value *value;
+    firnc_onnx_value *value;
     uint8_t how; /* of names that are read */
 };
 
@@ -49,19 +49,19 @@ static uint32_t hash_of(const char *name) {
 }
 
 /* The entry of a name, or the empty one where it belongs. */
-static struct ox_entry *entry_of(const ox_scope *scope, const char *name) {
+static struct firnc_onnx_entry *entry_of(const firnc_onnx_scope *scope, const char *name) {
     uint32_t at = hash_of(name) & (scope->capacity - 1);
     while (scope->entries[at].name != NULL && strcmp(scope->entries[at].name, name) != 0)
         at = (at + 1) & (scope->capacity - 1);
     return &scope->entries[at];
 }
 
-static ox_value *find(const ox_scope *scope, const char *name) {
+static firnc_onnx_value *find(const firnc_onnx_scope *scope, const char *name) {
     return scope->capacity == 0 ? NULL : entry_of(scope, name)->value;
 }
 
 /* Room for so many names. */
-static void scope_open(ox_scope *scope, uint64_t names) {
+static void scope_open(firnc_onnx_scope *scope, uint64_t names) {
     scope->capacity = 16;
     while (scope->capacity < 2 * names && scope->capacity < UINT32_C(1) << 30)
         scope->capacity *= 2;
@@ -69,11 +69,11 @@ static void scope_open(ox_scope *scope, uint64_t names) {
 }
 
 /* Adds a name that is not there yet. */
-static bool define(ox_importer *im, ox_scope *scope, const char *name, ox_value *value) {
-    struct ox_entry *entry = entry_of(scope, name);
+static bool define(firnc_onnx_importer *im, firnc_onnx_scope *scope, const char *name, firnc_onnx_value *value) {
+    struct firnc_onnx_entry *entry = entry_of(scope, name);
     if (entry->name != NULL)
-        return ox_fail(im, "two values have the name %s; each is made once", name);
-    *entry = (struct ox_entry){.name = name, .value = value};
+        return firnc_onnx_fail(im, "two values have the name %s; each is made once", name);
+    *entry = (struct firnc_onnx_entry){.name = name, .value = value};
     scope->count++;
     return true;
 }
@@ -131,7 +131,7 @@ enum { UNREAD, READ, DIFFERENTIATED };
 
 /* Ops whose results do not change with small changes of their operands. */
 static const char steps_only[] = "Equal Less LessOrEqual Greater GreaterOrEqual Not And Or Xor Shape Size ArgMax "
-                                      "ArgMin IsNaN Floor Ceil Sign ConstantOfShape Range OneHot";
+                                 "ArgMin IsNaN Floor Ceil Sign ConstantOfShape Range OneHot";
 
 static bool is_listed(const char *list, const char *word);
 
@@ -140,29 +140,30 @@ static bool passes_gradient(const FirncOnnx__Node *node, size_t input) {
     const char *op = or_empty(node->op_type);
     if (is_listed(steps_only, op) || (strcmp(op, "Where") == 0 && input == 0))
         return false;
-    if (is_listed("Reshape Expand Tile Gather GatherElements Slice Pad Unsqueeze Squeeze Split CumSum Resize Trilu", op))
+    if (is_listed("Reshape Expand Tile Gather GatherElements Slice Pad Unsqueeze Squeeze Split CumSum Resize Trilu",
+                  op))
         return input == 0;
     for (size_t i = 0; strcmp(op, "Cast") == 0 && i < node->n_attribute; i++)
         if (strcmp(or_empty(node->attribute[i]->name), "to") == 0)
             return node->attribute[i]->i >= 0 && node->attribute[i]->i <= UINT8_MAX &&
-                   ox_is_real((uint8_t)node->attribute[i]->i);
+                   firnc_onnx_is_real((uint8_t)node->attribute[i]->i);
     return true;
 }
 
-static void note_read(ox_scope *reads, const char *name, uint8_t how) {
-    struct ox_entry *entry = entry_of(reads, name);
+static void note_read(firnc_onnx_scope *reads, const char *name, uint8_t how) {
+    struct firnc_onnx_entry *entry = entry_of(reads, name);
     if (entry->name == NULL)
         reads->count++;
     entry->name = name;
     entry->how = entry->how > how ? entry->how : how;
 }
 
-static uint8_t how_read(const ox_scope *reads, const char *name) {
+static uint8_t how_read(const firnc_onnx_scope *reads, const char *name) {
     return entry_of(reads, name)->how;
 }
 
 /* Notes for each name how it is read, from the outputs to the inputs. */
-static void find_reads(ox_scope *reads, FirncOnnx__Node *const *nodes, size_t count, char *const *outputs,
+static void find_reads(firnc_onnx_scope *reads, FirncOnnx__Node *const *nodes, size_t count, char *const *outputs,
                        size_t output_count) {
     uint64_t names = output_count + 1;
     for (size_t i = 0; i < count; i++)
@@ -183,7 +184,7 @@ static void find_reads(ox_scope *reads, FirncOnnx__Node *const *nodes, size_t co
 
 /* --- tensors of the file ------------------------------------------------------------------------------------------ */
 
-static const FirncOnnx__ValueInfo *value_info(const ox_importer *im, const char *name) {
+static const FirncOnnx__ValueInfo *value_info(const firnc_onnx_importer *im, const char *name) {
     const FirncOnnx__Graph *graph = im->model->graph;
     for (size_t i = 0; i < graph->n_value_info; i++)
         if (graph->value_info[i]->name != NULL && strcmp(graph->value_info[i]->name, name) == 0)
@@ -200,7 +201,7 @@ static bool matches_any(const char *const *patterns, uint32_t count, const char 
 
 /* Whether a tensor may be a parameter: it is of finite reals, and neither exporter nor user says otherwise. One without
  * dimensions is taken for a number in a formula, unless it is named like the parameter of a module. */
-static bool may_be_parameter(const ox_importer *im, const ox_tensor *tensor, const char *name,
+static bool may_be_parameter(const firnc_onnx_importer *im, const firnc_onnx_tensor *tensor, const char *name,
                              const FirncOnnx__ValueInfo *info) {
     const char *kind = info == NULL ? NULL
                                     : entry_value(info->metadata_props, info->n_metadata_props,
@@ -218,9 +219,9 @@ static bool may_be_parameter(const ox_importer *im, const ox_tensor *tensor, con
 /* The module's name of a tensor that an exporter has computed from one parameter: the only name with a dot in the list
  * of what it was folded from; NULL if there is none. */
 static const char *folded_name(const FirncOnnx__ValueInfo *info) {
-    const char *list =
-        info == NULL ? NULL
-                     : entry_value(info->metadata_props, info->n_metadata_props, "pkg.onnxscript.optimizer.folded_from");
+    const char *list = info == NULL ? NULL
+                                    : entry_value(info->metadata_props, info->n_metadata_props,
+                                                  "pkg.onnxscript.optimizer.folded_from");
     const char *found = NULL;
     while (list != NULL && (list = strchr(list, '\'')) != NULL) {
         const char *end = strchr(list + 1, '\'');
@@ -236,25 +237,24 @@ static const char *folded_name(const FirncOnnx__ValueInfo *info) {
     return found;
 }
 
-void ox_parameter_new(ox_importer *im, ox_value *value, const char *name) {
+void firnc_onnx_parameter_new(firnc_onnx_importer *im, firnc_onnx_value *value, const char *name) {
     value->parameter = firnc_allocate(sizeof *value->parameter);
-    *value->parameter = (ox_parameter){.name = name, .tensor = value->known, .value = FIRNC_NONE};
-    im->parameters =
-        firnc_grown(im->parameters, im->parameter_count, &im->parameter_capacity, sizeof *im->parameters);
+    *value->parameter = (firnc_onnx_parameter){.name = name, .tensor = value->known, .value = FIRNC_NONE};
+    im->parameters = firnc_grown(im->parameters, im->parameter_count, &im->parameter_capacity, sizeof *im->parameters);
     im->parameters[im->parameter_count++] = value->parameter;
 }
 
-static bool add_initializer(ox_importer *im, ox_scope *scope, const FirncOnnx__Tensor *from) {
+static bool add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Tensor *from) {
     const char *name = or_empty(from->name);
-    ox_value *value = ox_value_new(name);
-    const ox_tensor *tensor = ox_tensor_read(im, from, name);
+    firnc_onnx_value *value = firnc_onnx_value_new(name);
+    const firnc_onnx_tensor *tensor = firnc_onnx_tensor_read(im, from, name);
     if (tensor == NULL)
         return false;
-    ox_set_known(value, tensor);
+    firnc_onnx_set_known(value, tensor);
     const FirncOnnx__ValueInfo *info = value_info(im, name);
     if (how_read(scope->reads, name) == DIFFERENTIATED && may_be_parameter(im, tensor, name, info)) {
         const char *folded = folded_name(info);
-        ox_parameter_new(im, value, folded != NULL && find(scope, folded) == NULL ? folded : name);
+        firnc_onnx_parameter_new(im, value, folded != NULL && find(scope, folded) == NULL ? folded : name);
     }
     return define(im, scope, name, value);
 }
@@ -263,7 +263,7 @@ static bool add_initializer(ox_importer *im, ox_scope *scope, const FirncOnnx__T
 
 /* Whether all elements are equal: such parameters, the ones and zeros of new norms and biases, become one tensor in the
  * file though they are several in the model; others become one only if they are one. */
-bool ox_is_uniform(const ox_tensor *tensor) {
+bool firnc_onnx_is_uniform(const firnc_onnx_tensor *tensor) {
     for (uint64_t i = 1; i < tensor->count; i++)
         if (memcmp(&tensor->reals[i], &tensor->reals[0], sizeof *tensor->reals) != 0)
             return false;
@@ -271,59 +271,60 @@ bool ox_is_uniform(const ox_tensor *tensor) {
 }
 
 /* Gives a node of another module than that of the parameter a parameter of its own. */
-static ox_value *own_parameter(ox_importer *im, ox_scope *scope, ox_value *value, const char *layer) {
-    const ox_parameter *merged = value->parameter;
+static firnc_onnx_value *own_parameter(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_value *value,
+                                       const char *layer) {
+    const firnc_onnx_parameter *merged = value->parameter;
     const char *dot = strrchr(merged->name, '.');
     const size_t length = dot == NULL ? 0 : (size_t)(dot - merged->name);
-    if (dot == NULL || im->options->bare || layer[0] == '\0' || !ox_is_uniform(merged->tensor) || merged->tensor->rank != 1 ||
-        (strlen(layer) == length && strncmp(layer, merged->name, length) == 0))
+    if (dot == NULL || im->options->bare || layer[0] == '\0' || !firnc_onnx_is_uniform(merged->tensor) ||
+        merged->tensor->rank != 1 || (strlen(layer) == length && strncmp(layer, merged->name, length) == 0))
         return value;
     const char *name = firnc_format("%s%s", layer, dot);
-    ox_value *own = find(scope, name);
+    firnc_onnx_value *own = find(scope, name);
     if (own != NULL)
         return own;
-    own = ox_value_new(name);
-    ox_set_known(own, merged->tensor);
-    ox_parameter_new(im, own, name);
+    own = firnc_onnx_value_new(name);
+    firnc_onnx_set_known(own, merged->tensor);
+    firnc_onnx_parameter_new(im, own, name);
     return define(im, scope, name, own) ? own : value;
 }
 
 /* --- nodes -------------------------------------------------------------------------------------------------------- */
 
-static bool run(ox_importer *im, ox_scope *scope, FirncOnnx__Node *const *nodes, size_t count);
+static bool run(firnc_onnx_importer *im, firnc_onnx_scope *scope, FirncOnnx__Node *const *nodes, size_t count);
 
 /* Whether a word is one of a list separated by spaces. */
 static bool is_listed(const char *list, const char *word) {
     const size_t length = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)) != NULL; at += length)
+    for (const char *at = list; length > 0 && (at = strstr(at, word)) != NULL; at += length)
         if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
             return true;
     return false;
 }
 
-static bool check_node(ox_importer *im, const ox_node *node, const ox_op *op) {
+static bool check_node(firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_op *op) {
     for (size_t i = 0; i < node->proto->n_attribute; i++) {
         const char *name = or_empty(node->proto->attribute[i]->name);
         if (!is_listed(op->attributes, name))
-            return ox_fail(im, "has the attribute %s, which Firn does not have; it has %s", name,
-                           op->attributes[0] == '\0' ? "none" : op->attributes);
+            return firnc_onnx_fail(im, "has the attribute %s, which Firn does not have; it has %s", name,
+                                   op->attributes[0] == '\0' ? "none" : op->attributes);
     }
     if (node->input_count < op->inputs_min || node->input_count > op->inputs_max)
-        return ox_fail(im, "has %u inputs, and takes %u to %u", (unsigned)node->input_count, (unsigned)op->inputs_min,
-                       (unsigned)op->inputs_max);
+        return firnc_onnx_fail(im, "has %u inputs, and takes %u to %u", (unsigned)node->input_count,
+                               (unsigned)op->inputs_min, (unsigned)op->inputs_max);
     for (uint32_t i = 0; i < op->inputs_min; i++)
         if (node->inputs[i] == NULL)
-            return ox_fail(im, "lacks its input %u", (unsigned)i);
+            return firnc_onnx_fail(im, "lacks its input %u", (unsigned)i);
     for (uint32_t i = op->outputs_max; i < node->output_count; i++)
         if (node->outputs[i] != NULL)
-            return ox_fail(im, "gives its output %u, which Firn does not have; leave it out", (unsigned)i);
+            return firnc_onnx_fail(im, "gives its output %u, which Firn does not have; leave it out", (unsigned)i);
     if (im->opset < op->since && !im->options->any_opset)
-        return ox_fail(im, "came with opset %u, and the file is of opset %lld", (unsigned)op->since,
-                       (long long)im->opset);
+        return firnc_onnx_fail(im, "came with opset %u, and the file is of opset %lld", (unsigned)op->since,
+                               (long long)im->opset);
     return true;
 }
 
-static const FirncOnnx__Function *function_of(const ox_importer *im, const FirncOnnx__Node *node) {
+static const FirncOnnx__Function *function_of(const firnc_onnx_importer *im, const FirncOnnx__Node *node) {
     for (size_t i = 0; i < im->model->n_functions; i++) {
         const FirncOnnx__Function *function = im->model->functions[i];
         if (strcmp(or_empty(function->name), or_empty(node->op_type)) == 0 &&
@@ -334,13 +335,13 @@ static const FirncOnnx__Function *function_of(const ox_importer *im, const Firnc
 }
 
 /* Reads the body of a function in the place of a node. */
-static bool run_function(ox_importer *im, const ox_node *node, const FirncOnnx__Function *function) {
-    ox_scope reads = {0};
-    ox_scope scope = {.reads = &reads, .function = function, .caller = node, .depth = node->scope->depth + 1};
-    if (scope.depth > OX_DEPTH_MAX)
-        return ox_fail(im, "calls functions %d deep or itself", OX_DEPTH_MAX);
+static bool run_function(firnc_onnx_importer *im, const firnc_onnx_node *node, const FirncOnnx__Function *function) {
+    firnc_onnx_scope reads = {0};
+    firnc_onnx_scope scope = {.reads = &reads, .function = function, .caller = node, .depth = node->scope->depth + 1};
+    if (scope.depth > FIRNC_ONNX_DEPTH_MAX)
+        return firnc_onnx_fail(im, "calls functions %d deep or itself", FIRNC_ONNX_DEPTH_MAX);
     if (node->input_count > function->n_input || node->output_count > function->n_output)
-        return ox_fail(im, "has more inputs or outputs than its function");
+        return firnc_onnx_fail(im, "has more inputs or outputs than its function");
     uint64_t names = function->n_input + 1;
     for (size_t i = 0; i < function->n_node; i++)
         names += function->node[i]->n_output;
@@ -353,59 +354,60 @@ static bool run_function(ox_importer *im, const ox_node *node, const FirncOnnx__
         return false;
     im->node = node;
     for (uint32_t i = 0; i < node->output_count; i++) {
-        const ox_value *made = find(&scope, function->output[i]);
+        const firnc_onnx_value *made = find(&scope, function->output[i]);
         if (made == NULL)
-            return ox_fail(im, "its function does not make %s", function->output[i]);
-        ox_alias(node->outputs[i], made);
+            return firnc_onnx_fail(im, "its function does not make %s", function->output[i]);
+        firnc_onnx_alias(node->outputs[i], made);
     }
     return true;
 }
 
-static bool all_known(const ox_node *node) {
+static bool all_known(const firnc_onnx_node *node) {
     for (uint32_t i = 0; i < node->input_count; i++)
-        if (node->inputs[i] != NULL && !ox_is_constant(node->inputs[i]))
+        if (node->inputs[i] != NULL && !firnc_onnx_is_constant(node->inputs[i]))
             return false;
     return true;
 }
 
-static bool is_made(const ox_node *node) {
+static bool is_made(const firnc_onnx_node *node) {
     for (uint32_t i = 0; i < node->output_count; i++)
         if (node->outputs[i] != NULL && node->outputs[i]->known == NULL && node->outputs[i]->value == FIRNC_NONE)
             return false;
     return true;
 }
 
-static bool run_op(ox_importer *im, const ox_node *node) {
+static bool run_op(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     const char *domain = or_empty(node->proto->domain);
     const FirncOnnx__Function *function = function_of(im, node->proto);
     bool done = false;
     if (function != NULL)
         return run_function(im, node, function);
-    const ox_op *op = domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0 ? ox_op_find(node->op) : NULL;
+    const firnc_onnx_op *op = domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0 ? firnc_onnx_op_find(node->op) : NULL;
     if (op == NULL)
-        return ox_fail(im, "is no op that Firn reads%s%s; the nearest one is %s", domain[0] == '\0' ? "" : ", of the domain ",
-                       domain, ox_op_nearest(node->op));
+        return firnc_onnx_fail(im, "is no op that Firn reads%s%s; the nearest one is %s",
+                               domain[0] == '\0' ? "" : ", of the domain ", domain, firnc_onnx_op_nearest(node->op));
     if (!check_node(im, node, op))
         return false;
-    if (all_known(node) && !ox_fold(im, node, &done))
+    if (all_known(node) && !firnc_onnx_fold(im, node, &done))
         return false;
-    return done || (op->import(im, node) && (is_made(node) || ox_fail(im, "has no result")));
+    return done || (op->import(im, node) && (is_made(node) || firnc_onnx_fail(im, "has no result")));
 }
 
 /* Finds the inputs of a node and makes its outputs. */
-static bool bind(ox_importer *im, ox_scope *scope, ox_node *node) {
+static bool bind(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_node *node) {
     const FirncOnnx__Node *proto = node->proto;
-    if (proto->n_input > OX_OPERANDS_MAX || proto->n_output > OX_OPERANDS_MAX)
-        return ox_fail(im, "has more than %d inputs or outputs", OX_OPERANDS_MAX);
+    if (proto->n_input > FIRNC_ONNX_OPERANDS_MAX || proto->n_output > FIRNC_ONNX_OPERANDS_MAX)
+        return firnc_onnx_fail(im, "has more than %d inputs or outputs", FIRNC_ONNX_OPERANDS_MAX);
     for (size_t i = 0; i < proto->n_input; i++) {
         const char *name = or_empty(proto->input[i]);
         if (name[0] == '\0')
             continue;
-        ox_value *value = find(scope, name);
+        firnc_onnx_value *value = find(scope, name);
         if (value == NULL && scope->function != NULL)
             continue; /* an input of the function that its caller leaves out */
         if (value == NULL)
-            return ox_fail(im, "reads %s, which no node before it makes; nodes are in order and without cycles", name);
+            return firnc_onnx_fail(im, "reads %s, which no node before it makes; nodes are in order and without cycles",
+                                   name);
         node->inputs[i] = value->parameter != NULL ? own_parameter(im, scope, value, node->layer) : value;
     }
     node->input_count = (uint32_t)proto->n_input;
@@ -413,14 +415,14 @@ static bool bind(ox_importer *im, ox_scope *scope, ox_node *node) {
         node->input_count--;
     for (size_t i = 0; i < proto->n_output; i++)
         if (or_empty(proto->output[i])[0] != '\0' && how_read(scope->reads, proto->output[i]) != UNREAD) {
-            node->outputs[i] = ox_value_new(proto->output[i]);
+            node->outputs[i] = firnc_onnx_value_new(proto->output[i]);
             node->outputs[i]->producer = node;
         }
     node->output_count = (uint32_t)proto->n_output;
     return true;
 }
 
-static bool run_node(ox_importer *im, ox_scope *scope, ox_node *node) {
+static bool run_node(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_node *node) {
     im->node = node;
     if (!bind(im, scope, node))
         return false;
@@ -433,7 +435,7 @@ static bool run_node(ox_importer *im, ox_scope *scope, ox_node *node) {
     }
     const bool layer = node->layer[0] != '\0' && scope->depth == 0;
     if (layer && !firnc_is_name(node->layer))
-        return ox_fail(im, "is in a module whose name is not of 1 to %d printable characters", FIRNC_NAME_MAX);
+        return firnc_onnx_fail(im, "is in a module whose name is not of 1 to %d printable characters", FIRNC_NAME_MAX);
     if (layer)
         firnc_layer_begin(im->graph, node->layer);
     const bool good = run_op(im, node);
@@ -447,12 +449,12 @@ static bool run_node(ox_importer *im, ox_scope *scope, ox_node *node) {
     return good && !im->failed;
 }
 
-static bool run(ox_importer *im, ox_scope *scope, FirncOnnx__Node *const *nodes, size_t count) {
+static bool run(firnc_onnx_importer *im, firnc_onnx_scope *scope, FirncOnnx__Node *const *nodes, size_t count) {
     const char *layer = scope->caller != NULL ? scope->caller->layer : "";
     for (size_t i = 0; i < count; i++) {
-        ox_node *node = firnc_allocate(sizeof *node);
+        firnc_onnx_node *node = firnc_allocate(sizeof *node);
         layer = scope->depth == 0 ? layer_of(nodes[i], layer) : layer;
-        *node = (ox_node){.proto = nodes[i], .op = or_empty(nodes[i]->op_type), .layer = layer, .scope = scope};
+        *node = (firnc_onnx_node){.proto = nodes[i], .op = or_empty(nodes[i]->op_type), .layer = layer, .scope = scope};
         if (!run_node(im, scope, node))
             return false;
     }
@@ -460,7 +462,7 @@ static bool run(ox_importer *im, ox_scope *scope, FirncOnnx__Node *const *nodes,
 }
 
 /* Whether a node of the file or an output of it reads a value of the graph; in a function: perhaps. */
-bool ox_is_read(const ox_importer *im, const ox_node *node, const char *name) {
+bool firnc_onnx_is_read(const firnc_onnx_importer *im, const firnc_onnx_node *node, const char *name) {
     const FirncOnnx__Graph *graph = im->model->graph;
     for (size_t i = 0; i < graph->n_node; i++)
         for (size_t j = 0; j < graph->node[i]->n_input; j++)
@@ -475,7 +477,7 @@ bool ox_is_read(const ox_importer *im, const ox_node *node, const char *name) {
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
 
 /* The size of an extent that is only named. False after one message. */
-static bool named_extent(ox_importer *im, const char *input, const FirncOnnx__Extent *extent, uint8_t axis,
+static bool named_extent(firnc_onnx_importer *im, const char *input, const FirncOnnx__Extent *extent, uint8_t axis,
                          int64_t *size) {
     const char *name = or_empty(extent->dim_param);
     for (uint32_t i = 0; i < im->options->dimension_count; i++)
@@ -487,17 +489,17 @@ static bool named_extent(ox_importer *im, const char *input, const FirncOnnx__Ex
         *size = im->options->samples > 0 ? im->options->samples : 2;
         return true;
     }
-    return ox_fail(im, "input %s: the size of its extent %u (%s) is open; write it into model.dimensions", input,
-                   (unsigned)axis, name[0] == '\0' ? "without a name" : name);
+    return firnc_onnx_fail(im, "input %s: the size of its extent %u (%s) is open; write it into model.dimensions",
+                           input, (unsigned)axis, name[0] == '\0' ? "without a name" : name);
 }
 
 /* The shape of an input. The first extent of data is the samples, whatever the file says. */
-static bool input_shape(ox_importer *im, const FirncOnnx__ValueInfo *info, firnc_onnx_port *port) {
+static bool input_shape(firnc_onnx_importer *im, const FirncOnnx__ValueInfo *info, firnc_onnx_port *port) {
     const FirncOnnx__TensorType *type = info->type == NULL ? NULL : info->type->tensor_type;
     if (type == NULL || type->shape == NULL)
-        return ox_fail(im, "input %s is no tensor with a shape", port->name);
+        return firnc_onnx_fail(im, "input %s is no tensor with a shape", port->name);
     if (type->shape->n_dim > FIRN_RANK_MAX)
-        return ox_fail(im, "input %s has more than %d dimensions", port->name, FIRN_RANK_MAX);
+        return firnc_onnx_fail(im, "input %s has more than %d dimensions", port->name, FIRN_RANK_MAX);
     port->rank = (uint8_t)type->shape->n_dim;
     for (uint8_t i = 0; i < port->rank; i++) {
         const FirncOnnx__Extent *extent = type->shape->dim[i];
@@ -505,70 +507,73 @@ static bool input_shape(ox_importer *im, const FirncOnnx__ValueInfo *info, firnc
         if (!extent->has_dim_value && !named_extent(im, port->name, extent, i, &size))
             return false;
         if (size < 1 || size > INT32_MAX)
-            return ox_fail(im, "input %s has an extent of %lld; every extent is 1 to 2147483647", port->name,
-                           (long long)size);
+            return firnc_onnx_fail(im, "input %s has an extent of %lld; every extent is 1 to 2147483647", port->name,
+                                   (long long)size);
         port->dims[i] = (uint32_t)size;
     }
-    port->type = (uint8_t)(type->elem_type >= 0 && type->elem_type <= OX_BFLOAT16 ? type->elem_type : 0);
+    port->type = (uint8_t)(type->elem_type >= 0 && type->elem_type <= FIRNC_ONNX_BFLOAT16 ? type->elem_type : 0);
     if (port->type == 0 || port->type == 8 || port->type == 14 || port->type == 15)
-        return ox_fail(im, "input %s is of the type %s, which Firn does not have; use float or int64", port->name,
-                       ox_type_word(type->elem_type));
+        return firnc_onnx_fail(im, "input %s is of the type %s, which Firn does not have; use float or int64",
+                               port->name, firnc_onnx_type_word(type->elem_type));
     return true;
 }
 
 /* An input that is not data. */
-static bool fill(ox_importer *im, const firnc_onnx_port *port, double number, ox_value *value) {
+static bool fill(firnc_onnx_importer *im, const firnc_onnx_port *port, double number, firnc_onnx_value *value) {
     int64_t dims[FIRN_RANK_MAX] = {0};
     for (uint8_t i = 0; i < port->rank; i++)
         dims[i] = port->dims[i];
-    ox_tensor *tensor = ox_tensor_new(im, port->type, port->rank, dims);
+    firnc_onnx_tensor *tensor = firnc_onnx_tensor_new(im, port->type, port->rank, dims);
     for (uint64_t i = 0; tensor != NULL && i < tensor->count; i++)
-        ox_put(tensor, i, number);
-    ox_set_known(value, tensor);
+        firnc_onnx_put(tensor, i, number);
+    firnc_onnx_set_known(value, tensor);
     return tensor != NULL;
 }
 
 /* A row with all elements as the input of a bare import. */
-static bool add_bare_input(ox_importer *im, uint32_t stream, firnc_onnx_port *port, ox_value *value) {
+static bool add_bare_input(firnc_onnx_importer *im, uint32_t stream, firnc_onnx_port *port, firnc_onnx_value *value) {
     int64_t dims[FIRN_RANK_MAX] = {0};
     uint64_t count = 1;
     for (uint8_t i = 0; i < port->rank; i++) {
         dims[i] = port->dims[i];
-        if (port->dims[i] > OX_ELEMENTS_MAX / count)
-            return ox_fail(im, "input %s has too many elements", port->name);
+        if (port->dims[i] > FIRNC_ONNX_ELEMENTS_MAX / count)
+            return firnc_onnx_fail(im, "input %s has too many elements", port->name);
         count *= port->dims[i];
     }
     const firnc_input_options options = {.stream = (uint8_t)stream, .element = FIRN_FLOAT32};
     if (!firnc_is_name(port->name))
-        return ox_fail(im, "an input has a name that is not of 1 to %d printable characters", FIRNC_NAME_MAX);
+        return firnc_onnx_fail(im, "an input has a name that is not of 1 to %d printable characters", FIRNC_NAME_MAX);
     port->value = firnc_input(im->graph, port->name, FIRN_FLOAT32, 2, (uint32_t[]){1, (uint32_t)count}, options);
-    ox_set(im, value, ox_reshape(im, port->value, port->rank, dims), port->type, port->rank);
+    firnc_onnx_set(im, value, firnc_onnx_reshape(im, port->value, port->rank, dims), port->type, port->rank);
     return !im->failed;
 }
 
 /* The data: stream 0. */
-static bool add_data_input(ox_importer *im, firnc_onnx_model *model, firnc_onnx_port *port, ox_value *value) {
+static bool add_data_input(firnc_onnx_importer *im, firnc_onnx_model *model, firnc_onnx_port *port,
+                           firnc_onnx_value *value) {
     firnc_input_options options = im->options->features;
-    const bool whole = !ox_is_real(port->type);
+    const bool whole = !firnc_onnx_is_real(port->type);
     if (port->rank == 0 || (im->options->samples > 0 && port->dims[0] != im->options->samples))
-        return ox_fail(im, "input %s has the first extent %u, and a micro-batch has %u samples; export it with a first extent that "
-                           "is open, or write that micro_batch_size",
-                       port->name, (unsigned)(port->rank == 0 ? 1 : port->dims[0]), (unsigned)im->options->samples);
+        return firnc_onnx_fail(
+            im,
+            "input %s has the first extent %u, and a micro-batch has %u samples; export it with a first extent that "
+            "is open, or write that micro_batch_size",
+            port->name, (unsigned)(port->rank == 0 ? 1 : port->dims[0]), (unsigned)im->options->samples);
     if (whole) {
         options.limit = INT32_MAX;
         options.scaled = false;
         options.scale = options.shift = 0;
     }
-    port->value = firnc_input(im->graph, whole ? "input_ids" : "features", whole ? FIRN_INT32 : FIRN_FLOAT32, port->rank,
-                              port->dims, options);
-    ox_set(im, value, port->value, port->type, port->rank);
+    port->value = firnc_input(im->graph, whole ? "input_ids" : "features", whole ? FIRN_INT32 : FIRN_FLOAT32,
+                              port->rank, port->dims, options);
+    firnc_onnx_set(im, value, port->value, port->type, port->rank);
     if (whole)
         value->input = port->value;
     model->tokens = whole;
     return true;
 }
 
-static bool add_inputs(ox_importer *im, ox_scope *scope, firnc_onnx_model *model) {
+static bool add_inputs(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_model *model) {
     const FirncOnnx__Graph *graph = im->model->graph;
     uint32_t data = 0;
     for (size_t i = 0; i < graph->n_input; i++) {
@@ -576,9 +581,9 @@ static bool add_inputs(ox_importer *im, ox_scope *scope, firnc_onnx_model *model
         if (find(scope, name) != NULL)
             continue; /* a tensor of the file that is listed among the inputs */
         if (model->input_count == FIRNC_ONNX_IO_MAX)
-            return ox_fail(im, "has more than %d inputs", FIRNC_ONNX_IO_MAX);
+            return firnc_onnx_fail(im, "has more than %d inputs", FIRNC_ONNX_IO_MAX);
         firnc_onnx_port *port = &model->inputs[model->input_count++];
-        ox_value *value = ox_value_new(name);
+        firnc_onnx_value *value = firnc_onnx_value_new(name);
         *port = (firnc_onnx_port){.name = name, .value = FIRNC_NONE};
         if (!input_shape(im, graph->input[i], port))
             return false;
@@ -587,11 +592,11 @@ static bool add_inputs(ox_importer *im, ox_scope *scope, firnc_onnx_model *model
             if (strcmp(im->options->filled[j].name, name) == 0)
                 filled = &im->options->filled[j];
         if (filled == NULL && ++data > 1 && !im->options->bare)
-            return ox_fail(im, "input %s is one more than the one that the data gives; write its value into model.inputs",
-                           name);
-        if (!(filled != NULL       ? fill(im, port, filled->value, value)
+            return firnc_onnx_fail(
+                im, "input %s is one more than the one that the data gives; write its value into model.inputs", name);
+        if (!(filled != NULL      ? fill(im, port, filled->value, value)
               : im->options->bare ? add_bare_input(im, data - 1, port, value)
-                                   : add_data_input(im, model, port, value)) ||
+                                  : add_data_input(im, model, port, value)) ||
             !define(im, scope, name, value))
             return false;
     }
@@ -600,43 +605,44 @@ static bool add_inputs(ox_importer *im, ox_scope *scope, firnc_onnx_model *model
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-static bool add_output(ox_importer *im, ox_value *value, firnc_onnx_port *port) {
+static bool add_output(firnc_onnx_importer *im, firnc_onnx_value *value, firnc_onnx_port *port) {
     port->type = value->type;
     port->rank = value->rank;
     for (uint8_t i = 0; i < value->rank; i++)
         port->dims[i] = (uint32_t)value->dims[i];
-    if (ox_is_constant(value)) {
+    if (firnc_onnx_is_constant(value)) {
         double *known = firnc_allocate(value->known->count * sizeof *known + 1);
         for (uint64_t i = 0; i < value->known->count; i++)
-            known[i] = ox_number(value->known, i);
+            known[i] = firnc_onnx_number(value->known, i);
         port->known = known;
         return true;
     }
-    port->value = ox_plain(im, value);
+    port->value = firnc_onnx_plain(im, value);
     if (im->options->bare) {
-        port->value = ox_real(im, port->value);
-        port->value = ox_reshape(im, port->value, 2, (int64_t[]){1, (int64_t)ox_count(value)});
+        port->value = firnc_onnx_real(im, port->value);
+        port->value = firnc_onnx_reshape(im, port->value, 2, (int64_t[]){1, (int64_t)firnc_onnx_count(value)});
         if (!im->failed && im->graph->values[port->value].producer == FIRNC_NONE)
-            port->value = ox_affine(im, port->value, 1, -0.0F);
+            port->value = firnc_onnx_affine(im, port->value, 1, -0.0F);
         if (!im->failed && !firnc_is_name(port->name))
-            return ox_fail(im, "an output has a name that is not of 1 to %d printable characters", FIRNC_NAME_MAX);
+            return firnc_onnx_fail(im, "an output has a name that is not of 1 to %d printable characters",
+                                   FIRNC_NAME_MAX);
         if (!im->failed)
             firnc_name_value(im->graph, port->name, port->value);
     }
     return !im->failed;
 }
 
-static bool add_outputs(ox_importer *im, const ox_scope *scope, firnc_onnx_model *model) {
+static bool add_outputs(firnc_onnx_importer *im, const firnc_onnx_scope *scope, firnc_onnx_model *model) {
     const FirncOnnx__Graph *graph = im->model->graph;
     if (graph->n_output == 0 || graph->n_output > FIRNC_ONNX_IO_MAX)
-        return ox_fail(im, "has %llu outputs; 1 to %d are read", (unsigned long long)graph->n_output,
-                       FIRNC_ONNX_IO_MAX);
+        return firnc_onnx_fail(im, "has %llu outputs; 1 to %d are read", (unsigned long long)graph->n_output,
+                               FIRNC_ONNX_IO_MAX);
     for (size_t i = 0; i < graph->n_output; i++) {
         firnc_onnx_port *port = &model->outputs[model->output_count++];
-        ox_value *value = find(scope, or_empty(graph->output[i]->name));
+        firnc_onnx_value *value = find(scope, or_empty(graph->output[i]->name));
         *port = (firnc_onnx_port){.name = or_empty(graph->output[i]->name), .value = FIRNC_NONE};
         if (value == NULL)
-            return ox_fail(im, "no node makes the output %s", port->name);
+            return firnc_onnx_fail(im, "no node makes the output %s", port->name);
         if (!add_output(im, value, port))
             return false;
     }
@@ -645,11 +651,12 @@ static bool add_outputs(ox_importer *im, const ox_scope *scope, firnc_onnx_model
 
 /* --- the map of weights ------------------------------------------------------------------------------------------- */
 
-static void add_rule(ox_importer *im, firnc_weight_rule *rules, uint32_t *count, const ox_parameter *parameter) {
-    const ox_tensor *tensor = parameter->tensor;
+static void add_rule(firnc_onnx_importer *im, firnc_weight_rule *rules, uint32_t *count,
+                     const firnc_onnx_parameter *parameter) {
+    const firnc_onnx_tensor *tensor = parameter->tensor;
     uint8_t identity[FIRN_RANK_MAX];
     (void)im;
-    ox_identity(identity);
+    firnc_onnx_identity(identity);
     const bool laid = memcmp(parameter->order, identity, tensor->rank) != 0;
     if (!laid && parameter->outside == NULL)
         return;
@@ -664,7 +671,7 @@ static void add_rule(ox_importer *im, firnc_weight_rule *rules, uint32_t *count,
 }
 
 /* Lists how the parameters lie in PyTorch's files. */
-static void map_weights(ox_importer *im, firnc_onnx_model *model) {
+static void map_weights(firnc_onnx_importer *im, firnc_onnx_model *model) {
     firnc_weight_rule *rules = firnc_allocate((im->parameter_count + UINT64_C(1)) * sizeof *rules);
     for (uint32_t i = 0; i < im->parameter_count; i++)
         if (im->parameters[i]->value != FIRNC_NONE)
@@ -673,7 +680,7 @@ static void map_weights(ox_importer *im, firnc_onnx_model *model) {
 }
 
 /* A table of tokens tells how many there are. */
-static void find_limit(const ox_importer *im, firnc_onnx_model *model) {
+static void find_limit(const firnc_onnx_importer *im, firnc_onnx_model *model) {
     for (uint32_t i = 0; i < model->input_count; i++)
         if (model->tokens && model->inputs[i].value != FIRNC_NONE)
             model->token_limit = im->graph->values[model->inputs[i].value].source->limit;
@@ -690,10 +697,10 @@ static void add_parameter(firnc_graph *graph) {
 
 bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_options *options,
                        firnc_onnx_model *model) {
-    ox_importer im = {.file = path, .graph = graph, .options = options};
-    ox_scope reads = {0}, scope = {.reads = &reads};
+    firnc_onnx_importer im = {.file = path, .graph = graph, .options = options};
+    firnc_onnx_scope reads = {0}, scope = {.reads = &reads};
     memset(model, 0, sizeof *model);
-    if (!ox_read(&im))
+    if (!firnc_onnx_read(&im))
         return false;
     const FirncOnnx__Graph *from = im.model->graph;
     uint64_t names = from->n_initializer + from->n_input;

@@ -38,7 +38,7 @@ typedef struct firnc_onnx_options {
     /* For tests and tools: each input is a stream of its own whose one sample holds all its elements, as float32; each
      * output is a row with all its elements. So a model with any shapes runs as a plan with one sample. */
     bool bare;
-    bool any_opset; /* bare: opsets before 13 and behind 23 are read by the rules of those between */
+    bool any_opset;               /* bare: opsets before 13 and behind 23 are read by the rules of those between */
     firnc_input_options features; /* not bare: of the data input; the limit of tokens follows from their tables */
 } firnc_onnx_options;
 

@@ -14,31 +14,33 @@ typedef struct windows {
 } windows;
 
 /* Reads a list of one number for each dimension of the image. False after one message. */
-static bool read_pair(ox_importer *im, const ox_node *node, const char *name, uint8_t spatial, int64_t to[2]) {
+static bool read_pair(firnc_onnx_importer *im, const firnc_onnx_node *node, const char *name, uint8_t spatial,
+                      int64_t to[2]) {
     const int64_t *list;
-    const uint32_t count = ox_integers(node, name, &list);
+    const uint32_t count = firnc_onnx_integers(node, name, &list);
     if (count == 0)
         return true;
     if (count != spatial)
-        return ox_fail(im, "its %s has %u numbers for %u dimensions", name, (unsigned)count, (unsigned)spatial);
+        return firnc_onnx_fail(im, "its %s has %u numbers for %u dimensions", name, (unsigned)count, (unsigned)spatial);
     for (uint8_t i = 0; i < spatial; i++) {
         if (list[i] < 0 || list[i] > FIRN_PAIR_MAX)
-            return ox_fail(im, "its %s has %lld, and 0 to %d are known", name, (long long)list[i], FIRN_PAIR_MAX);
+            return firnc_onnx_fail(im, "its %s has %lld, and 0 to %d are known", name, (long long)list[i],
+                                   FIRN_PAIR_MAX);
         to[2 - spatial + i] = list[i];
     }
     return true;
 }
 
 /* The padding, as it is or as auto_pad asks for it. */
-static bool read_padding(ox_importer *im, const ox_node *node, uint8_t spatial, windows *w) {
-    const char *automatic = ox_text(node, "auto_pad", "NOTSET");
+static bool read_padding(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t spatial, windows *w) {
+    const char *automatic = firnc_onnx_text(node, "auto_pad", "NOTSET");
     const int64_t *list;
-    const uint32_t count = ox_integers(node, "pads", &list);
+    const uint32_t count = firnc_onnx_integers(node, "pads", &list);
     const bool same = strncmp(automatic, "SAME_", 5) == 0;
     if (!same && strcmp(automatic, "NOTSET") != 0 && strcmp(automatic, "VALID") != 0)
-        return ox_fail(im, "has auto_pad %s; NOTSET, VALID, SAME_UPPER and SAME_LOWER are known", automatic);
+        return firnc_onnx_fail(im, "has auto_pad %s; NOTSET, VALID, SAME_UPPER and SAME_LOWER are known", automatic);
     if (count != 0 && count != 2u * spatial)
-        return ox_fail(im, "has %u pads for %u dimensions", (unsigned)count, (unsigned)spatial);
+        return firnc_onnx_fail(im, "has %u pads for %u dimensions", (unsigned)count, (unsigned)spatial);
     for (uint8_t i = 0; i < spatial; i++) {
         const uint8_t at = (uint8_t)(2 - spatial + i);
         if (same) {
@@ -50,8 +52,9 @@ static bool read_padding(ox_importer *im, const ox_node *node, uint8_t spatial, 
             w->after[at] = total - w->before[at];
         } else if (count != 0 && automatic[0] == 'N') {
             if (list[i] < 0 || list[spatial + i] < 0 || list[i] > FIRN_PAIR_MAX || list[spatial + i] > FIRN_PAIR_MAX)
-                return ox_fail(im, "has a pad of %lld or %lld, and 0 to %d are known; use Slice for less than 0",
-                               (long long)list[i], (long long)list[spatial + i], FIRN_PAIR_MAX);
+                return firnc_onnx_fail(im,
+                                       "has a pad of %lld or %lld, and 0 to %d are known; use Slice for less than 0",
+                                       (long long)list[i], (long long)list[spatial + i], FIRN_PAIR_MAX);
             w->before[at] = list[i];
             w->after[at] = list[spatial + i];
         }
@@ -60,16 +63,16 @@ static bool read_padding(ox_importer *im, const ox_node *node, uint8_t spatial, 
 }
 
 /* The number of windows; with ceil_mode one more may begin in the image or before it and go beyond the padding. */
-static bool count_windows(ox_importer *im, const ox_node *node, windows *w) {
-    const bool up = ox_integer(node, "ceil_mode", 0) != 0;
+static bool count_windows(firnc_onnx_importer *im, const firnc_onnx_node *node, windows *w) {
+    const bool up = firnc_onnx_integer(node, "ceil_mode", 0) != 0;
     for (uint8_t i = 0; i < 2; i++) {
         if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1)
-            return ox_fail(im, "has a kernel, stride or dilation of 0");
+            return firnc_onnx_fail(im, "has a kernel, stride or dilation of 0");
         const int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
         const int64_t room = w->extent[i] + w->before[i] + w->after[i] - reach;
         if (room < 0)
-            return ox_fail(im, "has a window of %lld elements for an image of %lld with its padding", (long long)reach,
-                           (long long)(room + reach));
+            return firnc_onnx_fail(im, "has a window of %lld elements for an image of %lld with its padding",
+                                   (long long)reach, (long long)(room + reach));
         w->count[i] = room / w->stride[i] + 1;
         w->beyond[i] = 0;
         if (up && room % w->stride[i] != 0 && w->count[i] * w->stride[i] < w->extent[i] + w->before[i]) {
@@ -77,13 +80,14 @@ static bool count_windows(ox_importer *im, const ox_node *node, windows *w) {
             w->count[i]++;
         }
         if (w->before[i] > FIRN_PAIR_MAX || w->after[i] + w->beyond[i] > FIRN_PAIR_MAX)
-            return ox_fail(im, "pads by more than %d elements", FIRN_PAIR_MAX);
+            return firnc_onnx_fail(im, "pads by more than %d elements", FIRN_PAIR_MAX);
     }
     return true;
 }
 
-static bool read_windows(ox_importer *im, const ox_node *node, uint8_t spatial, windows *w) {
-    return read_pair(im, node, "kernel_shape", spatial, w->kernel) && read_pair(im, node, "strides", spatial, w->stride) &&
+static bool read_windows(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t spatial, windows *w) {
+    return read_pair(im, node, "kernel_shape", spatial, w->kernel) &&
+           read_pair(im, node, "strides", spatial, w->stride) &&
            read_pair(im, node, "dilations", spatial, w->dilation) && read_padding(im, node, spatial, w) &&
            count_windows(im, node, w);
 }
@@ -102,56 +106,58 @@ static firnc_windows windows_of(const windows *w) {
 /* --- images ------------------------------------------------------------------------------------------------------- */
 
 /* The image of a value, [N,H,W,C]. FIRNC_NONE after one message. */
-static firnc_value image_of(ox_importer *im, ox_value *x) {
+static firnc_value image_of(firnc_onnx_importer *im, firnc_onnx_value *x) {
     uint8_t order[FIRN_RANK_MAX];
     if (x->rank != 3 && x->rank != 4) {
-        ox_fail(im, "takes images of one or two dimensions, and its operand has %u in all", (unsigned)x->rank);
+        firnc_onnx_fail(im, "takes images of one or two dimensions, and its operand has %u in all", (unsigned)x->rank);
         return FIRNC_NONE;
     }
-    ox_channels_last(x->rank, order);
-    const firnc_value y = ox_real(im, ox_ordered(im, x, x->rank, order));
-    return x->rank == 4 ? y : ox_reshape(im, y, 4, (int64_t[]){x->dims[0], 1, x->dims[2], x->dims[1]});
+    firnc_onnx_channels_last(x->rank, order);
+    const firnc_value y = firnc_onnx_real(im, firnc_onnx_ordered(im, x, x->rank, order));
+    return x->rank == 4 ? y : firnc_onnx_reshape(im, y, 4, (int64_t[]){x->dims[0], 1, x->dims[2], x->dims[1]});
 }
 
 /* Sets an output from [N,H,W,C]. */
-static bool set_image(ox_importer *im, const ox_node *node, firnc_value y) {
-    const ox_value *x = node->inputs[0];
+static bool set_image(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value y) {
+    const firnc_onnx_value *x = node->inputs[0];
     uint8_t order[FIRN_RANK_MAX];
     if (im->failed)
         return false;
-    ox_channels_last(x->rank, order);
-    const firn_shape shape = *ox_shape(im, y);
+    firnc_onnx_channels_last(x->rank, order);
+    const firn_shape shape = *firnc_onnx_shape(im, y);
     if (x->rank == 3)
-        y = ox_reshape(im, y, 3, (int64_t[]){shape.dims[0], shape.dims[2], shape.dims[3]});
-    ox_set_ordered(im, node->outputs[0], y, x->type, x->rank, order);
+        y = firnc_onnx_reshape(im, y, 3, (int64_t[]){shape.dims[0], shape.dims[2], shape.dims[3]});
+    firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, order);
     return !im->failed;
 }
 
-static void set_extents(const ox_value *x, windows *w) {
+static void set_extents(const firnc_onnx_value *x, windows *w) {
     *w = (windows){.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}, .extent = {1, 1}};
     for (uint8_t i = 2; i < x->rank; i++)
         w->extent[4 - x->rank + i - 2] = x->dims[i];
 }
 
 /* [O,rows,columns,C] of a weight [O,C,...]. */
-static firnc_value kernels_of(ox_importer *im, ox_value *weight) {
+static firnc_value kernels_of(firnc_onnx_importer *im, firnc_onnx_value *weight) {
     uint8_t order[FIRN_RANK_MAX];
-    ox_channels_last(weight->rank, order);
-    const firnc_value y = ox_real(im, ox_ordered(im, weight, weight->rank, order));
-    return weight->rank == 4 ? y
-                             : ox_reshape(im, y, 4, (int64_t[]){weight->dims[0], 1, weight->dims[2], weight->dims[1]});
+    firnc_onnx_channels_last(weight->rank, order);
+    const firnc_value y = firnc_onnx_real(im, firnc_onnx_ordered(im, weight, weight->rank, order));
+    return weight->rank == 4
+               ? y
+               : firnc_onnx_reshape(im, y, 4, (int64_t[]){weight->dims[0], 1, weight->dims[2], weight->dims[1]});
 }
 
-static bool check_conv(ox_importer *im, const ox_node *node) {
-    const ox_value *x = node->inputs[0], *weight = node->inputs[1];
+static bool check_conv(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    const firnc_onnx_value *x = node->inputs[0], *weight = node->inputs[1];
     if ((x->rank != 3 && x->rank != 4) || weight->rank != x->rank)
-        return ox_fail(im, "takes images of one or two dimensions, and its operand has %u in all", (unsigned)x->rank);
+        return firnc_onnx_fail(im, "takes images of one or two dimensions, and its operand has %u in all",
+                               (unsigned)x->rank);
     return true;
 }
 
-bool ox_import_conv(ox_importer *im, const ox_node *node) {
-    ox_value *x = node->inputs[0], *weight = node->inputs[1];
-    const int64_t groups = ox_integer(node, "group", 1);
+bool firnc_onnx_import_conv(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0], *weight = node->inputs[1];
+    const int64_t groups = firnc_onnx_integer(node, "group", 1);
     windows w;
     if (!check_conv(im, node))
         return false;
@@ -162,24 +168,26 @@ bool ox_import_conv(ox_importer *im, const ox_node *node) {
         return false;
     for (uint8_t i = 2; i < x->rank; i++)
         if (w.kernel[4 - x->rank + i - 2] != weight->dims[i])
-            return ox_fail(im, "has another kernel_shape than its weight");
+            return firnc_onnx_fail(im, "has another kernel_shape than its weight");
     if (groups < 1 || groups > UINT32_MAX)
-        return ox_fail(im, "has %lld groups", (long long)groups);
+        return firnc_onnx_fail(im, "has %lld groups", (long long)groups);
     const firnc_value image = image_of(im, x), kernels = kernels_of(im, weight);
-    const firnc_value bias =
-        node->input_count > 2 && node->inputs[2] != NULL ? ox_real(im, ox_plain(im, node->inputs[2])) : FIRNC_NONE;
+    const firnc_value bias = node->input_count > 2 && node->inputs[2] != NULL
+                                 ? firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[2]))
+                                 : FIRNC_NONE;
     if (im->failed)
         return false;
-    return set_image(im, node, ox_made(im, firnc_conv(im->graph, image, kernels, bias, (uint32_t)groups, windows_of(&w))));
+    return set_image(
+        im, node, firnc_onnx_made(im, firnc_conv(im->graph, image, kernels, bias, (uint32_t)groups, windows_of(&w))));
 }
 
 /* --- transposed convolutions -------------------------------------------------------------------------------------- */
 
 /* Puts stride - 1 zeros behind each row or column of an image, but for the last one. */
-static firnc_value spread(ox_importer *im, firnc_value y, uint8_t axis, int64_t stride) {
+static firnc_value spread(firnc_onnx_importer *im, firnc_value y, uint8_t axis, int64_t stride) {
     if (im->failed || stride == 1)
         return y;
-    const firn_shape shape = *ox_shape(im, y);
+    const firn_shape shape = *firnc_onnx_shape(im, y);
     int64_t wide[5], dims[4];
     for (uint8_t i = 0, at = 0; i < 4; i++) {
         wide[at++] = shape.dims[i];
@@ -187,20 +195,22 @@ static firnc_value spread(ox_importer *im, firnc_value y, uint8_t axis, int64_t 
             wide[at++] = 1;
         dims[i] = shape.dims[i] * (i == axis ? stride : 1);
     }
-    y = ox_reshape(im, y, 5, wide);
-    y = ox_pad(im, y, (uint8_t)(axis + 1), 0, stride - 1, 0);
-    y = ox_reshape(im, y, 4, dims);
-    return ox_slice(im, y, axis, 0, 1, dims[axis] - (stride - 1));
+    y = firnc_onnx_reshape(im, y, 5, wide);
+    y = firnc_onnx_pad(im, y, (uint8_t)(axis + 1), 0, stride - 1, 0);
+    y = firnc_onnx_reshape(im, y, 4, dims);
+    return firnc_onnx_slice(im, y, axis, 0, 1, dims[axis] - (stride - 1));
 }
 
 /* The padding of a transposed convolution, from what it should make. */
-static bool transposed_padding(ox_importer *im, const ox_node *node, uint8_t spatial, windows *w, int64_t extra[2]) {
+static bool transposed_padding(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t spatial, windows *w,
+                               int64_t extra[2]) {
     const int64_t *shape, *pads;
-    const uint32_t shaped = ox_integers(node, "output_shape", &shape), count = ox_integers(node, "pads", &pads);
-    const char *automatic = ox_text(node, "auto_pad", "NOTSET");
+    const uint32_t shaped = firnc_onnx_integers(node, "output_shape", &shape),
+                   count = firnc_onnx_integers(node, "pads", &pads);
+    const char *automatic = firnc_onnx_text(node, "auto_pad", "NOTSET");
     const bool same = strncmp(automatic, "SAME_", 5) == 0;
     if ((shaped != 0 && shaped != spatial) || (count != 0 && count != 2u * spatial))
-        return ox_fail(im, "has an output_shape or pads for another number of dimensions");
+        return firnc_onnx_fail(im, "has an output_shape or pads for another number of dimensions");
     for (uint8_t i = 0; i < spatial; i++) {
         const uint8_t at = (uint8_t)(2 - spatial + i);
         const int64_t whole =
@@ -210,7 +220,7 @@ static bool transposed_padding(ox_importer *im, const ox_node *node, uint8_t spa
             const int64_t total = whole - wanted;
             const bool upper = strcmp(automatic, "SAME_UPPER") == 0;
             if (wanted < 1 || total < -FIRN_PAIR_MAX)
-                return ox_fail(im, "has an output_shape of %lld", (long long)wanted);
+                return firnc_onnx_fail(im, "has an output_shape of %lld", (long long)wanted);
             w->before[at] = total <= 0 ? 0 : upper ? total / 2 : (total + 1) / 2;
             w->after[at] = total - w->before[at];
         } else if (count != 0 && strcmp(automatic, "VALID") != 0) {
@@ -218,26 +228,28 @@ static bool transposed_padding(ox_importer *im, const ox_node *node, uint8_t spa
             w->after[at] = pads[spatial + i];
         }
         if (w->before[at] < 0 || w->before[at] + w->after[at] >= whole)
-            return ox_fail(im, "has pads that leave nothing");
+            return firnc_onnx_fail(im, "has pads that leave nothing");
     }
     return true;
 }
 
-/* The kernels of a transposed convolution, [C,O/groups,...] in the file, as those of a convolution, [O,...,C/groups]. */
-static firnc_value turned_kernels(ox_importer *im, ox_value *weight, int64_t groups) {
+/* The kernels of a transposed convolution, [C,O/groups,...] in the file, as those of a convolution, [O,...,C/groups].
+ */
+static firnc_value turned_kernels(firnc_onnx_importer *im, firnc_onnx_value *weight, int64_t groups) {
     const int64_t c = weight->dims[0] / groups, o = weight->dims[1];
     const int64_t rows = weight->rank == 4 ? weight->dims[2] : 1, columns = weight->dims[weight->rank - 1];
-    firnc_value y = ox_reshape(im, ox_real(im, ox_plain(im, weight)), 5, (int64_t[]){groups, c, o, rows, columns});
-    y = ox_transpose(im, y, (const uint8_t[]){0, 2, 3, 4, 1});
-    y = ox_reshape(im, y, 4, (int64_t[]){groups * o, rows, columns, c});
+    firnc_value y = firnc_onnx_reshape(im, firnc_onnx_real(im, firnc_onnx_plain(im, weight)), 5,
+                                       (int64_t[]){groups, c, o, rows, columns});
+    y = firnc_onnx_transpose(im, y, (const uint8_t[]){0, 2, 3, 4, 1});
+    y = firnc_onnx_reshape(im, y, 4, (int64_t[]){groups * o, rows, columns, c});
     if (rows > 1)
-        y = ox_slice(im, y, 1, rows - 1, -1, rows);
-    return columns > 1 ? ox_slice(im, y, 2, columns - 1, -1, columns) : y;
+        y = firnc_onnx_slice(im, y, 1, rows - 1, -1, rows);
+    return columns > 1 ? firnc_onnx_slice(im, y, 2, columns - 1, -1, columns) : y;
 }
 
-bool ox_import_conv_transpose(ox_importer *im, const ox_node *node) {
-    ox_value *x = node->inputs[0], *weight = node->inputs[1];
-    const int64_t groups = ox_integer(node, "group", 1);
+bool firnc_onnx_import_conv_transpose(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0], *weight = node->inputs[1];
+    const int64_t groups = firnc_onnx_integer(node, "group", 1);
     int64_t extra[2] = {0, 0};
     windows w;
     if (!check_conv(im, node))
@@ -247,12 +259,12 @@ bool ox_import_conv_transpose(ox_importer *im, const ox_node *node) {
     for (uint8_t i = 2; i < x->rank; i++)
         w.kernel[4 - x->rank + i - 2] = weight->dims[i];
     if (groups < 1 || weight->dims[0] % groups != 0 || weight->dims[0] != x->dims[1])
-        return ox_fail(im, "has %lld groups for %lld channels", (long long)groups, (long long)x->dims[1]);
+        return firnc_onnx_fail(im, "has %lld groups for %lld channels", (long long)groups, (long long)x->dims[1]);
     if (!read_pair(im, node, "strides", spatial, w.stride) || !read_pair(im, node, "dilations", spatial, w.dilation) ||
         !read_pair(im, node, "output_padding", spatial, extra) || !transposed_padding(im, node, spatial, &w, extra))
         return false;
     if (w.stride[0] < 1 || w.stride[1] < 1 || w.dilation[0] < 1 || w.dilation[1] < 1)
-        return ox_fail(im, "has a stride or dilation of 0");
+        return firnc_onnx_fail(im, "has a stride or dilation of 0");
     /* a convolution of the image with zeros between its elements, padded with all that a window may reach */
     firnc_value y = spread(im, spread(im, image_of(im, x), 1, w.stride[0]), 2, w.stride[1]);
     firnc_windows inner = {.dilation = {(uint32_t)w.dilation[0], (uint32_t)w.dilation[1]}};
@@ -263,65 +275,67 @@ bool ox_import_conv_transpose(ox_importer *im, const ox_node *node) {
         inner.after[i] = (uint32_t)(reach + extra[i] + (w.after[i] < 0 ? -w.after[i] : 0));
         made[i] = (w.extent[i] - 1) * w.stride[i] + reach + 1 + extra[i] - w.before[i] - w.after[i];
         if (reach > FIRN_PAIR_MAX || inner.after[i] > FIRN_PAIR_MAX)
-            return ox_fail(im, "has windows that reach further than %d", FIRN_PAIR_MAX);
+            return firnc_onnx_fail(im, "has windows that reach further than %d", FIRN_PAIR_MAX);
     }
     const firnc_value kernels = turned_kernels(im, weight, groups);
-    const firnc_value bias =
-        node->input_count > 2 && node->inputs[2] != NULL ? ox_real(im, ox_plain(im, node->inputs[2])) : FIRNC_NONE;
+    const firnc_value bias = node->input_count > 2 && node->inputs[2] != NULL
+                                 ? firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[2]))
+                                 : FIRNC_NONE;
     if (im->failed)
         return false;
-    y = ox_made(im, firnc_conv(im->graph, y, kernels, bias, (uint32_t)groups, inner));
-    y = ox_slice(im, y, 1, w.before[0], 1, made[0]);
-    y = ox_slice(im, y, 2, w.before[1], 1, made[1]);
+    y = firnc_onnx_made(im, firnc_conv(im->graph, y, kernels, bias, (uint32_t)groups, inner));
+    y = firnc_onnx_slice(im, y, 1, w.before[0], 1, made[0]);
+    y = firnc_onnx_slice(im, y, 2, w.before[1], 1, made[1]);
     return set_image(im, node, y);
 }
 
 /* --- pools -------------------------------------------------------------------------------------------------------- */
 
-static firnc_value pool(ox_importer *im, firnc_value y, bool maximum, const windows *w) {
+static firnc_value pool(firnc_onnx_importer *im, firnc_value y, bool maximum, const windows *w) {
     const uint32_t kernel[2] = {(uint32_t)w->kernel[0], (uint32_t)w->kernel[1]};
     if (im->failed)
         return FIRNC_NONE;
-    return ox_made(im, maximum ? firnc_max_pool(im->graph, y, kernel, windows_of(w))
-                               : firnc_average_pool(im->graph, y, kernel, windows_of(w), false));
+    return firnc_onnx_made(im, maximum ? firnc_max_pool(im->graph, y, kernel, windows_of(w))
+                                       : firnc_average_pool(im->graph, y, kernel, windows_of(w), false));
 }
 
-bool ox_import_pool(ox_importer *im, const ox_node *node) {
-    ox_value *x = node->inputs[0];
+bool firnc_onnx_import_pool(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0];
     const bool maximum = node->op[0] == 'M';
     windows w;
     if (x->rank != 3 && x->rank != 4)
-        return ox_fail(im, "takes images of one or two dimensions, and its operand has %u in all", (unsigned)x->rank);
-    if (ox_integer(node, "storage_order", 0) != 0)
-        return ox_fail(im, "has storage_order 1, which Firn does not have; leave it out");
+        return firnc_onnx_fail(im, "takes images of one or two dimensions, and its operand has %u in all",
+                               (unsigned)x->rank);
+    if (firnc_onnx_integer(node, "storage_order", 0) != 0)
+        return firnc_onnx_fail(im, "has storage_order 1, which Firn does not have; leave it out");
     set_extents(x, &w);
-    if (!ox_has(node, "kernel_shape"))
-        return ox_fail(im, "has no kernel_shape");
+    if (!firnc_onnx_has(node, "kernel_shape"))
+        return firnc_onnx_fail(im, "has no kernel_shape");
     if (!read_windows(im, node, (uint8_t)(x->rank - 2), &w))
         return false;
     firnc_value y = image_of(im, x);
-    if (!maximum && ox_integer(node, "count_include_pad", 0) != 0)
+    if (!maximum && firnc_onnx_integer(node, "count_include_pad", 0) != 0)
         for (uint8_t i = 0; i < 2; i++) { /* padding counts as zeros, and what is beyond it does not count */
-            y = ox_pad(im, y, (uint8_t)(i + 1), w.before[i], w.after[i], 0);
+            y = firnc_onnx_pad(im, y, (uint8_t)(i + 1), w.before[i], w.after[i], 0);
             w.before[i] = w.after[i] = 0;
         }
     return set_image(im, node, pool(im, y, maximum, &w));
 }
 
-bool ox_import_global_pool(ox_importer *im, const ox_node *node) {
-    ox_value *x = node->inputs[0];
+bool firnc_onnx_import_global_pool(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0];
     const bool maximum = strcmp(node->op, "GlobalMaxPool") == 0;
     windows w;
     if (x->rank < 3)
-        return ox_fail(im, "takes images, and its operand has %u dimensions", (unsigned)x->rank);
+        return firnc_onnx_fail(im, "takes images, and its operand has %u dimensions", (unsigned)x->rank);
     if (x->rank > 4 || x->dims[2] > FIRN_PAIR_MAX || x->dims[x->rank - 1] > FIRN_PAIR_MAX) {
         uint32_t axes = 0;
-        (void)ox_raw(im, x);
+        (void)firnc_onnx_raw(im, x);
         for (uint8_t i = 2; i < x->rank; i++)
-            axes |= UINT32_C(1) << ox_place(x->order, x->rank, i);
+            axes |= UINT32_C(1) << firnc_onnx_place(x->order, x->rank, i);
         const firnc_value y =
-            maximum ? ox_maximum(im, x->value, axes, true) : ox_mean(im, x->value, axes, true);
-        ox_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
+            maximum ? firnc_onnx_maximum(im, x->value, axes, true) : firnc_onnx_mean(im, x->value, axes, true);
+        firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
         return !im->failed;
     }
     set_extents(x, &w);

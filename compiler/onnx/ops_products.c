@@ -1,5 +1,5 @@
-/* Sums of products: MatMul, Gemm and Einsum. A product with a matrix is a linear layer, whatever made the matrix; others
- * are products of equally many matrices. */
+/* Sums of products: MatMul, Gemm and Einsum. A product with a matrix is a linear layer, whatever made the matrix;
+ * others are products of equally many matrices. */
 #include <string.h>
 
 #include "compiler/onnx/import.h"
@@ -7,82 +7,84 @@
 /* --- MatMul ------------------------------------------------------------------------------------------------------- */
 
 /* x times a matrix: the layout follows from how the matrix stands. */
-static firnc_value linear(ox_importer *im, firnc_value x, ox_value *weight, firnc_value bias) {
-    const firnc_value w = ox_real(im, ox_raw(im, weight));
+static firnc_value linear(firnc_onnx_importer *im, firnc_value x, firnc_onnx_value *weight, firnc_value bias) {
+    const firnc_value w = firnc_onnx_real(im, firnc_onnx_raw(im, weight));
     if (im->failed)
         return FIRNC_NONE;
     const int layout = weight->order[0] == 0 ? FIRNC_IN_OUT : FIRNC_OUT_IN;
-    return ox_made(im, firnc_linear(im->graph, x, w, bias, layout));
+    return firnc_onnx_made(im, firnc_linear(im->graph, x, w, bias, layout));
 }
 
 /* An operand of a product as it stands, if only its last two axes may be exchanged; else in the order of the file. */
-static firnc_value matrices(ox_importer *im, ox_value *x, bool *transposed) {
+static firnc_value matrices(firnc_onnx_importer *im, firnc_onnx_value *x, bool *transposed) {
     const uint8_t rank = x->rank;
     uint8_t swapped[FIRN_RANK_MAX];
-    ox_identity(swapped);
+    firnc_onnx_identity(swapped);
     swapped[rank - 1] = (uint8_t)(rank - 2);
     swapped[rank - 2] = (uint8_t)(rank - 1);
-    (void)ox_raw(im, x);
+    (void)firnc_onnx_raw(im, x);
     *transposed = memcmp(x->order, swapped, rank) == 0;
-    return ox_real(im, *transposed ? x->value : ox_plain(im, x));
+    return firnc_onnx_real(im, *transposed ? x->value : firnc_onnx_plain(im, x));
 }
 
 /* Repeats leading extents, so that both operands have the same. */
-static firnc_value lead(ox_importer *im, firnc_value x, uint8_t rank, const int64_t *leading) {
+static firnc_value lead(firnc_onnx_importer *im, firnc_value x, uint8_t rank, const int64_t *leading) {
     int64_t dims[FIRN_RANK_MAX];
     if (im->failed)
         return FIRNC_NONE;
-    const firn_shape *shape = ox_shape(im, x);
+    const firn_shape *shape = firnc_onnx_shape(im, x);
     for (uint8_t i = 0; i < rank; i++)
         dims[i] = i + 2 < rank ? leading[i] : shape->dims[shape->rank - (rank - i)];
-    return ox_expand(im, x, rank, dims);
+    return firnc_onnx_expand(im, x, rank, dims);
 }
 
 /* A vector as a matrix of one row or one column. */
-static ox_value *as_matrix(ox_importer *im, ox_value *x, bool row) {
+static firnc_onnx_value *as_matrix(firnc_onnx_importer *im, firnc_onnx_value *x, bool row) {
     if (x->rank != 1)
         return x;
-    ox_value *matrix = ox_value_new(x->name);
+    firnc_onnx_value *matrix = firnc_onnx_value_new(x->name);
     const int64_t dims[] = {row ? 1 : x->dims[0], row ? x->dims[0] : 1};
-    ox_set(im, matrix, ox_reshape(im, ox_plain(im, x), 2, dims), x->type, 2);
+    firnc_onnx_set(im, matrix, firnc_onnx_reshape(im, firnc_onnx_plain(im, x), 2, dims), x->type, 2);
     return matrix;
 }
 
 /* The extents in front of the matrices, by broadcasting. */
-static bool leading_extents(ox_importer *im, const ox_value *a, const ox_value *b, uint8_t rank, int64_t *leading) {
+static bool leading_extents(firnc_onnx_importer *im, const firnc_onnx_value *a, const firnc_onnx_value *b, uint8_t rank,
+                            int64_t *leading) {
     for (uint8_t i = 0; i + 2 < rank; i++) {
         const int64_t from_a = i < rank - a->rank ? 1 : a->dims[i - (rank - a->rank)];
         const int64_t from_b = i < rank - b->rank ? 1 : b->dims[i - (rank - b->rank)];
         if (from_a != from_b && from_a != 1 && from_b != 1)
-            return ox_fail(im, "cannot bring %lld and %lld matrices together", (long long)from_a, (long long)from_b);
+            return firnc_onnx_fail(im, "cannot bring %lld and %lld matrices together", (long long)from_a,
+                                   (long long)from_b);
         leading[i] = from_a == 1 ? from_b : from_a;
     }
     return true;
 }
 
-static firnc_value product(ox_importer *im, ox_value *a, ox_value *b, uint8_t *rank) {
+static firnc_value product(firnc_onnx_importer *im, firnc_onnx_value *a, firnc_onnx_value *b, uint8_t *rank) {
     int64_t leading[FIRN_RANK_MAX];
     bool transpose_a, transpose_b;
     *rank = a->rank > b->rank ? a->rank : b->rank;
     if (a->dims[a->rank - 1] != b->dims[b->rank - 2]) {
-        ox_fail(im, "multiplies rows of %lld elements with columns of %lld", (long long)a->dims[a->rank - 1],
-                (long long)b->dims[b->rank - 2]);
+        firnc_onnx_fail(im, "multiplies rows of %lld elements with columns of %lld", (long long)a->dims[a->rank - 1],
+                        (long long)b->dims[b->rank - 2]);
         return FIRNC_NONE;
     }
     if (b->rank == 2)
-        return linear(im, ox_real(im, ox_plain(im, a)), b, FIRNC_NONE);
+        return linear(im, firnc_onnx_real(im, firnc_onnx_plain(im, a)), b, FIRNC_NONE);
     if (!leading_extents(im, a, b, *rank, leading))
         return FIRNC_NONE;
     firnc_value x = matrices(im, a, &transpose_a), y = matrices(im, b, &transpose_b);
     x = lead(im, x, *rank, leading);
     y = lead(im, y, *rank, leading);
-    return ox_matmul(im, x, y, transpose_a, transpose_b);
+    return firnc_onnx_matmul(im, x, y, transpose_a, transpose_b);
 }
 
 /* The name that the weight of a product has in PyTorch where the exporter has stored its transpose under a name of its
  * own: that of the module. */
-static void name_weight(const ox_node *node, ox_value *weight) {
-    ox_parameter *p = weight->parameter;
+static void name_weight(const firnc_onnx_node *node, firnc_onnx_value *weight) {
+    firnc_onnx_parameter *p = weight->parameter;
     if (p == NULL || p->value != FIRNC_NONE || weight->rank != 2 || node->layer[0] == '\0')
         return;
     const bool numbered = strncmp(p->name, "onnx::", 6) == 0;
@@ -93,13 +95,13 @@ static void name_weight(const ox_node *node, ox_value *weight) {
         p->outside = p->name;
 }
 
-bool ox_import_matmul(ox_importer *im, const ox_node *node) {
-    ox_value *a = node->inputs[0], *b = node->inputs[1];
+bool firnc_onnx_import_matmul(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *a = node->inputs[0], *b = node->inputs[1];
     bool found = false;
     uint8_t rank;
     if (a->rank == 0 || b->rank == 0)
-        return ox_fail(im, "takes matrices");
-    if (!ox_match_attention(im, node, &found) || found)
+        return firnc_onnx_fail(im, "takes matrices");
+    if (!firnc_onnx_match_attention(im, node, &found) || found)
         return !im->failed;
     name_weight(node, b);
     const bool row = a->rank == 1, column = b->rank == 1;
@@ -107,29 +109,29 @@ bool ox_import_matmul(ox_importer *im, const ox_node *node) {
     if (im->failed)
         return false;
     if (row || column) {
-        const firn_shape shape = *ox_shape(im, y);
+        const firn_shape shape = *firnc_onnx_shape(im, y);
         int64_t dims[FIRN_RANK_MAX];
         uint8_t left = 0;
         for (uint8_t i = 0; i < rank; i++)
             if (!(row && i == rank - 2) && !(column && i == rank - 1))
                 dims[left++] = shape.dims[i];
-        y = ox_reshape(im, y, left, dims);
+        y = firnc_onnx_reshape(im, y, left, dims);
         rank = left;
     }
-    ox_set(im, node->outputs[0], y, a->type, rank);
+    firnc_onnx_set(im, node->outputs[0], y, a->type, rank);
     return !im->failed;
 }
 
 /* --- Gemm --------------------------------------------------------------------------------------------------------- */
 
 /* The matrix with its axes exchanged, without moving an element. */
-static ox_value *turned(ox_value *x, bool turn) {
+static firnc_onnx_value *turned(firnc_onnx_value *x, bool turn) {
     if (!turn)
         return x;
-    ox_value *y = ox_value_new(x->name);
-    ox_alias(y, x);
+    firnc_onnx_value *y = firnc_onnx_value_new(x->name);
+    firnc_onnx_alias(y, x);
     if (x->known != NULL)
-        y->known = ox_tensor_ordered(x->known, (const uint8_t[]){1, 0});
+        y->known = firnc_onnx_tensor_ordered(x->known, (const uint8_t[]){1, 0});
     y->plain = FIRNC_NONE;
     y->dims[0] = x->dims[1];
     y->dims[1] = x->dims[0];
@@ -139,31 +141,32 @@ static ox_value *turned(ox_value *x, bool turn) {
 }
 
 /* A bias that a linear layer adds by itself: one number for each output. */
-static bool is_bias(const ox_value *c, int64_t outputs) {
-    if (c == NULL || c->rank == 0 || c->rank > 2 || !ox_is_real(c->type))
+static bool is_bias(const firnc_onnx_value *c, int64_t outputs) {
+    if (c == NULL || c->rank == 0 || c->rank > 2 || !firnc_onnx_is_real(c->type))
         return false;
     return c->dims[c->rank - 1] == outputs && (c->rank == 1 || c->dims[0] == 1);
 }
 
-bool ox_import_gemm(ox_importer *im, const ox_node *node) {
-    ox_value *c = node->input_count > 2 ? node->inputs[2] : NULL;
-    const float alpha = ox_float(node, "alpha", 1), beta = ox_float(node, "beta", 1);
+bool firnc_onnx_import_gemm(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *c = node->input_count > 2 ? node->inputs[2] : NULL;
+    const float alpha = firnc_onnx_float(node, "alpha", 1), beta = firnc_onnx_float(node, "beta", 1);
     if (node->inputs[0]->rank != 2 || node->inputs[1]->rank != 2)
-        return ox_fail(im, "takes matrices");
+        return firnc_onnx_fail(im, "takes matrices");
     name_weight(node, node->inputs[1]);
-    ox_value *a = turned(node->inputs[0], ox_integer(node, "transA", 0) != 0);
-    ox_value *b = turned(node->inputs[1], ox_integer(node, "transB", 0) != 0);
+    firnc_onnx_value *a = turned(node->inputs[0], firnc_onnx_integer(node, "transA", 0) != 0);
+    firnc_onnx_value *b = turned(node->inputs[1], firnc_onnx_integer(node, "transB", 0) != 0);
     if (a->dims[1] != b->dims[0])
-        return ox_fail(im, "multiplies rows of %lld elements with columns of %lld", (long long)a->dims[1],
-                       (long long)b->dims[0]);
+        return firnc_onnx_fail(im, "multiplies rows of %lld elements with columns of %lld", (long long)a->dims[1],
+                               (long long)b->dims[0]);
     const bool inside = alpha == 1 && beta == 1 && is_bias(c, b->dims[1]);
     firnc_value bias = FIRNC_NONE;
     if (inside)
-        bias = ox_reshape(im, ox_plain(im, c), 1, &b->dims[1]);
-    firnc_value y = ox_affine(im, linear(im, ox_real(im, ox_plain(im, a)), b, bias), alpha, 0);
+        bias = firnc_onnx_reshape(im, firnc_onnx_plain(im, c), 1, &b->dims[1]);
+    firnc_value y = firnc_onnx_affine(im, linear(im, firnc_onnx_real(im, firnc_onnx_plain(im, a)), b, bias), alpha, 0);
     if (c != NULL && !inside)
-        y = ox_binary(im, FIRN_OP_add, y, ox_affine(im, ox_real(im, ox_plain(im, c)), beta, 0));
-    ox_set(im, node->outputs[0], y, a->type, 2);
+        y = firnc_onnx_binary(im, FIRN_OP_add, y,
+                              firnc_onnx_affine(im, firnc_onnx_real(im, firnc_onnx_plain(im, c)), beta, 0));
+    firnc_onnx_set(im, node->outputs[0], y, a->type, 2);
     return !im->failed;
 }
 
@@ -177,7 +180,8 @@ typedef struct equation {
     uint32_t operands;
 } equation;
 
-/* Reads a term; "..." becomes labels from 'A' on that no letter can be, one for each dimension that the letters leave. */
+/* Reads a term; "..." becomes labels from 'A' on that no letter can be, one for each dimension that the letters leave.
+ */
 static const char *read_term(const char *text, char *term, int leave) {
     size_t count = 0;
     for (; *text != '\0' && *text != ',' && *text != '-' && count < LABELS_MAX; text++) {
@@ -202,12 +206,12 @@ static int letters(const char *text) {
     return count;
 }
 
-static bool parse(ox_importer *im, const ox_node *node, const char *text, equation *e) {
+static bool parse(firnc_onnx_importer *im, const firnc_onnx_node *node, const char *text, equation *e) {
     int dots = 0;
     e->operands = 0;
     const char *at = text;
     while (e->operands < node->input_count && e->operands < 2 && at != NULL) {
-        const ox_value *x = node->inputs[e->operands];
+        const firnc_onnx_value *x = node->inputs[e->operands];
         const int leave = x->rank - letters(at);
         dots = leave > dots ? leave : dots;
         at = leave < 0 ? NULL : read_term(at, e->inputs[e->operands], leave);
@@ -218,10 +222,10 @@ static bool parse(ox_importer *im, const ox_node *node, const char *text, equati
             at++;
     }
     if (at == NULL || e->operands != node->input_count)
-        return ox_fail(im, "its equation %s does not fit its operands", text);
+        return firnc_onnx_fail(im, "its equation %s does not fit its operands", text);
     if (strncmp(at, "->", 2) == 0) {
         at = read_term(at + 2, e->output, dots);
-        return (at != NULL && *at == '\0') || ox_fail(im, "its equation %s ends in something else", text);
+        return (at != NULL && *at == '\0') || firnc_onnx_fail(im, "its equation %s ends in something else", text);
     }
     /* without an output: the labels that are there once, in the order of the alphabet, behind the dots */
     size_t count = 0;
@@ -234,7 +238,7 @@ static bool parse(ox_importer *im, const ox_node *node, const char *text, equati
             e->output[count++] = (char)label;
     }
     e->output[count] = '\0';
-    return *at == '\0' || ox_fail(im, "its equation %s ends in something else", text);
+    return *at == '\0' || firnc_onnx_fail(im, "its equation %s ends in something else", text);
 }
 
 /* What an operand is while it is rearranged. */
@@ -244,13 +248,13 @@ typedef struct term {
 } term;
 
 /* Sums over the labels that neither the other operand nor the output has. */
-static bool drop_sums(ox_importer *im, term *t, const char *other, const char *output) {
+static bool drop_sums(firnc_onnx_importer *im, term *t, const char *other, const char *output) {
     uint32_t axes = 0;
     size_t kept = 0;
     char labels[LABELS_MAX + 1];
     for (size_t i = 0; t->labels[i] != '\0'; i++) {
         if (strchr(t->labels + i + 1, t->labels[i]) != NULL)
-            return ox_fail(im, "takes a diagonal, which Firn does not have; use MatMul with a mask");
+            return firnc_onnx_fail(im, "takes a diagonal, which Firn does not have; use MatMul with a mask");
         if (strchr(other, t->labels[i]) == NULL && strchr(output, t->labels[i]) == NULL)
             axes |= UINT32_C(1) << i;
         else
@@ -258,14 +262,14 @@ static bool drop_sums(ox_importer *im, term *t, const char *other, const char *o
     }
     labels[kept] = '\0';
     if (axes != 0)
-        t->value = ox_sum(im, t->value, axes, false);
+        t->value = firnc_onnx_sum(im, t->value, axes, false);
     memcpy(t->labels, labels, sizeof labels);
     return !im->failed;
 }
 
-static int64_t extent_of(const ox_importer *im, const term *t, char label) {
+static int64_t extent_of(const firnc_onnx_importer *im, const term *t, char label) {
     const char *at = label == '\0' ? NULL : strchr(t->labels, label);
-    return at == NULL ? 1 : ox_shape(im, t->value)->dims[at - t->labels];
+    return at == NULL ? 1 : firnc_onnx_shape(im, t->value)->dims[at - t->labels];
 }
 
 /* Adds the labels of a that are (or are not) in b and in c to a list. */
@@ -278,7 +282,8 @@ static void choose(const char *a, const char *b, bool in_b, const char *c, bool 
 }
 
 /* Puts the axes of an operand in the order of three groups, each of which becomes one extent. */
-static firnc_value grouped(ox_importer *im, const term *t, const char *first, const char *second, const char *third) {
+static firnc_value grouped(firnc_onnx_importer *im, const term *t, const char *first, const char *second,
+                           const char *third) {
     uint8_t order[FIRN_RANK_MAX], count = 0;
     const char *const groups[] = {first, second, third};
     int64_t dims[3] = {1, 1, 1};
@@ -289,31 +294,32 @@ static firnc_value grouped(ox_importer *im, const term *t, const char *first, co
             order[count++] = (uint8_t)(strchr(t->labels, *c) - t->labels);
             dims[g] *= extent_of(im, t, *c);
         }
-    return ox_reshape(im, count == 0 ? t->value : ox_transpose(im, t->value, order), 3, dims);
+    return firnc_onnx_reshape(im, count == 0 ? t->value : firnc_onnx_transpose(im, t->value, order), 3, dims);
 }
 
 /* Sets the output of an equation from a value whose axes have these labels. */
-static bool finish(ox_importer *im, const ox_node *node, firnc_value value, const char *labels, const char *output) {
+static bool finish(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value value, const char *labels,
+                   const char *output) {
     uint8_t order[FIRN_RANK_MAX];
     const uint8_t rank = (uint8_t)strlen(output);
     for (uint8_t i = 0; i < rank; i++) {
         const char *at = strchr(output, labels[i]);
         if (labels[i] == '\0' || at == NULL)
-            return ox_fail(im, "has a label in its output that no operand has");
+            return firnc_onnx_fail(im, "has a label in its output that no operand has");
         order[i] = (uint8_t)(at - output);
     }
-    ox_set_ordered(im, node->outputs[0], value, node->inputs[0]->type, rank, order);
+    firnc_onnx_set_ordered(im, node->outputs[0], value, node->inputs[0]->type, rank, order);
     return !im->failed;
 }
 
-static bool contract(ox_importer *im, const ox_node *node, const equation *e, term *a, term *b) {
+static bool contract(firnc_onnx_importer *im, const firnc_onnx_node *node, const equation *e, term *a, term *b) {
     char both[LABELS_MAX + 1] = "", summed[LABELS_MAX + 1] = "", of_a[LABELS_MAX + 1] = "", of_b[LABELS_MAX + 1] = "";
     choose(a->labels, b->labels, true, e->output, true, both);
     choose(a->labels, b->labels, true, e->output, false, summed);
     choose(a->labels, b->labels, false, e->output, true, of_a);
     choose(b->labels, a->labels, false, e->output, true, of_b);
     const firnc_value x = grouped(im, a, both, of_a, summed), y = grouped(im, b, both, summed, of_b);
-    firnc_value z = ox_matmul(im, x, y, false, false);
+    firnc_value z = firnc_onnx_matmul(im, x, y, false, false);
     const char *const groups[] = {both, of_a, of_b};
     char labels[3 * LABELS_MAX + 1] = "";
     int64_t dims[FIRN_RANK_MAX];
@@ -321,27 +327,27 @@ static bool contract(ox_importer *im, const ox_node *node, const equation *e, te
     for (int g = 0; g < 3; g++)
         for (const char *c = groups[g]; *c != '\0'; c++) {
             if (rank == FIRN_RANK_MAX)
-                return ox_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+                return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
             labels[rank] = *c;
             if (!im->failed)
                 dims[rank] = strchr(a->labels, *c) != NULL ? extent_of(im, a, *c) : extent_of(im, b, *c);
             rank++;
         }
     labels[rank] = '\0';
-    z = ox_reshape(im, z, rank, dims);
+    z = firnc_onnx_reshape(im, z, rank, dims);
     return finish(im, node, z, labels, e->output);
 }
 
-bool ox_import_einsum(ox_importer *im, const ox_node *node) {
+bool firnc_onnx_import_einsum(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     equation e = {0};
-    const char *text = ox_text(node, "equation", "");
+    const char *text = firnc_onnx_text(node, "equation", "");
     if (!parse(im, node, text, &e))
         return false;
     if (strlen(e.output) > FIRN_RANK_MAX)
-        return ox_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+        return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
     term terms[2] = {0};
     for (uint32_t i = 0; i < e.operands; i++) {
-        terms[i].value = ox_real(im, ox_plain(im, node->inputs[i]));
+        terms[i].value = firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[i]));
         memcpy(terms[i].labels, e.inputs[i], sizeof terms[i].labels);
     }
     for (uint32_t i = 0; i < e.operands; i++)

@@ -1,5 +1,6 @@
 /* LSTM, GRU and RNN. What the input gives to the gates is one linear layer over all steps; the recurrence is one op.
- * ONNX has its gates in another order than PyTorch, whose order Firn has: they are put in it by parts of the weights. */
+ * ONNX has its gates in another order than PyTorch, whose order Firn has: they are put in it by parts of the weights.
+ */
 #include <string.h>
 
 #include "compiler/onnx/import.h"
@@ -25,80 +26,83 @@ static bool is_word(const ProtobufCBinaryData *text, const char *word) {
 }
 
 /* Only the usual activations, for each direction. */
-static bool read_activations(ox_importer *im, const ox_node *node, recurrence *r) {
+static bool read_activations(firnc_onnx_importer *im, const firnc_onnx_node *node, recurrence *r) {
     static const char *const usual[] = {"Sigmoid", "Tanh", "Tanh"};
-    const FirncOnnx__Attribute *a = ox_attribute(node, "activations");
+    const FirncOnnx__Attribute *a = firnc_onnx_attribute(node, "activations");
     const uint32_t each = r->kind == 'L' ? 3 : r->kind == 'G' ? 2 : 1;
     if (a == NULL || a->n_strings == 0)
         return true;
     if (a->n_strings != each * r->directions)
-        return ox_fail(im, "has %u activations for %u directions", (unsigned)a->n_strings, (unsigned)r->directions);
+        return firnc_onnx_fail(im, "has %u activations for %u directions", (unsigned)a->n_strings,
+                               (unsigned)r->directions);
     r->relu = r->kind == 'R' && is_word(&a->strings[0], "Relu");
     for (size_t i = 0; i < a->n_strings; i++) {
         const char *wanted = r->kind != 'R' ? usual[i % each] : r->relu ? "Relu" : "Tanh";
         if (!is_word(&a->strings[i], wanted))
-            return ox_fail(im, "has activations other than %s; export it with those",
-                           r->kind == 'R' ? "Tanh, or Relu, in all directions" : "Sigmoid and Tanh");
+            return firnc_onnx_fail(im, "has activations other than %s; export it with those",
+                                   r->kind == 'R' ? "Tanh, or Relu, in all directions" : "Sigmoid and Tanh");
     }
     return true;
 }
 
-static bool read_recurrence(ox_importer *im, const ox_node *node, recurrence *r) {
-    const ox_value *x = node->inputs[0], *weight = node->inputs[1], *state = node->inputs[2];
+static bool read_recurrence(firnc_onnx_importer *im, const firnc_onnx_node *node, recurrence *r) {
+    const firnc_onnx_value *x = node->inputs[0], *weight = node->inputs[1], *state = node->inputs[2];
     *r = (recurrence){.kind = node->op[0]};
     r->gates = r->kind == 'L' ? 4 : r->kind == 'G' ? 3 : 1;
-    r->batch_first = ox_integer(node, "layout", 0) != 0;
-    r->reset_after = ox_integer(node, "linear_before_reset", 0) != 0;
+    r->batch_first = firnc_onnx_integer(node, "layout", 0) != 0;
+    r->reset_after = firnc_onnx_integer(node, "linear_before_reset", 0) != 0;
     if (x->rank != 3 || weight->rank != 3 || state->rank != 3)
-        return ox_fail(im, "takes operands of 3 dimensions");
+        return firnc_onnx_fail(im, "takes operands of 3 dimensions");
     r->steps = x->dims[r->batch_first ? 1 : 0];
     r->batch = x->dims[r->batch_first ? 0 : 1];
     r->inputs = x->dims[2];
     r->hidden = state->dims[2];
     r->directions = (uint32_t)weight->dims[0];
-    const char *direction = ox_text(node, "direction", "forward");
+    const char *direction = firnc_onnx_text(node, "direction", "forward");
     const bool both = strcmp(direction, "bidirectional") == 0;
     if (!both && strcmp(direction, "forward") != 0 && strcmp(direction, "reverse") != 0)
-        return ox_fail(im, "has the direction %s; forward, reverse and bidirectional are known", direction);
+        return firnc_onnx_fail(im, "has the direction %s; forward, reverse and bidirectional are known", direction);
     if (weight->dims[0] != 1 + both || state->dims[0] != 1 + both || weight->dims[1] != r->gates * r->hidden ||
         state->dims[1] != r->gates * r->hidden || weight->dims[2] != r->inputs)
-        return ox_fail(im, "has weights of other sizes than its operand and hidden_size");
-    if (ox_integer(node, "input_forget", 0) != 0)
-        return ox_fail(im, "has input_forget, which Firn does not have; leave it out");
-    const ox_value *lengths = node->input_count > 4 ? node->inputs[4] : NULL;
-    for (uint64_t i = 0; lengths != NULL && i < ox_count(lengths); i++)
+        return firnc_onnx_fail(im, "has weights of other sizes than its operand and hidden_size");
+    if (firnc_onnx_integer(node, "input_forget", 0) != 0)
+        return firnc_onnx_fail(im, "has input_forget, which Firn does not have; leave it out");
+    const firnc_onnx_value *lengths = node->input_count > 4 ? node->inputs[4] : NULL;
+    for (uint64_t i = 0; lengths != NULL && i < firnc_onnx_count(lengths); i++)
         if (lengths->known == NULL || lengths->known->wholes == NULL || lengths->known->wholes[i] != r->steps)
-            return ox_fail(im, "has sequences of different lengths, which Firn does not have; leave sequence_lens out");
+            return firnc_onnx_fail(
+                im, "has sequences of different lengths, which Firn does not have; leave sequence_lens out");
     return read_activations(im, node, r);
 }
 
 /* The part of a tensor that belongs to a direction, with its gates in PyTorch's order: axis 0 is of the directions,
  * axis 1 of the gates, from `first` on. */
-static firnc_value gates_of(ox_importer *im, const recurrence *r, ox_value *value, uint32_t direction, int64_t first) {
+static firnc_value gates_of(firnc_onnx_importer *im, const recurrence *r, firnc_onnx_value *value, uint32_t direction,
+                            int64_t first) {
     firnc_value parts[4];
     const uint8_t rank = value->rank;
-    firnc_value x = ox_slice(im, ox_real(im, ox_plain(im, value)), 0, direction, 1, 1);
+    firnc_value x = firnc_onnx_slice(im, firnc_onnx_real(im, firnc_onnx_plain(im, value)), 0, direction, 1, 1);
     int64_t dims[2] = {value->dims[1], rank == 3 ? value->dims[2] : 0};
-    x = ox_reshape(im, x, (uint8_t)(rank - 1), dims);
+    x = firnc_onnx_reshape(im, x, (uint8_t)(rank - 1), dims);
     for (uint8_t i = 0; i < r->gates; i++)
-        parts[i] = ox_slice(im, x, 0, first + gate_order(r)[i] * r->hidden, 1, r->hidden);
-    return ox_concat(im, parts, r->gates, 0);
+        parts[i] = firnc_onnx_slice(im, x, 0, first + gate_order(r)[i] * r->hidden, 1, r->hidden);
+    return firnc_onnx_concat(im, parts, r->gates, 0);
 }
 
 /* The state of a direction before the first step, [B,H]; FIRNC_NONE: zeros. */
-static firnc_value first_state(ox_importer *im, const ox_node *node, const recurrence *r, uint32_t input,
-                               uint32_t direction) {
+static firnc_value first_state(firnc_onnx_importer *im, const firnc_onnx_node *node, const recurrence *r,
+                               uint32_t input, uint32_t direction) {
     if (input >= node->input_count || node->inputs[input] == NULL)
         return FIRNC_NONE;
-    ox_value *value = node->inputs[input];
-    bool zeros = ox_is_constant(value);
+    firnc_onnx_value *value = node->inputs[input];
+    bool zeros = firnc_onnx_is_constant(value);
     for (uint64_t i = 0; zeros && i < value->known->count; i++)
-        zeros = ox_number(value->known, i) == 0;
+        zeros = firnc_onnx_number(value->known, i) == 0;
     if (zeros)
         return FIRNC_NONE;
     const uint8_t axis = r->batch_first ? 1 : 0;
-    firnc_value x = ox_slice(im, ox_real(im, ox_plain(im, value)), axis, direction, 1, 1);
-    return ox_reshape(im, x, 2, (int64_t[]){r->batch, r->hidden});
+    firnc_value x = firnc_onnx_slice(im, firnc_onnx_real(im, firnc_onnx_plain(im, value)), axis, direction, 1, 1);
+    return firnc_onnx_reshape(im, x, 2, (int64_t[]){r->batch, r->hidden});
 }
 
 /* The results of a direction. */
@@ -106,16 +110,16 @@ typedef struct result {
     firnc_value y, last_h, last_c;
 } result;
 
-static result run_direction(ox_importer *im, const ox_node *node, const recurrence *r, firnc_value x,
+static result run_direction(firnc_onnx_importer *im, const firnc_onnx_node *node, const recurrence *r, firnc_value x,
                             uint32_t direction) {
     result made = {FIRNC_NONE, FIRNC_NONE, FIRNC_NONE};
-    ox_value *biases = node->input_count > 3 ? node->inputs[3] : NULL;
+    firnc_onnx_value *biases = node->input_count > 3 ? node->inputs[3] : NULL;
     firnc_value bias = FIRNC_NONE, inner = FIRNC_NONE;
     if (biases != NULL) {
         bias = gates_of(im, r, biases, direction, 0);
         inner = gates_of(im, r, biases, direction, r->gates * r->hidden);
         if (r->kind != 'G') { /* both are added to the same sums */
-            bias = ox_binary(im, FIRN_OP_add, bias, inner);
+            bias = firnc_onnx_binary(im, FIRN_OP_add, bias, inner);
             inner = FIRNC_NONE;
         }
     }
@@ -125,8 +129,8 @@ static result run_direction(ox_importer *im, const ox_node *node, const recurren
     const firnc_value c = r->kind == 'L' ? first_state(im, node, r, 6, direction) : FIRNC_NONE;
     if (im->failed)
         return made;
-    const firnc_value gates = ox_made(im, firnc_linear(im->graph, x, weight, bias, FIRNC_OUT_IN));
-    const bool reverse = direction == 1 || strcmp(ox_text(node, "direction", "forward"), "reverse") == 0;
+    const firnc_value gates = firnc_onnx_made(im, firnc_linear(im->graph, x, weight, bias, FIRNC_OUT_IN));
+    const bool reverse = direction == 1 || strcmp(firnc_onnx_text(node, "direction", "forward"), "reverse") == 0;
     const firnc_recurrent_options options = {.reverse = reverse, .reset_after = r->reset_after, .relu = r->relu};
     if (im->failed)
         return made;
@@ -136,32 +140,33 @@ static result run_direction(ox_importer *im, const ox_node *node, const recurren
         made.y = firnc_gru(im->graph, gates, state, inner, h, options, &made.last_h);
     else
         made.y = firnc_rnn(im->graph, gates, state, h, options, &made.last_h);
-    made.y = ox_made(im, made.y);
+    made.y = firnc_onnx_made(im, made.y);
     return made;
 }
 
 /* The last states of all directions, [D,B,H], or [B,D,H]. */
-static void set_last(ox_importer *im, ox_value *to, const ox_node *node, const recurrence *r, const firnc_value *states) {
+static void set_last(firnc_onnx_importer *im, firnc_onnx_value *to, const firnc_onnx_node *node, const recurrence *r,
+                     const firnc_value *states) {
     static const uint8_t batch_first[] = {1, 0, 2};
     firnc_value parts[2];
     for (uint32_t i = 0; i < r->directions; i++)
-        parts[i] = ox_reshape(im, states[i], 3, (int64_t[]){1, r->batch, r->hidden});
-    ox_set_ordered(im, to, ox_concat(im, parts, r->directions, 0), node->inputs[0]->type, 3,
-                   r->batch_first ? batch_first : NULL);
+        parts[i] = firnc_onnx_reshape(im, states[i], 3, (int64_t[]){1, r->batch, r->hidden});
+    firnc_onnx_set_ordered(im, to, firnc_onnx_concat(im, parts, r->directions, 0), node->inputs[0]->type, 3,
+                           r->batch_first ? batch_first : NULL);
 }
 
-bool ox_import_recurrent(ox_importer *im, const ox_node *node) {
+bool firnc_onnx_import_recurrent(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     static const uint8_t steps_first[] = {1, 0, 2}, batch_first[] = {1, 2, 0, 3};
     recurrence r;
     result made[2];
     firnc_value ys[2], hs[2], cs[2];
     if (!read_recurrence(im, node, &r))
         return false;
-    const firnc_value x =
-        ox_real(im, r.batch_first ? ox_ordered(im, node->inputs[0], 3, steps_first) : ox_plain(im, node->inputs[0]));
+    const firnc_value x = firnc_onnx_real(im, r.batch_first ? firnc_onnx_ordered(im, node->inputs[0], 3, steps_first)
+                                                            : firnc_onnx_plain(im, node->inputs[0]));
     for (uint32_t i = 0; i < r.directions && !im->failed; i++) {
         made[i] = run_direction(im, node, &r, x, i);
-        ys[i] = ox_reshape(im, made[i].y, 4, (int64_t[]){r.steps, 1, r.batch, r.hidden});
+        ys[i] = firnc_onnx_reshape(im, made[i].y, 4, (int64_t[]){r.steps, 1, r.batch, r.hidden});
         hs[i] = made[i].last_h;
         cs[i] = made[i].last_c;
     }
@@ -169,8 +174,8 @@ bool ox_import_recurrent(ox_importer *im, const ox_node *node) {
         return false;
     /* [T,D,B,H], or [B,T,D,H] */
     if (node->output_count > 0 && node->outputs[0] != NULL)
-        ox_set_ordered(im, node->outputs[0], ox_concat(im, ys, r.directions, 1), node->inputs[0]->type, 4,
-                       r.batch_first ? batch_first : NULL);
+        firnc_onnx_set_ordered(im, node->outputs[0], firnc_onnx_concat(im, ys, r.directions, 1), node->inputs[0]->type,
+                               4, r.batch_first ? batch_first : NULL);
     if (node->output_count > 1 && node->outputs[1] != NULL)
         set_last(im, node->outputs[1], node, &r, hs);
     if (node->output_count > 2 && node->outputs[2] != NULL)

@@ -4,68 +4,71 @@
 #include "compiler/onnx/import.h"
 
 /* The axes of a reduction, as they stand in the graph; *none says that there are none, so that nothing is reduced. */
-static bool reduced_axes(ox_importer *im, const ox_node *node, uint32_t *axes, uint32_t *logical, bool *none) {
-    ox_value *x = node->inputs[0];
+static bool reduced_axes(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t *axes, uint32_t *logical,
+                         bool *none) {
+    firnc_onnx_value *x = node->inputs[0];
     const int64_t *list;
-    uint32_t count = ox_integers(node, "axes", &list);
-    if (count == 0 && !ox_list(im, node, 1, "axes", &list, &count))
+    uint32_t count = firnc_onnx_integers(node, "axes", &list);
+    if (count == 0 && !firnc_onnx_list(im, node, 1, "axes", &list, &count))
         return false;
     count = count == FIRNC_NONE ? 0 : count;
     *axes = *logical = 0;
-    *none = x->rank == 0 || (count == 0 && ox_integer(node, "noop_with_empty_axes", 0) != 0);
+    *none = x->rank == 0 || (count == 0 && firnc_onnx_integer(node, "noop_with_empty_axes", 0) != 0);
     for (uint32_t i = 0; i < (count == 0 ? x->rank : count); i++)
-        *logical |= UINT32_C(1) << ox_axis(im, count == 0 ? i : list[i], x->rank);
+        *logical |= UINT32_C(1) << firnc_onnx_axis(im, count == 0 ? i : list[i], x->rank);
     for (uint8_t i = 0; i < x->rank; i++)
-        *axes |= (*logical >> i & 1) << ox_place(x->order, x->rank, i);
+        *axes |= (*logical >> i & 1) << firnc_onnx_place(x->order, x->rank, i);
     return !im->failed;
 }
 
-static firnc_value square(ox_importer *im, firnc_value x) {
-    return ox_binary(im, FIRN_OP_multiply, x, x);
+static firnc_value square(firnc_onnx_importer *im, firnc_value x) {
+    return firnc_onnx_binary(im, FIRN_OP_multiply, x, x);
 }
 
 /* log(sum(e^x)), with the largest element taken out and put back. */
-static firnc_value log_sum_exp(ox_importer *im, firnc_value x, uint32_t axes) {
-    const firnc_value largest = ox_maximum(im, x, axes, true);
-    const firnc_value sum = ox_sum(im, ox_unary(im, FIRN_OP_exp, ox_binary(im, FIRN_OP_subtract, x, largest)), axes, true);
-    return ox_binary(im, FIRN_OP_add, ox_unary(im, FIRN_OP_log, sum), largest);
+static firnc_value log_sum_exp(firnc_onnx_importer *im, firnc_value x, uint32_t axes) {
+    const firnc_value largest = firnc_onnx_maximum(im, x, axes, true);
+    const firnc_value sum = firnc_onnx_sum(
+        im, firnc_onnx_unary(im, FIRN_OP_exp, firnc_onnx_binary(im, FIRN_OP_subtract, x, largest)), axes, true);
+    return firnc_onnx_binary(im, FIRN_OP_add, firnc_onnx_unary(im, FIRN_OP_log, sum), largest);
 }
 
 /* The reduction with extents of 1 kept. */
-static firnc_value reduce(ox_importer *im, const char *op, firnc_value x, uint32_t axes) {
+static firnc_value reduce(firnc_onnx_importer *im, const char *op, firnc_value x, uint32_t axes) {
     if (strcmp(op, "ReduceSum") == 0)
-        return ox_sum(im, x, axes, true);
+        return firnc_onnx_sum(im, x, axes, true);
     if (strcmp(op, "ReduceMean") == 0)
-        return ox_mean(im, x, axes, true);
+        return firnc_onnx_mean(im, x, axes, true);
     if (strcmp(op, "ReduceMax") == 0)
-        return ox_maximum(im, x, axes, true);
+        return firnc_onnx_maximum(im, x, axes, true);
     if (strcmp(op, "ReduceMin") == 0)
-        return ox_affine(im, ox_maximum(im, ox_affine(im, x, -1, -0.0F), axes, true), -1, -0.0F);
+        return firnc_onnx_affine(im, firnc_onnx_maximum(im, firnc_onnx_affine(im, x, -1, -0.0F), axes, true), -1,
+                                 -0.0F);
     if (strcmp(op, "ReduceL1") == 0)
-        return ox_sum(im, ox_unary(im, FIRN_OP_abs, x), axes, true);
+        return firnc_onnx_sum(im, firnc_onnx_unary(im, FIRN_OP_abs, x), axes, true);
     if (strcmp(op, "ReduceL2") == 0)
-        return ox_unary(im, FIRN_OP_sqrt, ox_sum(im, square(im, x), axes, true));
+        return firnc_onnx_unary(im, FIRN_OP_sqrt, firnc_onnx_sum(im, square(im, x), axes, true));
     if (strcmp(op, "ReduceSumSquare") == 0)
-        return ox_sum(im, square(im, x), axes, true);
+        return firnc_onnx_sum(im, square(im, x), axes, true);
     if (strcmp(op, "ReduceLogSum") == 0)
-        return ox_unary(im, FIRN_OP_log, ox_sum(im, x, axes, true));
+        return firnc_onnx_unary(im, FIRN_OP_log, firnc_onnx_sum(im, x, axes, true));
     return log_sum_exp(im, x, axes);
 }
 
 /* Without elements to reduce some ops still have a meaning. */
-static firnc_value reduce_nothing(ox_importer *im, const char *op, firnc_value x) {
+static firnc_value reduce_nothing(firnc_onnx_importer *im, const char *op, firnc_value x) {
     if (strcmp(op, "ReduceL1") == 0 || strcmp(op, "ReduceL2") == 0)
-        return ox_unary(im, FIRN_OP_abs, x);
+        return firnc_onnx_unary(im, FIRN_OP_abs, x);
     if (strcmp(op, "ReduceSumSquare") == 0)
         return square(im, x);
     if (strcmp(op, "ReduceLogSum") == 0)
-        return ox_unary(im, FIRN_OP_log, x);
+        return firnc_onnx_unary(im, FIRN_OP_log, x);
     return x;
 }
 
 /* Drops the reduced axes, which have one element; the others keep their order. */
-static void drop_axes(ox_importer *im, const ox_node *node, firnc_value y, uint32_t logical) {
-    const ox_value *x = node->inputs[0];
+static void drop_axes(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value y, uint32_t logical) {
+    const firnc_onnx_value *x = node->inputs[0];
     uint8_t order[FIRN_RANK_MAX], narrow[FIRN_RANK_MAX] = {0}, rank = 0, at = 0;
     int64_t dims[FIRN_RANK_MAX];
     for (uint8_t i = 0; i < x->rank; i++)
@@ -76,79 +79,80 @@ static void drop_axes(ox_importer *im, const ox_node *node, firnc_value y, uint3
             dims[at] = x->dims[x->order[i]];
             order[at++] = narrow[x->order[i]];
         }
-    ox_set_ordered(im, node->outputs[0], ox_reshape(im, y, rank, dims), x->type, rank, order);
+    firnc_onnx_set_ordered(im, node->outputs[0], firnc_onnx_reshape(im, y, rank, dims), x->type, rank, order);
 }
 
-bool ox_import_reduce(ox_importer *im, const ox_node *node) {
-    ox_value *x = node->inputs[0];
+bool firnc_onnx_import_reduce(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0];
     uint32_t axes, logical;
     bool none;
-    const firnc_value raw = ox_real(im, ox_raw(im, x));
+    const firnc_value raw = firnc_onnx_real(im, firnc_onnx_raw(im, x));
     if (im->failed || !reduced_axes(im, node, &axes, &logical, &none))
         return false;
     if (none) {
-        ox_set_ordered(im, node->outputs[0], reduce_nothing(im, node->op, raw), x->type, x->rank, x->order);
+        firnc_onnx_set_ordered(im, node->outputs[0], reduce_nothing(im, node->op, raw), x->type, x->rank, x->order);
         return !im->failed;
     }
     const firnc_value y = reduce(im, node->op, raw, axes);
-    if (ox_integer(node, "keepdims", 1) != 0)
-        ox_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
+    if (firnc_onnx_integer(node, "keepdims", 1) != 0)
+        firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
     else
         drop_axes(im, node, y, logical);
     return !im->failed;
 }
 
-bool ox_import_arg(ox_importer *im, const ox_node *node) {
-    ox_value *x = node->inputs[0];
-    const uint8_t axis = ox_axis(im, ox_integer(node, "axis", 0), x->rank);
-    firnc_value y = ox_real(im, ox_plain(im, x));
+bool firnc_onnx_import_arg(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0];
+    const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), x->rank);
+    firnc_value y = firnc_onnx_real(im, firnc_onnx_plain(im, x));
     int64_t dims[FIRN_RANK_MAX];
     uint8_t rank = 0;
     if (strcmp(node->op, "ArgMin") == 0)
-        y = ox_affine(im, y, -1, -0.0F);
+        y = firnc_onnx_affine(im, y, -1, -0.0F);
     if (im->failed)
         return false;
-    y = ox_made(im, firnc_arg_max(im->graph, y, axis, ox_integer(node, "select_last_index", 0) != 0));
-    const bool keep = ox_integer(node, "keepdims", 1) != 0;
+    y = firnc_onnx_made(im, firnc_arg_max(im->graph, y, axis, firnc_onnx_integer(node, "select_last_index", 0) != 0));
+    const bool keep = firnc_onnx_integer(node, "keepdims", 1) != 0;
     for (uint8_t i = 0; i < x->rank; i++)
         if (i != axis || keep)
             dims[rank++] = i == axis ? 1 : x->dims[i];
-    ox_set(im, node->outputs[0], ox_reshape(im, y, rank, dims), OX_INT64, rank);
+    firnc_onnx_set(im, node->outputs[0], firnc_onnx_reshape(im, y, rank, dims), FIRNC_ONNX_INT64, rank);
     return !im->failed;
 }
 
-bool ox_import_softmax(ox_importer *im, const ox_node *node) {
-    ox_value *x = node->inputs[0];
-    const uint8_t axis = x->rank == 0 ? 0 : ox_axis(im, ox_integer(node, "axis", -1), x->rank);
-    const firnc_value raw = ox_raw(im, x);
+bool firnc_onnx_import_softmax(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0];
+    const uint8_t axis = x->rank == 0 ? 0 : firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", -1), x->rank);
+    const firnc_value raw = firnc_onnx_raw(im, x);
     uint8_t order[FIRN_RANK_MAX];
     if (im->failed)
         return false;
     memcpy(order, x->order, sizeof order);
     if (x->rank > 0 && order[x->rank - 1] != axis)
-        ox_axis_last(x->rank, axis, order);
-    const firnc_value y = ox_real(im, x->rank == 0 ? raw : ox_ordered(im, x, x->rank, order));
+        firnc_onnx_axis_last(x->rank, axis, order);
+    const firnc_value y = firnc_onnx_real(im, x->rank == 0 ? raw : firnc_onnx_ordered(im, x, x->rank, order));
     if (im->failed)
         return false;
     const bool logarithm = node->op[0] == 'L';
-    ox_set_ordered(im, node->outputs[0],
-                   ox_made(im, logarithm ? firnc_log_softmax(im->graph, y) : firnc_softmax(im->graph, y)), x->type,
-                   x->rank, order);
+    firnc_onnx_set_ordered(
+        im, node->outputs[0],
+        firnc_onnx_made(im, logarithm ? firnc_log_softmax(im->graph, y) : firnc_softmax(im->graph, y)), x->type,
+        x->rank, order);
     return !im->failed;
 }
 
-bool ox_import_cumsum(ox_importer *im, const ox_node *node) {
-    ox_value *x = node->inputs[0];
+bool firnc_onnx_import_cumsum(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0];
     double number;
-    if (!ox_single(node->inputs[1], &number))
-        return ox_fail(im, "its axis depends on the data; make it a constant");
-    const uint8_t axis = ox_axis(im, ox_truncated(number), x->rank);
-    const firnc_value raw = ox_real(im, ox_raw(im, x));
+    if (!firnc_onnx_single(node->inputs[1], &number))
+        return firnc_onnx_fail(im, "its axis depends on the data; make it a constant");
+    const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_truncated(number), x->rank);
+    const firnc_value raw = firnc_onnx_real(im, firnc_onnx_raw(im, x));
     if (im->failed)
         return false;
-    const firnc_value y =
-        firnc_cumulative_sum(im->graph, raw, ox_place(x->order, x->rank, axis), ox_integer(node, "exclusive", 0) != 0,
-                             ox_integer(node, "reverse", 0) != 0);
-    ox_set_ordered(im, node->outputs[0], ox_made(im, y), x->type, x->rank, x->order);
+    const firnc_value y = firnc_cumulative_sum(im->graph, raw, firnc_onnx_place(x->order, x->rank, axis),
+                                               firnc_onnx_integer(node, "exclusive", 0) != 0,
+                                               firnc_onnx_integer(node, "reverse", 0) != 0);
+    firnc_onnx_set_ordered(im, node->outputs[0], firnc_onnx_made(im, y), x->type, x->rank, x->order);
     return !im->failed;
 }

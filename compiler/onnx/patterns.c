@@ -1,6 +1,6 @@
-/* Recognises what exporters write as several nodes and Firn has as one op: activations, norms, attention and the bias of
- * a linear layer. A pattern looks back from its last node; what was recorded for the others stays in the graph without
- * a reader, and is left out of the plan. A pattern that does not match exactly changes nothing. */
+/* Recognises what exporters write as several nodes and Firn has as one op: activations, norms, attention and the bias
+ * of a linear layer. A pattern looks back from its last node; what was recorded for the others stays in the graph
+ * without a reader, and is left out of the plan. A pattern that does not match exactly changes nothing. */
 #include <math.h>
 #include <string.h>
 
@@ -9,13 +9,13 @@
 /* --- looking back ------------------------------------------------------------------------------------------------- */
 
 /* The node that made a value, if it is of this op; else NULL. */
-static const ox_node *made_by(const ox_value *value, const char *op) {
+static const firnc_onnx_node *made_by(const firnc_onnx_value *value, const char *op) {
     return value != NULL && value->producer != NULL && value->known == NULL && strcmp(value->producer->op, op) == 0
                ? value->producer
                : NULL;
 }
 
-static bool same(const ox_value *a, const ox_value *b) {
+static bool same(const firnc_onnx_value *a, const firnc_onnx_value *b) {
     return a == b || (a != NULL && b != NULL && a->value != FIRNC_NONE && a->value == b->value && a->rank == b->rank &&
                       memcmp(a->order, b->order, a->rank) == 0);
 }
@@ -24,12 +24,12 @@ static bool near(double a, double b) {
     return fabs(a - b) <= 1e-5 * fabs(b);
 }
 
-static bool number_of(const ox_value *value, double *number) {
-    return ox_is_constant(value) && ox_single(value, number);
+static bool number_of(const firnc_onnx_value *value, double *number) {
+    return firnc_onnx_is_constant(value) && firnc_onnx_single(value, number);
 }
 
 /* The operand of a node that is no number, and the number of the other one; NULL if there is none. */
-static ox_value *beside_number(const ox_node *node, double *number) {
+static firnc_onnx_value *beside_number(const firnc_onnx_node *node, double *number) {
     if (node == NULL || node->input_count != 2)
         return NULL;
     if (number_of(node->inputs[1], number))
@@ -38,24 +38,24 @@ static ox_value *beside_number(const ox_node *node, double *number) {
 }
 
 /* What ReduceMean took over the last axis; NULL if the value is something else. */
-static ox_value *mean_of(const ox_value *value) {
-    const ox_node *node = made_by(value, "ReduceMean");
+static firnc_onnx_value *mean_of(const firnc_onnx_value *value) {
+    const firnc_onnx_node *node = made_by(value, "ReduceMean");
     const int64_t *list;
-    if (node == NULL || ox_integer(node, "keepdims", 1) == 0)
+    if (node == NULL || firnc_onnx_integer(node, "keepdims", 1) == 0)
         return NULL;
-    uint32_t count = ox_integers(node, "axes", &list);
-    if (count == 0 && node->input_count > 1 && node->inputs[1] != NULL && ox_is_constant(node->inputs[1]) &&
+    uint32_t count = firnc_onnx_integers(node, "axes", &list);
+    if (count == 0 && node->input_count > 1 && node->inputs[1] != NULL && firnc_onnx_is_constant(node->inputs[1]) &&
         node->inputs[1]->known->wholes != NULL) {
         list = node->inputs[1]->known->wholes;
         count = (uint32_t)node->inputs[1]->known->count;
     }
-    ox_value *x = node->inputs[0];
+    firnc_onnx_value *x = node->inputs[0];
     return count == 1 && (list[0] == -1 || list[0] == x->rank - 1) ? x : NULL;
 }
 
 /* What a value is the square of. */
-static ox_value *square_of(const ox_value *value) {
-    const ox_node *node = made_by(value, "Pow");
+static firnc_onnx_value *square_of(const firnc_onnx_value *value) {
+    const firnc_onnx_node *node = made_by(value, "Pow");
     double number;
     if (node != NULL && number_of(node->inputs[1], &number) && number == 2)
         return node->inputs[0];
@@ -64,17 +64,17 @@ static ox_value *square_of(const ox_value *value) {
 }
 
 /* x of a root of (mean(x^2) + epsilon). */
-static ox_value *root_mean_square_of(const ox_value *value, double *epsilon) {
-    const ox_node *root = made_by(value, "Sqrt");
-    const ox_node *sum = root == NULL ? NULL : made_by(root->inputs[0], "Add");
-    const ox_value *mean = beside_number(sum, epsilon);
-    ox_value *squares = mean == NULL ? NULL : mean_of(mean);
+static firnc_onnx_value *root_mean_square_of(const firnc_onnx_value *value, double *epsilon) {
+    const firnc_onnx_node *root = made_by(value, "Sqrt");
+    const firnc_onnx_node *sum = root == NULL ? NULL : made_by(root->inputs[0], "Add");
+    const firnc_onnx_value *mean = beside_number(sum, epsilon);
+    firnc_onnx_value *squares = mean == NULL ? NULL : mean_of(mean);
     return squares == NULL || !(*epsilon > 0) ? NULL : square_of(squares);
 }
 
 /* The root of which a value is the reciprocal. */
-static const ox_value *reciprocal_of(const ox_value *value) {
-    const ox_node *node = made_by(value, "Reciprocal");
+static const firnc_onnx_value *reciprocal_of(const firnc_onnx_value *value) {
+    const firnc_onnx_node *node = made_by(value, "Reciprocal");
     double number;
     if (node != NULL)
         return node->inputs[0];
@@ -88,19 +88,19 @@ static const ox_value *reciprocal_of(const ox_value *value) {
 
 /* A product: numbers, values, and values that divide it. */
 typedef struct factors {
-    ox_value *terms[FACTORS_MAX];
+    firnc_onnx_value *terms[FACTORS_MAX];
     bool divides[FACTORS_MAX];
     uint32_t count;
     double scale;
 } factors;
 
 /* Takes a product apart; false if it has too many factors. */
-static bool take_apart(ox_value *value, factors *to) {
-    ox_value *open[FACTORS_MAX + 1] = {value};
+static bool take_apart(firnc_onnx_value *value, factors *to) {
+    firnc_onnx_value *open[FACTORS_MAX + 1] = {value};
     uint32_t left = 1;
     for (uint32_t steps = 0; left > 0 && steps < 4 * FACTORS_MAX; steps++) {
-        ox_value *at = open[--left];
-        const ox_node *product = made_by(at, "Mul"), *quotient = made_by(at, "Div");
+        firnc_onnx_value *at = open[--left];
+        const firnc_onnx_node *product = made_by(at, "Mul"), *quotient = made_by(at, "Div");
         double number;
         if (number_of(at, &number)) {
             to->scale *= number;
@@ -125,7 +125,7 @@ static bool take_apart(ox_value *value, factors *to) {
 }
 
 /* The factors of a node that is not recorded yet. */
-static bool factors_of(const ox_node *node, factors *to) {
+static bool factors_of(const firnc_onnx_node *node, factors *to) {
     *to = (factors){.scale = 1};
     for (uint32_t i = 0; i < 2; i++)
         if (!take_apart(node->inputs[i], to))
@@ -134,26 +134,26 @@ static bool factors_of(const ox_node *node, factors *to) {
 }
 
 /* x of erf(x / sqrt(2)). */
-static bool is_erf_of(const ox_value *value, const ox_value *x) {
-    const ox_node *erf = made_by(value, "Erf");
+static bool is_erf_of(const firnc_onnx_value *value, const firnc_onnx_value *x) {
+    const firnc_onnx_node *erf = made_by(value, "Erf");
     factors f = {.scale = 1};
     return erf != NULL && take_apart(erf->inputs[0], &f) && f.count == 1 && !f.divides[0] && same(f.terms[0], x) &&
            near(f.scale, 0.70710678118654752);
 }
 
 /* Whether a value is x^3 times a number. */
-static bool is_cube_of(ox_value *value, const ox_value *x, double *scale) {
+static bool is_cube_of(firnc_onnx_value *value, const firnc_onnx_value *x, double *scale) {
     factors f = {.scale = 1};
     double number;
     if (!take_apart(value, &f))
         return false;
     *scale = f.scale;
-    const ox_node *power = f.count == 1 ? made_by(f.terms[0], "Pow") : NULL;
+    const firnc_onnx_node *power = f.count == 1 ? made_by(f.terms[0], "Pow") : NULL;
     if (power != NULL)
         return number_of(power->inputs[1], &number) && number == 3 && same(power->inputs[0], x);
     uint32_t degree = 0;
     for (uint32_t i = 0; i < f.count; i++) {
-        const ox_value *root = square_of(f.terms[i]);
+        const firnc_onnx_value *root = square_of(f.terms[i]);
         if (f.divides[i] || !(same(f.terms[i], x) || (root != NULL && same(root, x))))
             return false;
         degree += same(f.terms[i], x) ? 1 : 2;
@@ -162,14 +162,14 @@ static bool is_cube_of(ox_value *value, const ox_value *x, double *scale) {
 }
 
 /* tanh(sqrt(2 / pi) (x + 0.044715 x^3)). */
-static bool is_tanh_of(const ox_value *value, const ox_value *x) {
-    const ox_node *tanh_node = made_by(value, "Tanh");
+static bool is_tanh_of(const firnc_onnx_value *value, const firnc_onnx_value *x) {
+    const firnc_onnx_node *tanh_node = made_by(value, "Tanh");
     factors f = {.scale = 1};
     double cube;
     if (tanh_node == NULL || !take_apart(tanh_node->inputs[0], &f) || f.count != 1 || f.divides[0] ||
         !near(f.scale, 0.79788456080286536))
         return false;
-    const ox_node *sum = made_by(f.terms[0], "Add");
+    const firnc_onnx_node *sum = made_by(f.terms[0], "Add");
     for (uint32_t i = 0; sum != NULL && i < 2; i++)
         if (same(sum->inputs[i], x) && is_cube_of(sum->inputs[1 - i], x, &cube) && near(cube, 0.044715))
             return true;
@@ -177,11 +177,11 @@ static bool is_tanh_of(const ox_value *value, const ox_value *x) {
 }
 
 /* x (1 + erf(x / sqrt(2))) and x (1 + tanh(...)), with the factor 1/2: gelu. */
-static bool match_gelu(const factors *f, ox_value **x, int *form) {
+static bool match_gelu(const factors *f, firnc_onnx_value **x, int *form) {
     for (uint32_t i = 0; f->count == 2 && i < 2; i++) {
         double one;
         *x = f->terms[i];
-        const ox_value *inner = beside_number(made_by(f->terms[1 - i], "Add"), &one);
+        const firnc_onnx_value *inner = beside_number(made_by(f->terms[1 - i], "Add"), &one);
         if (f->divides[i] || inner == NULL || one != 1 || !near(f->scale, 0.5))
             continue;
         *form = is_erf_of(inner, *x) ? FIRNC_GELU_ERF : FIRNC_GELU_TANH;
@@ -191,9 +191,9 @@ static bool match_gelu(const factors *f, ox_value **x, int *form) {
     return false;
 }
 
-static bool match_silu(const factors *f, ox_value **x) {
+static bool match_silu(const factors *f, firnc_onnx_value **x) {
     for (uint32_t i = 0; f->count == 2 && f->scale == 1 && i < 2; i++) {
-        const ox_node *sigmoid = made_by(f->terms[1 - i], "Sigmoid");
+        const firnc_onnx_node *sigmoid = made_by(f->terms[1 - i], "Sigmoid");
         *x = f->terms[i];
         if (sigmoid != NULL && !f->divides[i] && same(sigmoid->inputs[0], *x))
             return true;
@@ -202,15 +202,15 @@ static bool match_silu(const factors *f, ox_value **x) {
 }
 
 /* A gain or bias of the last axis. */
-static bool is_of_rows(const ox_value *value, const ox_value *x) {
+static bool is_of_rows(const firnc_onnx_value *value, const firnc_onnx_value *x) {
     return value->rank == 1 && value->dims[0] == x->dims[x->rank - 1] && x->order[x->rank - 1] == x->rank - 1;
 }
 
 /* x / root mean square * gain */
-static bool match_rms_norm(const factors *f, ox_value **x, ox_value **gain, double *epsilon) {
+static bool match_rms_norm(const factors *f, firnc_onnx_value **x, firnc_onnx_value **gain, double *epsilon) {
     for (uint32_t i = 0; f->count == 3 && f->scale == 1 && i < 3; i++) {
-        const ox_value *root = f->divides[i] ? f->terms[i] : reciprocal_of(f->terms[i]);
-        ox_value *from = root == NULL ? NULL : root_mean_square_of(root, epsilon);
+        const firnc_onnx_value *root = f->divides[i] ? f->terms[i] : reciprocal_of(f->terms[i]);
+        firnc_onnx_value *from = root == NULL ? NULL : root_mean_square_of(root, epsilon);
         for (uint32_t j = 0; from != NULL && j < 3; j++) {
             const uint32_t other = 3 - i - j;
             if (j == i || other == i || !same(f->terms[j], from) || !is_of_rows(f->terms[other], from))
@@ -223,48 +223,54 @@ static bool match_rms_norm(const factors *f, ox_value **x, ox_value **gain, doub
     return false;
 }
 
-bool ox_match_product(ox_importer *im, const ox_node *node, bool *found) {
+bool firnc_onnx_match_product(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *found) {
     factors f;
-    ox_value *x = NULL, *gain = NULL;
+    firnc_onnx_value *x = NULL, *gain = NULL;
     double epsilon;
     int form;
     firnc_value y = FIRNC_NONE;
-    if (!ox_is_real(node->inputs[0]->type) || !factors_of(node, &f))
+    if (!firnc_onnx_is_real(node->inputs[0]->type))
         return true;
-    if (match_gelu(&f, &x, &form))
-        y = ox_made(im, firnc_gelu(im->graph, ox_raw(im, x), form));
+    const factors both = {.terms = {node->inputs[0], node->inputs[1]}, .count = 2, .scale = 1};
+    if (match_silu(&both, &x))
+        y = firnc_onnx_made(im, firnc_silu(im->graph, firnc_onnx_raw(im, x)));
+    else if (!factors_of(node, &f))
+        return true;
+    else if (match_gelu(&f, &x, &form))
+        y = firnc_onnx_made(im, firnc_gelu(im->graph, firnc_onnx_raw(im, x), form));
     else if (match_silu(&f, &x))
-        y = ox_made(im, firnc_silu(im->graph, ox_raw(im, x)));
+        y = firnc_onnx_made(im, firnc_silu(im->graph, firnc_onnx_raw(im, x)));
     else if (match_rms_norm(&f, &x, &gain, &epsilon)) {
-        const firnc_value g = ox_plain(im, gain), raw = ox_raw(im, x);
-        y = im->failed ? FIRNC_NONE : ox_made(im, firnc_rms_norm(im->graph, raw, g, (float)epsilon));
+        const firnc_value g = firnc_onnx_plain(im, gain), raw = firnc_onnx_raw(im, x);
+        y = im->failed ? FIRNC_NONE : firnc_onnx_made(im, firnc_rms_norm(im->graph, raw, g, (float)epsilon));
     }
     *found = y != FIRNC_NONE;
     if (*found)
-        ox_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
+        firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
     return !im->failed;
 }
 
 /* --- sums --------------------------------------------------------------------------------------------------------- */
 
 /* The product of a linear layer without a bias, and a bias for it. */
-static bool match_bias(ox_importer *im, const ox_node *node, bool *found) {
+static bool match_bias(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *found) {
     firnc_graph *graph = im->graph;
     for (uint32_t i = 0; i < 2; i++) {
-        const ox_value *y = node->inputs[i];
-        ox_value *bias = node->inputs[1 - i];
+        const firnc_onnx_value *y = node->inputs[i];
+        firnc_onnx_value *bias = node->inputs[1 - i];
         const uint32_t producer = y->value == FIRNC_NONE ? FIRNC_NONE : graph->values[y->value].producer;
-        if (producer == FIRNC_NONE || made_by(y, "MatMul") == NULL || bias->known == NULL || !ox_is_real(bias->type) ||
-            graph->nodes[producer].code != FIRN_OP_linear || graph->nodes[producer].input_count != 2 ||
-            !is_of_rows(bias, y))
+        if (producer == FIRNC_NONE || made_by(y, "MatMul") == NULL || bias->known == NULL ||
+            !firnc_onnx_is_real(bias->type) || graph->nodes[producer].code != FIRN_OP_linear ||
+            graph->nodes[producer].input_count != 2 || !is_of_rows(bias, y))
             continue;
         const firnc_node linear = graph->nodes[producer];
-        const firnc_value b = ox_plain(im, bias);
+        const firnc_value b = firnc_onnx_plain(im, bias);
         if (im->failed)
             return false;
-        const firnc_value sum = firnc_linear(graph, linear.inputs[FIRN_LINEAR_IN_X], linear.inputs[FIRN_LINEAR_IN_WEIGHT],
-                                             b, (int)linear.integers[FIRN_LINEAR_LAYOUT]);
-        ox_set_ordered(im, node->outputs[0], ox_made(im, sum), y->type, y->rank, y->order);
+        const firnc_value sum =
+            firnc_linear(graph, linear.inputs[FIRN_LINEAR_IN_X], linear.inputs[FIRN_LINEAR_IN_WEIGHT], b,
+                         (int)linear.integers[FIRN_LINEAR_LAYOUT]);
+        firnc_onnx_set_ordered(im, node->outputs[0], firnc_onnx_made(im, sum), y->type, y->rank, y->order);
         *found = true;
         return !im->failed;
     }
@@ -272,53 +278,54 @@ static bool match_bias(ox_importer *im, const ox_node *node, bool *found) {
 }
 
 /* x of (x - mean) / root of (mean of (x - mean)^2 + epsilon). */
-static ox_value *normalised_of(const ox_value *value, double *epsilon) {
-    const ox_node *quotient = made_by(value, "Div");
-    const ox_value *centred = quotient == NULL ? NULL : quotient->inputs[0];
-    const ox_node *difference = made_by(centred, "Sub");
+static firnc_onnx_value *normalised_of(const firnc_onnx_value *value, double *epsilon) {
+    const firnc_onnx_node *quotient = made_by(value, "Div");
+    const firnc_onnx_value *centred = quotient == NULL ? NULL : quotient->inputs[0];
+    const firnc_onnx_node *difference = made_by(centred, "Sub");
     if (difference == NULL || !same(root_mean_square_of(quotient->inputs[1], epsilon), centred))
         return NULL;
-    const ox_value *mean = mean_of(difference->inputs[1]);
+    const firnc_onnx_value *mean = mean_of(difference->inputs[1]);
     return mean != NULL && same(mean, difference->inputs[0]) ? difference->inputs[0] : NULL;
 }
 
-static bool match_layer_norm(ox_importer *im, const ox_node *node, bool *found) {
+static bool match_layer_norm(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *found) {
     for (uint32_t i = 0; i < 4; i++) {
-        ox_value *bias = node->inputs[i & 1];
-        const ox_node *scaled = made_by(node->inputs[1 - (i & 1)], "Mul");
+        firnc_onnx_value *bias = node->inputs[i & 1];
+        const firnc_onnx_node *scaled = made_by(node->inputs[1 - (i & 1)], "Mul");
         double epsilon;
         if (scaled == NULL)
             continue;
-        ox_value *gain = scaled->inputs[i >> 1];
-        ox_value *x = normalised_of(scaled->inputs[1 - (i >> 1)], &epsilon);
+        firnc_onnx_value *gain = scaled->inputs[i >> 1];
+        firnc_onnx_value *x = normalised_of(scaled->inputs[1 - (i >> 1)], &epsilon);
         if (x == NULL || !is_of_rows(gain, x) || !is_of_rows(bias, x))
             continue;
-        const firnc_value raw = ox_raw(im, x), g = ox_plain(im, gain), b = ox_plain(im, bias);
+        const firnc_value raw = firnc_onnx_raw(im, x), g = firnc_onnx_plain(im, gain), b = firnc_onnx_plain(im, bias);
         if (im->failed)
             return false;
-        ox_set_ordered(im, node->outputs[0], ox_made(im, firnc_layer_norm(im->graph, raw, g, b, (float)epsilon)),
-                       x->type, x->rank, x->order);
+        firnc_onnx_set_ordered(im, node->outputs[0],
+                               firnc_onnx_made(im, firnc_layer_norm(im->graph, raw, g, b, (float)epsilon)), x->type,
+                               x->rank, x->order);
         *found = true;
         return !im->failed;
     }
     return true;
 }
 
-bool ox_match_sum(ox_importer *im, const ox_node *node, bool *found) {
+bool firnc_onnx_match_sum(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *found) {
     return match_bias(im, node, found) && (*found || match_layer_norm(im, node, found));
 }
 
 /* --- attention ---------------------------------------------------------------------------------------------------- */
 
 /* Which elements a score keeps: row i sees column j. False if neither all nor those up to its own. */
-static bool is_causal(const ox_tensor *mask, int64_t length, bool (*keeps)(double number), bool *causal) {
+static bool is_causal(const firnc_onnx_tensor *mask, int64_t length, bool (*keeps)(double number), bool *causal) {
     bool all = true, lower = true;
     if (mask->rank < 2 || mask->dims[mask->rank - 1] != length || mask->dims[mask->rank - 2] != length ||
         mask->count != (uint64_t)(length * length))
         return false;
     for (int64_t i = 0; i < length; i++)
         for (int64_t j = 0; j < length; j++) {
-            const bool kept = keeps(ox_number(mask, (uint64_t)(i * length + j)));
+            const bool kept = keeps(firnc_onnx_number(mask, (uint64_t)(i * length + j)));
             all = all && kept;
             lower = lower && kept == (j <= i);
         }
@@ -343,39 +350,38 @@ static bool adds_nothing(double number) {
     return number == 0;
 }
 
-static bool adds_only(const ox_tensor *mask) {
+static bool adds_only(const firnc_onnx_tensor *mask) {
     for (uint64_t i = 0; i < mask->count; i++)
-        if (ox_number(mask, i) != 0 && !is_lowest(ox_number(mask, i)))
+        if (firnc_onnx_number(mask, i) != 0 && !is_lowest(firnc_onnx_number(mask, i)))
             return false;
     return true;
 }
 
 /* Takes a mask off the scores; NULL if it is another than a causal one. */
-static ox_value *without_mask(ox_value *scores, int64_t length, bool *causal) {
-    const ox_node *where = made_by(scores, "Where"), *sum = made_by(scores, "Add");
+static firnc_onnx_value *without_mask(firnc_onnx_value *scores, int64_t length, bool *causal) {
+    const firnc_onnx_node *where = made_by(scores, "Where"), *sum = made_by(scores, "Add");
     double number;
     *causal = false;
     for (uint32_t i = 0; where != NULL && i < 2; i++)
         if (number_of(where->inputs[1 + i], &number) && is_lowest(number))
-            return ox_is_constant(where->inputs[0]) &&
+            return firnc_onnx_is_constant(where->inputs[0]) &&
                            is_causal(where->inputs[0]->known, length, i == 0 ? is_false : is_true, causal)
                        ? where->inputs[2 - i]
                        : NULL;
     for (uint32_t i = 0; sum != NULL && i < 2; i++)
-        if (ox_is_constant(sum->inputs[i]))
-            return adds_only(sum->inputs[i]->known) &&
-                           is_causal(sum->inputs[i]->known, length, adds_nothing, causal)
+        if (firnc_onnx_is_constant(sum->inputs[i]))
+            return adds_only(sum->inputs[i]->known) && is_causal(sum->inputs[i]->known, length, adds_nothing, causal)
                        ? sum->inputs[1 - i]
                        : NULL;
     return scores;
 }
 
 /* Takes numbers off a product. */
-static ox_value *without_scale(ox_value *value, double *scale) {
+static firnc_onnx_value *without_scale(firnc_onnx_value *value, double *scale) {
     for (uint32_t steps = 0; steps < FACTORS_MAX; steps++) {
-        const ox_node *product = made_by(value, "Mul"), *quotient = made_by(value, "Div");
+        const firnc_onnx_node *product = made_by(value, "Mul"), *quotient = made_by(value, "Div");
         double number;
-        ox_value *inner = beside_number(product, &number);
+        firnc_onnx_value *inner = beside_number(product, &number);
         if (inner != NULL) {
             *scale *= number;
             value = inner;
@@ -391,8 +397,8 @@ static ox_value *without_scale(ox_value *value, double *scale) {
 
 /* Takes a dropout off the probabilities, and the guard of exporters against rows without any key, which a causal mask
  * does not have. */
-static ox_value *without_dropout(ox_value *p, double *rate) {
-    const ox_node *guard = made_by(p, "Where"), *dropout;
+static firnc_onnx_value *without_dropout(firnc_onnx_value *p, double *rate) {
+    const firnc_onnx_node *guard = made_by(p, "Where"), *dropout;
     double number;
     if (guard != NULL && made_by(guard->inputs[0], "IsNaN") != NULL && number_of(guard->inputs[1], &number) &&
         number == 0 && same(made_by(guard->inputs[0], "IsNaN")->inputs[0], guard->inputs[2]))
@@ -402,15 +408,15 @@ static ox_value *without_dropout(ox_value *p, double *rate) {
     if (dropout == NULL)
         return p;
     *rate = 0.5;
-    if (dropout->input_count > 1 && dropout->inputs[1] != NULL && !ox_single(dropout->inputs[1], rate))
+    if (dropout->input_count > 1 && dropout->inputs[1] != NULL && !firnc_onnx_single(dropout->inputs[1], rate))
         return NULL;
     return dropout->inputs[0];
 }
 
 /* A value with its last two axes exchanged, without moving an element. */
-static ox_value *exchanged(const ox_value *value) {
-    ox_value *to = ox_value_new(value->name);
-    ox_alias(to, value);
+static firnc_onnx_value *exchanged(const firnc_onnx_value *value) {
+    firnc_onnx_value *to = firnc_onnx_value_new(value->name);
+    firnc_onnx_alias(to, value);
     to->plain = FIRNC_NONE;
     to->known = NULL;
     to->dims[2] = value->dims[3];
@@ -420,22 +426,22 @@ static ox_value *exchanged(const ox_value *value) {
     return to;
 }
 
-bool ox_match_attention(ox_importer *im, const ox_node *node, bool *found) {
-    ox_value *v = node->inputs[1];
+bool firnc_onnx_match_attention(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *found) {
+    firnc_onnx_value *v = node->inputs[1];
     double rate, scale = 1;
     bool causal;
-    ox_value *p = without_dropout(node->inputs[0], &rate);
-    const ox_node *softmax = p == NULL ? NULL : made_by(p, "Softmax");
+    firnc_onnx_value *p = without_dropout(node->inputs[0], &rate);
+    const firnc_onnx_node *softmax = p == NULL ? NULL : made_by(p, "Softmax");
     if (softmax == NULL || v->rank != 4 || p->rank != 4 || v->value == FIRNC_NONE)
         return true;
-    const int64_t axis = ox_integer(softmax, "axis", -1);
+    const int64_t axis = firnc_onnx_integer(softmax, "axis", -1);
     if (axis != -1 && axis != 3)
         return true;
-    ox_value *scores = without_mask(softmax->inputs[0], v->dims[2], &causal);
-    const ox_node *product = scores == NULL ? NULL : made_by(without_scale(scores, &scale), "MatMul");
+    firnc_onnx_value *scores = without_mask(softmax->inputs[0], v->dims[2], &causal);
+    const firnc_onnx_node *product = scores == NULL ? NULL : made_by(without_scale(scores, &scale), "MatMul");
     if (product == NULL)
         return true;
-    ox_value *q = without_scale(product->inputs[0], &scale), *k = without_scale(product->inputs[1], &scale);
+    firnc_onnx_value *q = without_scale(product->inputs[0], &scale), *k = without_scale(product->inputs[1], &scale);
     if (q->rank != 4 || k->rank != 4 || q->value == FIRNC_NONE || k->value == FIRNC_NONE)
         return true;
     k = exchanged(k);
@@ -444,7 +450,7 @@ bool ox_match_attention(ox_importer *im, const ox_node *node, bool *found) {
             return true;
     if (!(scale > 0 && isfinite(scale)))
         return true;
-    const ox_attention attention = {.causal = causal, .scale = (float)scale, .dropout_rate = (float)rate};
+    const firnc_onnx_attention attention = {.causal = causal, .scale = (float)scale, .dropout_rate = (float)rate};
     *found = true;
-    return ox_attend(im, q, k, v, &attention, node->outputs[0]);
+    return firnc_onnx_attend(im, q, k, v, &attention, node->outputs[0]);
 }

@@ -1,6 +1,6 @@
 /* Walks the wire format of a model before protobuf-c unpacks it, and refuses what would cost far more memory than the
- * file has bytes: too many fields, and lengths that are not in the file. Nesting cannot be deeper than onnx.proto, which
- * has no message within itself. Nothing is stored here. */
+ * file has bytes: too many fields, and lengths that are not in the file. Nesting cannot be deeper than onnx.proto,
+ * which has no message within itself. Nothing is stored here. */
 #include "compiler/onnx/import.h"
 
 #define FIELDS_MAX 8000000u /* of all messages; each takes up to about 100 bytes when it is unpacked */
@@ -63,7 +63,7 @@ static const ProtobufCMessageDescriptor *message_of(const ProtobufCMessageDescri
     return field != NULL && field->type == PROTOBUF_C_TYPE_MESSAGE ? field->descriptor : NULL;
 }
 
-const char *ox_scan(const uint8_t *bytes, uint64_t count) {
+const char *firnc_onnx_scan(const uint8_t *bytes, uint64_t count) {
     level levels[DEPTH_MAX] = {{&firnc_onnx__model__descriptor, bytes, bytes + count}};
     uint32_t depth = 1, fields = 0;
     while (depth > 0) {

@@ -12,11 +12,12 @@
 static const struct {
     const char *word;
     uint8_t bytes;
-} types[] = {[OX_FLOAT] = {"float", 4},     [OX_UINT8] = {"uint8", 1},   [OX_INT8] = {"int8", 1},
-             [OX_UINT16] = {"uint16", 2},   [OX_INT16] = {"int16", 2},   [OX_INT32] = {"int32", 4},
-             [OX_INT64] = {"int64", 8},     [OX_BOOL] = {"bool", 1},     [OX_FLOAT16] = {"float16", 2},
-             [OX_DOUBLE] = {"double", 8},   [OX_UINT32] = {"uint32", 4}, [OX_UINT64] = {"uint64", 8},
-             [OX_BFLOAT16] = {"bfloat16", 2}};
+} types[] = {
+    [FIRNC_ONNX_FLOAT] = {"float", 4},      [FIRNC_ONNX_UINT8] = {"uint8", 1},   [FIRNC_ONNX_INT8] = {"int8", 1},
+    [FIRNC_ONNX_UINT16] = {"uint16", 2},    [FIRNC_ONNX_INT16] = {"int16", 2},   [FIRNC_ONNX_INT32] = {"int32", 4},
+    [FIRNC_ONNX_INT64] = {"int64", 8},      [FIRNC_ONNX_BOOL] = {"bool", 1},     [FIRNC_ONNX_FLOAT16] = {"float16", 2},
+    [FIRNC_ONNX_DOUBLE] = {"double", 8},    [FIRNC_ONNX_UINT32] = {"uint32", 4}, [FIRNC_ONNX_UINT64] = {"uint64", 8},
+    [FIRNC_ONNX_BFLOAT16] = {"bfloat16", 2}};
 
 enum { TYPES = sizeof types / sizeof types[0] };
 
@@ -24,12 +25,13 @@ static uint8_t element_bytes(int32_t type) {
     return type >= 0 && type < TYPES ? types[type].bytes : 0;
 }
 
-const char *ox_type_word(int32_t type) {
+const char *firnc_onnx_type_word(int32_t type) {
     return element_bytes(type) != 0 ? types[type].word : firnc_format("number %d", (int)type);
 }
 
-bool ox_is_real(uint8_t type) {
-    return type == OX_FLOAT || type == OX_FLOAT16 || type == OX_DOUBLE || type == OX_BFLOAT16;
+bool firnc_onnx_is_real(uint8_t type) {
+    return type == FIRNC_ONNX_FLOAT || type == FIRNC_ONNX_FLOAT16 || type == FIRNC_ONNX_DOUBLE ||
+           type == FIRNC_ONNX_BFLOAT16;
 }
 
 /* The largest extent, also of tensors without elements: a sum of two cannot overflow. */
@@ -58,61 +60,62 @@ static bool count_elements(uint8_t rank, const int64_t *dims, uint64_t limit, ui
     return true;
 }
 
-static ox_tensor *make(uint8_t type, uint8_t rank, const int64_t *dims, uint64_t count) {
-    ox_tensor *tensor = firnc_allocate(sizeof *tensor);
-    *tensor = (ox_tensor){.type = type, .rank = rank, .count = count};
+static firnc_onnx_tensor *make(uint8_t type, uint8_t rank, const int64_t *dims, uint64_t count) {
+    firnc_onnx_tensor *tensor = firnc_allocate(sizeof *tensor);
+    *tensor = (firnc_onnx_tensor){.type = type, .rank = rank, .count = count};
     if (rank > 0)
         memcpy(tensor->dims, dims, rank * sizeof *dims);
-    if (ox_is_real(type))
+    if (firnc_onnx_is_real(type))
         tensor->reals = firnc_allocate(count * sizeof *tensor->reals + 1);
     else
         tensor->wholes = firnc_allocate(count * sizeof *tensor->wholes + 1);
     return tensor;
 }
 
-bool ox_take_room(ox_importer *im, uint64_t elements) {
-    if (elements > OX_ELEMENTS_MAX || im->elements > OX_ELEMENTS_MAX - elements)
-        return ox_fail(im, "makes constants of more than %llu elements in all", (unsigned long long)OX_ELEMENTS_MAX);
+bool firnc_onnx_take_room(firnc_onnx_importer *im, uint64_t elements) {
+    if (elements > FIRNC_ONNX_ELEMENTS_MAX || im->elements > FIRNC_ONNX_ELEMENTS_MAX - elements)
+        return firnc_onnx_fail(im, "makes constants of more than %llu elements in all",
+                               (unsigned long long)FIRNC_ONNX_ELEMENTS_MAX);
     im->elements += elements;
     return true;
 }
 
-ox_tensor *ox_tensor_new(ox_importer *im, uint8_t type, uint8_t rank, const int64_t *dims) {
+firnc_onnx_tensor *firnc_onnx_tensor_new(firnc_onnx_importer *im, uint8_t type, uint8_t rank, const int64_t *dims) {
     uint64_t count;
-    if (!count_elements(rank, dims, OX_ELEMENTS_MAX, &count)) {
-        ox_fail(im, "makes a tensor of a negative extent or of more than %llu elements",
-                (unsigned long long)OX_ELEMENTS_MAX);
+    if (!count_elements(rank, dims, FIRNC_ONNX_ELEMENTS_MAX, &count)) {
+        firnc_onnx_fail(im, "makes a tensor of a negative extent or of more than %llu elements",
+                        (unsigned long long)FIRNC_ONNX_ELEMENTS_MAX);
         return NULL;
     }
-    return ox_take_room(im, count) ? make(type, rank, dims, count) : NULL;
+    return firnc_onnx_take_room(im, count) ? make(type, rank, dims, count) : NULL;
 }
 
-ox_tensor *ox_tensor_scalar(ox_importer *im, uint8_t type, double value) {
-    ox_tensor *tensor = ox_tensor_new(im, type, 0, (int64_t[]){0});
+firnc_onnx_tensor *firnc_onnx_tensor_scalar(firnc_onnx_importer *im, uint8_t type, double value) {
+    firnc_onnx_tensor *tensor = firnc_onnx_tensor_new(im, type, 0, (int64_t[]){0});
     if (tensor != NULL)
-        ox_put(tensor, 0, value);
+        firnc_onnx_put(tensor, 0, value);
     return tensor;
 }
 
-double ox_number(const ox_tensor *tensor, uint64_t element) {
+double firnc_onnx_number(const firnc_onnx_tensor *tensor, uint64_t element) {
     return tensor->reals != NULL ? (double)tensor->reals[element] : (double)tensor->wholes[element];
 }
 
 /* A real number as a whole one, towards zero; what no whole number is becomes the nearest one, and NaN 0. */
-int64_t ox_truncated(double number) {
+int64_t firnc_onnx_truncated(double number) {
     if (!(number > -9.2e18))
         return isnan(number) ? 0 : INT64_MIN;
     return number < 9.2e18 ? (int64_t)number : INT64_MAX;
 }
 
-void ox_put(ox_tensor *tensor, uint64_t element, double number) {
+void firnc_onnx_put(firnc_onnx_tensor *tensor, uint64_t element, double number) {
     if (tensor->reals != NULL)
         tensor->reals[element] = (float)number;
     else
-        tensor->wholes[element] = ox_truncated(number);
+        tensor->wholes[element] = firnc_onnx_truncated(number);
 }
 
-const ox_tensor *ox_tensor_ordered(const ox_tensor *tensor, const uint8_t *order) {
+const firnc_onnx_tensor *firnc_onnx_tensor_ordered(const firnc_onnx_tensor *tensor, const uint8_t *order) {
     int64_t dims[FIRN_RANK_MAX], strides[FIRN_RANK_MAX], step = 1, own[FIRN_RANK_MAX];
     for (uint8_t i = tensor->rank; i-- > 0; step *= tensor->dims[i])
         own[i] = step;
@@ -121,7 +124,7 @@ const ox_tensor *ox_tensor_ordered(const ox_tensor *tensor, const uint8_t *order
         strides[i] = own[order[i]];
     }
     /* no more than the file has, or was made before */
-    ox_tensor *made = make(tensor->type, tensor->rank, dims, tensor->count);
+    firnc_onnx_tensor *made = make(tensor->type, tensor->rank, dims, tensor->count);
     int64_t at[FIRN_RANK_MAX] = {0}, from = 0;
     for (uint64_t i = 0; i < made->count; i++) {
         if (made->reals != NULL)
@@ -142,7 +145,7 @@ const ox_tensor *ox_tensor_ordered(const ox_tensor *tensor, const uint8_t *order
 /* --- tensors of the file ------------------------------------------------------------------------------------------ */
 
 /* An element that is stored as bytes in little-endian order. */
-static void put_bytes(ox_tensor *to, uint64_t element, const uint8_t *bytes, uint8_t count) {
+static void put_bytes(firnc_onnx_tensor *to, uint64_t element, const uint8_t *bytes, uint8_t count) {
     uint64_t bits = 0;
     for (uint8_t i = 0; i < count; i++)
         bits |= (uint64_t)bytes[i] << (8 * i);
@@ -150,30 +153,30 @@ static void put_bytes(ox_tensor *to, uint64_t element, const uint8_t *bytes, uin
     float single;
     double number;
     switch (to->type) {
-    case OX_FLOAT:
+    case FIRNC_ONNX_FLOAT:
         memcpy(&single, &low, sizeof single);
         to->reals[element] = single;
         return;
-    case OX_DOUBLE:
+    case FIRNC_ONNX_DOUBLE:
         memcpy(&number, &bits, sizeof number);
         to->reals[element] = (float)number;
         return;
-    case OX_FLOAT16:
+    case FIRNC_ONNX_FLOAT16:
         to->reals[element] = firn_float16_to_float((uint16_t)low);
         return;
-    case OX_BFLOAT16:
+    case FIRNC_ONNX_BFLOAT16:
         to->reals[element] = firn_bfloat16_to_float((uint16_t)low);
         return;
-    case OX_INT8:
+    case FIRNC_ONNX_INT8:
         to->wholes[element] = (int64_t)(low & 127) - (int64_t)(low & 128);
         return;
-    case OX_INT16:
+    case FIRNC_ONNX_INT16:
         to->wholes[element] = (int64_t)(low & 32767) - (int64_t)(low & 32768);
         return;
-    case OX_INT32:
+    case FIRNC_ONNX_INT32:
         to->wholes[element] = (int64_t)low - ((low >> 31) != 0 ? INT64_C(4294967296) : 0);
         return;
-    case OX_BOOL:
+    case FIRNC_ONNX_BOOL:
         to->wholes[element] = low != 0;
         return;
     default:
@@ -183,67 +186,68 @@ static void put_bytes(ox_tensor *to, uint64_t element, const uint8_t *bytes, uin
 }
 
 /* The elements that are stored in a field of their own, each a number. False if there are too few. */
-static bool put_fields(ox_tensor *to, const FirncOnnx__Tensor *from) {
-    const bool bits = to->type == OX_FLOAT16 || to->type == OX_BFLOAT16;
-    uint64_t count = to->type == OX_FLOAT    ? from->n_float_data
-                     : to->type == OX_DOUBLE ? from->n_double_data
-                     : to->type == OX_INT64  ? from->n_int64_data
-                     : to->type == OX_UINT32 || to->type == OX_UINT64 ? from->n_uint64_data
-                                                                      : from->n_int32_data;
+static bool put_fields(firnc_onnx_tensor *to, const FirncOnnx__Tensor *from) {
+    const bool bits = to->type == FIRNC_ONNX_FLOAT16 || to->type == FIRNC_ONNX_BFLOAT16;
+    uint64_t count = to->type == FIRNC_ONNX_FLOAT                                     ? from->n_float_data
+                     : to->type == FIRNC_ONNX_DOUBLE                                  ? from->n_double_data
+                     : to->type == FIRNC_ONNX_INT64                                   ? from->n_int64_data
+                     : to->type == FIRNC_ONNX_UINT32 || to->type == FIRNC_ONNX_UINT64 ? from->n_uint64_data
+                                                                                      : from->n_int32_data;
     if (count != to->count)
         return false;
     for (uint64_t i = 0; i < count; i++)
-        if (to->type == OX_FLOAT) {
+        if (to->type == FIRNC_ONNX_FLOAT) {
             to->reals[i] = from->float_data[i];
-        } else if (to->type == OX_DOUBLE) {
+        } else if (to->type == FIRNC_ONNX_DOUBLE) {
             to->reals[i] = (float)from->double_data[i];
-        } else if (to->type == OX_INT64) {
+        } else if (to->type == FIRNC_ONNX_INT64) {
             to->wholes[i] = from->int64_data[i];
-        } else if (to->type == OX_UINT32 || to->type == OX_UINT64) {
+        } else if (to->type == FIRNC_ONNX_UINT32 || to->type == FIRNC_ONNX_UINT64) {
             to->wholes[i] = (int64_t)(from->uint64_data[i] & INT64_MAX);
         } else if (bits) {
             const uint16_t half = (uint16_t)((uint32_t)from->int32_data[i] & 0xFFFF);
-            to->reals[i] = to->type == OX_FLOAT16 ? firn_float16_to_float(half) : firn_bfloat16_to_float(half);
+            to->reals[i] = to->type == FIRNC_ONNX_FLOAT16 ? firn_float16_to_float(half) : firn_bfloat16_to_float(half);
         } else {
-            to->wholes[i] = to->type == OX_BOOL ? from->int32_data[i] != 0 : from->int32_data[i];
+            to->wholes[i] = to->type == FIRNC_ONNX_BOOL ? from->int32_data[i] != 0 : from->int32_data[i];
         }
     return true;
 }
 
-const ox_tensor *ox_tensor_read(ox_importer *im, const FirncOnnx__Tensor *from, const char *name) {
+const firnc_onnx_tensor *firnc_onnx_tensor_read(firnc_onnx_importer *im, const FirncOnnx__Tensor *from,
+                                                const char *name) {
     const uint8_t width = element_bytes(from->data_type);
     if (width == 0) {
-        ox_fail(im, "tensor %s is of the type %s, which Firn does not have; convert it to float or int64", name,
-                ox_type_word(from->data_type));
+        firnc_onnx_fail(im, "tensor %s is of the type %s, which Firn does not have; convert it to float or int64", name,
+                        firnc_onnx_type_word(from->data_type));
         return NULL;
     }
     uint64_t count;
     if (from->n_dims > FIRN_RANK_MAX || !count_elements((uint8_t)from->n_dims, from->dims, FILE_ELEMENTS_MAX, &count)) {
-        ox_fail(im, "tensor %s has more than %d dimensions, a negative extent or too many elements", name,
-                FIRN_RANK_MAX);
+        firnc_onnx_fail(im, "tensor %s has more than %d dimensions, a negative extent or too many elements", name,
+                        FIRN_RANK_MAX);
         return NULL;
     }
     const bool external = from->has_data_location && from->data_location == 1;
-    ox_bytes bytes = {from->raw_data.data, from->raw_data.len};
-    if (external && !ox_read_external(im, from, name, count * width, &bytes))
+    firnc_onnx_bytes bytes = {from->raw_data.data, from->raw_data.len};
+    if (external && !firnc_onnx_read_external(im, from, name, count * width, &bytes))
         return NULL;
     const bool raw = external || from->has_raw_data;
     /* checked before the elements get room */
     if (raw && bytes.count != count * width) {
-        ox_fail(im, "tensor %s has %llu bytes, and its elements take %llu", name, (unsigned long long)bytes.count,
-                (unsigned long long)(count * width));
+        firnc_onnx_fail(im, "tensor %s has %llu bytes, and its elements take %llu", name,
+                        (unsigned long long)bytes.count, (unsigned long long)(count * width));
         return NULL;
     }
     if (!raw && count > from->n_float_data + from->n_double_data + from->n_int32_data + from->n_int64_data +
                             from->n_uint64_data) {
-        ox_fail(im, "tensor %s has fewer elements than its shape says", name);
+        firnc_onnx_fail(im, "tensor %s has fewer elements than its shape says", name);
         return NULL;
     }
-    ox_tensor *tensor = make((uint8_t)from->data_type, (uint8_t)from->n_dims, from->dims, count);
+    firnc_onnx_tensor *tensor = make((uint8_t)from->data_type, (uint8_t)from->n_dims, from->dims, count);
     for (uint64_t i = 0; raw && i < count; i++)
         put_bytes(tensor, i, bytes.bytes + i * width, width);
     if (!raw && !put_fields(tensor, from)) {
-        ox_fail(im, "tensor %s has other elements than its shape says", name);
+        firnc_onnx_fail(im, "tensor %s has other elements than its shape says", name);
         return NULL;
     }
     return tensor;

@@ -8,25 +8,25 @@
 
 /* --- orders of axes ----------------------------------------------------------------------------------------------- */
 
-void ox_identity(uint8_t *order) {
+void firnc_onnx_identity(uint8_t *order) {
     for (uint8_t i = 0; i < FIRN_RANK_MAX; i++)
         order[i] = i;
 }
 
-void ox_axis_last(uint8_t rank, uint8_t axis, uint8_t *order) {
+void firnc_onnx_axis_last(uint8_t rank, uint8_t axis, uint8_t *order) {
     uint8_t to = 0;
-    ox_identity(order);
+    firnc_onnx_identity(order);
     for (uint8_t i = 0; i < rank; i++)
         if (i != axis)
             order[to++] = i;
     order[rank - 1] = axis;
 }
 
-void ox_channels_last(uint8_t rank, uint8_t *order) {
-    ox_axis_last(rank, rank > 1 ? 1 : 0, order);
+void firnc_onnx_channels_last(uint8_t rank, uint8_t *order) {
+    firnc_onnx_axis_last(rank, rank > 1 ? 1 : 0, order);
 }
 
-uint8_t ox_place(const uint8_t *order, uint8_t rank, uint8_t axis) {
+uint8_t firnc_onnx_place(const uint8_t *order, uint8_t rank, uint8_t axis) {
     uint8_t place = 0;
     while (place + 1 < rank && order[place] != axis)
         place++;
@@ -39,22 +39,22 @@ static bool same_order(const uint8_t *a, const uint8_t *b, uint8_t rank) {
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-ox_value *ox_value_new(const char *name) {
-    ox_value *value = firnc_allocate(sizeof *value);
+firnc_onnx_value *firnc_onnx_value_new(const char *name) {
+    firnc_onnx_value *value = firnc_allocate(sizeof *value);
     value->name = name;
     value->value = value->plain = value->input = FIRNC_NONE;
-    ox_identity(value->order);
+    firnc_onnx_identity(value->order);
     return value;
 }
 
-uint64_t ox_count(const ox_value *value) {
+uint64_t firnc_onnx_count(const firnc_onnx_value *value) {
     uint64_t count = 1;
     for (uint8_t i = 0; i < value->rank; i++)
         count *= (uint64_t)value->dims[i];
     return count;
 }
 
-void ox_set_known(ox_value *to, const ox_tensor *tensor) {
+void firnc_onnx_set_known(firnc_onnx_value *to, const firnc_onnx_tensor *tensor) {
     if (to == NULL || tensor == NULL)
         return;
     to->known = tensor;
@@ -63,26 +63,26 @@ void ox_set_known(ox_value *to, const ox_tensor *tensor) {
     memcpy(to->dims, tensor->dims, sizeof to->dims);
 }
 
-void ox_set_ordered(ox_importer *im, ox_value *to, firnc_value value, uint8_t type, uint8_t rank,
-                    const uint8_t *order) {
+void firnc_onnx_set_ordered(firnc_onnx_importer *im, firnc_onnx_value *to, firnc_value value, uint8_t type,
+                            uint8_t rank, const uint8_t *order) {
     if (to == NULL || im->failed || value == FIRNC_NONE)
         return;
-    const firn_shape *shape = ox_shape(im, value);
+    const firn_shape *shape = firnc_onnx_shape(im, value);
     to->value = value;
     to->type = type;
     to->rank = rank;
-    ox_identity(to->order);
+    firnc_onnx_identity(to->order);
     if (order != NULL)
         memcpy(to->order, order, rank);
     for (uint8_t i = 0; i < rank; i++)
         to->dims[to->order[i]] = shape->dims[i];
 }
 
-void ox_set(ox_importer *im, ox_value *to, firnc_value value, uint8_t type, uint8_t rank) {
-    ox_set_ordered(im, to, value, type, rank, NULL);
+void firnc_onnx_set(firnc_onnx_importer *im, firnc_onnx_value *to, firnc_value value, uint8_t type, uint8_t rank) {
+    firnc_onnx_set_ordered(im, to, value, type, rank, NULL);
 }
 
-void ox_alias(ox_value *to, const ox_value *from) {
+void firnc_onnx_alias(firnc_onnx_value *to, const firnc_onnx_value *from) {
     if (to == NULL)
         return;
     const char *name = to->name;
@@ -90,34 +90,34 @@ void ox_alias(ox_value *to, const ox_value *from) {
     to->name = name;
 }
 
-bool ox_is_constant(const ox_value *value) {
+bool firnc_onnx_is_constant(const firnc_onnx_value *value) {
     return value != NULL && value->known != NULL && value->parameter == NULL;
 }
 
-bool ox_single(const ox_value *value, double *number) {
+bool firnc_onnx_single(const firnc_onnx_value *value, double *number) {
     if (value == NULL || value->known == NULL || value->known->count != 1)
         return false;
-    *number = ox_number(value->known, 0);
+    *number = firnc_onnx_number(value->known, 0);
     return true;
 }
 
 /* --- into the graph ----------------------------------------------------------------------------------------------- */
 
-firnc_value ox_constant(ox_importer *im, const ox_tensor *tensor, firn_type type) {
+firnc_value firnc_onnx_constant(firnc_onnx_importer *im, const firnc_onnx_tensor *tensor, firn_type type) {
     uint32_t dims[FIRN_RANK_MAX] = {1};
     if (tensor == NULL || im->failed)
         return FIRNC_NONE;
     if (tensor->count == 0) {
-        ox_fail(im, "reads a tensor without elements; every extent is at least 1");
+        firnc_onnx_fail(im, "reads a tensor without elements; every extent is at least 1");
         return FIRNC_NONE;
     }
-    if (!ox_take_room(im, tensor->count))
+    if (!firnc_onnx_take_room(im, tensor->count))
         return FIRNC_NONE;
     for (uint8_t i = 0; i < tensor->rank; i++)
         dims[i] = (uint32_t)tensor->dims[i];
     void *elements = firnc_allocate(tensor->count * 4);
     for (uint64_t i = 0; i < tensor->count; i++) {
-        const double number = ox_number(tensor, i);
+        const double number = firnc_onnx_number(tensor, i);
         if (type == FIRN_INT32)
             ((int32_t *)elements)[i] = !(number > INT32_MIN) ? INT32_MIN
                                        : number > INT32_MAX  ? INT32_MAX
@@ -129,30 +129,30 @@ firnc_value ox_constant(ox_importer *im, const ox_tensor *tensor, firn_type type
     return firnc_constant(im->graph, name, type, tensor->rank == 0 ? 1 : tensor->rank, dims, elements);
 }
 
-firnc_value ox_scalar(ox_importer *im, float number) {
-    return ox_constant(im, ox_tensor_scalar(im, OX_FLOAT, (double)number), FIRN_FLOAT32);
+firnc_value firnc_onnx_scalar(firnc_onnx_importer *im, float number) {
+    return firnc_onnx_constant(im, firnc_onnx_tensor_scalar(im, FIRNC_ONNX_FLOAT, (double)number), FIRN_FLOAT32);
 }
 
 /* Weight decay is usual for matrices and kernels, and not for biases and norms. */
-static bool decays(const ox_tensor *tensor) {
+static bool decays(const firnc_onnx_tensor *tensor) {
     uint8_t wide = 0;
     for (uint8_t i = 0; i < tensor->rank; i++)
         wide = (uint8_t)(wide + (tensor->dims[i] > 1));
     return tensor->rank > 1 && wide > 1;
 }
 
-firnc_value ox_parameter_value(ox_importer *im, ox_parameter *parameter, const uint8_t *order) {
+firnc_value firnc_onnx_parameter_value(firnc_onnx_importer *im, firnc_onnx_parameter *parameter, const uint8_t *order) {
     if (im->failed || parameter->value != FIRNC_NONE)
         return im->failed ? FIRNC_NONE : parameter->value;
-    const ox_tensor *tensor = parameter->tensor;
+    const firnc_onnx_tensor *tensor = parameter->tensor;
     uint32_t dims[FIRN_RANK_MAX] = {1};
-    ox_identity(parameter->order);
+    firnc_onnx_identity(parameter->order);
     if (order != NULL)
         memcpy(parameter->order, order, tensor->rank);
-    const ox_tensor *laid = ox_tensor_ordered(tensor, parameter->order);
+    const firnc_onnx_tensor *laid = firnc_onnx_tensor_ordered(tensor, parameter->order);
     if (!firnc_is_name(parameter->name)) {
-        ox_fail(im, "tensor \"%s\" has a name that is not of 1 to %d printable characters",
-                parameter->name, FIRNC_NAME_MAX);
+        firnc_onnx_fail(im, "tensor \"%s\" has a name that is not of 1 to %d printable characters", parameter->name,
+                        FIRNC_NAME_MAX);
         return FIRNC_NONE;
     }
     for (uint8_t i = 0; i < laid->rank; i++)
@@ -164,19 +164,19 @@ firnc_value ox_parameter_value(ox_importer *im, ox_parameter *parameter, const u
 }
 
 /* Brings a parameter into the graph, in this order of its own axes if it is not there yet. */
-static void take_parameter(ox_importer *im, ox_value *value, const uint8_t *wanted) {
-    ox_parameter *parameter = value->parameter;
+static void take_parameter(firnc_onnx_importer *im, firnc_onnx_value *value, const uint8_t *wanted) {
+    firnc_onnx_parameter *parameter = value->parameter;
     uint8_t order[FIRN_RANK_MAX], stands[FIRN_RANK_MAX];
-    ox_identity(order);
+    firnc_onnx_identity(order);
     for (uint8_t i = 0; wanted != NULL && i < value->rank; i++)
-        order[i] = ox_place(value->order, value->rank, wanted[i]);
-    value->value = ox_parameter_value(im, parameter, order);
+        order[i] = firnc_onnx_place(value->order, value->rank, wanted[i]);
+    value->value = firnc_onnx_parameter_value(im, parameter, order);
     for (uint8_t i = 0; i < value->rank; i++)
         stands[i] = value->order[parameter->order[i]];
     memcpy(value->order, stands, value->rank);
 }
 
-firnc_value ox_raw(ox_importer *im, ox_value *value) {
+firnc_value firnc_onnx_raw(firnc_onnx_importer *im, firnc_onnx_value *value) {
     if (value == NULL || im->failed)
         return FIRNC_NONE;
     if (value->value != FIRNC_NONE)
@@ -184,38 +184,39 @@ firnc_value ox_raw(ox_importer *im, ox_value *value) {
     if (value->parameter != NULL)
         take_parameter(im, value, NULL);
     else
-        value->value = ox_constant(im, value->known, FIRN_FLOAT32);
+        value->value = firnc_onnx_constant(im, value->known, FIRN_FLOAT32);
     return value->value;
 }
 
 /* A known tensor in another order, as a constant. */
-static firnc_value ordered_constant(ox_importer *im, const ox_value *value, uint8_t rank, const uint8_t *order) {
-    ox_tensor wide = *value->known;
+static firnc_value ordered_constant(firnc_onnx_importer *im, const firnc_onnx_value *value, uint8_t rank,
+                                    const uint8_t *order) {
+    firnc_onnx_tensor wide = *value->known;
     const uint8_t front = (uint8_t)(rank - value->rank);
     wide.rank = rank;
     for (uint8_t i = 0; i < rank; i++)
         wide.dims[i] = i < front ? 1 : value->dims[i - front];
-    return ox_constant(im, ox_tensor_ordered(&wide, order), FIRN_FLOAT32);
+    return firnc_onnx_constant(im, firnc_onnx_tensor_ordered(&wide, order), FIRN_FLOAT32);
 }
 
-firnc_value ox_ordered(ox_importer *im, ox_value *value, uint8_t rank, const uint8_t *order) {
+firnc_value firnc_onnx_ordered(firnc_onnx_importer *im, firnc_onnx_value *value, uint8_t rank, const uint8_t *order) {
     uint8_t stands[FIRN_RANK_MAX], permutation[FIRN_RANK_MAX], identity[FIRN_RANK_MAX];
     int64_t dims[FIRN_RANK_MAX];
     if (value == NULL || im->failed)
         return FIRNC_NONE;
     if (rank < value->rank) {
-        ox_fail(im, "has an operand of too many dimensions");
+        firnc_onnx_fail(im, "has an operand of too many dimensions");
         return FIRNC_NONE;
     }
     if (value->value == FIRNC_NONE && value->parameter != NULL && rank == value->rank)
         take_parameter(im, value, order);
     if (value->value == FIRNC_NONE && value->parameter == NULL && value->known != NULL)
         return ordered_constant(im, value, rank, order);
-    firnc_value x = ox_raw(im, value);
+    firnc_value x = firnc_onnx_raw(im, value);
     if (x == FIRNC_NONE)
         return FIRNC_NONE;
     const uint8_t front = (uint8_t)(rank - value->rank);
-    ox_identity(identity);
+    firnc_onnx_identity(identity);
     const bool plain = front == 0 && same_order(order, identity, rank);
     if (plain && value->plain != FIRNC_NONE)
         return value->plain;
@@ -224,27 +225,27 @@ firnc_value ox_ordered(ox_importer *im, ox_value *value, uint8_t rank, const uin
         dims[i] = i < front ? 1 : value->dims[stands[i] - front];
     }
     for (uint8_t i = 0; i < rank; i++)
-        permutation[i] = ox_place(stands, rank, order[i]);
+        permutation[i] = firnc_onnx_place(stands, rank, order[i]);
     if (rank > 0 && front > 0)
-        x = ox_reshape(im, x, rank, dims);
-    x = rank == 0 ? x : ox_transpose(im, x, permutation);
+        x = firnc_onnx_reshape(im, x, rank, dims);
+    x = rank == 0 ? x : firnc_onnx_transpose(im, x, permutation);
     if (plain)
         value->plain = x;
     return x;
 }
 
-firnc_value ox_plain(ox_importer *im, ox_value *value) {
+firnc_value firnc_onnx_plain(firnc_onnx_importer *im, firnc_onnx_value *value) {
     uint8_t identity[FIRN_RANK_MAX];
     if (value == NULL)
         return FIRNC_NONE;
-    ox_identity(identity);
-    return ox_ordered(im, value, value->rank, identity);
+    firnc_onnx_identity(identity);
+    return firnc_onnx_ordered(im, value, value->rank, identity);
 }
 
-firnc_value ox_indices(ox_importer *im, ox_value *value) {
+firnc_value firnc_onnx_indices(firnc_onnx_importer *im, firnc_onnx_value *value) {
     if (value == NULL || im->failed)
         return FIRNC_NONE;
-    if (ox_is_constant(value))
-        return ox_constant(im, value->known, FIRN_INT32);
-    return ox_whole(im, ox_plain(im, value));
+    if (firnc_onnx_is_constant(value))
+        return firnc_onnx_constant(im, value->known, FIRN_INT32);
+    return firnc_onnx_whole(im, firnc_onnx_plain(im, value));
 }

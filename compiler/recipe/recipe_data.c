@@ -235,7 +235,9 @@ static settings defaults(const firnc_recipe *recipe) {
     const firn_type feature = wide && recipe->facts.longest_sequence == 0 ? FIRN_FLOAT32 : FIRN_UINT8;
     return (settings){.data = {.shuffle_seed = recipe->job.seed, .wrap = true},
                       .elements = {.feature = tokens ? FIRN_INT32 : feature,
-                                   .label = numbers ? FIRN_FLOAT32 : wide ? FIRN_INT32 : FIRN_UINT8,
+                                   .label = numbers ? FIRN_FLOAT32
+                                            : wide  ? FIRN_INT32
+                                                    : FIRN_UINT8,
                                    .weight = FIRN_FLOAT32,
                                    .feature_scale = 1}};
 }

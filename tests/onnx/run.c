@@ -174,7 +174,8 @@ static void write_outputs(const run *r, FILE *raw) {
         }
         check(firn_output(&r->instance, port->name, &info), "firn_output");
         if (info.type != FIRN_FLOAT32 || info.bytes != count * sizeof(float))
-            fail("output %s has %llu bytes of type %u", port->name, (unsigned long long)info.bytes, (unsigned)info.type);
+            fail("output %s has %llu bytes of type %u", port->name, (unsigned long long)info.bytes,
+                 (unsigned)info.type);
         write_floats(raw, info.data, count);
     }
     fclose(text);

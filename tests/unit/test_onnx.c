@@ -1,0 +1,480 @@
+/* Tests the importer of ONNX models (compiler/onnx): what a small model becomes, what the exporters' patterns become,
+ * and that a file that is wrong is refused with one line, however it is wrong. Models are written here field by field;
+ * tests/end_to_end has those that PyTorch exports. */
+#define _XOPEN_SOURCE 700
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "compiler/graph/ir.h"
+#include "compiler/onnx/onnx.h"
+
+static char message[4096], folder[64], path[128];
+static int messages;
+
+static void keep_message(void *context, const char *line) {
+    (void)context;
+    messages++;
+    snprintf(message, sizeof message, "%s", line);
+}
+
+static int begin(void **state) {
+    (void)state;
+    firnc_messages_to(keep_message, NULL);
+    return 0;
+}
+
+/* --- writing files ------------------------------------------------------------------------------------------------ */
+
+/* The wire format of protobuf. */
+typedef struct message_bytes {
+    uint8_t bytes[4096];
+    size_t count;
+} message_bytes;
+
+static void put_varint(message_bytes *to, uint64_t value) {
+    for (; value >= 128; value >>= 7)
+        to->bytes[to->count++] = (uint8_t)(value | 128);
+    to->bytes[to->count++] = (uint8_t)value;
+}
+
+static void put_integer(message_bytes *to, uint32_t field, int64_t value) {
+    put_varint(to, (uint64_t)field << 3);
+    put_varint(to, (uint64_t)value);
+}
+
+static void put_bytes(message_bytes *to, uint32_t field, const void *bytes, size_t count) {
+    put_varint(to, (uint64_t)field << 3 | 2);
+    put_varint(to, count);
+    assert_true(to->count + count <= sizeof to->bytes);
+    memcpy(to->bytes + to->count, bytes, count);
+    to->count += count;
+}
+
+static void put_text(message_bytes *to, uint32_t field, const char *text) {
+    put_bytes(to, field, text, strlen(text));
+}
+
+static void put_message(message_bytes *to, uint32_t field, const message_bytes *from) {
+    put_bytes(to, field, from->bytes, from->count);
+}
+
+/* Fields of a graph. */
+enum { NODE = 1, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, SPARSE = 15 };
+
+/* A node: its inputs and outputs are words separated by spaces; "-" is an input that is left out. */
+static void put_node(message_bytes *graph, const char *name, const char *op, const char *inputs, const char *outputs,
+                     const message_bytes *attributes) {
+    message_bytes node = {.count = 0};
+    const char *const lists[] = {inputs, outputs};
+    for (uint32_t i = 0; i < 2; i++)
+        for (const char *at = lists[i]; *at != '\0';) {
+            const size_t length = strcspn(at, " ");
+            put_bytes(&node, i + 1, at, *at == '-' ? 0 : length);
+            at += length + (at[length] == ' ');
+        }
+    put_text(&node, 3, name);
+    put_text(&node, 4, op);
+    if (attributes != NULL) {
+        memcpy(node.bytes + node.count, attributes->bytes, attributes->count);
+        node.count += attributes->count;
+    }
+    put_message(graph, NODE, &node);
+}
+
+static void put_attribute(message_bytes *node, const char *name, int64_t value) {
+    message_bytes attribute = {.count = 0};
+    put_text(&attribute, 1, name);
+    put_integer(&attribute, 3, value);
+    put_integer(&attribute, 20, 2);
+    put_message(node, 5, &attribute);
+}
+
+/* An input or output; an extent below 0 has the name "batch". */
+static void put_value(message_bytes *graph, uint32_t field, const char *name, int64_t type, uint8_t rank,
+                      const int64_t *dims) {
+    message_bytes shape = {.count = 0}, tensor = {.count = 0}, kind = {.count = 0}, value = {.count = 0};
+    for (uint8_t i = 0; i < rank; i++) {
+        message_bytes extent = {.count = 0};
+        if (dims[i] == -1)
+            put_text(&extent, 2, "batch");
+        else
+            put_integer(&extent, 1, dims[i]);
+        put_message(&shape, 1, &extent);
+    }
+    put_integer(&tensor, 1, type);
+    put_message(&tensor, 2, &shape);
+    put_message(&kind, 1, &tensor);
+    put_text(&value, 1, name);
+    put_message(&value, 2, &kind);
+    put_message(graph, field, &value);
+}
+
+/* A tensor of floats that count from 1, each a quarter. */
+static void put_tensor(message_bytes *graph, const char *name, uint8_t rank, const int64_t *dims) {
+    message_bytes tensor = {.count = 0};
+    float values[64];
+    size_t count = 1;
+    for (uint8_t i = 0; i < rank; i++) {
+        put_integer(&tensor, 1, dims[i]);
+        count *= (size_t)dims[i];
+    }
+    assert_true(count <= sizeof values / sizeof values[0]);
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)(i + 1) / 4;
+    put_integer(&tensor, 2, 1);
+    put_text(&tensor, 8, name);
+    put_bytes(&tensor, 9, values, count * sizeof *values);
+    put_message(graph, INITIALIZER, &tensor);
+}
+
+static void put_number(message_bytes *graph, const char *name, float number) {
+    message_bytes tensor = {.count = 0};
+    put_integer(&tensor, 2, 1);
+    put_text(&tensor, 8, name);
+    put_bytes(&tensor, 9, &number, sizeof number);
+    put_message(graph, INITIALIZER, &tensor);
+}
+
+static void write_file(const char *name, const uint8_t *bytes, size_t count) {
+    FILE *file = fopen(name, "wb");
+    assert_true(file != NULL && fwrite(bytes, 1, count, file) == count && fclose(file) == 0);
+}
+
+static message_bytes model_of(const message_bytes *graph, int64_t opset) {
+    message_bytes model = {.count = 0}, version = {.count = 0};
+    put_integer(&model, 1, 8);
+    put_integer(&version, 2, opset);
+    put_message(&model, 8, &version);
+    put_message(&model, 7, graph);
+    return model;
+}
+
+/* --- reading them ------------------------------------------------------------------------------------------------- */
+
+static firnc_onnx_model model_read;
+
+/* Imports the file; NULL after exactly one message. */
+static firnc_graph *import_file(bool bare) {
+    const firnc_onnx_options options = {.samples = bare ? 0 : 3, .bare = bare, .features = {.element = FIRN_FLOAT32}};
+    firnc_graph *graph = firnc_graph_create("test");
+    messages = 0;
+    const bool good = firnc_onnx_import(graph, path, &options, &model_read);
+    assert_int_equal(messages, good ? 0 : 1);
+    return good ? graph : NULL;
+}
+
+static firnc_graph *import(const message_bytes *graph) {
+    const message_bytes model = model_of(graph, 20);
+    write_file(path, model.bytes, model.count);
+    return import_file(false);
+}
+
+/* Asserts that a graph is refused with a message that has these words. */
+static void refused(const message_bytes *graph, const char *words) {
+    assert_null(import(graph));
+    if (strncmp(message, "firnc: ", 7) != 0 || strstr(message, words) == NULL)
+        fail_msg("\"%s\" is not in: %s", words, message);
+}
+
+static uint32_t count_ops(const firnc_graph *graph, uint16_t code) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        count += graph->nodes[i].code == code;
+    return count;
+}
+
+static const firnc_value_info *parameter_of(const firnc_graph *graph, const char *name) {
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (graph->values[i].role == FIRNC_ROLE_PARAMETER && strcmp(graph->values[i].name, name) == 0)
+            return &graph->values[i];
+    fail_msg("there is no parameter %s", name);
+    return NULL;
+}
+
+static const int64_t open4[] = {-1, 4};
+
+/* x[batch,4], and what the model gives. */
+static message_bytes with_input(const char *output) {
+    message_bytes graph = {.count = 0};
+    put_value(&graph, INPUT, "x", 1, 2, open4);
+    put_value(&graph, OUTPUT, output, 1, 0, NULL);
+    return graph;
+}
+
+static message_bytes perceptron(void) {
+    message_bytes graph = with_input("y"), transposed = {.count = 0};
+    put_attribute(&transposed, "transB", 1);
+    put_tensor(&graph, "a.weight", 2, (const int64_t[]){5, 4});
+    put_tensor(&graph, "a.bias", 1, (const int64_t[]){5});
+    put_tensor(&graph, "onnx::MatMul_9", 2, (const int64_t[]){5, 3});
+    put_tensor(&graph, "b.bias", 1, (const int64_t[]){3});
+    put_node(&graph, "/a/Gemm", "Gemm", "x a.weight a.bias", "h", &transposed);
+    put_node(&graph, "/Relu", "Relu", "h", "r", NULL);
+    put_node(&graph, "/net/b/MatMul", "MatMul", "r onnx::MatMul_9", "m", NULL);
+    put_node(&graph, "/net/b/Add", "Add", "b.bias m", "y", NULL);
+    return graph;
+}
+
+static void layers_and_parameters_have_pytorchs_names(void **state) {
+    (void)state;
+    const message_bytes graph = perceptron();
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    assert_int_equal(model_read.outputs[0].rank, 2);
+    assert_int_equal(model_read.outputs[0].dims[0], 3);
+    assert_int_equal(model_read.outputs[0].dims[1], 3);
+    const firnc_value_info *weight = parameter_of(made, "net.b.weight");
+    assert_true(weight->decay && weight->initial != NULL && weight->initial[1] == 0.5F);
+    assert_false(parameter_of(made, "b.bias")->decay);
+    /* the exporter has transposed this one */
+    assert_int_equal(model_read.names.count, 1);
+    assert_string_equal(model_read.names.rules[0].parameter, "net.b.weight");
+    assert_true(model_read.names.rules[0].transpose);
+    /* the bias is part of the last layer */
+    const firnc_node *last = &made->nodes[made->values[model_read.outputs[0].value].producer];
+    assert_int_equal(last->code, FIRN_OP_linear);
+    assert_int_equal(last->input_count, 3);
+    assert_int_equal(last->integers[FIRN_LINEAR_LAYOUT], FIRNC_IN_OUT);
+    assert_string_equal(last->name, "net.b");
+}
+
+static void images_are_channels_last(void **state) {
+    (void)state;
+    message_bytes graph = {.count = 0};
+    put_value(&graph, INPUT, "x", 1, 4, (const int64_t[]){-1, 2, 6, 6});
+    put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+    put_tensor(&graph, "c.weight", 4, (const int64_t[]){3, 2, 2, 2});
+    put_tensor(&graph, "d.weight", 4, (const int64_t[]){2, 3, 1, 1});
+    put_node(&graph, "/c/Conv", "Conv", "x c.weight", "c", NULL);
+    put_node(&graph, "/Relu", "Relu", "c", "r", NULL);
+    put_node(&graph, "/d/Conv", "Conv", "r d.weight", "d", NULL);
+    put_node(&graph, "/Pool", "GlobalAveragePool", "d", "p", NULL);
+    put_node(&graph, "/Flatten", "Flatten", "p", "y", NULL);
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    /* of the input only; the weights are laid out anew when they are read */
+    assert_int_equal(count_ops(made, FIRN_OP_transpose), 1);
+    const firnc_value_info *weight = parameter_of(made, "c.weight");
+    assert_int_equal(weight->shape.dims[3], 2);
+    assert_true(weight->initial[0] == 0.25F && weight->initial[1] == 1.25F); /* the first elements of both channels */
+    assert_int_equal(model_read.names.count, 2);
+    assert_int_equal(model_read.names.rules[0].order[3], 1);
+}
+
+static void patterns_become_one_op(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    put_number(&graph, "root", 1.41421356F);
+    put_number(&graph, "one", 1);
+    put_number(&graph, "half", 0.5F);
+    put_node(&graph, "", "Div", "x root", "d", NULL);
+    put_node(&graph, "", "Erf", "d", "e", NULL);
+    put_node(&graph, "", "Add", "e one", "a", NULL);
+    put_node(&graph, "", "Mul", "x a", "m", NULL);
+    put_node(&graph, "", "Mul", "m half", "g", NULL);
+    put_node(&graph, "", "Sigmoid", "g", "s", NULL);
+    put_node(&graph, "", "Mul", "s g", "y", NULL);
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    const firnc_node *silu = &made->nodes[made->values[model_read.outputs[0].value].producer];
+    assert_int_equal(silu->code, FIRN_OP_silu);
+    assert_int_equal(made->nodes[made->values[silu->inputs[0]].producer].code, FIRN_OP_gelu);
+}
+
+static void what_is_known_is_computed(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    put_node(&graph, "", "Shape", "x", "s", NULL);
+    put_node(&graph, "", "Add", "s s", "y", NULL);
+    assert_non_null(import(&graph));
+    assert_int_equal(model_read.outputs[0].value, FIRNC_NONE);
+    assert_true(model_read.outputs[0].known[0] == 6 && model_read.outputs[0].known[1] == 8);
+}
+
+/* --- wrong files -------------------------------------------------------------------------------------------------- */
+
+static void every_cut_and_every_bit_is_survived(void **state) {
+    (void)state;
+    const message_bytes graph = perceptron();
+    message_bytes model = model_of(&graph, 20);
+    for (size_t i = 0; i < model.count; i++) {
+        const firnc_mark mark = firnc_memory_mark();
+        write_file(path, model.bytes, i);
+        (void)import_file(i % 2 == 0);
+        for (uint32_t bit = 0; bit < 8; bit++) {
+            model.bytes[i] ^= (uint8_t)(1u << bit);
+            write_file(path, model.bytes, model.count);
+            (void)import_file(bit % 2 == 0);
+            model.bytes[i] ^= (uint8_t)(1u << bit);
+        }
+        firnc_memory_release(mark);
+    }
+}
+
+static void wrong_graphs_are_refused(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    put_node(&graph, "n", "Relu", "z", "y", NULL);
+    put_node(&graph, "o", "Relu", "y", "z", NULL);
+    refused(&graph, "node n (Relu): reads z, which no node before it makes");
+    graph = with_input("y");
+    put_node(&graph, "n", "Relu", "x", "y", NULL);
+    put_node(&graph, "o", "Relu", "x", "y", NULL);
+    refused(&graph, "two values have the name y");
+    graph = with_input("y");
+    put_node(&graph, "n", "Relux", "x", "y", NULL);
+    refused(&graph, "node n (Relux): is no op that Firn reads; the nearest one is Relu");
+    graph = with_input("y");
+    message_bytes attribute = {.count = 0};
+    put_attribute(&attribute, "alpha", 1);
+    put_node(&graph, "n", "Relu", "x", "y", &attribute);
+    refused(&graph, "has the attribute alpha");
+    graph = with_input("y");
+    refused(&graph, "no node makes the output y");
+    graph = with_input("y");
+    put_node(&graph, "n", "Relu", "x", "y", NULL);
+    put_bytes(&graph, SPARSE, "", 0);
+    refused(&graph, "sparse");
+    graph = with_input("y");
+    put_node(&graph, "n", "Reshape", "x x", "y", NULL);
+    refused(&graph, "depend on the data");
+}
+
+static void wrong_shapes_are_refused(void **state) {
+    (void)state;
+    static const int64_t negative[] = {-1, -7}, huge[] = {-1, INT64_C(1) << 40}, none[] = {-1, 0};
+    const int64_t *const shapes[] = {negative, huge, none};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        message_bytes graph = {.count = 0};
+        put_value(&graph, INPUT, "x", 1, 2, shapes[i]);
+        put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+        put_node(&graph, "n", "Relu", "x", "y", NULL);
+        refused(&graph, "input x has an extent of ");
+    }
+    message_bytes graph = with_input("y"), tensor = {.count = 0};
+    put_integer(&tensor, 1, INT64_C(1) << 33);
+    put_integer(&tensor, 2, 1);
+    put_text(&tensor, 8, "w");
+    put_bytes(&tensor, 9, "1234", 4);
+    put_message(&graph, INITIALIZER, &tensor);
+    put_node(&graph, "n", "Add", "x w", "y", NULL);
+    refused(&graph, "tensor w has 4 bytes");
+}
+
+/* Elements of 2^62 bytes that nobody has sent. */
+static void a_small_file_cannot_ask_for_much(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y"), tensor = {.count = 0};
+    const int64_t extents[] = {1 << 15, 1 << 15, 1 << 15};
+    put_integer(&tensor, 1, 3);
+    put_integer(&tensor, 2, 7);
+    put_text(&tensor, 8, "s");
+    put_bytes(&tensor, 9, extents, sizeof extents);
+    put_message(&graph, INITIALIZER, &tensor);
+    put_node(&graph, "n", "ConstantOfShape", "s", "c", NULL);
+    put_node(&graph, "o", "Add", "x c", "y", NULL);
+    refused(&graph, "elements");
+}
+
+static void other_opsets_are_refused(void **state) {
+    (void)state;
+    const message_bytes graph = perceptron();
+    static const int64_t opsets[] = {12, 24, -1};
+    for (size_t i = 0; i < sizeof opsets / sizeof opsets[0]; i++) {
+        const message_bytes model = model_of(&graph, opsets[i]);
+        write_file(path, model.bytes, model.count);
+        assert_null(import_file(false));
+        assert_non_null(strstr(message, "and Firn reads 13 to 23"));
+    }
+}
+
+static void put_entry(message_bytes *tensor, const char *key, const char *value) {
+    message_bytes entry = {.count = 0};
+    put_text(&entry, 1, key);
+    put_text(&entry, 2, value);
+    put_message(tensor, 13, &entry);
+}
+
+/* A model whose tensor w, float[4], is in another file. */
+static message_bytes with_external(const char *location, const char *offset) {
+    message_bytes graph = with_input("y"), tensor = {.count = 0};
+    put_integer(&tensor, 1, 4);
+    put_integer(&tensor, 2, 1);
+    put_text(&tensor, 8, "w.weight");
+    put_integer(&tensor, 14, 1);
+    put_entry(&tensor, "location", location);
+    put_entry(&tensor, "offset", offset);
+    put_message(&graph, INITIALIZER, &tensor);
+    put_node(&graph, "n", "Add", "x w.weight", "y", NULL);
+    return graph;
+}
+
+static void data_stays_in_the_folder(void **state) {
+    (void)state;
+    static const char *const outside[] = {"/etc/passwd", "../w", "a/../../w", "", ".", "a//b", "link"};
+    const char *inside = firnc_format("%s/w", folder), *link = firnc_format("%s/link", folder);
+    const float values[] = {1, 2, 3, 4, 5};
+    write_file(inside, (const uint8_t *)values, sizeof values);
+    assert_int_equal(symlink("/etc/passwd", link), 0);
+    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
+        const message_bytes graph = with_external(outside[i], "0");
+        refused(&graph, "tensor w.weight: its data is in ");
+    }
+    message_bytes graph = with_external("w", "8");
+    refused(&graph, "too short");
+    graph = with_external("w", "18446744073709551615");
+    refused(&graph, "no number");
+    graph = with_external("w", "4");
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    assert_true(parameter_of(made, "w.weight")->initial[3] == 5);
+    assert_int_equal(unlink(inside), 0);
+    assert_int_equal(unlink(link), 0);
+}
+
+static void a_model_alone_becomes_a_plan(void **state) {
+    (void)state;
+    const message_bytes graph = perceptron(), model = model_of(&graph, 20);
+    const firnc_onnx_dimension batch = {"batch", 3};
+    const firnc_onnx_options options = {.dimensions = &batch, .dimension_count = 1};
+    firnc_frozen plan;
+    firnc_key key;
+    write_file(path, model.bytes, model.count);
+    messages = 0;
+    assert_true(firnc_key_generate(&key));
+    assert_true(firnc_onnx_freeze(path, &options, &key, &model_read, &plan));
+    assert_true(plan.file.count > 0 && messages == 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(layers_and_parameters_have_pytorchs_names, begin),
+        cmocka_unit_test_setup(images_are_channels_last, begin),
+        cmocka_unit_test_setup(patterns_become_one_op, begin),
+        cmocka_unit_test_setup(what_is_known_is_computed, begin),
+        cmocka_unit_test_setup(every_cut_and_every_bit_is_survived, begin),
+        cmocka_unit_test_setup(wrong_graphs_are_refused, begin),
+        cmocka_unit_test_setup(wrong_shapes_are_refused, begin),
+        cmocka_unit_test_setup(a_small_file_cannot_ask_for_much, begin),
+        cmocka_unit_test_setup(other_opsets_are_refused, begin),
+        cmocka_unit_test_setup(data_stays_in_the_folder, begin),
+        cmocka_unit_test_setup(a_model_alone_becomes_a_plan, begin),
+    };
+    snprintf(folder, sizeof folder, P_tmpdir "/firn-onnx-XXXXXX");
+    if (mkdtemp(folder) == NULL)
+        return 1;
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    remove(path);
+    rmdir(folder);
+    return failed;
+}
