@@ -415,29 +415,6 @@ static void recurrent(void **state) {
                 check_recurrent(type, some[i], reverse);
 }
 
-/* Compares each element with its formula, too, so that missing or swapped elements are found. */
-static void initial_values(void **state) {
-    (void)state;
-    static const uint32_t elements[] = {1, 3, 255, 257, 4096, 9001};
-    for (unsigned e = 0; e < sizeof elements / sizeof elements[0]; e++)
-        for (int64_t rule = 0; rule < 3; rule++) {
-            const firn_rng rng = {.seed = 31, .rng_id = 6};
-            firn_tensor x = tensor_new(FIRN_FLOAT32, elements[e], 0, 0, 0), expected = tensor_copy(&x);
-            for (size_t i = 0; i < x.elements; i++)
-                set(&expected, i,
-                    rule == 0   ? 0.5f
-                    : rule == 1 ? firn_fma(0.25f, firn_random_normal(&rng, i), 0.5f)
-                                : firn_fma(0.25f - 0.5f, firn_random_uniform(&rng, i), 0.5f));
-            test_call call = {
-                .output_count = 1, .outputs = {x}, .integers = {rule, 6}, .reals = {0.5f, 0.25f}, .seed = 31};
-            compare(FIRN_KERNEL_INITIALISE, &call, "initial values", (shape){elements[e], 0, 0});
-            test_call_run(support_kernel(plain, FIRN_KERNEL_INITIALISE, &call), &call);
-            assert_same(&expected, &x, "initial values");
-            tensor_free(&x);
-            tensor_free(&expected);
-        }
-}
-
 /* Products of batches: a and b turned or not. The shape is that of one batch; its matrices are [n,k] and [k,o]. */
 static void check_batches(uint8_t type, uint8_t out_type, uint32_t batches, shape s, int turned,
                           firn_reduction reduction, filling filling) {
