@@ -77,3 +77,15 @@ bool firnc_onnx_list(firnc_onnx_importer *im, const firnc_onnx_node *node, uint3
     *count = (uint32_t)value->known->count;
     return true;
 }
+
+bool firnc_onnx_is_read(const firnc_onnx_importer *im, const firnc_onnx_node *node, const char *name) {
+    const FirncOnnx__Graph *graph = im->model->graph;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t j = 0; j < graph->node[i]->n_input; j++)
+            if (graph->node[i]->input[j] != NULL && strcmp(graph->node[i]->input[j], name) == 0)
+                return true;
+    for (size_t i = 0; i < graph->n_output; i++)
+        if (graph->output[i]->name != NULL && strcmp(graph->output[i]->name, name) == 0)
+            return true;
+    return node->scope->function != NULL;
+}
