@@ -4,30 +4,11 @@
 #include "compiler/onnx/onnx.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "compiler/onnx/import.h"
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
-
-bool firnc_onnx_fail(firnc_onnx_importer *im, const char *format, ...) {
-    va_list arguments;
-    if (im->failed)
-        return false;
-    im->failed = true;
-    va_start(arguments, format);
-    const char *text = firnc_format_list(format, arguments);
-    va_end(arguments);
-    if (im->node == NULL)
-        firnc_say("firnc: %s: %s", im->file, text);
-    else
-        firnc_say("firnc: %s: node %s (%s): %s", im->file,
-                  im->node->proto->name != NULL && im->node->proto->name[0] != '\0' ? im->node->proto->name
-                                                                                    : "without a name",
-                  im->node->op, text);
-    return false;
-}
 
 static const char *or_empty(const char *text) {
     return text == NULL ? "" : text;
@@ -237,13 +218,6 @@ static const char *folded_name(const FirncOnnx__ValueInfo *info) {
     return found;
 }
 
-void firnc_onnx_parameter_new(firnc_onnx_importer *im, firnc_onnx_value *value, const char *name) {
-    value->parameter = firnc_allocate(sizeof *value->parameter);
-    *value->parameter = (firnc_onnx_parameter){.name = name, .tensor = value->known, .value = FIRNC_NONE};
-    im->parameters = firnc_grown(im->parameters, im->parameter_count, &im->parameter_capacity, sizeof *im->parameters);
-    im->parameters[im->parameter_count++] = value->parameter;
-}
-
 static bool add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Tensor *from) {
     const char *name = or_empty(from->name);
     firnc_onnx_value *value = firnc_onnx_value_new(name);
@@ -260,15 +234,6 @@ static bool add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, co
 }
 
 /* --- parameters that exporters have merged ------------------------------------------------------------------------ */
-
-/* Whether all elements are equal: such parameters, the ones and zeros of new norms and biases, become one tensor in the
- * file though they are several in the model; others become one only if they are one. */
-bool firnc_onnx_is_uniform(const firnc_onnx_tensor *tensor) {
-    for (uint64_t i = 1; i < tensor->count; i++)
-        if (memcmp(&tensor->reals[i], &tensor->reals[0], sizeof *tensor->reals) != 0)
-            return false;
-    return true;
-}
 
 /* Gives a node of another module than that of the parameter a parameter of its own. */
 static firnc_onnx_value *own_parameter(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_value *value,

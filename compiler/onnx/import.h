@@ -98,7 +98,7 @@ typedef struct firnc_onnx_importer {
     uint32_t constants; /* number of the next constant, for its name */
 } firnc_onnx_importer;
 
-/* --- messages (import.c) ------------------------------------------------------------------------------------------ */
+/* --- messages (message.c) ----------------------------------------------------------------------------------------- */
 
 /* Prints "firnc: FILE: node NAME (OP): message" once; later ones are dropped. Always returns false. */
 bool firnc_onnx_fail(firnc_onnx_importer *im, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -198,9 +198,9 @@ firnc_value firnc_onnx_indices(firnc_onnx_importer *im, firnc_onnx_value *value)
 /* A known tensor as a constant of the graph, float32 or int32. */
 firnc_value firnc_onnx_constant(firnc_onnx_importer *im, const firnc_onnx_tensor *tensor, firn_type type);
 firnc_value firnc_onnx_scalar(firnc_onnx_importer *im, float number);
-/* Makes a known value one that may become the parameter of this name (import.c). */
+/* Makes a known value one that may become the parameter of this name. */
 void firnc_onnx_parameter_new(firnc_onnx_importer *im, firnc_onnx_value *value, const char *name);
-/* Whether all elements are equal (import.c). */
+/* Whether all elements are equal. */
 bool firnc_onnx_is_uniform(const firnc_onnx_tensor *tensor);
 /* The parameter in the graph; if it is not there yet, with its axes in this order. */
 firnc_value firnc_onnx_parameter_value(firnc_onnx_importer *im, firnc_onnx_parameter *parameter, const uint8_t *order);
@@ -313,7 +313,7 @@ typedef struct firnc_onnx_attention {
 bool firnc_onnx_attend(firnc_onnx_importer *im, firnc_onnx_value *q, firnc_onnx_value *k, firnc_onnx_value *v,
                        const firnc_onnx_attention *attention, firnc_onnx_value *to);
 
-/* The first element, step and number of elements of each axis of Slice (ops_layout.c). */
+/* The first element, step and number of elements of each axis of Slice (attributes.c). */
 bool firnc_onnx_slice_bounds(firnc_onnx_importer *im, const firnc_onnx_node *node, int64_t *first, int64_t *step,
                              int64_t *counts);
 

@@ -101,6 +101,22 @@ bool firnc_onnx_single(const firnc_onnx_value *value, double *number) {
     return true;
 }
 
+void firnc_onnx_parameter_new(firnc_onnx_importer *im, firnc_onnx_value *value, const char *name) {
+    value->parameter = firnc_allocate(sizeof *value->parameter);
+    *value->parameter = (firnc_onnx_parameter){.name = name, .tensor = value->known, .value = FIRNC_NONE};
+    im->parameters = firnc_grown(im->parameters, im->parameter_count, &im->parameter_capacity, sizeof *im->parameters);
+    im->parameters[im->parameter_count++] = value->parameter;
+}
+
+/* Whether all elements are equal: such parameters, the ones and zeros of new norms and biases, become one tensor in the
+ * file though they are several in the model; others become one only if they are one. */
+bool firnc_onnx_is_uniform(const firnc_onnx_tensor *tensor) {
+    for (uint64_t i = 1; i < tensor->count; i++)
+        if (memcmp(&tensor->reals[i], &tensor->reals[0], sizeof *tensor->reals) != 0)
+            return false;
+    return true;
+}
+
 /* --- into the graph ----------------------------------------------------------------------------------------------- */
 
 firnc_value firnc_onnx_constant(firnc_onnx_importer *im, const firnc_onnx_tensor *tensor, firn_type type) {

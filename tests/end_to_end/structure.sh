@@ -59,7 +59,8 @@ compiler/passes         plan/ schedules compiler/base compiler/graph compiler/jo
 compiler/weights        plan/ compiler/base compiler/graph compiler/job runtime/numerics
 compiler/emit           plan/ schedules compiler compiler/base compiler/graph compiler/job compiler/passes compiler/weights runtime/numerics
 compiler                plan/ schedules compiler/base compiler/graph compiler/job compiler/passes compiler/emit
-compiler/models         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models/images runtime/numerics
+compiler/onnx           plan/ schedules compiler compiler/base compiler/graph compiler/job runtime/numerics
+compiler/models         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models/images compiler/onnx runtime/numerics
 compiler/models/images  plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models runtime/numerics
 compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models
 compiler/examples       plan/ compiler compiler/graph compiler/job
