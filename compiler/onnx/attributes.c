@@ -78,6 +78,18 @@ bool firnc_onnx_list(firnc_onnx_importer *im, const firnc_onnx_node *node, uint3
     return true;
 }
 
+bool firnc_onnx_is_read(const firnc_onnx_importer *im, const firnc_onnx_node *node, const char *name) {
+    const FirncOnnx__Graph *graph = im->model->graph;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t j = 0; j < graph->node[i]->n_input; j++)
+            if (graph->node[i]->input[j] != NULL && strcmp(graph->node[i]->input[j], name) == 0)
+                return true;
+    for (size_t i = 0; i < graph->n_output; i++)
+        if (graph->output[i]->name != NULL && strcmp(graph->output[i]->name, name) == 0)
+            return true;
+    return node->scope->function != NULL;
+}
+
 /* Where a slice of an axis begins, and how many elements it has. */
 static void bounds(int64_t start, int64_t end, int64_t step, int64_t extent, int64_t *first, int64_t *count) {
     start = start < -extent ? -extent - 1 : start > extent ? extent : start;

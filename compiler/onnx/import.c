@@ -426,19 +426,6 @@ static bool run(firnc_onnx_importer *im, firnc_onnx_scope *scope, FirncOnnx__Nod
     return true;
 }
 
-/* Whether a node of the file or an output of it reads a value of the graph; in a function: perhaps. */
-bool firnc_onnx_is_read(const firnc_onnx_importer *im, const firnc_onnx_node *node, const char *name) {
-    const FirncOnnx__Graph *graph = im->model->graph;
-    for (size_t i = 0; i < graph->n_node; i++)
-        for (size_t j = 0; j < graph->node[i]->n_input; j++)
-            if (graph->node[i]->input[j] != NULL && strcmp(graph->node[i]->input[j], name) == 0)
-                return true;
-    for (size_t i = 0; i < graph->n_output; i++)
-        if (graph->output[i]->name != NULL && strcmp(graph->output[i]->name, name) == 0)
-            return true;
-    return node->scope->function != NULL;
-}
-
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
 
 /* The size of an extent that is only named. False after one message. */

@@ -103,11 +103,6 @@ typedef struct firnc_onnx_importer {
 /* Prints "firnc: FILE: node NAME (OP): message" once; later ones are dropped. Always returns false. */
 bool firnc_onnx_fail(firnc_onnx_importer *im, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* --- names (import.c) --------------------------------------------------------------------------------------------- */
-
-/* Whether a node of the file or one of its outputs reads the value that this node makes; in a function: perhaps. */
-bool firnc_onnx_is_read(const firnc_onnx_importer *im, const firnc_onnx_node *node, const char *name);
-
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
 /* Whether bytes are a model within the limits: nested as onnx.proto says, and not of too many parts (scan.c). Returns
@@ -169,6 +164,9 @@ uint8_t firnc_onnx_axis(firnc_onnx_importer *im, int64_t axis, uint8_t rank);
  * out gives a count of FIRNC_NONE. */
 bool firnc_onnx_list(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t input, const char *what,
                      const int64_t **list, uint32_t *count);
+
+/* Whether a node or an output of the file reads the value of this name that the node makes; in a function: perhaps. */
+bool firnc_onnx_is_read(const firnc_onnx_importer *im, const firnc_onnx_node *node, const char *name);
 
 /* --- values (values.c) -------------------------------------------------------------------------------------------- */
 

@@ -300,6 +300,23 @@ static void what_is_known_is_computed(void **state) {
     assert_true(model_read.outputs[0].known[0] == 6 && model_read.outputs[0].known[1] == 8);
 }
 
+static void parts_of_sequences_are_slices(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    put_node(&graph, "", "SplitToSequence", "x", "s", NULL);
+    put_node(&graph, "", "Shape", "x", "shape", NULL);
+    put_node(&graph, "", "ReduceMin", "shape", "at", NULL); /* more than there are parts */
+    put_node(&graph, "n", "SequenceAt", "s at", "y", NULL);
+    refused(&graph, "node n (SequenceAt): takes the part 3 of 3");
+    graph = with_input("y");
+    put_node(&graph, "n", "SequenceAt", "x x", "y", NULL);
+    refused(&graph, "node n (SequenceAt): takes from a sequence that SplitToSequence has not made");
+    graph = with_input("y");
+    put_node(&graph, "", "SplitToSequence", "x", "s", NULL);
+    put_node(&graph, "n", "Relu", "s", "y", NULL);
+    assert_true(import(&graph) == NULL || model_read.outputs[0].value == FIRNC_NONE);
+}
+
 /* --- wrong files -------------------------------------------------------------------------------------------------- */
 
 static void every_cut_and_every_bit_is_survived(void **state) {
@@ -461,6 +478,7 @@ int main(void) {
         cmocka_unit_test_setup(images_are_channels_last, begin),
         cmocka_unit_test_setup(patterns_become_one_op, begin),
         cmocka_unit_test_setup(what_is_known_is_computed, begin),
+        cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
         cmocka_unit_test_setup(every_cut_and_every_bit_is_survived, begin),
         cmocka_unit_test_setup(wrong_graphs_are_refused, begin),
         cmocka_unit_test_setup(wrong_shapes_are_refused, begin),
