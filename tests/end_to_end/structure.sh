@@ -144,6 +144,7 @@ for header in $(grep '\.h$' "$folder/sources" | grep -v '^runtime/kernels/vector
         *) continue ;;
         esac
         ;;
+    compiler/onnx/import.h) flags="-isystem $BUILD" ;; # the reader that protoc-c has made
     esac
     echo "#include \"$header\"" | $CC -std=c11 -I. $flags -fsyntax-only -x c - 2>"$folder/log" ||
         echo "alone $header does not compile: $(grep -m 1 'error:' "$folder/log")" >>"$folder/found"

@@ -676,19 +676,6 @@ static void a_graph_is_checked(void **state) {
     refused(twice, job, "has been frozen already");
 }
 
-static void an_op_without_a_gradient_is_named(void **state) {
-    (void)state;
-    const firnc_input_options first = {.element = FIRN_FLOAT32}, second = {.stream = 1, .element = FIRN_FLOAT32};
-    firnc_graph *graph = firnc_graph_create("two_branches");
-    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){BATCH, 3}, first);
-    firnc_value target = firnc_input(graph, "target", FIRN_FLOAT32, 2, (uint32_t[]){BATCH, 5}, second);
-    firnc_value weight = firnc_parameter(graph, "weight", 2, (uint32_t[]){2, 3}, (firnc_init){0}, true);
-    firnc_value y = firnc_linear(graph, x, weight, FIRNC_NONE, FIRNC_OUT_IN);
-    firnc_value joined = firnc_concat(graph, (firnc_value[]){x, firnc_softmax(graph, y)}, 2, 1);
-    firnc_loss(graph, firnc_mean_squared_error(graph, joined, target));
-    refused(graph, make_job(false, false), "softmax has no gradient");
-}
-
 /* The plan would lack an input that no op reads, or whose results no op needs, and with it perhaps a stream. */
 static void an_input_is_read(void **state) {
     (void)state;
@@ -757,7 +744,7 @@ static void options_are_checked(void **state) {
     assert_string_equal(message, "firnc: two_branches: the key is NULL; read it with firnc_key_read");
     bool dumped = firnc_freeze_plan(build(false), make_job(false, false), &key, &mistyped, &plan);
     firnc_messages_to(NULL, NULL);
-    assert_non_null(strstr(message, "dump_after: autodif is not a pass; write one of build, shapes, pol, "));
+    assert_non_null(strstr(message, "dump_after: autodif is not a pass; write one of build, shapes, adapt, "));
     assert_false(without_key || dumped);
 }
 
@@ -852,7 +839,7 @@ int main(void) {
         cmocka_unit_test(names_of_parameters_are_checked),
         cmocka_unit_test(limits_of_indices_are_checked),
         cmocka_unit_test(a_graph_is_checked),
-        cmocka_unit_test(an_op_without_a_gradient_is_named),
+
         cmocka_unit_test(an_input_is_read),
         cmocka_unit_test(initial_values_are_checked),
         cmocka_unit_test(the_longest_names_fit_a_plan),
