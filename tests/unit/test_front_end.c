@@ -676,6 +676,20 @@ static void a_graph_is_checked(void **state) {
     refused(twice, job, "has been frozen already");
 }
 
+/* A gradient that an op does not give would be lost: that of the target of a loss. */
+static void a_lost_gradient_is_named(void **state) {
+    (void)state;
+    const firnc_input_options first = {.element = FIRN_FLOAT32};
+    firnc_graph *graph = firnc_graph_create("two_branches");
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){BATCH, 3}, first);
+    firnc_value weight = firnc_parameter(graph, "weight", 2, (uint32_t[]){3, 3}, (firnc_init){0}, true);
+    firnc_value y = firnc_linear(graph, x, weight, FIRNC_NONE, FIRNC_OUT_IN);
+    firnc_loss(graph, firnc_mean_squared_error(graph, x, y));
+    firnc_job *job = make_job(false, false);
+    job->weights = NULL;
+    refused(graph, job, "mean_squared_error has no gradient of its input target, which depends on a parameter");
+}
+
 /* The plan would lack an input that no op reads, or whose results no op needs, and with it perhaps a stream. */
 static void an_input_is_read(void **state) {
     (void)state;
@@ -840,6 +854,7 @@ int main(void) {
         cmocka_unit_test(limits_of_indices_are_checked),
         cmocka_unit_test(a_graph_is_checked),
 
+        cmocka_unit_test(a_lost_gradient_is_named),
         cmocka_unit_test(an_input_is_read),
         cmocka_unit_test(initial_values_are_checked),
         cmocka_unit_test(the_longest_names_fit_a_plan),
