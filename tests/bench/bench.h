@@ -19,10 +19,19 @@ typedef enum bench_reference {
 } bench_reference;
 
 /* The ways in which PyTorch is run. */
-enum { BENCH_EAGER, BENCH_COMPILED, BENCH_BFLOAT16, BENCH_BFLOAT16_COMPILED, BENCH_TORCHES };
+enum {
+    BENCH_EAGER,
+    BENCH_COMPILED,
+    BENCH_BFLOAT16,
+    BENCH_BFLOAT16_COMPILED,
+    BENCH_CHANNELS_LAST, /* images, in float32 */
+    BENCH_CHANNELS_LAST_COMPILED,
+    BENCH_TORCHES
+};
 #define BENCH_EAGER_ONLY   (1u << BENCH_EAGER)
 #define BENCH_FLOAT32_BOTH (1u << BENCH_EAGER | 1u << BENCH_COMPILED)
 #define BENCH_EAGER_BOTH   (1u << BENCH_EAGER | 1u << BENCH_BFLOAT16)
+#define BENCH_SEQUENTIAL   ((1u << BENCH_CHANNELS_LAST) - 1) /* every way that is not for images alone */
 #define BENCH_EVERY_TORCH  ((1u << BENCH_TORCHES) - 1)
 
 typedef struct bench_options {

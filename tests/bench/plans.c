@@ -34,8 +34,9 @@ typedef struct plan_case {
                                     * prediction */
     uint32_t batch, length;        /* length: tokens per sequence of a GPT-2; 0 for other models */
     uint32_t layers, width;
-    double products;  /* models other than GPT-2: operations in the products of one record */
+    double products;  /* models other than GPT-2: operations in the products of one record; 0: not counted */
     unsigned threads; /* 0: as in the options */
+    bool images;      /* PyTorch is also run with channels last */
     bool smoke, memory, opening, ops;
 } plan_case;
 
@@ -90,6 +91,28 @@ static const plan_case cases[] = {
      .smoke = true,
      .memory = true,
      .opening = true,
+     .ops = true},
+    {.shape = "resnet8 32x32x3 B32",
+     .storage = "float32",
+     .recipe = "compiler/recipes/resnet8.yaml",
+     .settings = SET_FORMAT "enabled=false",
+     .torch = "resnet8 32",
+     .images = true,
+     .ops = true},
+    {.shape = "mobilenet 96x96x3 B32",
+     .storage = "float32",
+     .recipe = "compiler/recipes/mobilenet.yaml",
+     .settings = SET_FORMAT "enabled=false" SET_MODEL "output_size=10",
+     .torch = "mobilenet 32",
+     .images = true,
+     .ops = true},
+    {.shape = "cct-7/3x1 32x32x3 B32",
+     .storage = "float32",
+     .recipe = "compiler/recipes/cct.yaml",
+     .settings =
+         SET_BATCH "32" SET_FORMAT "enabled=false" SET_MODEL "dropout_rate=0" SET_MODEL "attention_dropout_rate=0",
+     .torch = "cct 32",
+     .images = true,
      .ops = true},
 };
 
@@ -367,7 +390,7 @@ static void measure_steps(const plan_case *it, session *open) {
                        .context = open,
                        .error = &open->error,
                        .call_limit = STEP_LIMIT,
-                       .torches = BENCH_EVERY_TORCH};
+                       .torches = it->images ? BENCH_EVERY_TORCH : BENCH_SEQUENTIAL};
     name_case(&made, "step", it);
     bench_format(made.torch, sizeof made.torch, "%s", it->torch != NULL ? it->torch : "");
     made.work = work_of(it, &open->info);

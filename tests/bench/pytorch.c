@@ -60,7 +60,8 @@ static void let_threads_rest(void) {
 }
 
 double bench_torch(unsigned variant, const char *question) {
-    static const char *const names[] = {"eager", "compiled", "bf16", "bf16_compiled"};
+    static const char *const names[] = {"eager",         "compiled",      "bf16",
+                                        "bf16_compiled", "channels_last", "channels_last_compiled"};
     char answer[512], *end;
     if (questions == NULL || (bench_settings.torches >> variant & 1u) == 0)
         return 0.0;

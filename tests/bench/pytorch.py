@@ -1,15 +1,19 @@
 """The PyTorch side of `make bench`: a child process that answers questions, so that both sides are timed in one round.
 
 A question is a line "VARIANT KIND ARGUMENTS"; the answer is the seconds of one call, or "none" and a reason. VARIANT is
-eager, compiled, bf16 or bf16_compiled. The first line of output is the version of PyTorch.
+eager, compiled, bf16, bf16_compiled, channels_last or channels_last_compiled; the last two are for images. The first line of output is the version of PyTorch.
 """
 import signal
 import sys
 import time
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch import nn
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
+import norm_networks
 
 SHORTEST = 0.02  # seconds of one measurement
 COMPILE_SECONDS = 300
@@ -107,7 +111,7 @@ class MLP(nn.Module):
         return F.cross_entropy(self.second(F.relu(self.first(x))), labels)
 
 
-shared = {}  # the model, shared by all variants of a question
+shared = {}  # the models of a question, one with channels last and one without
 
 
 def train(variant, key, make):
@@ -115,11 +119,16 @@ def train(variant, key, make):
     if shared.get("key") != key:
         shared.clear()
         torch._dynamo.reset()
+        shared["key"] = key
+    last = variant.startswith("channels_last")
+    if last not in shared:
         model, data = make()
+        if last:
+            model = model.to(memory_format=torch.channels_last)
+            data = (data[0].contiguous(), *data[1:])  # images are [N,H,W,C] here
         # fused is the fastest of PyTorch's three implementations of the update.
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6, fused=True)
-        shared.update(key=key, model=model, data=data, optimizer=optimizer)
-    model, data, optimizer = shared["model"], shared["data"], shared["optimizer"]
+        shared[last] = model, data, torch.optim.AdamW(model.parameters(), lr=1e-6, fused=True)
+    model, data, optimizer = shared[last]
     run = torch.compile(model, dynamic=False) if variant.endswith("compiled") else model
     half = variant.startswith("bf16")
 
@@ -152,7 +161,50 @@ def mlp(variant, *numbers):
     return train(variant, ("mlp", *numbers), make)
 
 
-KINDS = {"linear": linear, "matmul": matmul, "attention": attention, "lstm": lstm, "adamw": adamw, "gpt2": gpt2, "mlp": mlp}
+class Encoder(norm_networks.Encoder):
+    """The same with PyTorch's own attention."""
+
+    def forward(self, x):
+        n, t, size = x.shape
+        q, k, v = self.self_attn["qkv"](self.pre_norm(x)).reshape(n, t, 3, self.heads, size // self.heads).permute(2, 0, 3, 1, 4)
+        y = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(n, t, size)
+        x = self.norm1(x + self.self_attn["proj"](y))
+        return x + self.linear2(F.gelu(self.linear1(x)))
+
+
+def cct():
+    model = norm_networks.CCT(channels=3, size=256, tokens=256, layers=0, classes=10)
+    model.tokenizer["conv_layers"] = nn.Sequential(nn.Conv2d(3, 256, 3, 1, 1, bias=False), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
+    model.classifier.blocks = nn.ModuleList([Encoder(256, 4, 512) for _ in range(7)])
+    return model
+
+
+def mobilenet():
+    model = norm_networks.mobilenet(8)
+    model.conv1, model.fc = norm_networks.conv(3, 8, 3, 2), nn.Linear(256, 10)
+    return model
+
+
+# Networks over images, and the extent of their images.
+IMAGES = {"resnet8": (lambda: norm_networks.ResNet8(3, 16, 10), 32), "mobilenet": (mobilenet, 96), "cct": (cct, 32)}
+
+
+def image_network(kind):
+    network, extent = IMAGES[kind]
+
+    def question(variant, batch):
+        batch = int(batch)
+
+        def make():
+            return network(), (torch.randn(batch, 3, extent, extent).permute(0, 2, 3, 1), torch.randint(0, 10, (batch,)))
+
+        return train(variant, (kind, batch), make)
+
+    return question
+
+
+KINDS = {kind: image_network(kind) for kind in IMAGES}
+KINDS |= {"linear": linear, "matmul": matmul, "attention": attention, "lstm": lstm, "adamw": adamw, "gpt2": gpt2, "mlp": mlp}
 
 
 def measure(call, calls):

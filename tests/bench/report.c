@@ -13,7 +13,8 @@ static bench_row rows[ROWS_MAX];
 static size_t row_count;
 
 static const char *const reference_names[] = {"peak", "streams", "none"};
-static const char *const torch_names[] = {"eager", "compiled", "bf16", "bf16_compiled"};
+static const char *const torch_names[] = {"eager",         "compiled",      "bf16",
+                                          "bf16_compiled", "channels_last", "channels_last_compiled"};
 
 const bench_row *bench_report_last(const char *group, const char *storage) {
     for (size_t i = row_count; i > 0; i--) {
@@ -68,10 +69,11 @@ void bench_report_begin(void) {
            bench_settings.threads, bench_torch_version(), bench_peak_name());
     printf(
         "G/s: operations or bytes. of 1, of %u: share of the reference of the same round, with 1 thread and with %u. "
-        "The rest: PyTorch's time by ours, above 1 being ahead. Instructions: of the peak loop in 1 thread.\n\n",
+        "The rest: PyTorch's time by ours, above 1 being ahead; last: channels last. Instructions: of the peak loop in "
+        "1 thread.\n\n",
         bench_settings.threads, bench_settings.threads);
-    printf("%-18s %-22s %-17s %12s %8s %8s    of %-2u %8s %8s %8s %8s\n", "what", "shape", "storage", "time", "G/s",
-           "of 1", bench_settings.threads, "eager", "compiled", "bf16", "bf16 c.");
+    printf("%-18s %-22s %-17s %12s %8s %8s    of %-2u %8s %8s %8s %8s %8s %8s\n", "what", "shape", "storage", "time",
+           "G/s", "of 1", bench_settings.threads, "eager", "compiled", "bf16", "bf16 c.", "last", "last c.");
     fflush(stdout);
 }
 

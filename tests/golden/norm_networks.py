@@ -242,4 +242,5 @@ def main():
         print(f"{name}: float32 against float64: {max(abs(b - a) / a for a, b in zip(*runs)):.2e}")
 
 
-main()
+if __name__ == "__main__":
+    main()
