@@ -56,6 +56,20 @@ static void add_zeros(written *to, const firnc_job *job, const firnc_weight_para
     }
 }
 
+/* Adds what holds the values of a parameter once more. */
+static void add_copies(written *to, const firnc_job *job, const firnc_weight_parameter *parameter,
+                       const float *values) {
+    for (uint32_t i = 0; i < job->model_weight_map.count; i++) {
+        const firnc_weight_rule *rule = &job->model_weight_map.rules[i];
+        if (!rule->written || strcmp(rule->parameter, parameter->name) != 0)
+            continue;
+        firnc_safetensors_entry *entry = &to->entries[to->count++];
+        *entry = (firnc_safetensors_entry){.name = rule->tensors[0], .rank = parameter->shape.rank, .values = values};
+        for (uint8_t d = 0; d < parameter->shape.rank; d++)
+            entry->dims[d] = parameter->shape.dims[d];
+    }
+}
+
 /* --- the values --------------------------------------------------------------------------------------------------- */
 
 /* Where the values of a model come from. */
@@ -127,6 +141,7 @@ static bool add_parameter(written *to, const firnc_job *job, const firnc_weight_
         memcpy(entry->dims, layout.dims[i], sizeof entry->dims);
     }
     add_zeros(to, job, parameter);
+    add_copies(to, job, parameter, values);
     return true;
 }
 

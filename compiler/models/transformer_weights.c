@@ -20,9 +20,7 @@
     }
 /* of a tied output layer */
 #define TIED(tensor, table)                                                                                            \
-    {                                                                                                                  \
-        .kind = FIRNC_WEIGHT_COPY, .parameter = (table), .tensors = { tensor }                                         \
-    }
+    { .kind = FIRNC_WEIGHT_COPY, .parameter = (table), .tensors = {tensor}, .ties = true }
 
 /* What is ignored: the causal mask and the frequencies of rotary positions, which older releases stored, and of bert
  * the head of what it does not predict. */
@@ -88,7 +86,7 @@ static const firnc_weight_rule bert[] = {
 
 /* Whether a rule is for a model with these settings. */
 static bool applies(const firnc_weight_rule *rule, const firnc_transformer *settings) {
-    if (rule->kind == FIRNC_WEIGHT_COPY)
+    if (rule->ties)
         return settings->share_embedding_weights;
     return rule->shape_count == 0 || settings->kv_heads == settings->num_heads;
 }
@@ -99,6 +97,7 @@ static firnc_weight_rule sized(firnc_weight_rule rule, const firnc_transformer *
         rule.shape[0] = settings->num_heads;
         rule.shape[2] = head_size;
     }
+    rule.written = rule.kind == FIRNC_WEIGHT_COPY && !settings->share_embedding_weights;
     if (rule.tensors[1] != NULL) {
         rule.sizes[0] = settings->hidden_size;
         rule.sizes[1] = rule.sizes[2] = head_size * settings->kv_heads;

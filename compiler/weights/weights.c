@@ -226,8 +226,14 @@ static bool add_rows(const firnc_weights *weights, uint32_t parameter, float *va
         float *rows = firnc_allocate(tensor->elements * sizeof *rows);
         if (!firnc_safetensors_values(&weights->file, tensor, rows))
             return false;
-        for (uint64_t j = 0; j < elements; j++)
+        bool finite = true;
+        for (uint64_t j = 0; j < elements; j++) {
             values[j] += rows[j % tensor->dims[1]];
+            finite = finite && values[j] - values[j] == 0;
+        }
+        if (!finite)
+            return refuse(weights, "tensor %s, added to parameter %s, gives infinity; give a file with smaller numbers",
+                          tensor->name, to->name);
     }
     return true;
 }
