@@ -32,15 +32,11 @@ static bool may_change_state(const firn_op_info *info, uint8_t phase, const firn
            phase == FIRN_FB_PHASE_KIND_BOOKKEEP;
 }
 
-/* Statistics of what a step has seen advance in every step, also in one whose update is skipped: an op of the column
- * .buffers runs in bookkeep and changes whole buffers, each of which no other op changes. */
-static bool may_change_buffer(const firn_fb_plan_record *plan, const firn_fb_op_record *op, uint8_t phase, uint32_t j) {
-    const uint32_t index = op->outputs[j];
-    firn_fb_tensor_record tensor;
+/* Not inlined, so that what is checked otherwise has no stack for it. */
+static __attribute__((noinline)) bool is_only_writer(const firn_fb_plan_record *plan, const firn_fb_op_record *op,
+                                                     uint8_t phase, uint32_t j) {
     firn_fb_op_record writer;
-    firn_semantics_tensor(plan, index, &tensor);
-    return phase == FIRN_FB_PHASE_KIND_BOOKKEEP && tensor.role == FIRN_FB_ROLE_BUFFER &&
-           firn_semantics_has_one_writer(plan, index, (uint16_t)op->code, j, phase, &writer);
+    return firn_semantics_has_one_writer(plan, op->outputs[j], (uint16_t)op->code, j, phase, &writer);
 }
 
 /* Checks that output j is the same tensor as the input that it changes, if any, and that no other input and no earlier
@@ -107,8 +103,11 @@ static bool may_write(const firn_fb_plan_record *plan, const firn_fb_op_record *
     if (!is_alive(&tensor, n) || !operands_are_apart(plan, op, j, changed) || firn_semantics_is_filled(plan, index) ||
         index == firn_fb_sampler_cursor(firn_fb_plan_sampler(plan->table)))
         return false;
+    /* Statistics of what a step has seen advance in every step, also in one whose update is skipped: an op of the
+     * column .buffers runs in bookkeep and changes whole buffers, each of which no other op changes. */
     if (info->buffers)
-        return may_change_buffer(plan, op, phase, j);
+        return phase == FIRN_FB_PHASE_KIND_BOOKKEEP && tensor.role == FIRN_FB_ROLE_BUFFER && index == op->outputs[j] &&
+               is_only_writer(plan, op, phase, j);
     if (firn_semantics_is_state(&tensor))
         return changed != FIRN_FRESH && may_change_state(info, phase, &tensor);
     if (!firn_semantics_is_arena(&tensor) || index != op->outputs[j] ||

@@ -1,5 +1,7 @@
 /* Own rules (plan/shapes/shape_rules.h) of the ops that move elements: views, slices, padding, repetition, gathers and
  * scatters, and cumulative sums. Freestanding. */
+#include <string.h>
+
 #include "plan/shapes/shape_rules.h"
 
 /* Kernels move the elements of these types as they are. */
@@ -135,7 +137,9 @@ int firn_shape_expand_backward(firn_op_signature *s) {
 
 /* --- gather ----------------------------------------------------------------------------------------------------- */
 
-/* Extents for an output: the first `kept` of `before`, all of `middle`, and those of `after` from `rest` on. */
+/* Extents for an output: the first `kept` of `before`, all of `middle` (NULL: none), and those of `after` from `rest`
+ * on.
+ */
 typedef struct joined {
     const firn_shape *before, *middle, *after;
     uint32_t kept, rest;
@@ -143,16 +147,17 @@ typedef struct joined {
 
 /* Sets an output to them, or to [1] if there are none. */
 static bool set_joined(firn_shape *output, const joined *j) {
-    uint32_t dims[3 * FIRN_RANK_MAX] = {1}, rank = 0;
-    for (uint32_t d = 0; d < j->kept; d++)
-        dims[rank++] = j->before->dims[d];
-    for (uint32_t d = 0; d < j->middle->rank; d++)
-        dims[rank++] = j->middle->dims[d];
-    for (uint32_t d = j->rest; d < j->after->rank; d++)
-        dims[rank++] = j->after->dims[d];
+    const uint32_t middle = j->middle != NULL ? j->middle->rank : 0, tail = j->after->rank - j->rest;
+    const uint32_t rank = j->kept + middle + tail;
     if (rank > FIRN_RANK_MAX)
         return false;
-    firn_shape_set(output, rank == 0 ? 1 : rank, dims);
+    firn_shape_set(output, j->kept, j->before->dims);
+    if (middle > 0)
+        memcpy(output->dims + j->kept, j->middle->dims, middle * sizeof output->dims[0]);
+    memcpy(output->dims + j->kept + middle, j->after->dims + j->rest, tail * sizeof output->dims[0]);
+    if (rank == 0)
+        output->dims[0] = 1;
+    output->rank = (uint8_t)(rank == 0 ? 1 : rank);
     return true;
 }
 
@@ -206,8 +211,7 @@ int firn_shape_gather_elements_backward(firn_op_signature *s) {
  * first K. */
 static bool set_named(firn_shape *named, const firn_shape *data, const firn_shape *ids) {
     const uint32_t width = last_extent(ids);
-    const firn_shape none = {0};
-    const joined extents = {ids, &none, data, ids->rank - 1u, width};
+    const joined extents = {ids, NULL, data, ids->rank - 1u, width};
     return width <= data->rank && set_joined(named, &extents);
 }
 
