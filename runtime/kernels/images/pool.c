@@ -77,7 +77,7 @@ static uint64_t cost_of_row(const firn_kernel_call *call, const windows *w, cons
 
 /* Whether x takes the place of the largest element before it: it is larger, or the first NaN. */
 static inline bool is_next(float x, float largest) {
-    return x > largest || (x != x && largest == largest);
+    return (x > largest) | ((x != x) & (largest == largest)); /* without branches, so that loops become vectors */
 }
 
 static void max_pool_rows(void *argument, size_t begin, size_t end) {
@@ -113,8 +113,8 @@ void firn_kernel_max_pool(const firn_kernel_call *call) {
 
 /* Clears wins[k] where the element (r, s) of the window at (i, j) is not the one that max_pool takes: an element before
  * it is at least as large, or one behind it is larger. own: the element itself. */
-static void keep_winners(bool *wins, const float *own, const windows *w, const firn_tensor *x, size_t sample, size_t i,
-                         size_t j, size_t r, size_t s, size_t channel, size_t count) {
+static void keep_winners(uint32_t *wins, const float *own, const windows *w, const firn_tensor *x, size_t sample,
+                         size_t i, size_t j, size_t r, size_t s, size_t channel, size_t count) {
     const elements e = elements_of(w, x, i, j);
     float buffer[FIRN_BLOCK];
     for (size_t other_r = e.rows.begin; other_r < e.rows.end; other_r++)
@@ -125,24 +125,23 @@ static void keep_winners(bool *wins, const float *own, const windows *w, const f
             const size_t from = element_at(w, x, sample, i, j, other_r, other_s);
             const float *other = channels_of(buffer, x, from, channel, count);
             for (size_t k = 0; k < count && before; k++)
-                wins[k] = wins[k] && is_next(own[k], other[k]);
+                wins[k] &= (uint32_t)is_next(own[k], other[k]);
             for (size_t k = 0; k < count && !before; k++)
-                wins[k] = wins[k] && !is_next(other[k], own[k]);
+                wins[k] &= (uint32_t)!is_next(other[k], own[k]);
         }
 }
 
 /* Adds dy of the window at (i, j) to those channels of dx of which its element (r, s) is the largest. */
 static void add_won(float *dx, const float *own, const windows *w, const firn_tensor *x, const firn_tensor *dy,
                     size_t sample, size_t i, size_t j, size_t r, size_t s, size_t channel, size_t count) {
-    bool wins[FIRN_BLOCK];
+    uint32_t wins[FIRN_BLOCK];
     float buffer[FIRN_BLOCK];
     for (size_t k = 0; k < count; k++)
-        wins[k] = true;
+        wins[k] = 1;
     keep_winners(wins, own, w, x, sample, i, j, r, s, channel, count);
     const float *gradient = channels_of(buffer, dy, firn_image_number(dy, sample, i, j), channel, count);
     for (size_t k = 0; k < count; k++)
-        if (wins[k])
-            dx[k] += gradient[k];
+        dx[k] = wins[k] != 0 ? dx[k] + gradient[k] : dx[k];
 }
 
 static void max_pool_backward_rows(void *argument, size_t begin, size_t end) {
