@@ -21,8 +21,7 @@ static bool is_alive(const firn_fb_tensor_record *tensor, uint32_t n) {
 
 /* State may change only after the micro-batches, so a step that fails before can be run again; what belongs to the
  * model only in an update, which a skipped step leaves out. An evaluation may change only caches and the state of its
- * metric.
- */
+ * metric. */
 static bool may_change_state(const firn_op_info *info, uint8_t phase, const firn_fb_tensor_record *tensor) {
     if (firn_semantics_is_of_model(tensor))
         return phase == FIRN_FB_PHASE_KIND_UPDATE;

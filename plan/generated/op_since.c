@@ -17,7 +17,6 @@ static const struct {
     {.code = 203, .kind = ROW, .position = 0, .since = 1}, /* slice_backward  */
     {.code = 204, .kind = ROW, .position = 0, .since = 1}, /* pad  */
     {.code = 205, .kind = ROW, .position = 0, .since = 1}, /* expand  */
-    {.code = 206, .kind = ROW, .position = 0, .since = 1}, /* expand_backward  */
     {.code = 207, .kind = ROW, .position = 0, .since = 1}, /* gather  */
     {.code = 208, .kind = ROW, .position = 0, .since = 1}, /* gather_backward  */
     {.code = 209, .kind = ROW, .position = 0, .since = 1}, /* gather_elements  */

@@ -254,31 +254,19 @@ const firn_op_info firn_op_row_expand = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 static const firn_operand operands_12[] = {
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
-};
-const firn_op_info firn_op_row_expand_backward = {
-    .code = 206, .operands = operands_12, .ranges = ranges_4, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-    .outputs = 1, .integers = 8, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
-    .outputs_min = 1, .integers_min = 8, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-static const firn_operand operands_13[] = {
     {.type = FIRN_TYPE_OWN, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_gather = {
-    .code = 207, .operands = operands_13, .ranges = ranges_2, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 207, .operands = operands_12, .ranges = ranges_2, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_14[] = {
+static const firn_operand operands_13[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -288,7 +276,7 @@ static const uint8_t ranges_8[] = {
     FIRN_RANGE_EXTENT,
 };
 const firn_op_info firn_op_row_gather_backward = {
-    .code = 208, .operands = operands_14, .ranges = ranges_8, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 208, .operands = operands_13, .ranges = ranges_8, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -296,36 +284,50 @@ const firn_op_info firn_op_row_gather_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_gather_elements = {
-    .code = 209, .operands = operands_13, .ranges = ranges_2, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 209, .operands = operands_12, .ranges = ranges_2, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_15[] = {
+static const firn_operand operands_14[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_gather_elements_backward = {
-    .code = 210, .operands = operands_15, .ranges = ranges_8, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 210, .operands = operands_14, .ranges = ranges_8, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_16[] = {
+static const firn_operand operands_15[] = {
     {.type = FIRN_TYPE_OWN, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_scatter_nd = {
-    .code = 211, .operands = operands_16, .ranges = ranges_0, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 211, .operands = operands_15, .ranges = ranges_0, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_16[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_INT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_scatter_nd_backward = {
+    .code = 212, .operands = operands_16, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
@@ -333,24 +335,10 @@ const firn_op_info firn_op_row_scatter_nd = {
 static const firn_operand operands_17[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
-};
-const firn_op_info firn_op_row_scatter_nd_backward = {
-    .code = 212, .operands = operands_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-    .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-    .outputs_min = 2, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-static const firn_operand operands_18[] = {
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
-    {.type = FIRN_INT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_scatter_nd_backward_updates = {
-    .code = 213, .operands = operands_18, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 213, .operands = operands_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -370,19 +358,19 @@ const firn_op_info firn_op_row_cumulative_sum = {
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_19[] = {
+static const firn_operand operands_18[] = {
     {.type = FIRN_INT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_concat_int32 = {
-    .code = 215, .operands = operands_19, .ranges = ranges_2, .inputs = 1, .inputs_min = 1, .inputs_max = 64,
+    .code = 215, .operands = operands_18, .ranges = ranges_2, .inputs = 1, .inputs_min = 1, .inputs_max = 64,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_20[] = {
+static const firn_operand operands_19[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
@@ -395,14 +383,14 @@ static const uint8_t ranges_10[] = {
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_layer_norm = {
-    .code = 11, .operands = operands_20, .ranges = ranges_10, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 11, .operands = operands_19, .ranges = ranges_10, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 3, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_norm,
     .outputs_min = 3, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_norm, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_21[] = {
+static const firn_operand operands_20[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
@@ -414,14 +402,14 @@ static const uint8_t ranges_11[] = {
     FIRN_RANGE_TYPE,
 };
 const firn_op_info firn_op_row_layer_norm_backward = {
-    .code = 12, .operands = operands_21, .ranges = ranges_11, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 12, .operands = operands_20, .ranges = ranges_11, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_22[] = {
+static const firn_operand operands_21[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
@@ -430,28 +418,28 @@ static const firn_operand operands_22[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_layer_norm_backward_affine = {
-    .code = 13, .operands = operands_22, .ranges = ranges_11, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .code = 13, .operands = operands_21, .ranges = ranges_11, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_23[] = {
+static const firn_operand operands_22[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_rms_norm = {
-    .code = 150, .operands = operands_23, .ranges = ranges_10, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 150, .operands = operands_22, .ranges = ranges_10, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_norm,
     .outputs_min = 2, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_norm, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_24[] = {
+static const firn_operand operands_23[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
@@ -459,7 +447,21 @@ static const firn_operand operands_24[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_rms_norm_backward = {
-    .code = 151, .operands = operands_24, .ranges = ranges_11, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .code = 151, .operands = operands_23, .ranges = ranges_11, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_24[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_rms_norm_backward_gain = {
+    .code = 152, .operands = operands_24, .ranges = ranges_11, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -467,20 +469,6 @@ const firn_op_info firn_op_row_rms_norm_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 static const firn_operand operands_25[] = {
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
-};
-const firn_op_info firn_op_row_rms_norm_backward_gain = {
-    .code = 152, .operands = operands_25, .ranges = ranges_11, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
-    .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
-    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-static const firn_operand operands_26[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
@@ -494,14 +482,14 @@ static const uint8_t ranges_12[] = {
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_batch_norm = {
-    .code = 246, .operands = operands_26, .ranges = ranges_12, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 246, .operands = operands_25, .ranges = ranges_12, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 5, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 5, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_27[] = {
+static const firn_operand operands_26[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
@@ -513,14 +501,14 @@ static const firn_operand operands_27[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_batch_norm_backward = {
-    .code = 247, .operands = operands_27, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 247, .operands = operands_26, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 4, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_28[] = {
+static const firn_operand operands_27[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
@@ -529,7 +517,7 @@ static const firn_operand operands_28[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_batch_norm_fixed = {
-    .code = 248, .operands = operands_28, .ranges = ranges_12, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 248, .operands = operands_27, .ranges = ranges_12, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -537,14 +525,14 @@ const firn_op_info firn_op_row_batch_norm_fixed = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_batch_norm_fixed_backward = {
-    .code = 249, .operands = operands_27, .ranges = ranges_12, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 249, .operands = operands_26, .ranges = ranges_12, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 4, .integers = 0, .reals = 1, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_29[] = {
+static const firn_operand operands_28[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_MATRIX, .a = 2, .b = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
@@ -557,14 +545,14 @@ static const uint8_t ranges_13[] = {
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_running_statistics = {
-    .code = 250, .operands = operands_29, .ranges = ranges_13, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 250, .operands = operands_28, .ranges = ranges_13, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_first, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_30[] = {
+static const firn_operand operands_29[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_MATRIX, .a = 2, .b = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
@@ -572,7 +560,7 @@ static const firn_operand operands_30[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = 1},
 };
 const firn_op_info firn_op_row_store_statistics = {
-    .code = 251, .operands = operands_30, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 251, .operands = operands_29, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 1,
@@ -587,13 +575,13 @@ const firn_op_info firn_op_row_gelu = {
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_31[] = {
+static const firn_operand operands_30[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_gelu_backward = {
-    .code = 15, .operands = operands_31, .ranges = ranges_0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 15, .operands = operands_30, .ranges = ranges_0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -609,7 +597,7 @@ const firn_op_info firn_op_row_relu = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_relu_backward = {
-    .code = 17, .operands = operands_31, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 17, .operands = operands_30, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -625,7 +613,7 @@ const firn_op_info firn_op_row_tanh = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_tanh_backward = {
-    .code = 19, .operands = operands_31, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 19, .operands = operands_30, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -653,7 +641,7 @@ const firn_op_info firn_op_row_sigmoid = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_sigmoid_backward = {
-    .code = 121, .operands = operands_31, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 121, .operands = operands_30, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -669,7 +657,7 @@ const firn_op_info firn_op_row_silu = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_silu_backward = {
-    .code = 123, .operands = operands_31, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 123, .operands = operands_30, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -685,8 +673,28 @@ const firn_op_info firn_op_row_softplus = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_softplus_backward = {
-    .code = 125, .operands = operands_31, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 125, .operands = operands_30, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_31[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_log_softmax = {
+    .code = 126, .operands = operands_31, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_softmax = {
+    .code = 149, .operands = operands_31, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
@@ -695,30 +703,10 @@ const firn_op_info firn_op_row_softplus_backward = {
 static const firn_operand operands_32[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-};
-const firn_op_info firn_op_row_log_softmax = {
-    .code = 126, .operands = operands_32, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
-    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-const firn_op_info firn_op_row_softmax = {
-    .code = 149, .operands = operands_32, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
-    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-static const firn_operand operands_33[] = {
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_log_softmax_backward = {
-    .code = 127, .operands = operands_33, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 127, .operands = operands_32, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -726,7 +714,7 @@ const firn_op_info firn_op_row_log_softmax_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_softmax_backward = {
-    .code = 225, .operands = operands_33, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 225, .operands = operands_32, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -745,8 +733,12 @@ const firn_op_info firn_op_row_reduce_sum = {
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
+static const firn_operand operands_33[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
 const firn_op_info firn_op_row_reduce_sum_backward = {
-    .code = 221, .operands = operands_12, .ranges = ranges_4, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 221, .operands = operands_33, .ranges = ranges_4, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 8, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 8, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -967,7 +959,7 @@ const firn_op_info firn_op_row_erf = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_erf_backward = {
-    .code = 185, .operands = operands_31, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 185, .operands = operands_30, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -995,7 +987,7 @@ const firn_op_info firn_op_row_clip = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_clip_backward = {
-    .code = 188, .operands = operands_31, .ranges = ranges_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 188, .operands = operands_30, .ranges = ranges_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1022,7 +1014,7 @@ const firn_op_info firn_op_row_leaky_relu = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_leaky_relu_backward = {
-    .code = 191, .operands = operands_31, .ranges = ranges_18, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 191, .operands = operands_30, .ranges = ranges_18, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1038,7 +1030,7 @@ const firn_op_info firn_op_row_elu = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_elu_backward = {
-    .code = 193, .operands = operands_31, .ranges = ranges_18, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 193, .operands = operands_30, .ranges = ranges_18, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1163,7 +1155,7 @@ static const uint8_t ranges_22[] = {
     FIRN_RANGE_PAIR,
 };
 const firn_op_info firn_op_row_max_pool = {
-    .code = 163, .operands = operands_12, .ranges = ranges_22, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 163, .operands = operands_33, .ranges = ranges_22, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 5, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 5, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1192,7 +1184,7 @@ static const uint8_t ranges_23[] = {
     FIRN_RANGE_FLAG,
 };
 const firn_op_info firn_op_row_average_pool = {
-    .code = 165, .operands = operands_12, .ranges = ranges_23, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 165, .operands = operands_33, .ranges = ranges_23, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 6, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 6, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1210,7 +1202,7 @@ static const uint8_t ranges_24[] = {
     FIRN_RANGE_EXTENT,
 };
 const firn_op_info firn_op_row_average_pool_backward = {
-    .code = 166, .operands = operands_12, .ranges = ranges_24, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 166, .operands = operands_33, .ranges = ranges_24, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 8, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 8, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1310,7 +1302,7 @@ static const uint8_t ranges_26[] = {
     FIRN_RANGE_OWN,
 };
 const firn_op_info firn_op_row_rotary_embedding = {
-    .code = 144, .operands = operands_32, .ranges = ranges_26, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 144, .operands = operands_31, .ranges = ranges_26, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 5, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_norm,
     .outputs_min = 1, .integers_min = 5, .reals_min = 1,
     .pol = FIRN_POL_rotation, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1318,7 +1310,7 @@ const firn_op_info firn_op_row_rotary_embedding = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_rotary_embedding_backward = {
-    .code = 145, .operands = operands_32, .ranges = ranges_26, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 145, .operands = operands_31, .ranges = ranges_26, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 5, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 5, .reals_min = 1,
     .pol = FIRN_POL_rotation, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,

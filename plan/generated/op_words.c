@@ -23,7 +23,6 @@ const firn_op_words firn_op_words_table[FIRN_OPS] = {
     {"slice_backward", "dy", "dx", "axis first step extent", "", ""},
     {"pad", "x", "y", "axis before after", "value", ""},
     {"expand", "x", "y", "d0 d1 d2 d3 d4 d5 d6 d7", "", ""},
-    {"expand_backward", "dy", "dx", "d0 d1 d2 d3 d4 d5 d6 d7", "", ""},
     {"gather", "x ids", "y", "axis", "", ""},
     {"gather_backward", "dy ids", "dx", "axis extent", "", ""},
     {"gather_elements", "x ids", "y", "axis", "", ""},

@@ -6,7 +6,7 @@
 
 /* One enumeration, so that positions of several ops may be compared. */
 enum {
-    FIRN_OPS = 171,
+    FIRN_OPS = 170,
     FIRN_OP_DEFAULTS = 0, /* attributes that a plan may leave out */
 
     FIRN_CAST_IN_X = 0,
@@ -119,17 +119,6 @@ enum {
     FIRN_EXPAND_D5 = 5,
     FIRN_EXPAND_D6 = 6,
     FIRN_EXPAND_D7 = 7,
-
-    FIRN_EXPAND_BACKWARD_IN_DY = 0,
-    FIRN_EXPAND_BACKWARD_OUT_DX = 0,
-    FIRN_EXPAND_BACKWARD_D0 = 0,
-    FIRN_EXPAND_BACKWARD_D1 = 1,
-    FIRN_EXPAND_BACKWARD_D2 = 2,
-    FIRN_EXPAND_BACKWARD_D3 = 3,
-    FIRN_EXPAND_BACKWARD_D4 = 4,
-    FIRN_EXPAND_BACKWARD_D5 = 5,
-    FIRN_EXPAND_BACKWARD_D6 = 6,
-    FIRN_EXPAND_BACKWARD_D7 = 7,
 
     FIRN_GATHER_IN_X = 0,
     FIRN_GATHER_IN_IDS = 1,

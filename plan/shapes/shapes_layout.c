@@ -128,13 +128,6 @@ int firn_shape_expand(firn_op_signature *s) {
     return may_be_moved(x) && expands_to(x, &s->outputs[FIRN_EXPAND_OUT_Y]) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
 }
 
-int firn_shape_expand_backward(firn_op_signature *s) {
-    firn_shape *dx = &s->outputs[FIRN_EXPAND_BACKWARD_OUT_DX];
-    if (!set_given(dx, &s->integers[FIRN_EXPAND_BACKWARD_D0]))
-        return FIRN_ERROR_OP_ATTRIBUTE;
-    return expands_to(dx, &s->inputs[FIRN_EXPAND_BACKWARD_IN_DY]) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
-}
-
 /* --- gather ----------------------------------------------------------------------------------------------------- */
 
 /* Extents for an output: the first `kept` of `before`, all of `middle` (NULL: none), and those of `after` from `rest`

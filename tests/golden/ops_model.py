@@ -1557,8 +1557,8 @@ def given_dims(settings):
     return tuple(settings[f'd{i}'] for i in range(8) if settings[f'd{i}'])
 
 
-def as_dims(dims):
-    return {f'd{i}': dims[i] if i < len(dims) else 0 for i in range(8)}
+def as_dims(dims, name='d'):
+    return {f'{name}{i}': dims[i] if i < len(dims) else 0 for i in range(8)}
 
 
 def replaced(at, axis, *instead):
@@ -1600,14 +1600,6 @@ def source(at, dims):
 def expand(kind, x, **settings):
     values = by_place(x)
     return from_places(kind, given_dims(settings), lambda at: values[source(at, x.dims)])
-
-
-def expand_backward(kind, dy, **settings):
-    dims = given_dims(settings)
-    parts = {at: [] for at in places(dims)}
-    for at, v in by_place(dy).items():
-        parts[source(at, dims)].append(v)
-    return from_places(kind, dims, lambda at: ascending(parts[at]))
 
 
 def named(i, extent):
@@ -2793,8 +2785,8 @@ def layouts(kind):
         tag = f'{"x".join(map(str, old))}_{"x".join(map(str, new))}'
         case(f'{kind}_expand_{tag}', 'expand', kind, [some(*old)], **as_dims(new))
         if real_types:
-            case(f'{kind}_expand_dx_{tag}', 'expand_backward', kind, [tensor(kind, *new)], **as_dims(old))
-            case(f'{kind}_expand_edges_dx_{tag}', 'expand_backward', kind, [some(*new)], **as_dims(old))
+            case(f'{kind}_expand_dx_{tag}', 'sum_to', kind, [tensor(kind, *new)], **as_dims(old, 'dim'))
+            case(f'{kind}_expand_edges_dx_{tag}', 'sum_to', kind, [some(*new)], **as_dims(old, 'dim'))
     for dims, names, axis in (((5,), (3,), 0), ((5, 3), (2, 2), 0), ((2, 4, 3), (5,), 1), ((2, 4), (1,), 1), ((2, 1, 3, 2), (2, 1, 2), 2), ((3, 300), (4,), 0)):
         n, tag = ids(dims[axis], *names), f'{"x".join(map(str, dims))}_{axis}'
         y, = case(f'{kind}_gather_{tag}', 'gather', kind, [some(*dims), n], axis=axis)

@@ -682,8 +682,8 @@ def moved(name, op, backward, f, x, settings, of_backward, others=(), tolerance=
 
 
 def layouts():
-    torch.manual_seed(200)
     """Ops that move elements; sums of several have a tolerance."""
+    torch.manual_seed(200)
     moved("reshape", "reshape", "reshape", lambda x: x.reshape(4, 6), rand(2, 3, 4), eight((4, 6)), eight((2, 3, 4)))
     for order in ((1, 0), (2, 0, 1), (3, 0, 2, 1), (4, 0, 5, 2, 1, 3)):
         x = rand(*(2, 3, 1, 4, 2, 3)[:len(order)])
@@ -704,7 +704,7 @@ def layouts():
         case(f"torch_pad_{axis}", "pad", [x.detach()], [y.detach()], [axis, before, after], [value], 0)
         case(f"torch_pad_dx_{axis}", "slice", [dy], [x.grad], [axis, before, 1, x.shape[axis]], [], 0)
     for old, new in (((3,), (2, 3)), ((2, 1, 3), (2, 4, 3)), ((1, 3, 1), (2, 2, 3, 5)), ((1,), (40,)), ((2, 1, 2, 1), (2, 3, 2, 4)), ((300,), (7, 300))):
-        moved(f"expand_{'x'.join(map(str, new))}", "expand", "expand_backward", lambda x: x.expand(new), rand(*old), eight(new), eight(old), (), 0, 2e-6)
+        moved(f"expand_{'x'.join(map(str, new))}", "expand", "sum_to", lambda x: x.expand(new), rand(*old), eight(new), eight(old), (), 0, 2e-6)
     for dims, names, axis in (((5, 3), (4,), 0), ((2, 4, 3), (2, 5), 1), ((2, 3, 2, 6), (1, 7), 3)):
         ids = torch.randint(-dims[axis], dims[axis], names, dtype=torch.int32)
         flat = ids.long().reshape(-1) % dims[axis]

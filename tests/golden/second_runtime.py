@@ -1088,16 +1088,6 @@ def expand(call):
     return {"y": np.broadcast_to(call["x"], given_dims(call))}
 
 
-@computes("expand_backward")
-def expand_backward(call):
-    dy, dims = call["dy"], given_dims(call)
-    lead = dy.ndim - len(dims)
-    repeated = [d for d in range(dy.ndim) if d < lead or dims[d - lead] == 1]
-    kept = [d for d in range(dy.ndim) if d not in repeated]
-    terms = dy.transpose(repeated + kept).reshape((-1,) + tuple(dy.shape[d] for d in kept))
-    return {"dx": ascending(terms).reshape(dims)}
-
-
 def named(ids, extent):
     return np.clip(np.where(ids < 0, ids.astype(np.int64) + extent, ids), 0, extent - 1)
 

@@ -20,13 +20,6 @@ typedef struct firn_walk {
 /* Begins a walk over the extents of a tensor; its steps are those of `to` or `from`, or of both. */
 firn_walk firn_walk_over(const firn_tensor *tensor);
 
-/* Makes one dimension of two where that needs no other step, and drops those of extent 1. At least one is left. */
-void firn_walk_merge(firn_walk *walk);
-
-/* The walk with its innermost dimension as one run: how many runs there are, and where run number `run` begins. */
-size_t firn_walk_runs(const firn_walk *walk);
-void firn_walk_begin(const firn_walk *walk, size_t run, size_t *from, size_t *to);
-
 /* Copies the elements of a walk to output 0, which has the type of `from`. */
 void firn_move(const firn_kernel_call *call, const firn_tensor *from, firn_walk walk);
 

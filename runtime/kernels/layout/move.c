@@ -16,7 +16,8 @@ firn_walk firn_walk_over(const firn_tensor *tensor) {
     return walk;
 }
 
-void firn_walk_merge(firn_walk *walk) {
+/* Makes one dimension of two where that needs no other step, and drops those of extent 1. At least one is left. */
+static void merge(firn_walk *walk) {
     uint32_t rank = 0;
     for (uint32_t d = 0; d < walk->rank; d++) {
         const ptrdiff_t extent = (ptrdiff_t)walk->extent[d];
@@ -38,14 +39,15 @@ void firn_walk_merge(firn_walk *walk) {
     walk->rank = rank;
 }
 
-size_t firn_walk_runs(const firn_walk *walk) {
+/* The walk with its innermost dimension as one run: how many runs there are, and where run number `run` begins. */
+static size_t runs_of(const firn_walk *walk) {
     size_t runs = 1;
     for (uint32_t d = 0; d + 1 < walk->rank; d++)
         runs *= walk->extent[d];
     return runs;
 }
 
-void firn_walk_begin(const firn_walk *walk, size_t run, size_t *from, size_t *to) {
+static void begin_run(const firn_walk *walk, size_t run, size_t *from, size_t *to) {
     ptrdiff_t from_at = (ptrdiff_t)walk->from_first, to_at = (ptrdiff_t)walk->to_first;
     for (uint32_t d = walk->rank - 1; d-- > 0;) {
         const ptrdiff_t index = (ptrdiff_t)(run % walk->extent[d]);
@@ -81,7 +83,7 @@ static void move_piece(const moving *m, size_t run, size_t piece) {
     const ptrdiff_t to_step = m->walk.to_step[last], from_step = m->walk.from_step[last];
     const size_t done = piece * PIECE, count = firn_smaller(PIECE, m->walk.extent[last] - done);
     size_t from, to;
-    firn_walk_begin(&m->walk, run, &from, &to);
+    begin_run(&m->walk, run, &from, &to);
     from += done * (size_t)from_step;
     to += done * (size_t)to_step;
     if (to_step == 1 && from_step == 1)
@@ -99,9 +101,8 @@ static void move_pieces(void *argument, size_t begin, size_t end) {
 }
 
 void firn_move(const firn_kernel_call *call, const firn_tensor *from, firn_walk walk) {
-    firn_walk_merge(&walk);
+    merge(&walk);
     const size_t count = walk.extent[walk.rank - 1];
     moving m = {.from = from, .to = &call->outputs[0], .walk = walk, .pieces = firn_ceiling(count, PIECE)};
-    firn_parallel_run(&call->parallel, firn_walk_runs(&walk) * m.pieces, 2 * firn_smaller(PIECE, count), move_pieces,
-                      &m);
+    firn_parallel_run(&call->parallel, runs_of(&walk) * m.pieces, 2 * firn_smaller(PIECE, count), move_pieces, &m);
 }
