@@ -214,6 +214,8 @@ bool firnc_is_constant(uint8_t role);
 /* True for a value that has its own name in the plan and a place of its own in the state: state that is no view. */
 bool firnc_is_state_value(const firnc_value_info *value);
 firn_shape firnc_scalar(firn_type type);
+/* Whether the last dimensions of a are the dimensions of b, which add and multiply can repeat along a. */
+bool firnc_ends_with(const firn_shape *a, const firn_shape *b);
 /* New state in which every element starts as `initial`; a counter is int64[1] and starts at 0. */
 firnc_value firnc_state_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape, float initial);
 firnc_value firnc_counter_new(firnc_graph *graph, const char *name);

@@ -81,6 +81,15 @@ bool firnc_is_weight(uint8_t role) {
     return firnc_is_of_model(role) || firnc_is_frozen(role);
 }
 
+bool firnc_ends_with(const firn_shape *a, const firn_shape *b) {
+    if (b->rank > a->rank)
+        return false;
+    for (uint8_t i = 0; i < b->rank; i++)
+        if (a->dims[a->rank - b->rank + i] != b->dims[i])
+            return false;
+    return true;
+}
+
 firn_shape firnc_scalar(firn_type type) {
     return (firn_shape){.type = (uint8_t)type, .rank = 1, .dims = {1}};
 }

@@ -173,10 +173,6 @@ static firnc_value narrow(firnc_onnx_importer *im, firnc_value x) {
     return firnc_onnx_reshape(im, x, (uint8_t)(shape->rank - ones), dims);
 }
 
-static bool is_end_of(const firn_shape *b, const firn_shape *a) {
-    return b->rank <= a->rank && memcmp(b->dims, a->dims + (a->rank - b->rank), b->rank * sizeof *b->dims) == 0;
-}
-
 /* Add and multiply repeat their second operand over the leading dimensions only: the operands in the order and with the
  * extents that they take. */
 static bool repeat_in_front(firnc_onnx_importer *im, firnc_value *a, firnc_value *b) {
@@ -193,7 +189,7 @@ static bool repeat_in_front(firnc_onnx_importer *im, firnc_value *a, firnc_value
     }
     *a = firnc_onnx_expand(im, *a, rank, dims);
     *b = im->failed ? FIRNC_NONE : narrow(im, *b);
-    if (!im->failed && !is_end_of(firnc_onnx_shape(im, *b), &whole))
+    if (!im->failed && !firnc_ends_with(&whole, firnc_onnx_shape(im, *b)))
         *b = firnc_onnx_expand(im, *b, rank, dims);
     return !im->failed;
 }

@@ -31,9 +31,6 @@ typedef struct firnc_group {
 /* Infers the extents of a node's outputs, whose types are set, by the op's shape rule (shapes.c). */
 bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *node);
 
-/* Whether the last dimensions of a are the dimensions of b (shapes.c), which add and multiply can repeat along a. */
-bool firnc_ends_with(const firn_shape *a, const firn_shape *b);
-
 /* Checks that the indices of a node, whose extents are known, are an input with a limit that fits (shapes.c): the
  * runtime compares elements with the limit when it reads them, and no op does. */
 bool firnc_check_indices(const firnc_compilation *compilation, const firnc_node *node);

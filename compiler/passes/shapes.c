@@ -57,15 +57,6 @@ bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *no
     return firnc_check_indices(compilation, node);
 }
 
-bool firnc_ends_with(const firn_shape *a, const firn_shape *b) {
-    if (b->rank > a->rank)
-        return false;
-    for (uint8_t i = 0; i < b->rank; i++)
-        if (a->dims[a->rank - b->rank + i] != b->dims[i])
-            return false;
-    return true;
-}
-
 /* Makes an addition or product one that can repeat its operands: with the operands the other way round, which gives the
  * same bits, or by the more general op. */
 static void choose_general_op(const firnc_graph *graph, firnc_node *node) {
