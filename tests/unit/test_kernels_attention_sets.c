@@ -41,7 +41,7 @@ static firn_host_threads *pools[COUNTS];
  * slower. */
 static const firn_kernel_set *portable;
 
-static const char *const names[] = {"avx2", "avx512"};
+static const char *const names[] = {"avx2", "avx512", "neon"};
 enum { SETS = sizeof names / sizeof names[0] };
 
 static const firn_kernel_set *tested[SETS]; /* NULL: not available */

@@ -14,7 +14,7 @@
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
-static const char *const names[] = {"fma", "avx2", "avx512"};
+static const char *const names[] = {"fma", "avx2", "avx512", "neon"};
 enum { SETS = sizeof names / sizeof names[0] };
 
 /* The sets to compare with the plain one; NULL if this CPU cannot run one. */

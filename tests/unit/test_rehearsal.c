@@ -901,7 +901,7 @@ static void a_training_derives_from_frozen_weights(void **state) {
 
 static void blocks_and_pairs_have_no_kernel(void **state) {
     (void)state;
-    static const char *const sets[] = {"plain", "fma", "avx2", "avx512", "avx512fp16"};
+    static const char *const sets[] = {"plain", "fma", "avx2", "avx512", "avx512fp16", "neon"};
     static const firn_fb_reduction reductions[] = {{.kind = FIRN_FB_REDUCTION_KIND_EVEN_ODD_BLOCKS, .chunk = 32},
                                                    {.kind = FIRN_FB_REDUCTION_KIND_PAIRS, .chunk = 2}};
     uint32_t tried = 0;

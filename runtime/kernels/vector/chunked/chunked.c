@@ -268,12 +268,12 @@ static float largest(const float *x, size_t lines, size_t step, size_t count) {
     for (size_t i = 0; i < count; i += FIRN_VECTOR) {
         const firn_lanes lanes = firn_first_lanes(count - i);
         for (size_t line = 0; line < lines; line++) {
-            const firn_words bits = (firn_words)firn_vector_load_some(lanes, x + line * step + i);
-            most = firn_words_larger(most, bits & FIRN_MAGNITUDE_BITS);
+            const firn_vector values = firn_vector_load_some(lanes, x + line * step + i);
+            most = firn_words_larger(most, firn_vector_bits(firn_vector_absolute(values)));
         }
     }
     float magnitudes[FIRN_VECTOR];
-    firn_vector_store(magnitudes, (firn_vector)most);
+    firn_vector_store(magnitudes, firn_vector_from_bits(most));
     uint32_t bits = 0;
     for (size_t i = 0; i < FIRN_VECTOR; i++)
         bits = bits > firn_bits(magnitudes[i]) ? bits : firn_bits(magnitudes[i]);
