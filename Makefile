@@ -25,7 +25,7 @@ AR := $(CROSS)ar
 endif
 OBJCOPY ?= $(CROSS)objcopy
 # The processor for which this compiler compiles: x86_64, i686, aarch64, ...
-PROCESSOR := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+PROCESSOR := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 BUILD ?= build
 CFLAGS_EXTRA ?=
 WERROR ?= -Werror
@@ -334,7 +334,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 .PHONY: test
 test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by name
 	@.packages/install test
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants $(BUILD)/runner $(BUILD)/firn-bench
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants aarch64 $(BUILD)/runner $(BUILD)/firn-bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= all unit-tests fuzz-programs
 	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
 
@@ -458,6 +458,7 @@ cppcheck:
 
 include runtime/targets/firmware.mk
 include tests/glitch/glitch.mk
+include runtime/targets/aarch64/aarch64.mk
 include runtime/targets/library.mk
 
 # --- the rest ------------------------------------------------------------------------------------------------------

@@ -46,6 +46,10 @@ static inline bool support_is_set_of_this_processor(const char *name) {
 #endif
 }
 
+/* Returns whether to test the next case of many: always, but one of 29 if the environment variable
+ * FIRN_TEST_EMULATED is set, because an emulated CPU is some fifty times slower. */
+bool support_takes_next(void);
+
 /* The first micro-batch of the first step, which run_kernel uses for a call without a moment. */
 extern const firn_moment support_beginning;
 

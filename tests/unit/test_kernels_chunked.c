@@ -1,8 +1,8 @@
 /* Tests the tile of chunked sums, compiled for AVX2 and for AVX-512, or for NEON, against the definition in NUMERICS.md
- * as implemented by numerics/half.h and `reduce`: the rounded step for random and adversarial operands, then whole tiles
- * with all terms or those on one side of a diagonal, split at any term. Then, on x86, tests the kernels for
- * AVX-512-FP16, compiled for a CPU without it: everything except that one instruction. Sets that this CPU cannot run are
- * named and skipped. */
+ * as implemented by numerics/half.h and `reduce`: the rounded step for random and adversarial operands, then whole
+ * tiles with all terms or those on one side of a diagonal, split at any term. Then, on x86, tests the kernels for
+ * AVX-512-FP16, compiled for a CPU without it: everything except that one instruction. Sets that this CPU cannot run
+ * are named and skipped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
