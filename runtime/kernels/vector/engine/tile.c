@@ -58,6 +58,12 @@ static inline __attribute__((always_inline)) void sum_half(const size_t rows, co
         add_zero(rows, vectors, sums);
 }
 
+/* What was stored before is loaded again: no registers are left to keep it in, and compilers that try move other
+ * values out of the inner loop's registers. */
+static inline void forget_stored(void) {
+    __asm__ volatile("" ::: "memory");
+}
+
 static inline __attribute__((always_inline)) void
 add_blocks(const size_t rows, const firn_register_tile *t, const size_t vectors, float (*sums)[FIRN_REGISTER_COLUMNS]) {
     if (rows > FIRN_REGISTER_ROWS)
@@ -73,7 +79,9 @@ add_blocks(const size_t rows, const firn_register_tile *t, const size_t vectors,
             for (size_t v = 0; v < vectors; v++)
                 firn_vector_store(evens[row] + v * FIRN_VECTOR, even[row][v]);
         }
+        forget_stored();
         sum_half(rows, t, vectors, odd, term + 1, terms / 2);
+        forget_stored();
         FIRN_UNROLL
         for (size_t row = 0; row < rows; row++) {
             FIRN_UNROLL
