@@ -2,7 +2,8 @@
  * kernel set that this CPU can run, bit by bit against both definitions written as plain loops here: sizes around the
  * edges of register tiles, blocks of 32 terms, blocks of panels and pieces, factors whose products and sums are near
  * the smallest normal value or beyond the largest, special values, one thread and several. Unavailable sets are named
- * and skipped. */
+ * and skipped. The kernels of the sets amx and avx512bf16 run in any case, with plain C in place of their
+ * instructions. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,15 +19,25 @@
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
-static const char *const names[] = {"avx2", "avx512"};
-enum { SETS = sizeof names / sizeof names[0] };
+static const char *const names[] = {"avx2", "avx512", "amx", "avx512bf16"};
+enum { NAMED = sizeof names / sizeof names[0], MODELS = 2, SETS = NAMED + MODELS };
+
+/* The sets with a matrix engine, compiled for a CPU without it; they have no other kernels. */
+firn_kernel_choice firn_kernel_find_amx_model(uint16_t op, const firn_reduction *reduction);
+firn_kernel_choice firn_kernel_find_avx512bf16_model(uint16_t op, const firn_reduction *reduction);
+
+static const firn_kernel_set models[MODELS] = {
+    {.name = "model of amx", .find = firn_kernel_find_amx_model, .has_scratch = true},
+    {.name = "model of avx512bf16", .find = firn_kernel_find_avx512bf16_model, .has_scratch = true}};
 
 static const firn_kernel_set *sets[SETS];
 
 static int find_sets(void **state) {
     (void)state;
-    for (int i = 0; i < SETS; i++)
+    for (int i = 0; i < NAMED; i++)
         sets[i] = support_set(names[i]);
+    for (int i = 0; i < MODELS && support_set("avx2") != NULL; i++)
+        sets[NAMED + i] = &models[i];
     return 0;
 }
 
@@ -165,9 +176,14 @@ static void run_in_threads(void *context, size_t tasks, firn_task_body body, voi
         assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
+static bool has_kernel(const firn_kernel_set *set, uint16_t code, const test_call *call) {
+    return set != NULL && set->find(code, call->reductions).run != NULL;
+}
+
 static void check(uint16_t code, test_call *call, const firn_tensor *expected, const char *place) {
     for (int s = 0; s < SETS; s++)
-        for (uint32_t threads = 1; sets[s] != NULL && threads <= THREADS; threads += threads == 1 ? 1 : 2) {
+        for (uint32_t threads = 1; has_kernel(sets[s], code, call) && threads <= THREADS;
+             threads += threads == 1 ? 1 : 2) {
             char where[160];
             firn_tensor out = tensor_copy(&call->outputs[0]);
             test_call own = *call;
