@@ -1,9 +1,10 @@
 /* The register tile of attention; see tile.h. One loop is compiled for one register of columns and one for two, so that
- * the sums stay in registers; chunked sums are computed by chunked.h. */
+ * the sums stay in registers; chunked sums are computed by chunked.h, flushed ones by engine/attention_tile.h. */
 #include "runtime/kernels/vector/attention/tile.h"
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/chunked/chunked.h"
+#include "runtime/kernels/vector/engine/attention_tile.h"
 
 enum { ROWS = FIRN_ATTENTION_TILE_ROWS, VECTORS = FIRN_ATTENTION_TILE_VECTORS };
 
@@ -148,6 +149,6 @@ void firn_attention_tile_add(const firn_attention_tile *tile) {
         add_in_chunks(tile);
         break;
     default:
-        __builtin_trap();
+        firn_engine_attention_tile_add(tile);
     }
 }
