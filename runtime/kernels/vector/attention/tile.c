@@ -5,6 +5,7 @@
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/chunked/chunked.h"
 #include "runtime/kernels/vector/engine/attention_tile.h"
+#include "runtime/kernels/vector/engine/flush.h"
 
 enum { ROWS = FIRN_ATTENTION_TILE_ROWS, VECTORS = FIRN_ATTENTION_TILE_VECTORS };
 
@@ -138,6 +139,15 @@ static void add_in_chunks(const firn_attention_tile *t) {
                                     .totals = t->sums,
                                     .step = t->sums_step};
     firn_chunked_tile_add(&tile);
+}
+
+unsigned firn_attention_tiles_begin(const firn_reduction *reduction) {
+    return firn_reduction_is_flushed(reduction->kind) ? firn_flush_begin() : 0;
+}
+
+void firn_attention_tiles_end(const firn_reduction *reduction, unsigned mode) {
+    if (firn_reduction_is_flushed(reduction->kind))
+        firn_flush_end(mode);
 }
 
 void firn_attention_tile_add(const firn_attention_tile *tile) {

@@ -39,4 +39,9 @@ typedef struct firn_attention_tile {
  * are read and stored up to a multiple of FIRN_VECTOR. A sum that is NaN may have any payload. */
 void firn_attention_tile_add(const firn_attention_tile *tile);
 
+/* Must be called before and after the tiles of a product, with nothing else computed between; end takes what begin
+ * returned. */
+unsigned firn_attention_tiles_begin(const firn_reduction *reduction);
+void firn_attention_tiles_end(const firn_reduction *reduction, unsigned mode);
+
 #endif

@@ -28,7 +28,7 @@ static void add(const firn_attention_tile *t, size_t row, size_t rows, size_t te
                                      .sums = t->sums + row * t->sums_step,
                                      .sums_step = t->sums_step};
     if (rows > 0 && (terms > 0 || begins))
-        firn_engine_tile_multiply(t->reduction->kind, &tile);
+        firn_engine_tile_add(t->reduction->kind, &tile);
 }
 
 /* The pairs at the diagonals of the rows; fewer at the end of the terms. Rows 2p and 2p + 1 share their pair p. */

@@ -1,6 +1,6 @@
 /* The register tile of attention (vector/attention/tile.h) with the sums of a matrix engine. Terms that a row lacks but
- * that lie in a block with one that it has take part, so their left factors must be +0. Nothing here may depend on
- * heads, types in memory or threads. */
+ * that lie in a block with one that it has take part, so their left factors must be +0. It runs within the mode of
+ * flush.h, which is set for many tiles at a time. Nothing here may depend on heads, types in memory or threads. */
 #ifndef FIRN_KERNELS_VECTOR_ENGINE_ATTENTION_TILE_H
 #define FIRN_KERNELS_VECTOR_ENGINE_ATTENTION_TILE_H
 
