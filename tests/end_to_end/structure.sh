@@ -37,6 +37,7 @@ runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/l
 runtime/kernels/vector/attention plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime/kernels/vector/images plan/ runtime/numerics runtime/kernels runtime/kernels/images runtime/kernels/vector/
 runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/reduce runtime/kernels/vector/
+runtime/kernels/vector/engine plan/ runtime/numerics runtime/kernels runtime/kernels/reduce runtime/kernels/vector/
 runtime                 plan/ schedules runtime/numerics runtime/kernels
 runtime/parts           plan/ runtime runtime/numerics
 runtime/examples        plan/ runtime runtime/targets/host
@@ -82,7 +83,7 @@ grep '\.[ch]$' "$folder/files" | while read -r file; do [ ! -e "$file" ] || echo
 # object SOURCE: prints the path of the source's object: from the build, from any kernel set that has it, or compiled
 # here.
 object() {
-    for built in objects avx512 avx512fp16; do
+    for built in objects avx512 avx512fp16 amx avx512bf16; do
         if [ -e "$BUILD/$built/${1%.c}.o" ]; then
             echo "$BUILD/$built/${1%.c}.o"
             return
