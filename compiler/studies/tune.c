@@ -116,6 +116,7 @@ static bool find_units(tuning *t) {
         return false;
     const firnc_graph *graph = firnc_recipe_build(recipe);
     t->half = firn_type_name((uint8_t)recipe->job.precision.half);
+    firnc_study_set_target(&t->study, recipe->job.precision.half, recipe->job.precision.emulate);
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const firnc_node *node = &graph->nodes[i];
         if (node->code == FIRN_OP_dropout || is_known(t, node->name))
