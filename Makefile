@@ -283,11 +283,14 @@ $(BUILD)/tests/test_replace: private LDFLAGS += $(foreach call,open64 open pwrit
 
 # These tests compile sources that are in no library or are not exported by a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
-$(BUILD)/tests/test_product: $(BUILD)/product-scalar.o
-$(BUILD)/product-scalar.o: runtime/kernels/product.c $(BUILD)/flags
-	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -O3 -DFIRN_VECTORS=0 -Dfirn_product_tile=firn_product_tile_scalar \
-	    -Dfirn_product_tiles=firn_product_tiles_scalar \
-	    -Dfirn_product_rows=firn_product_rows_scalar -Dfirn_product_is_direct=firn_product_is_direct_scalar -c $< -o $@
+SCALAR_PRODUCT := $(patsubst %,$(BUILD)/scalar/runtime/%.o,kernels/product kernels/product_flushed numerics/flushed)
+SCALAR_NAMES := $(foreach name,firn_product_tile firn_product_tiles firn_product_rows firn_product_is_direct \
+    firn_product_flushed firn_product_tile_flushed firn_flushed_multiply_add firn_flushed_close firn_flushed_factors,\
+    -D$(name)=$(name)_scalar)
+$(BUILD)/tests/test_product: $(SCALAR_PRODUCT)
+$(SCALAR_PRODUCT): $(BUILD)/scalar/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -O3 -DFIRN_VECTORS=0 $(SCALAR_NAMES) -c $< -o $@
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
 # The sealed check stands before the libraries, so that it takes the place of the semantic rules in them.
 $(BUILD)/tests/test_sealed: private LDFLAGS += $(call object,plan/checks/sealed/semantics.c)

@@ -67,8 +67,9 @@ static bool asks_for_scratch(const firn_kernel_set *set) {
             return true;
         for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++)
             for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
-                const firn_reduction reduction = {.kind = kinds[kind], .accumulator = type, .output = type};
-                if (set->find(op, &reduction).scratch != NULL)
+                const firn_reduction reductions[FIRN_REDUCTIONS_MAX] = {
+                    {.kind = kinds[kind], .accumulator = type, .output = type}};
+                if (set->find(op, reductions).scratch != NULL)
                     return true;
             }
     }
@@ -479,10 +480,11 @@ static void initial_values(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_are_named),     cmocka_unit_test(scratch_is_announced), cmocka_unit_test(float32_sums),
-        cmocka_unit_test(other_output_types), cmocka_unit_test(special_values),       cmocka_unit_test(conversions),
-        cmocka_unit_test(chunked_sums),       cmocka_unit_test(initial_values),       cmocka_unit_test(recurrent),
-        cmocka_unit_test(batches),
+        cmocka_unit_test(sets_are_named), cmocka_unit_test(scratch_is_announced),
+        cmocka_unit_test(float32_sums),   cmocka_unit_test(other_output_types),
+        cmocka_unit_test(special_values), cmocka_unit_test(conversions),
+        cmocka_unit_test(chunked_sums),   cmocka_unit_test(initial_values),
+        cmocka_unit_test(recurrent),      cmocka_unit_test(batches),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }
