@@ -377,7 +377,11 @@ static bool write_recipe(tuning *t) {
         if (firnc_tree_child(model, model_keys[i]) != NULL) /* trainer.init.precision replaces it */
             root = firnc_tree_set(root, firnc_format("trainer.init.model.%s=null", model_keys[i])) ? root : NULL;
     if (root == NULL ||
-        !firnc_tree_write(root, "# Written by firnc tune; report.md beside this file says what was tried.\n", name))
+        !firnc_tree_write(root,
+                          firnc_format("# Written by firnc tune for --target %s; report.md beside this file says what "
+                                       "was tried.\n",
+                                       t->study.target),
+                          name))
         return false;
     firnc_study check = t->study;
     firnc_trial trial = {.name = "check"};

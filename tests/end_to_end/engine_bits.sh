@@ -5,13 +5,13 @@
 # of a recipe must be equal.
 set -eu
 
-STEPS=3
+STEPS=2
 BOARD_STEPS=2
 RECIPES=30
 seed=${FIRN_TEST_SEED:-1}
 . tests/end_to_end/expectations
 boards="cortex-m7 rv32"
-variants="gcc-m32 clang-O0"
+variants="gcc-m32 clang-O2"
 sets=
 compared=0
 differs_from_portable=0
