@@ -29,6 +29,6 @@ const firnc_target *firnc_host_target(const firnc_cpu *cpu, const firnc_precisio
 
 /* True for "host" and the name of a target. The message for other words takes the word and firnc_target_names. */
 bool firnc_target_known(const char *word);
-#define FIRNC_TARGET_UNKNOWN "%s is not known; write one of %s, or " FIRNC_HOST
+#define FIRNC_TARGET_UNKNOWN "%s is not known; write one of %s, " FIRNC_HOST
 
 #endif
