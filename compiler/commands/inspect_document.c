@@ -464,9 +464,9 @@ static void add_reduction_counts(cJSON *totals, firn_fb_plan plan) {
         }
     }
     cJSON *reductions = cJSON_AddObjectToObject(totals, "reductions");
-    for (uint8_t kind = 0; kind < sizeof counts / sizeof counts[0]; kind++)
+    for (uint32_t kind = 0; kind < sizeof counts / sizeof counts[0]; kind++)
         if (counts[kind] > 0)
-            add_number(reductions, firn_fb_reduction_kind_word(kind), counts[kind]);
+            add_number(reductions, firn_fb_reduction_kind_word((uint8_t)kind), counts[kind]);
 }
 
 static void add_totals(cJSON *root, const firnc_report *report) {

@@ -123,8 +123,8 @@ static const char *csv_number(double x) {
 
 static bool write_csv(const comparison *c) {
     const char *text = "what,steps,loss,held_out_loss,max_deviation,skipped,seconds_per_step,stopped";
-    for (uint8_t kind = 0; kind < FIRNC_STUDY_KINDS; kind++)
-        text = firnc_format("%s,%s", text, firn_fb_reduction_kind_word(kind));
+    for (uint32_t kind = 0; kind < FIRNC_STUDY_KINDS; kind++)
+        text = firnc_format("%s,%s", text, firn_fb_reduction_kind_word((uint8_t)kind));
     text = firnc_format("%s\n", text);
     for (uint32_t i = 0; i < c->count; i++) {
         const firnc_trial *t = &c->trials[i];

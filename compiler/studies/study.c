@@ -612,9 +612,9 @@ void firnc_trial_print(const firnc_trial *trial, const firnc_trial *reference) {
         printf("%10.5f ", trial->held_out_loss);
     printf("%10.3g %8u %12.6f ", firnc_trial_deviation(trial, reference), (unsigned)trial->skipped, trial->seconds);
     const char *separator = "";
-    for (uint8_t kind = 0; kind < FIRNC_STUDY_KINDS; kind++)
+    for (uint32_t kind = 0; kind < FIRNC_STUDY_KINDS; kind++)
         if (trial->sums[kind] > 0) {
-            printf("%s %u %s", separator, (unsigned)trial->sums[kind], firn_fb_reduction_kind_word(kind));
+            printf("%s %u %s", separator, (unsigned)trial->sums[kind], firn_fb_reduction_kind_word((uint8_t)kind));
             separator = ",";
         }
     if (trial->stopped)

@@ -839,6 +839,21 @@ static void test_lower_backward_levels(void **state) {
                    FIRN_BFLOAT16, 64);
 }
 
+/* POL decides every sum of products: a class of ops.def says how, whether the op is a layer's, its gradient or a
+ * product of convolutions or recurrence. */
+static void test_every_sum_has_a_class(void **state) {
+    (void)state;
+    uint32_t sums = 0;
+    for (uint32_t i = 0; i < FIRN_OPS; i++) {
+        const firn_op_info *info = firn_op_at(i);
+        const bool decided = info->pol == FIRN_POL_product || info->pol == FIRN_POL_attention;
+        assert_int_equal(info->reductions > 0, decided);
+        assert_int_equal(info->inner > 0, info->pol == FIRN_POL_attention);
+        sums += decided;
+    }
+    assert_true(sums > 15);
+}
+
 /* The two targets whose engine adds products of bfloat16 in an order of its own. */
 typedef struct engine_case {
     const char *target;
@@ -1223,6 +1238,7 @@ int main(void) {
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_lower_table),
         cmocka_unit_test(test_lower_annotated_softmax),
+        cmocka_unit_test(test_every_sum_has_a_class),
         cmocka_unit_test(test_lower_engines),
         cmocka_unit_test(test_lower_engines_by_layer),
         cmocka_unit_test(test_lower_backward_levels),
