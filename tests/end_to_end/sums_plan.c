@@ -21,8 +21,11 @@ static bool set_precision(firnc_job *job, const char *type, int level, const cha
     keys.enabled = strcmp(type, "float32") != 0;
     keys.precision_opt_level = level;
     keys.emulate = target == NULL;
-    if (target != NULL)
+    if (target != NULL) { /* the last bits of sums are seen in the state: in gradients that are kept in float32 */
         job->target = target;
+        job->optimizer.momentum = 0.5f;
+        keys.float32_gradients = true;
+    }
     for (int half = FIRN_FLOAT16; half <= FIRN_CBFLOAT16; half++)
         if (strcmp(firn_type_name((uint8_t)half), type) == 0)
             keys.fp16_type = (firn_type)half;
