@@ -350,7 +350,7 @@ test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by n
 
 # These tests have an exhaustive form: every float instead of every 997th, every step of each schedule, every format on
 # every target.
-LONG_TESTS := unit/test_numerics unit/test_numerics_soft unit/test_numerics_ulp end_to_end/bits end_to_end/glitch
+LONG_TESTS := unit/test_kernels_engine unit/test_numerics unit/test_numerics_soft unit/test_numerics_ulp end_to_end/bits end_to_end/glitch
 
 .PHONY: test-long
 test-long: ## the exhaustive forms of the tests that have one; some hours on two cores

@@ -3,7 +3,8 @@
  * edges of register tiles, blocks of 32 terms, blocks of panels and pieces, factors whose products and sums are near
  * the smallest normal value or beyond the largest, special values, one thread and several. Unavailable sets are named
  * and skipped. The kernels of the sets amx and avx512bf16 run in any case, with plain C in place of their
- * instructions. */
+ * instructions. With FIRN_TEST_EXHAUSTIVE=1 FIRN_TEST_SETS=amx it is the check of a CPU's instruction: 10^8 random
+ * outputs of each kind against the portable kernel. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -291,10 +293,10 @@ static void check_layer(shape s, int layout, const firn_reduction *reduction, ui
 }
 
 /* Each of the extents is the number of terms of one op. */
-static const shape shapes[] = {{1, 1, 1},    {1, 31, 1},    {2, 32, 33},    {33, 2, 65},   {64, 63, 31}, {31, 64, 63},
-                               {65, 33, 32}, {6, 65, 16},   {7, 66, 17},    {13, 96, 15},  {14, 3, 129}, {29, 127, 34},
-                               {5, 511, 63}, {3, 513, 130}, {63, 97, 97},   {33, 600, 35}, {1, 130, 70}, {2, 1025, 40},
-                               {257, 7, 33}, {100, 64, 70}, {130, 34, 1030}};
+static const shape shapes[] = {{1, 1, 1},    {1, 31, 1},    {2, 32, 33},   {33, 2, 65},   {64, 63, 31}, {31, 64, 63},
+                               {65, 33, 32}, {6, 65, 16},   {7, 66, 17},   {13, 96, 15},  {14, 3, 129}, {29, 127, 34},
+                               {5, 511, 63}, {3, 513, 130}, {63, 97, 97},  {33, 600, 35}, {1, 130, 70}, {2, 1025, 40},
+                               {257, 7, 33}, {100, 64, 70}, {33, 34, 1030}};
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
 static void layers(void **state) {
@@ -359,11 +361,64 @@ static void batches(void **state) {
                 check_batches(1 + (uint32_t)s % 3, shapes[s], turns, &kinds[kind], (numbers)((s + turns) % NUMBERS));
 }
 
+/* --- random bits against the portable kernel ---------------------------------------------------------------------- */
+
+enum { SIDE = 64, OUTPUTS = SIDE * SIDE };
+
+/* Any bits of bfloat16, or exponents so close that no term drowns: near the smallest normal product, near 1, or near
+ * the largest sum. */
+static void fill_bits(firn_tensor *tensor, uint32_t *seed) {
+    static const uint32_t exponents[] = {0, 60, 62, 124, 188};
+    const uint32_t least = exponents[draw(seed, sizeof exponents / sizeof exponents[0])];
+    for (size_t i = 0; i < tensor->elements; i++) {
+        const uint32_t bits = draw(seed, 1u << 16);
+        const uint32_t exponent = draw(seed, 64) == 0 ? bits & 1u : least + (bits >> 7 & 7u) % 5u;
+        ((uint16_t *)tensor->data)[i] = (uint16_t)(least == 0 ? bits : (bits & 0x807fu) | exponent << 7);
+    }
+}
+
+static void check_bits(const firn_kernel_set *portable, const firn_reduction *reduction, uint32_t seed) {
+    const uint32_t terms = 32 * (1 + draw(&seed, 3));
+    firn_tensor x = tensor_new(FIRN_BFLOAT16, SIDE, terms, 0, 0), w = tensor_new(FIRN_BFLOAT16, SIDE, terms, 0, 0);
+    firn_tensor y = tensor_new(FIRN_FLOAT32, SIDE, SIDE, 0, 0);
+    char place[64];
+    fill_bits(&x, &seed);
+    fill_bits(&w, &seed);
+    test_call call = {
+        .input_count = 2, .output_count = 1, .inputs = {x, w}, .outputs = {y}, .reductions = {*reduction}};
+    test_call_run(support_kernel(portable, FIRN_OP_linear, &call), &call);
+    snprintf(place, sizeof place, "kind %u, %u terms, seed %u", reduction->kind, terms, seed);
+    for (int s = 0; s < SETS; s++)
+        if (has_kernel(sets[s], FIRN_OP_linear, &call)) {
+            test_call own = call;
+            own.outputs[0] = tensor_copy(&y);
+            test_call_run(support_kernel(sets[s], FIRN_OP_linear, &own), &own);
+            assert_same(&y, &own.outputs[0], place);
+            tensor_free(&own.outputs[0]);
+        }
+    tensor_free(&x);
+    tensor_free(&w);
+    tensor_free(&y);
+}
+
+/* In the exhaustive form 100,000,000 outputs of each kind. */
+static void random_bits(void **state) {
+    (void)state;
+    skip_without_sets();
+    const char *exhaustive = getenv("FIRN_TEST_EXHAUSTIVE");
+    const bool all = exhaustive != NULL && strcmp(exhaustive, "1") == 0;
+    const firn_kernel_set *portable = firn_kernel_set_choose("fma");
+    for (uint32_t round = 0; round < (all ? 100000000u : 400000u) / OUTPUTS + 1; round++)
+        for (int kind = 0; kind < KINDS; kind++)
+            check_bits(portable, &kinds[kind], round * KINDS + (uint32_t)kind);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers),
         cmocka_unit_test(layers_of_awkward_numbers),
         cmocka_unit_test(batches),
+        cmocka_unit_test(random_bits),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }

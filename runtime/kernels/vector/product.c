@@ -170,7 +170,7 @@ static float *place_sums(const piece *p, size_t row, size_t column, float *one_t
 static void multiply_rows(const piece *p, size_t row, size_t rows, const float *bias) {
     const multiplication *product = p->cut->product;
     const bool is_direct = is_out_direct(product);
-    float one_tile[HEIGHT * WIDTH];
+    _Alignas(CACHE_LINE) float one_tile[HEIGHT * WIDTH];
     firn_register_tile tile = {.rows = rows,
                                .runs = 1,
                                .terms = p->terms,

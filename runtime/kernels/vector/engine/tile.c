@@ -4,12 +4,11 @@
  * addition of +0 is enough for all that are missing. */
 #include "runtime/kernels/vector/engine/tile.h"
 
+#include <stdbool.h>
+
 #include "plan/ops.h"
 #include "runtime/kernels/vector/engine/flush.h"
 #include "runtime/kernels/vector/heights.h"
-
-/* Sums of a tile, row by row. */
-typedef float waiting[FIRN_REGISTER_ROWS][FIRN_REGISTER_COLUMNS];
 
 /* Adds `terms` terms, every `step`-th from `first` on, to sums in registers. */
 static inline __attribute__((always_inline)) void add_terms(const size_t rows, const firn_register_tile *t,
@@ -22,13 +21,13 @@ static inline __attribute__((always_inline)) void add_terms(const size_t rows, c
         firn_vector line[2];
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++)
-            line[v] = firn_vector_load(right + v * FIRN_VECTOR);
+            line[v] = firn_flush_factor(firn_vector_load(right + v * FIRN_VECTOR));
         FIRN_UNROLL
         for (size_t row = 0; row < rows; row++) {
-            const firn_vector factor = firn_vector_fill(left[row * row_step]);
+            const firn_vector factor = firn_flush_factor(firn_vector_fill(left[row * row_step]));
             FIRN_UNROLL
             for (size_t v = 0; v < vectors; v++)
-                sums[row][v] = firn_vector_fma(factor, line[v], sums[row][v]);
+                sums[row][v] = firn_flush_fma(factor, line[v], sums[row][v]);
         }
     }
 }
@@ -39,7 +38,7 @@ static inline __attribute__((always_inline)) void add_zero(const size_t rows, co
     for (size_t row = 0; row < rows; row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++)
-            sums[row][v] = firn_vector_add(sums[row][v], firn_vector_zero());
+            sums[row][v] = firn_flush_add(sums[row][v], firn_vector_zero());
     }
 }
 
@@ -64,14 +63,15 @@ static inline void forget_stored(void) {
     __asm__ volatile("" ::: "memory");
 }
 
-static inline __attribute__((always_inline)) void
-add_blocks(const size_t rows, const firn_register_tile *t, const size_t vectors, float (*sums)[FIRN_REGISTER_COLUMNS]) {
+/* The sums of these two are whole registers in memory. */
+static inline __attribute__((always_inline)) void add_blocks(const size_t rows, const firn_register_tile *t,
+                                                             const size_t vectors) {
     if (rows > FIRN_REGISTER_ROWS)
         __builtin_unreachable();
     for (size_t term = 0; term < t->terms; term += FIRN_ENGINE_BLOCK) {
         const size_t rest = t->terms - term, terms = rest < FIRN_ENGINE_BLOCK ? rest : FIRN_ENGINE_BLOCK;
         firn_vector even[FIRN_REGISTER_ROWS][2], odd[FIRN_REGISTER_ROWS][2];
-        _Alignas(64) waiting evens;
+        _Alignas(64) float evens[FIRN_REGISTER_ROWS][FIRN_REGISTER_COLUMNS];
         sum_half(rows, t, vectors, even, term, (terms + 1) / 2);
         FIRN_UNROLL
         for (size_t row = 0; row < rows; row++) {
@@ -82,21 +82,22 @@ add_blocks(const size_t rows, const firn_register_tile *t, const size_t vectors,
         forget_stored();
         sum_half(rows, t, vectors, odd, term + 1, terms / 2);
         forget_stored();
+        float *sums = t->sums;
         FIRN_UNROLL
-        for (size_t row = 0; row < rows; row++) {
+        for (size_t row = 0; row < rows; row++, sums += t->sums_step) {
             FIRN_UNROLL
             for (size_t v = 0; v < vectors; v++) {
-                float *sum = sums[row] + v * FIRN_VECTOR;
-                const firn_vector both = firn_vector_add(firn_vector_load(evens[row] + v * FIRN_VECTOR), odd[row][v]);
-                firn_vector_store(sum, firn_vector_add(firn_vector_load(sum), both));
+                float *sum = sums + v * FIRN_VECTOR;
+                const firn_vector both = firn_flush_add(firn_vector_load(evens[row] + v * FIRN_VECTOR), odd[row][v]);
+                firn_vector_store(sum, firn_flush_add(firn_vector_load(sum), both));
             }
         }
     }
 }
 
 /* Within a pair the second term comes first. */
-static inline __attribute__((always_inline)) void
-add_pairs(const size_t rows, const firn_register_tile *t, const size_t vectors, float (*waits)[FIRN_REGISTER_COLUMNS]) {
+static inline __attribute__((always_inline)) void add_pairs(const size_t rows, const firn_register_tile *t,
+                                                            const size_t vectors) {
     if (rows > FIRN_REGISTER_ROWS)
         __builtin_unreachable();
     firn_vector sums[FIRN_REGISTER_ROWS][2];
@@ -104,7 +105,7 @@ add_pairs(const size_t rows, const firn_register_tile *t, const size_t vectors, 
     for (size_t row = 0; row < rows; row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++)
-            sums[row][v] = firn_vector_load(waits[row] + v * FIRN_VECTOR);
+            sums[row][v] = firn_vector_load(t->sums + row * t->sums_step + v * FIRN_VECTOR);
     }
     for (size_t term = 0; term + 1 < t->terms; term += 2)
         add_terms(rows, t, vectors, sums, term + 1, -1, 2);
@@ -116,57 +117,61 @@ add_pairs(const size_t rows, const firn_register_tile *t, const size_t vectors, 
     for (size_t row = 0; row < rows; row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++)
-            firn_vector_store(waits[row] + v * FIRN_VECTOR, sums[row][v]);
+            firn_vector_store(t->sums + row * t->sums_step + v * FIRN_VECTOR, sums[row][v]);
     }
 }
 
 /* --- in the mode that flushes ------------------------------------------------------------------------------------- */
 
-typedef void (*adding)(const firn_register_tile *tile, float (*sums)[FIRN_REGISTER_COLUMNS]);
-
-static __attribute__((noinline)) void add_blocks_narrow(const firn_register_tile *t,
-                                                        float (*sums)[FIRN_REGISTER_COLUMNS]) {
-    switch (t->rows) { FIRN_HEIGHT_CASES(add_blocks, t, 1, sums) }
+static __attribute__((noinline)) void add_blocks_narrow(const firn_register_tile *t) {
+    switch (t->rows) { FIRN_HEIGHT_CASES(add_blocks, t, 1) }
 }
 
-static __attribute__((noinline)) void add_blocks_wide(const firn_register_tile *t,
-                                                      float (*sums)[FIRN_REGISTER_COLUMNS]) {
-    switch (t->rows) { FIRN_HEIGHT_CASES(add_blocks, t, 2, sums) }
+static __attribute__((noinline)) void add_blocks_wide(const firn_register_tile *t) {
+    switch (t->rows) { FIRN_HEIGHT_CASES(add_blocks, t, 2) }
 }
 
-static __attribute__((noinline)) void add_pairs_narrow(const firn_register_tile *t,
-                                                       float (*sums)[FIRN_REGISTER_COLUMNS]) {
-    switch (t->rows) { FIRN_HEIGHT_CASES(add_pairs, t, 1, sums) }
+static __attribute__((noinline)) void add_pairs_narrow(const firn_register_tile *t) {
+    switch (t->rows) { FIRN_HEIGHT_CASES(add_pairs, t, 1) }
 }
 
-static __attribute__((noinline)) void add_pairs_wide(const firn_register_tile *t,
-                                                     float (*sums)[FIRN_REGISTER_COLUMNS]) {
-    switch (t->rows) { FIRN_HEIGHT_CASES(add_pairs, t, 2, sums) }
+static __attribute__((noinline)) void add_pairs_wide(const firn_register_tile *t) {
+    switch (t->rows) { FIRN_HEIGHT_CASES(add_pairs, t, 2) }
 }
 
-static adding adding_of(uint8_t kind, size_t columns) {
-    if (kind == FIRN_REDUCTION_EVEN_ODD_BLOCKS)
-        return columns > FIRN_VECTOR ? add_blocks_wide : add_blocks_narrow;
-    return columns > FIRN_VECTOR ? add_pairs_wide : add_pairs_narrow;
-}
-
-/* --- the tile ----------------------------------------------------------------------------------------------------- */
-
-static void load(const firn_register_tile *t, float (*sums)[FIRN_REGISTER_COLUMNS]) {
+static void begin_sums(const firn_register_tile *t) {
     for (size_t row = 0; row < t->rows; row++)
         for (size_t column = 0; column < t->columns; column += FIRN_VECTOR)
-            firn_vector_store(sums[row] + column, t->begins
-                                                      ? firn_vector_zero()
-                                                      : firn_vector_load_some(firn_first_lanes(t->columns - column),
-                                                                              t->sums + row * t->sums_step + column));
+            firn_vector_store(t->sums + row * t->sums_step + column, firn_vector_zero());
 }
 
-static void store(const firn_register_tile *t, float (*sums)[FIRN_REGISTER_COLUMNS]) {
+void firn_engine_tile_add(uint8_t kind, const firn_register_tile *tile) {
+    const bool is_wide = tile->columns > FIRN_VECTOR;
+    if (tile->begins)
+        begin_sums(tile);
+    if (kind == FIRN_REDUCTION_EVEN_ODD_BLOCKS)
+        (is_wide ? add_blocks_wide : add_blocks_narrow)(tile);
+    else
+        (is_wide ? add_pairs_wide : add_pairs_narrow)(tile);
+}
+
+/* --- a tile of any width ------------------------------------------------------------------------------------------ */
+
+static void load(const firn_register_tile *t, const firn_register_tile *whole) {
+    for (size_t row = 0; row < t->rows; row++)
+        for (size_t column = 0; column < t->columns; column += FIRN_VECTOR)
+            firn_vector_store(
+                whole->sums + row * whole->sums_step + column,
+                firn_vector_load_some(firn_first_lanes(t->columns - column), t->sums + row * t->sums_step + column));
+}
+
+/* Adds the bias and stores the sums, which may be there already. */
+static void store(const firn_register_tile *t, const firn_register_tile *whole) {
     for (size_t column = 0; column < t->columns; column += FIRN_VECTOR) {
         const firn_lanes lanes = firn_first_lanes(t->columns - column);
         const firn_vector bias = t->bias != NULL ? firn_vector_load_some(lanes, t->bias + column) : firn_vector_zero();
         for (size_t row = 0; row < t->rows; row++) {
-            const firn_vector sum = firn_vector_load(sums[row] + column);
+            const firn_vector sum = firn_vector_load(whole->sums + row * whole->sums_step + column);
             firn_vector_store_some(t->sums + row * t->sums_step + column, lanes,
                                    firn_vector_canonical(t->bias != NULL ? firn_vector_add(sum, bias) : sum));
         }
@@ -174,11 +179,16 @@ static void store(const firn_register_tile *t, float (*sums)[FIRN_REGISTER_COLUM
 }
 
 void firn_engine_tile_multiply(uint8_t kind, const firn_register_tile *tile) {
-    _Alignas(64) waiting sums;
-    load(tile, sums);
-    const adding add = adding_of(kind, tile->columns);
+    _Alignas(64) float own[FIRN_REGISTER_ROWS][FIRN_REGISTER_COLUMNS];
+    firn_register_tile whole = *tile;
+    if (tile->columns % FIRN_VECTOR != 0) {
+        whole.sums = own[0];
+        whole.sums_step = FIRN_REGISTER_COLUMNS;
+        if (!tile->begins)
+            load(tile, &whole);
+    }
     const unsigned mode = firn_flush_begin();
-    add(tile, sums);
+    firn_engine_tile_add(kind, &whole);
     firn_flush_end(mode);
-    store(tile, sums);
+    store(tile, &whole);
 }
