@@ -1,9 +1,10 @@
 #!/bin/sh
 # The two kinds of reductions that matrix engines compute, even_odd_blocks and pairs, have the same bits on every machine:
 # 30 random recipes (engine_recipes.py; FIRN_TEST_SEED gives others) for the targets amx-bf16 and avx512-bf16 train and
-# evaluate with every kernel set that this CPU has, with 1 to 4 threads, and some of them in 32 bits, by another compiler
-# and on two emulated boards. All digests of a recipe must be equal. The portable kernels, set `plain`, are what the others
-# are compared with; tests/unit/test_kernels_engine.c compares these with a model of the instructions.
+# evaluate with every kernel set that this CPU has, with 1 to 4 threads, and some of them in 32 bits, by another compiler,
+# on two emulated boards and on emulated AArch64 if `make aarch64` has built it. All digests of a recipe must be equal. The
+# portable kernels, set `plain`, are what the others are compared with; tests/unit/test_kernels_engine.c compares these
+# with a model of the instructions. FIRN_TEST_EXHAUSTIVE=1 runs every recipe everywhere.
 set -eu
 
 STEPS=2
@@ -11,7 +12,19 @@ RECIPES=30
 seed=${FIRN_TEST_SEED:-1}
 . tests/end_to_end/expectations
 boards="cortex-m7 rv32"
-variants="gcc-m32 clang-O2"
+variants=clang-O2
+case $(uname -m) in
+x86_64) variants="$variants gcc-m32" possible_sets="plain fma avx2 avx512 avx512fp16 avx512bf16 amx" ;;
+aarch64) possible_sets="plain neon" ;;
+*) possible_sets=plain ;;
+esac
+through= program=$BUILD/firn # what runs firn, and which
+aarch64=
+if [ "$(uname -m)" != aarch64 ] && [ -x "$BUILD/aarch64/firn" ] && command -v qemu-aarch64 >/dev/null; then
+    aarch64="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+    libraries=$PWD/.cache/aarch64
+    aarch64="$aarch64 -E LD_LIBRARY_PATH=$libraries/usr/lib/aarch64-linux-gnu:$libraries/lib/aarch64-linux-gnu"
+fi
 sets=
 compared=0
 unlike_portable=0
@@ -57,13 +70,14 @@ firn() {
     threads=$2
     command=$3
     shift 3
-    FIRN_KERNELS=$set "$BUILD/firn" "$command" "$plan" --pub "$PUB" --data "$folder/$number.data" \
+    # shellcheck disable=SC2086 # no word, or several
+    FIRN_KERNELS=$set $through "$program" "$command" "$plan" --pub "$PUB" --data "$folder/$number.data" \
         ${labels:+--labels "$labels"} --threads "$threads" --quiet "$@" 2>&1 || true
 }
 
 # Finds the sets that this CPU and build have, with the current plan; one that FIRN_TEST_SETS lists must be among them.
 find_sets() {
-    for name in plain fma avx2 avx512 avx512fp16 avx512bf16 amx neon; do
+    for name in $possible_sets; do
         if ! firn $name 1 train --steps 1 | grep -q KERNELS_UNKNOWN; then
             sets="$sets $name" fast=$name
             continue
@@ -107,7 +121,7 @@ while read -r number family target board; do
             same "$name, $threads threads"
         done
     done
-    if [ "$board" = board ]; then
+    if [ "$board" = board ] || [ "${FIRN_TEST_EXHAUSTIVE:-}" = 1 ]; then
         for place in $variants; do
             emulate host "$BUILD/variants/$place/runner" >"$folder/got"
             same "$place"
@@ -115,6 +129,12 @@ while read -r number family target board; do
         for place in $boards; do
             emulate "$place" "$(cat "$folder/$place.board")" >"$folder/got"
             same "$place"
+        done
+        for name in ${aarch64:+plain neon}; do
+            through=$aarch64 program=$BUILD/aarch64/firn
+            firn $name 3 train --steps $STEPS >"$folder/got"
+            through= program=$BUILD/firn
+            same "$name on AArch64"
         done
     fi
     [ -e "$folder/$number.yaml" ] || continue
@@ -133,6 +153,6 @@ done <"$folder/list"
 [ $unlike_portable -ge $((RECIPES / 2)) ] ||
     fail "only $unlike_portable of $RECIPES recipes differ from portable sums: the others test too little"
 [ $evaluated -ge $((RECIPES / 2)) ] || fail "only $evaluated of $RECIPES recipes were evaluated"
-echo "seed $seed: $compared runs compared, with sets$sets, on $boards, by $variants; $failures differ;" \
+echo "seed $seed: $compared runs compared, with sets$sets, on $boards${aarch64:+ aarch64}, by $variants; $failures differ;" \
     "$unlike_portable of $RECIPES recipes have other bits than with portable sums"
 [ $failures -eq 0 ]
