@@ -46,9 +46,28 @@ chosen "float32" enabled=false
 chosen "emulate" pol_lowering=emulate
 [ "$target" = portable ] || fail "emulate: $target"
 
-# --- studies ---
+# --- one checkpoint, plans for several targets ---
 
 cat README.md plan/*.md >"$folder/text"
+freeze() {
+    "$FIRNC" compile "$RECIPE" --key "$folder/test.key.pem" -o "$folder/plan" \
+        --set trainer.init.precision.precision_opt_level=2 "$@" >"$folder/out"
+}
+freeze --mode train --target amx-bf16
+"$FIRN" train "$folder/plan" --pub "$folder/test.pub.pem" --data "$folder/text" --steps 3 --checkpoint "$folder/checkpoint" \
+    --quiet >"$folder/out"
+for target in portable amx-bf16 avx512-bf16; do
+    freeze --mode eval --target $target --set 'trainer.validate.outputs=[logits]' --set trainer.validate.metric=loss
+    "$FIRN" eval "$folder/plan" --pub "$folder/test.pub.pem" --data "$folder/text" --checkpoint "$folder/checkpoint" --quiet \
+        >"$folder/value" 2>"$folder/err" || fail "evaluating for $target: exit $?"
+    grep -q '^[0-9][0-9.]*$' "$folder/value" || fail "evaluating for $target: no value"
+    "$FIRN" predict "$folder/plan" --pub "$folder/test.pub.pem" --data "$folder/text" --checkpoint "$folder/checkpoint" \
+        -o "$folder/$target.npy" --quiet >"$folder/out" 2>"$folder/err" || fail "predicting for $target: exit $?"
+done
+! cmp -s "$folder/portable.npy" "$folder/amx-bf16.npy" || fail "amx-bf16 predicts exactly what portable does"
+! cmp -s "$folder/portable.npy" "$folder/avx512-bf16.npy" || fail "avx512-bf16 predicts exactly what portable does"
+
+# --- studies ---
 
 # Which row of the CSV has which kinds: level 0 leaves attention in float32, other half types know no engine.
 kinds_of() {
