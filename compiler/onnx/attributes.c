@@ -66,7 +66,7 @@ bool firnc_onnx_list(firnc_onnx_importer *im, const firnc_onnx_node *node, uint3
                      const int64_t **list, uint32_t *count) {
     *list = NULL;
     *count = FIRNC_NONE;
-    if (input >= node->input_count || node->inputs[input] == NULL)
+    if (node->inputs[input] == NULL)
         return true;
     const firnc_onnx_value *value = node->inputs[input];
     if (value->known == NULL)

@@ -76,8 +76,8 @@ typedef struct firnc_onnx_node {
 
 /* The names of a graph or of the body of a function. */
 typedef struct firnc_onnx_scope {
-    struct firnc_onnx_entry *entries;
-    uint32_t count, capacity;
+    struct firnc_onnx_entry *entries; /* a hash table (names.c) */
+    uint32_t capacity;
     const struct firnc_onnx_scope *reads; /* how each name is read */
     const FirncOnnx__Function *function;  /* NULL: the graph */
     const firnc_onnx_node *caller;
@@ -98,10 +98,18 @@ typedef struct firnc_onnx_importer {
     uint32_t constants; /* number of the next constant, for its name */
 } firnc_onnx_importer;
 
-/* --- messages (message.c) ----------------------------------------------------------------------------------------- */
+/* --- messages and words (message.c) ------------------------------------------------------------------------------- */
 
 /* Prints "firnc: FILE: node NAME (OP): message" once; later ones are dropped. Always returns false. */
 bool firnc_onnx_fail(firnc_onnx_importer *im, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Whether a word is one of a list separated by spaces. */
+bool firnc_onnx_is_listed(const char *list, const char *word);
+
+/* A text of the file; "" where the file has none. */
+static inline const char *firnc_onnx_or_empty(const char *text) {
+    return text == NULL ? "" : text;
+}
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
@@ -148,6 +156,41 @@ const firnc_onnx_tensor *firnc_onnx_tensor_cast(firnc_onnx_importer *im, const f
 /* Computes a node whose inputs are all known (fold.c). Returns false if it does not know the op; *done says whether it
  * has set the outputs. */
 bool firnc_onnx_fold(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *done);
+
+/* --- names (names.c) ---------------------------------------------------------------------------------------------- */
+
+/* How a value is read: not at all, only where a change of its elements has no gradient, or otherwise. */
+enum { FIRNC_ONNX_UNREAD, FIRNC_ONNX_READ, FIRNC_ONNX_DIFFERENTIATED };
+
+/* Makes room for so many names. */
+void firnc_onnx_open_scope(firnc_onnx_scope *scope, uint64_t names);
+/* The value of a name, or NULL. */
+firnc_onnx_value *firnc_onnx_find(const firnc_onnx_scope *scope, const char *name);
+/* Adds a name. False after one message if it is there already. */
+bool firnc_onnx_define(firnc_onnx_importer *im, firnc_onnx_scope *scope, const char *name, firnc_onnx_value *value);
+/* Notes in `reads`, which is empty, how each name is read, from the outputs to the inputs. */
+void firnc_onnx_find_reads(firnc_onnx_scope *reads, FirncOnnx__Node *const *nodes, size_t count, char *const *outputs,
+                           size_t output_count);
+uint8_t firnc_onnx_how_read(const firnc_onnx_scope *reads, const char *name);
+/* What an exporter has noted under this key; NULL: nothing. */
+const char *firnc_onnx_property(FirncOnnx__Entry *const *entries, size_t count, const char *key);
+
+/* --- parameters (parameters.c) ------------------------------------------------------------------------------------ */
+
+/* Defines a tensor of the file, which may become a parameter. False after one message. */
+bool firnc_onnx_add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Tensor *from);
+/* The value that a node of this layer reads for one that may be a parameter. Exporters write parameters that are equal
+ * at the start, such as the ones and zeros of new norms, as one tensor: a node of another module than that of its name
+ * gets a parameter of its own. */
+firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_value *value,
+                                           const char *layer);
+/* Lists how the parameters lie in PyTorch's files. */
+void firnc_onnx_map_weights(firnc_onnx_importer *im, firnc_onnx_model *model);
+
+/* --- inputs and outputs (ports.c) --------------------------------------------------------------------------------- */
+
+bool firnc_onnx_add_inputs(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_model *model);
+bool firnc_onnx_add_outputs(firnc_onnx_importer *im, const firnc_onnx_scope *scope, firnc_onnx_model *model);
 
 /* --- attributes (attributes.c) ------------------------------------------------------------------------------------ */
 

@@ -89,7 +89,7 @@ static firnc_onnx_value *by_heads(firnc_onnx_importer *im, firnc_onnx_value *x, 
 /* What was kept of earlier steps, then x. */
 static firnc_onnx_value *with_past(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t input,
                                    firnc_onnx_value *x) {
-    if (input >= node->input_count || node->inputs[input] == NULL || im->failed)
+    if (node->inputs[input] == NULL || im->failed)
         return x;
     const firnc_value parts[] = {firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[input])),
                                  firnc_onnx_real(im, firnc_onnx_plain(im, x))};
@@ -141,7 +141,7 @@ static firnc_value probabilities(firnc_onnx_importer *im, firnc_value scores) {
 }
 
 static bool is_masked(const firnc_onnx_node *node) {
-    return node->input_count > 3 && node->inputs[3] != NULL;
+    return node->inputs[3] != NULL;
 }
 
 /* The scores behind each step that the node may give as its output 3. */
@@ -186,7 +186,7 @@ bool firnc_onnx_import_attention(firnc_onnx_importer *im, const firnc_onnx_node 
     firnc_onnx_value *q = by_heads(im, node->inputs[0], firnc_onnx_integer(node, "q_num_heads", 0));
     firnc_onnx_value *k = by_heads(im, node->inputs[1], firnc_onnx_integer(node, "kv_num_heads", 0));
     firnc_onnx_value *v = by_heads(im, node->inputs[2], firnc_onnx_integer(node, "kv_num_heads", 0));
-    const int64_t past = node->input_count > 4 && node->inputs[4] != NULL ? node->inputs[4]->dims[2] : 0;
+    const int64_t past = node->inputs[4] != NULL ? node->inputs[4]->dims[2] : 0;
     k = with_past(im, node, 4, k);
     v = with_past(im, node, 5, v);
     if (im->failed)
@@ -209,11 +209,11 @@ bool firnc_onnx_import_attention(firnc_onnx_importer *im, const firnc_onnx_node 
     const stages s = score(im, node, q, k, scale, past);
     const firnc_value y = firnc_onnx_matmul(im, s.shares, shared(im, v, q->dims[1]), false, false);
     set_result(im, node, y, q, v);
-    if (node->output_count > 1 && node->outputs[1] != NULL)
+    if (node->outputs[1] != NULL)
         firnc_onnx_alias(node->outputs[1], k);
-    if (node->output_count > 2 && node->outputs[2] != NULL)
+    if (node->outputs[2] != NULL)
         firnc_onnx_alias(node->outputs[2], v);
-    if (node->output_count > 3 && node->outputs[3] != NULL) {
+    if (node->outputs[3] != NULL) {
         const firnc_value outputs[] = {s.raw, s.capped, s.biased, s.shares};
         const int64_t mode = firnc_onnx_integer(node, "qk_matmul_output_mode", 0);
         if (mode < 0 || mode > 3)

@@ -264,7 +264,7 @@ bool firnc_onnx_import_clip(firnc_onnx_importer *im, const firnc_onnx_node *node
     double bounds[2] = {-INFINITY, INFINITY};
     firnc_value y = firnc_onnx_real(im, firnc_onnx_raw(im, x));
     for (uint32_t i = 0; i < 2; i++) {
-        firnc_onnx_value *bound = i + 1 < node->input_count ? node->inputs[i + 1] : NULL;
+        firnc_onnx_value *bound = node->inputs[i + 1];
         if (bound != NULL && !firnc_onnx_single(bound, &bounds[i])) {
             y = firnc_onnx_binary(im, i == 0 ? FIRN_OP_maximum : FIRN_OP_minimum, y,
                                   firnc_onnx_real(im, firnc_onnx_raw(im, bound)));
@@ -311,7 +311,7 @@ bool firnc_onnx_import_cast(firnc_onnx_importer *im, const firnc_onnx_node *node
 /* The mask of a dropout that drops nothing. Exporters name it for the others, too, though nobody reads it. */
 static bool dropout_mask(firnc_onnx_importer *im, const firnc_onnx_node *node, bool drops) {
     const firnc_onnx_value *x = node->inputs[0];
-    if (node->output_count < 2 || node->outputs[1] == NULL)
+    if (node->outputs[1] == NULL)
         return true;
     if (drops && firnc_onnx_is_read(im, node, node->outputs[1]->name))
         return firnc_onnx_fail(im, "gives its mask, which Firn does not have; leave it out");
@@ -326,7 +326,7 @@ bool firnc_onnx_import_dropout(firnc_onnx_importer *im, const firnc_onnx_node *n
     firnc_onnx_value *x = node->inputs[0];
     double ratio = 0.5, training = 0;
     const bool known = node->input_count < 2 || node->inputs[1] == NULL || firnc_onnx_single(node->inputs[1], &ratio);
-    if (node->input_count > 2 && node->inputs[2] != NULL && !firnc_onnx_single(node->inputs[2], &training))
+    if (node->inputs[2] != NULL && !firnc_onnx_single(node->inputs[2], &training))
         return firnc_onnx_fail(im, "its training_mode depends on the data; make it a constant");
     if (training != 0 && (!known || !(ratio >= 0 && ratio < 1)))
         return firnc_onnx_fail(im, "its ratio is no number from 0 to below 1");

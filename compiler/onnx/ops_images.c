@@ -172,9 +172,8 @@ bool firnc_onnx_import_conv(firnc_onnx_importer *im, const firnc_onnx_node *node
     if (groups < 1 || groups > UINT32_MAX)
         return firnc_onnx_fail(im, "has %lld groups", (long long)groups);
     const firnc_value image = image_of(im, x), kernels = kernels_of(im, weight);
-    const firnc_value bias = node->input_count > 2 && node->inputs[2] != NULL
-                                 ? firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[2]))
-                                 : FIRNC_NONE;
+    const firnc_value bias =
+        node->inputs[2] != NULL ? firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[2])) : FIRNC_NONE;
     if (im->failed)
         return false;
     return set_image(
@@ -278,9 +277,8 @@ bool firnc_onnx_import_conv_transpose(firnc_onnx_importer *im, const firnc_onnx_
             return firnc_onnx_fail(im, "has windows that reach further than %d", FIRN_PAIR_MAX);
     }
     const firnc_value kernels = turned_kernels(im, weight, groups);
-    const firnc_value bias = node->input_count > 2 && node->inputs[2] != NULL
-                                 ? firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[2]))
-                                 : FIRNC_NONE;
+    const firnc_value bias =
+        node->inputs[2] != NULL ? firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[2])) : FIRNC_NONE;
     if (im->failed)
         return false;
     y = firnc_onnx_made(im, firnc_conv(im->graph, y, kernels, bias, (uint32_t)groups, inner));

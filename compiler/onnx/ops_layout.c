@@ -432,7 +432,7 @@ bool firnc_onnx_import_pad(firnc_onnx_importer *im, const firnc_onnx_node *node)
     const uint32_t wanted = axis_count == FIRNC_NONE ? x->rank : axis_count;
     if (count != 2 * wanted)
         return firnc_onnx_fail(im, "has %u pads for %u axes", (unsigned)count, (unsigned)wanted);
-    if (node->input_count > 2 && node->inputs[2] != NULL && !firnc_onnx_single(node->inputs[2], &value))
+    if (node->inputs[2] != NULL && !firnc_onnx_single(node->inputs[2], &value))
         return firnc_onnx_fail(im, "its value depends on the data; make it a constant");
     firnc_value y = firnc_onnx_real(im, firnc_onnx_raw(im, x));
     for (uint32_t i = 0; i < wanted && !im->failed; i++) {
@@ -584,7 +584,7 @@ bool firnc_onnx_import_trilu(firnc_onnx_importer *im, const firnc_onnx_node *nod
     const bool upper = firnc_onnx_integer(node, "upper", 1) != 0;
     if (x->rank < 2)
         return firnc_onnx_fail(im, "takes matrices");
-    if (node->input_count > 1 && node->inputs[1] != NULL && !firnc_onnx_single(node->inputs[1], &diagonal))
+    if (node->inputs[1] != NULL && !firnc_onnx_single(node->inputs[1], &diagonal))
         return firnc_onnx_fail(im, "its diagonal depends on the data; make it a constant");
     const int64_t rows = x->dims[x->rank - 2], columns = x->dims[x->rank - 1];
     firnc_onnx_tensor *mask = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 2, (int64_t[]){rows, columns});
@@ -709,8 +709,8 @@ static firnc_value linear_axis(firnc_onnx_importer *im, firnc_value y, uint8_t a
 /* The new extents and the scales of all axes. */
 static bool resized(firnc_onnx_importer *im, const firnc_onnx_node *node, scaling *axes) {
     const firnc_onnx_value *x = node->inputs[0];
-    const firnc_onnx_value *scales = node->input_count > 2 ? node->inputs[2] : NULL;
-    const firnc_onnx_value *sizes = node->input_count > 3 ? node->inputs[3] : NULL;
+    const firnc_onnx_value *scales = node->inputs[2];
+    const firnc_onnx_value *sizes = node->inputs[3];
     const int64_t *list;
     const uint32_t named = firnc_onnx_integers(node, "axes", &list), count = named > 0 ? named : x->rank;
     const firnc_onnx_value *from = sizes != NULL ? sizes : scales;

@@ -137,7 +137,7 @@ static firnc_value filled(firnc_onnx_importer *im, int64_t extent, float number)
 /* Gain or bias, of all elements of a row. */
 static firnc_value affine_of(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t input, int64_t extent,
                              float instead) {
-    if (input >= node->input_count || node->inputs[input] == NULL)
+    if (node->inputs[input] == NULL)
         return filled(im, extent, instead);
     firnc_value y = firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[input]));
     if (!im->failed && (int64_t)firnc_onnx_count(node->inputs[input]) != extent)
@@ -151,7 +151,7 @@ static void set_row_numbers(firnc_onnx_importer *im, const firnc_onnx_node *node
     const firnc_onnx_value *x = node->inputs[0];
     const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", -1), x->rank);
     int64_t dims[FIRN_RANK_MAX];
-    if (node->output_count <= output || node->outputs[output] == NULL)
+    if (node->outputs[output] == NULL)
         return;
     for (uint8_t i = 0; i < x->rank; i++)
         dims[i] = from->order[i] < axis ? x->dims[from->order[i]] : 1;

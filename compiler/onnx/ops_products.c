@@ -148,7 +148,7 @@ static bool is_bias(const firnc_onnx_value *c, int64_t outputs) {
 }
 
 bool firnc_onnx_import_gemm(firnc_onnx_importer *im, const firnc_onnx_node *node) {
-    firnc_onnx_value *c = node->input_count > 2 ? node->inputs[2] : NULL;
+    firnc_onnx_value *c = node->inputs[2];
     const float alpha = firnc_onnx_float(node, "alpha", 1), beta = firnc_onnx_float(node, "beta", 1);
     if (node->inputs[0]->rank != 2 || node->inputs[1]->rank != 2)
         return firnc_onnx_fail(im, "takes matrices");

@@ -44,7 +44,7 @@ static firnc_onnx_value *mean_of(const firnc_onnx_value *value) {
     if (node == NULL || firnc_onnx_integer(node, "keepdims", 1) == 0)
         return NULL;
     uint32_t count = firnc_onnx_integers(node, "axes", &list);
-    if (count == 0 && node->input_count > 1 && node->inputs[1] != NULL && firnc_onnx_is_constant(node->inputs[1]) &&
+    if (count == 0 && node->inputs[1] != NULL && firnc_onnx_is_constant(node->inputs[1]) &&
         node->inputs[1]->known->wholes != NULL) {
         list = node->inputs[1]->known->wholes;
         count = (uint32_t)node->inputs[1]->known->count;
