@@ -18,11 +18,12 @@ firnc_value firnc_onnx_made(firnc_onnx_importer *im, firnc_value value) {
     const uint32_t producer = graph->values[value].producer;
     if (producer == FIRNC_NONE)
         return value; /* the op recorded nothing */
-    const firnc_node *node = &graph->nodes[producer];
+    firnc_node *node = &graph->nodes[producer];
     uint8_t types[FIRN_OUTPUTS_MAX];
     firn_shape shapes[FIRN_OUTPUTS_MAX];
     for (uint8_t i = 0; i < node->output_count; i++)
         types[i] = graph->values[node->outputs[i]].shape.type;
+    firnc_choose_general_op(graph, node);
     const int error = firnc_infer_outputs(graph, node, types, shapes);
     if (error != FIRN_OK) {
         const char *operands = "";
@@ -148,55 +149,30 @@ firnc_value firnc_onnx_unary(firnc_onnx_importer *im, firn_op_code code, firnc_v
     return firnc_onnx_made(im, firnc_op(im->graph, code, &x, 1, NULL, NULL));
 }
 
-/* The extents that both operands have after broadcasting. False if they do not fit. */
-static bool common_extents(const firn_shape *a, const firn_shape *b, uint8_t *rank, int64_t *dims) {
-    *rank = a->rank > b->rank ? a->rank : b->rank;
-    for (uint8_t i = 0; i < *rank; i++) {
-        const int64_t x = i < *rank - a->rank ? 1 : a->dims[i - (*rank - a->rank)];
-        const int64_t y = i < *rank - b->rank ? 1 : b->dims[i - (*rank - b->rank)];
-        if (x != y && x != 1 && y != 1)
-            return false;
-        dims[i] = x == 1 ? y : x;
-    }
-    return true;
-}
-
-/* An operand without the extents of 1 in front that the other one does not have. */
-static firnc_value narrow(firnc_onnx_importer *im, firnc_value x) {
-    const firn_shape *shape = firnc_onnx_shape(im, x);
-    int64_t dims[FIRN_RANK_MAX];
+/* An operand without extents of 1 in front, if add and multiply can repeat it then. */
+static firnc_value narrow(firnc_onnx_importer *im, firnc_value x, firnc_value other) {
+    const firn_shape *shape = firnc_onnx_shape(im, x), *to = firnc_onnx_shape(im, other);
+    firn_shape narrowed = *shape;
     uint8_t ones = 0;
+    int64_t dims[FIRN_RANK_MAX];
     while (ones + 1 < shape->rank && shape->dims[ones] == 1)
         ones++;
-    for (uint8_t i = ones; i < shape->rank; i++)
-        dims[i - ones] = shape->dims[i];
-    return firnc_onnx_reshape(im, x, (uint8_t)(shape->rank - ones), dims);
-}
-
-/* Add and multiply repeat their second operand over the leading dimensions only: the operands in the order and with the
- * extents that they take. */
-static bool repeat_in_front(firnc_onnx_importer *im, firnc_value *a, firnc_value *b) {
-    uint8_t rank;
-    int64_t dims[FIRN_RANK_MAX];
-    firn_shape whole;
-    if (!common_extents(firnc_onnx_shape(im, *a), firnc_onnx_shape(im, *b), &rank, dims) ||
-        !extents(im, rank, dims, &whole))
-        return true; /* the op's own rule says so */
-    if (!has_dims(&whole, firnc_onnx_shape(im, *a)) && has_dims(&whole, firnc_onnx_shape(im, *b))) {
-        const firnc_value other = *a;
-        *a = *b;
-        *b = other;
-    }
-    *a = firnc_onnx_expand(im, *a, rank, dims);
-    *b = im->failed ? FIRNC_NONE : narrow(im, *b);
-    if (!im->failed && !firnc_ends_with(&whole, firnc_onnx_shape(im, *b)))
-        *b = firnc_onnx_expand(im, *b, rank, dims);
-    return !im->failed;
+    narrowed.rank = (uint8_t)(shape->rank - ones);
+    for (uint8_t i = 0; i < narrowed.rank; i++)
+        dims[i] = narrowed.dims[i] = shape->dims[ones + i];
+    if (firnc_ends_with(to, shape) || !firnc_ends_with(to, &narrowed))
+        return x;
+    return firnc_onnx_reshape(im, x, narrowed.rank, dims);
 }
 
 firnc_value firnc_onnx_binary(firnc_onnx_importer *im, firn_op_code code, firnc_value a, firnc_value b) {
-    if (lacks(im, a, b) || ((code == FIRN_OP_add || code == FIRN_OP_multiply) && !repeat_in_front(im, &a, &b)))
+    if (lacks(im, a, b))
         return FIRNC_NONE;
+    if (code == FIRN_OP_add || code == FIRN_OP_multiply) {
+        b = narrow(im, b, a);
+        if (!im->failed && !firnc_ends_with(firnc_onnx_shape(im, a), firnc_onnx_shape(im, b)))
+            a = narrow(im, a, b);
+    }
     return firnc_onnx_made(im, firnc_op(im->graph, code, (firnc_value[]){a, b}, 2, NULL, NULL));
 }
 

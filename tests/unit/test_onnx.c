@@ -317,6 +317,20 @@ static void parts_of_sequences_are_slices(void **state) {
     assert_true(import(&graph) == NULL || model_read.outputs[0].value == FIRNC_NONE);
 }
 
+static void operands_are_repeated_by_the_op_itself(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    put_tensor(&graph, "a.row", 2, (const int64_t[]){1, 4});
+    put_tensor(&graph, "a.column", 2, (const int64_t[]){3, 1});
+    put_node(&graph, "", "Add", "a.row x", "s", NULL);
+    put_node(&graph, "", "Mul", "a.column s", "y", NULL);
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    assert_int_equal(count_ops(made, FIRN_OP_expand), 0);
+    assert_int_equal(count_ops(made, FIRN_OP_add), 1);
+    assert_int_equal(count_ops(made, FIRN_OP_broadcast_multiply), 1);
+}
+
 /* --- wrong files -------------------------------------------------------------------------------------------------- */
 
 static void every_cut_and_every_bit_is_survived(void **state) {
@@ -479,6 +493,7 @@ int main(void) {
         cmocka_unit_test_setup(patterns_become_one_op, begin),
         cmocka_unit_test_setup(what_is_known_is_computed, begin),
         cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
+        cmocka_unit_test_setup(operands_are_repeated_by_the_op_itself, begin),
         cmocka_unit_test_setup(every_cut_and_every_bit_is_survived, begin),
         cmocka_unit_test_setup(wrong_graphs_are_refused, begin),
         cmocka_unit_test_setup(wrong_shapes_are_refused, begin),
