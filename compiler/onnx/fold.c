@@ -40,19 +40,10 @@ static firnc_onnx_tensor *broadcast(firnc_onnx_importer *im, uint8_t type, const
     int64_t dims[FIRN_RANK_MAX] = {0};
     uint8_t rank = 0;
     for (uint32_t i = 0; i < count; i++)
-        rank = from[i]->rank > rank ? from[i]->rank : rank;
-    for (uint8_t axis = 0; axis < rank; axis++) {
-        dims[axis] = 1;
-        for (uint32_t i = 0; i < count; i++) {
-            const int64_t extent = axis < rank - from[i]->rank ? 1 : from[i]->dims[axis - (rank - from[i]->rank)];
-            if (extent != 1 && dims[axis] != 1 && extent != dims[axis]) {
-                firnc_onnx_fail(im, "cannot bring extents of %lld and %lld together", (long long)extent,
-                                (long long)dims[axis]);
-                return NULL;
-            }
-            dims[axis] = extent == 1 ? dims[axis] : extent;
+        if (!firnc_onnx_join_extents(&rank, dims, from[i]->rank, from[i]->dims)) {
+            firnc_onnx_fail(im, "has operands whose extents do not fit together");
+            return NULL;
         }
-    }
     return firnc_onnx_tensor_new(im, type, rank, dims);
 }
 
@@ -201,12 +192,15 @@ static int64_t narrowed(int64_t x, uint8_t type) {
     return x;
 }
 
+bool firnc_onnx_check_cast(firnc_onnx_importer *im, int64_t type) {
+    return firnc_onnx_is_type(type) ||
+           firnc_onnx_fail(im, "has to %s, which Firn does not have; cast to float or int64",
+                           firnc_onnx_type_word(type));
+}
+
 const firnc_onnx_tensor *firnc_onnx_tensor_cast(firnc_onnx_importer *im, const firnc_onnx_tensor *x, int64_t type) {
-    if (type < 1 || type > FIRNC_ONNX_BFLOAT16 || type == 8 || type == 14 || type == 15) {
-        firnc_onnx_fail(im, "has to %s, which Firn does not have; cast to float or int64",
-                        firnc_onnx_type_word((int32_t)type));
+    if (!firnc_onnx_check_cast(im, type))
         return NULL;
-    }
     firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, (uint8_t)type, x->rank, x->dims);
     for (uint64_t i = 0; made != NULL && i < made->count; i++) {
         if (type == FIRNC_ONNX_BOOL)
@@ -223,19 +217,8 @@ const firnc_onnx_tensor *firnc_onnx_tensor_cast(firnc_onnx_importer *im, const f
 
 /* --- layout ------------------------------------------------------------------------------------------------------- */
 
-/* The same elements in another shape. */
-static const firnc_onnx_tensor *shaped(firnc_onnx_importer *im, const firnc_onnx_tensor *x, uint8_t rank,
-                                       const int64_t *dims) {
-    uint64_t count = 1;
-    bool fits = true;
-    for (uint8_t i = 0; i < rank; i++) {
-        fits = fits && dims[i] >= 0 && dims[i] <= (int64_t)FIRNC_ONNX_ELEMENTS_MAX;
-        count *= (uint64_t)dims[i];
-    }
-    if (!fits || count != x->count) {
-        firnc_onnx_fail(im, "has other extents than its operand has elements for");
-        return NULL;
-    }
+/* The same elements in another shape, of as many. */
+static const firnc_onnx_tensor *shaped(const firnc_onnx_tensor *x, uint8_t rank, const int64_t *dims) {
     firnc_onnx_tensor *made = firnc_allocate(sizeof *made);
     *made = *x;
     made->rank = rank;
@@ -245,82 +228,37 @@ static const firnc_onnx_tensor *shaped(firnc_onnx_importer *im, const firnc_onnx
 
 static const firnc_onnx_tensor *reshape(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                         const firnc_onnx_tensor *x) {
-    const int64_t *list;
-    uint32_t count;
-    int64_t dims[FIRN_RANK_MAX], rest = -1, product = 1;
-    if (!firnc_onnx_list(im, node, 1, "extents", &list, &count))
-        return NULL;
-    if (count > FIRN_RANK_MAX) {
-        firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
-        return NULL;
-    }
-    for (uint8_t i = 0; i < count; i++) {
-        dims[i] = list[i] == 0 && firnc_onnx_integer(node, "allowzero", 0) == 0 && i < x->rank ? x->dims[i] : list[i];
-        if (dims[i] == -1 && rest < 0)
-            rest = i;
-        else if (dims[i] < 0 || (dims[i] > 0 && product > (int64_t)FIRNC_ONNX_ELEMENTS_MAX / dims[i])) {
-            firnc_onnx_fail(im, "has an extent of %lld", (long long)dims[i]);
-            return NULL;
-        } else
-            product *= dims[i];
-    }
-    if (rest >= 0)
-        dims[rest] = product == 0 ? 0 : (int64_t)x->count / product;
-    return shaped(im, x, (uint8_t)count, dims);
+    uint8_t rank;
+    int64_t dims[FIRN_RANK_MAX];
+    return firnc_onnx_reshaped(im, node, &rank, dims) ? shaped(x, rank, dims) : NULL;
 }
 
 static const firnc_onnx_tensor *flatten(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                         const firnc_onnx_tensor *x) {
-    const int64_t axis = firnc_onnx_integer(node, "axis", 1);
-    const uint8_t cut = axis == x->rank ? x->rank : firnc_onnx_axis(im, axis, x->rank);
-    int64_t dims[2] = {1, 1};
-    for (uint8_t i = 0; i < x->rank; i++)
-        dims[i >= cut] *= x->dims[i];
-    return shaped(im, x, 2, dims);
+    int64_t dims[2];
+    return firnc_onnx_flattened(im, node, dims) ? shaped(x, 2, dims) : NULL;
 }
 
 static const firnc_onnx_tensor *squeeze(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                         const firnc_onnx_tensor *x) {
-    const int64_t *list;
-    uint32_t count, mask = 0;
+    uint8_t wide, rank = 0, at = 0;
+    uint32_t ones;
     int64_t dims[FIRN_RANK_MAX];
-    uint8_t rank = 0;
-    const bool drop = node->op[0] == 'S';
-    if (!firnc_onnx_list(im, node, 1, "axes", &list, &count))
+    if (!firnc_onnx_squeezed(im, node, &wide, &ones))
         return NULL;
-    const uint32_t wide = drop ? x->rank : x->rank + (count == FIRNC_NONE ? 0 : count);
-    if (wide > FIRN_RANK_MAX) {
-        firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
-        return NULL;
-    }
-    for (uint32_t i = 0; count != FIRNC_NONE && i < count; i++)
-        mask |= UINT32_C(1) << firnc_onnx_axis(im, list[i], (uint8_t)wide);
-    if (drop)
-        for (uint8_t i = 0; i < x->rank; i++) {
-            if ((mask >> i & 1) == 0 && !(count == FIRNC_NONE && x->dims[i] == 1))
-                dims[rank++] = x->dims[i];
-        }
-    else
-        for (uint8_t i = 0, at = 0; i < wide; i++)
-            dims[rank++] = (mask >> i & 1) != 0 || at >= x->rank ? 1 : x->dims[at++];
-    return im->failed ? NULL : shaped(im, x, rank, dims);
+    const bool drops = wide == x->rank;
+    for (uint8_t i = 0; i < wide; i++)
+        if ((ones >> i & 1) == 0)
+            dims[rank++] = x->dims[drops ? i : at++];
+        else if (!drops)
+            dims[rank++] = 1;
+    return shaped(x, rank, dims);
 }
 
 static const firnc_onnx_tensor *transpose(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                           const firnc_onnx_tensor *x) {
-    const int64_t *list;
     uint8_t order[FIRN_RANK_MAX];
-    uint32_t seen = 0;
-    const uint32_t count = firnc_onnx_integers(node, "perm", &list);
-    for (uint8_t i = 0; i < x->rank && (count == 0 || count == x->rank); i++) {
-        order[i] = count == 0 ? (uint8_t)(x->rank - 1 - i) : firnc_onnx_axis(im, list[i], x->rank);
-        seen |= UINT32_C(1) << order[i];
-    }
-    if (im->failed || seen != (UINT32_C(1) << x->rank) - 1) {
-        firnc_onnx_fail(im, "its perm does not have each axis once");
-        return NULL;
-    }
-    return firnc_onnx_tensor_ordered(x, order);
+    return firnc_onnx_transposed(im, node, order) ? firnc_onnx_tensor_ordered(x, order) : NULL;
 }
 
 static void copy_element(firnc_onnx_tensor *to, uint64_t at, const firnc_onnx_tensor *from, uint64_t element) {
@@ -367,16 +305,15 @@ static const firnc_onnx_tensor *concat(firnc_onnx_importer *im, const firnc_onnx
 
 static const firnc_onnx_tensor *gather(firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_tensor *x,
                                        const firnc_onnx_tensor *ids) {
-    const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), x->rank);
-    int64_t dims[2 * FIRN_RANK_MAX];
+    uint8_t axis, rank;
+    int64_t dims[FIRN_RANK_MAX];
     uint64_t outer = 1, inner = 1, at = 0;
-    if (im->failed || ids->wholes == NULL || x->rank == 0 || x->rank + ids->rank - 1 > FIRN_RANK_MAX) {
-        firnc_onnx_fail(im, "takes whole numbers and makes at most %d dimensions", FIRN_RANK_MAX);
+    if (!firnc_onnx_gathered(im, node, &axis, &rank, dims))
+        return NULL;
+    if (ids->wholes == NULL) {
+        firnc_onnx_fail(im, "takes whole numbers as indices");
         return NULL;
     }
-    const uint8_t rank = (uint8_t)(x->rank + ids->rank - 1);
-    for (uint8_t i = 0; i < rank; i++)
-        dims[i] = i < axis ? x->dims[i] : i < axis + ids->rank ? ids->dims[i - axis] : x->dims[i - ids->rank + 1];
     for (uint8_t i = 0; i < x->rank; i++)
         *(i < axis ? &outer : &inner) *= i == axis ? 1 : (uint64_t)x->dims[i];
     firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, x->type, rank, dims);
@@ -396,7 +333,7 @@ static const firnc_onnx_tensor *gather(firnc_onnx_importer *im, const firnc_onnx
 static const firnc_onnx_tensor *slice(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                       const firnc_onnx_tensor *x) {
     int64_t first[FIRN_RANK_MAX], step[FIRN_RANK_MAX], counts[FIRN_RANK_MAX], strides[FIRN_RANK_MAX], stride = 1;
-    if (!firnc_onnx_slice_bounds(im, node, first, step, counts))
+    if (!firnc_onnx_sliced(im, node, first, step, counts))
         return NULL;
     for (uint8_t i = x->rank; i-- > 0; stride *= x->dims[i])
         strides[i] = stride;
@@ -417,34 +354,24 @@ static const firnc_onnx_tensor *slice(firnc_onnx_importer *im, const firnc_onnx_
 }
 
 static bool split(firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_tensor *x) {
-    const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), x->rank);
-    const int64_t *list;
-    uint32_t count;
-    int64_t first = 0;
+    uint8_t axis;
+    int64_t sizes[FIRNC_ONNX_OPERANDS_MAX], first = 0;
     uint64_t inner = 1, outer = 1;
-    if (!firnc_onnx_list(im, node, 1, "sizes", &list, &count) || im->failed)
+    if (!firnc_onnx_parts(im, node, &axis, sizes))
         return false;
-    const int64_t parts = count != FIRNC_NONE ? count : firnc_onnx_integer(node, "num_outputs", node->output_count);
-    if (parts < 1 || parts < node->output_count)
-        return firnc_onnx_fail(im, "makes %lld parts", (long long)parts);
     for (uint8_t i = 0; i < x->rank; i++)
         *(i < axis ? &outer : &inner) *= i == axis ? 1 : (uint64_t)x->dims[i];
     for (uint32_t p = 0; p < node->output_count; p++) {
-        int64_t dims[FIRN_RANK_MAX], size = count != FIRNC_NONE ? list[p] : (x->dims[axis] + parts - 1) / parts;
-        if (count == FIRNC_NONE && size > x->dims[axis] - first)
-            size = x->dims[axis] - first;
-        if (size < 0 || size > x->dims[axis] - first)
-            return firnc_onnx_fail(im, "has a part of %lld of the %lld elements", (long long)size,
-                                   (long long)x->dims[axis]);
+        int64_t dims[FIRN_RANK_MAX];
         memcpy(dims, x->dims, sizeof dims);
-        dims[axis] = size;
+        dims[axis] = sizes[p];
         firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, x->type, x->rank, dims);
         uint64_t at = 0;
         for (uint64_t o = 0; made != NULL && made->count > 0 && o < outer; o++)
-            for (uint64_t e = 0; e < (uint64_t)size * inner; e++)
+            for (uint64_t e = 0; e < (uint64_t)sizes[p] * inner; e++)
                 copy_element(made, at++, x, (o * (uint64_t)x->dims[axis] + (uint64_t)first) * inner + e);
         firnc_onnx_set_known(node->outputs[p], made);
-        first += size;
+        first += sizes[p];
     }
     return !im->failed;
 }
@@ -607,18 +534,15 @@ static double of_nothing(const char *op, uint8_t type) {
 
 static const firnc_onnx_tensor *reduce(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                        const firnc_onnx_tensor *x) {
-    const int64_t *list;
-    uint32_t count = firnc_onnx_integers(node, "axes", &list), mask = 0;
+    uint32_t mask;
+    bool none;
     int64_t dims[FIRN_RANK_MAX], kept[FIRN_RANK_MAX];
     uint8_t rank = 0;
     double terms = 1;
-    if (count == 0 && !firnc_onnx_list(im, node, 1, "axes", &list, &count))
+    if (!firnc_onnx_reduced(im, node, &mask, &none))
         return NULL;
-    count = count == FIRNC_NONE ? 0 : count;
-    if (count == 0 && firnc_onnx_integer(node, "noop_with_empty_axes", 0) != 0)
+    if (none)
         return x;
-    for (uint32_t i = 0; i < (count == 0 ? x->rank : count); i++)
-        mask |= UINT32_C(1) << firnc_onnx_axis(im, count == 0 ? i : list[i], x->rank);
     for (uint8_t i = 0; i < x->rank; i++) {
         const bool gone = (mask >> i & 1) != 0;
         dims[i] = gone ? 1 : x->dims[i];
@@ -626,7 +550,7 @@ static const firnc_onnx_tensor *reduce(firnc_onnx_importer *im, const firnc_onnx
         if (!gone || firnc_onnx_integer(node, "keepdims", 1) != 0)
             kept[rank++] = dims[i];
     }
-    firnc_onnx_tensor *made = im->failed ? NULL : firnc_onnx_tensor_new(im, x->type, x->rank, dims);
+    firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, x->type, x->rank, dims);
     if (made == NULL)
         return NULL;
     double *sums = firnc_allocate(made->count * sizeof *sums + 1);
@@ -647,7 +571,7 @@ static const firnc_onnx_tensor *reduce(firnc_onnx_importer *im, const firnc_onnx
         }
         firnc_onnx_put(made, i, strcmp(node->op, "ReduceMean") == 0 ? number / terms : number);
     }
-    return shaped(im, made, rank, kept);
+    return shaped(made, rank, kept);
 }
 
 static const firnc_onnx_tensor *running_sum(firnc_onnx_importer *im, const firnc_onnx_node *node,

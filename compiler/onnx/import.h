@@ -136,10 +136,14 @@ const firnc_onnx_tensor *firnc_onnx_tensor_read(firnc_onnx_importer *im, const F
 
 /* --- known tensors (tensor.c) ------------------------------------------------------------------------------------- */
 
+/* Whether a number in the file is an element type that Firn reads. */
+bool firnc_onnx_is_type(int64_t type);
 bool firnc_onnx_is_real(uint8_t type);
-const char *firnc_onnx_type_word(int32_t type);
+const char *firnc_onnx_type_word(int64_t type);
 /* A tensor with elements that are zero. NULL after one message if it would be too large. */
 firnc_onnx_tensor *firnc_onnx_tensor_new(firnc_onnx_importer *im, uint8_t type, uint8_t rank, const int64_t *dims);
+/* Makes extents those that they and others have together, by NumPy's rule of repetition. False if they do not fit. */
+bool firnc_onnx_join_extents(uint8_t *rank, int64_t *dims, uint8_t other_rank, const int64_t *other);
 /* Counts elements that get room, so that a small file cannot ask for much. False after one message. */
 bool firnc_onnx_take_room(firnc_onnx_importer *im, uint64_t elements);
 firnc_onnx_tensor *firnc_onnx_tensor_scalar(firnc_onnx_importer *im, uint8_t type, double value);
@@ -150,7 +154,9 @@ void firnc_onnx_put(firnc_onnx_tensor *tensor, uint64_t element, double number);
 /* The tensor with its axes in another order: axis i is axis order[i] of what it was. */
 const firnc_onnx_tensor *firnc_onnx_tensor_ordered(const firnc_onnx_tensor *tensor, const uint8_t *order);
 
-/* The elements in another type (fold.c). NULL after one message. */
+/* Whether Cast can give this type. False after one message. */
+bool firnc_onnx_check_cast(firnc_onnx_importer *im, int64_t type);
+/* The elements in another type (fold.c). NULL after one message, also if there is no such type. */
 const firnc_onnx_tensor *firnc_onnx_tensor_cast(firnc_onnx_importer *im, const firnc_onnx_tensor *x, int64_t type);
 
 /* Computes a node whose inputs are all known (fold.c). Returns false if it does not know the op; *done says whether it
@@ -210,6 +216,27 @@ bool firnc_onnx_list(firnc_onnx_importer *im, const firnc_onnx_node *node, uint3
 
 /* Whether a node or an output of the file reads the value of this name that the node makes; in a function: perhaps. */
 bool firnc_onnx_is_read(const firnc_onnx_importer *im, const firnc_onnx_node *node, const char *name);
+
+/* --- axes and extents (shapes.c): false after one message --------------------------------------------------------- */
+
+/* The extents that Reshape makes; the two that Flatten makes. */
+bool firnc_onnx_reshaped(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *rank, int64_t *dims);
+bool firnc_onnx_flattened(firnc_onnx_importer *im, const firnc_onnx_node *node, int64_t *dims);
+/* The axes with one element that Squeeze drops or Unsqueeze adds, as a bit mask over those of the shape that has them,
+ * which are `wide` axes. */
+bool firnc_onnx_squeezed(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *wide, uint32_t *ones);
+/* Which axis becomes each axis of what Transpose makes. */
+bool firnc_onnx_transposed(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *order);
+/* The first element, step and number of elements of each axis of Slice. */
+bool firnc_onnx_sliced(firnc_onnx_importer *im, const firnc_onnx_node *node, int64_t *first, int64_t *step,
+                       int64_t *counts);
+/* The axis of Split, and the elements along it of each output; there may be none. */
+bool firnc_onnx_parts(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *axis, int64_t *sizes);
+/* The axis of Gather, and the extents that it makes. */
+bool firnc_onnx_gathered(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *axis, uint8_t *rank,
+                         int64_t *dims);
+/* The axes of a reduction as a bit mask; *none says that the node leaves its operand unreduced. */
+bool firnc_onnx_reduced(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t *axes, bool *none);
 
 /* --- values (values.c) -------------------------------------------------------------------------------------------- */
 
@@ -315,6 +342,7 @@ bool firnc_onnx_import_cumsum(firnc_onnx_importer *im, const firnc_onnx_node *no
 bool firnc_onnx_import_identity(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_constant(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_shape(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_squeeze(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_reshape(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_transpose(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_concat(firnc_onnx_importer *im, const firnc_onnx_node *node);
@@ -355,10 +383,6 @@ typedef struct firnc_onnx_attention {
 } firnc_onnx_attention;
 bool firnc_onnx_attend(firnc_onnx_importer *im, firnc_onnx_value *q, firnc_onnx_value *k, firnc_onnx_value *v,
                        const firnc_onnx_attention *attention, firnc_onnx_value *to);
-
-/* The first element, step and number of elements of each axis of Slice (attributes.c). */
-bool firnc_onnx_slice_bounds(firnc_onnx_importer *im, const firnc_onnx_node *node, int64_t *first, int64_t *step,
-                             int64_t *counts);
 
 /* Patterns of several nodes that are one op here (patterns.c). Each looks back from the node that ends the pattern and
  * sets its output; *found says whether it did. What they replace is read by nobody and left out of the plan. */

@@ -284,9 +284,8 @@ bool firnc_onnx_import_clip(firnc_onnx_importer *im, const firnc_onnx_node *node
 bool firnc_onnx_import_cast(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0], *y = node->outputs[0];
     const int64_t to = strcmp(node->op, "Cast") == 0 ? firnc_onnx_integer(node, "to", 0) : node->inputs[1]->type;
-    if (to < 1 || to > FIRNC_ONNX_BFLOAT16 || to == 8 || to == 14 || to == 15)
-        return firnc_onnx_fail(im, "has to %s, which Firn does not have; cast to float or int64",
-                               firnc_onnx_type_word((int32_t)to));
+    if (!firnc_onnx_check_cast(im, to))
+        return false;
     if (firnc_onnx_is_constant(x)) {
         firnc_onnx_set_known(y, firnc_onnx_tensor_cast(im, x->known, to));
         return !im->failed;

@@ -23,7 +23,8 @@ bool firnc_onnx_import_constant(firnc_onnx_importer *im, const firnc_onnx_node *
         made = firnc_onnx_tensor_scalar(im, FIRNC_ONNX_FLOAT, (double)a->f);
     else if ((a = firnc_onnx_attribute(node, "value_int")) != NULL) {
         made = firnc_onnx_tensor_new(im, FIRNC_ONNX_INT64, 0, NULL);
-        made->wholes[0] = a->i;
+        if (made != NULL) /* not through double, which has no room for all of its digits */
+            made->wholes[0] = a->i;
     } else if ((a = firnc_onnx_attribute(node, "value_floats")) != NULL) {
         made = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 1, (int64_t[]){(int64_t)a->n_floats});
         for (size_t i = 0; made != NULL && i < a->n_floats; i++)
@@ -47,7 +48,7 @@ bool firnc_onnx_import_shape(firnc_onnx_importer *im, const firnc_onnx_node *nod
         made = firnc_onnx_tensor_scalar(im, FIRNC_ONNX_INT64, (double)firnc_onnx_count(x));
     } else if (strcmp(node->op, "EyeLike") == 0) {
         const int64_t shift = firnc_onnx_integer(node, "k", 0), type = firnc_onnx_integer(node, "dtype", x->type);
-        if (x->rank != 2 || type < 1 || type > FIRNC_ONNX_BFLOAT16 || type == 8 || type == 14 || type == 15)
+        if (x->rank != 2 || !firnc_onnx_is_type(type))
             return firnc_onnx_fail(im, "takes a matrix, and a dtype such as float");
         made = firnc_onnx_tensor_new(im, (uint8_t)type, 2, x->dims);
         for (uint64_t i = 0; made != NULL && i < made->count; i++)
@@ -82,104 +83,6 @@ bool firnc_onnx_import_identity(firnc_onnx_importer *im, const firnc_onnx_node *
 
 /* --- shapes ------------------------------------------------------------------------------------------------------- */
 
-/* The extents that Reshape asks for. */
-static bool reshaped(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *rank, int64_t *dims) {
-    const firnc_onnx_value *x = node->inputs[0];
-    const int64_t *list;
-    uint32_t count;
-    uint64_t left = firnc_onnx_count(x);
-    int rest = -1;
-    if (!firnc_onnx_list(im, node, 1, "extents", &list, &count))
-        return false;
-    if (count > FIRN_RANK_MAX)
-        return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
-    *rank = (uint8_t)count;
-    for (uint8_t i = 0; i < count; i++) {
-        dims[i] = list[i];
-        if (list[i] == 0 && firnc_onnx_integer(node, "allowzero", 0) == 0 && i < x->rank)
-            dims[i] = x->dims[i];
-        if (dims[i] == -1 && rest < 0)
-            rest = i;
-        else if (dims[i] < 1 || left % (uint64_t)dims[i] != 0)
-            return firnc_onnx_fail(im, "cannot give %llu elements the extent %lld",
-                                   (unsigned long long)firnc_onnx_count(x), (long long)dims[i]);
-        else
-            left /= (uint64_t)dims[i];
-    }
-    if (rest >= 0)
-        dims[rest] = (int64_t)left;
-    return rest >= 0 || left == 1 || firnc_onnx_fail(im, "has other extents than its operand has elements for");
-}
-
-/* The axes that Squeeze or Unsqueeze names, as a bit mask over `rank` dimensions. */
-static bool named_axes(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t rank, uint32_t *mask) {
-    const int64_t *list;
-    uint32_t count;
-    *mask = 0;
-    if (!firnc_onnx_list(im, node, 1, "axes", &list, &count))
-        return false;
-    for (uint32_t i = 0; count != FIRNC_NONE && i < count; i++) {
-        const uint32_t bit = UINT32_C(1) << firnc_onnx_axis(im, list[i], rank);
-        if ((*mask & bit) != 0)
-            return firnc_onnx_fail(im, "names an axis twice");
-        *mask |= bit;
-    }
-    return !im->failed;
-}
-
-/* Extents of 1 come or go; the others stay where they stand. */
-static bool squeeze(firnc_onnx_importer *im, const firnc_onnx_node *node) {
-    firnc_onnx_value *x = node->inputs[0];
-    const bool drop = node->op[0] == 'S';
-    uint32_t mask = 0, count;
-    const int64_t *list;
-    uint8_t order[FIRN_RANK_MAX], from[FIRN_RANK_MAX], to[FIRN_RANK_MAX], rank = 0;
-    int64_t dims[FIRN_RANK_MAX];
-    if (!firnc_onnx_list(im, node, 1, "axes", &list, &count))
-        return false;
-    const uint32_t wide = drop ? x->rank : x->rank + (count == FIRNC_NONE ? 0 : count);
-    if (wide > FIRN_RANK_MAX)
-        return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
-    if (!named_axes(im, node, (uint8_t)wide, &mask))
-        return false;
-    for (uint8_t i = 0; drop && count == FIRNC_NONE && i < x->rank; i++)
-        mask |= x->dims[i] == 1 ? UINT32_C(1) << i : 0;
-    /* the axes that both shapes have: from[i] of the narrow one is to[i] of the wide one */
-    for (uint8_t i = 0; i < wide; i++)
-        if ((mask >> i & 1) == 0) {
-            to[rank] = i;
-            from[rank] = rank;
-            rank++;
-        } else if (drop && x->dims[i] != 1) {
-            return firnc_onnx_fail(im, "drops an axis of %lld elements", (long long)x->dims[i]);
-        }
-    (void)from;
-    uint8_t at = 0;
-    const firnc_value raw = firnc_onnx_raw(im, x);
-    if (drop) {
-        for (uint8_t i = 0; i < x->rank; i++)
-            for (uint8_t j = 0; j < rank; j++)
-                if (to[j] == x->order[i]) {
-                    dims[at] = x->dims[x->order[i]];
-                    order[at++] = j;
-                }
-    } else {
-        for (uint8_t i = 0; i < wide; i++)
-            if ((mask >> i & 1) != 0) {
-                dims[at] = 1;
-                order[at++] = i;
-            }
-        for (uint8_t i = 0; i < x->rank; i++) {
-            dims[at] = x->dims[x->order[i]];
-            order[at++] = to[x->order[i]];
-        }
-        rank = (uint8_t)wide;
-    }
-    if (!im->failed)
-        firnc_onnx_set_ordered(im, node->outputs[0], firnc_onnx_reshape(im, raw, rank, dims), x->type, rank, order);
-    return !im->failed;
-}
-
 /* In the order of the file, for values that stand in it. */
 static bool in_file_order(const firnc_onnx_value *x) {
     uint8_t identity[FIRN_RANK_MAX];
@@ -187,25 +90,62 @@ static bool in_file_order(const firnc_onnx_value *x) {
     return memcmp(identity, x->order, x->rank) == 0;
 }
 
+/* The axes that Squeeze keeps, in the order in which they stand. */
+static uint8_t without_ones(const firnc_onnx_value *x, uint32_t ones, uint8_t *order, int64_t *dims) {
+    uint8_t number[FIRN_RANK_MAX] = {0}, rank = 0, at = 0;
+    for (uint8_t i = 0; i < x->rank; i++)
+        if ((ones >> i & 1) == 0)
+            number[i] = rank++;
+    for (uint8_t i = 0; i < x->rank; i++)
+        if ((ones >> x->order[i] & 1) == 0) {
+            dims[at] = x->dims[x->order[i]];
+            order[at++] = number[x->order[i]];
+        }
+    return rank;
+}
+
+/* The axes that Unsqueeze makes: the new ones in front of those that are there. */
+static void with_ones(const firnc_onnx_value *x, uint8_t wide, uint32_t ones, uint8_t *order, int64_t *dims) {
+    uint8_t number[FIRN_RANK_MAX], olds = 0, at = 0;
+    for (uint8_t i = 0; i < wide; i++)
+        if ((ones >> i & 1) != 0) {
+            dims[at] = 1;
+            order[at++] = i;
+        } else {
+            number[olds++] = i;
+        }
+    for (uint8_t i = 0; i < x->rank; i++) {
+        dims[at] = x->dims[x->order[i]];
+        order[at++] = number[x->order[i]];
+    }
+}
+
+/* Extents of 1 come or go; the others stay where they stand. */
+bool firnc_onnx_import_squeeze(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0], *y = node->outputs[0];
+    uint8_t order[FIRN_RANK_MAX], rank;
+    uint32_t ones;
+    int64_t dims[FIRN_RANK_MAX];
+    const firnc_value raw = firnc_onnx_raw(im, x);
+    if (im->failed || !firnc_onnx_squeezed(im, node, &rank, &ones))
+        return false;
+    if (strcmp(node->op, "Squeeze") == 0)
+        rank = without_ones(x, ones, order, dims);
+    else
+        with_ones(x, rank, ones, order, dims);
+    firnc_onnx_set_ordered(im, y, firnc_onnx_reshape(im, raw, rank, dims), x->type, rank, order);
+    if (y != NULL && in_file_order(y))
+        y->plain = y->value;
+    return !im->failed;
+}
+
 bool firnc_onnx_import_reshape(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
     uint8_t rank = 2;
-    int64_t dims[FIRN_RANK_MAX] = {1, 1};
-    if (strcmp(node->op, "Squeeze") == 0 || strcmp(node->op, "Unsqueeze") == 0) {
-        if (!squeeze(im, node))
-            return false;
-        if (node->outputs[0] != NULL && in_file_order(node->outputs[0]))
-            node->outputs[0]->plain = node->outputs[0]->value;
-        return true;
-    }
-    if (strcmp(node->op, "Flatten") == 0) {
-        const int64_t axis = firnc_onnx_integer(node, "axis", 1);
-        const uint8_t cut = axis == x->rank ? x->rank : firnc_onnx_axis(im, axis, x->rank);
-        for (uint8_t i = 0; i < x->rank; i++)
-            dims[i >= cut] *= x->dims[i];
-    } else if (!reshaped(im, node, &rank, dims)) {
+    int64_t dims[FIRN_RANK_MAX];
+    if (strcmp(node->op, "Flatten") == 0 ? !firnc_onnx_flattened(im, node, dims)
+                                         : !firnc_onnx_reshaped(im, node, &rank, dims))
         return false;
-    }
     firnc_onnx_set(im, node->outputs[0], firnc_onnx_reshape(im, firnc_onnx_plain(im, x), rank, dims), x->type, rank);
     return !im->failed;
 }
@@ -213,19 +153,11 @@ bool firnc_onnx_import_reshape(firnc_onnx_importer *im, const firnc_onnx_node *n
 bool firnc_onnx_import_transpose(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     const firnc_onnx_value *x = node->inputs[0];
     firnc_onnx_value *y = node->outputs[0];
-    const int64_t *list;
     uint8_t order[FIRN_RANK_MAX], place[FIRN_RANK_MAX] = {0};
-    const uint32_t count = firnc_onnx_integers(node, "perm", &list);
-    uint32_t seen = 0;
-    if (count != 0 && count != x->rank)
-        return firnc_onnx_fail(im, "orders %u axes, and its operand has %u", (unsigned)count, (unsigned)x->rank);
-    for (uint8_t i = 0; i < x->rank; i++) {
-        order[i] = count == 0 ? (uint8_t)(x->rank - 1 - i) : firnc_onnx_axis(im, list[i], x->rank);
+    if (!firnc_onnx_transposed(im, node, order))
+        return false;
+    for (uint8_t i = 0; i < x->rank; i++)
         place[order[i]] = i;
-        seen |= UINT32_C(1) << order[i];
-    }
-    if (seen != (UINT32_C(1) << x->rank) - 1)
-        return firnc_onnx_fail(im, "its perm does not have each axis once");
     if (y == NULL)
         return true;
     firnc_onnx_alias(y, x);
@@ -273,23 +205,12 @@ bool firnc_onnx_import_concat(firnc_onnx_importer *im, const firnc_onnx_node *no
 
 bool firnc_onnx_import_split(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
-    const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), x->rank);
-    const int64_t *list;
-    uint32_t count;
-    if (!firnc_onnx_list(im, node, 1, "sizes", &list, &count) || im->failed)
+    uint8_t axis;
+    int64_t sizes[FIRNC_ONNX_OPERANDS_MAX], first = 0;
+    if (!firnc_onnx_parts(im, node, &axis, sizes))
         return false;
-    const int64_t parts = count != FIRNC_NONE ? count : firnc_onnx_integer(node, "num_outputs", node->output_count);
-    if (parts < 1 || parts > FIRNC_ONNX_OPERANDS_MAX || parts < node->output_count)
-        return firnc_onnx_fail(im, "makes %lld parts", (long long)parts);
-    const int64_t equal = (x->dims[axis] + parts - 1) / parts;
-    int64_t first = 0;
     for (uint32_t i = 0; i < node->output_count; i++) {
-        int64_t size = count != FIRNC_NONE ? list[i] : equal;
-        if (count == FIRNC_NONE && size > x->dims[axis] - first)
-            size = x->dims[axis] - first;
-        if (size < 0 || size > x->dims[axis] - first)
-            return firnc_onnx_fail(im, "has a part of %lld of the %lld elements", (long long)size,
-                                   (long long)x->dims[axis]);
+        const int64_t size = sizes[i];
         if (size == 0) { /* which Concat may leave out again */
             int64_t dims[FIRN_RANK_MAX];
             memcpy(dims, x->dims, sizeof dims);
@@ -361,7 +282,7 @@ bool firnc_onnx_import_sequence_at(firnc_onnx_importer *im, const firnc_onnx_nod
 bool firnc_onnx_import_slice(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
     int64_t first[FIRN_RANK_MAX], step[FIRN_RANK_MAX], counts[FIRN_RANK_MAX];
-    if (!firnc_onnx_slice_bounds(im, node, first, step, counts))
+    if (!firnc_onnx_sliced(im, node, first, step, counts))
         return false;
     firnc_value y = firnc_onnx_raw(im, x);
     for (uint8_t i = 0; i < x->rank; i++)
@@ -450,16 +371,12 @@ bool firnc_onnx_import_expand(firnc_onnx_importer *im, const firnc_onnx_node *no
     int64_t dims[FIRN_RANK_MAX];
     if (!firnc_onnx_list(im, node, 1, "extents", &list, &count))
         return false;
-    const uint8_t rank = count > x->rank ? (uint8_t)count : x->rank;
     if (count > FIRN_RANK_MAX)
         return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
-    for (uint8_t i = 0; i < rank; i++) {
-        const int64_t own = i < rank - x->rank ? 1 : x->dims[i - (rank - x->rank)];
-        const int64_t other = i < rank - count ? 1 : list[i - (rank - count)];
-        if (own != other && own != 1 && other != 1)
-            return firnc_onnx_fail(im, "cannot repeat %lld elements to %lld", (long long)own, (long long)other);
-        dims[i] = own == 1 ? other : own;
-    }
+    uint8_t rank = x->rank;
+    memcpy(dims, x->dims, sizeof dims);
+    if (!firnc_onnx_join_extents(&rank, dims, (uint8_t)count, list))
+        return firnc_onnx_fail(im, "cannot repeat its operand to these extents");
     uint8_t identity[FIRN_RANK_MAX];
     firnc_onnx_identity(identity);
     const firnc_value y = firnc_onnx_expand(im, firnc_onnx_ordered(im, x, rank, identity), rank, dims);
@@ -518,14 +435,11 @@ static void lower_limit(firnc_onnx_importer *im, firnc_value input, int64_t rows
 
 bool firnc_onnx_import_gather(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0], *ids = node->inputs[1];
-    const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), x->rank);
-    const uint8_t rank = (uint8_t)(x->rank + ids->rank - 1);
+    uint8_t axis, rank;
     int64_t dims[FIRN_RANK_MAX];
     double number;
-    if (im->failed)
+    if (!firnc_onnx_gathered(im, node, &axis, &rank, dims))
         return false;
-    if (x->rank + ids->rank > FIRN_RANK_MAX + 1)
-        return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
     if (ids->input != FIRNC_NONE && x->rank == 2 && axis == 0 && x->parameter != NULL && ids->rank > 0) {
         lower_limit(im, ids->input, x->dims[0]);
         firnc_onnx_set(im, node->outputs[0],
@@ -533,8 +447,6 @@ bool firnc_onnx_import_gather(firnc_onnx_importer *im, const firnc_onnx_node *no
                        rank);
         return !im->failed;
     }
-    for (uint8_t i = 0; i < rank; i++)
-        dims[i] = i < axis ? x->dims[i] : i < axis + ids->rank ? ids->dims[i - axis] : x->dims[i - ids->rank + 1];
     firnc_value y;
     if (ids->rank == 0 && firnc_onnx_single(ids, &number)) {
         const int64_t at = firnc_onnx_truncated(number) < 0 ? firnc_onnx_truncated(number) + x->dims[axis]

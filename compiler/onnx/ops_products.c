@@ -48,20 +48,6 @@ static firnc_onnx_value *as_matrix(firnc_onnx_importer *im, firnc_onnx_value *x,
     return matrix;
 }
 
-/* The extents in front of the matrices, by broadcasting. */
-static bool leading_extents(firnc_onnx_importer *im, const firnc_onnx_value *a, const firnc_onnx_value *b, uint8_t rank,
-                            int64_t *leading) {
-    for (uint8_t i = 0; i + 2 < rank; i++) {
-        const int64_t from_a = i < rank - a->rank ? 1 : a->dims[i - (rank - a->rank)];
-        const int64_t from_b = i < rank - b->rank ? 1 : b->dims[i - (rank - b->rank)];
-        if (from_a != from_b && from_a != 1 && from_b != 1)
-            return firnc_onnx_fail(im, "cannot bring %lld and %lld matrices together", (long long)from_a,
-                                   (long long)from_b);
-        leading[i] = from_a == 1 ? from_b : from_a;
-    }
-    return true;
-}
-
 static firnc_value product(firnc_onnx_importer *im, firnc_onnx_value *a, firnc_onnx_value *b, uint8_t *rank) {
     int64_t leading[FIRN_RANK_MAX];
     bool transpose_a, transpose_b;
@@ -73,8 +59,13 @@ static firnc_value product(firnc_onnx_importer *im, firnc_onnx_value *a, firnc_o
     }
     if (b->rank == 2)
         return linear(im, firnc_onnx_real(im, firnc_onnx_plain(im, a)), b, FIRNC_NONE);
-    if (!leading_extents(im, a, b, *rank, leading))
+    /* the extents in front of the matrices */
+    uint8_t front = (uint8_t)(a->rank - 2);
+    memcpy(leading, a->dims, front * sizeof *leading);
+    if (!firnc_onnx_join_extents(&front, leading, (uint8_t)(b->rank - 2), b->dims)) {
+        firnc_onnx_fail(im, "has operands whose numbers of matrices do not fit together");
         return FIRNC_NONE;
+    }
     firnc_value x = matrices(im, a, &transpose_a), y = matrices(im, b, &transpose_b);
     x = lead(im, x, *rank, leading);
     y = lead(im, y, *rank, leading);

@@ -3,22 +3,12 @@
 
 #include "compiler/onnx/import.h"
 
-/* The axes of a reduction, as they stand in the graph; *none says that there are none, so that nothing is reduced. */
-static bool reduced_axes(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t *axes, uint32_t *logical,
-                         bool *none) {
-    firnc_onnx_value *x = node->inputs[0];
-    const int64_t *list;
-    uint32_t count = firnc_onnx_integers(node, "axes", &list);
-    if (count == 0 && !firnc_onnx_list(im, node, 1, "axes", &list, &count))
-        return false;
-    count = count == FIRNC_NONE ? 0 : count;
-    *axes = *logical = 0;
-    *none = x->rank == 0 || (count == 0 && firnc_onnx_integer(node, "noop_with_empty_axes", 0) != 0);
-    for (uint32_t i = 0; i < (count == 0 ? x->rank : count); i++)
-        *logical |= UINT32_C(1) << firnc_onnx_axis(im, count == 0 ? i : list[i], x->rank);
+/* The axes of a mask over those of a value, as they stand in the graph. */
+static uint32_t standing(const firnc_onnx_value *x, uint32_t axes) {
+    uint32_t places = 0;
     for (uint8_t i = 0; i < x->rank; i++)
-        *axes |= (*logical >> i & 1) << firnc_onnx_place(x->order, x->rank, i);
-    return !im->failed;
+        places |= (axes >> i & 1) << firnc_onnx_place(x->order, x->rank, i);
+    return places;
 }
 
 static firnc_value square(firnc_onnx_importer *im, firnc_value x) {
@@ -67,15 +57,15 @@ static firnc_value reduce_nothing(firnc_onnx_importer *im, const char *op, firnc
 }
 
 /* Drops the reduced axes, which have one element; the others keep their order. */
-static void drop_axes(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value y, uint32_t logical) {
+static void drop_axes(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value y, uint32_t axes) {
     const firnc_onnx_value *x = node->inputs[0];
     uint8_t order[FIRN_RANK_MAX], narrow[FIRN_RANK_MAX] = {0}, rank = 0, at = 0;
     int64_t dims[FIRN_RANK_MAX];
     for (uint8_t i = 0; i < x->rank; i++)
-        if ((logical >> i & 1) == 0)
+        if ((axes >> i & 1) == 0)
             narrow[i] = rank++;
     for (uint8_t i = 0; i < x->rank; i++)
-        if ((logical >> x->order[i] & 1) == 0) {
+        if ((axes >> x->order[i] & 1) == 0) {
             dims[at] = x->dims[x->order[i]];
             order[at++] = narrow[x->order[i]];
         }
@@ -84,20 +74,20 @@ static void drop_axes(firnc_onnx_importer *im, const firnc_onnx_node *node, firn
 
 bool firnc_onnx_import_reduce(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
-    uint32_t axes, logical;
+    uint32_t axes;
     bool none;
     const firnc_value raw = firnc_onnx_real(im, firnc_onnx_raw(im, x));
-    if (im->failed || !reduced_axes(im, node, &axes, &logical, &none))
+    if (im->failed || !firnc_onnx_reduced(im, node, &axes, &none))
         return false;
-    if (none) {
+    if (none || x->rank == 0) {
         firnc_onnx_set_ordered(im, node->outputs[0], reduce_nothing(im, node->op, raw), x->type, x->rank, x->order);
         return !im->failed;
     }
-    const firnc_value y = reduce(im, node->op, raw, axes);
+    const firnc_value y = reduce(im, node->op, raw, standing(x, axes));
     if (firnc_onnx_integer(node, "keepdims", 1) != 0)
         firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
     else
-        drop_axes(im, node, y, logical);
+        drop_axes(im, node, y, axes);
     return !im->failed;
 }
 

@@ -40,10 +40,10 @@ static bool input_shape(firnc_onnx_importer *im, const FirncOnnx__ValueInfo *inf
                                    (long long)size);
         port->dims[i] = (uint32_t)size;
     }
-    port->type = (uint8_t)(type->elem_type >= 0 && type->elem_type <= FIRNC_ONNX_BFLOAT16 ? type->elem_type : 0);
-    if (port->type == 0 || port->type == 8 || port->type == 14 || port->type == 15)
+    if (!firnc_onnx_is_type(type->elem_type))
         return firnc_onnx_fail(im, "input %s is of the type %s, which Firn does not have; use float or int64",
                                port->name, firnc_onnx_type_word(type->elem_type));
+    port->type = (uint8_t)type->elem_type;
     return true;
 }
 

@@ -21,12 +21,12 @@ static const struct {
 
 enum { TYPES = sizeof types / sizeof types[0] };
 
-static uint8_t element_bytes(int32_t type) {
-    return type >= 0 && type < TYPES ? types[type].bytes : 0;
+bool firnc_onnx_is_type(int64_t type) {
+    return type >= 0 && type < TYPES && types[type].bytes != 0;
 }
 
-const char *firnc_onnx_type_word(int32_t type) {
-    return element_bytes(type) != 0 ? types[type].word : firnc_format("number %d", (int)type);
+const char *firnc_onnx_type_word(int64_t type) {
+    return firnc_onnx_is_type(type) ? types[type].word : firnc_format("number %lld", (long long)type);
 }
 
 bool firnc_onnx_is_real(uint8_t type) {
@@ -57,6 +57,19 @@ static bool count_elements(uint8_t rank, const int64_t *dims, uint64_t limit, ui
         *count *= (uint64_t)dims[i];
     }
     *count = empty ? 0 : *count;
+    return true;
+}
+
+bool firnc_onnx_join_extents(uint8_t *rank, int64_t *dims, uint8_t other_rank, const int64_t *other) {
+    const uint8_t joint = *rank > other_rank ? *rank : other_rank;
+    for (uint8_t i = joint; i-- > 0;) {
+        const int64_t own = i < joint - *rank ? 1 : dims[i - (joint - *rank)];
+        const int64_t extent = i < joint - other_rank ? 1 : other[i - (joint - other_rank)];
+        if (own != extent && own != 1 && extent != 1)
+            return false;
+        dims[i] = own == 1 ? extent : own;
+    }
+    *rank = joint;
     return true;
 }
 
@@ -215,12 +228,12 @@ static bool put_fields(firnc_onnx_tensor *to, const FirncOnnx__Tensor *from) {
 
 const firnc_onnx_tensor *firnc_onnx_tensor_read(firnc_onnx_importer *im, const FirncOnnx__Tensor *from,
                                                 const char *name) {
-    const uint8_t width = element_bytes(from->data_type);
-    if (width == 0) {
+    if (!firnc_onnx_is_type(from->data_type)) {
         firnc_onnx_fail(im, "tensor %s is of the type %s, which Firn does not have; convert it to float or int64", name,
                         firnc_onnx_type_word(from->data_type));
         return NULL;
     }
+    const uint8_t width = types[from->data_type].bytes;
     uint64_t count;
     if (from->n_dims > FIRN_RANK_MAX || !count_elements((uint8_t)from->n_dims, from->dims, FILE_ELEMENTS_MAX, &count)) {
         firnc_onnx_fail(im, "tensor %s has more than %d dimensions, a negative extent or too many elements", name,

@@ -416,6 +416,25 @@ static void a_small_file_cannot_ask_for_much(void **state) {
     refused(&graph, "elements");
 }
 
+/* When the room for elements is used up, even one number more is refused. */
+static void the_last_number_has_no_room(void **state) {
+    (void)state;
+    const firnc_mark mark = firnc_memory_mark();
+    message_bytes graph = with_input("y"), tensor = {.count = 0}, number = {.count = 0};
+    const int64_t extent = (1 << 26) - 1; /* and the 0 that fills it */
+    put_integer(&tensor, 1, 1);
+    put_integer(&tensor, 2, 7);
+    put_text(&tensor, 8, "s");
+    put_bytes(&tensor, 9, &extent, sizeof extent);
+    put_message(&graph, INITIALIZER, &tensor);
+    put_attribute(&number, "value_int", 1);
+    put_node(&graph, "n", "ConstantOfShape", "s", "c", NULL);
+    put_node(&graph, "o", "Constant", "", "k", &number);
+    put_node(&graph, "p", "Sum", "x c k", "y", NULL);
+    refused(&graph, "node o (Constant): makes constants of more than");
+    firnc_memory_release(mark);
+}
+
 static void other_opsets_are_refused(void **state) {
     (void)state;
     const message_bytes graph = perceptron();
@@ -498,6 +517,7 @@ int main(void) {
         cmocka_unit_test_setup(wrong_graphs_are_refused, begin),
         cmocka_unit_test_setup(wrong_shapes_are_refused, begin),
         cmocka_unit_test_setup(a_small_file_cannot_ask_for_much, begin),
+        cmocka_unit_test_setup(the_last_number_has_no_room, begin),
         cmocka_unit_test_setup(other_opsets_are_refused, begin),
         cmocka_unit_test_setup(data_stays_in_the_folder, begin),
         cmocka_unit_test_setup(a_model_alone_becomes_a_plan, begin),
