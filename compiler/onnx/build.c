@@ -40,9 +40,9 @@ firnc_value firnc_onnx_made(firnc_onnx_importer *im, firnc_value value) {
     return value;
 }
 
-/* Whether any operand is missing because a message has been printed. */
-static bool lacks(firnc_onnx_importer *im, firnc_value a, firnc_value b) {
-    if (!im->failed && (a == FIRNC_NONE || b == FIRNC_NONE))
+/* Whether an operand is missing, or a message has been printed. */
+static bool lacks(firnc_onnx_importer *im, firnc_value x) {
+    if (!im->failed && x == FIRNC_NONE)
         firnc_onnx_fail(im, "lacks an operand");
     return im->failed;
 }
@@ -64,7 +64,7 @@ static bool has_dims(const firn_shape *a, const firn_shape *b) {
 
 firnc_value firnc_onnx_reshape(firnc_onnx_importer *im, firnc_value x, uint8_t rank, const int64_t *dims) {
     firn_shape shape;
-    if (lacks(im, x, x) || !extents(im, rank, dims, &shape))
+    if (lacks(im, x) || !extents(im, rank, dims, &shape))
         return FIRNC_NONE;
     if (has_dims(&shape, firnc_onnx_shape(im, x)))
         return x;
@@ -72,7 +72,7 @@ firnc_value firnc_onnx_reshape(firnc_onnx_importer *im, firnc_value x, uint8_t r
 }
 
 firnc_value firnc_onnx_transpose(firnc_onnx_importer *im, firnc_value x, const uint8_t *order) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     const firn_shape *shape = firnc_onnx_shape(im, x);
     int64_t dims[FIRN_RANK_MAX];
@@ -92,7 +92,7 @@ firnc_value firnc_onnx_transpose(firnc_onnx_importer *im, firnc_value x, const u
 
 firnc_value firnc_onnx_slice(firnc_onnx_importer *im, firnc_value x, uint8_t axis, int64_t first, int64_t step,
                              int64_t count) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     const int64_t extent = firnc_onnx_shape(im, x)->dims[axis];
     if (count < 1) {
@@ -106,7 +106,7 @@ firnc_value firnc_onnx_slice(firnc_onnx_importer *im, firnc_value x, uint8_t axi
 
 firnc_value firnc_onnx_expand(firnc_onnx_importer *im, firnc_value x, uint8_t rank, const int64_t *dims) {
     firn_shape shape;
-    if (lacks(im, x, x) || !extents(im, rank, dims, &shape))
+    if (lacks(im, x) || !extents(im, rank, dims, &shape))
         return FIRNC_NONE;
     if (has_dims(&shape, firnc_onnx_shape(im, x)))
         return x;
@@ -115,7 +115,7 @@ firnc_value firnc_onnx_expand(firnc_onnx_importer *im, firnc_value x, uint8_t ra
 
 firnc_value firnc_onnx_pad(firnc_onnx_importer *im, firnc_value x, uint8_t axis, int64_t before, int64_t after,
                            float value) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     if (before == 0 && after == 0)
         return x;
@@ -128,7 +128,7 @@ firnc_value firnc_onnx_pad(firnc_onnx_importer *im, firnc_value x, uint8_t axis,
 
 firnc_value firnc_onnx_concat(firnc_onnx_importer *im, const firnc_value *xs, uint32_t count, uint8_t axis) {
     for (uint32_t i = 0; i < count; i++)
-        if (lacks(im, xs[i], xs[i]))
+        if (lacks(im, xs[i]))
             return FIRNC_NONE;
     if (count == 1)
         return xs[0];
@@ -136,15 +136,23 @@ firnc_value firnc_onnx_concat(firnc_onnx_importer *im, const firnc_value *xs, ui
 }
 
 firnc_value firnc_onnx_affine(firnc_onnx_importer *im, firnc_value x, float scale, float shift) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     if (scale == 1 && shift == 0)
         return x;
     return firnc_onnx_made(im, firnc_affine(im->graph, x, scale, shift));
 }
 
+firnc_value firnc_onnx_scaled(firnc_onnx_importer *im, firnc_value x, float scale) {
+    return firnc_onnx_affine(im, x, scale, -0.0F);
+}
+
+firnc_value firnc_onnx_negative(firnc_onnx_importer *im, firnc_value x) {
+    return firnc_onnx_scaled(im, x, -1);
+}
+
 firnc_value firnc_onnx_unary(firnc_onnx_importer *im, firn_op_code code, firnc_value x) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     return firnc_onnx_made(im, firnc_op(im->graph, code, &x, 1, NULL, NULL));
 }
@@ -166,7 +174,7 @@ static firnc_value narrow(firnc_onnx_importer *im, firnc_value x, firnc_value ot
 }
 
 firnc_value firnc_onnx_binary(firnc_onnx_importer *im, firn_op_code code, firnc_value a, firnc_value b) {
-    if (lacks(im, a, b))
+    if (lacks(im, a) || lacks(im, b))
         return FIRNC_NONE;
     if (code == FIRN_OP_add || code == FIRN_OP_multiply) {
         b = narrow(im, b, a);
@@ -177,19 +185,19 @@ firnc_value firnc_onnx_binary(firnc_onnx_importer *im, firn_op_code code, firnc_
 }
 
 firnc_value firnc_onnx_select(firnc_onnx_importer *im, firnc_value condition, firnc_value a, firnc_value b) {
-    if (lacks(im, a, b) || lacks(im, condition, a))
+    if (lacks(im, a) || lacks(im, b) || lacks(im, condition))
         return FIRNC_NONE;
     return firnc_onnx_made(im, firnc_select(im->graph, condition, a, b));
 }
 
 firnc_value firnc_onnx_sum(firnc_onnx_importer *im, firnc_value x, uint32_t axes, bool keep) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     return firnc_onnx_made(im, firnc_reduce_sum(im->graph, x, axes, keep));
 }
 
 firnc_value firnc_onnx_mean(firnc_onnx_importer *im, firnc_value x, uint32_t axes, bool keep) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     const firn_shape *shape = firnc_onnx_shape(im, x);
     double terms = 1;
@@ -199,32 +207,32 @@ firnc_value firnc_onnx_mean(firnc_onnx_importer *im, firnc_value x, uint32_t axe
 }
 
 firnc_value firnc_onnx_maximum(firnc_onnx_importer *im, firnc_value x, uint32_t axes, bool keep) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     return firnc_onnx_made(im, firnc_reduce_max(im->graph, x, axes, keep));
 }
 
 firnc_value firnc_onnx_gather(firnc_onnx_importer *im, firnc_value x, firnc_value ids, uint8_t axis) {
-    if (lacks(im, x, ids))
+    if (lacks(im, x) || lacks(im, ids))
         return FIRNC_NONE;
     return firnc_onnx_made(im, firnc_gather(im->graph, x, ids, axis));
 }
 
 firnc_value firnc_onnx_matmul(firnc_onnx_importer *im, firnc_value a, firnc_value b, bool transpose_a,
                               bool transpose_b) {
-    if (lacks(im, a, b))
+    if (lacks(im, a) || lacks(im, b))
         return FIRNC_NONE;
     return firnc_onnx_made(im, firnc_matmul(im->graph, a, b, transpose_a, transpose_b));
 }
 
 firnc_value firnc_onnx_real(firnc_onnx_importer *im, firnc_value x) {
-    if (lacks(im, x, x) || firnc_onnx_shape(im, x)->type != FIRN_INT32)
+    if (lacks(im, x) || firnc_onnx_shape(im, x)->type != FIRN_INT32)
         return x;
     return firnc_onnx_unary(im, FIRN_OP_to_float32, x);
 }
 
 firnc_value firnc_onnx_whole(firnc_onnx_importer *im, firnc_value x) {
-    if (lacks(im, x, x) || firnc_onnx_shape(im, x)->type == FIRN_INT32)
+    if (lacks(im, x) || firnc_onnx_shape(im, x)->type == FIRN_INT32)
         return x;
     return firnc_onnx_unary(im, FIRN_OP_to_int32, x);
 }

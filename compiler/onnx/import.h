@@ -242,6 +242,7 @@ bool firnc_onnx_reduced(firnc_onnx_importer *im, const firnc_onnx_node *node, ui
 
 firnc_onnx_value *firnc_onnx_value_new(const char *name);
 void firnc_onnx_identity(uint8_t *order);
+bool firnc_onnx_is_identity(const uint8_t *order, uint8_t rank);
 uint64_t firnc_onnx_count(const firnc_onnx_value *value);
 /* Gives an output its elements. */
 void firnc_onnx_set_known(firnc_onnx_value *to, const firnc_onnx_tensor *tensor);
@@ -251,6 +252,9 @@ void firnc_onnx_set(firnc_onnx_importer *im, firnc_onnx_value *to, firnc_value v
 /* The same for a value with its axes in another order; NULL: the order of the file. */
 void firnc_onnx_set_ordered(firnc_onnx_importer *im, firnc_onnx_value *to, firnc_value value, uint8_t type,
                             uint8_t rank, const uint8_t *order);
+/* The same for one with the type, rank and order of axes of another value. False after a message. */
+bool firnc_onnx_set_like(firnc_onnx_importer *im, firnc_onnx_value *to, firnc_value value,
+                         const firnc_onnx_value *like);
 /* Makes an output another name of a value. */
 void firnc_onnx_alias(firnc_onnx_value *to, const firnc_onnx_value *from);
 /* Whether the elements are known and are no weights. */
@@ -263,6 +267,9 @@ firnc_value firnc_onnx_raw(firnc_onnx_importer *im, firnc_onnx_value *value);
  * in front. */
 firnc_value firnc_onnx_plain(firnc_onnx_importer *im, firnc_onnx_value *value);
 firnc_value firnc_onnx_ordered(firnc_onnx_importer *im, firnc_onnx_value *value, uint8_t rank, const uint8_t *order);
+/* The same as float32; FIRNC_NONE of an input that is left out. */
+firnc_value firnc_onnx_raw_real(firnc_onnx_importer *im, firnc_onnx_value *value);
+firnc_value firnc_onnx_plain_real(firnc_onnx_importer *im, firnc_onnx_value *value);
 /* The same as int32, for indices. */
 firnc_value firnc_onnx_indices(firnc_onnx_importer *im, firnc_onnx_value *value);
 /* A known tensor as a constant of the graph, float32 or int32. */
@@ -281,7 +288,7 @@ void firnc_onnx_axis_last(uint8_t rank, uint8_t axis, uint8_t *order);
 /* Where the axis stands. */
 uint8_t firnc_onnx_place(const uint8_t *order, uint8_t rank, uint8_t axis);
 
-/* --- ops of the graph (build.c): every one infers its result's extents at once; FIRNC_NONE after a message ---------
+/* --- ops of the graph (build.c): each infers its result's extents at once; FIRNC_NONE after a message ---------------
  */
 
 const firn_shape *firnc_onnx_shape(const firnc_onnx_importer *im, firnc_value value);
@@ -296,6 +303,9 @@ firnc_value firnc_onnx_pad(firnc_onnx_importer *im, firnc_value x, uint8_t axis,
                            float value);
 firnc_value firnc_onnx_concat(firnc_onnx_importer *im, const firnc_value *xs, uint32_t count, uint8_t axis);
 firnc_value firnc_onnx_affine(firnc_onnx_importer *im, firnc_value x, float scale, float shift);
+/* x * scale, and -x; a zero keeps the sign that the product gives it. */
+firnc_value firnc_onnx_scaled(firnc_onnx_importer *im, firnc_value x, float scale);
+firnc_value firnc_onnx_negative(firnc_onnx_importer *im, firnc_value x);
 /* An op of one or two operands, such as FIRN_OP_relu or FIRN_OP_subtract; operands may be broadcast. */
 firnc_value firnc_onnx_unary(firnc_onnx_importer *im, firn_op_code code, firnc_value x);
 firnc_value firnc_onnx_binary(firnc_onnx_importer *im, firn_op_code code, firnc_value a, firnc_value b);

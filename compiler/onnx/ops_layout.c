@@ -83,13 +83,6 @@ bool firnc_onnx_import_identity(firnc_onnx_importer *im, const firnc_onnx_node *
 
 /* --- shapes ------------------------------------------------------------------------------------------------------- */
 
-/* In the order of the file, for values that stand in it. */
-static bool in_file_order(const firnc_onnx_value *x) {
-    uint8_t identity[FIRN_RANK_MAX];
-    firnc_onnx_identity(identity);
-    return memcmp(identity, x->order, x->rank) == 0;
-}
-
 /* The axes that Squeeze keeps, in the order in which they stand. */
 static uint8_t without_ones(const firnc_onnx_value *x, uint32_t ones, uint8_t *order, int64_t *dims) {
     uint8_t number[FIRN_RANK_MAX] = {0}, rank = 0, at = 0;
@@ -134,7 +127,7 @@ bool firnc_onnx_import_squeeze(firnc_onnx_importer *im, const firnc_onnx_node *n
     else
         with_ones(x, rank, ones, order, dims);
     firnc_onnx_set_ordered(im, y, firnc_onnx_reshape(im, raw, rank, dims), x->type, rank, order);
-    if (y != NULL && in_file_order(y))
+    if (y != NULL && firnc_onnx_is_identity(y->order, rank))
         y->plain = y->value;
     return !im->failed;
 }
@@ -220,7 +213,7 @@ bool firnc_onnx_import_split(firnc_onnx_importer *im, const firnc_onnx_node *nod
         }
         const firnc_value y =
             firnc_onnx_slice(im, firnc_onnx_raw(im, x), firnc_onnx_place(x->order, x->rank, axis), first, 1, size);
-        firnc_onnx_set_ordered(im, node->outputs[i], y, x->type, x->rank, x->order);
+        (void)firnc_onnx_set_like(im, node->outputs[i], y, x);
         first += size;
     }
     return !im->failed;
@@ -275,8 +268,7 @@ bool firnc_onnx_import_sequence_at(firnc_onnx_importer *im, const firnc_onnx_nod
         return false;
     const firnc_value y =
         firnc_onnx_slice(im, firnc_onnx_raw(im, x), firnc_onnx_place(x->order, x->rank, axis), first, 1, size);
-    firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
-    return !im->failed;
+    return firnc_onnx_set_like(im, node->outputs[0], y, x);
 }
 
 bool firnc_onnx_import_slice(firnc_onnx_importer *im, const firnc_onnx_node *node) {
@@ -287,8 +279,7 @@ bool firnc_onnx_import_slice(firnc_onnx_importer *im, const firnc_onnx_node *nod
     firnc_value y = firnc_onnx_raw(im, x);
     for (uint8_t i = 0; i < x->rank; i++)
         y = firnc_onnx_slice(im, y, firnc_onnx_place(x->order, x->rank, i), first[i], step[i], counts[i]);
-    firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
-    return !im->failed;
+    return firnc_onnx_set_like(im, node->outputs[0], y, x);
 }
 
 /* Takes elements of an axis by a known list. */
@@ -355,13 +346,12 @@ bool firnc_onnx_import_pad(firnc_onnx_importer *im, const firnc_onnx_node *node)
         return firnc_onnx_fail(im, "has %u pads for %u axes", (unsigned)count, (unsigned)wanted);
     if (node->inputs[2] != NULL && !firnc_onnx_single(node->inputs[2], &value))
         return firnc_onnx_fail(im, "its value depends on the data; make it a constant");
-    firnc_value y = firnc_onnx_real(im, firnc_onnx_raw(im, x));
+    firnc_value y = firnc_onnx_raw_real(im, x);
     for (uint32_t i = 0; i < wanted && !im->failed; i++) {
         const uint8_t axis = firnc_onnx_axis(im, axes == NULL ? i : axes[i], x->rank);
         y = pad_axis(im, mode, y, firnc_onnx_place(x->order, x->rank, axis), pads[i], pads[wanted + i], (float)value);
     }
-    firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
-    return !im->failed;
+    return firnc_onnx_set_like(im, node->outputs[0], y, x);
 }
 
 bool firnc_onnx_import_expand(firnc_onnx_importer *im, const firnc_onnx_node *node) {
@@ -477,9 +467,8 @@ bool firnc_onnx_import_scatter_nd(firnc_onnx_importer *im, const firnc_onnx_node
     const char *reduction = firnc_onnx_text(node, "reduction", "none");
     if (strcmp(reduction, "none") != 0 && strcmp(reduction, "add") != 0)
         return firnc_onnx_fail(im, "has reduction %s; none and add are known", reduction);
-    const firnc_value data = firnc_onnx_real(im, firnc_onnx_plain(im, x)),
-                      ids = firnc_onnx_indices(im, node->inputs[1]);
-    const firnc_value updates = firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[2]));
+    const firnc_value data = firnc_onnx_plain_real(im, x), ids = firnc_onnx_indices(im, node->inputs[1]);
+    const firnc_value updates = firnc_onnx_plain_real(im, node->inputs[2]);
     if (im->failed)
         return false;
     firnc_onnx_set(im, node->outputs[0],
@@ -505,7 +494,7 @@ bool firnc_onnx_import_trilu(firnc_onnx_importer *im, const firnc_onnx_node *nod
         mask->reals[i] = upper ? beyond >= 0 : beyond <= 0;
     }
     const firnc_value y = firnc_onnx_select(im, firnc_onnx_constant(im, mask, FIRN_FLOAT32),
-                                            firnc_onnx_real(im, firnc_onnx_plain(im, x)), firnc_onnx_scalar(im, 0));
+                                            firnc_onnx_plain_real(im, x), firnc_onnx_scalar(im, 0));
     firnc_onnx_set(im, node->outputs[0], y, x->type, x->rank);
     return !im->failed;
 }
@@ -528,7 +517,7 @@ bool firnc_onnx_import_one_hot(firnc_onnx_importer *im, const firnc_onnx_node *n
         classes->reals[i] = (float)i;
     memcpy(dims, ids->dims, sizeof dims);
     dims[rank - 1] = 1;
-    firnc_value x = firnc_onnx_reshape(im, firnc_onnx_real(im, firnc_onnx_plain(im, ids)), rank, dims);
+    firnc_value x = firnc_onnx_reshape(im, firnc_onnx_plain_real(im, ids), rank, dims);
     /* from -depth on they count from the end */
     x = firnc_onnx_binary(
         im, FIRN_OP_add, x,
@@ -672,8 +661,7 @@ bool firnc_onnx_import_resize(firnc_onnx_importer *im, const firnc_onnx_node *no
             const uint8_t place = firnc_onnx_place(x->order, x->rank, i);
             y = linear ? linear_axis(im, y, place, &axes[i]) : nearest_axis(im, y, place, &axes[i]);
         }
-    firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
-    return !im->failed;
+    return firnc_onnx_set_like(im, node->outputs[0], y, x);
 }
 
 /* Blocks of an image as channels, or channels as blocks. */

@@ -8,7 +8,7 @@
 
 /* x times a matrix: the layout follows from how the matrix stands. */
 static firnc_value linear(firnc_onnx_importer *im, firnc_value x, firnc_onnx_value *weight, firnc_value bias) {
-    const firnc_value w = firnc_onnx_real(im, firnc_onnx_raw(im, weight));
+    const firnc_value w = firnc_onnx_raw_real(im, weight);
     if (im->failed)
         return FIRNC_NONE;
     const int layout = weight->order[0] == 0 ? FIRNC_IN_OUT : FIRNC_OUT_IN;
@@ -58,7 +58,7 @@ static firnc_value product(firnc_onnx_importer *im, firnc_onnx_value *a, firnc_o
         return FIRNC_NONE;
     }
     if (b->rank == 2)
-        return linear(im, firnc_onnx_real(im, firnc_onnx_plain(im, a)), b, FIRNC_NONE);
+        return linear(im, firnc_onnx_plain_real(im, a), b, FIRNC_NONE);
     /* the extents in front of the matrices */
     uint8_t front = (uint8_t)(a->rank - 2);
     memcpy(leading, a->dims, front * sizeof *leading);
@@ -153,10 +153,9 @@ bool firnc_onnx_import_gemm(firnc_onnx_importer *im, const firnc_onnx_node *node
     firnc_value bias = FIRNC_NONE;
     if (inside)
         bias = firnc_onnx_reshape(im, firnc_onnx_plain(im, c), 1, &b->dims[1]);
-    firnc_value y = firnc_onnx_affine(im, linear(im, firnc_onnx_real(im, firnc_onnx_plain(im, a)), b, bias), alpha, 0);
+    firnc_value y = firnc_onnx_affine(im, linear(im, firnc_onnx_plain_real(im, a), b, bias), alpha, 0);
     if (c != NULL && !inside)
-        y = firnc_onnx_binary(im, FIRN_OP_add, y,
-                              firnc_onnx_affine(im, firnc_onnx_real(im, firnc_onnx_plain(im, c)), beta, 0));
+        y = firnc_onnx_binary(im, FIRN_OP_add, y, firnc_onnx_affine(im, firnc_onnx_plain_real(im, c), beta, 0));
     firnc_onnx_set(im, node->outputs[0], y, a->type, 2);
     return !im->failed;
 }
@@ -171,8 +170,8 @@ typedef struct equation {
     uint32_t operands;
 } equation;
 
-/* Reads a term; "..." becomes labels from 'A' on that no letter can be, one for each dimension that the letters leave.
- */
+/* Reads a term; "..." becomes labels that no letter is, from 1 to FIRN_RANK_MAX, one for each dimension that the
+ * letters leave; the last of them are the same in each term. */
 static const char *read_term(const char *text, char *term, int leave) {
     size_t count = 0;
     for (; *text != '\0' && *text != ',' && *text != '-' && count < LABELS_MAX; text++) {
@@ -225,7 +224,7 @@ static bool parse(firnc_onnx_importer *im, const firnc_onnx_node *node, const ch
         for (uint32_t i = 0; i < e->operands; i++)
             for (const char *c = e->inputs[i]; *c != '\0'; c++)
                 times += *c == label;
-        if (times == 1 || (times > 1 && label <= FIRN_RANK_MAX))
+        if (times == 1 || (times > 1 && label <= FIRN_RANK_MAX)) /* once, or of the dots */
             e->output[count++] = (char)label;
     }
     e->output[count] = '\0';
@@ -338,7 +337,7 @@ bool firnc_onnx_import_einsum(firnc_onnx_importer *im, const firnc_onnx_node *no
         return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
     term terms[2] = {0};
     for (uint32_t i = 0; i < e.operands; i++) {
-        terms[i].value = firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[i]));
+        terms[i].value = firnc_onnx_plain_real(im, node->inputs[i]);
         memcpy(terms[i].labels, e.inputs[i], sizeof terms[i].labels);
     }
     for (uint32_t i = 0; i < e.operands; i++)

@@ -81,7 +81,7 @@ static firnc_value gates_of(firnc_onnx_importer *im, const recurrence *r, firnc_
                             int64_t first) {
     firnc_value parts[4];
     const uint8_t rank = value->rank;
-    firnc_value x = firnc_onnx_slice(im, firnc_onnx_real(im, firnc_onnx_plain(im, value)), 0, direction, 1, 1);
+    firnc_value x = firnc_onnx_slice(im, firnc_onnx_plain_real(im, value), 0, direction, 1, 1);
     int64_t dims[2] = {value->dims[1], rank == 3 ? value->dims[2] : 0};
     x = firnc_onnx_reshape(im, x, (uint8_t)(rank - 1), dims);
     for (uint8_t i = 0; i < r->gates; i++)
@@ -101,7 +101,7 @@ static firnc_value first_state(firnc_onnx_importer *im, const firnc_onnx_node *n
     if (zeros)
         return FIRNC_NONE;
     const uint8_t axis = r->batch_first ? 1 : 0;
-    firnc_value x = firnc_onnx_slice(im, firnc_onnx_real(im, firnc_onnx_plain(im, value)), axis, direction, 1, 1);
+    firnc_value x = firnc_onnx_slice(im, firnc_onnx_plain_real(im, value), axis, direction, 1, 1);
     return firnc_onnx_reshape(im, x, 2, (int64_t[]){r->batch, r->hidden});
 }
 

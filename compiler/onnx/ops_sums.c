@@ -32,8 +32,7 @@ static firnc_value reduce(firnc_onnx_importer *im, const char *op, firnc_value x
     if (strcmp(op, "ReduceMax") == 0)
         return firnc_onnx_maximum(im, x, axes, true);
     if (strcmp(op, "ReduceMin") == 0)
-        return firnc_onnx_affine(im, firnc_onnx_maximum(im, firnc_onnx_affine(im, x, -1, -0.0F), axes, true), -1,
-                                 -0.0F);
+        return firnc_onnx_negative(im, firnc_onnx_maximum(im, firnc_onnx_negative(im, x), axes, true));
     if (strcmp(op, "ReduceL1") == 0)
         return firnc_onnx_sum(im, firnc_onnx_unary(im, FIRN_OP_abs, x), axes, true);
     if (strcmp(op, "ReduceL2") == 0)
@@ -76,16 +75,15 @@ bool firnc_onnx_import_reduce(firnc_onnx_importer *im, const firnc_onnx_node *no
     firnc_onnx_value *x = node->inputs[0];
     uint32_t axes;
     bool none;
-    const firnc_value raw = firnc_onnx_real(im, firnc_onnx_raw(im, x));
+    const firnc_value raw = firnc_onnx_raw_real(im, x);
     if (im->failed || !firnc_onnx_reduced(im, node, &axes, &none))
         return false;
     if (none || x->rank == 0) {
-        firnc_onnx_set_ordered(im, node->outputs[0], reduce_nothing(im, node->op, raw), x->type, x->rank, x->order);
-        return !im->failed;
+        return firnc_onnx_set_like(im, node->outputs[0], reduce_nothing(im, node->op, raw), x);
     }
     const firnc_value y = reduce(im, node->op, raw, standing(x, axes));
     if (firnc_onnx_integer(node, "keepdims", 1) != 0)
-        firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
+        (void)firnc_onnx_set_like(im, node->outputs[0], y, x);
     else
         drop_axes(im, node, y, axes);
     return !im->failed;
@@ -94,11 +92,11 @@ bool firnc_onnx_import_reduce(firnc_onnx_importer *im, const firnc_onnx_node *no
 bool firnc_onnx_import_arg(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
     const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), x->rank);
-    firnc_value y = firnc_onnx_real(im, firnc_onnx_plain(im, x));
+    firnc_value y = firnc_onnx_plain_real(im, x);
     int64_t dims[FIRN_RANK_MAX];
     uint8_t rank = 0;
     if (strcmp(node->op, "ArgMin") == 0)
-        y = firnc_onnx_affine(im, y, -1, -0.0F);
+        y = firnc_onnx_negative(im, y);
     if (im->failed)
         return false;
     y = firnc_onnx_made(im, firnc_arg_max(im->graph, y, axis, firnc_onnx_integer(node, "select_last_index", 0) != 0));
@@ -137,12 +135,11 @@ bool firnc_onnx_import_cumsum(firnc_onnx_importer *im, const firnc_onnx_node *no
     if (!firnc_onnx_single(node->inputs[1], &number))
         return firnc_onnx_fail(im, "its axis depends on the data; make it a constant");
     const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_truncated(number), x->rank);
-    const firnc_value raw = firnc_onnx_real(im, firnc_onnx_raw(im, x));
+    const firnc_value raw = firnc_onnx_raw_real(im, x);
     if (im->failed)
         return false;
     const firnc_value y = firnc_cumulative_sum(im->graph, raw, firnc_onnx_place(x->order, x->rank, axis),
                                                firnc_onnx_integer(node, "exclusive", 0) != 0,
                                                firnc_onnx_integer(node, "reverse", 0) != 0);
-    firnc_onnx_set_ordered(im, node->outputs[0], firnc_onnx_made(im, y), x->type, x->rank, x->order);
-    return !im->failed;
+    return firnc_onnx_set_like(im, node->outputs[0], firnc_onnx_made(im, y), x);
 }

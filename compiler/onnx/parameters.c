@@ -97,9 +97,7 @@ firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_s
 
 static void add_rule(firnc_weight_rule *rules, uint32_t *count, const firnc_onnx_parameter *parameter) {
     const firnc_onnx_tensor *tensor = parameter->tensor;
-    uint8_t identity[FIRN_RANK_MAX];
-    firnc_onnx_identity(identity);
-    const bool laid = memcmp(parameter->order, identity, tensor->rank) != 0;
+    const bool laid = !firnc_onnx_is_identity(parameter->order, tensor->rank);
     if (!laid && parameter->outside == NULL)
         return;
     firnc_weight_rule rule = {.parameter = parameter->name, .tensors = {parameter->name}};

@@ -134,30 +134,41 @@ bool firnc_onnx_add_inputs(firnc_onnx_importer *im, firnc_onnx_scope *scope, fir
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
+/* The elements of an output that is known without data. */
+static const double *numbers_of(const firnc_onnx_tensor *tensor) {
+    double *numbers = firnc_allocate(tensor->count * sizeof *numbers + 1);
+    for (uint64_t i = 0; i < tensor->count; i++)
+        numbers[i] = firnc_onnx_number(tensor, i);
+    return numbers;
+}
+
+/* The output of a bare import: a row of float32 with a name, which an input cannot be. */
+static firnc_value named_row(firnc_onnx_importer *im, firnc_value y, const char *name, uint64_t elements) {
+    y = firnc_onnx_reshape(im, firnc_onnx_real(im, y), 2, (int64_t[]){1, (int64_t)elements});
+    if (im->failed)
+        return FIRNC_NONE;
+    if (im->graph->values[y].producer == FIRNC_NONE)
+        y = firnc_onnx_made(im, firnc_affine(im->graph, y, 1, -0.0F));
+    if (!firnc_is_name(name)) {
+        firnc_onnx_fail(im, "an output has a name that is not of 1 to %d printable characters", FIRNC_NAME_MAX);
+        return FIRNC_NONE;
+    }
+    firnc_name_value(im->graph, name, y);
+    return y;
+}
+
 static bool add_output(firnc_onnx_importer *im, firnc_onnx_value *value, firnc_onnx_port *port) {
     port->type = value->type;
     port->rank = value->rank;
     for (uint8_t i = 0; i < value->rank; i++)
         port->dims[i] = (uint32_t)value->dims[i];
     if (firnc_onnx_is_constant(value)) {
-        double *known = firnc_allocate(value->known->count * sizeof *known + 1);
-        for (uint64_t i = 0; i < value->known->count; i++)
-            known[i] = firnc_onnx_number(value->known, i);
-        port->known = known;
+        port->known = numbers_of(value->known);
         return true;
     }
     port->value = firnc_onnx_plain(im, value);
-    if (im->options->bare) {
-        port->value = firnc_onnx_real(im, port->value);
-        port->value = firnc_onnx_reshape(im, port->value, 2, (int64_t[]){1, (int64_t)firnc_onnx_count(value)});
-        if (!im->failed && im->graph->values[port->value].producer == FIRNC_NONE)
-            port->value = firnc_onnx_affine(im, port->value, 1, -0.0F);
-        if (!im->failed && !firnc_is_name(port->name))
-            return firnc_onnx_fail(im, "an output has a name that is not of 1 to %d printable characters",
-                                   FIRNC_NAME_MAX);
-        if (!im->failed)
-            firnc_name_value(im->graph, port->name, port->value);
-    }
+    if (im->options->bare)
+        port->value = named_row(im, port->value, port->name, firnc_onnx_count(value));
     return !im->failed;
 }
 

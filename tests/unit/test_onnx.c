@@ -331,6 +331,52 @@ static void operands_are_repeated_by_the_op_itself(void **state) {
     assert_int_equal(count_ops(made, FIRN_OP_broadcast_multiply), 1);
 }
 
+/* Queries, keys and values that are parts of one tensor, but in other rows than its own: [3,2,12] cut and then read as
+ * [2,3,4] each. */
+static void attention_takes_parts_in_their_rows_only(void **state) {
+    (void)state;
+    for (int turned = 0; turned < 2; turned++) {
+        message_bytes graph = {.count = 0}, tensor = {.count = 0}, axis = {.count = 0}, heads = {.count = 0};
+        const int64_t rows[] = {turned ? 2 : 3, turned ? 3 : 2, 4};
+        put_value(&graph, INPUT, "x", 1, 3, (const int64_t[]){-1, 2, 12});
+        put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+        put_integer(&tensor, 1, 3);
+        put_integer(&tensor, 2, 7);
+        put_text(&tensor, 8, "rows");
+        put_bytes(&tensor, 9, rows, sizeof rows);
+        put_message(&graph, INITIALIZER, &tensor);
+        put_attribute(&axis, "axis", 2);
+        put_attribute(&heads, "q_num_heads", 2);
+        put_attribute(&heads, "kv_num_heads", 2);
+        put_node(&graph, "", "Split", "x", "a b c", &axis);
+        put_node(&graph, "", "Reshape", "a rows", "q", NULL);
+        put_node(&graph, "", "Reshape", "b rows", "k", NULL);
+        put_node(&graph, "", "Reshape", "c rows", "v", NULL);
+        put_node(&graph, "", "Attention", "q k v", "y", &heads);
+        const message_bytes model = model_of(&graph, 23);
+        write_file(path, model.bytes, model.count);
+        const firnc_graph *made = import_file(false);
+        assert_non_null(made);
+        assert_int_equal(count_ops(made, FIRN_OP_attention), 1);
+        assert_int_equal(count_ops(made, FIRN_OP_concat), turned);
+    }
+}
+
+static void an_output_may_be_an_input(void **state) {
+    (void)state;
+    message_bytes graph = {.count = 0};
+    put_value(&graph, INPUT, "x", 1, 2, (const int64_t[]){1, 4});
+    put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+    put_node(&graph, "", "Identity", "x", "y", NULL);
+    const message_bytes model = model_of(&graph, 20);
+    write_file(path, model.bytes, model.count);
+    const firnc_graph *made = import_file(true);
+    assert_non_null(made);
+    assert_int_equal(made->named_count, 1);
+    assert_string_equal(made->named[0].name, "y");
+    assert_int_equal(made->nodes[made->values[made->named[0].value].producer].code, FIRN_OP_affine);
+}
+
 /* --- wrong files -------------------------------------------------------------------------------------------------- */
 
 static void every_cut_and_every_bit_is_survived(void **state) {
@@ -513,6 +559,8 @@ int main(void) {
         cmocka_unit_test_setup(what_is_known_is_computed, begin),
         cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
         cmocka_unit_test_setup(operands_are_repeated_by_the_op_itself, begin),
+        cmocka_unit_test_setup(attention_takes_parts_in_their_rows_only, begin),
+        cmocka_unit_test_setup(an_output_may_be_an_input, begin),
         cmocka_unit_test_setup(every_cut_and_every_bit_is_survived, begin),
         cmocka_unit_test_setup(wrong_graphs_are_refused, begin),
         cmocka_unit_test_setup(wrong_shapes_are_refused, begin),
