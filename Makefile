@@ -54,8 +54,8 @@ HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c)
 # The sources of the programs that are not in a library.
 FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/manual/*.c))
 FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/studies/*.c))
-COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/passes/gradients/*.c))
-ONNX_SOURCES := $(wildcard compiler/onnx/*.c)
+COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/onnx/ops/*.c compiler/passes/gradients/*.c))
+ONNX_SOURCES := $(wildcard compiler/onnx/*.c compiler/onnx/ops/*.c)
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
 

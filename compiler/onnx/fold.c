@@ -6,40 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* --- operands that are repeated ----------------------------------------------------------------------------------- */
-
-void firnc_onnx_walk_begin(firnc_onnx_walk *w, const firnc_onnx_tensor *from, const firnc_onnx_tensor *to) {
-    int64_t step = 1;
-    memset(w, 0, sizeof *w);
-    for (uint8_t i = 0; i < from->rank; i++) {
-        const uint8_t axis = (uint8_t)(from->rank - 1 - i);
-        w->steps[to->rank - 1 - i] = from->dims[axis] == 1 ? 0 : step;
-        step *= from->dims[axis];
-    }
-}
-
-void firnc_onnx_walk_on(firnc_onnx_walk *w, const firnc_onnx_tensor *to) {
-    for (uint8_t axis = to->rank; axis-- > 0;) {
-        w->position = (uint64_t)((int64_t)w->position + w->steps[axis]);
-        if (++w->at[axis] < to->dims[axis])
-            return;
-        w->position = (uint64_t)((int64_t)w->position - w->steps[axis] * to->dims[axis]);
-        w->at[axis] = 0;
-    }
-}
-
-firnc_onnx_tensor *firnc_onnx_broadcast(firnc_onnx_importer *im, uint8_t type, const firnc_onnx_tensor *const *from,
-                                        uint32_t count) {
-    int64_t dims[FIRN_RANK_MAX] = {0};
-    uint8_t rank = 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (!firnc_onnx_join_extents(&rank, dims, from[i]->rank, from[i]->dims)) {
-            firnc_onnx_fail(im, "has operands whose extents do not fit together");
-            return NULL;
-        }
-    return firnc_onnx_tensor_new(im, type, rank, dims);
-}
-
 /* --- two operands ------------------------------------------------------------------------------------------------- */
 
 /* Arithmetic on whole numbers wraps, like that of the hardware. */

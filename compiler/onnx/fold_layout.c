@@ -121,23 +121,19 @@ const firnc_onnx_tensor *firnc_onnx_fold_gather(firnc_onnx_importer *im, const f
 const firnc_onnx_tensor *firnc_onnx_fold_slice(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                const firnc_onnx_tensor *const *in) {
     const firnc_onnx_tensor *x = in[0];
-    int64_t first[FIRN_RANK_MAX], step[FIRN_RANK_MAX], counts[FIRN_RANK_MAX], strides[FIRN_RANK_MAX], stride = 1;
+    int64_t first[FIRN_RANK_MAX], step[FIRN_RANK_MAX], counts[FIRN_RANK_MAX];
+    firnc_onnx_walk from;
     if (!firnc_onnx_sliced(im, node, first, step, counts))
         return NULL;
-    for (uint8_t i = x->rank; i-- > 0; stride *= x->dims[i])
-        strides[i] = stride;
     firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, x->type, x->rank, counts);
-    int64_t at[FIRN_RANK_MAX] = {0};
+    firnc_onnx_walk_begin(&from, x, x);
+    for (uint8_t i = 0; i < x->rank; i++) {
+        from.position += (uint64_t)(first[i] * from.steps[i]);
+        from.steps[i] *= counts[i] > 1 ? step[i] : 0; /* a single element may have any step */
+    }
     for (uint64_t i = 0; made != NULL && i < made->count; i++) {
-        int64_t from = 0;
-        for (uint8_t axis = 0; axis < x->rank; axis++)
-            from += (first[axis] + at[axis] * step[axis]) * strides[axis];
-        firnc_onnx_copy_element(made, i, x, (uint64_t)from);
-        for (uint8_t axis = x->rank; axis-- > 0;) {
-            if (++at[axis] < counts[axis])
-                break;
-            at[axis] = 0;
-        }
+        firnc_onnx_copy_element(made, i, x, from.position);
+        firnc_onnx_walk_on(&from, made);
     }
     return made;
 }

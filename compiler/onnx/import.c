@@ -1,5 +1,5 @@
 /* Reads a model node by node, in the order of the file, and gives each value its extents, its elements where they are
- * known, or its place in the graph (compiler/onnx/onnx.h). What an op means is in the table of ops (ops.c). */
+ * known, or its place in the graph (compiler/onnx/onnx.h). What an op means is in the table of ops (ops/ops.c). */
 #include "compiler/onnx/onnx.h"
 
 #include <string.h>

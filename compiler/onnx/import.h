@@ -1,5 +1,5 @@
 /* What the files of the importer share: the values of a model while it is read, and the steps from the file to them.
- * Only compiler/onnx includes this header. */
+ * Only compiler/onnx and its ops include this header. */
 #ifndef FIRNC_ONNX_IMPORT_H
 #define FIRNC_ONNX_IMPORT_H
 
@@ -154,6 +154,31 @@ void firnc_onnx_put(firnc_onnx_tensor *tensor, uint64_t element, double number);
 /* The tensor with its axes in another order: axis i is axis order[i] of what it was. */
 const firnc_onnx_tensor *firnc_onnx_tensor_ordered(const firnc_onnx_tensor *tensor, const uint8_t *order);
 
+/* The position in a tensor for each element of another one, from the first to the last: steps[i] is what the position
+ * moves by where axis i of the other one goes on. */
+typedef struct firnc_onnx_walk {
+    int64_t steps[FIRN_RANK_MAX], at[FIRN_RANK_MAX];
+    uint64_t position;
+} firnc_onnx_walk;
+
+/* Begins a walk in `from`, which is repeated to the extents of `to`. */
+void firnc_onnx_walk_begin(firnc_onnx_walk *w, const firnc_onnx_tensor *from, const firnc_onnx_tensor *to);
+/* Goes on to the next element of `to`. */
+void firnc_onnx_walk_on(firnc_onnx_walk *w, const firnc_onnx_tensor *to);
+
+/* A tensor with the extents that several have together by broadcasting. NULL after one message. */
+firnc_onnx_tensor *firnc_onnx_broadcast(firnc_onnx_importer *im, uint8_t type, const firnc_onnx_tensor *const *from,
+                                        uint32_t count);
+
+/* Copies an element between tensors of one type. */
+static inline void firnc_onnx_copy_element(firnc_onnx_tensor *to, uint64_t at, const firnc_onnx_tensor *from,
+                                           uint64_t element) {
+    if (to->reals != NULL)
+        to->reals[at] = from->reals[element];
+    else
+        to->wholes[at] = from->wholes[element];
+}
+
 /* Whether Cast can give this type. False after one message. */
 bool firnc_onnx_check_cast(firnc_onnx_importer *im, int64_t type);
 /* The elements in another type (fold.c). NULL after one message, also if there is no such type. */
@@ -285,6 +310,9 @@ firnc_value firnc_onnx_parameter_value(firnc_onnx_importer *im, firnc_onnx_param
 void firnc_onnx_channels_last(uint8_t rank, uint8_t *order);
 /* The order with one axis last. */
 void firnc_onnx_axis_last(uint8_t rank, uint8_t axis, uint8_t *order);
+/* The axes of a value but for those of a bit mask, as they stand: their extents, and which axis each is among those
+ * that are left. Returns their number. */
+uint8_t firnc_onnx_axes_without(const firnc_onnx_value *value, uint32_t dropped, uint8_t *order, int64_t *dims);
 /* Where the axis stands. */
 uint8_t firnc_onnx_place(const uint8_t *order, uint8_t rank, uint8_t axis);
 
@@ -325,7 +353,7 @@ firnc_value firnc_onnx_whole(firnc_onnx_importer *im, firnc_value x);
 
 typedef bool (*firnc_onnx_function)(firnc_onnx_importer *im, const firnc_onnx_node *node);
 
-/* A row of the table of ops (ops.c). */
+/* A row of the table of ops (ops/ops.c). */
 typedef struct firnc_onnx_op {
     const char *name;
     firnc_onnx_function import;
@@ -385,8 +413,11 @@ bool firnc_onnx_import_group_norm(firnc_onnx_importer *im, const firnc_onnx_node
 bool firnc_onnx_import_recurrent(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_attention(firnc_onnx_importer *im, const firnc_onnx_node *node);
 
+/* Takes elements of an axis by a known list (ops/indices.c). */
+firnc_value firnc_onnx_pick(firnc_onnx_importer *im, firnc_value x, uint8_t axis, const int64_t *list, int64_t count);
+
 /* Softmax of the products of queries and keys [B,heads,T,D], times the values, as one op; the heads of keys and values
- * may be fewer (ops_attention.c). */
+ * may be fewer (ops/attention.c). */
 typedef struct firnc_onnx_attention {
     bool causal;
     float scale, dropout_rate;
@@ -394,8 +425,8 @@ typedef struct firnc_onnx_attention {
 bool firnc_onnx_attend(firnc_onnx_importer *im, firnc_onnx_value *q, firnc_onnx_value *k, firnc_onnx_value *v,
                        const firnc_onnx_attention *attention, firnc_onnx_value *to);
 
-/* Patterns of several nodes that are one op here (patterns.c). Each looks back from the node that ends the pattern and
- * sets its output; *found says whether it did. What they replace is read by nobody and left out of the plan. */
+/* Patterns of several nodes that are one op here (ops/patterns.c). Each looks back from the node that ends the pattern
+ * and sets its output; *found says whether it did. What they replace is read by nobody and left out of the plan. */
 bool firnc_onnx_match_product(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *found);
 bool firnc_onnx_match_sum(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *found);
 bool firnc_onnx_match_attention(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *found);

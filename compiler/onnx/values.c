@@ -39,6 +39,21 @@ uint8_t firnc_onnx_place(const uint8_t *order, uint8_t rank, uint8_t axis) {
     return place;
 }
 
+uint8_t firnc_onnx_axes_without(const firnc_onnx_value *value, uint32_t dropped, uint8_t *order, int64_t *dims) {
+    uint8_t at = 0;
+    for (uint8_t i = 0; i < value->rank; i++) {
+        const uint8_t axis = value->order[i];
+        if ((dropped >> axis & 1) != 0)
+            continue;
+        dims[at] = value->dims[axis];
+        order[at] = axis;
+        for (uint8_t before = 0; before < axis; before++)
+            order[at] = (uint8_t)(order[at] - (dropped >> before & 1));
+        at++;
+    }
+    return at;
+}
+
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
 firnc_onnx_value *firnc_onnx_value_new(const char *name) {

@@ -55,20 +55,14 @@ static firnc_value reduce_nothing(firnc_onnx_importer *im, const char *op, firnc
     return x;
 }
 
-/* Drops the reduced axes, which have one element; the others keep their order. */
-static void drop_axes(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value y, uint32_t axes) {
+/* Drops the reduced axes, which have one element. */
+static bool drop_axes(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value y, uint32_t axes) {
     const firnc_onnx_value *x = node->inputs[0];
-    uint8_t order[FIRN_RANK_MAX], narrow[FIRN_RANK_MAX] = {0}, rank = 0, at = 0;
+    uint8_t order[FIRN_RANK_MAX];
     int64_t dims[FIRN_RANK_MAX];
-    for (uint8_t i = 0; i < x->rank; i++)
-        if ((axes >> i & 1) == 0)
-            narrow[i] = rank++;
-    for (uint8_t i = 0; i < x->rank; i++)
-        if ((axes >> x->order[i] & 1) == 0) {
-            dims[at] = x->dims[x->order[i]];
-            order[at++] = narrow[x->order[i]];
-        }
+    const uint8_t rank = firnc_onnx_axes_without(x, axes, order, dims);
     firnc_onnx_set_ordered(im, node->outputs[0], firnc_onnx_reshape(im, y, rank, dims), x->type, rank, order);
+    return !im->failed;
 }
 
 bool firnc_onnx_import_reduce(firnc_onnx_importer *im, const firnc_onnx_node *node) {
@@ -82,11 +76,8 @@ bool firnc_onnx_import_reduce(firnc_onnx_importer *im, const firnc_onnx_node *no
         return firnc_onnx_set_like(im, node->outputs[0], reduce_nothing(im, node->op, raw), x);
     }
     const firnc_value y = reduce(im, node->op, raw, standing(x, axes));
-    if (firnc_onnx_integer(node, "keepdims", 1) != 0)
-        (void)firnc_onnx_set_like(im, node->outputs[0], y, x);
-    else
-        drop_axes(im, node, y, axes);
-    return !im->failed;
+    return firnc_onnx_integer(node, "keepdims", 1) != 0 ? firnc_onnx_set_like(im, node->outputs[0], y, x)
+                                                        : drop_axes(im, node, y, axes);
 }
 
 bool firnc_onnx_import_arg(firnc_onnx_importer *im, const firnc_onnx_node *node) {
