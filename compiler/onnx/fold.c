@@ -108,17 +108,9 @@ static bool of_order(const char *op, double a, double b) {
 static const char *const comparisons = "Equal Less LessOrEqual Greater GreaterOrEqual";
 static const char *const arithmetic = "Add Sub Mul Div Pow Max Min Sum And Or Xor Mod";
 
-static bool is_word_of(const char *list, const char *word) {
-    const size_t length = strlen(word);
-    for (const char *at = list; length > 0 && (at = strstr(at, word)) != NULL; at += length)
-        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
 static const firnc_onnx_tensor *two(firnc_onnx_importer *im, const char *op, const firnc_onnx_tensor *a,
                                     const firnc_onnx_tensor *b) {
-    const bool compares = is_word_of(comparisons, op);
+    const bool compares = firnc_onnx_is_listed(comparisons, op);
     const firnc_onnx_tensor *both[] = {a, b};
     firnc_onnx_tensor *made = broadcast(im, compares ? FIRNC_ONNX_BOOL : a->type, both, 2);
     walk x, y;
@@ -454,7 +446,7 @@ static bool split(firnc_onnx_importer *im, const firnc_onnx_node *node, const fi
         firnc_onnx_set_known(node->outputs[p], made);
         first += size;
     }
-    return !im->failed;
+    return firnc_onnx_check_parts(im, node, x->dims[axis]);
 }
 
 /* Copies with other extents, which repeat the elements. */
@@ -714,7 +706,7 @@ static const firnc_onnx_tensor *compute(firnc_onnx_importer *im, const firnc_onn
         firnc_onnx_fail(im, "has fmod 1 for whole numbers, which Firn does not have; leave it out");
         return NULL;
     }
-    if (is_word_of(comparisons, op) || (is_word_of(arithmetic, op) && node->input_count >= 2)) {
+    if (firnc_onnx_is_listed(comparisons, op) || (firnc_onnx_is_listed(arithmetic, op) && node->input_count >= 2)) {
         const firnc_onnx_tensor *made = in[0];
         for (uint32_t i = 1; i < node->input_count && made != NULL && in[i] != NULL; i++)
             made = two(im, op, made, in[i]);
@@ -758,7 +750,7 @@ static const firnc_onnx_tensor *compute(firnc_onnx_importer *im, const firnc_onn
         return clip(im, node, in[0]);
     if (strcmp(op, "CumSum") == 0)
         return running_sum(im, node, in[0]);
-    if (is_word_of("ReduceProd ReduceSum ReduceMax ReduceMin ReduceMean", op))
+    if (firnc_onnx_is_listed("ReduceProd ReduceSum ReduceMax ReduceMin ReduceMean", op))
         return reduce(im, node, in[0]);
     if (node->input_count != 1) {
         *known = false;

@@ -114,15 +114,13 @@ enum { UNREAD, READ, DIFFERENTIATED };
 static const char steps_only[] = "Equal Less LessOrEqual Greater GreaterOrEqual Not And Or Xor Shape Size ArgMax "
                                  "ArgMin IsNaN Floor Ceil Sign ConstantOfShape Range OneHot";
 
-static bool is_listed(const char *list, const char *word);
-
 /* Whether the gradient of a node's results reaches this input. */
 static bool passes_gradient(const FirncOnnx__Node *node, size_t input) {
     const char *op = or_empty(node->op_type);
-    if (is_listed(steps_only, op) || (strcmp(op, "Where") == 0 && input == 0))
+    if (firnc_onnx_is_listed(steps_only, op) || (strcmp(op, "Where") == 0 && input == 0))
         return false;
-    if (is_listed("Reshape Expand Tile Gather GatherElements Slice Pad Unsqueeze Squeeze Split CumSum Resize Trilu",
-                  op))
+    if (firnc_onnx_is_listed(
+            "Reshape Expand Tile Gather GatherElements Slice Pad Unsqueeze Squeeze Split CumSum Resize Trilu", op))
         return input == 0;
     for (size_t i = 0; strcmp(op, "Cast") == 0 && i < node->n_attribute; i++)
         if (strcmp(or_empty(node->attribute[i]->name), "to") == 0)
@@ -235,14 +233,14 @@ static bool add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, co
 
 /* --- parameters that exporters have merged ------------------------------------------------------------------------ */
 
-/* Gives a node of another module than that of the parameter a parameter of its own. */
+/* Gives a node of another module than that of the parameter, or one around it, a parameter of its own. */
 static firnc_onnx_value *own_parameter(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_value *value,
                                        const char *layer) {
     const firnc_onnx_parameter *merged = value->parameter;
     const char *dot = strrchr(merged->name, '.');
-    const size_t length = dot == NULL ? 0 : (size_t)(dot - merged->name);
-    if (dot == NULL || im->options->bare || layer[0] == '\0' || !firnc_onnx_is_uniform(merged->tensor) ||
-        merged->tensor->rank != 1 || (strlen(layer) == length && strncmp(layer, merged->name, length) == 0))
+    const size_t length = strlen(layer);
+    if (dot == NULL || im->options->bare || length == 0 || !firnc_onnx_is_uniform(merged->tensor) ||
+        merged->tensor->rank != 1 || (strncmp(layer, merged->name, length) == 0 && merged->name[length] == '.'))
         return value;
     const char *name = firnc_format("%s%s", layer, dot);
     firnc_onnx_value *own = find(scope, name);
@@ -258,21 +256,14 @@ static firnc_onnx_value *own_parameter(firnc_onnx_importer *im, firnc_onnx_scope
 
 static bool run(firnc_onnx_importer *im, firnc_onnx_scope *scope, FirncOnnx__Node *const *nodes, size_t count);
 
-/* Whether a word is one of a list separated by spaces. */
-static bool is_listed(const char *list, const char *word) {
-    const size_t length = strlen(word);
-    for (const char *at = list; length > 0 && (at = strstr(at, word)) != NULL; at += length)
-        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
 static bool check_node(firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_op *op) {
     for (size_t i = 0; i < node->proto->n_attribute; i++) {
         const char *name = or_empty(node->proto->attribute[i]->name);
-        if (!is_listed(op->attributes, name))
+        if (!firnc_onnx_is_listed(op->attributes, name))
             return firnc_onnx_fail(im, "has the attribute %s, which Firn does not have; it has %s", name,
                                    op->attributes[0] == '\0' ? "none" : op->attributes);
+        if (!firnc_onnx_check_attribute(im, node, (uint32_t)i))
+            return false;
     }
     if (node->input_count < op->inputs_min || node->input_count > op->inputs_max)
         return firnc_onnx_fail(im, "has %u inputs, and takes %u to %u", (unsigned)node->input_count,
@@ -419,7 +410,11 @@ static bool run(firnc_onnx_importer *im, firnc_onnx_scope *scope, FirncOnnx__Nod
     for (size_t i = 0; i < count; i++) {
         firnc_onnx_node *node = firnc_allocate(sizeof *node);
         layer = scope->depth == 0 ? layer_of(nodes[i], layer) : layer;
-        *node = (firnc_onnx_node){.proto = nodes[i], .op = or_empty(nodes[i]->op_type), .layer = layer, .scope = scope};
+        *node = (firnc_onnx_node){.proto = nodes[i],
+                                  .next = i + 1 < count ? nodes[i + 1] : NULL,
+                                  .op = or_empty(nodes[i]->op_type),
+                                  .layer = layer,
+                                  .scope = scope};
         if (!run_node(im, scope, node))
             return false;
     }
@@ -473,6 +468,11 @@ static bool input_shape(firnc_onnx_importer *im, const FirncOnnx__ValueInfo *inf
 /* An input that is not data. */
 static bool fill(firnc_onnx_importer *im, const firnc_onnx_port *port, double number, firnc_onnx_value *value) {
     int64_t dims[FIRN_RANK_MAX] = {0};
+    const firnc_onnx_tensor *one =
+        firnc_onnx_tensor_cast(im, firnc_onnx_tensor_scalar(im, FIRNC_ONNX_DOUBLE, number), port->type);
+    if (!firnc_onnx_is_real(port->type) && one != NULL && firnc_onnx_number(one, 0) != number)
+        return firnc_onnx_fail(im, "input %s is of the type %s, which does not have %g", port->name,
+                               firnc_onnx_type_word(port->type), number);
     for (uint8_t i = 0; i < port->rank; i++)
         dims[i] = port->dims[i];
     firnc_onnx_tensor *tensor = firnc_onnx_tensor_new(im, port->type, port->rank, dims);
@@ -522,6 +522,7 @@ static bool add_data_input(firnc_onnx_importer *im, firnc_onnx_model *model, fir
     if (whole)
         value->input = port->value;
     model->tokens = whole;
+    model->data = (uint32_t)(port - model->inputs);
     return true;
 }
 
@@ -530,6 +531,9 @@ static bool add_inputs(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_o
     uint32_t data = 0;
     for (size_t i = 0; i < graph->n_input; i++) {
         const char *name = or_empty(graph->input[i]->name);
+        for (size_t j = 0; j < i && j < FIRNC_ONNX_IO_MAX; j++)
+            if (strcmp(or_empty(graph->input[j]->name), name) == 0 && find(scope, name) != NULL)
+                return firnc_onnx_fail(im, "has two inputs with the name %s", name);
         if (find(scope, name) != NULL)
             continue; /* a tensor of the file that is listed among the inputs */
         if (model->input_count == FIRNC_ONNX_IO_MAX)
@@ -559,6 +563,7 @@ static bool add_inputs(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_o
 
 static bool add_output(firnc_onnx_importer *im, firnc_onnx_value *value, firnc_onnx_port *port) {
     port->type = value->type;
+    port->real = firnc_onnx_is_real(value->type);
     port->rank = value->rank;
     for (uint8_t i = 0; i < value->rank; i++)
         port->dims[i] = (uint32_t)value->dims[i];
@@ -570,6 +575,8 @@ static bool add_output(firnc_onnx_importer *im, firnc_onnx_value *value, firnc_o
         return true;
     }
     port->value = firnc_onnx_plain(im, value);
+    if (!im->failed && !im->options->bare && im->graph->values[port->value].producer == FIRNC_NONE)
+        port->value = FIRNC_NONE;
     if (im->options->bare) {
         port->value = firnc_onnx_real(im, port->value);
         port->value = firnc_onnx_reshape(im, port->value, 2, (int64_t[]){1, (int64_t)firnc_onnx_count(value)});
@@ -601,6 +608,37 @@ static bool add_outputs(firnc_onnx_importer *im, const firnc_onnx_scope *scope, 
     return true;
 }
 
+/* --- options without effect --------------------------------------------------------------------------------------- */
+
+static bool has_extent(const FirncOnnx__ValueInfo *input, const char *name) {
+    const FirncOnnx__TensorType *type = input->type == NULL ? NULL : input->type->tensor_type;
+    for (size_t i = 0; type != NULL && type->shape != NULL && i < type->shape->n_dim; i++)
+        if (!type->shape->dim[i]->has_dim_value && strcmp(or_empty(type->shape->dim[i]->dim_param), name) == 0)
+            return true;
+    return false;
+}
+
+/* Notes dimensions and patterns with which nothing was found. */
+static void find_unused(const firnc_onnx_importer *im, firnc_onnx_model *model) {
+    const FirncOnnx__Graph *graph = im->model->graph;
+    const firnc_onnx_options *options = im->options;
+    model->unused_dimension = model->unused_constant = FIRNC_NONE;
+    for (uint32_t i = options->dimension_count; i-- > 0;) {
+        bool used = false;
+        for (size_t j = 0; j < graph->n_input && !used; j++)
+            used = has_extent(graph->input[j], options->dimensions[i].name);
+        if (!used)
+            model->unused_dimension = i;
+    }
+    for (uint32_t i = options->constant_count; i-- > 0;) {
+        bool used = false;
+        for (size_t j = 0; j < graph->n_initializer && !used; j++)
+            used = firnc_name_matches(options->constants[i], or_empty(graph->initializer[j]->name));
+        if (!used)
+            model->unused_constant = i;
+    }
+}
+
 /* --- the map of weights ------------------------------------------------------------------------------------------- */
 
 static void add_rule(firnc_onnx_importer *im, firnc_weight_rule *rules, uint32_t *count,
@@ -626,8 +664,10 @@ static void add_rule(firnc_onnx_importer *im, firnc_weight_rule *rules, uint32_t
 static void map_weights(firnc_onnx_importer *im, firnc_onnx_model *model) {
     firnc_weight_rule *rules = firnc_allocate((im->parameter_count + UINT64_C(1)) * sizeof *rules);
     for (uint32_t i = 0; i < im->parameter_count; i++)
-        if (im->parameters[i]->value != FIRNC_NONE)
+        if (im->parameters[i]->value != FIRNC_NONE) {
+            model->parameter_count++;
             add_rule(im, rules, &model->names.count, im->parameters[i]);
+        }
     model->names.rules = rules;
 }
 
@@ -652,6 +692,7 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
     firnc_onnx_importer im = {.file = path, .graph = graph, .options = options};
     firnc_onnx_scope reads = {0}, scope = {.reads = &reads};
     memset(model, 0, sizeof *model);
+    model->data = FIRNC_NONE;
     if (!firnc_onnx_read(&im))
         return false;
     const FirncOnnx__Graph *from = im.model->graph;
@@ -673,5 +714,6 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
         add_parameter(graph);
     map_weights(&im, model);
     find_limit(&im, model);
+    find_unused(&im, model);
     return true;
 }

@@ -67,7 +67,7 @@ typedef struct firnc_onnx_value {
 
 /* A node while it is read. Inputs that are left out are NULL; so are outputs that nobody names. */
 typedef struct firnc_onnx_node {
-    const FirncOnnx__Node *proto;
+    const FirncOnnx__Node *proto, *next; /* and the one behind it in the file, or NULL */
     const char *op, *layer;
     const struct firnc_onnx_scope *scope;
     firnc_onnx_value *inputs[FIRNC_ONNX_OPERANDS_MAX], *outputs[FIRNC_ONNX_OPERANDS_MAX];
@@ -156,6 +156,11 @@ bool firnc_onnx_has(const firnc_onnx_node *node, const char *name);
 int64_t firnc_onnx_integer(const firnc_onnx_node *node, const char *name, int64_t usual);
 float firnc_onnx_float(const firnc_onnx_node *node, const char *name, float usual);
 const char *firnc_onnx_text(const firnc_onnx_node *node, const char *name, const char *usual);
+/* Whether the attribute of this number in the file's node is there once and of the kind that its name asks for. False
+ * after one message. */
+bool firnc_onnx_check_attribute(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t number);
+/* Whether a word is one of a list separated by spaces. */
+bool firnc_onnx_is_listed(const char *list, const char *word);
 /* The number of integers of a list; 0 if it is not there. */
 uint32_t firnc_onnx_integers(const firnc_onnx_node *node, const char *name, const int64_t **list);
 /* An axis from -rank to rank - 1; 0 after one message. */
@@ -275,6 +280,8 @@ bool firnc_onnx_import_shape(firnc_onnx_importer *im, const firnc_onnx_node *nod
 bool firnc_onnx_import_reshape(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_transpose(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_concat(firnc_onnx_importer *im, const firnc_onnx_node *node);
+/* Whether the sizes of a Split are those of its outputs and of the whole axis. False after one message. */
+bool firnc_onnx_check_parts(firnc_onnx_importer *im, const firnc_onnx_node *node, int64_t extent);
 bool firnc_onnx_import_split(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_split_to_sequence(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_sequence_at(firnc_onnx_importer *im, const firnc_onnx_node *node);

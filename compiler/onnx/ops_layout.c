@@ -230,6 +230,7 @@ bool firnc_onnx_import_transpose(firnc_onnx_importer *im, const firnc_onnx_node 
         return true;
     firnc_onnx_alias(y, x);
     y->plain = y->input = FIRNC_NONE;
+    y->producer = node; /* patterns take it for no other value than it is */
     if (x->known != NULL)
         firnc_onnx_set_known(y, firnc_onnx_tensor_ordered(x->known, order));
     for (uint8_t i = 0; i < x->rank; i++) {
@@ -271,6 +272,19 @@ bool firnc_onnx_import_concat(firnc_onnx_importer *im, const firnc_onnx_node *no
     return !im->failed;
 }
 
+bool firnc_onnx_check_parts(firnc_onnx_importer *im, const firnc_onnx_node *node, int64_t extent) {
+    const int64_t *sizes;
+    uint32_t count;
+    int64_t left = extent;
+    if (im->failed || !firnc_onnx_list(im, node, 1, "sizes", &sizes, &count))
+        return false;
+    for (uint32_t i = 0; count != FIRNC_NONE && i < count && left >= 0; i++)
+        left = sizes[i] < 0 || sizes[i] > left ? -1 : left - sizes[i];
+    return count == FIRNC_NONE || (left == 0 && count == node->output_count) ||
+           firnc_onnx_fail(im, "has sizes that are not one for each output, or not %lld elements together",
+                           (long long)extent);
+}
+
 bool firnc_onnx_import_split(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
     const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), x->rank);
@@ -302,7 +316,7 @@ bool firnc_onnx_import_split(firnc_onnx_importer *im, const firnc_onnx_node *nod
         firnc_onnx_set_ordered(im, node->outputs[i], y, x->type, x->rank, x->order);
         first += size;
     }
-    return !im->failed;
+    return firnc_onnx_check_parts(im, node, x->dims[axis]);
 }
 
 /* A sequence of parts is not there by itself: each part is made where SequenceAt takes it. Until then the sequence is a
@@ -437,6 +451,10 @@ bool firnc_onnx_import_pad(firnc_onnx_importer *im, const firnc_onnx_node *node)
     firnc_value y = firnc_onnx_real(im, firnc_onnx_raw(im, x));
     for (uint32_t i = 0; i < wanted && !im->failed; i++) {
         const uint8_t axis = firnc_onnx_axis(im, axes == NULL ? i : axes[i], x->rank);
+        if (pads[i] < -INT32_MAX || pads[i] > INT32_MAX || pads[wanted + i] < -INT32_MAX ||
+            pads[wanted + i] > INT32_MAX)
+            return firnc_onnx_fail(im, "pads by %lld and %lld elements", (long long)pads[i],
+                                   (long long)pads[wanted + i]);
         y = pad_axis(im, mode, y, firnc_onnx_place(x->order, x->rank, axis), pads[i], pads[wanted + i], (float)value);
     }
     firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
@@ -516,13 +534,26 @@ static void lower_limit(firnc_onnx_importer *im, firnc_value input, int64_t rows
     info->source = source;
 }
 
+/* Indices into an axis: of whole numbers, and those that are known within it. What the data gives is checked or brought
+ * into it when the plan runs. */
+static bool check_indices(firnc_onnx_importer *im, const firnc_onnx_value *ids, int64_t extent) {
+    if (firnc_onnx_is_real(ids->type))
+        return firnc_onnx_fail(im, "its indices are of the type %s; cast them to int64",
+                               firnc_onnx_type_word(ids->type));
+    for (uint64_t i = 0; ids->known != NULL && i < ids->known->count; i++)
+        if (ids->known->wholes[i] < -extent || ids->known->wholes[i] >= extent)
+            return firnc_onnx_fail(im, "takes element %lld of %lld", (long long)ids->known->wholes[i],
+                                   (long long)extent);
+    return true;
+}
+
 bool firnc_onnx_import_gather(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0], *ids = node->inputs[1];
     const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), x->rank);
     const uint8_t rank = (uint8_t)(x->rank + ids->rank - 1);
     int64_t dims[FIRN_RANK_MAX];
     double number;
-    if (im->failed)
+    if (im->failed || !check_indices(im, ids, x->dims[axis]))
         return false;
     if (x->rank + ids->rank > FIRN_RANK_MAX + 1)
         return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
@@ -539,8 +570,6 @@ bool firnc_onnx_import_gather(firnc_onnx_importer *im, const firnc_onnx_node *no
     if (ids->rank == 0 && firnc_onnx_single(ids, &number)) {
         const int64_t at = firnc_onnx_truncated(number) < 0 ? firnc_onnx_truncated(number) + x->dims[axis]
                                                             : firnc_onnx_truncated(number);
-        if (at < 0 || at >= x->dims[axis])
-            return firnc_onnx_fail(im, "takes element %lld of %lld", (long long)number, (long long)x->dims[axis]);
         y = firnc_onnx_slice(im, firnc_onnx_plain(im, x), axis, at, 1, 1);
     } else {
         y = firnc_onnx_gather(im, firnc_onnx_plain(im, x), firnc_onnx_indices(im, ids), axis);
@@ -553,11 +582,24 @@ bool firnc_onnx_import_gather_elements(firnc_onnx_importer *im, const firnc_onnx
     firnc_onnx_value *x = node->inputs[0], *ids = node->inputs[1];
     const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), x->rank);
     const firnc_value data = firnc_onnx_plain(im, x), indices = firnc_onnx_indices(im, ids);
-    if (im->failed)
+    if (im->failed || !check_indices(im, ids, x->dims[axis]))
         return false;
     firnc_onnx_set(im, node->outputs[0], firnc_onnx_made(im, firnc_gather_elements(im->graph, data, indices, axis)),
                    x->type, x->rank);
     return !im->failed;
+}
+
+/* The last axis of the indices has a place in each of the first axes of the data. */
+static bool check_places(firnc_onnx_importer *im, const firnc_onnx_value *x, const firnc_onnx_value *ids) {
+    const int64_t each = ids->rank == 0 ? 0 : ids->dims[ids->rank - 1];
+    if (firnc_onnx_is_real(ids->type) || each < 1 || each > x->rank)
+        return firnc_onnx_fail(im, "its indices are no whole numbers, one for each of the first axes");
+    for (uint64_t i = 0; ids->known != NULL && i < ids->known->count; i++) {
+        const int64_t extent = x->dims[i % (uint64_t)each], at = ids->known->wholes[i];
+        if (at < -extent || at >= extent)
+            return firnc_onnx_fail(im, "changes element %lld of %lld", (long long)at, (long long)extent);
+    }
+    return true;
 }
 
 bool firnc_onnx_import_scatter_nd(firnc_onnx_importer *im, const firnc_onnx_node *node) {
@@ -568,7 +610,7 @@ bool firnc_onnx_import_scatter_nd(firnc_onnx_importer *im, const firnc_onnx_node
     const firnc_value data = firnc_onnx_real(im, firnc_onnx_plain(im, x)),
                       ids = firnc_onnx_indices(im, node->inputs[1]);
     const firnc_value updates = firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[2]));
-    if (im->failed)
+    if (im->failed || !check_places(im, x, node->inputs[1]))
         return false;
     firnc_onnx_set(im, node->outputs[0],
                    firnc_onnx_made(im, firnc_scatter_nd(im->graph, data, ids, updates, reduction[0] == 'a')), x->type,
@@ -752,6 +794,10 @@ bool firnc_onnx_import_resize(firnc_onnx_importer *im, const firnc_onnx_node *no
     if (!known)
         return firnc_onnx_fail(im, "has coordinate_transformation_mode %s; the nearest known one is half_pixel",
                                transformation);
+    const char *nearest = firnc_onnx_text(node, "nearest_mode", "round_prefer_floor");
+    if (!firnc_onnx_is_listed("round_prefer_floor round_prefer_ceil floor ceil", nearest))
+        return firnc_onnx_fail(
+            im, "has nearest_mode %s; round_prefer_floor, round_prefer_ceil, floor and ceil are known", nearest);
     if (!resized(im, node, axes))
         return false;
     firnc_value y = firnc_onnx_raw(im, x);
@@ -769,7 +815,10 @@ bool firnc_onnx_import_depth(firnc_onnx_importer *im, const firnc_onnx_node *nod
     firnc_onnx_value *x = node->inputs[0];
     const int64_t b = firnc_onnx_integer(node, "blocksize", 0);
     const bool to_space = node->op[0] == 'D';
-    const bool columns_first = strcmp(firnc_onnx_text(node, "mode", "DCR"), "CRD") == 0;
+    const char *mode = firnc_onnx_text(node, "mode", "DCR");
+    const bool columns_first = strcmp(mode, "CRD") == 0;
+    if (!firnc_onnx_is_listed("DCR CRD", mode))
+        return firnc_onnx_fail(im, "has mode %s; DCR and CRD are known", mode);
     if (x->rank != 4 || b < 1 || b > UINT16_MAX ||
         (to_space ? x->dims[1] % (b * b) != 0 : x->dims[2] % b != 0 || x->dims[3] % b != 0))
         return firnc_onnx_fail(im, "takes images whose channels, or rows and columns, are a multiple of its blocksize");

@@ -89,6 +89,9 @@ bool firnc_onnx_import_reduce(firnc_onnx_importer *im, const firnc_onnx_node *no
     const firnc_value raw = firnc_onnx_real(im, firnc_onnx_raw(im, x));
     if (im->failed || !reduced_axes(im, node, &axes, &logical, &none))
         return false;
+    if (!firnc_onnx_is_real(x->type) &&
+        !firnc_onnx_is_listed("ReduceSum ReduceMax ReduceMin ReduceL1 ReduceSumSquare", node->op))
+        return firnc_onnx_fail(im, "rounds whole numbers of the data; cast them to float before");
     if (none) {
         firnc_onnx_set_ordered(im, node->outputs[0], reduce_nothing(im, node->op, raw), x->type, x->rank, x->order);
         return !im->failed;
