@@ -184,6 +184,10 @@ static bool complete(const firnc_tree *keys, void *model_settings) {
         (constants != NULL && !read_constants(constants, &settings->options)) ||
         !firnc_onnx_import(firnc_graph_create("onnx"), settings->path, &settings->options, model))
         return false;
+    if (model->fixed_norms > 0 && firnc_tree_child(keys, "batch_statistics") == NULL)
+        firnc_tree_warn(firnc_tree_child(keys, "onnx"),
+                        "the file has batch norms with fixed statistics, as those of an evaluation; write "
+                        "batch_statistics: true to train them by the micro-batch, or false to keep them");
     return check_inputs(inputs, model) && check_file(keys, model) &&
            find_output(firnc_tree_child(keys, "output"), settings) && check_output(keys, settings) &&
            firnc_loss_complete(keys, &settings->losses, outputs_of(settings));

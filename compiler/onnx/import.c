@@ -715,5 +715,6 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
     map_weights(&im, model);
     find_limit(&im, model);
     find_unused(&im, model);
+    model->fixed_norms = im.fixed_norms;
     return true;
 }

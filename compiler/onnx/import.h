@@ -94,8 +94,9 @@ typedef struct firnc_onnx_importer {
     bool failed;                 /* a message has been printed */
     firnc_onnx_parameter **parameters;
     uint32_t parameter_count, parameter_capacity;
-    uint64_t elements;  /* that got room (firnc_onnx_take_room) */
-    uint32_t constants; /* number of the next constant, for its name */
+    uint32_t fixed_norms; /* batch norms whose statistics no training changes */
+    uint64_t elements;    /* that got room (firnc_onnx_take_room) */
+    uint32_t constants;   /* number of the next constant, for its name */
 } firnc_onnx_importer;
 
 /* --- messages (message.c) ----------------------------------------------------------------------------------------- */

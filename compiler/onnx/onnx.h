@@ -62,6 +62,7 @@ typedef struct firnc_onnx_model {
     uint32_t input_count, output_count;
     uint32_t data; /* not bare: the number of the data input; FIRNC_NONE: there is none */
     uint32_t parameter_count;
+    uint32_t fixed_norms; /* batch norms with the statistics of the file, which no training changes */
     /* The first dimension and the first pattern of the options that nothing in the file has; FIRNC_NONE: none. */
     uint32_t unused_dimension, unused_constant;
     bool tokens;            /* not bare: the data input is of whole numbers */

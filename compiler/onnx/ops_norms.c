@@ -88,6 +88,7 @@ bool firnc_onnx_import_batch_norm(firnc_onnx_importer *im, const firnc_onnx_node
         firnc_onnx_alias(node->outputs[1], node->inputs[3]);
         firnc_onnx_alias(node->outputs[2], node->inputs[4]);
     } else {
+        im->fixed_norms++;
         z = known ? with_statistics(im, node, y, epsilon) : with_computed(im, node, y, epsilon);
     }
     firnc_onnx_set_ordered(im, node->outputs[0], z, x->type, x->rank, order);
