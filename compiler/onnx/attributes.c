@@ -26,6 +26,58 @@ const FirncOnnx__Attribute *firnc_onnx_attribute(const firnc_onnx_node *node, co
     return NULL;
 }
 
+/* The kinds of attributes, by their numbers in the file. */
+enum { REAL = 1, WHOLE = 2, TEXT = 3, TENSOR = 4, REALS = 6, WHOLES = 7, TEXTS = 8 };
+
+/* Which attributes are of which kind; all others are whole numbers. */
+static const struct {
+    uint8_t kind;
+    const char *word, *names;
+} kinds[] = {
+    {REAL, "real number",
+     "alpha beta cubic_coeff_a epsilon extrapolation_value gamma momentum scale softcap value_float"},
+    {TEXT, "text",
+     "approximate auto_pad coordinate_transformation_mode direction equation keep_aspect_ratio_policy mode "
+     "nearest_mode "
+     "reduction round_mode"},
+    {TENSOR, "tensor", "value"},
+    {REALS, "list of real numbers", "activation_alpha activation_beta value_floats"},
+    {WHOLES, "list of whole numbers",
+     "axes dilations kernel_shape output_padding output_shape pads perm strides value_ints"},
+    {TEXTS, "list of texts", "activations"},
+};
+
+/* Whether the value of this kind is there; a list may be empty. */
+static bool is_of_kind(const FirncOnnx__Attribute *attribute, uint8_t kind) {
+    if (attribute->has_type && attribute->type != 0 && attribute->type != kind)
+        return false;
+    return kind == REAL     ? attribute->has_f
+           : kind == WHOLE  ? attribute->has_i
+           : kind == TEXT   ? attribute->has_s
+           : kind == TENSOR ? attribute->t != NULL
+                            : true;
+}
+
+bool firnc_onnx_check_attribute(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t number) {
+    const FirncOnnx__Attribute *own = node->proto->attribute[number];
+    const char *word = "whole number";
+    uint8_t kind = WHOLE;
+    if (find(node->proto->attribute, number, own->name) != NULL)
+        return firnc_onnx_fail(im, "has the attribute %s twice", own->name);
+    const FirncOnnx__Attribute *attribute = firnc_onnx_attribute(node, own->name);
+    if (attribute == NULL && node->scope->function == NULL)
+        return firnc_onnx_fail(im, "its attribute %s stands for one of a function, and it is in none", own->name);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (firnc_onnx_is_listed(kinds[i].names, own->name)) {
+            kind = kinds[i].kind;
+            word = kinds[i].word;
+        }
+    if (attribute != NULL && !is_of_kind(attribute, kind))
+        return firnc_onnx_fail(im, "its attribute %s is no %s", own->name, word);
+    return attribute == NULL || attribute->n_ints <= UINT16_MAX || strcmp(own->name, "value_ints") == 0 ||
+           firnc_onnx_fail(im, "its attribute %s has more than %d numbers", own->name, UINT16_MAX);
+}
+
 bool firnc_onnx_has(const firnc_onnx_node *node, const char *name) {
     return firnc_onnx_attribute(node, name) != NULL;
 }

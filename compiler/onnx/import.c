@@ -56,6 +56,8 @@ static bool check_node(firnc_onnx_importer *im, const firnc_onnx_node *node, con
         if (!firnc_onnx_is_listed(op->attributes, name))
             return firnc_onnx_fail(im, "has the attribute %s, which Firn does not have; it has %s", name,
                                    op->attributes[0] == '\0' ? "none" : op->attributes);
+        if (!firnc_onnx_check_attribute(im, node, (uint32_t)i))
+            return false;
     }
     if (node->input_count < op->inputs_min || node->input_count > op->inputs_max)
         return firnc_onnx_fail(im, "has %u inputs, and takes %u to %u", (unsigned)node->input_count,
@@ -203,8 +205,11 @@ static bool run(firnc_onnx_importer *im, firnc_onnx_scope *scope, FirncOnnx__Nod
     for (size_t i = 0; i < count; i++) {
         firnc_onnx_node *node = firnc_allocate(sizeof *node);
         layer = scope->depth == 0 ? layer_of(nodes[i], layer) : layer;
-        *node = (firnc_onnx_node){
-            .proto = nodes[i], .op = firnc_onnx_or_empty(nodes[i]->op_type), .layer = layer, .scope = scope};
+        *node = (firnc_onnx_node){.proto = nodes[i],
+                                  .next = i + 1 < count ? nodes[i + 1] : NULL,
+                                  .op = firnc_onnx_or_empty(nodes[i]->op_type),
+                                  .layer = layer,
+                                  .scope = scope};
         if (!run_node(im, scope, node))
             return false;
     }
@@ -218,6 +223,36 @@ static void find_limit(const firnc_onnx_importer *im, firnc_onnx_model *model) {
     for (uint32_t i = 0; i < model->input_count; i++)
         if (model->tokens && model->inputs[i].value != FIRNC_NONE)
             model->token_limit = im->graph->values[model->inputs[i].value].source->limit;
+}
+
+static bool has_extent(const FirncOnnx__ValueInfo *input, const char *name) {
+    const FirncOnnx__TensorType *type = input->type == NULL ? NULL : input->type->tensor_type;
+    for (size_t i = 0; type != NULL && type->shape != NULL && i < type->shape->n_dim; i++)
+        if (!type->shape->dim[i]->has_dim_value &&
+            strcmp(firnc_onnx_or_empty(type->shape->dim[i]->dim_param), name) == 0)
+            return true;
+    return false;
+}
+
+/* Notes dimensions and patterns with which nothing was found. */
+static void find_unused(const firnc_onnx_importer *im, firnc_onnx_model *model) {
+    const FirncOnnx__Graph *graph = im->model->graph;
+    const firnc_onnx_options *options = im->options;
+    model->unused_dimension = model->unused_constant = FIRNC_NONE;
+    for (uint32_t i = options->dimension_count; i-- > 0;) {
+        bool used = false;
+        for (size_t j = 0; j < graph->n_input && !used; j++)
+            used = has_extent(graph->input[j], options->dimensions[i].name);
+        if (!used)
+            model->unused_dimension = i;
+    }
+    for (uint32_t i = options->constant_count; i-- > 0;) {
+        bool used = false;
+        for (size_t j = 0; j < graph->n_initializer && !used; j++)
+            used = firnc_name_matches(options->constants[i], firnc_onnx_or_empty(graph->initializer[j]->name));
+        if (!used)
+            model->unused_constant = i;
+    }
 }
 
 /* A plan has a parameter; a model may have none. */
@@ -234,6 +269,7 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
     firnc_onnx_importer im = {.file = path, .graph = graph, .options = options};
     firnc_onnx_scope reads = {0}, scope = {.reads = &reads};
     memset(model, 0, sizeof *model);
+    model->data = FIRNC_NONE;
     if (!firnc_onnx_read(&im))
         return false;
     const FirncOnnx__Graph *from = im.model->graph;
@@ -255,5 +291,7 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
         add_parameter(graph);
     firnc_onnx_map_weights(&im, model);
     find_limit(&im, model);
+    find_unused(&im, model);
+    model->fixed_norms = im.fixed_norms;
     return true;
 }

@@ -67,7 +67,7 @@ typedef struct firnc_onnx_value {
 
 /* A node while it is read. Inputs that are left out are NULL; so are outputs that nobody names. */
 typedef struct firnc_onnx_node {
-    const FirncOnnx__Node *proto;
+    const FirncOnnx__Node *proto, *next; /* and the one behind it in the file, or NULL */
     const char *op, *layer;
     const struct firnc_onnx_scope *scope;
     firnc_onnx_value *inputs[FIRNC_ONNX_OPERANDS_MAX], *outputs[FIRNC_ONNX_OPERANDS_MAX];
@@ -94,8 +94,9 @@ typedef struct firnc_onnx_importer {
     bool failed;                 /* a message has been printed */
     firnc_onnx_parameter **parameters;
     uint32_t parameter_count, parameter_capacity;
-    uint64_t elements;  /* that got room (firnc_onnx_take_room) */
-    uint32_t constants; /* number of the next constant, for its name */
+    uint32_t fixed_norms; /* batch norms whose statistics no training changes */
+    uint64_t elements;    /* that got room (firnc_onnx_take_room) */
+    uint32_t constants;   /* number of the next constant, for its name */
 } firnc_onnx_importer;
 
 /* --- messages and words (message.c) ------------------------------------------------------------------------------- */
@@ -211,8 +212,8 @@ const char *firnc_onnx_property(FirncOnnx__Entry *const *entries, size_t count, 
 /* Defines a tensor of the file, which may become a parameter. False after one message. */
 bool firnc_onnx_add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Tensor *from);
 /* The value that a node of this layer reads for one that may be a parameter. Exporters write parameters that are equal
- * at the start, such as the ones and zeros of new norms, as one tensor: a node of another module than that of its name
- * gets a parameter of its own. */
+ * at the start, such as the ones and zeros of new norms, as one tensor: a node outside of the module in its name gets a
+ * parameter of its own. */
 firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_value *value,
                                            const char *layer);
 /* Lists how the parameters lie in PyTorch's files. */
@@ -230,6 +231,9 @@ bool firnc_onnx_has(const firnc_onnx_node *node, const char *name);
 int64_t firnc_onnx_integer(const firnc_onnx_node *node, const char *name, int64_t usual);
 float firnc_onnx_float(const firnc_onnx_node *node, const char *name, float usual);
 const char *firnc_onnx_text(const firnc_onnx_node *node, const char *name, const char *usual);
+/* Whether the attribute of this number in the file's node is there once and of the kind that its name asks for. False
+ * after one message. */
+bool firnc_onnx_check_attribute(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t number);
 /* The number of integers of a list; 0 if it is not there. */
 uint32_t firnc_onnx_integers(const firnc_onnx_node *node, const char *name, const int64_t **list);
 /* An axis from -rank to rank - 1; 0 after one message. */

@@ -79,9 +79,9 @@ firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_s
                                            const char *layer) {
     const firnc_onnx_parameter *merged = value->parameter;
     const char *dot = strrchr(merged->name, '.');
-    const size_t length = dot == NULL ? 0 : (size_t)(dot - merged->name);
-    if (dot == NULL || im->options->bare || layer[0] == '\0' || !firnc_onnx_is_uniform(merged->tensor) ||
-        merged->tensor->rank != 1 || (strlen(layer) == length && strncmp(layer, merged->name, length) == 0))
+    const size_t length = strlen(layer);
+    if (dot == NULL || im->options->bare || length == 0 || !firnc_onnx_is_uniform(merged->tensor) ||
+        merged->tensor->rank != 1 || (strncmp(layer, merged->name, length) == 0 && merged->name[length] == '.'))
         return value;
     const char *name = firnc_format("%s%s", layer, dot);
     firnc_onnx_value *own = firnc_onnx_find(scope, name);
@@ -113,7 +113,9 @@ static void add_rule(firnc_weight_rule *rules, uint32_t *count, const firnc_onnx
 void firnc_onnx_map_weights(firnc_onnx_importer *im, firnc_onnx_model *model) {
     firnc_weight_rule *rules = firnc_allocate((im->parameter_count + UINT64_C(1)) * sizeof *rules);
     for (uint32_t i = 0; i < im->parameter_count; i++)
-        if (im->parameters[i]->value != FIRNC_NONE)
+        if (im->parameters[i]->value != FIRNC_NONE) {
+            model->parameter_count++;
             add_rule(rules, &model->names.count, im->parameters[i]);
+        }
     model->names.rules = rules;
 }

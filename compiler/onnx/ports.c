@@ -50,6 +50,11 @@ static bool input_shape(firnc_onnx_importer *im, const FirncOnnx__ValueInfo *inf
 /* An input that is not data. */
 static bool fill(firnc_onnx_importer *im, const firnc_onnx_port *port, double number, firnc_onnx_value *value) {
     int64_t dims[FIRN_RANK_MAX] = {0};
+    const firnc_onnx_tensor *one =
+        firnc_onnx_tensor_cast(im, firnc_onnx_tensor_scalar(im, FIRNC_ONNX_DOUBLE, number), port->type);
+    if (!firnc_onnx_is_real(port->type) && one != NULL && firnc_onnx_number(one, 0) != number)
+        return firnc_onnx_fail(im, "input %s is of the type %s, which does not have %g", port->name,
+                               firnc_onnx_type_word(port->type), number);
     for (uint8_t i = 0; i < port->rank; i++)
         dims[i] = port->dims[i];
     firnc_onnx_tensor *tensor = firnc_onnx_tensor_new(im, port->type, port->rank, dims);
@@ -99,6 +104,7 @@ static bool add_data_input(firnc_onnx_importer *im, firnc_onnx_model *model, fir
     if (whole)
         value->input = port->value;
     model->tokens = whole;
+    model->data = (uint32_t)(port - model->inputs);
     return true;
 }
 
@@ -107,6 +113,9 @@ bool firnc_onnx_add_inputs(firnc_onnx_importer *im, firnc_onnx_scope *scope, fir
     uint32_t data = 0;
     for (size_t i = 0; i < graph->n_input; i++) {
         const char *name = firnc_onnx_or_empty(graph->input[i]->name);
+        for (size_t j = 0; j < i && j < FIRNC_ONNX_IO_MAX; j++)
+            if (strcmp(firnc_onnx_or_empty(graph->input[j]->name), name) == 0 && firnc_onnx_find(scope, name) != NULL)
+                return firnc_onnx_fail(im, "has two inputs with the name %s", name);
         if (firnc_onnx_find(scope, name) != NULL)
             continue; /* a tensor of the file that is listed among the inputs */
         if (model->input_count == FIRNC_ONNX_IO_MAX)
@@ -159,6 +168,7 @@ static firnc_value named_row(firnc_onnx_importer *im, firnc_value y, const char 
 
 static bool add_output(firnc_onnx_importer *im, firnc_onnx_value *value, firnc_onnx_port *port) {
     port->type = value->type;
+    port->real = firnc_onnx_is_real(value->type);
     port->rank = value->rank;
     for (uint8_t i = 0; i < value->rank; i++)
         port->dims[i] = (uint32_t)value->dims[i];
@@ -167,6 +177,8 @@ static bool add_output(firnc_onnx_importer *im, firnc_onnx_value *value, firnc_o
         return true;
     }
     port->value = firnc_onnx_plain(im, value);
+    if (!im->failed && !im->options->bare && im->graph->values[port->value].producer == FIRNC_NONE)
+        port->value = FIRNC_NONE;
     if (im->options->bare)
         port->value = named_row(im, port->value, port->name, firnc_onnx_count(value));
     return !im->failed;

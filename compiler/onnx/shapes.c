@@ -158,7 +158,9 @@ bool firnc_onnx_parts(firnc_onnx_importer *im, const firnc_onnx_node *node, uint
                                    (long long)x->dims[*axis]);
         left -= sizes[i];
     }
-    return true;
+    return !listed || (left == 0 && count == node->output_count) ||
+           firnc_onnx_fail(im, "has sizes that are not one for each output, or not %lld elements together",
+                           (long long)x->dims[*axis]);
 }
 
 bool firnc_onnx_gathered(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *axis, uint8_t *rank,

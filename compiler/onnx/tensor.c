@@ -42,19 +42,16 @@ bool firnc_onnx_is_real(uint8_t type) {
 
 /* --- tensors ------------------------------------------------------------------------------------------------------ */
 
-/* The number of elements; false if there are too many. */
+/* The number of elements; false if there are too many, be it that no extent were 0: products of some of the extents
+ * are within the limit, too. */
 static bool count_elements(uint8_t rank, const int64_t *dims, uint64_t limit, uint64_t *count) {
     bool empty = false;
     *count = 1;
     for (uint8_t i = 0; i < rank; i++) {
-        if (dims[i] < 0 || dims[i] > EXTENT_MAX)
+        if (dims[i] < 0 || dims[i] > EXTENT_MAX || (uint64_t)dims[i] > limit / *count)
             return false;
         empty = empty || dims[i] == 0;
-    }
-    for (uint8_t i = 0; i < rank && !empty; i++) {
-        if ((uint64_t)dims[i] > limit / *count)
-            return false;
-        *count *= (uint64_t)dims[i];
+        *count *= dims[i] == 0 ? 1 : (uint64_t)dims[i];
     }
     *count = empty ? 0 : *count;
     return true;

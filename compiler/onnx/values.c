@@ -85,6 +85,11 @@ void firnc_onnx_set_ordered(firnc_onnx_importer *im, firnc_onnx_value *to, firnc
     if (to == NULL || im->failed || value == FIRNC_NONE)
         return;
     const firn_shape *shape = firnc_onnx_shape(im, value);
+    if (shape->rank != (rank == 0 ? 1 : rank)) {
+        firnc_onnx_fail(im, "has operands that give it %u dimensions, and it has %u", (unsigned)shape->rank,
+                        (unsigned)rank);
+        return;
+    }
     to->value = value;
     to->type = type;
     to->rank = rank;

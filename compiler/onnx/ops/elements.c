@@ -295,6 +295,10 @@ bool firnc_onnx_import_cast(firnc_onnx_importer *im, const firnc_onnx_node *node
         firnc_onnx_set_ordered(im, y, whole, (uint8_t)to, x->rank, x->order);
         return !im->failed;
     }
+    if (!firnc_onnx_is_real(x->type) && x->type != FIRNC_ONNX_BOOL && to != x->type &&
+        (to == FIRNC_ONNX_UINT8 || to == FIRNC_ONNX_INT8 || to == FIRNC_ONNX_UINT16 || to == FIRNC_ONNX_INT16))
+        return firnc_onnx_fail(im, "drops the high bits of whole numbers of the data, as %s; cast to int64",
+                               firnc_onnx_type_word((int32_t)to));
     firnc_onnx_alias(y, x);
     if (y != NULL)
         y->type = (uint8_t)to;

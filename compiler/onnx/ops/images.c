@@ -37,7 +37,7 @@ static bool read_padding(firnc_onnx_importer *im, const firnc_onnx_node *node, u
     const int64_t *list;
     const uint32_t count = firnc_onnx_integers(node, "pads", &list);
     const bool same = strncmp(automatic, "SAME_", 5) == 0;
-    if (!same && strcmp(automatic, "NOTSET") != 0 && strcmp(automatic, "VALID") != 0)
+    if (!firnc_onnx_is_listed("NOTSET VALID SAME_UPPER SAME_LOWER", automatic))
         return firnc_onnx_fail(im, "has auto_pad %s; NOTSET, VALID, SAME_UPPER and SAME_LOWER are known", automatic);
     if (count != 0 && count != 2u * spatial)
         return firnc_onnx_fail(im, "has %u pads for %u dimensions", (unsigned)count, (unsigned)spatial);
@@ -205,6 +205,8 @@ static bool transposed_padding(firnc_onnx_importer *im, const firnc_onnx_node *n
                    count = firnc_onnx_integers(node, "pads", &pads);
     const char *automatic = firnc_onnx_text(node, "auto_pad", "NOTSET");
     const bool same = strncmp(automatic, "SAME_", 5) == 0;
+    if (!firnc_onnx_is_listed("NOTSET VALID SAME_UPPER SAME_LOWER", automatic))
+        return firnc_onnx_fail(im, "has auto_pad %s; NOTSET, VALID, SAME_UPPER and SAME_LOWER are known", automatic);
     if ((shaped != 0 && shaped != spatial) || (count != 0 && count != 2u * spatial))
         return firnc_onnx_fail(im, "has an output_shape or pads for another number of dimensions");
     for (uint8_t i = 0; i < spatial; i++) {
@@ -213,13 +215,17 @@ static bool transposed_padding(firnc_onnx_importer *im, const firnc_onnx_node *n
             (w->extent[at] - 1) * w->stride[at] + (w->kernel[at] - 1) * w->dilation[at] + 1 + extra[at];
         if (shaped != 0 || same) {
             const int64_t wanted = shaped != 0 ? shape[i] : w->extent[at] * w->stride[at];
-            const int64_t total = whole - wanted;
+            const int64_t total = wanted < 1 ? 0 : whole - wanted;
             const bool upper = strcmp(automatic, "SAME_UPPER") == 0;
             if (wanted < 1 || total < -FIRN_PAIR_MAX)
                 return firnc_onnx_fail(im, "has an output_shape of %lld", (long long)wanted);
             w->before[at] = total <= 0 ? 0 : upper ? total / 2 : (total + 1) / 2;
             w->after[at] = total - w->before[at];
         } else if (count != 0 && strcmp(automatic, "VALID") != 0) {
+            if (pads[i] < 0 || pads[i] > FIRN_PAIR_MAX || pads[spatial + i] < -FIRN_PAIR_MAX ||
+                pads[spatial + i] > FIRN_PAIR_MAX)
+                return firnc_onnx_fail(im, "has a pad of %lld or %lld, and 0 to %d are known", (long long)pads[i],
+                                       (long long)pads[spatial + i], FIRN_PAIR_MAX);
             w->before[at] = pads[i];
             w->after[at] = pads[spatial + i];
         }

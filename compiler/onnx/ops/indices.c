@@ -24,12 +24,25 @@ static void lower_limit(firnc_onnx_importer *im, firnc_value input, int64_t rows
     info->source = source;
 }
 
+/* Indices into an axis: of whole numbers, and those that are known within it. What the data gives is checked or brought
+ * into it when the plan runs. */
+static bool check_indices(firnc_onnx_importer *im, const firnc_onnx_value *ids, int64_t extent) {
+    if (firnc_onnx_is_real(ids->type))
+        return firnc_onnx_fail(im, "its indices are of the type %s; cast them to int64",
+                               firnc_onnx_type_word(ids->type));
+    for (uint64_t i = 0; ids->known != NULL && i < ids->known->count; i++)
+        if (ids->known->wholes[i] < -extent || ids->known->wholes[i] >= extent)
+            return firnc_onnx_fail(im, "takes element %lld of %lld", (long long)ids->known->wholes[i],
+                                   (long long)extent);
+    return true;
+}
+
 bool firnc_onnx_import_gather(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0], *ids = node->inputs[1];
     uint8_t axis, rank;
     int64_t dims[FIRN_RANK_MAX];
     double number;
-    if (!firnc_onnx_gathered(im, node, &axis, &rank, dims))
+    if (!firnc_onnx_gathered(im, node, &axis, &rank, dims) || !check_indices(im, ids, x->dims[axis]))
         return false;
     if (ids->input != FIRNC_NONE && x->rank == 2 && axis == 0 && x->parameter != NULL && ids->rank > 0) {
         lower_limit(im, ids->input, x->dims[0]);
@@ -42,8 +55,6 @@ bool firnc_onnx_import_gather(firnc_onnx_importer *im, const firnc_onnx_node *no
     if (ids->rank == 0 && firnc_onnx_single(ids, &number)) {
         const int64_t at = firnc_onnx_truncated(number) < 0 ? firnc_onnx_truncated(number) + x->dims[axis]
                                                             : firnc_onnx_truncated(number);
-        if (at < 0 || at >= x->dims[axis])
-            return firnc_onnx_fail(im, "takes element %lld of %lld", (long long)number, (long long)x->dims[axis]);
         y = firnc_onnx_slice(im, firnc_onnx_plain(im, x), axis, at, 1, 1);
     } else {
         y = firnc_onnx_gather(im, firnc_onnx_plain(im, x), firnc_onnx_indices(im, ids), axis);
@@ -56,11 +67,24 @@ bool firnc_onnx_import_gather_elements(firnc_onnx_importer *im, const firnc_onnx
     firnc_onnx_value *x = node->inputs[0], *ids = node->inputs[1];
     const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), x->rank);
     const firnc_value data = firnc_onnx_plain(im, x), indices = firnc_onnx_indices(im, ids);
-    if (im->failed)
+    if (im->failed || !check_indices(im, ids, x->dims[axis]))
         return false;
     firnc_onnx_set(im, node->outputs[0], firnc_onnx_made(im, firnc_gather_elements(im->graph, data, indices, axis)),
                    x->type, x->rank);
     return !im->failed;
+}
+
+/* The last axis of the indices has a place in each of the first axes of the data. */
+static bool check_places(firnc_onnx_importer *im, const firnc_onnx_value *x, const firnc_onnx_value *ids) {
+    const int64_t each = ids->rank == 0 ? 0 : ids->dims[ids->rank - 1];
+    if (firnc_onnx_is_real(ids->type) || each < 1 || each > x->rank)
+        return firnc_onnx_fail(im, "its indices are no whole numbers, one for each of the first axes");
+    for (uint64_t i = 0; ids->known != NULL && i < ids->known->count; i++) {
+        const int64_t extent = x->dims[i % (uint64_t)each], at = ids->known->wholes[i];
+        if (at < -extent || at >= extent)
+            return firnc_onnx_fail(im, "changes element %lld of %lld", (long long)at, (long long)extent);
+    }
+    return true;
 }
 
 bool firnc_onnx_import_scatter_nd(firnc_onnx_importer *im, const firnc_onnx_node *node) {
@@ -70,7 +94,7 @@ bool firnc_onnx_import_scatter_nd(firnc_onnx_importer *im, const firnc_onnx_node
         return firnc_onnx_fail(im, "has reduction %s; none and add are known", reduction);
     const firnc_value data = firnc_onnx_plain_real(im, x), ids = firnc_onnx_indices(im, node->inputs[1]);
     const firnc_value updates = firnc_onnx_plain_real(im, node->inputs[2]);
-    if (im->failed)
+    if (im->failed || !check_places(im, x, node->inputs[1]))
         return false;
     firnc_onnx_set(im, node->outputs[0],
                    firnc_onnx_made(im, firnc_scatter_nd(im->graph, data, ids, updates, reduction[0] == 'a')), x->type,

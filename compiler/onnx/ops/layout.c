@@ -139,6 +139,7 @@ bool firnc_onnx_import_transpose(firnc_onnx_importer *im, const firnc_onnx_node 
         return true;
     firnc_onnx_alias(y, x);
     y->plain = y->input = FIRNC_NONE;
+    y->producer = node; /* patterns take it for no other value than it is */
     if (x->known != NULL)
         firnc_onnx_set_known(y, firnc_onnx_tensor_ordered(x->known, order));
     for (uint8_t i = 0; i < x->rank; i++) {

@@ -19,6 +19,11 @@ static firnc_value buffer_of(firnc_onnx_importer *im, const firnc_onnx_node *nod
         firnc_onnx_fail(im, "its %s has a name that is not of 1 to %d printable characters", what, FIRNC_NAME_MAX);
         return FIRNC_NONE;
     }
+    for (firnc_value i = 0; i < im->graph->value_count; i++)
+        if (im->graph->values[i].name != NULL && strcmp(im->graph->values[i].name, name) == 0) {
+            firnc_onnx_fail(im, "shares its %s %s; give each batch norm statistics of its own", what, name);
+            return FIRNC_NONE;
+        }
     const firnc_value buffer = firnc_buffer(im->graph, name, 1, dims, strcmp(what, "running_var") == 0);
     im->graph->values[buffer].initial = value->known->reals;
     return buffer;
@@ -73,6 +78,8 @@ bool firnc_onnx_import_batch_norm(firnc_onnx_importer *im, const firnc_onnx_node
         return firnc_onnx_fail(im, "its running statistics depend on the data; make them tensors of the file");
     if (training) {
         const firnc_value gain = firnc_onnx_plain(im, node->inputs[1]), bias = firnc_onnx_plain(im, node->inputs[2]);
+        if (!(momentum >= 0 && momentum <= 1))
+            return firnc_onnx_fail(im, "has momentum %g, which is from 0 to 1", (double)momentum);
         const firnc_value mean = buffer_of(im, node, node->inputs[3], "running_mean");
         const firnc_value variance = buffer_of(im, node, node->inputs[4], "running_var");
         if (im->failed)
@@ -81,6 +88,7 @@ bool firnc_onnx_import_batch_norm(firnc_onnx_importer *im, const firnc_onnx_node
         firnc_onnx_alias(node->outputs[1], node->inputs[3]);
         firnc_onnx_alias(node->outputs[2], node->inputs[4]);
     } else {
+        im->fixed_norms++;
         z = known ? with_statistics(im, node, y, epsilon) : with_computed(im, node, y, epsilon);
     }
     firnc_onnx_set_ordered(im, node->outputs[0], z, x->type, x->rank, order);

@@ -178,6 +178,10 @@ bool firnc_onnx_import_pad(firnc_onnx_importer *im, const firnc_onnx_node *node)
     firnc_value y = firnc_onnx_raw_real(im, x);
     for (uint32_t i = 0; i < wanted && !im->failed; i++) {
         const uint8_t axis = firnc_onnx_axis(im, axes == NULL ? i : axes[i], x->rank);
+        if (pads[i] < -INT32_MAX || pads[i] > INT32_MAX || pads[wanted + i] < -INT32_MAX ||
+            pads[wanted + i] > INT32_MAX)
+            return firnc_onnx_fail(im, "pads by %lld and %lld elements", (long long)pads[i],
+                                   (long long)pads[wanted + i]);
         y = pad_axis(im, mode, y, firnc_onnx_place(x->order, x->rank, axis), pads[i], pads[wanted + i], (float)value);
     }
     return firnc_onnx_set_like(im, node->outputs[0], y, x);

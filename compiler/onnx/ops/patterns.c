@@ -20,8 +20,9 @@ static bool same(const firnc_onnx_value *a, const firnc_onnx_value *b) {
                       memcmp(a->order, b->order, a->rank) == 0);
 }
 
+/* The same number but for the rounding of a few factors to float. */
 static bool near(double a, double b) {
-    return fabs(a - b) <= 1e-5 * fabs(b);
+    return fabs(a - b) <= 5e-7 * fabs(b);
 }
 
 static bool number_of(const firnc_onnx_value *value, double *number) {

@@ -72,16 +72,35 @@ static firnc_value product(firnc_onnx_importer *im, firnc_onnx_value *a, firnc_o
     return firnc_onnx_matmul(im, x, y, transpose_a, transpose_b);
 }
 
+/* The name of a weight whose bias the next node adds: "a.in_proj_weight" of "a.in_proj_bias"; NULL if there is none of
+ * the module. */
+static const char *name_beside_bias(const firnc_onnx_node *node) {
+    const FirncOnnx__Node *next = node->next;
+    const size_t length = strlen(node->layer);
+    if (next == NULL || next->op_type == NULL || strcmp(next->op_type, "Add") != 0 || next->n_input != 2 ||
+        node->proto->n_output != 1)
+        return NULL;
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = next->input[i], *end = name + strlen(name);
+        if (strcmp(next->input[1 - i], node->proto->output[0]) == 0 && strncmp(name, node->layer, length) == 0 &&
+            name[length] == '.' && end - name > (ptrdiff_t)length + 4 && strcmp(end - 4, "bias") == 0)
+            return firnc_format("%.*sweight", (int)(end - 4 - name), name);
+    }
+    return NULL;
+}
+
 /* The name that the weight of a product has in PyTorch where the exporter has stored its transpose under a name of its
- * own: that of the module. */
+ * own: that of its bias or of the module. */
 static void name_weight(const firnc_onnx_node *node, firnc_onnx_value *weight) {
     firnc_onnx_parameter *p = weight->parameter;
     if (p == NULL || p->value != FIRNC_NONE || weight->rank != 2 || node->layer[0] == '\0')
         return;
     const bool numbered = strncmp(p->name, "onnx::", 6) == 0;
     const bool folded = strcmp(p->name, weight->name) != 0 && strchr(weight->name, '.') == NULL;
-    if (numbered)
-        p->name = firnc_format("%s.weight", node->layer);
+    if (numbered) {
+        const char *beside = name_beside_bias(node);
+        p->name = beside != NULL ? beside : firnc_format("%s.weight", node->layer);
+    }
     if (numbered || folded)
         p->outside = p->name;
 }
@@ -126,6 +145,8 @@ static firnc_onnx_value *turned(firnc_onnx_value *x, bool turn) {
     y->plain = FIRNC_NONE;
     y->dims[0] = x->dims[1];
     y->dims[1] = x->dims[0];
+    if (x->value == FIRNC_NONE && x->parameter == NULL)
+        return y; /* a constant that comes into the graph as it is known: exchanged */
     y->order[0] = 1 - x->order[0];
     y->order[1] = 1 - x->order[1];
     return y;
@@ -157,6 +178,9 @@ bool firnc_onnx_import_gemm(firnc_onnx_importer *im, const firnc_onnx_node *node
     if (c != NULL && !inside)
         y = firnc_onnx_binary(im, FIRN_OP_add, y, firnc_onnx_affine(im, firnc_onnx_plain_real(im, c), beta, 0));
     firnc_onnx_set(im, node->outputs[0], y, a->type, 2);
+    if (!im->failed && (node->outputs[0]->dims[0] != a->dims[0] || node->outputs[0]->dims[1] != b->dims[1]))
+        return firnc_onnx_fail(im, "adds an operand that is larger than the product of %lld rows of %lld numbers",
+                               (long long)a->dims[0], (long long)b->dims[1]);
     return !im->failed;
 }
 
@@ -303,6 +327,10 @@ static bool finish(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_v
 }
 
 static bool contract(firnc_onnx_importer *im, const firnc_onnx_node *node, const equation *e, term *a, term *b) {
+    for (const char *c = a->labels; *c != '\0'; c++)
+        if (strchr(b->labels, *c) != NULL && extent_of(im, a, *c) != extent_of(im, b, *c))
+            return firnc_onnx_fail(im, "has operands of %lld and %lld elements for one label",
+                                   (long long)extent_of(im, a, *c), (long long)extent_of(im, b, *c));
     char both[LABELS_MAX + 1] = "", summed[LABELS_MAX + 1] = "", of_a[LABELS_MAX + 1] = "", of_b[LABELS_MAX + 1] = "";
     choose(a->labels, b->labels, true, e->output, true, both);
     choose(a->labels, b->labels, true, e->output, false, summed);

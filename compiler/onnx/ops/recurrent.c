@@ -65,6 +65,13 @@ static bool read_recurrence(firnc_onnx_importer *im, const firnc_onnx_node *node
     if (weight->dims[0] != 1 + both || state->dims[0] != 1 + both || weight->dims[1] != r->gates * r->hidden ||
         state->dims[1] != r->gates * r->hidden || weight->dims[2] != r->inputs)
         return firnc_onnx_fail(im, "has weights of other sizes than its operand and hidden_size");
+    if (firnc_onnx_integer(node, "hidden_size", r->hidden) != r->hidden)
+        return firnc_onnx_fail(im, "has a hidden_size of %lld, and weights for %lld",
+                               (long long)firnc_onnx_integer(node, "hidden_size", r->hidden), (long long)r->hidden);
+    const firnc_onnx_value *bias = node->input_count > 3 ? node->inputs[3] : NULL;
+    if (bias != NULL &&
+        (bias->rank != 2 || bias->dims[0] != r->directions || bias->dims[1] != 2 * r->gates * r->hidden))
+        return firnc_onnx_fail(im, "has biases of other sizes than its weights");
     if (firnc_onnx_integer(node, "input_forget", 0) != 0)
         return firnc_onnx_fail(im, "has input_forget, which Firn does not have; leave it out");
     const firnc_onnx_value *lengths = node->inputs[4];
@@ -95,6 +102,11 @@ static firnc_value first_state(firnc_onnx_importer *im, const firnc_onnx_node *n
     if (node->inputs[input] == NULL)
         return FIRNC_NONE;
     firnc_onnx_value *value = node->inputs[input];
+    if (value->rank != 3 || value->dims[r->batch_first ? 1 : 0] != r->directions ||
+        value->dims[r->batch_first ? 0 : 1] != r->batch || value->dims[2] != r->hidden) {
+        firnc_onnx_fail(im, "has first states of other sizes than its operand and weights");
+        return FIRNC_NONE;
+    }
     bool zeros = firnc_onnx_is_constant(value);
     for (uint64_t i = 0; zeros && i < value->known->count; i++)
         zeros = firnc_onnx_number(value->known, i) == 0;

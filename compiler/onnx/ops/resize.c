@@ -127,6 +127,10 @@ bool firnc_onnx_import_resize(firnc_onnx_importer *im, const firnc_onnx_node *no
     if (!known)
         return firnc_onnx_fail(im, "has coordinate_transformation_mode %s; the nearest known one is half_pixel",
                                transformation);
+    const char *nearest = firnc_onnx_text(node, "nearest_mode", "round_prefer_floor");
+    if (!firnc_onnx_is_listed("round_prefer_floor round_prefer_ceil floor ceil", nearest))
+        return firnc_onnx_fail(
+            im, "has nearest_mode %s; round_prefer_floor, round_prefer_ceil, floor and ceil are known", nearest);
     if (!resized(im, node, axes))
         return false;
     firnc_value y = firnc_onnx_raw(im, x);
@@ -143,7 +147,10 @@ bool firnc_onnx_import_depth(firnc_onnx_importer *im, const firnc_onnx_node *nod
     firnc_onnx_value *x = node->inputs[0];
     const int64_t b = firnc_onnx_integer(node, "blocksize", 0);
     const bool to_space = node->op[0] == 'D';
-    const bool columns_first = strcmp(firnc_onnx_text(node, "mode", "DCR"), "CRD") == 0;
+    const char *mode = firnc_onnx_text(node, "mode", "DCR");
+    const bool columns_first = strcmp(mode, "CRD") == 0;
+    if (!firnc_onnx_is_listed("DCR CRD", mode))
+        return firnc_onnx_fail(im, "has mode %s; DCR and CRD are known", mode);
     if (x->rank != 4 || b < 1 || b > UINT16_MAX ||
         (to_space ? x->dims[1] % (b * b) != 0 : x->dims[2] % b != 0 || x->dims[3] % b != 0))
         return firnc_onnx_fail(im, "takes images whose channels, or rows and columns, are a multiple of its blocksize");

@@ -72,9 +72,11 @@ bool firnc_onnx_import_reduce(firnc_onnx_importer *im, const firnc_onnx_node *no
     const firnc_value raw = firnc_onnx_raw_real(im, x);
     if (im->failed || !firnc_onnx_reduced(im, node, &axes, &none))
         return false;
-    if (none || x->rank == 0) {
+    if (!firnc_onnx_is_real(x->type) &&
+        !firnc_onnx_is_listed("ReduceSum ReduceMax ReduceMin ReduceL1 ReduceSumSquare", node->op))
+        return firnc_onnx_fail(im, "rounds whole numbers of the data; cast them to float before");
+    if (none || x->rank == 0)
         return firnc_onnx_set_like(im, node->outputs[0], reduce_nothing(im, node->op, raw), x);
-    }
     const firnc_value y = reduce(im, node->op, raw, standing(x, axes));
     return firnc_onnx_integer(node, "keepdims", 1) != 0 ? firnc_onnx_set_like(im, node->outputs[0], y, x)
                                                         : drop_axes(im, node, y, axes);
