@@ -20,6 +20,13 @@ extern const uint16_t firn_kernel_part_count;
 void firn_linear_tiles(void *argument, size_t begin, size_t end);
 extern const firn_task_body firn_linear_in_tiles;
 
+/* Computes a tile of a matrix product whose reduction is flushed; NULL: not in this build. */
+struct firn_product;
+struct firn_tile;
+typedef void (*firn_product_part)(const struct firn_product *product, struct firn_tile *tile);
+void firn_product_tile_flushed(const struct firn_product *product, struct firn_tile *tile);
+extern const firn_product_part firn_product_flushed;
+
 /* Whether a port may have more threads than one (firn_port.parallel_for). A build without them refuses such a port. */
 extern const bool firn_has_threads;
 

@@ -8,25 +8,31 @@
 #include "tests/bench/bench.h"
 #include "tests/unit/support_call.h"
 
+/* Groups of cases. */
+enum { SQUARES = 1, LAYERS = 2, BATCHES = 4, ATTENTION = 8, RECURRENCE = 16, EVERY_GROUP = 31 };
+
 /* The element type of the operands and the way a sum of products is computed. */
 typedef struct storage {
     const char *name;
     uint8_t type;
-    uint32_t chunk; /* 0: float32 sums */
+    uint8_t kind;
+    uint32_t chunk;
+    unsigned groups; /* those in which it is measured */
 } storage;
 
 static const storage storages[] = {
-    {"float32", FIRN_FLOAT32, 0},
-    {"bfloat16", FIRN_BFLOAT16, 0},
-    {"float16", FIRN_FLOAT16, 0},
-    {"cbfloat16", FIRN_CBFLOAT16, 0},
-    {"float16 chunk 64", FIRN_FLOAT16, 64},
-    {"float16 chunk 128", FIRN_FLOAT16, 128},
-    {"bfloat16 chunk 64", FIRN_BFLOAT16, 64},
-    {"cbfloat16 chunk 64", FIRN_CBFLOAT16, 64},
+    {"float32", FIRN_FLOAT32, FIRN_REDUCTION_F32, 0, EVERY_GROUP},
+    {"bfloat16", FIRN_BFLOAT16, FIRN_REDUCTION_F32, 0, EVERY_GROUP},
+    {"float16", FIRN_FLOAT16, FIRN_REDUCTION_F32, 0, EVERY_GROUP},
+    {"cbfloat16", FIRN_CBFLOAT16, FIRN_REDUCTION_F32, 0, EVERY_GROUP},
+    {"float16 chunk 64", FIRN_FLOAT16, FIRN_REDUCTION_CHUNKED, 64, EVERY_GROUP},
+    {"float16 chunk 128", FIRN_FLOAT16, FIRN_REDUCTION_CHUNKED, 128, EVERY_GROUP},
+    {"bfloat16 chunk 64", FIRN_BFLOAT16, FIRN_REDUCTION_CHUNKED, 64, SQUARES},
+    {"cbfloat16 chunk 64", FIRN_CBFLOAT16, FIRN_REDUCTION_CHUNKED, 64, SQUARES},
+    {"even_odd_blocks", FIRN_BFLOAT16, FIRN_REDUCTION_EVEN_ODD_BLOCKS, 32, SQUARES | LAYERS | BATCHES | ATTENTION},
+    {"pairs", FIRN_BFLOAT16, FIRN_REDUCTION_PAIRS, 2, SQUARES | LAYERS | BATCHES | ATTENTION},
 };
-/* The last two are measured for square shapes only. */
-enum { ALL_STORAGES = sizeof storages / sizeof storages[0], STORAGES = ALL_STORAGES - 2 };
+enum { STORAGES = sizeof storages / sizeof storages[0] };
 
 /* A kernel call with its operands. */
 typedef struct job {
@@ -93,9 +99,8 @@ static void find_kernel(job *it, uint16_t op) {
 }
 
 static firn_reduction reduction_of(const storage *stored) {
-    if (stored->chunk == 0)
-        return (firn_reduction){FIRN_REDUCTION_F32, FIRN_FLOAT32, stored->type, 0};
-    return (firn_reduction){FIRN_REDUCTION_CHUNKED, stored->type, stored->type, stored->chunk};
+    const uint8_t accumulator = stored->kind == FIRN_REDUCTION_CHUNKED ? stored->type : FIRN_FLOAT32;
+    return (firn_reduction){stored->kind, accumulator, stored->type, stored->chunk};
 }
 
 /* --- products --------------------------------------------------------------------------------------------------- */
@@ -139,8 +144,8 @@ static void measure_product(const product *it, int direction, const storage *sto
 
 static void squares(void) {
     const uint32_t largest = bench_settings.smoke ? 64 : 2048;
-    for (unsigned s = 0; s < ALL_STORAGES; s++)
-        for (uint32_t size = 64; size <= largest; size *= 2) {
+    for (unsigned s = 0; s < STORAGES; s++)
+        for (uint32_t size = 64; (storages[s].groups & SQUARES) != 0 && size <= largest; size *= 2) {
             char name[16];
             bench_format(name, sizeof name, "%u", size);
             const product it = {"square", name, size, size, size, 0};
@@ -156,7 +161,7 @@ static void block_of_gpt2(uint32_t tokens) {
     char group[24];
     bench_format(group, sizeof group, "block %u", tokens);
     for (unsigned s = 0; s < STORAGES; s++)
-        for (unsigned l = 0; l < sizeof layers / sizeof layers[0]; l++)
+        for (unsigned l = 0; (storages[s].groups & LAYERS) != 0 && l < sizeof layers / sizeof layers[0]; l++)
             for (int direction = FORWARD; direction < DIRECTIONS; direction++) {
                 const product it = {group, layers[l].name, tokens, layers[l].k, layers[l].o, 1};
                 measure_product(&it, direction, &storages[s]);
@@ -280,7 +285,7 @@ static void measure_batches(uint32_t length, bool scores, const storage *stored)
 void bench_batches(void) {
     const uint32_t longest = bench_settings.smoke ? 64 : 512;
     for (unsigned s = 0; s < STORAGES; s++)
-        for (uint32_t length = 64; length <= longest; length *= 2) {
+        for (uint32_t length = 64; (storages[s].groups & BATCHES) != 0 && length <= longest; length *= 2) {
             measure_batches(length, true, &storages[s]);
             measure_batches(length, false, &storages[s]);
         }
@@ -289,7 +294,7 @@ void bench_batches(void) {
 void bench_attention(void) {
     const uint32_t longest = bench_settings.smoke ? 64 : 1024;
     for (unsigned s = 0; s < STORAGES; s++)
-        for (uint32_t length = 64; length <= longest; length *= 2) {
+        for (uint32_t length = 64; (storages[s].groups & ATTENTION) != 0 && length <= longest; length *= 2) {
             char shape[16];
             bench_format(shape, sizeof shape, "T %u", length);
             if (bench_is_wanted("attention forward", shape, storages[s].name) ||
@@ -390,7 +395,8 @@ void bench_recurrence(void) {
     static const uint32_t units[] = {16, 128, 512};
     const uint32_t steps = bench_settings.smoke ? 4 : 64;
     for (unsigned s = 0; s < STORAGES; s++)
-        for (unsigned u = bench_settings.smoke ? 0 : 1; u < (bench_settings.smoke ? 1 : 3); u++) {
+        for (unsigned u = bench_settings.smoke ? 0 : 1;
+             (storages[s].groups & RECURRENCE) != 0 && u < (bench_settings.smoke ? 1 : 3); u++) {
             char shape[32];
             bench_format(shape, sizeof shape, "T %u H %u", steps, units[u]);
             if (bench_is_wanted("lstm forward", shape, storages[s].name) ||
