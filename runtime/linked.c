@@ -40,7 +40,8 @@ static bool sums_are_linked(firn_fb_op op) {
         const uint8_t kind = reductions[i * sizeof(firn_fb_reduction) + offsetof(firn_fb_reduction, kind)];
         if (kind != FIRN_FB_REDUCTION_KIND_F32 && !tiles_are_linked())
             return false;
-        if (firn_reduction_is_flushed(kind) && firn_product_flushed == NULL)
+        if (firn_reduction_is_flushed(kind) &&
+            (firn_op_is_convolution(firn_fb_op_code(op)) ? firn_sums_flushed == NULL : firn_product_flushed == NULL))
             return false;
     }
     return true;

@@ -12,8 +12,6 @@ const firn_kernel_part firn_kernel_parts[] = {
 
 const firn_task_body firn_linear_in_tiles = firn_linear_tiles;
 
-const firn_product_part firn_product_flushed = firn_product_tile_flushed;
-
 const uint16_t firn_kernel_part_count = sizeof firn_kernel_parts / sizeof firn_kernel_parts[0];
 
 const firn_initialise_rule firn_initialise_rules[FIRN_INITIALISE_RULES] = {firn_initialise_normal,

@@ -42,9 +42,10 @@ static inline float firn_flushed_fma(float a, float b, float c) {
     return firn_from_bits(bits & FIRN_SIGN_BIT);
 }
 
-/* Adds one term to each of `count` sums: sums[i] = left * right[i] + sums[i]. With vectors count is a multiple of
- * FIRN_FLUSHED_LANES. */
+/* Adds one term to each of `count` sums: sums[i] = left * right[i] + sums[i], or with left factors of their own. With
+ * vectors count is a multiple of FIRN_FLUSHED_LANES. */
 enum { FIRN_FLUSHED_LANES = 16 };
+void firn_flushed_multiply_add_lanes(float *sums, const float *left, const float *right, size_t count);
 void firn_flushed_multiply_add(float *sums, float left, const float *right, size_t count);
 
 /* Adds the sums of the even and the odd terms of a block to the sums, and makes both +0. */

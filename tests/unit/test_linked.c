@@ -18,6 +18,7 @@ static const firn_half_part *halves[FIRN_HALF_TYPES], *const *half_table;
 static firn_metric_part metrics[FIRN_METRIC_KINDS], *metric_table;
 static firn_task_body tiles;
 static firn_product_part product_flushed;
+static const firn_sums_part *sums_flushed;
 static const firn_windows_part *windows;
 static firn_data_part_rule data_part;
 static firn_weights_rule initial_weights;
@@ -30,6 +31,7 @@ bool injected_is_linked(const firn_instance *instance);
 #define firn_metric_parts       metric_table
 #define firn_linear_in_tiles    tiles
 #define firn_product_flushed    product_flushed
+#define firn_sums_flushed       sums_flushed
 #define firn_windows            windows
 #define firn_data_part          data_part
 #define firn_initial_weights    initial_weights
@@ -42,6 +44,7 @@ bool injected_is_linked(const firn_instance *instance);
 #undef firn_metric_parts
 #undef firn_linear_in_tiles
 #undef firn_product_flushed
+#undef firn_sums_flushed
 #undef firn_windows
 #undef firn_data_part
 #undef firn_initial_weights
@@ -55,6 +58,7 @@ static int take_everything(void **state) {
     metric_table = metrics;
     tiles = firn_linear_in_tiles;
     product_flushed = firn_product_flushed;
+    sums_flushed = firn_sums_flushed;
     windows = firn_windows;
     data_part = firn_data_part;
     initial_weights = firn_initial_weights;
@@ -151,12 +155,16 @@ static void missing_tiles_are_found(void **state) {
 }
 
 static uint8_t reduction_kind;
+static bool are_convolutions;
 
 static void sum_by_the_kind(firn_native_plan *plan) {
     for (uint32_t p = 0; p < plan->phases_count; p++)
         for (uint32_t i = 0; i < plan->phases[p].ops_count; i++)
-            if (plan->phases[p].ops[i].reductions_count != 0)
-                ((firn_fb_reduction *)(uintptr_t)plan->phases[p].ops[i].reductions)[0].kind = reduction_kind;
+            if (plan->phases[p].ops[i].reductions_count != 0) {
+                firn_native_op *op = (firn_native_op *)(uintptr_t)&plan->phases[p].ops[i];
+                ((firn_fb_reduction *)(uintptr_t)op->reductions)[0].kind = reduction_kind;
+                op->code = are_convolutions ? FIRN_OP_conv_backward_weight : op->code;
+            }
 }
 
 static void missing_tiles_of_chunks_are_found(void **state) {
@@ -175,14 +183,21 @@ static void missing_tiles_of_chunks_are_found(void **state) {
 static void missing_flushed_sums_are_found(void **state) {
     signed_plan plan;
     const signed_plan_settings changed = settings_with(sum_by_the_kind);
-    for (reduction_kind = FIRN_FB_REDUCTION_KIND_EVEN_ODD_BLOCKS; reduction_kind <= FIRN_FB_REDUCTION_KIND_PAIRS;
-         reduction_kind++) {
-        (void)take_everything(state);
+    for (int i = 0; i < 4; i++) {
+        reduction_kind = i % 2 != 0 ? FIRN_FB_REDUCTION_KIND_EVEN_ODD_BLOCKS : FIRN_FB_REDUCTION_KIND_PAIRS;
+        are_convolutions = i / 2 != 0;
         support_classifier(&plan, &changed);
-        assert_true(links(&plan));
-        product_flushed = NULL;
-        assert_false(links(&plan));
+        for (int without = 0; without < 2; without++) {
+            (void)take_everything(state);
+            assert_true(links(&plan));
+            if (without == 0)
+                product_flushed = NULL;
+            else
+                sums_flushed = NULL;
+            assert_int_equal(links(&plan), without == 0 ? are_convolutions : !are_convolutions);
+        }
     }
+    are_convolutions = false;
 }
 
 static void missing_weights_are_found(void **state) {
