@@ -1,6 +1,7 @@
 /* Tests that every kernel set that this CPU can run gives the bits of the plain one: activations over floats of all
- * magnitudes and all values of the half types, the rotary embedding, casts, softmax cross-entropy, RMS norm, layer norm
- * and sums over rows, over awkward widths and special values. Unavailable sets are named and skipped. */
+ * magnitudes and all values of the half types, the rotary embedding, casts, softmax cross-entropy, RMS norm, layer
+ * norm, batch norm and sums over rows, over awkward widths and special values. Unavailable sets are named and skipped.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "plan/shapes/scratch.h"
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
@@ -42,9 +44,9 @@ static void run_backwards(void *context, size_t tasks, firn_task_body body, void
     body(argument, 0, tasks / 2);
 }
 
-/* Compares the op in every set, with its tasks divided and not. Output 0 shares the memory of input `in_place`
- * (UINT8_MAX: of none). */
-static void compare(uint16_t code, const test_call *call, uint8_t in_place, const char *what) {
+/* Compares the first `compared` outputs of the op, of which the others are scratch, in every set, with its tasks
+ * divided and not. Output 0 shares the memory of input `in_place` (UINT8_MAX: of none). */
+static void compare_first(uint8_t compared, uint16_t code, const test_call *call, uint8_t in_place, const char *what) {
     firn_tensor expected[FIRN_OUTPUTS_MAX];
     test_call plain = *call;
     for (uint8_t o = 0; o < call->output_count; o++)
@@ -66,12 +68,17 @@ static void compare(uint16_t code, const test_call *call, uint8_t in_place, cons
         }
         test_call_run(support_kernel(set, code, &other), &other);
         for (uint8_t o = 0; o < call->output_count; o++) {
-            assert_same(&expected[o], &other.outputs[o], what);
+            if (o < compared)
+                assert_same(&expected[o], &other.outputs[o], what);
             tensor_free(&other.outputs[o]);
         }
     }
     for (uint8_t o = 0; o < call->output_count; o++)
         tensor_free(&expected[o]);
+}
+
+static void compare(uint16_t code, const test_call *call, uint8_t in_place, const char *what) {
+    compare_first(call->output_count, code, call, in_place, what);
 }
 
 /* --- activations -------------------------------------------------------------------------------------------------- */
@@ -339,6 +346,58 @@ static void layer_norm(void **state) {
             }
 }
 
+/* --- batch norm --------------------------------------------------------------------------------------------------- */
+
+static void check_batch_norm(uint8_t type, uint8_t dy_type, uint32_t rows, uint32_t width, bool special) {
+    const uint32_t runs = (rows - 1) / FIRN_SCRATCH_RUN_ROWS + 1;
+    firn_tensor x = tensor_new(type, rows, width, 0, 0), dy = tensor_new(dy_type, rows, width, 0, 0);
+    firn_tensor gain = tensor_new(FIRN_FLOAT32, width, 0, 0, 0), bias = tensor_copy(&gain), y = tensor_copy(&x);
+    firn_tensor mean = tensor_copy(&gain), reciprocal = tensor_copy(&gain), variance = tensor_copy(&gain);
+    firn_tensor sums = tensor_new(FIRN_FLOAT32, runs, width, 0, 0), pairs = tensor_new(FIRN_FLOAT32, runs, 2, width, 0);
+    tensor_fill(&x, width, 3.0F);
+    tensor_fill(&dy, 2, 1.0F);
+    tensor_fill(&gain, 3, 2.0F);
+    tensor_fill(&bias, 5, 2.0F);
+    if (special) {
+        tensor_sprinkle(&x, 1);
+        tensor_sprinkle(&dy, 2);
+        tensor_sprinkle(&gain, 3);
+    }
+    test_call call = {.input_count = 3,
+                      .output_count = 5,
+                      .inputs = {x, gain, bias},
+                      .outputs = {y, mean, reciprocal, variance, sums},
+                      .reals = {1e-5F}};
+    compare_first(4, FIRN_OP_batch_norm, &call, UINT8_MAX, "batch_norm");
+    compare_first(4, FIRN_OP_batch_norm, &call, 0, "batch_norm in place");
+    tensor_fill(&mean, 4, 1.0F);
+    tensor_fill(&reciprocal, 6, 1.0F);
+    test_call backward = {.input_count = 5,
+                          .output_count = 4,
+                          .inputs = {dy, x, gain, mean, reciprocal},
+                          .outputs = {y, variance, bias, pairs}};
+    compare_first(3, FIRN_OP_batch_norm_backward, &backward, UINT8_MAX, "batch_norm_backward");
+    compare_first(3, FIRN_OP_batch_norm_backward, &backward, 1, "batch_norm_backward in the place of x");
+    firn_tensor *all[] = {&x, &dy, &gain, &bias, &y, &mean, &reciprocal, &variance, &sums, &pairs};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
+/* Columns around one, two and four registers, and rows around a run of them. */
+static void batch_norm(void **state) {
+    (void)state;
+    static const uint32_t widths[] = {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 300};
+    static const uint32_t rows[] = {1, 5, 128, 129, 300};
+    skip_without_sets();
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
+        for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+            for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
+                check_batch_norm(type, type, rows[r], widths[w], false);
+                check_batch_norm(type, type, rows[r], widths[w], true);
+                check_batch_norm(type, FIRN_FLOAT32, rows[r], widths[w], false);
+            }
+}
+
 /* --- sums over rows ----------------------------------------------------------------------------------------------- */
 
 static void check_sum_leading(uint8_t type, uint8_t out_type, uint32_t rows, uint32_t width) {
@@ -373,6 +432,7 @@ int main(void) {
         cmocka_unit_test(rotary_embedding), cmocka_unit_test(casts),
         cmocka_unit_test(cross_entropy),    cmocka_unit_test(rms_norm),
         cmocka_unit_test(layer_norm),       cmocka_unit_test(sums_over_rows),
+        cmocka_unit_test(batch_norm),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }

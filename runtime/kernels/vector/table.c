@@ -58,6 +58,8 @@ static const firn_kernel_row rows[] = {
     {FIRN_OP_layer_norm, ANY, ANY, {firn_vector_layer_norm, NULL}},
     {FIRN_OP_layer_norm_backward, ANY, ANY, {firn_vector_layer_norm_backward, NULL}},
     {FIRN_OP_layer_norm_backward_affine, ANY, ANY, {firn_vector_layer_norm_backward_affine, NULL}},
+    {FIRN_OP_batch_norm, ANY, ANY, {firn_vector_batch_norm, NULL}},
+    {FIRN_OP_batch_norm_backward, ANY, ANY, {firn_vector_batch_norm_backward, NULL}},
     {FIRN_OP_sum_leading, ANY, ANY, {firn_vector_sum_leading, NULL}},
     {FIRN_OP_cross_entropy, ANY, ANY, {firn_vector_cross_entropy, NULL}},
     {FIRN_OP_cross_entropy_backward, ANY, ANY, {firn_vector_cross_entropy_backward, NULL}},

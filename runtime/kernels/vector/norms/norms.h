@@ -11,6 +11,9 @@ void firn_vector_layer_norm(const firn_kernel_call *call);
 void firn_vector_layer_norm_backward(const firn_kernel_call *call);
 void firn_vector_layer_norm_backward_affine(const firn_kernel_call *call);
 
+void firn_vector_batch_norm(const firn_kernel_call *call);
+void firn_vector_batch_norm_backward(const firn_kernel_call *call);
+
 void firn_vector_sum_leading(const firn_kernel_call *call);
 
 #endif
