@@ -36,6 +36,7 @@ runtime/kernels/reduce  plan/ runtime/numerics runtime/kernels
 runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/losses runtime/kernels/recurrent runtime/kernels/reduce runtime/kernels/vector/
 runtime/kernels/vector/attention plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime/kernels/vector/images plan/ runtime/numerics runtime/kernels runtime/kernels/images runtime/kernels/vector/
+runtime/kernels/vector/norms plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/reduce runtime/kernels/vector/
 runtime                 plan/ schedules runtime/numerics runtime/kernels
 runtime/parts           plan/ runtime runtime/numerics
