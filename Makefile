@@ -355,8 +355,8 @@ $(BUILD)/firn-bench: $(call object,$(BENCH_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
 	$(quiet)$(CC) $(LDFLAGS) -Wl,--wrap=firn_kernel_set_choose -pthread $^ -o $@ -lcjson -lz -lm
 
 .PHONY: bench
-bench: ## time kernels and steps against this machine's peak and PyTorch; ARGS='--only square --repeat 9'
-	@.packages/install build source
+bench: ## time kernels and steps against this machine's peak and PyTorch, in under 20 minutes; ARGS='--only square --repeat 9'
+	@.packages/install bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/firnc $(BUILD)/firn-bench
 	$(BUILD)/firn-bench --firnc $(BUILD)/firnc --out $(BUILD)/bench $(ARGS)
 
