@@ -299,7 +299,8 @@ $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernel
 # The same source as in two sets, under two names.
 $(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx2/chunked-renamed.o
 $(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/vector/chunked/chunked.o
-	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 $< $@
+	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 \
+	    --redefine-sym firn_chunked_sizes_of=firn_chunked_sizes_of_avx2 $< $@
 endif
 
 # Runs ONNX models for the scripts of tests/onnx.
