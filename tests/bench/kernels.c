@@ -6,12 +6,8 @@
 #include "tests/bench/bench.h"
 #include "tests/unit/support_call.h"
 
-/* What is measured in a storage. */
-enum {
-    SQUARES = 1,   /* square products, forward */
-    GRADIENTS = 2, /* their gradients */
-    NETWORKS = 4   /* the products, attention and recurrence of networks */
-};
+/* Groups of cases. GRADIENTS: of square products. */
+enum { SQUARES = 1, GRADIENTS = 2, LAYERS = 4, BATCHES = 8, ATTENTION = 16, RECURRENCE = 32, EVERY_GROUP = 63 };
 
 /* The element type of the operands and the way a sum of products is computed. The order of a contest is that of this
  * table; a new kind of sum is one line here. */
@@ -19,29 +15,31 @@ typedef struct storage {
     const char *name;
     uint8_t type, kind;
     uint32_t chunk;
-    unsigned uses;
+    unsigned groups; /* those in which it is measured */
 } storage;
 
 static const storage storages[] = {
-    {"float32", FIRN_FLOAT32, FIRN_REDUCTION_F32, 0, SQUARES | GRADIENTS | NETWORKS},
-    {"bfloat16", FIRN_BFLOAT16, FIRN_REDUCTION_F32, 0, SQUARES | GRADIENTS | NETWORKS},
-    {"float16", FIRN_FLOAT16, FIRN_REDUCTION_F32, 0, SQUARES | NETWORKS},
-    {"cbfloat16", FIRN_CBFLOAT16, FIRN_REDUCTION_F32, 0, SQUARES | NETWORKS},
-    {"float16 chunk 64", FIRN_FLOAT16, FIRN_REDUCTION_CHUNKED, 64, SQUARES | GRADIENTS | NETWORKS},
-    {"float16 chunk 128", FIRN_FLOAT16, FIRN_REDUCTION_CHUNKED, 128, SQUARES | NETWORKS},
+    {"float32", FIRN_FLOAT32, FIRN_REDUCTION_F32, 0, EVERY_GROUP},
+    {"bfloat16", FIRN_BFLOAT16, FIRN_REDUCTION_F32, 0, EVERY_GROUP},
+    {"float16", FIRN_FLOAT16, FIRN_REDUCTION_F32, 0, EVERY_GROUP & ~GRADIENTS},
+    {"cbfloat16", FIRN_CBFLOAT16, FIRN_REDUCTION_F32, 0, EVERY_GROUP & ~GRADIENTS},
+    {"even_odd_blocks", FIRN_BFLOAT16, FIRN_REDUCTION_EVEN_ODD_BLOCKS, 32, EVERY_GROUP & ~RECURRENCE},
+    {"pairs", FIRN_BFLOAT16, FIRN_REDUCTION_PAIRS, 2, EVERY_GROUP & ~RECURRENCE},
+    {"float16 chunk 64", FIRN_FLOAT16, FIRN_REDUCTION_CHUNKED, 64, EVERY_GROUP},
+    {"float16 chunk 128", FIRN_FLOAT16, FIRN_REDUCTION_CHUNKED, 128, EVERY_GROUP & ~GRADIENTS},
     {"bfloat16 chunk 64", FIRN_BFLOAT16, FIRN_REDUCTION_CHUNKED, 64, SQUARES},
     {"cbfloat16 chunk 64", FIRN_CBFLOAT16, FIRN_REDUCTION_CHUNKED, 64, SQUARES},
 };
 enum { STORAGES = sizeof storages / sizeof storages[0] };
 
-/* Returns whether a storage is used for this and --only selects it. */
-static bool takes_part(unsigned s, unsigned use, const char *group, const char *shape) {
-    return (storages[s].uses & use) != 0 && bench_is_wanted(group, shape, storages[s].name);
+/* Returns whether a storage is measured in the group of cases and --only selects it. */
+static bool takes_part(unsigned s, unsigned cases, const char *group, const char *shape) {
+    return (storages[s].groups & cases) != 0 && bench_is_wanted(group, shape, storages[s].name);
 }
 
-static bool any_takes_part(unsigned use, const char *group, const char *shape) {
+static bool any_takes_part(unsigned cases, const char *group, const char *shape) {
     for (unsigned s = 0; s < STORAGES; s++)
-        if (takes_part(s, use, group, shape))
+        if (takes_part(s, cases, group, shape))
             return true;
     return false;
 }
@@ -166,16 +164,16 @@ static job product_job(const product *it, int direction, const storage *stored) 
     return made;
 }
 
-static void measure_product(const product *it, int direction, unsigned use, double weight) {
+static void measure_product(const product *it, int direction, unsigned cases, double weight) {
     static jobs list;
     char shape[48], torch[96];
     bench_format(shape, sizeof shape, "%s %s", it->name, directions[direction]);
     bench_format(torch, sizeof torch, "linear %u %u %u %s", it->n, it->k, it->o, directions[direction]);
-    if (!any_takes_part(use, it->group, shape) || !bench_turn(it->group, shape, weight))
+    if (!any_takes_part(cases, it->group, shape) || !bench_turn(it->group, shape, weight))
         return;
     list = (jobs){.group = it->group, .shape = shape, .work = 2.0 * it->n * it->k * it->o};
     for (unsigned s = 0; s < STORAGES; s++)
-        if (takes_part(s, use, it->group, shape))
+        if (takes_part(s, cases, it->group, shape))
             *add_case(&list, s, run_job, NULL) = product_job(it, direction, &storages[s]);
     compete(&list, torch, 0.0);
     for (unsigned i = 0; i < list.count; i++)
@@ -207,7 +205,7 @@ static void block_of_gpt2(uint32_t tokens) {
     for (unsigned l = 0; l < sizeof layers / sizeof layers[0]; l++)
         for (int direction = FORWARD; direction < DIRECTIONS; direction++) {
             const product it = {group, layers[l].name, tokens, layers[l].k, layers[l].o, 1};
-            measure_product(&it, direction, NETWORKS, 2.0 + 0.6e-9 * 2.0 * tokens * layers[l].k * layers[l].o);
+            measure_product(&it, direction, LAYERS, 2.0 + 0.6e-9 * 2.0 * tokens * layers[l].k * layers[l].o);
         }
 }
 
@@ -274,14 +272,14 @@ static void measure_attention(uint32_t length) {
     const double one_product = (double)BATCH * CHANNELS * length * (length + 1.0);
     char shape[16], torch[96];
     bench_format(shape, sizeof shape, "T %u", length);
-    if ((!any_takes_part(NETWORKS, "attention forward", shape) &&
-         !any_takes_part(NETWORKS, "attention backward", shape)) ||
+    if ((!any_takes_part(ATTENTION, "attention forward", shape) &&
+         !any_takes_part(ATTENTION, "attention backward", shape)) ||
         !bench_turn("attention", shape, 3.0 + 2e-9 * one_product))
         return;
     forward = (jobs){.group = "attention forward", .shape = shape, .work = 2.0 * one_product};
     backward = (jobs){.group = "attention backward", .shape = shape, .work = 5.0 * one_product};
     for (unsigned s = 0; s < STORAGES; s++)
-        if (takes_part(s, NETWORKS, forward.group, shape) || takes_part(s, NETWORKS, backward.group, shape))
+        if (takes_part(s, ATTENTION, forward.group, shape) || takes_part(s, ATTENTION, backward.group, shape))
             *add_case(&forward, s, run_job, NULL) = forward_job(length, &storages[s]);
     bench_format(torch, sizeof torch, "attention %d %u %d %d forward", BATCH, length, HEADS, HEAD_SIZE);
     compete(&forward, torch, 0.4);
@@ -325,11 +323,11 @@ static void measure_batches(uint32_t length, bool scores) {
     bench_format(shape, sizeof shape, "%s %u", scores ? "q k^T" : "p v", length);
     bench_format(torch, sizeof torch, "matmul %d %u %d %s", BATCH * HEADS, length, HEAD_SIZE,
                  scores ? "scores" : "values");
-    if (!any_takes_part(NETWORKS, "matmul", shape) || !bench_turn("matmul", shape, 2.0 + 3e-6 * length * length))
+    if (!any_takes_part(BATCHES, "matmul", shape) || !bench_turn("matmul", shape, 2.0 + 3e-6 * length * length))
         return;
     list = (jobs){.group = "matmul", .shape = shape, .work = 2.0 * BATCH * CHANNELS * length * length};
     for (unsigned s = 0; s < STORAGES; s++)
-        if (takes_part(s, NETWORKS, list.group, shape))
+        if (takes_part(s, BATCHES, list.group, shape))
             *add_case(&list, s, run_job, NULL) = batches_job(length, scores, &storages[s]);
     compete(&list, torch, 0.0);
     for (unsigned i = 0; i < list.count; i++)
@@ -410,13 +408,13 @@ static void measure_lstm(uint32_t steps, uint32_t units) {
     const double one_product = 2.0 * steps * SAMPLES * GATES * units * units;
     char shape[32], torch[96];
     bench_format(shape, sizeof shape, "T %u H %u", steps, units);
-    if ((!any_takes_part(NETWORKS, "lstm forward", shape) && !any_takes_part(NETWORKS, "lstm backward", shape)) ||
+    if ((!any_takes_part(RECURRENCE, "lstm forward", shape) && !any_takes_part(RECURRENCE, "lstm backward", shape)) ||
         !bench_turn("lstm", shape, 4.0 + 3e-9 * one_product))
         return;
     forward = (jobs){.group = "lstm forward", .shape = shape, .work = one_product};
     backward = (jobs){.group = "lstm backward", .shape = shape, .work = 2.0 * one_product};
     for (unsigned s = 0; s < STORAGES; s++)
-        if (takes_part(s, NETWORKS, forward.group, shape) || takes_part(s, NETWORKS, backward.group, shape))
+        if (takes_part(s, RECURRENCE, forward.group, shape) || takes_part(s, RECURRENCE, backward.group, shape))
             *add_case(&forward, s, run_job, NULL) = lstm_job(steps, units, &storages[s]);
     bench_format(torch, sizeof torch, "lstm %u %d %u forward", steps, SAMPLES, units);
     compete(&forward, torch, 0.4);

@@ -81,7 +81,7 @@ grep '\.[ch]$' "$folder/files" | while read -r file; do [ ! -e "$file" ] || echo
 # object SOURCE: prints the path of the source's object: from the build, from any kernel set that has it, or compiled
 # here.
 object() {
-    for built in objects avx512 avx512fp16; do
+    for built in objects avx512 avx512fp16 amx avx512bf16; do
         if [ -e "$BUILD/$built/${1%.c}.o" ]; then
             echo "$BUILD/$built/${1%.c}.o"
             return

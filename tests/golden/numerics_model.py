@@ -100,6 +100,49 @@ def add(a, b):
     return fma(a, ONE, b)
 
 
+def flushed_factor(x):
+    """A subnormal factor of a flushed sum is a zero of its sign."""
+    return x & MINUS_ZERO if x & 0x7f800000 == 0 else x
+
+
+def flushed_fma(a, b, c):
+    """a*b + c in a flushed sum: what is tiny after it was rounded to 24 bits is a zero of its sign."""
+    exact = exact_fma(FLOAT32.decode(a), FLOAT32.decode(b), FLOAT32.decode(c))
+    rounded = FLOAT32.encode(exact)
+    if exact is None or exact[1] in (0, 'inf'):
+        return rounded
+    # The midpoint below 2^-126 goes to that, which is even.
+    return rounded & MINUS_ZERO if exact[1] < Fraction(1, 2 ** 126) - Fraction(1, 2 ** 151) else rounded
+
+
+def flushed_add(a, b):
+    return flushed_fma(a, ONE, b)
+
+
+FLUSHED = {'even_odd_blocks': 32, 'pairs': 2}
+
+
+def flushed_sum(kind, terms):
+    """terms: pairs of factors, all of them from term 0 on; where a term is absent, None in place of the factor that is not
+    there."""
+    total, block = 0, FLUSHED[kind]
+    for begin in range(0, len(terms), block):
+        inside = terms[begin:begin + block]
+        if all(None in term for term in inside):
+            continue
+        inside = [[0 if x is None else flushed_factor(x) for x in term] for term in inside]
+        inside += [[0, 0]] * (block - len(inside))
+        if kind == 'pairs':
+            for a, b in reversed(inside):
+                total = flushed_fma(a, b, total)
+            continue
+        sums = [0, 0]
+        for i, (a, b) in enumerate(inside):
+            sums[i % 2] = flushed_fma(a, b, sums[i % 2])
+        total = flushed_add(total, flushed_add(*sums))
+    return total
+
+
 def negate(a):
     return a ^ 0x80000000
 
@@ -690,6 +733,27 @@ def examples():
         total = add(total, part << 16)
         print('chunked: total', show(FLOAT32, total))
     print('chunked: rounded', show(BFLOAT16, BFLOAT16.encode(FLOAT32.decode(total))))
+    flushed_examples([(x << 16, y << 16) for x, y in zip(a, b)])
+    flushed_examples([(0x20000000, 0xa0010000), (0x1f810000, 0x1f7f0000), (None, 0x7f000000), (0x80010000, 0x7f000000),
+                      (0x20000000, 0x20000000)])
+    for a in (0x8d800000, 0x8d810000):
+        print('near 2^-126:', show(FLOAT32, fma(a, 0x26000000, 0x00800000)),
+              show(FLOAT32, flushed_fma(a, 0x26000000, 0x00800000)))
+
+
+def flushed_examples(terms):
+    """Both sums, step by step, of terms that lie in one block."""
+    factors = [[0 if x is None else flushed_factor(x) for x in term] for term in terms]
+    sums = [0, 0]
+    for i, (a, b) in enumerate(factors):
+        sums[i % 2] = flushed_fma(a, b, sums[i % 2])
+        print('even_odd_blocks:', 'eo'[i % 2], show(FLOAT32, sums[i % 2]))
+    print('even_odd_blocks: sum', show(FLOAT32, flushed_sum('even_odd_blocks', terms)))
+    total = 0
+    for begin in range(0, len(factors), 2):
+        for a, b in reversed((factors + [[0, 0]])[begin:begin + 2]):
+            total = flushed_fma(a, b, total)
+            print('pairs: sum', show(FLOAT32, total))
 
 
 def main():

@@ -7,6 +7,7 @@
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/reduce/matmul.h"
+#include "runtime/kernels/vector/engine/tile.h"
 #include "runtime/kernels/vector/pack.h"
 #include "runtime/kernels/vector/pieces.h"
 #include "runtime/kernels/vector/tile.h"
@@ -15,6 +16,7 @@
 typedef struct multiplication {
     firn_matrix left, right;
     size_t rows, columns, terms;
+    uint8_t kind;            /* of the reduction */
     const firn_tensor *bias; /* one value for each column, or NULL */
     void *out;               /* element (row, column) at row * out_step + column */
     uint8_t out_type;
@@ -168,7 +170,7 @@ static float *place_sums(const piece *p, size_t row, size_t column, float *one_t
 static void multiply_rows(const piece *p, size_t row, size_t rows, const float *bias) {
     const multiplication *product = p->cut->product;
     const bool is_direct = is_out_direct(product);
-    float one_tile[HEIGHT * WIDTH];
+    _Alignas(CACHE_LINE) float one_tile[HEIGHT * WIDTH];
     firn_register_tile tile = {.rows = rows,
                                .runs = 1,
                                .terms = p->terms,
@@ -182,7 +184,10 @@ static void multiply_rows(const piece *p, size_t row, size_t rows, const float *
         place_right(p, column, &tile);
         if (column + WIDTH < p->columns)
             prefetch_sums(&tile, place_sums(p, row, column + WIDTH, one_tile));
-        firn_register_tile_multiply(&tile);
+        if (product->kind == FIRN_REDUCTION_F32)
+            firn_register_tile_multiply(&tile);
+        else
+            firn_engine_tile_multiply(product->kind, &tile);
         if (!is_direct && !product->flipped && p->last)
             firn_vector_narrow_rows(product->out, product->out_type,
                                     (p->row + row) * product->out_step + p->column + column, product->out_step,
@@ -266,10 +271,18 @@ static size_t estimate(const cut *c, size_t threads) {
     return firn_ceiling(c->row_pieces * c->column_pieces, threads) * piece + piece / 8;
 }
 
+/* Terms in a block: whole blocks of a matrix engine. */
+static size_t depth_of(const multiplication *product) {
+    const size_t depth = firn_ceiling(product->terms, firn_ceiling(product->terms, DEPTH));
+    return product->kind == FIRN_REDUCTION_F32 ? depth : firn_ceiling(depth, FIRN_ENGINE_BLOCK) * FIRN_ENGINE_BLOCK;
+}
+
+_Static_assert((int)DEPTH % (int)FIRN_ENGINE_BLOCK == 0, "a block of terms may be whole blocks of a matrix engine");
+
 /* Divides the output into pieces that fit a slot and keep all threads busy. */
 static cut divide(const multiplication *product, size_t threads) {
     cut best = {.product = product,
-                .depth = firn_ceiling(product->terms, firn_ceiling(product->terms, DEPTH)),
+                .depth = depth_of(product),
                 .waits = product->flipped || (product->out_type != FIRN_FLOAT32 && product->terms > DEPTH)};
     const size_t fitting = firn_smaller(COLUMNS, RIGHT / best.depth / WIDTH * WIDTH);
     const size_t widest = best.waits ? firn_smaller(fitting, (size_t)SUMS / SUMS_ROWS / WIDTH * WIDTH) : fitting;
@@ -390,6 +403,7 @@ static multiplication multiplication_of(const firn_linear *linear) {
                                .rows = product->rows,
                                .columns = product->columns,
                                .terms = product->terms,
+                               .kind = product->reduction.kind,
                                .bias = linear->bias,
                                .out = linear->out->data,
                                .out_type = linear->out->type,

@@ -9,7 +9,13 @@
 #include "runtime/kernels/vector/recurrent.h"
 #include "runtime/kernels/vector/rows.h"
 
-enum { ANY = FIRN_ANY, F32 = FIRN_REDUCTION_F32, CHUNKED = FIRN_REDUCTION_CHUNKED };
+enum {
+    ANY = FIRN_ANY,
+    F32 = FIRN_REDUCTION_F32,
+    CHUNKED = FIRN_REDUCTION_CHUNKED,
+    BLOCKS = FIRN_REDUCTION_EVEN_ODD_BLOCKS,
+    PAIRS = FIRN_REDUCTION_PAIRS
+};
 
 static const firn_kernel_row rows[] = {
     {FIRN_OP_linear, F32, ANY, {firn_vector_linear, firn_vector_linear_scratch}},
@@ -34,8 +40,38 @@ static const firn_kernel_row rows[] = {
      {firn_vector_conv_backward_weight, firn_vector_conv_backward_weight_scratch}},
     {FIRN_OP_matmul, F32, ANY, {firn_vector_matmul, firn_vector_matmul_scratch}},
     {FIRN_OP_matmul, CHUNKED, ANY, {firn_chunked_matmul, firn_chunked_scratch}},
+    {FIRN_OP_linear, BLOCKS, ANY, {firn_vector_linear, firn_vector_linear_scratch}},
+    {FIRN_OP_linear_backward_input, BLOCKS, ANY, {firn_vector_linear_backward_input, firn_vector_linear_scratch}},
+    {FIRN_OP_linear_backward_weight, BLOCKS, ANY, {firn_vector_linear_backward_weight, firn_vector_linear_scratch}},
+    {FIRN_OP_linear_backward_weight_rows,
+     BLOCKS,
+     ANY,
+     {firn_vector_linear_backward_weight_rows, firn_vector_linear_scratch}},
+    {FIRN_OP_matmul, BLOCKS, ANY, {firn_vector_matmul, firn_vector_matmul_scratch}},
+    {FIRN_OP_linear, PAIRS, ANY, {firn_vector_linear, firn_vector_linear_scratch}},
+    {FIRN_OP_linear_backward_input, PAIRS, ANY, {firn_vector_linear_backward_input, firn_vector_linear_scratch}},
+    {FIRN_OP_linear_backward_weight, PAIRS, ANY, {firn_vector_linear_backward_weight, firn_vector_linear_scratch}},
+    {FIRN_OP_linear_backward_weight_rows,
+     PAIRS,
+     ANY,
+     {firn_vector_linear_backward_weight_rows, firn_vector_linear_scratch}},
+    {FIRN_OP_matmul, PAIRS, ANY, {firn_vector_matmul, firn_vector_matmul_scratch}},
     {FIRN_OP_attention, ANY, ANY, {firn_vector_attention, firn_vector_attention_scratch}},
     {FIRN_OP_attention_backward, ANY, ANY, {firn_vector_attention_backward, firn_vector_attention_backward_scratch}},
+    {FIRN_OP_attention, BLOCKS, ANY, {firn_vector_attention, firn_vector_attention_scratch}},
+    {FIRN_OP_attention_backward, BLOCKS, ANY, {firn_vector_attention_backward, firn_vector_attention_backward_scratch}},
+    {FIRN_OP_cross_attention, BLOCKS, ANY, {firn_vector_cross_attention, firn_vector_cross_attention_scratch}},
+    {FIRN_OP_cross_attention_backward,
+     BLOCKS,
+     ANY,
+     {firn_vector_cross_attention_backward, firn_vector_cross_attention_backward_scratch}},
+    {FIRN_OP_attention, PAIRS, ANY, {firn_vector_attention, firn_vector_attention_scratch}},
+    {FIRN_OP_attention_backward, PAIRS, ANY, {firn_vector_attention_backward, firn_vector_attention_backward_scratch}},
+    {FIRN_OP_cross_attention, PAIRS, ANY, {firn_vector_cross_attention, firn_vector_cross_attention_scratch}},
+    {FIRN_OP_cross_attention_backward,
+     PAIRS,
+     ANY,
+     {firn_vector_cross_attention_backward, firn_vector_cross_attention_backward_scratch}},
     {FIRN_OP_lstm, F32, ANY, {firn_vector_lstm, firn_vector_recurrent_scratch}},
     {FIRN_OP_lstm_backward, F32, ANY, {firn_vector_lstm_backward, firn_vector_recurrent_scratch}},
     {FIRN_OP_gru, F32, ANY, {firn_vector_gru, firn_vector_recurrent_scratch}},
