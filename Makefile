@@ -322,7 +322,8 @@ $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernel
 # The same source as in two sets, under two names.
 $(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx2/chunked-renamed.o
 $(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/vector/chunked/chunked.o
-	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 $< $@
+	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 \
+	    --redefine-sym firn_chunked_sizes_of=firn_chunked_sizes_of_avx2 $< $@
 endif
 
 ifneq ($(filter %/kernels-avx2.o,$(KERNEL_OBJECTS)),)
@@ -382,8 +383,8 @@ $(BUILD)/firn-bench: $(call object,$(BENCH_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
 	$(quiet)$(CC) $(LDFLAGS) -Wl,--wrap=firn_kernel_set_choose -pthread $^ -o $@ -lcjson -lz -lm
 
 .PHONY: bench
-bench: ## time kernels and steps against this machine's peak and PyTorch; ARGS='--only square --repeat 9'
-	@.packages/install build source
+bench: ## time kernels and steps against this machine's peak and PyTorch, in under 20 minutes; ARGS='--only square --repeat 9'
+	@.packages/install bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/firnc $(BUILD)/firn-bench
 	$(BUILD)/firn-bench --firnc $(BUILD)/firnc --out $(BUILD)/bench $(ARGS)
 
