@@ -32,7 +32,7 @@ static const firnc_option options[] = {
     {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
      FIRNC_OPTION_LIST,
      offsetof(request, settings)},
-    {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors)"},
+    {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors, or .index.json)"},
      FIRNC_OPTION_TEXT,
      offsetof(request, weights)},
     {{"--allow-unmatched", NULL, NULL,

@@ -6,6 +6,7 @@ Run: python3 tests/golden/numerics_model.py             writes tests/golden/nume
      python3 tests/golden/numerics_model.py examples    prints the worked examples of NUMERICS.md
 Neither the build nor the tests need this script."""
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
 import os
 import random
@@ -105,14 +106,29 @@ def flushed_factor(x):
     return x & MINUS_ZERO if x & 0x7f800000 == 0 else x
 
 
+@lru_cache(None)
 def flushed_fma(a, b, c):
-    """a*b + c in a flushed sum: what is tiny after it was rounded to 24 bits is a zero of its sign."""
-    exact = exact_fma(FLOAT32.decode(a), FLOAT32.decode(b), FLOAT32.decode(c))
-    rounded = FLOAT32.encode(exact)
-    if exact is None or exact[1] in (0, 'inf'):
-        return rounded
-    # The midpoint below 2^-126 goes to that, which is even.
-    return rounded & MINUS_ZERO if exact[1] < Fraction(1, 2 ** 126) - Fraction(1, 2 ** 151) else rounded
+    """a*b + c in a flushed sum: what is tiny after it was rounded to 24 bits is a zero of its sign. With integers, because
+    there are many of them."""
+    if any(x & INFINITY == INFINITY for x in (a, b, c)):
+        return fma(a, b, c)
+    (x, x_unit), (y, y_unit), (z, z_unit) = ((x & 0x7fffff | (x & INFINITY != 0) << 23, max(x >> 23 & 0xff, 1) - 150)
+                                             for x in (a, b, c))
+    unit = min(x_unit + y_unit, z_unit)
+    product, addend = x * y << (x_unit + y_unit - unit), z << (z_unit - unit)
+    total = (-product if (a ^ b) & MINUS_ZERO else product) + (-addend if c & MINUS_ZERO else addend)
+    if total == 0:
+        return (a ^ b) & c & MINUS_ZERO if product == 0 else 0
+    sign, magnitude = MINUS_ZERO if total < 0 else 0, abs(total)
+    dropped = max(magnitude.bit_length() - 24, 0)
+    kept, rest = magnitude >> dropped, (magnitude & ((1 << dropped) - 1)) * 2
+    kept += rest > 1 << dropped or (rest == 1 << dropped and dropped > 0 and kept & 1 == 1)
+    exponent = kept.bit_length() - 1 + unit + dropped
+    if exponent < -126:
+        return sign
+    if exponent > 127:
+        return sign | INFINITY
+    return sign | (exponent + 127) << 23 | (kept << 23 >> (kept.bit_length() - 1)) & 0x7fffff
 
 
 def flushed_add(a, b):

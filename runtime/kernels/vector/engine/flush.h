@@ -45,14 +45,11 @@ static inline void firn_flush_end(unsigned mode) {
     (void)mode;
 }
 
-static inline firn_vector firn_flush_zero(firn_mask tiny, firn_vector x) {
-    return firn_vector_select(tiny, (firn_vector)((firn_words)x & FIRN_SIGN_BIT), x);
-}
-
-/* A factor, of which the operations below expect that it is not subnormal. */
+/* A factor, of which the operations below expect that it is not subnormal. What is tiny times +0 is a zero of its sign.
+ */
 static inline firn_vector firn_flush_factor(firn_vector x) {
-    const firn_vector smallest = firn_vector_fill(firn_power_of_two(-126));
-    return firn_flush_zero(firn_vector_is_less(firn_vector_absolute(x), smallest), x);
+    const firn_mask is_tiny = firn_vector_is_less(firn_vector_absolute(x), firn_vector_fill(firn_power_of_two(-126)));
+    return firn_vector_select(is_tiny, firn_vector_multiply(x, firn_vector_zero()), x);
 }
 
 /* A sum that is tiny is exact. */
@@ -62,16 +59,15 @@ static inline firn_vector firn_flush_add(firn_vector a, firn_vector b) {
 
 /* What was rounded to 2^-126 was tiny if it is below that where exponents have room, 2^60 times as large. */
 static inline firn_vector firn_flush_fma(firn_vector a, firn_vector b, firn_vector c) {
-    const uint32_t smallest = 0x00800000u;
-    const firn_vector r = firn_vector_fma(a, b, c), magnitude = firn_vector_absolute(r);
-    const firn_mask suspect = firn_vector_is_less(magnitude, firn_vector_fill(firn_from_bits(smallest + 1)));
-    if (firn_mask_to_bits(suspect) == 0)
+    const firn_vector r = firn_vector_fma(a, b, c), above = firn_vector_fill(firn_power_of_two(-126) * 1.5f);
+    const firn_mask is_small = firn_vector_is_less(firn_vector_absolute(r), above);
+    if (firn_mask_to_bits(is_small) == 0)
         return r;
-    const firn_vector scale = firn_vector_fill(firn_power_of_two(60));
+    const firn_vector scale = firn_vector_fill(firn_power_of_two(60)), flushed = firn_flush_factor(r);
     const firn_vector t = firn_vector_fma(firn_vector_multiply(a, scale), b, firn_vector_multiply(c, scale));
-    const firn_mask below = firn_vector_is_less(firn_vector_absolute(t), firn_vector_fill(firn_power_of_two(-66)));
-    return firn_flush_zero(
-        firn_vector_is_less(magnitude, firn_vector_fill(firn_from_bits(smallest))) | (suspect & below), r);
+    const firn_mask was_tiny = firn_vector_is_less(firn_vector_absolute(t), firn_vector_fill(firn_power_of_two(-66)));
+    const firn_vector zero = firn_vector_multiply(r, firn_vector_zero());
+    return firn_vector_select(is_small, firn_vector_select(was_tiny, zero, flushed), flushed);
 }
 
 #endif
