@@ -62,8 +62,8 @@ HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c)
 # The sources of the programs that are not in a library.
 FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/manual/*.c))
 FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/studies/*.c))
-COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/passes/gradients/*.c))
-ONNX_SOURCES := $(wildcard compiler/onnx/*.c)
+COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/onnx/ops/*.c compiler/passes/gradients/*.c))
+ONNX_SOURCES := $(wildcard compiler/onnx/*.c compiler/onnx/ops/*.c)
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
 
@@ -315,7 +315,8 @@ $(BUILD)/tests/test_replace: private LDFLAGS += $(foreach call,open64 open pwrit
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
 SCALAR_PRODUCT := $(patsubst %,$(BUILD)/scalar/runtime/%.o,kernels/product kernels/product_flushed numerics/flushed)
 SCALAR_NAMES := $(foreach name,firn_product_tile firn_product_tiles firn_product_rows firn_product_is_direct \
-    firn_product_flushed firn_product_tile_flushed firn_flushed_multiply_add firn_flushed_close firn_flushed_factors,\
+    firn_product_flushed firn_product_tile_flushed firn_flushed_multiply_add firn_flushed_multiply_add_lanes \
+    firn_flushed_close firn_flushed_factors,\
     -D$(name)=$(name)_scalar)
 # As on a core that has no fused multiply-add.
 $(BUILD)/scalar/runtime/numerics/flushed.o: private WITHOUT_FMA := $(addprefix -U__,FP_FAST_FMAF ARM_FEATURE_FMA SSE__)
@@ -336,7 +337,8 @@ $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernel
 # The same source as in two sets, under two names.
 $(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx2/chunked-renamed.o
 $(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/vector/chunked/chunked.o
-	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 $< $@
+	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 \
+	    --redefine-sym firn_chunked_sizes_of=firn_chunked_sizes_of_avx2 $< $@
 endif
 ifneq ($(filter %/kernels-neon.o,$(KERNEL_OBJECTS)),)
 $(BUILD)/tests/test_kernels_chunked: $(BUILD)/neon/runtime/kernels/vector/chunked/chunked.o
@@ -399,8 +401,8 @@ $(BUILD)/firn-bench: $(call object,$(BENCH_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
 	$(quiet)$(CC) $(LDFLAGS) -Wl,--wrap=firn_kernel_set_choose -pthread $^ -o $@ -lcjson -lz -lm
 
 .PHONY: bench
-bench: ## time kernels and steps against this machine's peak and PyTorch; ARGS='--only square --repeat 9'
-	@.packages/install build source
+bench: ## time kernels and steps against this machine's peak and PyTorch, in under 20 minutes; ARGS='--only square --repeat 9'
+	@.packages/install bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/firnc $(BUILD)/firn-bench
 	$(BUILD)/firn-bench --firnc $(BUILD)/firnc --out $(BUILD)/bench $(ARGS)
 

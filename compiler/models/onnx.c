@@ -88,6 +88,32 @@ static bool check_inputs(const firnc_tree *mapping, const firnc_onnx_model *mode
     return true;
 }
 
+/* The entry of this number. */
+static const firnc_tree *entry_at(const firnc_tree *mapping, uint32_t number) {
+    const firnc_tree *entry = mapping->first;
+    while (number-- > 0)
+        entry = entry->next;
+    return entry;
+}
+
+/* What the file has for the keys, and what it must have for any. */
+static bool check_file(const firnc_tree *keys, const firnc_onnx_model *model) {
+    const firnc_tree *file = firnc_tree_child(keys, "onnx"), *inputs = firnc_tree_child(keys, "inputs");
+    if (model->unused_dimension != FIRNC_NONE)
+        return firnc_tree_fail(entry_at(firnc_tree_child(keys, "dimensions"), model->unused_dimension),
+                               "no extent of the file's inputs has this name; remove it");
+    if (model->unused_constant != FIRNC_NONE)
+        return firnc_tree_fail(entry_at(firnc_tree_child(keys, "constants"), model->unused_constant),
+                               "no tensor of the file has such a name; remove it");
+    if (model->data == FIRNC_NONE)
+        return firnc_tree_fail(inputs != NULL ? inputs : file,
+                               "no input of the file is left for the data; give all but one of them a value");
+    if (model->parameter_count == 0)
+        return firnc_tree_fail(file, "no output of the file follows a tensor of floats by its gradient, so there is no "
+                                     "parameter; export a model with some");
+    return true;
+}
+
 static bool find_output(const firnc_tree *node, firnc_onnx_settings *settings) {
     const firnc_onnx_model *model = settings->model;
     const char *names[FIRNC_ONNX_IO_MAX + 1] = {NULL};
@@ -115,13 +141,22 @@ static uint32_t outputs_of(const firnc_onnx_settings *settings) {
 }
 
 static bool check_output(const firnc_tree *keys, const firnc_onnx_settings *settings) {
-    const firnc_onnx_port *output = judged(settings);
+    const firnc_onnx_port *output = judged(settings), *data = &settings->model->inputs[settings->model->data];
     const firnc_tree *place = firnc_tree_child(keys, "output");
     if (place == NULL)
         place = firnc_tree_child(keys, "onnx");
     if (output->value == FIRNC_NONE || output->rank < 2)
         return firnc_tree_fail(place, "the output %s has no scores for each sample; name another in output",
                                firnc_printable(output->name));
+    if (!output->real)
+        return firnc_tree_fail(place,
+                               "the output %s is of whole numbers, which have no gradient; name another in output",
+                               firnc_printable(output->name));
+    if (output->dims[0] != data->dims[0])
+        return firnc_tree_fail(place,
+                               "the output %s has %u rows for %u samples; export the model with a first extent that is "
+                               "open, or name another in output",
+                               firnc_printable(output->name), (unsigned)output->dims[0], (unsigned)data->dims[0]);
     if (firnc_loss_has_classes(&settings->losses) && outputs_of(settings) < 2)
         return firnc_tree_fail(place,
                                "one class is nothing to tell apart; write loss: binary_cross_entropy_with_logits "
@@ -149,8 +184,13 @@ static bool complete(const firnc_tree *keys, void *model_settings) {
         (constants != NULL && !read_constants(constants, &settings->options)) ||
         !firnc_onnx_import(firnc_graph_create("onnx"), settings->path, &settings->options, model))
         return false;
-    return check_inputs(inputs, model) && find_output(firnc_tree_child(keys, "output"), settings) &&
-           check_output(keys, settings) && firnc_loss_complete(keys, &settings->losses, outputs_of(settings));
+    if (model->fixed_norms > 0 && firnc_tree_child(keys, "batch_statistics") == NULL)
+        firnc_tree_warn(firnc_tree_child(keys, "onnx"),
+                        "the file has batch norms with fixed statistics, as those of an evaluation; write "
+                        "batch_statistics: true to train them by the micro-batch, or false to keep them");
+    return check_inputs(inputs, model) && check_file(keys, model) &&
+           find_output(firnc_tree_child(keys, "output"), settings) && check_output(keys, settings) &&
+           firnc_loss_complete(keys, &settings->losses, outputs_of(settings));
 }
 
 static firnc_model_facts facts(const void *model_settings) {

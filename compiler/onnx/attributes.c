@@ -26,6 +26,58 @@ const FirncOnnx__Attribute *firnc_onnx_attribute(const firnc_onnx_node *node, co
     return NULL;
 }
 
+/* The kinds of attributes, by their numbers in the file. */
+enum { REAL = 1, WHOLE = 2, TEXT = 3, TENSOR = 4, REALS = 6, WHOLES = 7, TEXTS = 8 };
+
+/* Which attributes are of which kind; all others are whole numbers. */
+static const struct {
+    uint8_t kind;
+    const char *word, *names;
+} kinds[] = {
+    {REAL, "real number",
+     "alpha beta cubic_coeff_a epsilon extrapolation_value gamma momentum scale softcap value_float"},
+    {TEXT, "text",
+     "approximate auto_pad coordinate_transformation_mode direction equation keep_aspect_ratio_policy mode "
+     "nearest_mode "
+     "reduction round_mode"},
+    {TENSOR, "tensor", "value"},
+    {REALS, "list of real numbers", "activation_alpha activation_beta value_floats"},
+    {WHOLES, "list of whole numbers",
+     "axes dilations kernel_shape output_padding output_shape pads perm strides value_ints"},
+    {TEXTS, "list of texts", "activations"},
+};
+
+/* Whether the value of this kind is there; a list may be empty. */
+static bool is_of_kind(const FirncOnnx__Attribute *attribute, uint8_t kind) {
+    if (attribute->has_type && attribute->type != 0 && attribute->type != kind)
+        return false;
+    return kind == REAL     ? attribute->has_f
+           : kind == WHOLE  ? attribute->has_i
+           : kind == TEXT   ? attribute->has_s
+           : kind == TENSOR ? attribute->t != NULL
+                            : true;
+}
+
+bool firnc_onnx_check_attribute(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t number) {
+    const FirncOnnx__Attribute *own = node->proto->attribute[number];
+    const char *word = "whole number";
+    uint8_t kind = WHOLE;
+    if (find(node->proto->attribute, number, own->name) != NULL)
+        return firnc_onnx_fail(im, "has the attribute %s twice", own->name);
+    const FirncOnnx__Attribute *attribute = firnc_onnx_attribute(node, own->name);
+    if (attribute == NULL && node->scope->function == NULL)
+        return firnc_onnx_fail(im, "its attribute %s stands for one of a function, and it is in none", own->name);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (firnc_onnx_is_listed(kinds[i].names, own->name)) {
+            kind = kinds[i].kind;
+            word = kinds[i].word;
+        }
+    if (attribute != NULL && !is_of_kind(attribute, kind))
+        return firnc_onnx_fail(im, "its attribute %s is no %s", own->name, word);
+    return attribute == NULL || attribute->n_ints <= UINT16_MAX || strcmp(own->name, "value_ints") == 0 ||
+           firnc_onnx_fail(im, "its attribute %s has more than %d numbers", own->name, UINT16_MAX);
+}
+
 bool firnc_onnx_has(const firnc_onnx_node *node, const char *name) {
     return firnc_onnx_attribute(node, name) != NULL;
 }
@@ -66,7 +118,7 @@ bool firnc_onnx_list(firnc_onnx_importer *im, const firnc_onnx_node *node, uint3
                      const int64_t **list, uint32_t *count) {
     *list = NULL;
     *count = FIRNC_NONE;
-    if (input >= node->input_count || node->inputs[input] == NULL)
+    if (node->inputs[input] == NULL)
         return true;
     const firnc_onnx_value *value = node->inputs[input];
     if (value->known == NULL)
@@ -88,49 +140,4 @@ bool firnc_onnx_is_read(const firnc_onnx_importer *im, const firnc_onnx_node *no
         if (graph->output[i]->name != NULL && strcmp(graph->output[i]->name, name) == 0)
             return true;
     return node->scope->function != NULL;
-}
-
-/* Where a slice of an axis begins, and how many elements it has. */
-static void bounds(int64_t start, int64_t end, int64_t step, int64_t extent, int64_t *first, int64_t *count) {
-    start = start < -extent ? -extent - 1 : start > extent ? extent : start;
-    end = end < -extent ? -extent - 1 : end > extent ? extent : end;
-    start = start < 0 ? start + extent : start;
-    end = end < 0 ? end + extent : end;
-    if (step > 0) {
-        start = start < 0 ? 0 : start;
-        *count = end > start ? (end - start - 1) / step + 1 : 0;
-    } else {
-        start = start >= extent ? extent - 1 : start;
-        *count = start > end && start >= 0 ? (start - end - 1) / -step + 1 : 0;
-    }
-    *first = start;
-}
-
-bool firnc_onnx_slice_bounds(firnc_onnx_importer *im, const firnc_onnx_node *node, int64_t *first, int64_t *step,
-                             int64_t *counts) {
-    const firnc_onnx_value *x = node->inputs[0];
-    const int64_t *starts, *ends, *axes, *steps;
-    uint32_t count, end_count, axis_count, step_count;
-    if (!firnc_onnx_list(im, node, 1, "starts", &starts, &count) ||
-        !firnc_onnx_list(im, node, 2, "ends", &ends, &end_count) ||
-        !firnc_onnx_list(im, node, 3, "axes", &axes, &axis_count) ||
-        !firnc_onnx_list(im, node, 4, "steps", &steps, &step_count))
-        return false;
-    if (count != end_count || (axis_count != FIRNC_NONE && axis_count != count) ||
-        (step_count != FIRNC_NONE && step_count != count) || count > x->rank)
-        return firnc_onnx_fail(im, "has lists of different lengths, or for more axes than its operand has");
-    for (uint8_t i = 0; i < x->rank; i++) {
-        first[i] = 0;
-        step[i] = 1;
-        counts[i] = x->dims[i];
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const uint8_t axis = firnc_onnx_axis(im, axes == NULL ? i : axes[i], x->rank);
-        step[axis] = steps == NULL ? 1 : steps[i];
-        if (step[axis] == 0 || step[axis] < -INT32_MAX)
-            return firnc_onnx_fail(im, "has a step of %lld", (long long)step[axis]);
-        step[axis] = step[axis] > INT32_MAX ? INT32_MAX : step[axis];
-        bounds(starts[i], ends[i], step[axis], x->dims[axis], &first[axis], &counts[axis]);
-    }
-    return !im->failed;
 }

@@ -24,9 +24,15 @@ static bool is_default_domain(const char *domain) {
 
 static bool check_versions(firnc_onnx_importer *im) {
     const FirncOnnx__Model *model = im->model;
-    for (size_t i = 0; i < model->n_opset_import; i++)
-        if (is_default_domain(model->opset_import[i]->domain))
-            im->opset = model->opset_import[i]->version;
+    for (size_t i = 0; i < model->n_opset_import; i++) {
+        const FirncOnnx__Opset *opset = model->opset_import[i];
+        if (!is_default_domain(opset->domain))
+            continue;
+        if (im->opset != 0 && im->opset != opset->version)
+            return firnc_onnx_fail(im, "is of opset %lld and of opset %lld; export it again", (long long)im->opset,
+                                   (long long)opset->version);
+        im->opset = opset->version;
+    }
     if (!im->options->any_opset && (im->opset < OPSET_MIN || im->opset > OPSET_MAX))
         return firnc_onnx_fail(im, "is of opset %lld, and Firn reads %d to %d; export it with opset_version=20",
                                (long long)im->opset, OPSET_MIN, OPSET_MAX);

@@ -46,9 +46,12 @@ typedef struct firnc_onnx_options {
 typedef struct firnc_onnx_port {
     const char *name;
     uint8_t type; /* in the file: TensorProto.DataType of ONNX */
+    bool real;    /* of an output: of such a type */
     uint8_t rank; /* 0: a number */
     uint32_t dims[FIRN_RANK_MAX];
-    firnc_value value; /* FIRNC_NONE: an input that is not read, or an output that does not depend on the data */
+    /* FIRNC_NONE: an input that is not read, or an output that no op makes from the data; not bare: also one that is an
+     * input or a parameter as it stands. */
+    firnc_value value;
     /* Outputs that are known without data: their elements, in order; otherwise NULL. */
     const double *known;
 } firnc_onnx_port;
@@ -57,6 +60,11 @@ typedef struct firnc_onnx_port {
 typedef struct firnc_onnx_model {
     firnc_onnx_port inputs[FIRNC_ONNX_IO_MAX], outputs[FIRNC_ONNX_IO_MAX];
     uint32_t input_count, output_count;
+    uint32_t data; /* not bare: the number of the data input; FIRNC_NONE: there is none */
+    uint32_t parameter_count;
+    uint32_t fixed_norms; /* batch norms with the statistics of the file, which no training changes */
+    /* The first dimension and the first pattern of the options that nothing in the file has; FIRNC_NONE: none. */
+    uint32_t unused_dimension, unused_constant;
     bool tokens;            /* not bare: the data input is of whole numbers */
     uint32_t token_limit;   /* of tokens: they are below it */
     firnc_weight_map names; /* how the parameters lie in the files of PyTorch */

@@ -4,6 +4,8 @@
  * kept, and a report of all that were tried. A unit is a layer that autocast would run in the half type, with the
  * layers that follow it up to the next such one (its activation, the next norm), so that casts occur only between
  * units. */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,12 @@
 #include "compiler/commands/commands.h"
 #include "compiler/graph/ir.h"
 #include "compiler/keys/tree.h"
+#include "compiler/keys/tree_edit.h"
 #include "compiler/studies/study.h"
+
+#ifndef PATH_MAX
+#    define PATH_MAX 4096
+#endif
 
 #define PRECISION   "trainer.init.precision."
 #define RECIPE_NAME "recipe.yaml"
@@ -116,6 +123,7 @@ static bool find_units(tuning *t) {
         return false;
     const firnc_graph *graph = firnc_recipe_build(recipe);
     t->half = firn_type_name((uint8_t)recipe->job.precision.half);
+    firnc_study_set_target(&t->study, recipe->job.precision.half, recipe->job.precision.emulate);
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const firnc_node *node = &graph->nodes[i];
         if (node->code == FIRN_OP_dropout || is_known(t, node->name))
@@ -363,6 +371,24 @@ static bool measure_gain(tuning *t) {
 
 /* --- the results -------------------------------------------------------------------------------------------------- */
 
+/* The file of a model is beside the recipe that was tuned, and not beside the one that is written: it gets its whole
+ * path. False after one message. */
+static bool name_model_file(firnc_tree *model) {
+    firnc_tree *file = firnc_tree_take(model, "onnx");
+    if (file == NULL)
+        return true;
+    const char *slash = strrchr(file->file, '/');
+    const char *folder = slash == NULL ? "." : firnc_format("%.*s", (int)(slash - file->file + 1), file->file);
+    char whole[PATH_MAX];
+    if (file->text[0] != '/' && realpath(folder, whole) == NULL)
+        return firnc_tree_fail(file, "is in a folder that cannot be found");
+    if (file->text[0] != '/')
+        file->text = firnc_format("%s/%s", whole, file->text);
+    file->plain = false;
+    (void)firnc_tree_put(model, "onnx", file);
+    return true;
+}
+
 /* Writes the recipe, and checks that freezing it gives the run that was measured. */
 static bool write_recipe(tuning *t) {
     const firnc_texts none = {0}, settings = settings_of(t, &t->kept);
@@ -375,8 +401,12 @@ static bool write_recipe(tuning *t) {
     for (uint32_t i = 0; root != NULL && i < sizeof model_keys / sizeof model_keys[0]; i++)
         if (firnc_tree_child(model, model_keys[i]) != NULL) /* trainer.init.precision replaces it */
             root = firnc_tree_set(root, firnc_format("trainer.init.model.%s=null", model_keys[i])) ? root : NULL;
-    if (root == NULL ||
-        !firnc_tree_write(root, "# Written by firnc tune; report.md beside this file says what was tried.\n", name))
+    if (root == NULL || !name_model_file((firnc_tree *)(uintptr_t)model) ||
+        !firnc_tree_write(root,
+                          firnc_format("# Written by firnc tune for --target %s; report.md beside this file says what "
+                                       "was tried.\n",
+                                       t->study.target),
+                          name))
         return false;
     firnc_study check = t->study;
     firnc_trial trial = {.name = "check"};

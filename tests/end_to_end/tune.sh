@@ -54,6 +54,28 @@ grep -q 'costs more than the tolerance' "$folder/none/report.md" || fail "a cost
 tune --set trainer.init.precision.pol_lowering=native -o "$folder/native" >"$folder/table"
 [ "$(grep -c '| POL 1 | .* | computes the same |' "$folder/native/report.md")" -eq 5 ] || fail "levels that change nothing"
 
+# A model in a file beside the recipe: the recipe in the new folder finds it, also where another one is run.
+mkdir "$folder/beside"
+cp tests/fuzz/corpus/onnx/perceptron "$folder/beside/net.onnx"
+cat >"$folder/beside/net.yaml" <<END
+trainer:
+  init:
+    model: {onnx: net.onnx}
+    optimizer: {SGD: {learning_rate: 0.1}}
+    loop: {num_steps: 4}
+  fit: {train_dataloader: {batch_size: 4}}
+END
+npy() { # TYPE SHAPE BYTES
+    printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '$1', 'fortran_order': False, 'shape': ($2), }"
+    head -c "$3" /dev/zero
+}
+npy '<f4' '16, 4' 256 >"$folder/x.npy"
+npy '<i4' '16,' 64 >"$folder/y.npy"
+: >"$folder/runs"
+(cd "$folder/beside" && "$FIRNC" tune net.yaml --data ../x.npy --labels ../y.npy --steps 4 --firn "$folder/runner" \
+    -o ../net >"$folder/table") || fail "a recipe with a model in a file"
+expect 'the recipe finds the file' 0 '' "$FIRNC" compile "$folder/net/recipe.yaml" --mode train --dump-after pol
+
 expect 'a tolerance that is none' 2 '--tolerance: x' tune --tolerance x -o "$folder/no"
 expect 'a gain above all' 2 '--least-gain: 2' tune --least-gain 2 -o "$folder/no"
 [ ! -e "$folder/no" ] || fail "a refused study made its folder"

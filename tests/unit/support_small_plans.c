@@ -12,6 +12,7 @@
 #include "plan/generated/reader.h"
 #include "tests/unit/support_network.h"
 #include "tests/unit/support_recipes.h"
+#include "tests/unit/support_small_graphs.h"
 
 static uint32_t made;
 
@@ -99,6 +100,11 @@ static void make_variants(compiled_plan *plans) {
     make(plans, &recipe, "RMSprop, centered with momentum");
     recipe.job.optimizer.momentum = 0;
     make(plans, &recipe, "RMSprop, centered");
+    recipe = small_mlp();
+    recipe.job.optimizer = firnc_optimizer_defaults(FIRNC_SGD);
+    recipe.job.data.micro_batch_size = recipe.job.data.batch_size;
+    recipe.mlp.hidden_sizes[0] = 48;
+    make(plans, &recipe, "gradients in pieces");
 }
 
 static void make_metrics(compiled_plan *plans) {
@@ -190,6 +196,44 @@ static void make_schedules(compiled_plan *plans) {
     assert_true(made < SMALL_PLANS_MAX);
     compiled_plan_make(&plans[made], "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, settings, 4);
     plans[made++].name = "schedules";
+}
+
+/* --- images, recurrence, and ops of graphs --------------------------------------------------------------------------
+ */
+
+/* Each graph in float32 and in a half type, with two micro-batches. */
+static void make_graphs(compiled_plan *plans) {
+    for (uint32_t i = 0; small_graphs[i].build != NULL; i++)
+        for (int half = 0; half < 2; half++) {
+            test_recipe *recipe = firnc_allocate(sizeof *recipe);
+            *recipe = small_mlp();
+            recipe->job.name = small_graphs[i].name;
+            recipe->job.data =
+                (firnc_data){.batch_size = 2 * SMALL_SAMPLES, .micro_batch_size = SMALL_SAMPLES, .wrap = true};
+            set_precision(recipe, half ? (firn_type)(1 + i % 3) : FIRN_FLOAT32, (int)i % 3, i % 2 == 0,
+                          half ? FIRNC_DYNAMIC : 1, 0, 0);
+            firnc_compilation compilation = {.job = &recipe->job, .graph = small_graphs[i].build()};
+            assert_true(made < SMALL_PLANS_MAX);
+            compiled_plan_freeze(&plans[made++], small_graphs[i].name, &compilation);
+        }
+}
+
+/* Batch norms, frozen weights and adapters, as a recipe has them. */
+static void make_fine_tuned(compiled_plan *plans) {
+    static const char *const settings[] = {"trainer.init.model.image_height=5",
+                                           "trainer.init.model.image_width=5",
+                                           "trainer.init.model.filters=2",
+                                           "trainer.fit.train_dataloader.batch_size=2",
+                                           "trainer.fit.train_dataloader.micro_batch_size=1",
+                                           "trainer.validate.val_dataloader.batch_size=2",
+                                           "trainer.init.fine_tuning={lora: {layers: [conv1, fc], rank: 1, alpha: 2, "
+                                           "dropout: 0.25}, train: ['*bn*'], frozen_type: half}"};
+    for (int evaluated = 0; evaluated < 2; evaluated++) {
+        assert_true(made < SMALL_PLANS_MAX);
+        compiled_plan_make(&plans[made], "compiler/recipes/small_ds_cnn.yaml", evaluated ? FIRNC_EVAL : FIRNC_TRAIN,
+                           settings, sizeof settings / sizeof settings[0]);
+        plans[made++].name = evaluated ? "fine-tuned, evaluated" : "fine-tuned";
+    }
 }
 
 /* --- plans that firnc does not write ------------------------------------------------------------------------------ */
@@ -315,5 +359,7 @@ uint32_t small_plans_make(compiled_plan *plans) {
     make_language_models(plans);
     make_schedules(plans);
     make_networks(plans);
+    make_graphs(plans);
+    make_fine_tuned(plans);
     return made;
 }

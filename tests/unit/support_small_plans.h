@@ -5,7 +5,7 @@
 
 #include "tests/unit/support_compiled_plans.h"
 
-enum { SMALL_PLANS_MAX = 64 };
+enum { SMALL_PLANS_MAX = 96 };
 
 /* Compiles and signs them. Returns their number; asserts on failure. */
 uint32_t small_plans_make(compiled_plan *plans);

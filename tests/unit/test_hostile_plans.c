@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "plan/op_words.h"
 #include "plan/ops.h"
 #include "runtime/kernels/kernels.h"
 #include "tests/unit/support_kernels.h"
@@ -246,6 +247,29 @@ static void the_plans_themselves(void **state) {
     }
 }
 
+/* The plans have every op, so that its rule is attacked. */
+static void every_op_is_in_a_plan(void **state) {
+    (void)state;
+    static bool has[1 << 16];
+    uint32_t missing = 0;
+    for (uint32_t i = 0; i < plan_count; i++) {
+        firn_fb_plan plan = sealed_payload(&plans[i]);
+        for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+            firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+            for (uint32_t n = 0; n < firn_fb_phase_ops_count(phase); n++)
+                has[firn_fb_op_code(firn_fb_phase_ops_at(phase, n))] = true;
+        }
+    }
+    for (uint32_t code = 0; code < 1 << 16; code++) {
+        const firn_op_info *info = firn_op_find((uint16_t)code);
+        if (info == NULL || has[code])
+            continue;
+        printf("no plan has the op %s\n", firn_op_name(info));
+        missing++;
+    }
+    assert_int_equal(missing, 0);
+}
+
 /* Makes the first op that can read a tensor of any shape read tensor `index`. */
 static void read_instead(native_plan *native, uint32_t index) {
     for (uint32_t p = 0; p < native->plan->phases_count; p++)
@@ -294,7 +318,8 @@ static void mutants_are_refused_or_run_alike(void **state) {
 }
 
 int main(int argument_count, char **arguments) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_plans_themselves), cmocka_unit_test(no_op_reads_scratch),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_plans_themselves), cmocka_unit_test(every_op_is_in_a_plan),
+                                       cmocka_unit_test(no_op_reads_scratch),
                                        cmocka_unit_test(mutants_are_refused_or_run_alike)};
     if (__sanitizer_set_death_callback != NULL)
         __sanitizer_set_death_callback(say_what);

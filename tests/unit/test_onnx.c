@@ -98,6 +98,25 @@ static void put_attribute(message_bytes *node, const char *name, int64_t value) 
     put_message(node, 5, &attribute);
 }
 
+static void put_real_attribute(message_bytes *node, const char *name, float value) {
+    message_bytes attribute = {.count = 0};
+    put_text(&attribute, 1, name);
+    put_varint(&attribute, 2 << 3 | 5);
+    memcpy(attribute.bytes + attribute.count, &value, sizeof value);
+    attribute.count += sizeof value;
+    put_integer(&attribute, 20, 1);
+    put_message(node, 5, &attribute);
+}
+
+static void put_list_attribute(message_bytes *node, const char *name, size_t count, const int64_t *values) {
+    message_bytes attribute = {.count = 0};
+    put_text(&attribute, 1, name);
+    for (size_t i = 0; i < count; i++)
+        put_integer(&attribute, 8, values[i]);
+    put_integer(&attribute, 20, 7);
+    put_message(node, 5, &attribute);
+}
+
 /* An input or output; an extent below 0 has the name "batch". */
 static void put_value(message_bytes *graph, uint32_t field, const char *name, int64_t type, uint8_t rank,
                       const int64_t *dims) {
@@ -131,6 +150,16 @@ static void put_tensor(message_bytes *graph, const char *name, uint8_t rank, con
     for (size_t i = 0; i < count; i++)
         values[i] = (float)(i + 1) / 4;
     put_integer(&tensor, 2, 1);
+    put_text(&tensor, 8, name);
+    put_bytes(&tensor, 9, values, count * sizeof *values);
+    put_message(graph, INITIALIZER, &tensor);
+}
+
+/* A tensor of int64. */
+static void put_wholes(message_bytes *graph, const char *name, size_t count, const int64_t *values) {
+    message_bytes tensor = {.count = 0};
+    put_integer(&tensor, 1, (int64_t)count);
+    put_integer(&tensor, 2, 7);
     put_text(&tensor, 8, name);
     put_bytes(&tensor, 9, values, count * sizeof *values);
     put_message(graph, INITIALIZER, &tensor);
@@ -290,6 +319,68 @@ static void patterns_become_one_op(void **state) {
     assert_int_equal(made->nodes[made->values[silu->inputs[0]].producer].code, FIRN_OP_gelu);
 }
 
+/* x times the sigmoid of x is silu, and x times its transpose is not. */
+static void a_transpose_ends_a_pattern(void **state) {
+    (void)state;
+    message_bytes graph = {.count = 0}, exchange = {.count = 0};
+    put_value(&graph, INPUT, "x", 1, 3, (const int64_t[]){-1, 4, 4});
+    put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+    put_list_attribute(&exchange, "perm", 3, (const int64_t[]){0, 2, 1});
+    put_node(&graph, "", "Sigmoid", "x", "s", NULL);
+    put_node(&graph, "", "Transpose", "s", "t", &exchange);
+    put_node(&graph, "", "Mul", "x t", "y", NULL);
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    assert_int_equal(count_ops(made, FIRN_OP_silu), 0);
+    assert_int_equal(count_ops(made, FIRN_OP_multiply), 1);
+}
+
+/* 1.4142 is not the root of 2. */
+static void a_rough_number_ends_a_pattern(void **state) {
+    (void)state;
+    for (int rough = 0; rough < 2; rough++) {
+        message_bytes graph = with_input("y");
+        put_number(&graph, "root", rough ? 1.4142F : 1.41421356F);
+        put_number(&graph, "one", 1);
+        put_number(&graph, "half", 0.5F);
+        put_node(&graph, "", "Div", "x root", "d", NULL);
+        put_node(&graph, "", "Erf", "d", "e", NULL);
+        put_node(&graph, "", "Add", "e one", "a", NULL);
+        put_node(&graph, "", "Mul", "x a", "m", NULL);
+        put_node(&graph, "", "Mul", "m half", "y", NULL);
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        assert_int_equal(count_ops(made, FIRN_OP_gelu), !rough);
+    }
+}
+
+/* nn.MultiheadAttention reads the parameters of a module within it, and has a weight with a name of its own. */
+static void names_within_a_module_stay(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    const float zeros[12] = {0};
+    message_bytes bias = {.count = 0}, inner = {.count = 0};
+    put_tensor(&graph, "onnx::MatMul_7", 2, (const int64_t[]){4, 3});
+    put_integer(&inner, 1, 3);
+    put_integer(&inner, 2, 1);
+    put_text(&inner, 8, "h.attn.in_proj_bias");
+    put_bytes(&inner, 9, zeros, 3 * sizeof *zeros);
+    put_message(&graph, INITIALIZER, &inner);
+    put_tensor(&graph, "h.attn.out_proj.weight", 2, (const int64_t[]){3, 2});
+    put_integer(&bias, 1, 2);
+    put_integer(&bias, 2, 1);
+    put_text(&bias, 8, "h.attn.out_proj.bias");
+    put_bytes(&bias, 9, zeros, 2 * sizeof *zeros);
+    put_message(&graph, INITIALIZER, &bias);
+    put_node(&graph, "/h/attn/MatMul", "MatMul", "x onnx::MatMul_7", "m", NULL);
+    put_node(&graph, "/h/attn/Add", "Add", "h.attn.in_proj_bias m", "a", NULL);
+    put_node(&graph, "/h/attn/Gemm", "Gemm", "a h.attn.out_proj.weight h.attn.out_proj.bias", "y", NULL);
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    assert_non_null(parameter_of(made, "h.attn.in_proj_weight"));
+    assert_non_null(parameter_of(made, "h.attn.out_proj.bias"));
+}
+
 static void what_is_known_is_computed(void **state) {
     (void)state;
     message_bytes graph = with_input("y");
@@ -315,6 +406,66 @@ static void parts_of_sequences_are_slices(void **state) {
     put_node(&graph, "", "SplitToSequence", "x", "s", NULL);
     put_node(&graph, "n", "Relu", "s", "y", NULL);
     assert_true(import(&graph) == NULL || model_read.outputs[0].value == FIRNC_NONE);
+}
+
+static void operands_are_repeated_by_the_op_itself(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    put_tensor(&graph, "a.row", 2, (const int64_t[]){1, 4});
+    put_tensor(&graph, "a.column", 2, (const int64_t[]){3, 1});
+    put_node(&graph, "", "Add", "a.row x", "s", NULL);
+    put_node(&graph, "", "Mul", "a.column s", "y", NULL);
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    assert_int_equal(count_ops(made, FIRN_OP_expand), 0);
+    assert_int_equal(count_ops(made, FIRN_OP_add), 1);
+    assert_int_equal(count_ops(made, FIRN_OP_broadcast_multiply), 1);
+}
+
+/* Queries, keys and values that are parts of one tensor, but in other rows than its own: [3,2,12] cut and then read as
+ * [2,3,4] each. */
+static void attention_takes_parts_in_their_rows_only(void **state) {
+    (void)state;
+    for (int turned = 0; turned < 2; turned++) {
+        message_bytes graph = {.count = 0}, tensor = {.count = 0}, axis = {.count = 0}, heads = {.count = 0};
+        const int64_t rows[] = {turned ? 2 : 3, turned ? 3 : 2, 4};
+        put_value(&graph, INPUT, "x", 1, 3, (const int64_t[]){-1, 2, 12});
+        put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+        put_integer(&tensor, 1, 3);
+        put_integer(&tensor, 2, 7);
+        put_text(&tensor, 8, "rows");
+        put_bytes(&tensor, 9, rows, sizeof rows);
+        put_message(&graph, INITIALIZER, &tensor);
+        put_attribute(&axis, "axis", 2);
+        put_attribute(&heads, "q_num_heads", 2);
+        put_attribute(&heads, "kv_num_heads", 2);
+        put_node(&graph, "", "Split", "x", "a b c", &axis);
+        put_node(&graph, "", "Reshape", "a rows", "q", NULL);
+        put_node(&graph, "", "Reshape", "b rows", "k", NULL);
+        put_node(&graph, "", "Reshape", "c rows", "v", NULL);
+        put_node(&graph, "", "Attention", "q k v", "y", &heads);
+        const message_bytes model = model_of(&graph, 23);
+        write_file(path, model.bytes, model.count);
+        const firnc_graph *made = import_file(false);
+        assert_non_null(made);
+        assert_int_equal(count_ops(made, FIRN_OP_attention), 1);
+        assert_int_equal(count_ops(made, FIRN_OP_concat), turned);
+    }
+}
+
+static void an_output_may_be_an_input(void **state) {
+    (void)state;
+    message_bytes graph = {.count = 0};
+    put_value(&graph, INPUT, "x", 1, 2, (const int64_t[]){1, 4});
+    put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+    put_node(&graph, "", "Identity", "x", "y", NULL);
+    const message_bytes model = model_of(&graph, 20);
+    write_file(path, model.bytes, model.count);
+    const firnc_graph *made = import_file(true);
+    assert_non_null(made);
+    assert_int_equal(made->named_count, 1);
+    assert_string_equal(made->named[0].name, "y");
+    assert_int_equal(made->nodes[made->values[made->named[0].value].producer].code, FIRN_OP_affine);
 }
 
 /* --- wrong files -------------------------------------------------------------------------------------------------- */
@@ -366,6 +517,200 @@ static void wrong_graphs_are_refused(void **state) {
     refused(&graph, "depend on the data");
 }
 
+/* An attribute of another kind would be read as its usual value. */
+static void attributes_of_other_kinds_are_refused(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y"), attributes = {.count = 0};
+    put_real_attribute(&attributes, "axis", 1.5F);
+    put_node(&graph, "n", "Softmax", "x", "y", &attributes);
+    refused(&graph, "its attribute axis is no whole number");
+    graph = with_input("y");
+    attributes.count = 0;
+    put_attribute(&attributes, "alpha", 2);
+    put_node(&graph, "n", "LeakyRelu", "x", "y", &attributes);
+    refused(&graph, "its attribute alpha is no real number");
+    graph = with_input("y");
+    attributes.count = 0;
+    put_attribute(&attributes, "axis", 1);
+    put_attribute(&attributes, "axis", 0);
+    put_node(&graph, "n", "Softmax", "x", "y", &attributes);
+    refused(&graph, "has the attribute axis twice");
+    graph = with_input("y");
+    message_bytes reference = {.count = 0};
+    put_text(&reference, 1, "axis");
+    put_integer(&reference, 20, 2);
+    put_text(&reference, 21, "outer");
+    attributes.count = 0;
+    put_message(&attributes, 5, &reference);
+    put_node(&graph, "n", "Softmax", "x", "y", &attributes);
+    refused(&graph, "its attribute axis stands for one of a function");
+}
+
+static void known_indices_are_within_their_axis(void **state) {
+    (void)state;
+    static const int64_t good[] = {3, -4}, bad[] = {0, 4}, below[] = {-5, 0};
+    message_bytes graph = with_input("y"), last = {.count = 0};
+    put_attribute(&last, "axis", 1);
+    put_wholes(&graph, "i", 2, good);
+    put_node(&graph, "n", "Gather", "x i", "y", &last);
+    assert_non_null(import(&graph));
+    for (int i = 0; i < 2; i++) {
+        graph = with_input("y");
+        put_wholes(&graph, "i", 2, i == 0 ? bad : below);
+        put_node(&graph, "n", "Gather", "x i", "y", &last);
+        refused(&graph, i == 0 ? "takes element 4 of 4" : "takes element -5 of 4");
+    }
+    graph = with_input("y");
+    put_node(&graph, "n", "Gather", "x x", "y", &last);
+    refused(&graph, "its indices are of the type float");
+}
+
+static void sizes_of_a_split_are_those_of_its_axis(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y"), last = {.count = 0};
+    put_attribute(&last, "axis", 1);
+    put_wholes(&graph, "s", 2, (const int64_t[]){2, 1});
+    put_node(&graph, "n", "Split", "x s", "y z", &last);
+    refused(&graph, "has sizes that are not one for each output, or not 4 elements together");
+}
+
+/* A node of LSTM with 4 inputs and 2 hidden numbers, and biases of these extents. */
+static message_bytes recurrent(uint8_t rank, const int64_t *biases, int64_t hidden) {
+    message_bytes graph = {.count = 0}, attributes = {.count = 0};
+    put_value(&graph, INPUT, "x", 1, 3, (const int64_t[]){-1, 5, 4});
+    put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+    put_attribute(&attributes, "hidden_size", hidden);
+    put_tensor(&graph, "w", 3, (const int64_t[]){1, 8, 4});
+    put_tensor(&graph, "r", 3, (const int64_t[]){1, 8, 2});
+    put_tensor(&graph, "b", rank, biases);
+    put_node(&graph, "n", "LSTM", "x w r b", "y", &attributes);
+    return graph;
+}
+
+static void recurrent_weights_fit_each_other(void **state) {
+    (void)state;
+    message_bytes graph = recurrent(2, (const int64_t[]){1, 16}, 2);
+    assert_non_null(import(&graph));
+    graph = recurrent(8, (const int64_t[]){1, 16, 1, 1, 1, 1, 1, 1}, 2);
+    refused(&graph, "has biases of other sizes than its weights");
+    graph = recurrent(2, (const int64_t[]){1, 24}, 2);
+    refused(&graph, "has biases of other sizes than its weights");
+    graph = recurrent(2, (const int64_t[]){1, 16}, 3);
+    refused(&graph, "has a hidden_size of 3, and weights for 2");
+}
+
+/* Extents whose product does not fit into 64 bits, of a tensor without elements. */
+static void wide_tensors_without_elements_are_refused(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y"), tensor = {.count = 0};
+    put_integer(&tensor, 1, 0);
+    put_integer(&tensor, 1, INT64_C(1) << 40);
+    put_integer(&tensor, 1, INT64_C(1) << 40);
+    put_integer(&tensor, 2, 1);
+    put_text(&tensor, 8, "w");
+    put_bytes(&tensor, 9, "", 0);
+    put_message(&graph, INITIALIZER, &tensor);
+    put_node(&graph, "n", "Flatten", "w", "f", NULL);
+    put_node(&graph, "o", "Add", "x f", "y", NULL);
+    refused(&graph, "tensor w has more than 8 dimensions, a negative extent or too many elements");
+}
+
+static void odd_attributes_are_refused(void **state) {
+    (void)state;
+    static const int64_t least[] = {INT64_MIN, 0, INT64_MAX, 0}, large[] = {INT64_MAX, 0, INT64_MAX, 0};
+    message_bytes graph = with_input("y"), attributes = {.count = 0};
+    put_wholes(&graph, "p", 4, least);
+    put_node(&graph, "n", "Pad", "x p", "y", NULL);
+    refused(&graph, "pads by ");
+    graph = (message_bytes){.count = 0};
+    put_value(&graph, INPUT, "x", 1, 4, (const int64_t[]){-1, 1, 2, 2});
+    put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+    put_list_attribute(&attributes, "pads", 4, large);
+    put_tensor(&graph, "w", 4, (const int64_t[]){1, 1, 2, 2});
+    put_node(&graph, "n", "ConvTranspose", "x w", "y", &attributes);
+    refused(&graph, "has a pad of 9223372036854775807");
+    graph = with_input("y");
+    attributes.count = 0;
+    put_attribute(&attributes, "to", 3);
+    put_node(&graph, "n", "ArgMax", "x", "a", NULL);
+    put_node(&graph, "m", "Cast", "a", "y", &attributes);
+    refused(&graph, "node m (Cast): drops the high bits of whole numbers");
+    graph = with_input("y");
+    put_node(&graph, "n", "ArgMax", "x", "a", NULL);
+    put_node(&graph, "m", "ReduceMean", "a", "y", NULL);
+    refused(&graph, "node m (ReduceMean): rounds whole numbers");
+}
+
+static void inputs_have_names_of_their_own(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    put_value(&graph, INPUT, "x", 1, 2, open4);
+    put_node(&graph, "n", "Relu", "x", "y", NULL);
+    refused(&graph, "has two inputs with the name x");
+}
+
+/* A matrix that is no parameter, with its axes exchanged by Gemm. */
+static void constant_matrices_are_exchanged_once(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y"), transposed = {.count = 0};
+    const char *const constants[] = {"w"};
+    const firnc_onnx_options options = {
+        .samples = 3, .constants = constants, .constant_count = 1, .features = {.element = FIRN_FLOAT32}};
+    put_attribute(&transposed, "transB", 1);
+    put_tensor(&graph, "w", 2, (const int64_t[]){4, 4});
+    put_node(&graph, "n", "Gemm", "x w", "y", &transposed);
+    const message_bytes model = model_of(&graph, 20);
+    write_file(path, model.bytes, model.count);
+    firnc_graph *made = firnc_graph_create("test");
+    assert_true(firnc_onnx_import(made, path, &options, &model_read));
+    const firnc_node *product = &made->nodes[made->values[model_read.outputs[0].value].producer];
+    assert_int_equal(product->code, FIRN_OP_linear);
+    const float *elements = made->values[product->inputs[FIRN_LINEAR_IN_WEIGHT]].elements;
+    /* w of the file has 0.25 and 0.5 in its first row */
+    const size_t second = product->integers[FIRN_LINEAR_LAYOUT] == FIRNC_OUT_IN ? 1 : 4;
+    assert_true(elements[0] == 0.25F && elements[second] == 0.5F);
+}
+
+/* An input that is no data, as a whole number that it cannot have. */
+static void filled_inputs_have_their_value(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    put_value(&graph, INPUT, "m", 7, 2, open4);
+    put_node(&graph, "c", "Relu", "m", "f", NULL);
+    put_node(&graph, "n", "Add", "x f", "y", NULL);
+    const message_bytes model = model_of(&graph, 20);
+    write_file(path, model.bytes, model.count);
+    for (int i = 0; i < 2; i++) {
+        const firnc_onnx_filled filled = {"m", i == 0 ? 0.5 : 2};
+        const firnc_onnx_options options = {
+            .samples = 3, .filled = &filled, .filled_count = 1, .features = {.element = FIRN_FLOAT32}};
+        messages = 0;
+        assert_int_equal(firnc_onnx_import(firnc_graph_create("test"), path, &options, &model_read), i == 1);
+        assert_int_equal(messages, i == 0);
+    }
+    assert_non_null(strstr(message, "input m is of the type int64, which does not have 0.5"));
+}
+
+/* What the file does not have is reported to the recipe, whose message has the place. */
+static void what_has_no_effect_is_found(void **state) {
+    (void)state;
+    const message_bytes graph = perceptron(), model = model_of(&graph, 20);
+    const firnc_onnx_dimension dimensions[] = {{"batch", 3}, {"length", 2}};
+    const char *const constants[] = {"a.*", "z.*"};
+    const firnc_onnx_options options = {.samples = 3,
+                                        .dimensions = dimensions,
+                                        .dimension_count = 2,
+                                        .constants = constants,
+                                        .constant_count = 2,
+                                        .features = {.element = FIRN_FLOAT32}};
+    write_file(path, model.bytes, model.count);
+    assert_true(firnc_onnx_import(firnc_graph_create("test"), path, &options, &model_read));
+    assert_int_equal(model_read.unused_dimension, 1);
+    assert_int_equal(model_read.unused_constant, 1);
+    assert_int_equal(model_read.data, 0);
+    assert_int_equal(model_read.parameter_count, 2);
+}
+
 static void wrong_shapes_are_refused(void **state) {
     (void)state;
     static const int64_t negative[] = {-1, -7}, huge[] = {-1, INT64_C(1) << 40}, none[] = {-1, 0};
@@ -402,6 +747,25 @@ static void a_small_file_cannot_ask_for_much(void **state) {
     refused(&graph, "elements");
 }
 
+/* When the room for elements is used up, even one number more is refused. */
+static void the_last_number_has_no_room(void **state) {
+    (void)state;
+    const firnc_mark mark = firnc_memory_mark();
+    message_bytes graph = with_input("y"), tensor = {.count = 0}, number = {.count = 0};
+    const int64_t extent = (1 << 26) - 1; /* and the 0 that fills it */
+    put_integer(&tensor, 1, 1);
+    put_integer(&tensor, 2, 7);
+    put_text(&tensor, 8, "s");
+    put_bytes(&tensor, 9, &extent, sizeof extent);
+    put_message(&graph, INITIALIZER, &tensor);
+    put_attribute(&number, "value_int", 1);
+    put_node(&graph, "n", "ConstantOfShape", "s", "c", NULL);
+    put_node(&graph, "o", "Constant", "", "k", &number);
+    put_node(&graph, "p", "Sum", "x c k", "y", NULL);
+    refused(&graph, "node o (Constant): makes constants of more than");
+    firnc_memory_release(mark);
+}
+
 static void other_opsets_are_refused(void **state) {
     (void)state;
     const message_bytes graph = perceptron();
@@ -412,6 +776,12 @@ static void other_opsets_are_refused(void **state) {
         assert_null(import_file(false));
         assert_non_null(strstr(message, "and Firn reads 13 to 23"));
     }
+    message_bytes model = model_of(&graph, 20), version = {.count = 0};
+    put_integer(&version, 2, 13);
+    put_message(&model, 8, &version);
+    write_file(path, model.bytes, model.count);
+    assert_null(import_file(false));
+    assert_non_null(strstr(message, "is of opset 20 and of opset 13"));
 }
 
 static void put_entry(message_bytes *tensor, const char *key, const char *value) {
@@ -477,12 +847,29 @@ int main(void) {
         cmocka_unit_test_setup(layers_and_parameters_have_pytorchs_names, begin),
         cmocka_unit_test_setup(images_are_channels_last, begin),
         cmocka_unit_test_setup(patterns_become_one_op, begin),
+        cmocka_unit_test_setup(a_transpose_ends_a_pattern, begin),
+        cmocka_unit_test_setup(a_rough_number_ends_a_pattern, begin),
+        cmocka_unit_test_setup(names_within_a_module_stay, begin),
         cmocka_unit_test_setup(what_is_known_is_computed, begin),
         cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
+        cmocka_unit_test_setup(operands_are_repeated_by_the_op_itself, begin),
+        cmocka_unit_test_setup(attention_takes_parts_in_their_rows_only, begin),
+        cmocka_unit_test_setup(an_output_may_be_an_input, begin),
         cmocka_unit_test_setup(every_cut_and_every_bit_is_survived, begin),
         cmocka_unit_test_setup(wrong_graphs_are_refused, begin),
+        cmocka_unit_test_setup(attributes_of_other_kinds_are_refused, begin),
+        cmocka_unit_test_setup(known_indices_are_within_their_axis, begin),
+        cmocka_unit_test_setup(sizes_of_a_split_are_those_of_its_axis, begin),
+        cmocka_unit_test_setup(recurrent_weights_fit_each_other, begin),
+        cmocka_unit_test_setup(wide_tensors_without_elements_are_refused, begin),
+        cmocka_unit_test_setup(odd_attributes_are_refused, begin),
+        cmocka_unit_test_setup(inputs_have_names_of_their_own, begin),
+        cmocka_unit_test_setup(filled_inputs_have_their_value, begin),
+        cmocka_unit_test_setup(constant_matrices_are_exchanged_once, begin),
+        cmocka_unit_test_setup(what_has_no_effect_is_found, begin),
         cmocka_unit_test_setup(wrong_shapes_are_refused, begin),
         cmocka_unit_test_setup(a_small_file_cannot_ask_for_much, begin),
+        cmocka_unit_test_setup(the_last_number_has_no_room, begin),
         cmocka_unit_test_setup(other_opsets_are_refused, begin),
         cmocka_unit_test_setup(data_stays_in_the_folder, begin),
         cmocka_unit_test_setup(a_model_alone_becomes_a_plan, begin),

@@ -25,10 +25,10 @@
 #define CLASSES_MAX 512
 
 /* Fields that inspect shows and that do not act in these runs. Names of inputs are for people, and roles tell what
- * memory is for. The others act, but not here: a label is no part of what a model judges, a place in memory changes no
- * result, no loss is infinite, and no run reaches the end of its data. */
-static const char *const idle[] = {"Input.name",  "Input.label",   "Plan.check_loss", "Sampler.epoch_end",
-                                   "Tensor.role", "Tensor.offset", "Tensor.last"};
+ * memory is for. The others act, but not here: a label is no part of what a model judges, how long memory is kept
+ * changes no result, no loss is infinite, and no run reaches the end of its data. */
+static const char *const idle[] = {"Input.name",        "Input.label", "Plan.check_loss",
+                                   "Sampler.epoch_end", "Tensor.role", "Tensor.last"};
 enum { SURE = 8 }; /* so many changes that are shown must also act, or the field is idle */
 
 static compiled_plan plans[SMALL_PLANS_MAX];

@@ -35,7 +35,9 @@ enum {
     STRIPS = 4,    /* row tiles that are packed at once if rows are consecutive */
     LEFT_GAP = 16, /* floats between rows of the widened left factor, so that rows do not share cache lines */
     DIRECT_ROWS = 2 * HEIGHT,
-    DIRECT_STEP = 256,   /* floats between terms of an unpacked panel; if larger, each term is on another page */
+    NEAR_STEP = 64,      /* floats between terms read in place; if larger, their lines evict each other from L1 */
+    DIRECT_STEP = 256,   /* the same where terms or uses are few; if larger, each term is on another page */
+    FEW = 64,            /* terms whose lines L1 holds at any step; uses for which packing does not pay */
     SUMS_ROWS = 504,     /* rows of a piece whose sums wait: whole tiles */
     FLIPPED_ROWS = 64,   /* with more rows, packing a panel pays */
     FLIPPED_COLUMNS = 4, /* for each row; with fewer columns, packing costs less than transposing the output */
@@ -82,15 +84,21 @@ typedef struct piece {
 
 /* --- factors ------------------------------------------------------------------------------------------------------ */
 
+/* Returns true if terms are better read in place, each of them a step from the last and used so many times. */
+static bool is_near(size_t step, size_t terms, size_t uses) {
+    return step <= NEAR_STEP || (step <= DIRECT_STEP && firn_smaller(terms, uses) <= FEW);
+}
+
 /* float32 columns that only few rows use, or whose terms are close together, are read in place, in whole registers. */
 static bool is_right_direct(const piece *p, size_t columns) {
     const firn_matrix *right = &p->cut->product->right;
     return right->type == FIRN_FLOAT32 && right->column_step == 1 && columns % FIRN_VECTOR == 0 &&
-           (p->rows <= DIRECT_ROWS || right->row_step <= DIRECT_STEP);
+           (p->rows <= DIRECT_ROWS || is_near(right->row_step, p->cut->product->terms, p->rows));
 }
 
-static bool is_left_direct(const firn_matrix *left) {
-    return left->type == FIRN_FLOAT32 && left->column_step <= DIRECT_STEP;
+static bool is_left_direct(const multiplication *product) {
+    const firn_matrix *left = &product->left;
+    return left->type == FIRN_FLOAT32 && is_near(left->column_step, product->terms, product->columns);
 }
 
 static size_t panel_vectors(size_t columns) {
@@ -131,7 +139,7 @@ static void place_strip(const piece *p, size_t row, firn_register_tile *tile) {
 
 static void place_left(const piece *p, size_t row, size_t rows, firn_register_tile *tile) {
     const firn_matrix *left = &p->cut->product->left;
-    if (is_left_direct(left)) {
+    if (is_left_direct(p->cut->product)) {
         tile->left = (const float *)left->data + left->first + row * left->row_step + p->term * left->column_step;
         tile->left_row_step = left->row_step;
         tile->left_term_step = (ptrdiff_t)left->column_step;
@@ -312,7 +320,7 @@ static size_t round_up(size_t x, size_t unit) {
 /* Returns the floats of the left factor that are packed at a time. */
 static size_t packed_left(const cut *c) {
     const firn_matrix *left = &c->product->left;
-    if (is_left_direct(left))
+    if (is_left_direct(c->product))
         return 0;
     return left->column_step == 1 ? HEIGHT * (c->depth + LEFT_GAP) : STRIPS * c->depth * FIRN_VECTOR;
 }

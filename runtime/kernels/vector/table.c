@@ -5,6 +5,7 @@
 #include "runtime/kernels/vector/elementwise.h"
 #include "runtime/kernels/vector/images/conv.h"
 #include "runtime/kernels/vector/losses.h"
+#include "runtime/kernels/vector/norms/norms.h"
 #include "runtime/kernels/vector/product.h"
 #include "runtime/kernels/vector/recurrent.h"
 #include "runtime/kernels/vector/rows.h"
@@ -90,6 +91,12 @@ static const firn_kernel_row rows[] = {
     {FIRN_OP_gelu, ANY, ANY, {firn_vector_gelu, NULL}},
     {FIRN_OP_gelu_backward, ANY, ANY, {firn_vector_gelu_backward, NULL}},
     {FIRN_OP_tanh, ANY, ANY, {firn_vector_tanh, NULL}},
+    {FIRN_OP_layer_norm, ANY, ANY, {firn_vector_layer_norm, NULL}},
+    {FIRN_OP_layer_norm_backward, ANY, ANY, {firn_vector_layer_norm_backward, NULL}},
+    {FIRN_OP_layer_norm_backward_affine, ANY, ANY, {firn_vector_layer_norm_backward_affine, NULL}},
+    {FIRN_OP_batch_norm, ANY, ANY, {firn_vector_batch_norm, NULL}},
+    {FIRN_OP_batch_norm_backward, ANY, ANY, {firn_vector_batch_norm_backward, NULL}},
+    {FIRN_OP_sum_leading, ANY, ANY, {firn_vector_sum_leading, NULL}},
     {FIRN_OP_cross_entropy, ANY, ANY, {firn_vector_cross_entropy, NULL}},
     {FIRN_OP_cross_entropy_backward, ANY, ANY, {firn_vector_cross_entropy_backward, NULL}},
 };

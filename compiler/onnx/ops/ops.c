@@ -118,7 +118,7 @@ static const firnc_onnx_op ops[] = {
     {"Split", firnc_onnx_import_split, "axis num_outputs", 1, 2, MANY, 0},
     {"SplitToSequence", firnc_onnx_import_split_to_sequence, "axis keepdims", 1, 2, 1, 0},
     {"Sqrt", firnc_onnx_import_unary, "", 1, 1, 1, 0},
-    {"Squeeze", firnc_onnx_import_reshape, "", 1, 2, 1, 0},
+    {"Squeeze", firnc_onnx_import_squeeze, "", 1, 2, 1, 0},
     {"Sub", firnc_onnx_import_binary, "", 2, 2, 1, 0},
     {"Sum", firnc_onnx_import_binary, "", 1, MANY, 1, 0},
     {"Tanh", firnc_onnx_import_unary, "", 1, 1, 1, 0},
@@ -126,7 +126,7 @@ static const firnc_onnx_op ops[] = {
     {"Tile", firnc_onnx_import_tile, "", 2, 2, 1, 0},
     {"Transpose", firnc_onnx_import_transpose, "perm", 1, 1, 1, 0},
     {"Trilu", firnc_onnx_import_trilu, "upper", 1, 2, 1, 14},
-    {"Unsqueeze", firnc_onnx_import_reshape, "", 2, 2, 1, 0},
+    {"Unsqueeze", firnc_onnx_import_squeeze, "", 2, 2, 1, 0},
     {"Where", firnc_onnx_import_where, "", 3, 3, 1, 0},
     {"Xor", firnc_onnx_import_binary, "", 2, 2, 1, 0},
 };

@@ -58,14 +58,13 @@ static firnc_value unary(firnc_onnx_importer *im, const firnc_onnx_node *node, f
         if (strcmp(op, plain_rows[i].op) == 0)
             return firnc_onnx_unary(im, plain_rows[i].code, x);
     if (strcmp(op, "Neg") == 0)
-        return firnc_onnx_affine(im, x, -1, -0.0F);
+        return firnc_onnx_negative(im, x);
     if (strcmp(op, "Not") == 0)
         return firnc_onnx_affine(im, x, -1, 1);
     if (strcmp(op, "IsNaN") == 0)
         return firnc_onnx_affine(im, firnc_onnx_binary(im, FIRN_OP_equal, x, x), -1, 1);
     if (strcmp(op, "Ceil") == 0)
-        return firnc_onnx_affine(im, firnc_onnx_unary(im, FIRN_OP_floor, firnc_onnx_affine(im, x, -1, -0.0F)), -1,
-                                 -0.0F);
+        return firnc_onnx_negative(im, firnc_onnx_unary(im, FIRN_OP_floor, firnc_onnx_negative(im, x)));
     if (strcmp(op, "Elu") == 0)
         return elu(im, x, firnc_onnx_float(node, "alpha", 1));
     if (strcmp(op, "LeakyRelu") == 0)
@@ -90,7 +89,7 @@ static firnc_value unary(firnc_onnx_importer *im, const firnc_onnx_node *node, f
 
 bool firnc_onnx_import_unary(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
-    firnc_value y = unary(im, node, firnc_onnx_real(im, firnc_onnx_raw(im, x)));
+    firnc_value y = unary(im, node, firnc_onnx_raw_real(im, x));
     firnc_onnx_set_ordered(im, node->outputs[0], y, strcmp(node->op, "IsNaN") == 0 ? FIRNC_ONNX_BOOL : x->type, x->rank,
                            x->order);
     return !im->failed;
@@ -121,10 +120,8 @@ static void choose_order(firnc_onnx_value *const *inputs, uint32_t count, operan
 static bool gather_operands(firnc_onnx_importer *im, firnc_onnx_value *const *inputs, uint32_t count, operands *to) {
     choose_order(inputs, count, to);
     for (uint32_t i = 0; i < count; i++) {
-        uint8_t identity[FIRN_RANK_MAX];
-        firnc_onnx_identity(identity);
         /* without a transpose or extents of 1 in front where broadcasting needs none */
-        const bool plain = memcmp(identity, to->order, to->rank) == 0;
+        const bool plain = firnc_onnx_is_identity(to->order, to->rank);
         to->values[i] = firnc_onnx_real(im, plain ? firnc_onnx_plain(im, inputs[i])
                                                   : firnc_onnx_ordered(im, inputs[i], to->rank, to->order));
     }
@@ -169,7 +166,7 @@ static firnc_value with_number(firnc_onnx_importer *im, const firnc_onnx_node *n
         return FIRNC_NONE;
     const float value = (float)number;
     if (strcmp(node->op, "Mul") == 0)
-        return firnc_onnx_affine(im, firnc_onnx_raw(im, x), value, -0.0F);
+        return firnc_onnx_scaled(im, firnc_onnx_raw(im, x), value);
     if (strcmp(node->op, "Add") == 0)
         return firnc_onnx_affine(im, firnc_onnx_raw(im, x), 1, value);
     if (strcmp(node->op, "Sub") == 0)
@@ -179,7 +176,7 @@ static firnc_value with_number(firnc_onnx_importer *im, const firnc_onnx_node *n
     int exponent;
     if (strcmp(node->op, "Div") == 0 && known == 1 && fabs(frexp(number, &exponent)) == 0.5 && exponent > -100 &&
         exponent < 100)
-        return firnc_onnx_affine(im, firnc_onnx_raw(im, x), 1 / value, -0.0F);
+        return firnc_onnx_scaled(im, firnc_onnx_raw(im, x), 1 / value);
     if (strcmp(node->op, "Div") == 0 && known == 0 && number == 1)
         return firnc_onnx_unary(im, FIRN_OP_reciprocal, firnc_onnx_raw(im, x));
     return FIRNC_NONE;
@@ -226,8 +223,7 @@ bool firnc_onnx_import_binary(firnc_onnx_importer *im, const firnc_onnx_node *no
     const firnc_value quick = with_number(im, node, firnc_onnx_is_real(node->inputs[0]->type));
     if (quick != FIRNC_NONE) {
         const firnc_onnx_value *x = node->inputs[firnc_onnx_is_constant(node->inputs[1]) ? 0 : 1];
-        firnc_onnx_set_ordered(im, node->outputs[0], quick, x->type, x->rank, x->order);
-        return !im->failed;
+        return firnc_onnx_set_like(im, node->outputs[0], quick, x);
     }
     for (size_t i = 0; i < sizeof binary_rows / sizeof binary_rows[0]; i++)
         if (strcmp(node->op, binary_rows[i].op) == 0)
@@ -240,8 +236,8 @@ bool firnc_onnx_import_prelu(firnc_onnx_importer *im, const firnc_onnx_node *nod
     if (!gather_operands(im, node->inputs, 2, &both))
         return false;
     /* x above 0, else slope * x; both factors keep their gradients */
-    const firnc_value low = firnc_onnx_affine(
-        im, firnc_onnx_unary(im, FIRN_OP_relu, firnc_onnx_affine(im, both.values[0], -1, -0.0F)), -1, -0.0F);
+    const firnc_value low =
+        firnc_onnx_negative(im, firnc_onnx_unary(im, FIRN_OP_relu, firnc_onnx_negative(im, both.values[0])));
     const firnc_value y = firnc_onnx_binary(im, FIRN_OP_add, firnc_onnx_unary(im, FIRN_OP_relu, both.values[0]),
                                             firnc_onnx_binary(im, FIRN_OP_multiply, low, both.values[1]));
     firnc_onnx_set_ordered(im, node->outputs[0], y, node->inputs[0]->type, both.rank, both.order);
@@ -262,12 +258,11 @@ bool firnc_onnx_import_where(firnc_onnx_importer *im, const firnc_onnx_node *nod
 bool firnc_onnx_import_clip(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
     double bounds[2] = {-INFINITY, INFINITY};
-    firnc_value y = firnc_onnx_real(im, firnc_onnx_raw(im, x));
+    firnc_value y = firnc_onnx_raw_real(im, x);
     for (uint32_t i = 0; i < 2; i++) {
-        firnc_onnx_value *bound = i + 1 < node->input_count ? node->inputs[i + 1] : NULL;
+        firnc_onnx_value *bound = node->inputs[i + 1];
         if (bound != NULL && !firnc_onnx_single(bound, &bounds[i])) {
-            y = firnc_onnx_binary(im, i == 0 ? FIRN_OP_maximum : FIRN_OP_minimum, y,
-                                  firnc_onnx_real(im, firnc_onnx_raw(im, bound)));
+            y = firnc_onnx_binary(im, i == 0 ? FIRN_OP_maximum : FIRN_OP_minimum, y, firnc_onnx_raw_real(im, bound));
             bounds[i] = i == 0 ? -INFINITY : INFINITY;
         }
     }
@@ -277,23 +272,21 @@ bool firnc_onnx_import_clip(firnc_onnx_importer *im, const firnc_onnx_node *node
         bounds[0] = bounds[1];
     if (bounds[0] > -3.4028234e38 || bounds[1] < 3.4028234e38)
         y = clip(im, y, (float)bounds[0], (float)bounds[1]);
-    firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
-    return !im->failed;
+    return firnc_onnx_set_like(im, node->outputs[0], y, x);
 }
 
 bool firnc_onnx_import_cast(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0], *y = node->outputs[0];
     const int64_t to = strcmp(node->op, "Cast") == 0 ? firnc_onnx_integer(node, "to", 0) : node->inputs[1]->type;
-    if (to < 1 || to > FIRNC_ONNX_BFLOAT16 || to == 8 || to == 14 || to == 15)
-        return firnc_onnx_fail(im, "has to %s, which Firn does not have; cast to float or int64",
-                               firnc_onnx_type_word((int32_t)to));
+    if (!firnc_onnx_check_cast(im, to))
+        return false;
     if (firnc_onnx_is_constant(x)) {
         firnc_onnx_set_known(y, firnc_onnx_tensor_cast(im, x->known, to));
         return !im->failed;
     }
     if (to == FIRNC_ONNX_BOOL && x->type != FIRNC_ONNX_BOOL) {
         const firnc_value zero =
-            firnc_onnx_binary(im, FIRN_OP_equal, firnc_onnx_real(im, firnc_onnx_raw(im, x)), firnc_onnx_scalar(im, 0));
+            firnc_onnx_binary(im, FIRN_OP_equal, firnc_onnx_raw_real(im, x), firnc_onnx_scalar(im, 0));
         firnc_onnx_set_ordered(im, y, firnc_onnx_affine(im, zero, -1, 1), FIRNC_ONNX_BOOL, x->rank, x->order);
         return !im->failed;
     }
@@ -302,6 +295,10 @@ bool firnc_onnx_import_cast(firnc_onnx_importer *im, const firnc_onnx_node *node
         firnc_onnx_set_ordered(im, y, whole, (uint8_t)to, x->rank, x->order);
         return !im->failed;
     }
+    if (!firnc_onnx_is_real(x->type) && x->type != FIRNC_ONNX_BOOL && to != x->type &&
+        (to == FIRNC_ONNX_UINT8 || to == FIRNC_ONNX_INT8 || to == FIRNC_ONNX_UINT16 || to == FIRNC_ONNX_INT16))
+        return firnc_onnx_fail(im, "drops the high bits of whole numbers of the data, as %s; cast to int64",
+                               firnc_onnx_type_word((int32_t)to));
     firnc_onnx_alias(y, x);
     if (y != NULL)
         y->type = (uint8_t)to;
@@ -311,7 +308,7 @@ bool firnc_onnx_import_cast(firnc_onnx_importer *im, const firnc_onnx_node *node
 /* The mask of a dropout that drops nothing. Exporters name it for the others, too, though nobody reads it. */
 static bool dropout_mask(firnc_onnx_importer *im, const firnc_onnx_node *node, bool drops) {
     const firnc_onnx_value *x = node->inputs[0];
-    if (node->output_count < 2 || node->outputs[1] == NULL)
+    if (node->outputs[1] == NULL)
         return true;
     if (drops && firnc_onnx_is_read(im, node, node->outputs[1]->name))
         return firnc_onnx_fail(im, "gives its mask, which Firn does not have; leave it out");
@@ -326,7 +323,7 @@ bool firnc_onnx_import_dropout(firnc_onnx_importer *im, const firnc_onnx_node *n
     firnc_onnx_value *x = node->inputs[0];
     double ratio = 0.5, training = 0;
     const bool known = node->input_count < 2 || node->inputs[1] == NULL || firnc_onnx_single(node->inputs[1], &ratio);
-    if (node->input_count > 2 && node->inputs[2] != NULL && !firnc_onnx_single(node->inputs[2], &training))
+    if (node->inputs[2] != NULL && !firnc_onnx_single(node->inputs[2], &training))
         return firnc_onnx_fail(im, "its training_mode depends on the data; make it a constant");
     if (training != 0 && (!known || !(ratio >= 0 && ratio < 1)))
         return firnc_onnx_fail(im, "its ratio is no number from 0 to below 1");
@@ -337,6 +334,5 @@ bool firnc_onnx_import_dropout(firnc_onnx_importer *im, const firnc_onnx_node *n
         return !im->failed;
     }
     const firnc_value y = firnc_onnx_made(im, firnc_dropout(im->graph, firnc_onnx_raw(im, x), (float)ratio));
-    firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
-    return !im->failed;
+    return firnc_onnx_set_like(im, node->outputs[0], y, x);
 }
