@@ -11,7 +11,8 @@ AARCH64_PROGRAMS := firnc firn runner $(patsubst %,tests/%,$(AARCH64_TESTS))
 .PHONY: aarch64
 aarch64: ## build firnc, firn and tests of kernels for AArch64, with a cross compiler
 ifneq ($(PROCESSOR),aarch64)
-	@.packages/install aarch64
+	@command -v $(firstword $(AARCH64_CC)) qemu-aarch64 > /dev/null || { echo 'aarch64: install the cross compiler and the emulator' \
+	    'with .packages/install aarch64; it takes the place of gcc-multilib, which make test needs' >&2; exit 1; }
 	@.packages/fetch-libraries arm64 aarch64-libraries $(AARCH64_LIBRARIES)
 	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/aarch64 CC='$(AARCH64_CC) -isystem $(AARCH64_LIBRARIES)/usr/include \
 	    -L$(AARCH64_LIBRARIES)/usr/lib/aarch64-linux-gnu' $(patsubst %,$(BUILD)/aarch64/%,$(AARCH64_PROGRAMS))
