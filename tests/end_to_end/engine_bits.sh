@@ -131,7 +131,6 @@ while read -r number family target board; do
             emulate "$place" "$(cat "$folder/$place.board")" >"$folder/got"
             same "$place"
         done
-        # shellcheck disable=SC2086 # no word, or two
         python3 tests/golden/second_runtime.py "$plan" --data "$folder/$number.data" ${labels:+--labels "$labels"} \
             --steps $STEPS >"$folder/got" 2>&1 || true
         same "the second runtime"
