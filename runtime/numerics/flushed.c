@@ -47,6 +47,6 @@ void firn_flushed_factors(float *out, size_t out_step, const void *data, uint8_t
     const uint16_t *halves = (const uint16_t *)data + first;
     const float *floats = (const float *)data + first;
     for (size_t i = 0; i < count; i++)
-        out[i * out_step] =
-            firn_flushed(type == FIRN_BFLOAT16 ? firn_from_bits((uint32_t)halves[i * step] << 16) : floats[i * step]);
+        out[i * out_step] = firn_flushed(type == FIRN_BFLOAT16 ? firn_from_bits((uint32_t)halves[i * step] << 16)
+                                                               : firn_bfloat16_round(floats[i * step]));
 }

@@ -51,7 +51,7 @@ void firn_flushed_multiply_add(float *sums, float left, const float *right, size
 /* Adds the sums of the even and the odd terms of a block to the sums, and makes both +0. */
 void firn_flushed_close(float *sums, float *even, float *odd, size_t count);
 
-/* Reads `count` factors that lie `step` elements apart, bfloat16 or floats that are values of it, as floats that lie
+/* Reads `count` factors that lie `step` elements apart, bfloat16 or floats that are rounded to it, as floats that lie
  * out_step apart: a subnormal is a zero of its sign. */
 void firn_flushed_factors(float *out, size_t out_step, const void *data, uint8_t type, size_t first, size_t step,
                           size_t count);

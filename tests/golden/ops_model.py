@@ -101,7 +101,7 @@ def reduce(descriptor, terms):
     kind, form_name, chunk = descriptor
     if kind in scalar.FLUSHED:
         assert [k for k, _, _ in terms] == list(range(len(terms)))
-        return scalar.flushed_sum(kind, [(a, b) for _, a, b in terms])
+        return scalar.flushed_sum(kind, [[x if x is None else round_to('bfloat16', x) for x in (a, b)] for _, a, b in terms])
     terms = [(k, a, b) for k, a, b in terms if a is not None and b is not None]
     if kind == 'f32':
         total = ZERO

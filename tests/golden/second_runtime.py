@@ -581,6 +581,7 @@ def flushed_sum(reduction, count, factors, shape, present):
         for k in range(begin, min(count, begin + block)):
             here[present(k)] = True
             a, b = (np.asarray(x, F64) for x in factors(k))
+            a, b = round64(a, "bfloat16"), round64(b, "bfloat16")
             terms[k - begin] = [np.where(np.abs(x) < 2.0**-126, np.copysign(0.0, x), x) for x in (a, b)]
         if reduction.kind == "pairs":
             added = flushed_fma(*terms[0], flushed_fma(*terms[1], whole))

@@ -21,6 +21,7 @@
 
 /* The form without vectors and on integers, which the build compiles for this machine under another name. */
 void firn_flushed_multiply_add_scalar(float *sums, float left, const float *right, size_t count);
+void firn_flushed_multiply_add_lanes_scalar(float *sums, const float *left, const float *right, size_t count);
 void firn_flushed_close_scalar(float *sums, float *even, float *odd, size_t count);
 
 static uint32_t cases(void) {
@@ -177,8 +178,13 @@ static void check_term(float a, float b, float c) {
     factors[5] = b;
     firn_flushed_multiply_add(row, a, factors, FIRN_FLUSHED_LANES);
     firn_flushed_multiply_add_scalar(&scalar, a, &b, 1);
+    float lanes[FIRN_FLUSHED_LANES] = {0}, lefts[FIRN_FLUSHED_LANES] = {0}, own = c;
+    lanes[5] = c;
+    lefts[5] = a;
+    firn_flushed_multiply_add_lanes(lanes, lefts, factors, FIRN_FLUSHED_LANES);
+    firn_flushed_multiply_add_lanes_scalar(&own, &a, &b, 1);
     if (same(expected, firn_flushed_fma(a, b, c)) && same(expected, row[5]) && same(expected, scalar) &&
-        (!has_hardware() || same(expected, hardware(a, b, c))))
+        same(expected, lanes[5]) && same(expected, own) && (!has_hardware() || same(expected, hardware(a, b, c))))
         return;
     fail_msg("0x%08x * 0x%08x + 0x%08x is 0x%08x, but 0x%08x, 0x%08x, 0x%08x, 0x%08x", firn_bits(a), firn_bits(b),
              firn_bits(c), firn_bits(expected), firn_bits(firn_flushed_fma(a, b, c)), firn_bits(row[5]),
@@ -308,6 +314,10 @@ static void factors_are_flushed(void **state) {
         const uint32_t expected = (i & 0x7f80u) == 0 ? (i & 0x8000u) << 16 : i << 16;
         assert_true(same(firn_from_bits(expected), out[2 * i]) && same(firn_from_bits(expected), out[2 * i + 1]));
     }
+    const float rounded[] = {0x1.01p0f, 0x1.03p0f, -0x1.fep-127f, -0x1.fcp-127f}; /* ties, and at 2^-126 */
+    firn_flushed_factors(out, 1, rounded, FIRN_FLOAT32, 0, 1, 4);
+    assert_true(out[0] == 1.0f && out[1] == 0x1.04p0f && out[2] == -0x1p-126f);
+    assert_int_equal(firn_bits(out[3]), FIRN_SIGN_BIT);
     firn_flushed_factors(out, 1, halves, FIRN_BFLOAT16, 6, 4, 3);
     assert_int_equal(firn_bits(out[2]) | firn_bits(out[1]), 0);
     firn_flushed_factors(out, 1, halves, FIRN_BFLOAT16, 2 * 0x3f80, 0x80 * 2, 3);
