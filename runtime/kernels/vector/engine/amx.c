@@ -4,7 +4,12 @@
 #include "runtime/kernels/vector/engine/engine.h"
 
 /* Tiles 0 to 3 are sums, 4 and 5 of the left factor, 6 and 7 of the right one. */
-enum { RIGHT_BYTES = FIRN_WORD_COLUMNS * sizeof(uint32_t), BLOCK = 2 * FIRN_AMX_WORDS };
+enum {
+    ROWS = 2 * FIRN_AMX_ROWS,
+    RIGHT_BYTES = FIRN_WORD_COLUMNS * sizeof(uint32_t),
+    BLOCK = 2 * FIRN_AMX_WORDS,                     /* terms of the left factor */
+    BLOCK_WORDS = FIRN_AMX_ROWS * FIRN_WORD_COLUMNS /* of the right one */
+};
 
 _Static_assert((int)FIRN_WORD_COLUMNS == 2 * FIRN_AMX_WORDS, "two tiles side by side are as wide as a panel");
 
@@ -43,7 +48,7 @@ static void multiply_high(const firn_engine_tile *t) {
         firn_amx_multiply(3, 5, 7);
         left += BLOCK;
         below += BLOCK;
-        right += FIRN_AMX_ROWS * FIRN_WORD_COLUMNS;
+        right += BLOCK_WORDS;
     }
     firn_amx_store(0, sums, sums_bytes);
     firn_amx_store(1, sums + FIRN_AMX_WORDS, sums_bytes);
@@ -71,7 +76,7 @@ static void multiply_low(const firn_engine_tile *t) {
         firn_amx_multiply(0, 4, 6);
         firn_amx_multiply(1, 4, 7);
         left += BLOCK;
-        right += FIRN_AMX_ROWS * FIRN_WORD_COLUMNS;
+        right += BLOCK_WORDS;
     }
     firn_amx_store(0, sums, sums_bytes);
     firn_amx_store(1, sums + FIRN_AMX_WORDS, sums_bytes);
@@ -85,7 +90,7 @@ static void multiply(const firn_engine_tile *tile) {
 }
 
 /* One instruction does 8,192 multiplications in 16 cycles; packing 64 terms of a lane takes about 8. */
-const firn_engine firn_engine_of_set = {.rows = 2 * FIRN_AMX_ROWS,
+const firn_engine firn_engine_of_set = {.rows = ROWS,
                                         .height = FIRN_AMX_ROWS,
                                         .words = FIRN_AMX_WORDS,
                                         .copying = 16,

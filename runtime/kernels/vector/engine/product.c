@@ -1,7 +1,7 @@
 /* Products in words; see product.h. The output is divided into pieces. For each block of terms, a piece packs its
  * columns of the right factor as panels, which stay in the L2 cache, and goes through its rows, one tile high at a
  * time: these are read in place if their terms lie side by side and fill whole instructions, and packed otherwise.
- * Unfinished sums wait in the slot. */
+ * Unfinished sums wait in the slot. The sizes are estimates: no machine with these instructions was at hand. */
 #include "runtime/kernels/vector/engine/product.h"
 
 #include "runtime/kernels/blocks.h"
@@ -11,10 +11,11 @@
 #include "runtime/kernels/vector/vector.h"
 
 enum {
-    DEPTH = 1024,    /* terms in a block */
-    COLUMNS = 512,   /* of a piece, at most: the panels of a block fill 1 MiB */
+    DEPTH = 512,     /* terms in a block: a row of tiles fills 32 KiB of the L1 cache, and each panel is read for it */
+    COLUMNS = 512,   /* of a piece, at most: the panels of a block fill 512 KiB of the L2 cache */
     SUMS_ROWS = 512, /* of a piece, at most, if sums wait */
     GAP = 32,        /* terms between the packed rows, so that rows do not share cache sets */
+    SHARING = 1024,  /* rows that are a multiple of so many terms apart share them; there are fewer than rows */
     CACHE_LINE = 64,
     CHOICES = 8 /* numbers of row pieces, and of column pieces, that are tried */
 };
@@ -69,7 +70,8 @@ static void place_left(const piece *p, size_t row, size_t rows, firn_engine_tile
     const firn_matrix *left = &p->cut->linear->product.left;
     const firn_engine *engine = &firn_engine_of_set;
     const uint16_t *first = element(left, p->row + row, p->term);
-    if (left->column_step == 1 && p->terms == 2 * p->words && rows % engine->height == 0) {
+    if (left->column_step == 1 && left->row_step % SHARING != 0 && p->terms == 2 * p->words &&
+        rows % engine->height == 0) {
         tile->left = first;
         tile->left_step = left->row_step;
         return;
