@@ -121,18 +121,22 @@ def print_steps(report):
     print_table("Networks over images", ["step", "time"] + [WAYS[way] for way in IMAGES], lines)
 
 
+# The rows that PyTorch is compared with, and the way that it is run in their type.
+RIVALS = {"float32": "eager", "bfloat16": "bf16", "even_odd_blocks": "bf16", "pairs": "bf16"}
+
+
 def print_shares(report, title, what):
-    """A line for each shape, a column for each storage, and PyTorch by the rows of its type."""
+    """A line for each shape, a column for each storage, and PyTorch by the rows of RIVALS."""
     rows = rows_of(report, what)
     storages = list(dict.fromkeys(row["storage"] for row in rows if row["storage"] != "all"))
+    rivals = [storage for storage in storages if storage in RIVALS]
     lines = []
     for shape in dict.fromkeys(row["shape"] for row in rows):
         found = {row["storage"]: row for row in rows if row["shape"] == shape}
         line = [shape] + [share_cell(found.get(storage)) for storage in storages]
-        line.append(torch_cell(found["float32"], "eager") if "float32" in found else "")
-        line.append(torch_cell(found["bfloat16"], "bf16") if "bfloat16" in found else "")
+        line += [torch_cell(found[storage], RIVALS[storage]) if storage in found else "" for storage in rivals]
         lines.append(line)
-    print_table(title, ["shape", *storages, "torch float32 by ours", "torch bfloat16 by ours"], lines)
+    print_table(title, ["shape", *storages, *(f"torch {RIVALS[storage]} by {storage}" for storage in rivals)], lines)
 
 
 def print_ops(report):
