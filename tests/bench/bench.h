@@ -167,6 +167,20 @@ double bench_triad(unsigned threads);
 /* Bytes per second of a loop that reads four streams and writes three. */
 double bench_streams(unsigned threads, float *const streams[4], size_t elements);
 
+/* Seconds that the slowest of `threads` threads takes for so many rounds of a loop. */
+double bench_loop_seconds(unsigned threads, void (*loop)(size_t rounds), size_t rounds);
+
+/* --- engines.c --- */
+
+/* An instruction that multiplies half types, and the operations per second of a loop of it. */
+typedef struct bench_engine {
+    const char *name;
+    double one, all;
+} bench_engine;
+enum { BENCH_ENGINES_MAX = 4 };
+/* Measures those of this CPU. Returns how many there are. */
+unsigned bench_engines(bench_engine list[BENCH_ENGINES_MAX]);
+
 /* --- machine.c --- */
 
 /* What the machine is, as far as speed depends on it, and which code was measured, when. A text that cannot be found
@@ -230,6 +244,8 @@ int bench_memory_of(const char *plan, const char *key);
 typedef struct bench_rates {
     double begin; /* of the run, as bench_seconds gives it */
     double peak_one, peak_all, triad_one, triad_all;
+    bench_engine engines[BENCH_ENGINES_MAX]; /* measured once, before the cases */
+    unsigned engine_count;
 } bench_rates;
 
 void bench_report_begin(void);

@@ -49,6 +49,8 @@ def check(report):
         assert machine[name], name
     for name in ("cpus", "memory", "threads", "peak_one_thread", "peak_all_threads", "triad_one_thread", "triad_all_threads"):
         assert machine[name] > 0, name
+    for engine in machine["engines"]:
+        assert engine["instruction"] and engine["peak_one_thread"] > 0 and engine["peak_all_threads"] > 0
     assert report["torch"] is None or report["torch"]["version"]
     assert report["rows"]
     for row in report["rows"]:
@@ -167,6 +169,9 @@ def print_head(report):
     print(f"Peak ({machine['peak']}): {1e-9 * machine['peak_one_thread']:.0f} GFLOP/s of one thread, "
           f"{1e-9 * machine['peak_all_threads']:.0f} of all; triad {1e-9 * machine['triad_one_thread']:.0f} and "
           f"{1e-9 * machine['triad_all_threads']:.0f} GB/s")
+    for engine in machine["engines"]:
+        print(f"Peak ({engine['instruction']}): {1e-9 * engine['peak_one_thread']:.0f} GFLOP/s of one thread, "
+              f"{1e-9 * engine['peak_all_threads']:.0f} of all")
     print(f"Code: {report['commit']}, kernels {machine['kernels']}, {report['date']}, {report['seconds'] / 60:.1f} minutes; "
           f"PyTorch: {torch['version'] + ', ' + torch['capability'] if torch else 'none'}")
     print(f"Command: {' '.join(report['command'])}")
