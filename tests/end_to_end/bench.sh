@@ -74,8 +74,8 @@ grep -q '"turns_left_out":[[:space:]]*[1-9]' "$folder/short/report.json"
 for kind in square attention lstm adamw open step ops matmul; do
     grep -q "^$kind .* left out: the time was up" "$folder/short.table"
 done
-# With a little, three rounds.
-bench little --minutes 0.01 --only "square 64 forward" --torch no
+# With more, three rounds at least and fifteen at most.
+bench little --minutes 1 --only "square 64 forward float32" --torch no
 grep -q '"rounds":[[:space:]]*\(3\|[4-9]\|1[0-5]\),' "$folder/little/report.json"
 check "$folder/little"
 
