@@ -147,6 +147,9 @@ void bench_budget_run(double begin, void (*const families[])(void), size_t count
 bool bench_turn(const char *group, const char *shape, double weight);
 /* Seconds of the turn that are left; very many if the run has no time limit. */
 double bench_turn_left(void);
+/* Returns true, and adds a row that says so, if the least number of rounds does not fit into what is left of the run.
+ */
+bool bench_is_out_of_time(const bench_case *it, double round_seconds);
 /* Returns how many rounds fit into the seconds if each takes round_seconds: at least BENCH_ROUNDS_LEAST. */
 enum { BENCH_ROUNDS_LEAST = 3 };
 unsigned bench_rounds(double round_seconds, double seconds);

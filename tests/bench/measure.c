@@ -190,8 +190,11 @@ static void enter(arena *here, const bench_case *it) {
     mine->calls = bench_choose_calls(it, &mine->seconds);
     if (bench_case_failed(it))
         return;
+    const double round_seconds = here->round_seconds + mine->seconds * (double)mine->calls + SHORTEST;
+    if (bench_is_out_of_time(it, round_seconds))
+        return;
+    here->round_seconds = round_seconds;
     mine->row = bench_row_of(it);
-    here->round_seconds += mine->seconds * (double)mine->calls + SHORTEST;
     here->count++;
 }
 

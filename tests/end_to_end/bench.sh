@@ -74,6 +74,11 @@ grep -q '"turns_left_out":[[:space:]]*[1-9]' "$folder/short/report.json"
 for kind in square attention lstm adamw open step ops matmul; do
     grep -q "^$kind .* left out: the time was up" "$folder/short.table"
 done
+# So has a case whose rounds would not end in time.
+FIRN_KERNELS=plain bench slow --minutes 0.03 --threads 1 --only "square 1024 forward float16 chunk 64" --torch no
+[ "$status" -eq 0 ]
+grep -q '^square .* left out: \(a round takes\|the time was up\)' "$folder/slow.table"
+check "$folder/slow"
 # With more, three rounds at least and fifteen at most.
 bench little --minutes 1 --only "square 64 forward float32" --torch no
 grep -q '"rounds":[[:space:]]*\(3\|[4-9]\|1[0-5]\),' "$folder/little/report.json"
