@@ -162,6 +162,7 @@ int main(int count, char **words) {
     samples seen = {0};
     bench_rates rates = {.begin = bench_seconds()};
     look_for_others();
+    rates.engine_count = bench_engines(rates.engines); /* before there are other threads */
     bench_begin();
     bench_torch_begin();
     bench_report_begin();
