@@ -6,6 +6,7 @@
 
 #include "compiler/base/nearest.h"
 #include "compiler/graph/ir.h"
+#include "compiler/keys/idle.h"
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
@@ -135,6 +136,14 @@ static bool check_output(const firnc_tree *keys, const firnc_onnx_settings *sett
     return true;
 }
 
+/* Files of different exporters have different buffers, so a pattern may be for another file. */
+static void note_idle_constants(const firnc_tree *entries, const firnc_onnx_model *model) {
+    uint32_t number = 0;
+    for (const firnc_tree *entry = entries != NULL ? entries->first : NULL; entry != NULL; entry = entry->next)
+        if (!model->matched[number++])
+            firnc_idle_note(entry, "no tensor of the file has such a name; remove it");
+}
+
 /* Reads the file once, so that what is wrong with it is said before the rest of the recipe. */
 static bool complete(const firnc_tree *keys, void *model_settings) {
     firnc_onnx_settings *settings = model_settings;
@@ -149,6 +158,7 @@ static bool complete(const firnc_tree *keys, void *model_settings) {
         (constants != NULL && !read_constants(constants, &settings->options)) ||
         !firnc_onnx_import(firnc_graph_create("onnx"), settings->path, &settings->options, model))
         return false;
+    note_idle_constants(constants, model);
     return check_inputs(inputs, model) && find_output(firnc_tree_child(keys, "output"), settings) &&
            check_output(keys, settings) && firnc_loss_complete(keys, &settings->losses, outputs_of(settings));
 }

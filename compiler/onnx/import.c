@@ -234,6 +234,7 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
     firnc_onnx_importer im = {.file = path, .graph = graph, .options = options};
     firnc_onnx_scope reads = {0}, scope = {.reads = &reads};
     memset(model, 0, sizeof *model);
+    im.matched = firnc_allocate((options->constant_count + UINT64_C(1)) * sizeof *im.matched);
     if (!firnc_onnx_read(&im))
         return false;
     const FirncOnnx__Graph *from = im.model->graph;
@@ -255,5 +256,6 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
         add_parameter(graph);
     firnc_onnx_map_weights(&im, model);
     find_limit(&im, model);
+    model->matched = im.matched;
     return true;
 }

@@ -60,6 +60,7 @@ typedef struct firnc_onnx_model {
     bool tokens;            /* not bare: the data input is of whole numbers */
     uint32_t token_limit;   /* of tokens: they are below it */
     firnc_weight_map names; /* how the parameters lie in the files of PyTorch */
+    const bool *matched;    /* for each pattern of the option constants: it matches a tensor */
 } firnc_onnx_model;
 
 /* Adds the model to a graph without layers. The graph gets neither a loss nor names for its outputs; in a bare import
