@@ -468,6 +468,22 @@ static void an_output_may_be_an_input(void **state) {
     assert_int_equal(made->nodes[made->values[made->named[0].value].producer].code, FIRN_OP_affine);
 }
 
+static void what_is_never_trained_is_known(void **state) {
+    (void)state;
+    static const char *const patterns[] = {"*.bias", "none.*"};
+    const message_bytes graph = perceptron(), model = model_of(&graph, 20);
+    firnc_onnx_options options = {.samples = 3, .features = {.element = FIRN_FLOAT32}, .constants = patterns};
+    write_file(path, model.bytes, model.count);
+    options.constant_count = 1;
+    firnc_graph *made = firnc_graph_create("test");
+    assert_true(firnc_onnx_import(made, path, &options, &model_read));
+    for (firnc_value i = 0; i < made->value_count; i++)
+        assert_false(made->values[i].role == FIRNC_ROLE_PARAMETER && strstr(made->values[i].name, "bias") != NULL);
+    options.constant_count = 2;
+    assert_true(firnc_onnx_import(firnc_graph_create("test"), path, &options, &model_read));
+    assert_true(model_read.matched[0] && !model_read.matched[1]);
+}
+
 /* --- wrong files -------------------------------------------------------------------------------------------------- */
 
 static void every_cut_and_every_bit_is_survived(void **state) {
@@ -706,7 +722,8 @@ static void what_has_no_effect_is_found(void **state) {
     write_file(path, model.bytes, model.count);
     assert_true(firnc_onnx_import(firnc_graph_create("test"), path, &options, &model_read));
     assert_int_equal(model_read.unused_dimension, 1);
-    assert_int_equal(model_read.unused_constant, 1);
+    assert_true(model_read.matched[0]);
+    assert_false(model_read.matched[1]);
     assert_int_equal(model_read.data, 0);
     assert_int_equal(model_read.parameter_count, 2);
 }
@@ -855,6 +872,7 @@ int main(void) {
         cmocka_unit_test_setup(operands_are_repeated_by_the_op_itself, begin),
         cmocka_unit_test_setup(attention_takes_parts_in_their_rows_only, begin),
         cmocka_unit_test_setup(an_output_may_be_an_input, begin),
+        cmocka_unit_test_setup(what_is_never_trained_is_known, begin),
         cmocka_unit_test_setup(every_cut_and_every_bit_is_survived, begin),
         cmocka_unit_test_setup(wrong_graphs_are_refused, begin),
         cmocka_unit_test_setup(attributes_of_other_kinds_are_refused, begin),
