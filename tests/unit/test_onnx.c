@@ -381,6 +381,26 @@ static void names_within_a_module_stay(void **state) {
     assert_non_null(parameter_of(made, "h.attn.out_proj.bias"));
 }
 
+/* Statistics of the file, which a training changes only if it is told so. */
+static void batch_norms_of_an_evaluation_are_counted(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    static const char *const names[] = {"n.weight", "n.bias", "n.mean", "n.var"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        put_tensor(&graph, names[i], 1, (const int64_t[]){4});
+    put_node(&graph, "/n/BatchNormalization", "BatchNormalization", "x n.weight n.bias n.mean n.var", "y", NULL);
+    const message_bytes model = model_of(&graph, 20);
+    write_file(path, model.bytes, model.count);
+    for (int trained = 0; trained < 2; trained++) {
+        const firnc_onnx_options options = {
+            .samples = 3, .batch_statistics = trained, .features = {.element = FIRN_FLOAT32}};
+        firnc_graph *made = firnc_graph_create("test");
+        assert_true(firnc_onnx_import(made, path, &options, &model_read));
+        assert_int_equal(model_read.fixed_norms, !trained);
+        assert_int_equal(count_ops(made, FIRN_OP_batch_norm), trained);
+    }
+}
+
 static void what_is_known_is_computed(void **state) {
     (void)state;
     message_bytes graph = with_input("y");
@@ -771,6 +791,7 @@ int main(void) {
         cmocka_unit_test_setup(a_transpose_ends_a_pattern, begin),
         cmocka_unit_test_setup(a_rough_number_ends_a_pattern, begin),
         cmocka_unit_test_setup(names_within_a_module_stay, begin),
+        cmocka_unit_test_setup(batch_norms_of_an_evaluation_are_counted, begin),
         cmocka_unit_test_setup(what_is_known_is_computed, begin),
         cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
         cmocka_unit_test_setup(every_cut_and_every_bit_is_survived, begin),
