@@ -600,9 +600,9 @@ static double reduce_two(const char *op, double a, double b) {
 /* The result for no elements. */
 static double of_nothing(const char *op, uint8_t type) {
     if (strcmp(op, "ReduceMax") == 0)
-        return type == FIRNC_ONNX_BOOL ? 0 : -INFINITY;
+        return type == FIRNC_ONNX_BOOL ? 0 : -HUGE_VAL;
     if (strcmp(op, "ReduceMin") == 0)
-        return type == FIRNC_ONNX_BOOL ? 1 : INFINITY;
+        return type == FIRNC_ONNX_BOOL ? 1 : HUGE_VAL;
     return strcmp(op, "ReduceProd") == 0 ? 1 : 0;
 }
 
@@ -682,7 +682,7 @@ static const firnc_onnx_tensor *running_sum(firnc_onnx_importer *im, const firnc
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 static const firnc_onnx_tensor *clip(firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_tensor *x) {
-    double bounds[2] = {-INFINITY, INFINITY};
+    double bounds[2] = {-HUGE_VAL, HUGE_VAL};
     for (uint32_t i = 1; i < node->input_count && i < 3; i++)
         if (node->inputs[i] != NULL)
             (void)firnc_onnx_single(node->inputs[i], &bounds[i - 1]);
