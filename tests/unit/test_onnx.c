@@ -381,6 +381,19 @@ static void names_within_a_module_stay(void **state) {
     assert_non_null(parameter_of(made, "h.attn.out_proj.bias"));
 }
 
+/* Nodes on which no output depends, of which one reads what another makes. */
+static void what_nothing_reads_is_left_out(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    put_node(&graph, "", "Relu", "x", "a", NULL);
+    put_node(&graph, "", "Tanh", "a", "b", NULL);
+    put_node(&graph, "", "NoSuchOp", "b", "c", NULL);
+    put_node(&graph, "", "Sigmoid", "x", "y", NULL);
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    assert_int_equal(made->node_count, 1);
+}
+
 /* Statistics of the file, which a training changes only if it is told so. */
 static void batch_norms_of_an_evaluation_are_counted(void **state) {
     (void)state;
@@ -793,6 +806,7 @@ int main(void) {
         cmocka_unit_test_setup(names_within_a_module_stay, begin),
         cmocka_unit_test_setup(batch_norms_of_an_evaluation_are_counted, begin),
         cmocka_unit_test_setup(what_is_known_is_computed, begin),
+        cmocka_unit_test_setup(what_nothing_reads_is_left_out, begin),
         cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
         cmocka_unit_test_setup(every_cut_and_every_bit_is_survived, begin),
         cmocka_unit_test_setup(wrong_graphs_are_refused, begin),
