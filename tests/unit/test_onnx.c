@@ -381,6 +381,24 @@ static void names_within_a_module_stay(void **state) {
     assert_non_null(parameter_of(made, "h.attn.out_proj.bias"));
 }
 
+/* Softmax and norms of one row without an extent in front, such as the shares of a weighted mean of layers. */
+static void a_vector_is_one_row(void **state) {
+    (void)state;
+    static const char *const ops[] = {"Softmax", "LogSoftmax", "LayerNormalization"};
+    static const uint16_t codes[] = {FIRN_OP_softmax, FIRN_OP_log_softmax, FIRN_OP_layer_norm};
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        message_bytes graph = with_input("y");
+        put_tensor(&graph, "shares.w", 1, (const int64_t[]){4});
+        put_tensor(&graph, "gain.w", 1, (const int64_t[]){4});
+        put_node(&graph, "n", ops[i], i == 2 ? "shares.w gain.w" : "shares.w", "s", NULL);
+        put_node(&graph, "m", "Mul", "x s", "y", NULL);
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        assert_int_equal(count_ops(made, codes[i]), 1);
+        assert_int_equal(model_read.outputs[0].rank, 2);
+    }
+}
+
 /* Nodes on which no output depends, of which one reads what another makes. */
 static void what_nothing_reads_is_left_out(void **state) {
     (void)state;
@@ -806,6 +824,7 @@ int main(void) {
         cmocka_unit_test_setup(names_within_a_module_stay, begin),
         cmocka_unit_test_setup(batch_norms_of_an_evaluation_are_counted, begin),
         cmocka_unit_test_setup(what_is_known_is_computed, begin),
+        cmocka_unit_test_setup(a_vector_is_one_row, begin),
         cmocka_unit_test_setup(what_nothing_reads_is_left_out, begin),
         cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
         cmocka_unit_test_setup(every_cut_and_every_bit_is_survived, begin),
