@@ -173,17 +173,22 @@ static bool bind(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_no
     return true;
 }
 
+/* Whether anything depends on a node. */
+static bool is_read(const firnc_onnx_scope *scope, const FirncOnnx__Node *node) {
+    for (size_t i = 0; i < node->n_output; i++)
+        if (firnc_onnx_or_empty(node->output[i])[0] != '\0' &&
+            firnc_onnx_how_read(scope->reads, node->output[i]) != FIRNC_ONNX_UNREAD)
+            return true;
+    return false;
+}
+
+/* A node on which nothing depends is left out, and so is what only such nodes read. */
 static bool run_node(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_node *node) {
+    if (!is_read(scope, node->proto))
+        return true;
     im->node = node;
     if (!bind(im, scope, node))
         return false;
-    bool read = false;
-    for (uint32_t i = 0; i < node->output_count; i++)
-        read = read || node->outputs[i] != NULL;
-    if (!read) {
-        im->node = NULL;
-        return true;
-    }
     const bool layer = node->layer[0] != '\0' && scope->depth == 0;
     if (layer && !firnc_is_name(node->layer))
         return firnc_onnx_fail(im, "is in a module whose name is not of 1 to %d printable characters", FIRNC_NAME_MAX);

@@ -297,13 +297,13 @@ bool firnc_onnx_import_where(firnc_onnx_importer *im, const firnc_onnx_node *nod
 
 bool firnc_onnx_import_clip(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
-    double bounds[2] = {-INFINITY, INFINITY};
+    double bounds[2] = {-HUGE_VAL, HUGE_VAL};
     firnc_value y = firnc_onnx_raw_real(im, x);
     for (uint32_t i = 0; i < 2; i++) {
         firnc_onnx_value *bound = node->inputs[i + 1];
         if (bound != NULL && !firnc_onnx_single(bound, &bounds[i])) {
             y = firnc_onnx_binary(im, i == 0 ? FIRN_OP_maximum : FIRN_OP_minimum, y, firnc_onnx_raw_real(im, bound));
-            bounds[i] = i == 0 ? -INFINITY : INFINITY;
+            bounds[i] = i == 0 ? -HUGE_VAL : HUGE_VAL;
         }
     }
     for (uint32_t i = 0; i < 2; i++) /* the largest floats are what exporters write for no bound */
