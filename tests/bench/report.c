@@ -6,7 +6,7 @@
 
 #include "tests/bench/bench.h"
 
-#define ROWS_MAX 1024
+#define ROWS_MAX 4096
 
 static bench_row rows[ROWS_MAX];
 static size_t row_count;
