@@ -270,9 +270,10 @@ const firnc_onnx_tensor *firnc_onnx_tensor_read(firnc_onnx_importer *im, const F
         return NULL;
     const bool raw = external || from->has_raw_data;
     /* checked before the elements get room */
-    if (raw && bytes.count != count * width) {
+    const unsigned long long wanted = count * width;
+    if (raw && bytes.count != wanted) {
         firnc_onnx_fail(im, "tensor %s has %llu bytes, and its elements take %llu", name,
-                        (unsigned long long)bytes.count, (unsigned long long)(count * width));
+                        (unsigned long long)bytes.count, wanted);
         return NULL;
     }
     if (!raw && count > from->n_float_data + from->n_double_data + from->n_int32_data + from->n_int64_data +
