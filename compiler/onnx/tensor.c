@@ -111,7 +111,7 @@ firnc_onnx_tensor *firnc_onnx_tensor_scalar(firnc_onnx_importer *im, uint8_t typ
 }
 
 double firnc_onnx_number(const firnc_onnx_tensor *tensor, uint64_t element) {
-    return tensor->reals != NULL ? (double)tensor->reals[element] : (double)tensor->wholes[element];
+    return firnc_onnx_is_real(tensor->type) ? (double)tensor->reals[element] : (double)tensor->wholes[element];
 }
 
 /* A real number as a whole one, towards zero; what no whole number is becomes the nearest one, and NaN 0. */
@@ -122,7 +122,7 @@ int64_t firnc_onnx_truncated(double number) {
 }
 
 void firnc_onnx_put(firnc_onnx_tensor *tensor, uint64_t element, double number) {
-    if (tensor->reals != NULL)
+    if (firnc_onnx_is_real(tensor->type))
         tensor->reals[element] = (float)number;
     else
         tensor->wholes[element] = firnc_onnx_truncated(number);
