@@ -175,7 +175,7 @@ firnc_onnx_tensor *firnc_onnx_broadcast(firnc_onnx_importer *im, uint8_t type, c
 /* Copies an element between tensors of one type. */
 static inline void firnc_onnx_copy_element(firnc_onnx_tensor *to, uint64_t at, const firnc_onnx_tensor *from,
                                            uint64_t element) {
-    if (to->reals != NULL)
+    if (firnc_onnx_is_real(to->type))
         to->reals[at] = from->reals[element];
     else
         to->wholes[at] = from->wholes[element];
