@@ -102,9 +102,9 @@ static bool check_file(const firnc_tree *keys, const firnc_onnx_model *model) {
     if (model->unused_dimension != FIRNC_NONE)
         return firnc_tree_fail(entry_at(firnc_tree_child(keys, "dimensions"), model->unused_dimension),
                                "no extent of the file's inputs has this name; remove it");
-    if (model->unused_constant != FIRNC_NONE)
-        return firnc_tree_fail(entry_at(firnc_tree_child(keys, "constants"), model->unused_constant),
-                               "no tensor of the file has such a name; remove it");
+    if (model->unused_constant != FIRNC_NONE) /* another exporter may have such a tensor */
+        firnc_tree_warn(entry_at(firnc_tree_child(keys, "constants"), model->unused_constant),
+                        "has no effect: no tensor of the file has such a name; write the name that it has");
     if (model->data == FIRNC_NONE)
         return firnc_tree_fail(inputs != NULL ? inputs : file,
                                "no input of the file is left for the data; give all but one of them a value");
