@@ -54,8 +54,8 @@ HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c)
 # The sources of the programs that are not in a library.
 FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/manual/*.c))
 FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/studies/*.c))
-COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/passes/gradients/*.c))
-ONNX_SOURCES := $(wildcard compiler/onnx/*.c)
+COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/onnx/ops/*.c compiler/passes/gradients/*.c))
+ONNX_SOURCES := $(wildcard compiler/onnx/*.c compiler/onnx/ops/*.c)
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
 
@@ -83,7 +83,7 @@ endif
 
 # This file changes when the compiler or its flags change, so that one build folder never mixes objects of two variants.
 # Flags that a rule adds are not included.
-ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(SIGNING_FLAGS) $(foreach set,$(SETS),$($(set)_FLAGS))
+ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(SIGNING_FLAGS) $(foreach set,$(SETS) $(MODELS),$($(set)_FLAGS))
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(ALL_FLAGS)' | cmp -s - $@ || echo '$(ALL_FLAGS)' > $@
@@ -173,15 +173,19 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 	$(quiet)$(OBJCOPY) --wildcard --keep-global-symbol='firnc_*' $@
 
 # --- the kernel sets of x86 ----------------------------------------------------------------------------------------
-# Five sets on x86: plain and fma are the portable sources, without and with fused multiply-add as an instruction. avx2
+# Seven sets on x86: plain and fma are the portable sources, without and with fused multiply-add as an instruction. avx2
 # and avx512 are the portable sources and the kernels of runtime/kernels/vector, whose widen.c replaces the portable
-# one. avx512fp16 holds three kernels and calls avx512 for the others. Each set but plain is one object that exports one
-# name, firn_kernel_find_<set>; runtime/targets/x86/select.c selects a set by the CPU. Other machines use
-# runtime/kernels/table.c directly; so do builds with PORTABLE=1, for which the bits are what counts.
+# one. avx512fp16 holds three kernels and calls avx512 for the others. amx and avx512bf16 hold the products that their
+# matrix engines compute, and no others. Each set but plain is one object that exports one name,
+# firn_kernel_find_<set>; runtime/targets/x86/select.c selects a set by the CPU and completes these two. Other machines
+# use runtime/kernels/table.c directly; so do builds with PORTABLE=1, for which the bits are what counts.
 
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
 NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table)
-VECTOR_SOURCES := $(filter-out $(NATIVE_SOURCES),$(wildcard runtime/kernels/vector/*.c runtime/kernels/vector/*/*.c))
+ENGINE_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,product words)
+AMX_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,amx amx_table)
+PAIRS_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,pairs pairs_table)
+VECTOR_SOURCES := $(filter-out $(NATIVE_SOURCES) $(ENGINE_SOURCES) $(AMX_SOURCES) $(PAIRS_SOURCES),$(wildcard runtime/kernels/vector/*.c runtime/kernels/vector/*/*.c))
 VECTOR_SET := $(filter-out runtime/numerics/widen.c,$(KERNEL_SET)) $(VECTOR_SOURCES)
 
 fma_FLAGS := -O3 -mavx2 -mfma -Dfirn_kernel_find=firn_kernel_find_fma
@@ -193,7 +197,19 @@ avx512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512
 avx512_SOURCES := $(VECTOR_SET)
 avx512fp16_FLAGS := $(avx512_FLAGS) -mavx512fp16
 avx512fp16_SOURCES := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,chunked/cut pack pieces)
-SETS := fma avx2 avx512 avx512fp16
+ENGINE_SET := $(ENGINE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,pieces widen) \
+    $(patsubst %,runtime/kernels/%.c,linear reduce/matmul)
+amx_FLAGS := $(avx512_FLAGS) -mamx-tile -mamx-bf16
+amx_SOURCES := $(AMX_SOURCES) $(ENGINE_SET)
+avx512bf16_FLAGS := $(avx512_FLAGS) -mavx512bf16
+avx512bf16_SOURCES := $(PAIRS_SOURCES) $(ENGINE_SET)
+SETS := fma avx2 avx512 avx512fp16 amx avx512bf16
+# The last two for tests on a CPU without their instructions, which plain C replaces.
+amx_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_amx=firn_kernel_find_amx_model
+amx_model_SOURCES := $(amx_SOURCES)
+avx512bf16_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_avx512bf16=firn_kernel_find_avx512bf16_model
+avx512bf16_model_SOURCES := $(avx512bf16_SOURCES)
+MODELS := amx_model avx512bf16_model
 
 PORTABLE ?=
 ifneq ($(if $(PORTABLE),,$(filter x86_64 i%86 amd64,$(shell uname -m))),)
@@ -215,7 +231,7 @@ $(BUILD)/kernels-$(1).o: $(patsubst %.c,$(BUILD)/$(1)/%.o,$($(1)_SOURCES))
 	$$(quiet)$$(CC) $$(MACHINE) $$(PARTIAL_LINK) $$^ -o $$@
 	$$(quiet)$$(OBJCOPY) --keep-global-symbol=firn_kernel_find_$(1) $$@
 endef
-$(foreach set,$(SETS),$(eval $(call SET_RULES,$(set))))
+$(foreach set,$(SETS) $(MODELS),$(eval $(call SET_RULES,$(set))))
 
 # --- libraries and programs ----------------------------------------------------------------------------------------
 
@@ -283,11 +299,19 @@ $(BUILD)/tests/test_replace: private LDFLAGS += $(foreach call,open64 open pwrit
 
 # These tests compile sources that are in no library or are not exported by a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
-$(BUILD)/tests/test_product: $(BUILD)/product-scalar.o
-$(BUILD)/product-scalar.o: runtime/kernels/product.c $(BUILD)/flags
-	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -O3 -DFIRN_VECTORS=0 -Dfirn_product_tile=firn_product_tile_scalar \
-	    -Dfirn_product_tiles=firn_product_tiles_scalar \
-	    -Dfirn_product_rows=firn_product_rows_scalar -Dfirn_product_is_direct=firn_product_is_direct_scalar -c $< -o $@
+SCALAR_PRODUCT := $(patsubst %,$(BUILD)/scalar/runtime/%.o,kernels/product kernels/reduce/product_flushed numerics/flushed)
+SCALAR_NAMES := $(foreach name,firn_product_tile firn_product_tiles firn_product_rows firn_product_is_direct \
+    firn_product_flushed firn_product_tile_flushed firn_flushed_multiply_add firn_flushed_multiply_add_lanes \
+    firn_flushed_close firn_flushed_factors,\
+    -D$(name)=$(name)_scalar)
+# As on a core that has no fused multiply-add.
+$(BUILD)/scalar/runtime/numerics/flushed.o: private WITHOUT_FMA := $(addprefix -U__,FP_FAST_FMAF ARM_FEATURE_FMA SSE__)
+$(BUILD)/tests/test_product: $(SCALAR_PRODUCT)
+$(BUILD)/tests/test_product: private LDFLAGS += -Wl,--undefined=firn_fma_exact
+$(BUILD)/tests/test_flushed: $(BUILD)/scalar/runtime/numerics/flushed.o
+$(SCALAR_PRODUCT): $(BUILD)/scalar/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -O3 -DFIRN_VECTORS=0 $(SCALAR_NAMES) $(WITHOUT_FMA) -c $< -o $@
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
 # The sealed check stands before the libraries, so that it takes the place of the semantic rules in them.
 $(BUILD)/tests/test_sealed: private LDFLAGS += $(call object,plan/checks/sealed/semantics.c)
@@ -299,7 +323,12 @@ $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernel
 # The same source as in two sets, under two names.
 $(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx2/chunked-renamed.o
 $(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/vector/chunked/chunked.o
-	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 $< $@
+	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 \
+	    --redefine-sym firn_chunked_sizes_of=firn_chunked_sizes_of_avx2 $< $@
+endif
+
+ifneq ($(filter %/kernels-avx2.o,$(KERNEL_OBJECTS)),)
+$(BUILD)/tests/test_kernels_engine: $(patsubst %,$(BUILD)/kernels-%.o,$(MODELS))
 endif
 
 # Runs ONNX models for the scripts of tests/onnx.
@@ -323,7 +352,7 @@ test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by n
 
 # These tests have an exhaustive form: every float instead of every 997th, every step of each schedule, every format on
 # every target.
-LONG_TESTS := unit/test_numerics unit/test_numerics_soft unit/test_numerics_ulp end_to_end/bits end_to_end/glitch
+LONG_TESTS := unit/test_kernels_engine unit/test_numerics unit/test_numerics_soft unit/test_numerics_ulp end_to_end/bits end_to_end/glitch
 
 .PHONY: test-long
 test-long: ## the exhaustive forms of the tests that have one; some hours on two cores
@@ -355,8 +384,8 @@ $(BUILD)/firn-bench: $(call object,$(BENCH_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
 	$(quiet)$(CC) $(LDFLAGS) -Wl,--wrap=firn_kernel_set_choose -pthread $^ -o $@ -lcjson -lz -lm
 
 .PHONY: bench
-bench: ## time kernels and steps against this machine's peak and PyTorch; ARGS='--only square --repeat 9'
-	@.packages/install build source
+bench: ## time kernels and steps against this machine's peak and PyTorch, in under 20 minutes; ARGS='--only square --repeat 9'
+	@.packages/install bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/firnc $(BUILD)/firn-bench
 	$(BUILD)/firn-bench --firnc $(BUILD)/firnc --out $(BUILD)/bench $(ARGS)
 
@@ -424,7 +453,7 @@ $(BUILD)/tidy/%.ok: % .clang-tidy $(filter %.h,$(LINTED)) | $(MBEDTLS_READY) $(B
 	@mkdir -p $(@D)
 	$(call say,clang-tidy $<)
 	$(quiet)$(call clang_tidy,$(if $(filter plan/signature.c $(SHA256_X86),$<),$(MBEDTLS_FLAGS),$(SIGNING_FLAGS)) \
-	    $(if $(filter $(VECTOR_SOURCES) $(NATIVE_SOURCES),$<),$(avx512_FLAGS)) $(if $(filter $(ONNX_SOURCES),$<),$(ONNX_FLAGS)))
+	    $(if $(filter $(VECTOR_SOURCES) $(NATIVE_SOURCES) $(ENGINE_SOURCES) $(AMX_SOURCES) $(PAIRS_SOURCES),$<),$(avx512_FLAGS)) $(if $(filter $(ONNX_SOURCES),$<),$(ONNX_FLAGS)))
 	@touch $@
 # With AVX2 the vector kernels compile to other code, so they are checked again.
 $(BUILD)/tidy-avx2/%.ok: % .clang-tidy $(filter %.h,$(LINTED))
@@ -459,6 +488,6 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Intermediate files that make must not delete.
-.PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(SETS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c
+.PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(SETS) $(MODELS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -122,12 +122,19 @@ uint32_t firn_schema_needs(const uint8_t *flatbuffers, const firn_marked_schema 
     return s.needs;
 }
 
-/* In minor version 1 the rule was relaxed that no op may write a view. */
-enum { VIEWS_MAY_BE_WRITTEN = 1 };
+/* In minor version 1 the rule was relaxed that no op may write a view, and flushed sums got their meaning. */
+enum { VIEWS_MAY_BE_WRITTEN = 1, SUMS_MAY_BE_FLUSHED = 1 };
 
 static bool writes_view(firn_fb_plan plan, firn_fb_op op) {
     for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++)
         if (firn_fb_tensor_base(firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, j))) != FIRN_ABSENT)
+            return true;
+    return false;
+}
+
+static bool has_flushed_sum(firn_fb_op op) {
+    for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
+        if (firn_reduction_is_flushed(firn_fb_op_reductions_at(op, i).kind))
             return true;
     return false;
 }
@@ -147,6 +154,8 @@ static uint32_t ops_need(firn_fb_plan plan) {
             needs = since > needs ? since : needs;
             if (needs < VIEWS_MAY_BE_WRITTEN && writes_view(plan, op))
                 needs = VIEWS_MAY_BE_WRITTEN;
+            if (needs < SUMS_MAY_BE_FLUSHED && has_flushed_sum(op))
+                needs = SUMS_MAY_BE_FLUSHED;
         }
     }
     return needs;

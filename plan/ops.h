@@ -39,6 +39,11 @@ enum {
     FIRN_REDUCTION_PAIRS = 3
 };
 
+/* Whether a kind of reduction flushes results that are tiny (NUMERICS.md, "Reductions"). */
+static inline bool firn_reduction_is_flushed(uint8_t kind) {
+    return kind >= FIRN_REDUCTION_EVEN_ODD_BLOCKS;
+}
+
 /* Indices of the elements of the output of gradient_factors, and their number; decay_factors appends the weight
  * decay. */
 enum { FIRN_FACTOR_UNSCALE = 0, FIRN_FACTOR_CLIP = 1, FIRN_FACTOR_LIMIT = 2, FIRN_FACTORS = 3 };

@@ -130,16 +130,6 @@ static bool fits_frame(firn_fb_op op) {
     return firn_fb_op_inputs_count(op) + firn_fb_op_outputs_count(op) <= FRAME_OPERANDS;
 }
 
-/* Returns true if the kernels of this library sum in the orders of all reductions of an op. Blocks and pairs have no
- * kernel in any set, which a set cannot tell: it looks at the first reduction only, and has one kernel for many kinds.
- */
-static bool sums_are_known(const firn_reduction *reductions, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        if (reductions[i].kind != FIRN_REDUCTION_F32 && reductions[i].kind != FIRN_REDUCTION_CHUNKED)
-            return false;
-    return true;
-}
-
 /* An op as it is prepared, after it was decoded. */
 static firn_prepared_op prepared_of(const firn_kernel_call *call, firn_fb_op op, firn_kernel kernel) {
     return (firn_prepared_op){.kernel = kernel,
@@ -164,7 +154,7 @@ int firn_execute_check(const firn_instance *instance, void *prepared, size_t *sl
             if (next == NULL && !fits_frame(op))
                 return FIRN_ERROR_PREPARED_TOO_SMALL;
             const firn_kernel_choice choice = decode(instance, op, &call, operands, &room);
-            if (choice.run == NULL || !sums_are_known(room.reductions, firn_fb_op_reductions_count(op)))
+            if (choice.run == NULL)
                 return FIRN_ERROR_KERNEL_MISSING;
             const uint64_t bytes =
                 FIRN_KERNELS_HAVE_SCRATCH && choice.scratch != NULL ? choice.scratch(firn_fb_op_code(op), &call) : 0;

@@ -36,11 +36,14 @@ static bool sampler_is_linked(firn_fb_sampler sampler) {
 
 static bool sums_are_linked(firn_fb_op op) {
     const uint8_t *reductions = firn_fb_op_reductions_data(op);
-    for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
-        if (reductions[i * sizeof(firn_fb_reduction) + offsetof(firn_fb_reduction, kind)] !=
-                FIRN_FB_REDUCTION_KIND_F32 &&
-            !tiles_are_linked())
+    for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++) {
+        const uint8_t kind = reductions[i * sizeof(firn_fb_reduction) + offsetof(firn_fb_reduction, kind)];
+        if (kind != FIRN_FB_REDUCTION_KIND_F32 && !tiles_are_linked())
             return false;
+        if (firn_reduction_is_flushed(kind) &&
+            (firn_op_is_convolution(firn_fb_op_code(op)) ? firn_sums_flushed == NULL : firn_product_flushed == NULL))
+            return false;
+    }
     return true;
 }
 

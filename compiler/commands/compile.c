@@ -7,7 +7,7 @@
 #include "compiler/commands/options.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/firnc.h"
-#include "compiler/job/targets.h"
+#include "compiler/job/host.h"
 #include "compiler/passes/driver.h"
 #include "compiler/recipe/recipe.h"
 #include "plan/device.h"
@@ -32,7 +32,7 @@ static const firnc_option options[] = {
     {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
      FIRNC_OPTION_LIST,
      offsetof(request, settings)},
-    {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors)"},
+    {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors, or .index.json)"},
      FIRNC_OPTION_TEXT,
      offsetof(request, weights)},
     {{"--allow-unmatched", NULL, NULL,
@@ -42,7 +42,8 @@ static const firnc_option options[] = {
     {{"--samples", NULL, "N", "samples that an epoch reads, records or windows of text; for num_epochs of a recipe"},
      FIRNC_OPTION_TEXT,
      offsetof(request, samples)},
-    {{"--target", NULL, "portable|avx512fp16|armv8.1m", "what the reductions are chosen for; default: portable"},
+    {{"--target", NULL, FIRNC_TARGET_WORDS,
+      "what the reductions are chosen for; host: for this machine; default: portable"},
      FIRNC_OPTION_TEXT,
      offsetof(request, target)},
     {{"--late-update", NULL, NULL, "compute every gradient before the first update, in a larger arena; no bit changes"},
@@ -90,13 +91,6 @@ static bool read_word(const char *option, const char *text, uint32_t *value) {
     return true;
 }
 
-static const char *target_names(void) {
-    const char *text = firnc_target_at(0)->name;
-    for (uint32_t i = 1; firnc_target_at(i) != NULL; i++)
-        text = firnc_format("%s, %s", text, firnc_target_at(i)->name);
-    return text;
-}
-
 /* Checks which options are required together and which exclude each other. Returns the exit code. */
 static int check_request(const request *r) {
     static const char modes[] = "--mode: write --mode train or --mode eval";
@@ -108,8 +102,8 @@ static int check_request(const request *r) {
     }
     if (strcmp(r->mode, "train") != 0 && strcmp(r->mode, "eval") != 0)
         return firnc_usage("compile", "%s", modes);
-    if (r->target != NULL && firnc_target_find(r->target) == NULL)
-        return firnc_usage("compile", "--target: %s is not known; write one of %s", r->target, target_names());
+    if (r->target != NULL && !firnc_target_known(r->target))
+        return firnc_usage("compile", "--target: " FIRNC_TARGET_UNKNOWN, r->target, firnc_target_names());
     if (r->dump_after != NULL && !firnc_pass_exists(r->dump_after))
         return firnc_usage("compile", "--dump-after: %s is not a pass; write one of %s", r->dump_after,
                            firnc_pass_names());
@@ -150,6 +144,23 @@ static bool dump(const request *r, firnc_graph *graph, const firnc_job *job) {
     return firnc_run_passes(&compilation, r->dump_after);
 }
 
+/* Sets the target that the command line names. For the host it is chosen, and one line says which and why. */
+static void set_target(const request *r, firnc_job *job) {
+    if (r->target == NULL)
+        return;
+    if (strcmp(r->target, FIRNC_HOST) == 0) {
+        const firnc_cpu cpu = firnc_cpu_read();
+        const char *why;
+        job->target = firnc_host_target(&cpu, &job->precision, &why)->name;
+        printf("target: %s: %s\n", job->target, why);
+        return;
+    }
+    job->target = r->target;
+    const char *idle = firnc_target_idle(firnc_target_find(r->target), &job->precision);
+    if (idle != NULL)
+        firnc_say("firnc: %s: warning: --target: %s changes nothing: %s; leave it out", r->recipe, r->target, idle);
+}
+
 /* The fields of the plan's header that the command line sets. */
 typedef struct header {
     uint32_t security_counter, plan_version, image_id;
@@ -183,8 +194,7 @@ static bool compile(const request *r, const header *h, uint64_t samples, firnc_k
     if (r->output != NULL &&
         !(r->without_signature ? firnc_public_key_read(r->pub, key->public_key) : firnc_key_read(r->key, key)))
         return false;
-    if (r->target != NULL)
-        job->target = r->target;
+    set_target(r, job);
     job->weights = r->weights;
     job->allow_unmatched = r->allow_unmatched;
     job->late_update = r->late_update;

@@ -21,13 +21,15 @@ typedef struct needs {
     bool initialisers[FIRN_INITIALISE_RULES];
     bool halves[FIRN_HALF_TYPES];
     bool metrics[FIRN_METRIC_KINDS];
-    bool tiles;   /* of linear layers */
-    bool outputs; /* that an application reads */
-    bool rings;   /* of pushed samples */
-    bool sharing; /* of parameters, which a plan that evaluates may do */
-    bool windows; /* as samples */
-    bool part;    /* of the data, instead of all */
-    bool weights; /* as initial values */
+    bool tiles;    /* of linear layers */
+    bool products; /* of matrices, with flushed sums */
+    bool images;   /* convolutions with flushed sums */
+    bool outputs;  /* that an application reads */
+    bool rings;    /* of pushed samples */
+    bool sharing;  /* of parameters, which a plan that evaluates may do */
+    bool windows;  /* as samples */
+    bool part;     /* of the data, instead of all */
+    bool weights;  /* as initial values */
     firnc_export_wishes wishes;
 } needs;
 
@@ -36,8 +38,12 @@ typedef struct needs {
 static void need_op(needs *n, firn_fb_op op) {
     for (uint32_t i = 0; i < FIRN_OPS; i++)
         n->ops[i] = n->ops[i] || firn_op_at(i)->code == firn_fb_op_code(op);
-    for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
-        n->tiles = n->tiles || firn_fb_op_reductions_at(op, i).kind != FIRN_FB_REDUCTION_KIND_F32;
+    for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++) {
+        const uint8_t kind = firn_fb_op_reductions_at(op, i).kind;
+        n->tiles = n->tiles || kind != FIRN_FB_REDUCTION_KIND_F32;
+        if (firn_reduction_is_flushed(kind))
+            *(firn_op_is_convolution(firn_fb_op_code(op)) ? &n->images : &n->products) = true;
+    }
 }
 
 static void need_type(needs *n, uint8_t type) {
@@ -128,6 +134,9 @@ static void write_ops(FILE *out, const needs *n) {
             fprintf(out, "    {%u, firn_kernel_%s},\n", (unsigned)firn_op_at(i)->code, firn_op_name(firn_op_at(i)));
     fputs("};\nconst uint16_t firn_kernel_part_count = sizeof firn_kernel_parts / sizeof firn_kernel_parts[0];\n", out);
     fprintf(out, "const firn_task_body firn_linear_in_tiles = %s;\n", n->tiles ? "firn_linear_tiles" : "0");
+    fprintf(out, "const firn_product_part firn_product_flushed = %s;\n",
+            n->products ? "firn_product_tile_flushed" : "0");
+    fprintf(out, "const firn_sums_part *const firn_sums_flushed = %s;\n", n->images ? "&firn_sums_part_flushed" : "0");
     fprintf(out, "const bool firn_has_threads = %s;\n", n->wishes.threads ? "true" : "false");
 }
 

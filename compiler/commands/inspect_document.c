@@ -452,10 +452,28 @@ static void add_phases(cJSON *root, const firnc_report *report) {
     }
 }
 
+/* The reductions of all ops, counted by kind; kinds that the plan does not have are left out. */
+static void add_reduction_counts(cJSON *totals, firn_fb_plan plan) {
+    uint32_t counts[FIRN_FB_REDUCTION_KIND_PAIRS + 1] = {0};
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
+            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
+            for (uint32_t j = 0; j < firn_fb_op_reductions_count(op); j++)
+                counts[firn_fb_op_reductions_at(op, j).kind]++;
+        }
+    }
+    cJSON *reductions = cJSON_AddObjectToObject(totals, "reductions");
+    for (uint32_t kind = 0; kind < sizeof counts / sizeof counts[0]; kind++)
+        if (counts[kind] > 0)
+            add_number(reductions, firn_fb_reduction_kind_word((uint8_t)kind), counts[kind]);
+}
+
 static void add_totals(cJSON *root, const firnc_report *report) {
     const firn_header *header = &report->header;
     cJSON *totals = cJSON_AddObjectToObject(root, "totals");
     add_number(totals, "ops", header->counts.ops);
+    add_reduction_counts(totals, report->plan);
     add_number(totals, "operands", header->counts.operands);
     add_number(totals, "parameters", report->parameters);
     add_number(totals, "frozen_weights", report->frozen);

@@ -368,10 +368,22 @@ static void print_ops(const cJSON *root) {
     }
 }
 
+/* "9 f32, 31 even_odd_blocks": how many reductions of each kind there are. */
+static const char *reduction_counts(const cJSON *counts) {
+    const char *words = "";
+    const cJSON *count;
+    cJSON_ArrayForEach(count, counts) {
+        words = firnc_format("%s%s%s %s", words, words[0] == '\0' ? "" : ", ", grouped(counts, count->string),
+                             count->string);
+    }
+    return words[0] == '\0' ? "none" : words;
+}
+
 /* The last lines: the figures that matter for a device. */
 static void print_totals(const cJSON *totals) {
     heading("totals");
     line("  ops", grouped(totals, "ops"));
+    line("  reductions", reduction_counts(item(totals, "reductions")));
     line("  cost of a step", firnc_format("%s multiply-adds in products", grouped(totals, "multiply_adds")));
     line("  flash",
          firnc_format("%s bytes of plan (%s of them its report, which a device may leave out), and %s for one "

@@ -81,11 +81,10 @@ static void print_pol(const firnc_node *node) {
 static void print_reductions(const firnc_node *node, const firn_op_info *info) {
     for (uint8_t i = 0; i < info->reductions; i++) {
         const firn_reduction *reduction = &node->reductions[i];
-        if (reduction->kind == FIRN_REDUCTION_CHUNKED)
-            printf(" chunked(%s,%u)>%s", firn_type_name(reduction->accumulator), (unsigned)reduction->chunk,
-                   firn_type_name(reduction->output));
-        else
-            printf(" f32>%s", firn_type_name(reduction->output));
+        printf(" %s", firn_fb_reduction_kind_word(reduction->kind));
+        if (reduction->kind != FIRN_REDUCTION_F32)
+            printf("(%s,%u)", firn_type_name(reduction->accumulator), (unsigned)reduction->chunk);
+        printf(">%s", firn_type_name(reduction->output));
     }
 }
 

@@ -216,6 +216,9 @@ bool firnc_is_state_value(const firnc_value_info *value);
 firn_shape firnc_scalar(firn_type type);
 /* Whether the last dimensions of a are the dimensions of b, which add and multiply can repeat along a. */
 bool firnc_ends_with(const firn_shape *a, const firn_shape *b);
+/* Makes an addition or product, of operands with extents, one that can repeat them: with the operands the other way
+ * round, which gives the same bits, or by the more general op. */
+void firnc_choose_general_op(const firnc_graph *graph, firnc_node *node);
 /* New state in which every element starts as `initial`; a counter is int64[1] and starts at 0. */
 firnc_value firnc_state_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape, float initial);
 firnc_value firnc_counter_new(firnc_graph *graph, const char *name);

@@ -90,6 +90,21 @@ bool firnc_ends_with(const firn_shape *a, const firn_shape *b) {
     return true;
 }
 
+void firnc_choose_general_op(const firnc_graph *graph, firnc_node *node) {
+    if (node->code != FIRN_OP_add && node->code != FIRN_OP_multiply)
+        return;
+    const firnc_value a = node->inputs[0], b = node->inputs[1];
+    const firn_shape *first = &graph->values[a].shape, *second = &graph->values[b].shape;
+    if (firnc_ends_with(first, second))
+        return;
+    if (firnc_ends_with(second, first)) {
+        node->inputs[0] = b;
+        node->inputs[1] = a;
+    } else {
+        node->code = node->code == FIRN_OP_add ? FIRN_OP_broadcast_add : FIRN_OP_broadcast_multiply;
+    }
+}
+
 firn_shape firnc_scalar(firn_type type) {
     return (firn_shape){.type = (uint8_t)type, .rank = 1, .dims = {1}};
 }

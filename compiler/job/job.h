@@ -161,7 +161,7 @@ typedef struct firnc_job {
     uint32_t frozen_count;
     firnc_fine_tuning fine_tuning;
     uint64_t checkpoint_steps; /* train: for the plan's report, what firn train takes for --checkpoint-every; 0: none */
-    const char *target;        /* name of a target in targets.c */
+    const char *target;        /* name of a target in targets.c; host.h chooses one for this machine */
     const char *weights;       /* a safetensors file with the parameters, or NULL */
     firnc_weight_map weight_map;       /* the user's: the first rule for a parameter decides */
     firnc_weight_map model_weight_map; /* the model's: the first rule whose tensors the file has; then equal names */

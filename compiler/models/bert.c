@@ -58,20 +58,28 @@ static const firnc_architecture architecture = {
 
 static bool complete(const firnc_tree *keys, void *model_settings) {
     const firnc_transformer *settings = model_settings;
+    static const char *const names[][2] = {{"encoder_nonlinearity", "nonlinearity"},
+                                           {"mlm_loss_scaling", "loss_scaling"},
+                                           {"mlm_loss_weight", "loss_weight"}};
     const firnc_tree *pairs = firnc_tree_child(keys, "disable_nsp");
-    const firnc_tree *other = firnc_tree_child(keys, "nonlinearity");
     if (!settings->disable_nsp)
         return firnc_tree_fail(pairs != NULL ? pairs : keys,
                                "there is no next-sentence prediction, which only disable_nsp: true leaves out; add "
                                "that");
-    if (other != NULL && firnc_tree_child(keys, "encoder_nonlinearity") != NULL)
-        return firnc_tree_fail(other,
-                               "is encoder_nonlinearity by another name, which is there too; remove one of them");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const firnc_tree *other = firnc_tree_child(keys, names[i][1]);
+        if (other != NULL && firnc_tree_child(keys, names[i][0]) != NULL)
+            return firnc_tree_fail(other, "is %s by another name, which is there too; remove one of them", names[i][0]);
+    }
     if (settings->position_embedding == FIRNC_POSITIONS_ALIBI)
         return firnc_tree_fail(firnc_tree_child(keys, "position_embedding_type"),
                                "alibi is for models whose positions see only those before them; choose learned or "
                                "rotary");
-    return firnc_transformer_complete(keys, model_settings);
+    const firnc_tree *weight = firnc_tree_child(keys, "mlm_loss_weight");
+    if (!firnc_transformer_complete(keys, model_settings))
+        return false;
+    return weight == NULL || settings->loss.batch_size || settings->loss.loss_weight == 1 ||
+           firnc_tree_fail(weight, "has a meaning with mlm_loss_scaling: batch_size only; write 1.0 or remove it");
 }
 
 static firnc_model_facts facts(const void *settings) {

@@ -52,6 +52,18 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *settings
     firnc_transformer_build(graph, job, settings, elements, &architecture);
 }
 
+/* The model zoo has GPT-NeoX as this model with untied norms, and there, too, it turns neighbours. */
+static bool complete(const firnc_tree *keys, void *model_settings) {
+    const firnc_transformer *settings = model_settings;
+    const firnc_tree *untied = firnc_tree_child(keys, "use_untied_layer_norm");
+    if (!firnc_transformer_complete(keys, model_settings))
+        return false;
+    if (settings->use_untied_layer_norm && settings->position_embedding == FIRNC_POSITIONS_ROTARY)
+        firnc_idle_say(untied, "GPT-NeoX's norms, with GPT-J's rotary positions of neighbours and its biases",
+                       "name: gpt-neox turns the halves of a head and fits Hugging Face's files");
+    return true;
+}
+
 const firnc_model firnc_model_gptj = {.name = "gptj",
                                       .fields = &firnc_transformer_fields[FIRNC_MASKED_KEYS],
                                       .field_count = FIRNC_TRANSFORMER_KEYS + FIRNC_PARALLEL_KEYS,
@@ -59,7 +71,7 @@ const firnc_model firnc_model_gptj = {.name = "gptj",
                                       .mixed_key_count = 1,
                                       .settings_bytes = sizeof(firnc_transformer),
                                       .defaults = &defaults,
-                                      .complete = firnc_transformer_complete,
+                                      .complete = complete,
                                       .facts = firnc_transformer_facts,
                                       .build = build,
                                       .weight_map = firnc_gptj_weight_map};

@@ -68,7 +68,7 @@ typedef struct firnc_architecture {
 
 /* The keys, for the row of a model: FIRNC_MASKED_KEYS of masked language models, then FIRNC_TRANSFORMER_KEYS of all,
  * then FIRNC_PARALLEL_KEYS of parallel blocks. */
-enum { FIRNC_MASKED_KEYS = 5, FIRNC_TRANSFORMER_KEYS = 38, FIRNC_PARALLEL_KEYS = 1 };
+enum { FIRNC_MASKED_KEYS = 6, FIRNC_TRANSFORMER_KEYS = 38, FIRNC_PARALLEL_KEYS = 1 };
 extern const firnc_field firnc_transformer_fields[];
 extern const firnc_idle_key firnc_transformer_mixed_keys[1];
 

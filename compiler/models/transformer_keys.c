@@ -20,14 +20,19 @@ static const firnc_choice nonlinearities[] = {{"gelu", FIRNC_GELU},
                                               {"reglu", FIRNC_GATED + FIRNC_RELU},
                                               {NULL, 0}};
 
+/* The words of loss_scaling, by which the number of tokens is that of the labels that count. */
+static const firnc_choice masked_loss_scalings[] = {{"num_masked", 0}, {"batch_size", 1}, {NULL, 0}};
+
 #define AT(member) offsetof(firnc_transformer, member)
 
 const firnc_field firnc_transformer_fields[] = {
     {"encoder_nonlinearity", .kind = FIRNC_FIELD_CHOICE, AT(nonlinearity), .choices = nonlinearities},
     {"mlm_nonlinearity", .kind = FIRNC_FIELD_CHOICE, AT(mlm_nonlinearity), .choices = firnc_activation_words},
     {"disable_nsp", .kind = FIRNC_FIELD_FLAG, AT(disable_nsp)},
-    {"mlm_loss_scaling", .kind = FIRNC_FIELD_REFUSED, .only = "use loss_scaling"},
-    {"mlm_loss_weight", .kind = FIRNC_FIELD_REFUSED, .only = "use loss_weight"},
+    {"mlm_loss_scaling", .kind = FIRNC_FIELD_CHOICE, AT(loss_scaling), .choices = masked_loss_scalings},
+    {"mlm_loss_weight", .kind = FIRNC_FIELD_SINGLE, AT(loss.loss_weight), 0, 1e30, .above_low = true},
+    {"pooler_nonlinearity", .kind = FIRNC_FIELD_IGNORED,
+     .only = "a pooler is for next-sentence prediction, which there is not; remove it"},
     {"vocab_size", .kind = FIRNC_FIELD_WHOLE, AT(vocab_size), 2, FIRNC_MODEL_SIZE_MAX, .required = true},
     {"hidden_size", .kind = FIRNC_FIELD_WHOLE, AT(hidden_size), 1, FIRNC_MODEL_SIZE_MAX, .required = true},
     {"num_hidden_layers", .kind = FIRNC_FIELD_WHOLE, AT(num_hidden_layers), 1, 1000, .required = true},

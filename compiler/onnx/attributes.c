@@ -10,14 +10,6 @@ static const FirncOnnx__Attribute *find(FirncOnnx__Attribute *const *list, size_
     return NULL;
 }
 
-bool firnc_onnx_is_listed(const char *list, const char *word) {
-    const size_t length = strlen(word);
-    for (const char *at = list; length > 0 && (at = strstr(at, word)) != NULL; at += length)
-        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
 const FirncOnnx__Attribute *firnc_onnx_attribute(const firnc_onnx_node *node, const char *name) {
     for (uint32_t depth = 0; node != NULL && depth <= FIRNC_ONNX_DEPTH_MAX; depth++) {
         const FirncOnnx__Attribute *found = find(node->proto->attribute, node->proto->n_attribute, name);
@@ -126,7 +118,7 @@ bool firnc_onnx_list(firnc_onnx_importer *im, const firnc_onnx_node *node, uint3
                      const int64_t **list, uint32_t *count) {
     *list = NULL;
     *count = FIRNC_NONE;
-    if (input >= node->input_count || node->inputs[input] == NULL)
+    if (node->inputs[input] == NULL)
         return true;
     const firnc_onnx_value *value = node->inputs[input];
     if (value->known == NULL)
@@ -148,49 +140,4 @@ bool firnc_onnx_is_read(const firnc_onnx_importer *im, const firnc_onnx_node *no
         if (graph->output[i]->name != NULL && strcmp(graph->output[i]->name, name) == 0)
             return true;
     return node->scope->function != NULL;
-}
-
-/* Where a slice of an axis begins, and how many elements it has. */
-static void bounds(int64_t start, int64_t end, int64_t step, int64_t extent, int64_t *first, int64_t *count) {
-    start = start < -extent ? -extent - 1 : start > extent ? extent : start;
-    end = end < -extent ? -extent - 1 : end > extent ? extent : end;
-    start = start < 0 ? start + extent : start;
-    end = end < 0 ? end + extent : end;
-    if (step > 0) {
-        start = start < 0 ? 0 : start;
-        *count = end > start ? (end - start - 1) / step + 1 : 0;
-    } else {
-        start = start >= extent ? extent - 1 : start;
-        *count = start > end && start >= 0 ? (start - end - 1) / -step + 1 : 0;
-    }
-    *first = start;
-}
-
-bool firnc_onnx_slice_bounds(firnc_onnx_importer *im, const firnc_onnx_node *node, int64_t *first, int64_t *step,
-                             int64_t *counts) {
-    const firnc_onnx_value *x = node->inputs[0];
-    const int64_t *starts, *ends, *axes, *steps;
-    uint32_t count, end_count, axis_count, step_count;
-    if (!firnc_onnx_list(im, node, 1, "starts", &starts, &count) ||
-        !firnc_onnx_list(im, node, 2, "ends", &ends, &end_count) ||
-        !firnc_onnx_list(im, node, 3, "axes", &axes, &axis_count) ||
-        !firnc_onnx_list(im, node, 4, "steps", &steps, &step_count))
-        return false;
-    if (count != end_count || (axis_count != FIRNC_NONE && axis_count != count) ||
-        (step_count != FIRNC_NONE && step_count != count) || count > x->rank)
-        return firnc_onnx_fail(im, "has lists of different lengths, or for more axes than its operand has");
-    for (uint8_t i = 0; i < x->rank; i++) {
-        first[i] = 0;
-        step[i] = 1;
-        counts[i] = x->dims[i];
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const uint8_t axis = firnc_onnx_axis(im, axes == NULL ? i : axes[i], x->rank);
-        step[axis] = steps == NULL ? 1 : steps[i];
-        if (step[axis] == 0 || step[axis] < -INT32_MAX)
-            return firnc_onnx_fail(im, "has a step of %lld", (long long)step[axis]);
-        step[axis] = step[axis] > INT32_MAX ? INT32_MAX : step[axis];
-        bounds(starts[i], ends[i], step[axis], x->dims[axis], &first[axis], &counts[axis]);
-    }
-    return !im->failed;
 }

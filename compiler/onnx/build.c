@@ -18,11 +18,12 @@ firnc_value firnc_onnx_made(firnc_onnx_importer *im, firnc_value value) {
     const uint32_t producer = graph->values[value].producer;
     if (producer == FIRNC_NONE)
         return value; /* the op recorded nothing */
-    const firnc_node *node = &graph->nodes[producer];
+    firnc_node *node = &graph->nodes[producer];
     uint8_t types[FIRN_OUTPUTS_MAX];
     firn_shape shapes[FIRN_OUTPUTS_MAX];
     for (uint8_t i = 0; i < node->output_count; i++)
         types[i] = graph->values[node->outputs[i]].shape.type;
+    firnc_choose_general_op(graph, node);
     const int error = firnc_infer_outputs(graph, node, types, shapes);
     if (error != FIRN_OK) {
         const char *operands = "";
@@ -39,9 +40,9 @@ firnc_value firnc_onnx_made(firnc_onnx_importer *im, firnc_value value) {
     return value;
 }
 
-/* Whether any operand is missing because a message has been printed. */
-static bool lacks(firnc_onnx_importer *im, firnc_value a, firnc_value b) {
-    if (!im->failed && (a == FIRNC_NONE || b == FIRNC_NONE))
+/* Whether an operand is missing, or a message has been printed. */
+static bool lacks(firnc_onnx_importer *im, firnc_value x) {
+    if (!im->failed && x == FIRNC_NONE)
         firnc_onnx_fail(im, "lacks an operand");
     return im->failed;
 }
@@ -63,7 +64,7 @@ static bool has_dims(const firn_shape *a, const firn_shape *b) {
 
 firnc_value firnc_onnx_reshape(firnc_onnx_importer *im, firnc_value x, uint8_t rank, const int64_t *dims) {
     firn_shape shape;
-    if (lacks(im, x, x) || !extents(im, rank, dims, &shape))
+    if (lacks(im, x) || !extents(im, rank, dims, &shape))
         return FIRNC_NONE;
     if (has_dims(&shape, firnc_onnx_shape(im, x)))
         return x;
@@ -71,7 +72,7 @@ firnc_value firnc_onnx_reshape(firnc_onnx_importer *im, firnc_value x, uint8_t r
 }
 
 firnc_value firnc_onnx_transpose(firnc_onnx_importer *im, firnc_value x, const uint8_t *order) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     const firn_shape *shape = firnc_onnx_shape(im, x);
     int64_t dims[FIRN_RANK_MAX];
@@ -91,7 +92,7 @@ firnc_value firnc_onnx_transpose(firnc_onnx_importer *im, firnc_value x, const u
 
 firnc_value firnc_onnx_slice(firnc_onnx_importer *im, firnc_value x, uint8_t axis, int64_t first, int64_t step,
                              int64_t count) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     const int64_t extent = firnc_onnx_shape(im, x)->dims[axis];
     if (count < 1) {
@@ -105,7 +106,7 @@ firnc_value firnc_onnx_slice(firnc_onnx_importer *im, firnc_value x, uint8_t axi
 
 firnc_value firnc_onnx_expand(firnc_onnx_importer *im, firnc_value x, uint8_t rank, const int64_t *dims) {
     firn_shape shape;
-    if (lacks(im, x, x) || !extents(im, rank, dims, &shape))
+    if (lacks(im, x) || !extents(im, rank, dims, &shape))
         return FIRNC_NONE;
     if (has_dims(&shape, firnc_onnx_shape(im, x)))
         return x;
@@ -114,7 +115,7 @@ firnc_value firnc_onnx_expand(firnc_onnx_importer *im, firnc_value x, uint8_t ra
 
 firnc_value firnc_onnx_pad(firnc_onnx_importer *im, firnc_value x, uint8_t axis, int64_t before, int64_t after,
                            float value) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     if (before == 0 && after == 0)
         return x;
@@ -127,7 +128,7 @@ firnc_value firnc_onnx_pad(firnc_onnx_importer *im, firnc_value x, uint8_t axis,
 
 firnc_value firnc_onnx_concat(firnc_onnx_importer *im, const firnc_value *xs, uint32_t count, uint8_t axis) {
     for (uint32_t i = 0; i < count; i++)
-        if (lacks(im, xs[i], xs[i]))
+        if (lacks(im, xs[i]))
             return FIRNC_NONE;
     if (count == 1)
         return xs[0];
@@ -135,85 +136,68 @@ firnc_value firnc_onnx_concat(firnc_onnx_importer *im, const firnc_value *xs, ui
 }
 
 firnc_value firnc_onnx_affine(firnc_onnx_importer *im, firnc_value x, float scale, float shift) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     if (scale == 1 && shift == 0)
         return x;
     return firnc_onnx_made(im, firnc_affine(im->graph, x, scale, shift));
 }
 
+firnc_value firnc_onnx_scaled(firnc_onnx_importer *im, firnc_value x, float scale) {
+    return firnc_onnx_affine(im, x, scale, -0.0F);
+}
+
+firnc_value firnc_onnx_negative(firnc_onnx_importer *im, firnc_value x) {
+    return firnc_onnx_scaled(im, x, -1);
+}
+
 firnc_value firnc_onnx_unary(firnc_onnx_importer *im, firn_op_code code, firnc_value x) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     return firnc_onnx_made(im, firnc_op(im->graph, code, &x, 1, NULL, NULL));
 }
 
-/* The extents that both operands have after broadcasting. False if they do not fit. */
-static bool common_extents(const firn_shape *a, const firn_shape *b, uint8_t *rank, int64_t *dims) {
-    *rank = a->rank > b->rank ? a->rank : b->rank;
-    for (uint8_t i = 0; i < *rank; i++) {
-        const int64_t x = i < *rank - a->rank ? 1 : a->dims[i - (*rank - a->rank)];
-        const int64_t y = i < *rank - b->rank ? 1 : b->dims[i - (*rank - b->rank)];
-        if (x != y && x != 1 && y != 1)
-            return false;
-        dims[i] = x == 1 ? y : x;
-    }
-    return true;
-}
-
-/* An operand without the extents of 1 in front that the other one does not have. */
-static firnc_value narrow(firnc_onnx_importer *im, firnc_value x) {
-    const firn_shape *shape = firnc_onnx_shape(im, x);
-    int64_t dims[FIRN_RANK_MAX];
+/* An operand without extents of 1 in front, if add and multiply can repeat it then. */
+static firnc_value narrow(firnc_onnx_importer *im, firnc_value x, firnc_value other) {
+    const firn_shape *shape = firnc_onnx_shape(im, x), *to = firnc_onnx_shape(im, other);
+    firn_shape narrowed = *shape;
     uint8_t ones = 0;
+    int64_t dims[FIRN_RANK_MAX];
     while (ones + 1 < shape->rank && shape->dims[ones] == 1)
         ones++;
-    for (uint8_t i = ones; i < shape->rank; i++)
-        dims[i - ones] = shape->dims[i];
-    return firnc_onnx_reshape(im, x, (uint8_t)(shape->rank - ones), dims);
-}
-
-/* Add and multiply repeat their second operand over the leading dimensions only: the operands in the order and with the
- * extents that they take. */
-static bool repeat_in_front(firnc_onnx_importer *im, firnc_value *a, firnc_value *b) {
-    uint8_t rank;
-    int64_t dims[FIRN_RANK_MAX];
-    firn_shape whole;
-    if (!common_extents(firnc_onnx_shape(im, *a), firnc_onnx_shape(im, *b), &rank, dims) ||
-        !extents(im, rank, dims, &whole))
-        return true; /* the op's own rule says so */
-    if (!has_dims(&whole, firnc_onnx_shape(im, *a)) && has_dims(&whole, firnc_onnx_shape(im, *b))) {
-        const firnc_value other = *a;
-        *a = *b;
-        *b = other;
-    }
-    *a = firnc_onnx_expand(im, *a, rank, dims);
-    *b = im->failed ? FIRNC_NONE : narrow(im, *b);
-    if (!im->failed && !firnc_ends_with(&whole, firnc_onnx_shape(im, *b)))
-        *b = firnc_onnx_expand(im, *b, rank, dims);
-    return !im->failed;
+    narrowed.rank = (uint8_t)(shape->rank - ones);
+    for (uint8_t i = 0; i < narrowed.rank; i++)
+        dims[i] = narrowed.dims[i] = shape->dims[ones + i];
+    if (firnc_ends_with(to, shape) || !firnc_ends_with(to, &narrowed))
+        return x;
+    return firnc_onnx_reshape(im, x, narrowed.rank, dims);
 }
 
 firnc_value firnc_onnx_binary(firnc_onnx_importer *im, firn_op_code code, firnc_value a, firnc_value b) {
-    if (lacks(im, a, b) || ((code == FIRN_OP_add || code == FIRN_OP_multiply) && !repeat_in_front(im, &a, &b)))
+    if (lacks(im, a) || lacks(im, b))
         return FIRNC_NONE;
+    if (code == FIRN_OP_add || code == FIRN_OP_multiply) {
+        b = narrow(im, b, a);
+        if (!im->failed && !firnc_ends_with(firnc_onnx_shape(im, a), firnc_onnx_shape(im, b)))
+            a = narrow(im, a, b);
+    }
     return firnc_onnx_made(im, firnc_op(im->graph, code, (firnc_value[]){a, b}, 2, NULL, NULL));
 }
 
 firnc_value firnc_onnx_select(firnc_onnx_importer *im, firnc_value condition, firnc_value a, firnc_value b) {
-    if (lacks(im, a, b) || lacks(im, condition, a))
+    if (lacks(im, a) || lacks(im, b) || lacks(im, condition))
         return FIRNC_NONE;
     return firnc_onnx_made(im, firnc_select(im->graph, condition, a, b));
 }
 
 firnc_value firnc_onnx_sum(firnc_onnx_importer *im, firnc_value x, uint32_t axes, bool keep) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     return firnc_onnx_made(im, firnc_reduce_sum(im->graph, x, axes, keep));
 }
 
 firnc_value firnc_onnx_mean(firnc_onnx_importer *im, firnc_value x, uint32_t axes, bool keep) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     const firn_shape *shape = firnc_onnx_shape(im, x);
     double terms = 1;
@@ -223,32 +207,32 @@ firnc_value firnc_onnx_mean(firnc_onnx_importer *im, firnc_value x, uint32_t axe
 }
 
 firnc_value firnc_onnx_maximum(firnc_onnx_importer *im, firnc_value x, uint32_t axes, bool keep) {
-    if (lacks(im, x, x))
+    if (lacks(im, x))
         return FIRNC_NONE;
     return firnc_onnx_made(im, firnc_reduce_max(im->graph, x, axes, keep));
 }
 
 firnc_value firnc_onnx_gather(firnc_onnx_importer *im, firnc_value x, firnc_value ids, uint8_t axis) {
-    if (lacks(im, x, ids))
+    if (lacks(im, x) || lacks(im, ids))
         return FIRNC_NONE;
     return firnc_onnx_made(im, firnc_gather(im->graph, x, ids, axis));
 }
 
 firnc_value firnc_onnx_matmul(firnc_onnx_importer *im, firnc_value a, firnc_value b, bool transpose_a,
                               bool transpose_b) {
-    if (lacks(im, a, b))
+    if (lacks(im, a) || lacks(im, b))
         return FIRNC_NONE;
     return firnc_onnx_made(im, firnc_matmul(im->graph, a, b, transpose_a, transpose_b));
 }
 
 firnc_value firnc_onnx_real(firnc_onnx_importer *im, firnc_value x) {
-    if (lacks(im, x, x) || firnc_onnx_shape(im, x)->type != FIRN_INT32)
+    if (lacks(im, x) || firnc_onnx_shape(im, x)->type != FIRN_INT32)
         return x;
     return firnc_onnx_unary(im, FIRN_OP_to_float32, x);
 }
 
 firnc_value firnc_onnx_whole(firnc_onnx_importer *im, firnc_value x) {
-    if (lacks(im, x, x) || firnc_onnx_shape(im, x)->type == FIRN_INT32)
+    if (lacks(im, x) || firnc_onnx_shape(im, x)->type == FIRN_INT32)
         return x;
     return firnc_onnx_unary(im, FIRN_OP_to_int32, x);
 }

@@ -63,7 +63,7 @@ bool firnc_onnx_read_external(firnc_onnx_importer *im, const FirncOnnx__Tensor *
     uint64_t offset = 0, length = bytes;
     for (size_t i = 0; i < from->n_external_data; i++) {
         const FirncOnnx__Entry *entry = from->external_data[i];
-        const char *key = entry->key == NULL ? "" : entry->key, *value = entry->value == NULL ? "" : entry->value;
+        const char *key = firnc_onnx_or_empty(entry->key), *value = firnc_onnx_or_empty(entry->value);
         bool good = true;
         if (strcmp(key, "location") == 0)
             location = value;

@@ -1,5 +1,5 @@
 /* What the files of the importer share: the values of a model while it is read, and the steps from the file to them.
- * Only compiler/onnx includes this header. */
+ * Only compiler/onnx and its ops include this header. */
 #ifndef FIRNC_ONNX_IMPORT_H
 #define FIRNC_ONNX_IMPORT_H
 
@@ -76,8 +76,8 @@ typedef struct firnc_onnx_node {
 
 /* The names of a graph or of the body of a function. */
 typedef struct firnc_onnx_scope {
-    struct firnc_onnx_entry *entries;
-    uint32_t count, capacity;
+    struct firnc_onnx_entry *entries; /* a hash table (names.c) */
+    uint32_t capacity;
     const struct firnc_onnx_scope *reads; /* how each name is read */
     const FirncOnnx__Function *function;  /* NULL: the graph */
     const firnc_onnx_node *caller;
@@ -97,12 +97,21 @@ typedef struct firnc_onnx_importer {
     uint32_t fixed_norms; /* batch norms whose statistics no training changes */
     uint64_t elements;    /* that got room (firnc_onnx_take_room) */
     uint32_t constants;   /* number of the next constant, for its name */
+    bool *matched;        /* for each pattern of options->constants: it matches a tensor */
 } firnc_onnx_importer;
 
-/* --- messages (message.c) ----------------------------------------------------------------------------------------- */
+/* --- messages and words (message.c) ------------------------------------------------------------------------------- */
 
 /* Prints "firnc: FILE: node NAME (OP): message" once; later ones are dropped. Always returns false. */
 bool firnc_onnx_fail(firnc_onnx_importer *im, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Whether a word is one of a list separated by spaces. */
+bool firnc_onnx_is_listed(const char *list, const char *word);
+
+/* A text of the file; "" where the file has none. */
+static inline const char *firnc_onnx_or_empty(const char *text) {
+    return text == NULL ? "" : text;
+}
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
@@ -129,10 +138,14 @@ const firnc_onnx_tensor *firnc_onnx_tensor_read(firnc_onnx_importer *im, const F
 
 /* --- known tensors (tensor.c) ------------------------------------------------------------------------------------- */
 
+/* Whether a number in the file is an element type that Firn reads. */
+bool firnc_onnx_is_type(int64_t type);
 bool firnc_onnx_is_real(uint8_t type);
-const char *firnc_onnx_type_word(int32_t type);
+const char *firnc_onnx_type_word(int64_t type);
 /* A tensor with elements that are zero. NULL after one message if it would be too large. */
 firnc_onnx_tensor *firnc_onnx_tensor_new(firnc_onnx_importer *im, uint8_t type, uint8_t rank, const int64_t *dims);
+/* Makes extents those that they and others have together, by NumPy's rule of repetition. False if they do not fit. */
+bool firnc_onnx_join_extents(uint8_t *rank, int64_t *dims, uint8_t other_rank, const int64_t *other);
 /* Counts elements that get room, so that a small file cannot ask for much. False after one message. */
 bool firnc_onnx_take_room(firnc_onnx_importer *im, uint64_t elements);
 firnc_onnx_tensor *firnc_onnx_tensor_scalar(firnc_onnx_importer *im, uint8_t type, double value);
@@ -143,12 +156,76 @@ void firnc_onnx_put(firnc_onnx_tensor *tensor, uint64_t element, double number);
 /* The tensor with its axes in another order: axis i is axis order[i] of what it was. */
 const firnc_onnx_tensor *firnc_onnx_tensor_ordered(const firnc_onnx_tensor *tensor, const uint8_t *order);
 
-/* The elements in another type (fold.c). NULL after one message. */
+/* The position in a tensor for each element of another one, from the first to the last: steps[i] is what the position
+ * moves by where axis i of the other one goes on. */
+typedef struct firnc_onnx_walk {
+    int64_t steps[FIRN_RANK_MAX], at[FIRN_RANK_MAX];
+    uint64_t position;
+} firnc_onnx_walk;
+
+/* Begins a walk in `from`, which is repeated to the extents of `to`. */
+void firnc_onnx_walk_begin(firnc_onnx_walk *w, const firnc_onnx_tensor *from, const firnc_onnx_tensor *to);
+/* Goes on to the next element of `to`. */
+void firnc_onnx_walk_on(firnc_onnx_walk *w, const firnc_onnx_tensor *to);
+
+/* A tensor with the extents that several have together by broadcasting. NULL after one message. */
+firnc_onnx_tensor *firnc_onnx_broadcast(firnc_onnx_importer *im, uint8_t type, const firnc_onnx_tensor *const *from,
+                                        uint32_t count);
+
+/* Copies an element between tensors of one type. */
+static inline void firnc_onnx_copy_element(firnc_onnx_tensor *to, uint64_t at, const firnc_onnx_tensor *from,
+                                           uint64_t element) {
+    if (to->reals != NULL)
+        to->reals[at] = from->reals[element];
+    else
+        to->wholes[at] = from->wholes[element];
+}
+
+/* Whether Cast can give this type. False after one message. */
+bool firnc_onnx_check_cast(firnc_onnx_importer *im, int64_t type);
+/* The elements in another type (fold.c). NULL after one message, also if there is no such type. */
 const firnc_onnx_tensor *firnc_onnx_tensor_cast(firnc_onnx_importer *im, const firnc_onnx_tensor *x, int64_t type);
 
 /* Computes a node whose inputs are all known (fold.c). Returns false if it does not know the op; *done says whether it
  * has set the outputs. */
 bool firnc_onnx_fold(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *done);
+
+/* --- names (names.c) ---------------------------------------------------------------------------------------------- */
+
+/* How a value is read: not at all, only where a change of its elements has no gradient, or otherwise. */
+enum { FIRNC_ONNX_UNREAD, FIRNC_ONNX_READ, FIRNC_ONNX_DIFFERENTIATED };
+
+/* Makes room for so many names. */
+void firnc_onnx_open_scope(firnc_onnx_scope *scope, uint64_t names);
+/* The value of a name, or NULL. */
+firnc_onnx_value *firnc_onnx_find(const firnc_onnx_scope *scope, const char *name);
+/* Adds a name. False after one message if it is there already. */
+bool firnc_onnx_define(firnc_onnx_importer *im, firnc_onnx_scope *scope, const char *name, firnc_onnx_value *value);
+/* Notes in `reads`, which is empty, how each name is read, from the outputs to the inputs. */
+void firnc_onnx_find_reads(firnc_onnx_scope *reads, FirncOnnx__Node *const *nodes, size_t count, char *const *outputs,
+                           size_t output_count);
+uint8_t firnc_onnx_how_read(const firnc_onnx_scope *reads, const char *name);
+/* What an exporter has noted under this key; NULL: nothing. */
+const char *firnc_onnx_property(FirncOnnx__Entry *const *entries, size_t count, const char *key);
+
+/* --- parameters (parameters.c) ------------------------------------------------------------------------------------ */
+
+/* Defines a tensor of the file, which may become a parameter. False after one message. */
+bool firnc_onnx_add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Tensor *from);
+/* The value that a node of this layer reads for one that may be a parameter. Exporters write parameters that are equal
+ * at the start, such as the ones and zeros of new norms, as one tensor: a node outside of the module in its name gets a
+ * parameter of its own. */
+firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_value *value,
+                                           const char *layer);
+/* Whether the user says that a tensor is no parameter. */
+bool firnc_onnx_is_never_trained(firnc_onnx_importer *im, const char *name);
+/* Lists how the parameters lie in PyTorch's files. */
+void firnc_onnx_map_weights(firnc_onnx_importer *im, firnc_onnx_model *model);
+
+/* --- inputs and outputs (ports.c) --------------------------------------------------------------------------------- */
+
+bool firnc_onnx_add_inputs(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_model *model);
+bool firnc_onnx_add_outputs(firnc_onnx_importer *im, const firnc_onnx_scope *scope, firnc_onnx_model *model);
 
 /* --- attributes (attributes.c) ------------------------------------------------------------------------------------ */
 
@@ -160,8 +237,6 @@ const char *firnc_onnx_text(const firnc_onnx_node *node, const char *name, const
 /* Whether the attribute of this number in the file's node is there once and of the kind that its name asks for. False
  * after one message. */
 bool firnc_onnx_check_attribute(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t number);
-/* Whether a word is one of a list separated by spaces. */
-bool firnc_onnx_is_listed(const char *list, const char *word);
 /* The number of integers of a list; 0 if it is not there. */
 uint32_t firnc_onnx_integers(const firnc_onnx_node *node, const char *name, const int64_t **list);
 /* An axis from -rank to rank - 1; 0 after one message. */
@@ -174,10 +249,32 @@ bool firnc_onnx_list(firnc_onnx_importer *im, const firnc_onnx_node *node, uint3
 /* Whether a node or an output of the file reads the value of this name that the node makes; in a function: perhaps. */
 bool firnc_onnx_is_read(const firnc_onnx_importer *im, const firnc_onnx_node *node, const char *name);
 
+/* --- axes and extents (shapes.c): false after one message --------------------------------------------------------- */
+
+/* The extents that Reshape makes; the two that Flatten makes. */
+bool firnc_onnx_reshaped(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *rank, int64_t *dims);
+bool firnc_onnx_flattened(firnc_onnx_importer *im, const firnc_onnx_node *node, int64_t *dims);
+/* The axes with one element that Squeeze drops or Unsqueeze adds, as a bit mask over those of the shape that has them,
+ * which are `wide` axes. */
+bool firnc_onnx_squeezed(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *wide, uint32_t *ones);
+/* Which axis becomes each axis of what Transpose makes. */
+bool firnc_onnx_transposed(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *order);
+/* The first element, step and number of elements of each axis of Slice. */
+bool firnc_onnx_sliced(firnc_onnx_importer *im, const firnc_onnx_node *node, int64_t *first, int64_t *step,
+                       int64_t *counts);
+/* The axis of Split, and the elements along it of each output; there may be none. */
+bool firnc_onnx_parts(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *axis, int64_t *sizes);
+/* The axis of Gather, and the extents that it makes. */
+bool firnc_onnx_gathered(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *axis, uint8_t *rank,
+                         int64_t *dims);
+/* The axes of a reduction as a bit mask; *none says that the node leaves its operand unreduced. */
+bool firnc_onnx_reduced(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t *axes, bool *none);
+
 /* --- values (values.c) -------------------------------------------------------------------------------------------- */
 
 firnc_onnx_value *firnc_onnx_value_new(const char *name);
 void firnc_onnx_identity(uint8_t *order);
+bool firnc_onnx_is_identity(const uint8_t *order, uint8_t rank);
 uint64_t firnc_onnx_count(const firnc_onnx_value *value);
 /* Gives an output its elements. */
 void firnc_onnx_set_known(firnc_onnx_value *to, const firnc_onnx_tensor *tensor);
@@ -187,6 +284,9 @@ void firnc_onnx_set(firnc_onnx_importer *im, firnc_onnx_value *to, firnc_value v
 /* The same for a value with its axes in another order; NULL: the order of the file. */
 void firnc_onnx_set_ordered(firnc_onnx_importer *im, firnc_onnx_value *to, firnc_value value, uint8_t type,
                             uint8_t rank, const uint8_t *order);
+/* The same for one with the type, rank and order of axes of another value. False after a message. */
+bool firnc_onnx_set_like(firnc_onnx_importer *im, firnc_onnx_value *to, firnc_value value,
+                         const firnc_onnx_value *like);
 /* Makes an output another name of a value. */
 void firnc_onnx_alias(firnc_onnx_value *to, const firnc_onnx_value *from);
 /* Whether the elements are known and are no weights. */
@@ -199,6 +299,9 @@ firnc_value firnc_onnx_raw(firnc_onnx_importer *im, firnc_onnx_value *value);
  * in front. */
 firnc_value firnc_onnx_plain(firnc_onnx_importer *im, firnc_onnx_value *value);
 firnc_value firnc_onnx_ordered(firnc_onnx_importer *im, firnc_onnx_value *value, uint8_t rank, const uint8_t *order);
+/* The same as float32; FIRNC_NONE of an input that is left out. */
+firnc_value firnc_onnx_raw_real(firnc_onnx_importer *im, firnc_onnx_value *value);
+firnc_value firnc_onnx_plain_real(firnc_onnx_importer *im, firnc_onnx_value *value);
 /* The same as int32, for indices. */
 firnc_value firnc_onnx_indices(firnc_onnx_importer *im, firnc_onnx_value *value);
 /* A known tensor as a constant of the graph, float32 or int32. */
@@ -214,10 +317,13 @@ firnc_value firnc_onnx_parameter_value(firnc_onnx_importer *im, firnc_onnx_param
 void firnc_onnx_channels_last(uint8_t rank, uint8_t *order);
 /* The order with one axis last. */
 void firnc_onnx_axis_last(uint8_t rank, uint8_t axis, uint8_t *order);
+/* The axes of a value but for those of a bit mask, as they stand: their extents, and which axis each is among those
+ * that are left. Returns their number. */
+uint8_t firnc_onnx_axes_without(const firnc_onnx_value *value, uint32_t dropped, uint8_t *order, int64_t *dims);
 /* Where the axis stands. */
 uint8_t firnc_onnx_place(const uint8_t *order, uint8_t rank, uint8_t axis);
 
-/* --- ops of the graph (build.c): every one infers its result's extents at once; FIRNC_NONE after a message ---------
+/* --- ops of the graph (build.c): each infers its result's extents at once; FIRNC_NONE after a message ---------------
  */
 
 const firn_shape *firnc_onnx_shape(const firnc_onnx_importer *im, firnc_value value);
@@ -232,6 +338,9 @@ firnc_value firnc_onnx_pad(firnc_onnx_importer *im, firnc_value x, uint8_t axis,
                            float value);
 firnc_value firnc_onnx_concat(firnc_onnx_importer *im, const firnc_value *xs, uint32_t count, uint8_t axis);
 firnc_value firnc_onnx_affine(firnc_onnx_importer *im, firnc_value x, float scale, float shift);
+/* x * scale, and -x; a zero keeps the sign that the product gives it. */
+firnc_value firnc_onnx_scaled(firnc_onnx_importer *im, firnc_value x, float scale);
+firnc_value firnc_onnx_negative(firnc_onnx_importer *im, firnc_value x);
 /* An op of one or two operands, such as FIRN_OP_relu or FIRN_OP_subtract; operands may be broadcast. */
 firnc_value firnc_onnx_unary(firnc_onnx_importer *im, firn_op_code code, firnc_value x);
 firnc_value firnc_onnx_binary(firnc_onnx_importer *im, firn_op_code code, firnc_value a, firnc_value b);
@@ -251,7 +360,7 @@ firnc_value firnc_onnx_whole(firnc_onnx_importer *im, firnc_value x);
 
 typedef bool (*firnc_onnx_function)(firnc_onnx_importer *im, const firnc_onnx_node *node);
 
-/* A row of the table of ops (ops.c). */
+/* A row of the table of ops (ops/ops.c). */
 typedef struct firnc_onnx_op {
     const char *name;
     firnc_onnx_function import;
@@ -278,11 +387,10 @@ bool firnc_onnx_import_cumsum(firnc_onnx_importer *im, const firnc_onnx_node *no
 bool firnc_onnx_import_identity(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_constant(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_shape(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_squeeze(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_reshape(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_transpose(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_concat(firnc_onnx_importer *im, const firnc_onnx_node *node);
-/* Whether the sizes of a Split are those of its outputs and of the whole axis. False after one message. */
-bool firnc_onnx_check_parts(firnc_onnx_importer *im, const firnc_onnx_node *node, int64_t extent);
 bool firnc_onnx_import_split(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_split_to_sequence(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_sequence_at(firnc_onnx_importer *im, const firnc_onnx_node *node);
@@ -312,8 +420,11 @@ bool firnc_onnx_import_group_norm(firnc_onnx_importer *im, const firnc_onnx_node
 bool firnc_onnx_import_recurrent(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_attention(firnc_onnx_importer *im, const firnc_onnx_node *node);
 
+/* Takes elements of an axis by a known list (ops/indices.c). */
+firnc_value firnc_onnx_pick(firnc_onnx_importer *im, firnc_value x, uint8_t axis, const int64_t *list, int64_t count);
+
 /* Softmax of the products of queries and keys [B,heads,T,D], times the values, as one op; the heads of keys and values
- * may be fewer (ops_attention.c). */
+ * may be fewer (ops/attention.c). */
 typedef struct firnc_onnx_attention {
     bool causal;
     float scale, dropout_rate;
@@ -321,12 +432,8 @@ typedef struct firnc_onnx_attention {
 bool firnc_onnx_attend(firnc_onnx_importer *im, firnc_onnx_value *q, firnc_onnx_value *k, firnc_onnx_value *v,
                        const firnc_onnx_attention *attention, firnc_onnx_value *to);
 
-/* The first element, step and number of elements of each axis of Slice (attributes.c). */
-bool firnc_onnx_slice_bounds(firnc_onnx_importer *im, const firnc_onnx_node *node, int64_t *first, int64_t *step,
-                             int64_t *counts);
-
-/* Patterns of several nodes that are one op here (patterns.c). Each looks back from the node that ends the pattern and
- * sets its output; *found says whether it did. What they replace is read by nobody and left out of the plan. */
+/* Patterns of several nodes that are one op here (ops/patterns.c). Each looks back from the node that ends the pattern
+ * and sets its output; *found says whether it did. What they replace is read by nobody and left out of the plan. */
 bool firnc_onnx_match_product(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *found);
 bool firnc_onnx_match_sum(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *found);
 bool firnc_onnx_match_attention(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *found);

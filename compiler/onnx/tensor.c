@@ -21,12 +21,12 @@ static const struct {
 
 enum { TYPES = sizeof types / sizeof types[0] };
 
-static uint8_t element_bytes(int32_t type) {
-    return type >= 0 && type < TYPES ? types[type].bytes : 0;
+bool firnc_onnx_is_type(int64_t type) {
+    return type >= 0 && type < TYPES && types[type].bytes != 0;
 }
 
-const char *firnc_onnx_type_word(int32_t type) {
-    return element_bytes(type) != 0 ? types[type].word : firnc_format("number %d", (int)type);
+const char *firnc_onnx_type_word(int64_t type) {
+    return firnc_onnx_is_type(type) ? types[type].word : firnc_format("number %lld", (long long)type);
 }
 
 bool firnc_onnx_is_real(uint8_t type) {
@@ -54,6 +54,19 @@ static bool count_elements(uint8_t rank, const int64_t *dims, uint64_t limit, ui
         *count *= dims[i] == 0 ? 1 : (uint64_t)dims[i];
     }
     *count = empty ? 0 : *count;
+    return true;
+}
+
+bool firnc_onnx_join_extents(uint8_t *rank, int64_t *dims, uint8_t other_rank, const int64_t *other) {
+    const uint8_t joint = *rank > other_rank ? *rank : other_rank;
+    for (uint8_t i = joint; i-- > 0;) {
+        const int64_t own = i < joint - *rank ? 1 : dims[i - (joint - *rank)];
+        const int64_t extent = i < joint - other_rank ? 1 : other[i - (joint - other_rank)];
+        if (own != extent && own != 1 && extent != 1)
+            return false;
+        dims[i] = own == 1 ? extent : own;
+    }
+    *rank = joint;
     return true;
 }
 
@@ -112,29 +125,53 @@ void firnc_onnx_put(firnc_onnx_tensor *tensor, uint64_t element, double number) 
         tensor->wholes[element] = firnc_onnx_truncated(number);
 }
 
+/* --- walks -------------------------------------------------------------------------------------------------------- */
+
+void firnc_onnx_walk_begin(firnc_onnx_walk *w, const firnc_onnx_tensor *from, const firnc_onnx_tensor *to) {
+    int64_t step = 1;
+    memset(w, 0, sizeof *w);
+    for (uint8_t i = 0; i < from->rank; i++) {
+        const uint8_t axis = (uint8_t)(from->rank - 1 - i);
+        w->steps[to->rank - 1 - i] = from->dims[axis] == 1 ? 0 : step;
+        step *= from->dims[axis];
+    }
+}
+
+void firnc_onnx_walk_on(firnc_onnx_walk *w, const firnc_onnx_tensor *to) {
+    for (uint8_t axis = to->rank; axis-- > 0;) {
+        w->position = (uint64_t)((int64_t)w->position + w->steps[axis]);
+        if (++w->at[axis] < to->dims[axis])
+            return;
+        w->position = (uint64_t)((int64_t)w->position - w->steps[axis] * to->dims[axis]);
+        w->at[axis] = 0;
+    }
+}
+
+firnc_onnx_tensor *firnc_onnx_broadcast(firnc_onnx_importer *im, uint8_t type, const firnc_onnx_tensor *const *from,
+                                        uint32_t count) {
+    int64_t dims[FIRN_RANK_MAX] = {0};
+    uint8_t rank = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (!firnc_onnx_join_extents(&rank, dims, from[i]->rank, from[i]->dims)) {
+            firnc_onnx_fail(im, "has operands whose extents do not fit together");
+            return NULL;
+        }
+    return firnc_onnx_tensor_new(im, type, rank, dims);
+}
+
 const firnc_onnx_tensor *firnc_onnx_tensor_ordered(const firnc_onnx_tensor *tensor, const uint8_t *order) {
-    int64_t dims[FIRN_RANK_MAX], strides[FIRN_RANK_MAX], step = 1, own[FIRN_RANK_MAX];
-    for (uint8_t i = tensor->rank; i-- > 0; step *= tensor->dims[i])
-        own[i] = step;
+    firnc_onnx_walk straight, from = {{0}, {0}, 0};
+    int64_t dims[FIRN_RANK_MAX];
+    firnc_onnx_walk_begin(&straight, tensor, tensor);
     for (uint8_t i = 0; i < tensor->rank; i++) {
         dims[i] = tensor->dims[order[i]];
-        strides[i] = own[order[i]];
+        from.steps[i] = straight.steps[order[i]];
     }
     /* no more than the file has, or was made before */
     firnc_onnx_tensor *made = make(tensor->type, tensor->rank, dims, tensor->count);
-    int64_t at[FIRN_RANK_MAX] = {0}, from = 0;
     for (uint64_t i = 0; i < made->count; i++) {
-        if (made->reals != NULL)
-            made->reals[i] = tensor->reals[from];
-        else
-            made->wholes[i] = tensor->wholes[from];
-        for (uint8_t axis = tensor->rank; axis-- > 0;) {
-            from += strides[axis];
-            if (++at[axis] < dims[axis])
-                break;
-            from -= strides[axis] * dims[axis];
-            at[axis] = 0;
-        }
+        firnc_onnx_copy_element(made, i, tensor, from.position);
+        firnc_onnx_walk_on(&from, made);
     }
     return made;
 }
@@ -212,12 +249,12 @@ static bool put_fields(firnc_onnx_tensor *to, const FirncOnnx__Tensor *from) {
 
 const firnc_onnx_tensor *firnc_onnx_tensor_read(firnc_onnx_importer *im, const FirncOnnx__Tensor *from,
                                                 const char *name) {
-    const uint8_t width = element_bytes(from->data_type);
-    if (width == 0) {
+    if (!firnc_onnx_is_type(from->data_type)) {
         firnc_onnx_fail(im, "tensor %s is of the type %s, which Firn does not have; convert it to float or int64", name,
                         firnc_onnx_type_word(from->data_type));
         return NULL;
     }
+    const uint8_t width = types[from->data_type].bytes;
     uint64_t count;
     if (from->n_dims > FIRN_RANK_MAX || !count_elements((uint8_t)from->n_dims, from->dims, FILE_ELEMENTS_MAX, &count)) {
         firnc_onnx_fail(im, "tensor %s has more than %d dimensions, a negative extent or too many elements", name,

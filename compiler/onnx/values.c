@@ -13,6 +13,12 @@ void firnc_onnx_identity(uint8_t *order) {
         order[i] = i;
 }
 
+bool firnc_onnx_is_identity(const uint8_t *order, uint8_t rank) {
+    uint8_t identity[FIRN_RANK_MAX];
+    firnc_onnx_identity(identity);
+    return memcmp(order, identity, rank) == 0;
+}
+
 void firnc_onnx_axis_last(uint8_t rank, uint8_t axis, uint8_t *order) {
     uint8_t to = 0;
     firnc_onnx_identity(order);
@@ -33,8 +39,19 @@ uint8_t firnc_onnx_place(const uint8_t *order, uint8_t rank, uint8_t axis) {
     return place;
 }
 
-static bool same_order(const uint8_t *a, const uint8_t *b, uint8_t rank) {
-    return memcmp(a, b, rank) == 0;
+uint8_t firnc_onnx_axes_without(const firnc_onnx_value *value, uint32_t dropped, uint8_t *order, int64_t *dims) {
+    uint8_t at = 0;
+    for (uint8_t i = 0; i < value->rank; i++) {
+        const uint8_t axis = value->order[i];
+        if ((dropped >> axis & 1) != 0)
+            continue;
+        dims[at] = value->dims[axis];
+        order[at] = axis;
+        for (uint8_t before = 0; before < axis; before++)
+            order[at] = (uint8_t)(order[at] - (dropped >> before & 1));
+        at++;
+    }
+    return at;
 }
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
@@ -85,6 +102,12 @@ void firnc_onnx_set_ordered(firnc_onnx_importer *im, firnc_onnx_value *to, firnc
 
 void firnc_onnx_set(firnc_onnx_importer *im, firnc_onnx_value *to, firnc_value value, uint8_t type, uint8_t rank) {
     firnc_onnx_set_ordered(im, to, value, type, rank, NULL);
+}
+
+bool firnc_onnx_set_like(firnc_onnx_importer *im, firnc_onnx_value *to, firnc_value value,
+                         const firnc_onnx_value *like) {
+    firnc_onnx_set_ordered(im, to, value, like->type, like->rank, like->order);
+    return !im->failed;
 }
 
 void firnc_onnx_alias(firnc_onnx_value *to, const firnc_onnx_value *from) {
@@ -221,7 +244,7 @@ static firnc_value ordered_constant(firnc_onnx_importer *im, const firnc_onnx_va
 }
 
 firnc_value firnc_onnx_ordered(firnc_onnx_importer *im, firnc_onnx_value *value, uint8_t rank, const uint8_t *order) {
-    uint8_t stands[FIRN_RANK_MAX], permutation[FIRN_RANK_MAX], identity[FIRN_RANK_MAX];
+    uint8_t stands[FIRN_RANK_MAX], permutation[FIRN_RANK_MAX];
     int64_t dims[FIRN_RANK_MAX];
     if (value == NULL || im->failed)
         return FIRNC_NONE;
@@ -237,8 +260,7 @@ firnc_value firnc_onnx_ordered(firnc_onnx_importer *im, firnc_onnx_value *value,
     if (x == FIRNC_NONE)
         return FIRNC_NONE;
     const uint8_t front = (uint8_t)(rank - value->rank);
-    firnc_onnx_identity(identity);
-    const bool plain = front == 0 && same_order(order, identity, rank);
+    const bool plain = front == 0 && firnc_onnx_is_identity(order, rank);
     if (plain && value->plain != FIRNC_NONE)
         return value->plain;
     for (uint8_t i = 0; i < rank; i++) {
@@ -261,6 +283,14 @@ firnc_value firnc_onnx_plain(firnc_onnx_importer *im, firnc_onnx_value *value) {
         return FIRNC_NONE;
     firnc_onnx_identity(identity);
     return firnc_onnx_ordered(im, value, value->rank, identity);
+}
+
+firnc_value firnc_onnx_raw_real(firnc_onnx_importer *im, firnc_onnx_value *value) {
+    return value == NULL ? FIRNC_NONE : firnc_onnx_real(im, firnc_onnx_raw(im, value));
+}
+
+firnc_value firnc_onnx_plain_real(firnc_onnx_importer *im, firnc_onnx_value *value) {
+    return value == NULL ? FIRNC_NONE : firnc_onnx_real(im, firnc_onnx_plain(im, value));
 }
 
 firnc_value firnc_onnx_indices(firnc_onnx_importer *im, firnc_onnx_value *value) {

@@ -24,9 +24,9 @@ typedef struct firnc_pol_question {
 
 typedef struct firnc_pol_meaning {
     /* Product: the dot product. Attention: the dot products scores, values and queries_and_keys of plan/ops.def. */
-    uint8_t reduction;   /* FIRN_REDUCTION_F32 or FIRN_REDUCTION_CHUNKED */
+    uint8_t reduction;   /* FIRN_REDUCTION_F32, FIRN_REDUCTION_CHUNKED, or that of the target's engine */
     uint8_t accumulator; /* element type in which terms are added */
-    uint32_t chunk;      /* terms of a chunk; 0 for FIRN_REDUCTION_F32 */
+    uint32_t chunk;      /* terms of a chunk or block; 0 for FIRN_REDUCTION_F32 */
     uint8_t softmax;     /* attention: element type of scores and probabilities */
     uint8_t output;      /* norm, rotation: element type of the output, and of the affine part of a norm */
     uint8_t rotation;    /* rotation: element type in which pairs are rotated */

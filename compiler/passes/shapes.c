@@ -57,23 +57,6 @@ bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *no
     return firnc_check_indices(compilation, node);
 }
 
-/* Makes an addition or product one that can repeat its operands: with the operands the other way round, which gives the
- * same bits, or by the more general op. */
-static void choose_general_op(const firnc_graph *graph, firnc_node *node) {
-    if (node->code != FIRN_OP_add && node->code != FIRN_OP_multiply)
-        return;
-    const firnc_value a = node->inputs[0], b = node->inputs[1];
-    const firn_shape *first = &graph->values[a].shape, *second = &graph->values[b].shape;
-    if (firnc_ends_with(first, second))
-        return;
-    if (firnc_ends_with(second, first)) {
-        node->inputs[0] = b;
-        node->inputs[1] = a;
-    } else {
-        node->code = node->code == FIRN_OP_add ? FIRN_OP_broadcast_add : FIRN_OP_broadcast_multiply;
-    }
-}
-
 /* Autocast gives no tensor of one dimension a half type, so a loss that is float32[1] here stays it. */
 static bool check_loss(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
@@ -88,7 +71,7 @@ static bool check_loss(const firnc_compilation *compilation) {
 bool firnc_infer_shapes(firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
     for (uint32_t i = 0; i < graph->node_count; i++) {
-        choose_general_op(graph, &graph->nodes[i]);
+        firnc_choose_general_op(graph, &graph->nodes[i]);
         if (!firnc_infer_node(compilation, &graph->nodes[i]))
             return false;
     }

@@ -9,6 +9,7 @@
 #include "compiler/commands/commands.h"
 #include "compiler/studies/chart.h"
 #include "compiler/studies/study.h"
+#include "plan/generated/words.h"
 
 #define PRECISION "trainer.init.precision."
 
@@ -16,6 +17,7 @@ enum { LEVELS = 3, TYPES = 3, TRIALS_MAX = 1 + LEVELS * TYPES };
 
 static const char *const level_words[] = {"0", "1", "2", NULL};
 static const char *const type_words[] = {"float16", "bfloat16", "cbfloat16", NULL};
+static const firn_type half_types[TYPES] = {FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
 
 typedef struct comparison {
     firnc_study study;
@@ -99,7 +101,9 @@ static bool try_all(comparison *c, const bool *levels, const bool *types) {
     firnc_trial_print_head();
     if (!try(c, "float32", &float32))
         return false;
-    for (uint32_t type = 0; type < TYPES; type++)
+    for (uint32_t type = 0; type < TYPES; type++) {
+        if (types[type])
+            firnc_study_set_target(&c->study, half_types[type], strcmp(c->lowering, "emulate") == 0);
         for (uint32_t level = 0; level < LEVELS; level++) {
             if (!types[type] || !levels[level])
                 continue;
@@ -107,6 +111,7 @@ static bool try_all(comparison *c, const bool *levels, const bool *types) {
             if (!try(c, firnc_format("%s-pol%s", type_words[type], level_words[level]), &settings))
                 return false;
         }
+    }
     return true;
 }
 
@@ -117,12 +122,18 @@ static const char *csv_number(double x) {
 }
 
 static bool write_csv(const comparison *c) {
-    const char *text = "what,steps,loss,held_out_loss,max_deviation,skipped,seconds_per_step,stopped\n";
+    const char *text = "what,steps,loss,held_out_loss,max_deviation,skipped,seconds_per_step,stopped";
+    for (uint32_t kind = 0; kind < FIRNC_STUDY_KINDS; kind++)
+        text = firnc_format("%s,%s", text, firn_fb_reduction_kind_word((uint8_t)kind));
+    text = firnc_format("%s\n", text);
     for (uint32_t i = 0; i < c->count; i++) {
         const firnc_trial *t = &c->trials[i];
-        text = firnc_format("%s%s,%u,%s,%s,%s,%u,%.6f,%s\n", text, t->name, (unsigned)t->steps, csv_number(t->loss),
+        text = firnc_format("%s%s,%u,%s,%s,%s,%u,%.6f,%s", text, t->name, (unsigned)t->steps, csv_number(t->loss),
                             csv_number(t->held_out_loss), csv_number(firnc_trial_deviation(t, &c->trials[0])),
                             (unsigned)t->skipped, t->seconds, t->stopped ? "yes" : "no");
+        for (uint32_t kind = 0; kind < FIRNC_STUDY_KINDS; kind++)
+            text = firnc_format("%s,%u", text, (unsigned)t->sums[kind]);
+        text = firnc_format("%s\n", text);
     }
     return firnc_file_write(firnc_study_path(&c->study, "compare.csv"), text, strlen(text));
 }
@@ -165,7 +176,8 @@ const firnc_command firnc_command_compare = {
               .forms = {"RECIPE --data FILE -o FOLDER [options]"},
               .text = "train a recipe in float32 and in each half type at each POL, and compare losses and times",
               .more =
-                  "FOLDER then holds compare.csv, compare.svg (the curves), and the log of each run as NAME.jsonl."},
+                  "FOLDER then holds compare.csv, compare.svg (the curves), and the log of each run as NAME.jsonl. The "
+                  "column `sums` counts the reductions of the training plan by their kind."},
     .run = compare_command,
     .options = options,
     .option_count = sizeof options / sizeof options[0],

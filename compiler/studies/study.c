@@ -21,8 +21,9 @@
 
 #include "compiler/commands/commands.h"
 #include "compiler/graph/ir.h"
-#include "compiler/job/targets.h"
+#include "compiler/job/host.h"
 #include "plan/errors.h"
+#include "plan/generated/words.h"
 #include "plan/signature.h"
 
 enum { FIRN_STOPPED = 4, FIRN_INTERRUPTED = 130 }; /* exit codes of firn: by a loss or loss scale; by a signal */
@@ -64,9 +65,10 @@ const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS] = {
     {{"--steps", NULL, "N", "steps of each trial; default: all of the run"},
      FIRNC_OPTION_TEXT,
      offsetof(firnc_study, steps_text)},
-    {{"--target", NULL, "portable|avx512fp16|armv8.1m", "what the reductions are chosen for; default: portable"},
+    {{"--target", NULL, FIRNC_TARGET_WORDS,
+      "what the reductions are chosen for; host: for this machine; default: portable"},
      FIRNC_OPTION_TEXT,
-     offsetof(firnc_study, target)},
+     offsetof(firnc_study, asked_target)},
     {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors)"},
      FIRNC_OPTION_TEXT,
      offsetof(firnc_study, weights)},
@@ -98,10 +100,9 @@ static int check_words(firnc_study *study, const char *command) {
         return firnc_usage(command, "--data: what to train on is missing; write --data and a file or a folder");
     if (study->folder == NULL)
         return firnc_usage(command, "-o: where the results go is missing; write -o and a folder to be made");
-    if (study->target == NULL)
-        study->target = "portable";
-    if (firnc_target_find(study->target) == NULL)
-        return firnc_usage(command, "--target: %s is not known; firnc help lists those there are", study->target);
+    if (study->asked_target != NULL && !firnc_target_known(study->asked_target))
+        return firnc_usage(command, "--target: " FIRNC_TARGET_UNKNOWN, study->asked_target, firnc_target_names());
+    study->target = "portable";
     if (study->steps_text != NULL &&
         (!firnc_number_read(study->steps_text, UINT32_MAX, &study->steps) || study->steps == 0))
         return firnc_usage(command, "--steps: %s is not a number of steps; write one from 1", study->steps_text);
@@ -216,6 +217,26 @@ static const char *path_of(const firnc_study *study, const firnc_trial *trial, c
     return firnc_format("%s/%s.%s", study->folder, trial->name, ending);
 }
 
+void firnc_study_set_target(firnc_study *study, firn_type half, bool emulate) {
+    /* The levels of the trials differ, and 2 is the highest. */
+    const char *asked = study->asked_target, *half_name = firn_type_name((uint8_t)half);
+    const firnc_precision precision = {.mixed = true, .half = half, .level = 2, .emulate = emulate};
+    if (asked == NULL)
+        return;
+    if (strcmp(asked, FIRNC_HOST) == 0) {
+        const firnc_cpu cpu = firnc_cpu_read();
+        const char *why;
+        study->target = firnc_host_target(&cpu, &precision, &why)->name;
+        printf("target for %s: %s: %s\n", half_name, study->target, why);
+        return;
+    }
+    study->target = asked;
+    const char *idle = firnc_target_idle(firnc_target_find(asked), &precision);
+    if (idle != NULL)
+        firnc_say("firnc: %s: warning: --target: %s changes nothing for %s: %s; leave it out", study->recipe, asked,
+                  half_name, idle);
+}
+
 /* --- freezing ----------------------------------------------------------------------------------------------------- */
 
 static const char *const model_keys[] = {"trainer.init.model.mixed_precision=null", "trainer.init.model.fp16_type=null",
@@ -269,14 +290,23 @@ static bool hash_computation(const firnc_graph *graph, uint8_t hash[FIRN_HASH_BY
            firn_sha256_of(both, sizeof both, hash) == FIRN_OK;
 }
 
+static void count_sums(const firnc_graph *graph, uint32_t sums[FIRNC_STUDY_KINDS]) {
+    memset(sums, 0, FIRNC_STUDY_KINDS * sizeof *sums);
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        for (uint8_t j = 0; j < firn_op_find(graph->nodes[i].code)->reductions; j++)
+            sums[graph->nodes[i].reductions[j].kind]++;
+}
+
 bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
     const firnc_mark mark = firnc_memory_mark(); /* only the hashes outlive the graph */
     firnc_graph *graph;
     firnc_frozen frozen;
     bool good = freeze(study, more, FIRNC_TRAIN, path_of(study, trial, "plan"), &graph, &frozen) &&
                 hash_computation(graph, trial->computation);
-    if (good)
+    if (good) {
         memcpy(trial->run_hash, frozen.run_hash, sizeof trial->run_hash);
+        count_sums(graph, trial->sums);
+    }
     firnc_memory_release(mark);
     return good;
 }
@@ -571,7 +601,7 @@ double firnc_trial_deviation(const firnc_trial *trial, const firnc_trial *refere
 }
 
 void firnc_trial_print_head(void) {
-    printf("%-28s %10s %10s %10s %8s %12s\n", "what", "loss", "held out", "deviation", "skipped", "s/step");
+    printf("%-28s %10s %10s %10s %8s %12s  %s\n", "what", "loss", "held out", "deviation", "skipped", "s/step", "sums");
 }
 
 void firnc_trial_print(const firnc_trial *trial, const firnc_trial *reference) {
@@ -580,7 +610,13 @@ void firnc_trial_print(const firnc_trial *trial, const firnc_trial *reference) {
         printf("%10s ", "-");
     else
         printf("%10.5f ", trial->held_out_loss);
-    printf("%10.3g %8u %12.6f", firnc_trial_deviation(trial, reference), (unsigned)trial->skipped, trial->seconds);
+    printf("%10.3g %8u %12.6f ", firnc_trial_deviation(trial, reference), (unsigned)trial->skipped, trial->seconds);
+    const char *separator = "";
+    for (uint32_t kind = 0; kind < FIRNC_STUDY_KINDS; kind++)
+        if (trial->sums[kind] > 0) {
+            printf("%s %u %s", separator, (unsigned)trial->sums[kind], firn_fb_reduction_kind_word((uint8_t)kind));
+            separator = ",";
+        }
     if (trial->stopped)
         printf("  stopped by its numbers after %u steps", (unsigned)trial->steps);
     putchar('\n');

@@ -7,11 +7,13 @@
 #include "compiler/firnc.h"
 #include "compiler/recipe/recipe.h"
 
-#define FIRNC_STUDY_LAST 20 /* number of last losses whose mean is the final loss of a trial */
+#define FIRNC_STUDY_LAST  20                         /* number of last losses whose mean is the final loss of a trial */
+#define FIRNC_STUDY_KINDS (FIRN_REDUCTION_PAIRS + 1) /* of reductions */
 
 /* What all trials of a study share: the options of its command line, and the values read from them. */
 typedef struct firnc_study {
-    const char *recipe, *folder, *firn, *labels, *steps_text, *target, *threads;
+    const char *recipe, *folder, *firn, *labels, *steps_text, *threads;
+    const char *asked_target, *target;    /* that of --target, NULL or "host" too; that of the next trial to freeze */
     const char *weights, *sample_weights; /* files: initial values of the parameters; weights of the records */
     firnc_texts data, settings;
     uint64_t steps;
@@ -26,10 +28,11 @@ typedef struct firnc_trial {
     uint8_t computation[FIRN_HASH_BYTES]; /* equal for trials with the same ops, types and reductions */
     float *losses;                        /* one for each step */
     uint32_t steps, skipped;
-    double loss;          /* mean of the last FIRNC_STUDY_LAST steps */
-    double held_out_loss; /* NaN without held-out data, or if the run stopped */
-    double seconds;       /* median of the steps */
-    bool stopped;         /* a loss was not finite, or the loss scale would have gone below its minimum */
+    uint32_t sums[FIRNC_STUDY_KINDS]; /* reductions of the training plan of each kind */
+    double loss;                      /* mean of the last FIRNC_STUDY_LAST steps */
+    double held_out_loss;             /* NaN without held-out data, or if the run stopped */
+    double seconds;                   /* median of the steps */
+    bool stopped;                     /* a loss was not finite, or the loss scale would have gone below its minimum */
 } firnc_trial;
 
 /* The options that every study takes. The request they are stored in begins with a firnc_study. */
@@ -39,6 +42,10 @@ extern const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS];
 /* Checks the options, reads the recipe and creates the folder. `command` is the command's name, for messages. Returns
  * the exit code; writes one line to stderr if that is not FIRNC_EXIT_OK. */
 int firnc_study_begin(firnc_study *study, const char *command);
+
+/* Sets the target of the trials with a half type, as the command line asks; one line says it if the choice is firnc's,
+ * and another one if the target changes nothing. Until then it is `portable`. */
+void firnc_study_set_target(firnc_study *study, firn_type half, bool emulate);
 
 /* Ends a study: wipes the key, and removes the folder if the study failed or was interrupted. Returns the exit code. */
 int firnc_study_end(firnc_study *study, bool good);

@@ -123,6 +123,7 @@ static bool find_units(tuning *t) {
         return false;
     const firnc_graph *graph = firnc_recipe_build(recipe);
     t->half = firn_type_name((uint8_t)recipe->job.precision.half);
+    firnc_study_set_target(&t->study, recipe->job.precision.half, recipe->job.precision.emulate);
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const firnc_node *node = &graph->nodes[i];
         if (node->code == FIRN_OP_dropout || is_known(t, node->name))
@@ -401,7 +402,11 @@ static bool write_recipe(tuning *t) {
         if (firnc_tree_child(model, model_keys[i]) != NULL) /* trainer.init.precision replaces it */
             root = firnc_tree_set(root, firnc_format("trainer.init.model.%s=null", model_keys[i])) ? root : NULL;
     if (root == NULL || !name_model_file((firnc_tree *)(uintptr_t)model) ||
-        !firnc_tree_write(root, "# Written by firnc tune; report.md beside this file says what was tried.\n", name))
+        !firnc_tree_write(root,
+                          firnc_format("# Written by firnc tune for --target %s; report.md beside this file says what "
+                                       "was tried.\n",
+                                       t->study.target),
+                          name))
         return false;
     firnc_study check = t->study;
     firnc_trial trial = {.name = "check"};

@@ -81,14 +81,13 @@ static bool has_zero_byte(const char *header, uint64_t bytes) {
     return false;
 }
 
-/* Only spaces may follow the JSON object. */
-static cJSON *parse_json(const char *header, uint64_t bytes) {
+cJSON *firnc_safetensors_json(const char *header, uint64_t bytes, const char *padding) {
     const char *end = NULL;
     if (bytes == 0 || header[0] != '{' || has_zero_byte(header, bytes))
         return NULL;
     cJSON *json = cJSON_ParseWithLengthOpts(header, (size_t)bytes, &end, false);
     for (; json != NULL && end < header + bytes; end++)
-        if (*end != ' ') {
+        if (strchr(padding, *end) == NULL || *end == '\0') {
             cJSON_Delete(json);
             return NULL;
         }
@@ -227,7 +226,11 @@ static bool check_places(const firnc_safetensors *parsed, uint64_t data_bytes) {
                                        (unsigned long long)(data_bytes - end));
 }
 
-static bool read_tensors(firnc_safetensors *parsed, const cJSON *header, uint64_t data_bytes) {
+void firnc_safetensors_sort(firnc_safetensor *tensors, uint32_t count) {
+    qsort(tensors, count, sizeof *tensors, by_name);
+}
+
+static bool read_tensors(firnc_safetensors *parsed, const cJSON *header, const firnc_bytes *data) {
     firnc_safetensor *tensors = firnc_allocate(((uint64_t)cJSON_GetArraySize(header) + UINT64_C(1)) * sizeof *tensors);
     uint32_t metadata = 0;
     for (const cJSON *entry = header->child; entry != NULL; entry = entry->next) {
@@ -236,13 +239,16 @@ static bool read_tensors(firnc_safetensors *parsed, const cJSON *header, uint64_
                 return refuse(parsed->file, "%s is there twice; write the file again", METADATA);
             if (!check_metadata(parsed->file, entry))
                 return false;
-        } else if (!read_tensor(parsed->file, entry, data_bytes, &tensors[parsed->count++])) {
-            return false;
+        } else {
+            firnc_safetensor *tensor = &tensors[parsed->count++];
+            if (!read_tensor(parsed->file, entry, data->count, tensor))
+                return false;
+            tensor->bytes = data->data + tensor->begin;
         }
     }
-    qsort(tensors, parsed->count, sizeof *tensors, by_name);
+    firnc_safetensors_sort(tensors, parsed->count);
     parsed->tensors = tensors;
-    return check_names(parsed) && check_places(parsed, data_bytes);
+    return check_names(parsed) && check_places(parsed, data->count);
 }
 
 bool firnc_safetensors_parse(firnc_safetensors *parsed, const char *file, const firnc_bytes *bytes) {
@@ -260,11 +266,11 @@ bool firnc_safetensors_parse(firnc_safetensors *parsed, const char *file, const 
                       (unsigned long long)header_bytes, (unsigned long long)HEADER_BYTES_MAX);
     if (header_bytes > bytes->count - LENGTH_BYTES)
         return refuse(file, "not a safetensors file: it is shorter than its header says; fetch or write it again");
-    cJSON *header = parse_json((const char *)bytes->data + LENGTH_BYTES, header_bytes);
+    cJSON *header = firnc_safetensors_json((const char *)bytes->data + LENGTH_BYTES, header_bytes, " ");
     if (header == NULL)
         return refuse(file, "not a safetensors file: its header is not JSON; fetch or write it again");
-    parsed->data = bytes->data + LENGTH_BYTES + header_bytes;
-    const bool good = read_tensors(parsed, header, bytes->count - LENGTH_BYTES - header_bytes);
+    const firnc_bytes data = {bytes->data + LENGTH_BYTES + header_bytes, bytes->count - LENGTH_BYTES - header_bytes};
+    const bool good = read_tensors(parsed, header, &data);
     cJSON_Delete(header);
     return good;
 }
@@ -278,7 +284,7 @@ bool firnc_safetensors_values(const firnc_safetensors *parsed, const firnc_safet
     const uint32_t size = firn_type_bytes(tensor->type);
     for (uint64_t i = 0; i < tensor->elements; i++) {
         uint32_t element = 0; /* copied, because data in the file is not aligned */
-        memcpy(&element, parsed->data + tensor->begin + i * size, size);
+        memcpy(&element, tensor->bytes + i * size, size);
         values[i] = firn_load(&element, tensor->type, 0);
         if (values[i] - values[i] != 0)
             return refuse(parsed->file, "tensor %s holds NaN or infinity; give a file with finite numbers",

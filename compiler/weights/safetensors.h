@@ -15,12 +15,12 @@ typedef struct firnc_safetensor {
     uint8_t rank;      /* 0 for a single number */
     uint64_t dims[FIRN_RANK_MAX];
     uint64_t elements;
-    uint64_t begin, end; /* in the data */
+    uint64_t begin, end;  /* in the data of its file */
+    const uint8_t *bytes; /* its elements */
 } firnc_safetensor;
 
 typedef struct firnc_safetensors {
-    const char *file; /* the file's name, for messages */
-    const uint8_t *data;
+    const char *file;                /* the file's name, for messages */
     const firnc_safetensor *tensors; /* sorted by the bytes of their names */
     uint32_t count;
 } firnc_safetensors;
@@ -29,6 +29,14 @@ typedef struct firnc_safetensors {
  * that it must be, a name that is there twice, a shape that does not fit its bytes, and bytes that belong to no tensor
  * or to two. The bytes must stay where they are. False after one message that names the file. */
 bool firnc_safetensors_parse(firnc_safetensors *parsed, const char *file, const firnc_bytes *bytes);
+
+/* Sorts tensors as firnc_safetensors has them. */
+void firnc_safetensors_sort(firnc_safetensor *tensors, uint32_t count);
+
+struct cJSON;
+/* Parses a text that is one JSON object, behind which only these characters may follow, and which has no zero byte in
+ * any of its texts, where cJSON would end them. NULL if it is something else. The caller deletes it. */
+struct cJSON *firnc_safetensors_json(const char *text, uint64_t bytes, const char *padding);
 
 /* NULL if no tensor has this name. */
 const firnc_safetensor *firnc_safetensors_find(const firnc_safetensors *parsed, const char *name);

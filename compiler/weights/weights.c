@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "compiler/graph/ir.h"
+#include "compiler/weights/shards.h"
 
-#define FILE_LIMIT  ((uint64_t)1 << 40)
 #define NAMES_SHOWN 20u
 
 /* Prints a message that names the weights file instead of the job. Returns false. */
@@ -63,16 +63,34 @@ const firnc_weight_rule *firnc_weights_name_rule(const firnc_job *job, const cha
     return rule != NULL ? rule : &equal_names;
 }
 
-bool firnc_weights_check_rules(const firnc_job *job, const firnc_weight_parameter *parameters, uint32_t count) {
+/* Whether a rule is for a parameter, and whether it decides about one, because none before it does. */
+static bool is_for_any(const firnc_job *job, const firnc_weight_rule *rule, const firnc_weight_parameter *parameters,
+                       uint32_t count, bool *decides) {
     const char *names[FIRNC_WEIGHT_TENSORS_MAX];
+    bool any = false;
+    *decides = false;
+    for (uint32_t i = 0; i < count; i++) {
+        any = any || firnc_weight_names(rule, parameters[i].name, names) > 0;
+        *decides = *decides || rule_of_user(job, parameters[i].name) == rule;
+    }
+    return any;
+}
+
+bool firnc_weights_check_rules(const firnc_job *job, const firnc_weight_parameter *parameters, uint32_t count) {
     for (uint32_t i = 0; i < job->weight_map.count; i++) {
         const firnc_weight_rule *rule = &job->weight_map.rules[i];
-        bool used = rule->kind != FIRNC_WEIGHT_TAKEN;
-        for (uint32_t j = 0; j < count && !used; j++)
-            used = firnc_weight_names(rule, parameters[j].name, names) > 0;
-        if (!used)
-            return firnc_job_fail(job, rule->place.file != NULL ? &rule->place : NULL,
-                                  "no parameter matches \"%s\"; firnc inspect lists them", rule->parameter);
+        const firnc_place *place = rule->place.file != NULL ? &rule->place : NULL;
+        bool decides;
+        if (rule->kind != FIRNC_WEIGHT_TAKEN)
+            continue;
+        if (!is_for_any(job, rule, parameters, count, &decides))
+            return firnc_job_fail(job, place, "no parameter matches \"%s\"; firnc inspect lists them", rule->parameter);
+        if (!decides)
+            firnc_job_warn(
+                job, place,
+                "every parameter that matches \"%s\" has a rule before this one, which decides; remove it or "
+                "put it in front",
+                rule->parameter);
     }
     return true;
 }
@@ -195,11 +213,9 @@ static bool check_unmatched(const firnc_weights *weights) {
 
 bool firnc_weights_open(firnc_weights *weights, const firnc_job *job, const firnc_weight_parameter *parameters,
                         uint32_t parameter_count) {
-    firnc_bytes bytes;
     *weights = (firnc_weights){.job = job, .parameters = parameters, .parameter_count = parameter_count};
     weights->layouts = firnc_allocate((parameter_count + UINT64_C(1)) * sizeof *weights->layouts);
-    return firnc_file_read(job->weights, FILE_LIMIT, &bytes) &&
-           firnc_safetensors_parse(&weights->file, job->weights, &bytes) &&
+    return firnc_safetensors_read(&weights->file, job->weights) &&
            firnc_weights_check_rules(job, parameters, parameter_count) && find_tensors(weights) &&
            check_unmatched(weights);
 }

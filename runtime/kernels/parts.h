@@ -20,6 +20,26 @@ extern const uint16_t firn_kernel_part_count;
 void firn_linear_tiles(void *argument, size_t begin, size_t end);
 extern const firn_task_body firn_linear_in_tiles;
 
+/* Computes a tile of a matrix product whose reduction is flushed; NULL: not in this build. */
+struct firn_product;
+struct firn_tile;
+typedef void (*firn_product_part)(const struct firn_product *product, struct firn_tile *tile);
+void firn_product_tile_flushed(const struct firn_product *product, struct firn_tile *tile);
+extern const firn_product_part firn_product_flushed;
+
+/* The same for the sums of convolutions. */
+static inline bool firn_op_is_convolution(uint16_t op) {
+    return op == FIRN_OP_conv || op == FIRN_OP_conv_backward_input || op == FIRN_OP_conv_backward_weight;
+}
+struct firn_sums;
+struct firn_run;
+typedef struct firn_sums_part {
+    void (*add)(struct firn_sums *sums, const struct firn_run *run);
+    void (*end)(struct firn_sums *sums);
+} firn_sums_part;
+extern const firn_sums_part firn_sums_part_flushed;
+extern const firn_sums_part *const firn_sums_flushed;
+
 /* Whether a port may have more threads than one (firn_port.parallel_for). A build without them refuses such a port. */
 extern const bool firn_has_threads;
 

@@ -23,7 +23,8 @@ function(firn_sources result root sealed parts)
     endif()
     if(parts)
         foreach(table plan/shapes/op_parts plan/checks/rule_parts schedules/parts schedules/tree_part
-                runtime/parts runtime/kernels/parts runtime/kernels/threads_part runtime/numerics/half_parts)
+                runtime/parts runtime/kernels/flushed_parts runtime/kernels/parts runtime/kernels/threads_part
+                runtime/numerics/half_parts)
             list(REMOVE_ITEM sources ${root}/${table}.c)
         endforeach()
         list(APPEND sources ${parts})

@@ -8,7 +8,8 @@
 #     runtime/execute.c     the kernels; in firn_execute_check only the functions that find kernels and compute their
 #                           scratch, in decode only the functions that find kernels
 #     the users of parts    the parts: conversions of half types (product.c, sums.c, widen.c, widen_rows.c), rules of
-#                           initialisers and metrics, kinds of schedules
+#                           initialisers and metrics, kinds of schedules, flushed sums (firn_product_tile, firn_sums_add,
+#                           firn_sums_end)
 #     runtime/kernels/*.c   the task bodies: static functions of the runtime that no function calls by name, in the file
 #                           of the kernel that runs or in a file without kernels, because a kernel passes only the
 #                           bodies of its own file, or calls a function of another that passes its own; in
@@ -76,6 +77,10 @@ function may_mean(caller, title, kernel_file,    from) {
         return title ~ /^firn_kernel_/ && file[title] ~ /^runtime\/kernels\//
     if (title == "firn_linear_tiles")
         return from == "runtime/kernels/parallel.c" && kernel_file == "runtime/kernels/linear.c"
+    if (original(caller) == "firn_product_tile" && title == "firn_product_tile_flushed")
+        return 1
+    if (original(caller) ~ /^firn_sums_(add|end)$/ && file[title] == "runtime/kernels/images/sums_flushed.c")
+        return original(title) == (original(caller) ~ /add$/ ? "add_run" : "end_run")
     if (from ~ /^runtime\/(kernels\/(product|images\/sums)|numerics\/widen(_rows)?)\.c$/)
         return file[title] == "runtime/numerics/half_types.c" && is_static(title)
     if (from == "runtime/kernels/initialise.c")

@@ -1,32 +1,48 @@
 /* Benchmarks of single kernels: products, attention, recurrence, the update of AdamW. Kernels must be looked up and
  * called as the executor does it, so that the environment's choice of a kernel set takes effect. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "runtime/numerics/numerics.h"
 #include "tests/bench/bench.h"
 #include "tests/unit/support_call.h"
 
-/* The element type of the operands and the way a sum of products is computed. */
+/* Groups of cases. GRADIENTS: of square products. */
+enum { SQUARES = 1, GRADIENTS = 2, LAYERS = 4, BATCHES = 8, ATTENTION = 16, RECURRENCE = 32, EVERY_GROUP = 63 };
+
+/* The element type of the operands and the way a sum of products is computed. The order of a contest is that of this
+ * table; a new kind of sum is one line here. */
 typedef struct storage {
     const char *name;
-    uint8_t type;
-    uint32_t chunk; /* 0: float32 sums */
+    uint8_t type, kind;
+    uint32_t chunk;
+    unsigned groups; /* those in which it is measured */
 } storage;
 
 static const storage storages[] = {
-    {"float32", FIRN_FLOAT32, 0},
-    {"bfloat16", FIRN_BFLOAT16, 0},
-    {"float16", FIRN_FLOAT16, 0},
-    {"cbfloat16", FIRN_CBFLOAT16, 0},
-    {"float16 chunk 64", FIRN_FLOAT16, 64},
-    {"float16 chunk 128", FIRN_FLOAT16, 128},
-    {"bfloat16 chunk 64", FIRN_BFLOAT16, 64},
-    {"cbfloat16 chunk 64", FIRN_CBFLOAT16, 64},
+    {"float32", FIRN_FLOAT32, FIRN_REDUCTION_F32, 0, EVERY_GROUP},
+    {"bfloat16", FIRN_BFLOAT16, FIRN_REDUCTION_F32, 0, EVERY_GROUP},
+    {"float16", FIRN_FLOAT16, FIRN_REDUCTION_F32, 0, EVERY_GROUP & ~GRADIENTS},
+    {"cbfloat16", FIRN_CBFLOAT16, FIRN_REDUCTION_F32, 0, EVERY_GROUP & ~GRADIENTS},
+    {"even_odd_blocks", FIRN_BFLOAT16, FIRN_REDUCTION_EVEN_ODD_BLOCKS, 32, EVERY_GROUP & ~RECURRENCE},
+    {"pairs", FIRN_BFLOAT16, FIRN_REDUCTION_PAIRS, 2, EVERY_GROUP & ~RECURRENCE},
+    {"float16 chunk 64", FIRN_FLOAT16, FIRN_REDUCTION_CHUNKED, 64, EVERY_GROUP},
+    {"float16 chunk 128", FIRN_FLOAT16, FIRN_REDUCTION_CHUNKED, 128, EVERY_GROUP & ~GRADIENTS},
+    {"bfloat16 chunk 64", FIRN_BFLOAT16, FIRN_REDUCTION_CHUNKED, 64, SQUARES},
+    {"cbfloat16 chunk 64", FIRN_CBFLOAT16, FIRN_REDUCTION_CHUNKED, 64, SQUARES},
 };
-/* The last two are measured for square shapes only. */
-enum { ALL_STORAGES = sizeof storages / sizeof storages[0], STORAGES = ALL_STORAGES - 2 };
+enum { STORAGES = sizeof storages / sizeof storages[0] };
+
+/* Returns whether a storage is measured in the group of cases and --only selects it. */
+static bool takes_part(unsigned s, unsigned cases, const char *group, const char *shape) {
+    return (storages[s].groups & cases) != 0 && bench_is_wanted(group, shape, storages[s].name);
+}
+
+static bool any_takes_part(unsigned cases, const char *group, const char *shape) {
+    for (unsigned s = 0; s < STORAGES; s++)
+        if (takes_part(s, cases, group, shape))
+            return true;
+    return false;
+}
 
 /* A kernel call with its operands. */
 typedef struct job {
@@ -93,9 +109,35 @@ static void find_kernel(job *it, uint16_t op) {
 }
 
 static firn_reduction reduction_of(const storage *stored) {
-    if (stored->chunk == 0)
-        return (firn_reduction){FIRN_REDUCTION_F32, FIRN_FLOAT32, stored->type, 0};
-    return (firn_reduction){FIRN_REDUCTION_CHUNKED, stored->type, stored->type, stored->chunk};
+    const uint8_t sum = stored->kind == FIRN_REDUCTION_CHUNKED ? stored->type : (uint8_t)FIRN_FLOAT32;
+    return (firn_reduction){stored->kind, sum, stored->type, stored->chunk};
+}
+
+/* The cases of a contest: a job for each storage that takes part. */
+typedef struct jobs {
+    const char *group, *shape;
+    double work;
+    bench_case cases[STORAGES];
+    job of[STORAGES];
+    unsigned storage[STORAGES]; /* index of the storage of each case */
+    unsigned count;
+} jobs;
+
+/* Adds a case. The caller sets its job. */
+static job *add_case(jobs *list, unsigned s, void (*run)(void *context), void *context) {
+    job *made = &list->of[list->count];
+    bench_case *it = &list->cases[list->count];
+    *it = (bench_case){.reference = BENCH_PEAK, .work = list->work, .run = run};
+    it->context = context != NULL ? context : made;
+    bench_format(it->group, sizeof it->group, "%s", list->group);
+    bench_format(it->shape, sizeof it->shape, "%s", list->shape);
+    bench_format(it->storage, sizeof it->storage, "%s", storages[s].name);
+    list->storage[list->count++] = s;
+    return made;
+}
+
+static void compete(const jobs *list, const char *torch, double share) {
+    bench_compete(&(bench_contest){list->cases, list->count, torch, BENCH_EAGER_BOTH, share});
 }
 
 /* --- products --------------------------------------------------------------------------------------------------- */
@@ -122,49 +164,52 @@ static job product_job(const product *it, int direction, const storage *stored) 
     return made;
 }
 
-static void measure_product(const product *it, int direction, const storage *stored) {
-    bench_case made = {
-        .reference = BENCH_PEAK, .work = 2.0 * it->n * it->k * it->o, .run = run_job, .torches = BENCH_EAGER_BOTH};
-    bench_format(made.group, sizeof made.group, "%s", it->group);
-    bench_format(made.shape, sizeof made.shape, "%s %s", it->name, directions[direction]);
-    bench_format(made.storage, sizeof made.storage, "%s", stored->name);
-    bench_format(made.torch, sizeof made.torch, "linear %u %u %u %s", it->n, it->k, it->o, directions[direction]);
-    if (!bench_is_wanted(made.group, made.shape, made.storage))
+static void measure_product(const product *it, int direction, unsigned cases, double weight) {
+    static jobs list;
+    char shape[48], torch[96];
+    bench_format(shape, sizeof shape, "%s %s", it->name, directions[direction]);
+    bench_format(torch, sizeof torch, "linear %u %u %u %s", it->n, it->k, it->o, directions[direction]);
+    if (!any_takes_part(cases, it->group, shape) || !bench_turn(it->group, shape, weight))
         return;
-    job work = product_job(it, direction, stored);
-    made.context = &work;
-    bench_measure(&made);
-    free_job(&work);
+    list = (jobs){.group = it->group, .shape = shape, .work = 2.0 * it->n * it->k * it->o};
+    for (unsigned s = 0; s < STORAGES; s++)
+        if (takes_part(s, cases, it->group, shape))
+            *add_case(&list, s, run_job, NULL) = product_job(it, direction, &storages[s]);
+    compete(&list, torch, 0.0);
+    for (unsigned i = 0; i < list.count; i++)
+        free_job(&list.of[i]);
 }
 
-static void squares(void) {
+void bench_squares(void) {
     const uint32_t largest = bench_settings.smoke ? 64 : 2048;
-    for (unsigned s = 0; s < ALL_STORAGES; s++)
-        for (uint32_t size = 64; size <= largest; size *= 2) {
-            char name[16];
-            bench_format(name, sizeof name, "%u", size);
-            const product it = {"square", name, size, size, size, 0};
-            measure_product(&it, FORWARD, &storages[s]);
-        }
+    for (uint32_t size = 64; size <= largest; size *= 2) {
+        char name[16];
+        bench_format(name, sizeof name, "%u", size);
+        const product it = {"square", name, size, size, size, 0};
+        const double gigas = 2e-9 * size * size * size;
+        measure_product(&it, FORWARD, SQUARES, 3.0 + 1.2 * gigas);
+        if (size < 512 && !bench_settings.smoke)
+            continue;
+        measure_product(&it, INPUT_GRADIENT, GRADIENTS, 3.0 + 0.5 * gigas);
+        measure_product(&it, WEIGHT_GRADIENT, GRADIENTS, 3.0 + 0.5 * gigas);
+    }
 }
 
 static void block_of_gpt2(uint32_t tokens) {
-    const struct {
+    static const struct {
         const char *name;
         uint32_t k, o;
     } layers[] = {{"c_attn", 768, 2304}, {"attn.c_proj", 768, 768}, {"c_fc", 768, 3072}, {"mlp.c_proj", 3072, 768}};
     char group[24];
     bench_format(group, sizeof group, "block %u", tokens);
-    for (unsigned s = 0; s < STORAGES; s++)
-        for (unsigned l = 0; l < sizeof layers / sizeof layers[0]; l++)
-            for (int direction = FORWARD; direction < DIRECTIONS; direction++) {
-                const product it = {group, layers[l].name, tokens, layers[l].k, layers[l].o, 1};
-                measure_product(&it, direction, &storages[s]);
-            }
+    for (unsigned l = 0; l < sizeof layers / sizeof layers[0]; l++)
+        for (int direction = FORWARD; direction < DIRECTIONS; direction++) {
+            const product it = {group, layers[l].name, tokens, layers[l].k, layers[l].o, 1};
+            measure_product(&it, direction, LAYERS, 2.0 + 0.6e-9 * 2.0 * tokens * layers[l].k * layers[l].o);
+        }
 }
 
-void bench_products(void) {
-    squares();
+void bench_blocks(void) {
     if (bench_settings.smoke)
         return;
     block_of_gpt2(256);
@@ -222,27 +267,40 @@ static job backward_job(const job *forward, uint32_t length, const storage *stor
 
 /* Counts the operations in the causal half of the products: two products forward; backward computes the scores again
  * and has four more. */
-static void measure_attention(uint32_t length, const storage *stored) {
+static void measure_attention(uint32_t length) {
+    static jobs forward, backward;
     const double one_product = (double)BATCH * CHANNELS * length * (length + 1.0);
-    job forward = forward_job(length, stored);
-    bench_case made = {.reference = BENCH_PEAK, .run = run_job, .torches = BENCH_EAGER_BOTH};
-    bench_format(made.shape, sizeof made.shape, "T %u", length);
-    bench_format(made.storage, sizeof made.storage, "%s", stored->name);
-    bench_format(made.group, sizeof made.group, "attention forward");
-    bench_format(made.torch, sizeof made.torch, "attention %d %u %d %d forward", BATCH, length, HEADS, HEAD_SIZE);
-    made.work = 2.0 * one_product;
-    made.context = &forward;
-    bench_measure(&made);
-    run_job(&forward);
-    job backward = backward_job(&forward, length, stored);
-    bench_format(made.group, sizeof made.group, "attention backward");
-    bench_format(made.torch, sizeof made.torch, "attention %d %u %d %d backward", BATCH, length, HEADS, HEAD_SIZE);
-    made.work = 5.0 * one_product;
-    made.context = &backward;
-    bench_measure(&made);
-    backward.call.input_count = 1; /* the other inputs are used by forward only */
-    free_job(&backward);
-    free_job(&forward);
+    char shape[16], torch[96];
+    bench_format(shape, sizeof shape, "T %u", length);
+    if ((!any_takes_part(ATTENTION, "attention forward", shape) &&
+         !any_takes_part(ATTENTION, "attention backward", shape)) ||
+        !bench_turn("attention", shape, 3.0 + 2e-9 * one_product))
+        return;
+    forward = (jobs){.group = "attention forward", .shape = shape, .work = 2.0 * one_product};
+    backward = (jobs){.group = "attention backward", .shape = shape, .work = 5.0 * one_product};
+    for (unsigned s = 0; s < STORAGES; s++)
+        if (takes_part(s, ATTENTION, forward.group, shape) || takes_part(s, ATTENTION, backward.group, shape))
+            *add_case(&forward, s, run_job, NULL) = forward_job(length, &storages[s]);
+    bench_format(torch, sizeof torch, "attention %d %u %d %d forward", BATCH, length, HEADS, HEAD_SIZE);
+    compete(&forward, torch, 0.4);
+    for (unsigned i = 0; i < forward.count; i++) {
+        const unsigned s = forward.storage[i];
+        run_job(&forward.of[i]);
+        *add_case(&backward, s, run_job, NULL) = backward_job(&forward.of[i], length, &storages[s]);
+    }
+    bench_format(torch, sizeof torch, "attention %d %u %d %d backward", BATCH, length, HEADS, HEAD_SIZE);
+    compete(&backward, torch, 0.0);
+    for (unsigned i = 0; i < forward.count; i++) {
+        backward.of[i].call.input_count = 1; /* the other inputs are used by forward only */
+        free_job(&backward.of[i]);
+        free_job(&forward.of[i]);
+    }
+}
+
+void bench_attention(void) {
+    const uint32_t longest = bench_settings.smoke ? 64 : 1024;
+    for (uint32_t length = 64; length <= longest; length *= 2)
+        measure_attention(length);
 }
 
 /* --- products of batches: the scores and the values of attention that is written out -------------------------------
@@ -259,43 +317,29 @@ static job batches_job(uint32_t length, bool scores, const storage *stored) {
     return made;
 }
 
-static void measure_batches(uint32_t length, bool scores, const storage *stored) {
-    bench_case made = {.reference = BENCH_PEAK,
-                       .work = 2.0 * BATCH * CHANNELS * length * length,
-                       .run = run_job,
-                       .torches = BENCH_EAGER_BOTH};
-    bench_format(made.group, sizeof made.group, "matmul");
-    bench_format(made.shape, sizeof made.shape, "%s %u", scores ? "q k^T" : "p v", length);
-    bench_format(made.storage, sizeof made.storage, "%s", stored->name);
-    bench_format(made.torch, sizeof made.torch, "matmul %d %u %d %s", BATCH * HEADS, length, HEAD_SIZE,
+static void measure_batches(uint32_t length, bool scores) {
+    static jobs list;
+    char shape[32], torch[96];
+    bench_format(shape, sizeof shape, "%s %u", scores ? "q k^T" : "p v", length);
+    bench_format(torch, sizeof torch, "matmul %d %u %d %s", BATCH * HEADS, length, HEAD_SIZE,
                  scores ? "scores" : "values");
-    if (!bench_is_wanted(made.group, made.shape, made.storage))
+    if (!any_takes_part(BATCHES, "matmul", shape) || !bench_turn("matmul", shape, 2.0 + 3e-6 * length * length))
         return;
-    job work = batches_job(length, scores, stored);
-    made.context = &work;
-    bench_measure(&made);
-    free_job(&work);
+    list = (jobs){.group = "matmul", .shape = shape, .work = 2.0 * BATCH * CHANNELS * length * length};
+    for (unsigned s = 0; s < STORAGES; s++)
+        if (takes_part(s, BATCHES, list.group, shape))
+            *add_case(&list, s, run_job, NULL) = batches_job(length, scores, &storages[s]);
+    compete(&list, torch, 0.0);
+    for (unsigned i = 0; i < list.count; i++)
+        free_job(&list.of[i]);
 }
 
 void bench_batches(void) {
     const uint32_t longest = bench_settings.smoke ? 64 : 512;
-    for (unsigned s = 0; s < STORAGES; s++)
-        for (uint32_t length = 64; length <= longest; length *= 2) {
-            measure_batches(length, true, &storages[s]);
-            measure_batches(length, false, &storages[s]);
-        }
-}
-
-void bench_attention(void) {
-    const uint32_t longest = bench_settings.smoke ? 64 : 1024;
-    for (unsigned s = 0; s < STORAGES; s++)
-        for (uint32_t length = 64; length <= longest; length *= 2) {
-            char shape[16];
-            bench_format(shape, sizeof shape, "T %u", length);
-            if (bench_is_wanted("attention forward", shape, storages[s].name) ||
-                bench_is_wanted("attention backward", shape, storages[s].name))
-                measure_attention(length, &storages[s]);
-        }
+    for (uint32_t length = 64; length <= longest; length *= 2) {
+        measure_batches(length, true);
+        measure_batches(length, false);
+    }
 }
 
 /* --- recurrence ------------------------------------------------------------------------------------------------- */
@@ -358,67 +402,58 @@ static void run_gradients(void *context) {
 
 /* The recurrent products alone count: one forward, two backward. PyTorch's has a product of the input, too, with one
  * feature. */
-static void measure_lstm(uint32_t steps, uint32_t units, const storage *stored) {
+static void measure_lstm(uint32_t steps, uint32_t units) {
+    static jobs forward, backward;
+    static gradient_jobs gradients[STORAGES];
     const double one_product = 2.0 * steps * SAMPLES * GATES * units * units;
-    job forward = lstm_job(steps, units, stored);
-    bench_case made = {.reference = BENCH_PEAK, .run = run_job, .torches = BENCH_EAGER_BOTH};
-    bench_format(made.shape, sizeof made.shape, "T %u H %u", steps, units);
-    bench_format(made.storage, sizeof made.storage, "%s", stored->name);
-    bench_format(made.group, sizeof made.group, "lstm forward");
-    bench_format(made.torch, sizeof made.torch, "lstm %u %d %u forward", steps, SAMPLES, units);
-    made.work = one_product;
-    made.context = &forward;
-    bench_measure(&made);
-    run_job(&forward);
-    gradient_jobs gradients = {.of_gates = lstm_backward_job(&forward, steps, units, stored)};
-    gradients.of_weight = lstm_weight_job(&forward, &gradients.of_gates, units, stored);
-    bench_format(made.group, sizeof made.group, "lstm backward");
-    bench_format(made.torch, sizeof made.torch, "lstm %u %d %u backward", steps, SAMPLES, units);
-    made.work = 2.0 * one_product;
-    made.run = run_gradients;
-    made.context = &gradients;
-    bench_measure(&made);
-    gradients.of_weight.call.input_count = 0; /* its inputs, and all but dy, belong to the other jobs */
-    free_job(&gradients.of_weight);
-    gradients.of_gates.call.inputs[0] = gradients.of_gates.call.inputs[FIRN_LSTM_BACKWARD_IN_DY];
-    gradients.of_gates.call.input_count = 1;
-    free_job(&gradients.of_gates);
-    free_job(&forward);
+    char shape[32], torch[96];
+    bench_format(shape, sizeof shape, "T %u H %u", steps, units);
+    if ((!any_takes_part(RECURRENCE, "lstm forward", shape) && !any_takes_part(RECURRENCE, "lstm backward", shape)) ||
+        !bench_turn("lstm", shape, 4.0 + 3e-9 * one_product))
+        return;
+    forward = (jobs){.group = "lstm forward", .shape = shape, .work = one_product};
+    backward = (jobs){.group = "lstm backward", .shape = shape, .work = 2.0 * one_product};
+    for (unsigned s = 0; s < STORAGES; s++)
+        if (takes_part(s, RECURRENCE, forward.group, shape) || takes_part(s, RECURRENCE, backward.group, shape))
+            *add_case(&forward, s, run_job, NULL) = lstm_job(steps, units, &storages[s]);
+    bench_format(torch, sizeof torch, "lstm %u %d %u forward", steps, SAMPLES, units);
+    compete(&forward, torch, 0.4);
+    for (unsigned i = 0; i < forward.count; i++) {
+        const storage *stored = &storages[forward.storage[i]];
+        run_job(&forward.of[i]);
+        gradients[i].of_gates = lstm_backward_job(&forward.of[i], steps, units, stored);
+        gradients[i].of_weight = lstm_weight_job(&forward.of[i], &gradients[i].of_gates, units, stored);
+        (void)add_case(&backward, forward.storage[i], run_gradients, &gradients[i]);
+    }
+    bench_format(torch, sizeof torch, "lstm %u %d %u backward", steps, SAMPLES, units);
+    compete(&backward, torch, 0.0);
+    for (unsigned i = 0; i < forward.count; i++) {
+        job *of_gates = &gradients[i].of_gates, *of_weight = &gradients[i].of_weight;
+        of_weight->call.input_count = 0; /* its inputs, and all but dy, belong to the other jobs */
+        free_job(of_weight);
+        of_gates->call.inputs[0] = of_gates->call.inputs[FIRN_LSTM_BACKWARD_IN_DY];
+        of_gates->call.input_count = 1;
+        free_job(of_gates);
+        free_job(&forward.of[i]);
+    }
 }
 
 void bench_recurrence(void) {
-    static const uint32_t units[] = {16, 128, 512};
-    const uint32_t steps = bench_settings.smoke ? 4 : 64;
-    for (unsigned s = 0; s < STORAGES; s++)
-        for (unsigned u = bench_settings.smoke ? 0 : 1; u < (bench_settings.smoke ? 1 : 3); u++) {
-            char shape[32];
-            bench_format(shape, sizeof shape, "T %u H %u", steps, units[u]);
-            if (bench_is_wanted("lstm forward", shape, storages[s].name) ||
-                bench_is_wanted("lstm backward", shape, storages[s].name))
-                measure_lstm(steps, units[u], &storages[s]);
-        }
+    if (bench_settings.smoke) {
+        measure_lstm(4, 16);
+        return;
+    }
+    measure_lstm(64, 128);
+    measure_lstm(64, 512);
 }
 
 /* --- AdamW ------------------------------------------------------------------------------------------------------ */
-
-/* Bytes of memory that the system has available; a guess if the system does not report it. */
-static double available_bytes(void) {
-    char line[128];
-    unsigned long long kilobytes = 2 << 20;
-    FILE *file = fopen("/proc/meminfo", "r");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "MemAvailable: %llu", &kilobytes) == 1)
-            break;
-    if (file != NULL)
-        fclose(file);
-    return 1024.0 * (double)kilobytes;
-}
 
 /* The number of elements: GPT-2's parameters, or fewer so that half of the available memory stays free, since PyTorch
  * holds a copy of its own. */
 static uint32_t adamw_elements(void) {
     const uint32_t all = 124439808;
-    const double most = available_bytes() / 2 / (4 * sizeof(float)) / 2;
+    const double most = bench_available_bytes() / 2 / (4 * sizeof(float)) / 2;
     if (bench_settings.smoke)
         return 1 << 16;
     return most < all ? (uint32_t)most / 1024 * 1024 : all;
@@ -428,7 +463,9 @@ void bench_adamw(void) {
     const uint32_t elements = adamw_elements();
     bench_case made = {.group = "adamw", .storage = "float32", .reference = BENCH_STREAMS, .run = run_job};
     bench_format(made.shape, sizeof made.shape, "%u parameters", elements);
-    if (!bench_is_wanted(made.group, made.shape, made.storage))
+    char torch[32];
+    bench_format(torch, sizeof torch, "adamw %u", elements);
+    if (!bench_is_wanted(made.group, made.shape, made.storage) || !bench_turn(made.group, made.shape, 6.0))
         return;
     job work = {.call = {.input_count = 7, .output_count = 3, .integers = {1}, .reals = {0.9f, 0.95f, 1e-8f, 0.1f}}};
     find_kernel(&work, FIRN_OP_adamw);
@@ -452,8 +489,6 @@ void bench_adamw(void) {
     made.stream_elements = elements;
     made.work = 7.0 * elements * sizeof(float);
     made.context = &work;
-    made.torches = BENCH_EAGER_ONLY;
-    bench_format(made.torch, sizeof made.torch, "adamw %u", elements);
-    bench_measure(&made);
+    bench_compete(&(bench_contest){&made, 1, torch, BENCH_EAGER_ONLY, 0.0});
     free_job(&work);
 }

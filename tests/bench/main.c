@@ -1,10 +1,12 @@
 /* The command line of the benchmarks.
  *
- *     firn-bench [--only NAME] [--repeat N] [--threads N] [--limit S] [--smoke] [--torch no|float32|compiled|eager|all]
- *                [--python P] [--firnc P] [--out D]
+ *     firn-bench [--only NAME] [--minutes M] [--repeat N] [--threads N] [--limit S] [--smoke]
+ *                [--torch no|float32|compiled|eager|all] [--python P] [--firnc P] [--out D]
  *
  * --only NAME    run only the cases whose "what shape storage" contains NAME
- * --repeat N     rounds of each case (5)
+ * --minutes M    end within M minutes (17; none with --repeat): a case gets three rounds at least, five if there is
+ * time, and up to fifteen while they are cheap. What there is no time for is left out, and its row says so
+ * --repeat N     exactly N rounds of each case, however long that takes
  * --threads N    threads of the kernels and of PyTorch (the number of CPUs)
  * --limit S      leave out kernels of which one call is expected to take longer than S seconds (3)
  * --smoke        run one round of the smallest shapes and check the files that were written; takes seconds
@@ -13,8 +15,8 @@
  *                Autocast is emulated on CPUs without bfloat16 and very slow there; torch.compile takes minutes
  *
  * FIRN_KERNELS in the environment chooses the kernel set, as for firn. Exit code 0: every case ran or was left out
- * because this machine lacks something that it needs, whatever the times are; 1: a case failed and has no row; 2: the
- * command line is wrong. */
+ * because this machine or the time lacks something that it needs, whatever the times are; 1: a case failed and has no
+ * row; 2: the command line is wrong. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -25,14 +27,11 @@
 #include "runtime/targets/host/host.h"
 #include "tests/bench/bench.h"
 
-#define MACHINE_ROUNDS 3 /* rounds before and rounds after the cases */
+#define MACHINE_ROUNDS 3    /* rounds before and rounds after the cases */
+#define MINUTES        17.0 /* installing packages and building takes one or two more */
 
-bench_options bench_settings = {.out = "build/bench",
-                                .firnc = "build/firnc",
-                                .python = "python3",
-                                .repeat = 5,
-                                .call_limit = 3.0,
-                                .torches = BENCH_EVERY_TORCH};
+bench_options bench_settings = {
+    .out = "build/bench", .firnc = "build/firnc", .python = "python3", .call_limit = 3.0, .torches = BENCH_EVERY_TORCH};
 
 static bool read_number(const char *text, unsigned *number) {
     char *end;
@@ -49,6 +48,12 @@ static bool read_limit(const char *text) {
         return false;
     bench_settings.call_limit = seconds;
     return true;
+}
+
+static bool read_minutes(const char *text) {
+    char *end;
+    bench_settings.minutes = strtod(text, &end);
+    return end != text && *end == 0 && bench_settings.minutes > 0.0 && bench_settings.minutes < 1e6;
 }
 
 static bool read_torch(const char *text) {
@@ -73,6 +78,8 @@ static bool read_option(const char *name, const char *value) {
         bench_settings.only = value;
     else if (strcmp(name, "--repeat") == 0)
         return read_number(value, &bench_settings.repeat);
+    else if (strcmp(name, "--minutes") == 0)
+        return read_minutes(value);
     else if (strcmp(name, "--threads") == 0)
         return read_number(value, &bench_settings.threads);
     else if (strcmp(name, "--limit") == 0)
@@ -92,6 +99,8 @@ static bool read_option(const char *name, const char *value) {
 
 static bool read_options(int count, char **words) {
     bench_settings.threads = firn_host_cpus();
+    bench_settings.word_count = count;
+    bench_settings.words = words;
     for (int i = 1; i < count; i++) {
         if (strcmp(words[i], "--smoke") == 0) {
             bench_settings.smoke = true;
@@ -104,6 +113,8 @@ static bool read_options(int count, char **words) {
             return false;
         }
     }
+    if (bench_settings.repeat == 0 && bench_settings.minutes <= 0.0)
+        bench_settings.minutes = MINUTES;
     return true;
 }
 
@@ -111,14 +122,14 @@ static bool read_options(int count, char **words) {
 typedef struct samples {
     double peak_one[2 * MACHINE_ROUNDS], peak_all[2 * MACHINE_ROUNDS];
     double triad_one[2 * MACHINE_ROUNDS], triad_all[2 * MACHINE_ROUNDS];
-    size_t count;
+    unsigned count;
 } samples;
 
 /* Load from other processes. Under noticeable load the ratios are unreliable, above all those to PyTorch, because its
  * threads wait for each other in busy loops. */
 static void look_for_others(void) {
-    double load;
-    if (getloadavg(&load, 1) == 1 && load > 0.3 && !bench_settings.smoke)
+    const double load = bench_machine_of()->load;
+    if (load > 0.3 && !bench_settings.smoke)
         fprintf(stderr, "bench: the load of this machine is %.1f already: others are computing, so do not trust this\n",
                 load);
 }
@@ -145,22 +156,24 @@ int main(int count, char **words) {
         fprintf(stderr, "bench: %s: cannot be made: %s\n", bench_settings.out, strerror(errno));
         return 1;
     }
+    /* The rows that others are compared with come first: a run that has too little time leaves out the last. */
+    static void (*const families[])(void) = {bench_squares, bench_steps, bench_attention,  bench_step_ops, bench_blocks,
+                                             bench_batches, bench_adamw, bench_recurrence, bench_openings};
     samples seen = {0};
+    bench_rates rates = {.begin = bench_seconds()};
     look_for_others();
+    rates.engine_count = bench_engines(rates.engines); /* before there are other threads */
     bench_begin();
     bench_torch_begin();
     bench_report_begin();
     look_at_machine(&seen);
-    bench_products();
-    bench_attention();
-    bench_recurrence();
-    bench_batches();
-    bench_adamw();
-    bench_plans();
+    bench_budget_run(rates.begin, families, sizeof families / sizeof families[0]);
     look_at_machine(&seen);
-    const bench_machine machine = {bench_median(seen.peak_one, seen.count), bench_median(seen.peak_all, seen.count),
-                                   bench_median(seen.triad_one, seen.count), bench_median(seen.triad_all, seen.count)};
-    const bool good = bench_report_write(&machine) && bench_report_check();
+    rates.peak_one = bench_spread_of(seen.peak_one, seen.count).median;
+    rates.peak_all = bench_spread_of(seen.peak_all, seen.count).median;
+    rates.triad_one = bench_spread_of(seen.triad_one, seen.count).median;
+    rates.triad_all = bench_spread_of(seen.triad_all, seen.count).median;
+    const bool good = bench_report_write(&rates);
     bench_torch_end();
     bench_end();
     return good && !bench_has_failed() ? 0 : 1;

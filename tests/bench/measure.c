@@ -1,6 +1,7 @@
-/* Measures cases in rounds. Each round times the references, the case and PyTorch one after the other and computes the
- * ratios from that round's times. The report has the median of the ratios. */
+/* Measures cases in rounds. Each round times the references and each case, then PyTorch, one after the other, and
+ * computes the ratios from that round's times. The report has the medians of the ratios and their quartiles. */
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,10 @@
 #include "runtime/targets/host/host.h"
 #include "tests/bench/bench.h"
 
-#define SHORTEST     20e-3 /* seconds of one measurement; shorter calls are repeated to fill it */
-#define CASE_SECONDS 20.0  /* seconds in our own calls after which a case gets no further round */
+#define SHORTEST      20e-3 /* seconds of one measurement; shorter calls are repeated to fill it */
+#define CASE_SECONDS  20.0  /* without a time limit: seconds in a case's calls after which there is no further round */
+#define CHEAP_CALL    0.1   /* seconds of a call that is made even if the time of its turn is up */
+#define TORCH_SECONDS 300.0 /* without a time limit: seconds that torch.compile may take */
 
 static firn_host_threads *pool;
 static bool has_failed;
@@ -27,11 +30,23 @@ static int ascending(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-double bench_median(double *values, size_t count) {
-    if (count == 0)
-        return 0.0;
-    qsort(values, count, sizeof *values, ascending);
-    return count % 2 != 0 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2.0;
+/* Returns the value at a share of sorted values, between two of them if need be. */
+static double quantile(const double *sorted, unsigned count, double share) {
+    const double place = share * (count - 1);
+    const unsigned below = (unsigned)place, above = below + 1 < count ? below + 1 : below;
+    return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
+}
+
+bench_spread bench_spread_of(const double *values, unsigned count) {
+    double sorted[BENCH_ROUNDS_MAX];
+    unsigned used = 0;
+    for (unsigned i = 0; i < count && i < BENCH_ROUNDS_MAX; i++)
+        if (values[i] > 0.0)
+            sorted[used++] = values[i];
+    if (used == 0)
+        return (bench_spread){0};
+    qsort(sorted, used, sizeof *sorted, ascending);
+    return (bench_spread){quantile(sorted, used, 0.25), quantile(sorted, used, 0.5), quantile(sorted, used, 0.75)};
 }
 
 void *bench_allocate(size_t bytes) {
@@ -72,6 +87,14 @@ bool bench_case_failed(const bench_case *it) {
     return true;
 }
 
+bench_row bench_row_of(const bench_case *it) {
+    bench_row row = {.reference = it->reference, .work = it->work};
+    memcpy(row.group, it->group, sizeof row.group);
+    memcpy(row.shape, it->shape, sizeof row.shape);
+    memcpy(row.storage, it->storage, sizeof row.storage);
+    return row;
+}
+
 static void run_in_pool(void *context, size_t tasks, firn_task_body body, void *argument) {
     firn_host_threads_run(context, tasks, body, argument);
 }
@@ -89,12 +112,6 @@ void bench_end(void) {
     pool = NULL;
 }
 
-bool bench_is_wanted(const char *group, const char *shape, const char *storage) {
-    char name[128];
-    bench_format(name, sizeof name, "%s %s %s", group, shape, storage);
-    return bench_settings.only == NULL || strstr(name, bench_settings.only) != NULL;
-}
-
 double bench_time_calls(const bench_case *it, size_t calls) {
     const double begin = bench_seconds();
     for (size_t i = 0; i < calls; i++)
@@ -102,16 +119,12 @@ double bench_time_calls(const bench_case *it, size_t calls) {
     return (bench_seconds() - begin) / (double)calls;
 }
 
-size_t bench_choose_calls(const bench_case *it) {
+size_t bench_choose_calls(const bench_case *it, double *seconds) {
     size_t calls = 1;
-    double seconds = bench_time_calls(it, 1);
-    for (; seconds * (double)calls < SHORTEST && !bench_settings.smoke; calls *= 2)
-        seconds = bench_time_calls(it, calls);
+    *seconds = bench_time_calls(it, 1);
+    for (; *seconds * (double)calls < SHORTEST && !bench_settings.smoke; calls *= 2)
+        *seconds = bench_time_calls(it, calls);
     return calls;
-}
-
-bool bench_goes_on(unsigned rounds, double spent) {
-    return rounds < bench_settings.repeat && rounds < BENCH_ROUNDS_MAX && spent < CASE_SECONDS;
 }
 
 static double reference_rate(const bench_case *it, unsigned threads) {
@@ -127,9 +140,8 @@ static double reference_rate(const bench_case *it, unsigned threads) {
 
 /* Returns true and adds a row without a time if the last measured case of this kind predicts that a call would exceed
  * the limit. */
-static bool is_too_long(const bench_case *it) {
+static bool is_too_long(const bench_case *it, double limit) {
     const bench_row *last = bench_report_last(it->group, it->storage);
-    const double limit = it->call_limit > 0.0 ? it->call_limit : bench_settings.call_limit;
     if (last == NULL && it->like != NULL)
         last = bench_report_last(NULL, it->like);
     if (last == NULL || it->reference == BENCH_NOTHING)
@@ -137,54 +149,157 @@ static bool is_too_long(const bench_case *it) {
     const double seconds = last->seconds / last->work * it->work;
     if (seconds <= limit)
         return false;
-    bench_row row = {.reference = it->reference, .work = it->work};
-    memcpy(row.group, it->group, sizeof row.group);
-    memcpy(row.shape, it->shape, sizeof row.shape);
-    memcpy(row.storage, it->storage, sizeof row.storage);
-    bench_format(row.note, sizeof row.note, "left out: a call would take about %.0f s", seconds);
+    bench_row row = bench_row_of(it);
+    bench_format(row.note, sizeof row.note, "left out: a call would take about %.1f s", seconds);
     bench_report_row(&row);
     return true;
 }
 
-void bench_measure(const bench_case *it) {
-    double ours[BENCH_ROUNDS_MAX], of_one[BENCH_ROUNDS_MAX], of_all[BENCH_ROUNDS_MAX], instructions[BENCH_ROUNDS_MAX];
-    double torch[BENCH_TORCHES][BENCH_ROUNDS_MAX];
-    size_t torch_count[BENCH_TORCHES] = {0};
-    if (!bench_is_wanted(it->group, it->shape, it->storage) || is_too_long(it))
+/* A case that takes part in the rounds. */
+typedef struct contestant {
+    const bench_case *it;
+    size_t calls;
+    double seconds; /* of a call, before the first round */
+    double instructions[BENCH_ROUNDS_MAX];
+    bench_row row;
+} contestant;
+
+/* A contest while it runs. */
+typedef struct arena {
+    contestant entered[BENCH_CASES_MAX];
+    unsigned count;
+    double round_seconds; /* expected */
+    double torch_times[BENCH_TORCHES][BENCH_ROUNDS_MAX];
+    char torch_why[BENCH_TORCHES][96];
+    bool torch_runs[BENCH_TORCHES];
+} arena;
+
+/* The seconds that a call of the next case may take, so that the least number of rounds of it and of those that have
+ * entered fits into the turn. */
+static double limit_of(const arena *here, const bench_case *it) {
+    const double limit = it->call_limit > 0.0 ? it->call_limit : bench_settings.call_limit;
+    const double rest = bench_turn_left() - BENCH_ROUNDS_LEAST * here->round_seconds;
+    return fmin(limit, fmax(rest / (BENCH_ROUNDS_LEAST + 1), CHEAP_CALL));
+}
+
+static void enter(arena *here, const bench_case *it) {
+    contestant *mine = &here->entered[here->count];
+    if (!bench_is_wanted(it->group, it->shape, it->storage) || is_too_long(it, limit_of(here, it)))
         return;
-    const size_t calls = bench_choose_calls(it);
-    double spent = 0.0;
-    unsigned round = 0;
-    while (bench_goes_on(round, spent)) {
-        const double one = reference_rate(it, 1), all = reference_rate(it, bench_settings.threads);
-        const double instruction_rate = it->reference == BENCH_NOTHING ? bench_peak_instructions() : 0.0;
-        ours[round] = bench_time_calls(it, calls);
-        if (bench_case_failed(it))
-            return;
-        spent += ours[round] * (double)calls;
-        instructions[round] = ours[round] * instruction_rate;
-        of_one[round] = one > 0.0 ? it->work / ours[round] / one : 0.0;
-        of_all[round] = all > 0.0 ? it->work / ours[round] / all : 0.0;
-        for (unsigned variant = 0; variant < BENCH_TORCHES; variant++) {
-            if (it->torch[0] == 0 || (it->torches >> variant & 1u) == 0)
-                continue;
-            const double seconds = bench_torch(variant, it->torch);
-            if (seconds > 0.0)
-                torch[variant][torch_count[variant]++] = seconds / ours[round];
+    mine->it = it;
+    mine->calls = bench_choose_calls(it, &mine->seconds);
+    if (bench_case_failed(it))
+        return;
+    const double round_seconds = here->round_seconds + mine->seconds * (double)mine->calls + SHORTEST;
+    if (bench_is_out_of_time(it, round_seconds))
+        return;
+    here->round_seconds = round_seconds;
+    mine->row = bench_row_of(it);
+    here->count++;
+}
+
+/* Prepares PyTorch in the ways that take part. A way of which the least number of rounds does not fit into the time is
+ * left out. */
+static void enter_torch(arena *here, const bench_contest *it, double end) {
+    for (unsigned way = 0; way < BENCH_TORCHES; way++) {
+        if (it->torch == NULL || ((it->torches & bench_settings.torches) >> way & 1u) == 0)
+            continue;
+        char *why = here->torch_why[way];
+        const double left = fmin(end - bench_seconds(), bench_turn_left());
+        const double ours = BENCH_ROUNDS_LEAST * here->round_seconds, limit = fmin(left - ours, TORCH_SECONDS);
+        if (limit <= 0.0) {
+            bench_format(why, sizeof here->torch_why[way], "left out: no time for it");
+            continue;
         }
-        round++;
+        const double seconds = bench_torch_prepare(way, it->torch, limit, why, sizeof here->torch_why[way]);
+        if (seconds <= 0.0)
+            continue;
+        if (BENCH_ROUNDS_LEAST * (here->round_seconds + seconds) > fmin(end - bench_seconds(), bench_turn_left())) {
+            bench_format(why, sizeof here->torch_why[way], "left out: a measurement takes %.1f s", seconds);
+            continue;
+        }
+        here->torch_runs[way] = true;
+        here->round_seconds += seconds;
     }
-    bench_row row = {.reference = it->reference, .rounds = round, .work = it->work};
-    memcpy(row.group, it->group, sizeof row.group);
-    memcpy(row.shape, it->shape, sizeof row.shape);
-    memcpy(row.storage, it->storage, sizeof row.storage);
-    row.seconds = bench_median(ours, round);
-    row.of_one = bench_median(of_one, round);
-    row.of_all = bench_median(of_all, round);
-    row.instructions = bench_median(instructions, round);
-    if (row.instructions > 0.0)
-        bench_format(row.note, sizeof row.note, "the time of %.0f instructions", row.instructions);
-    for (unsigned variant = 0; variant < BENCH_TORCHES; variant++)
-        row.torch[variant] = bench_median(torch[variant], torch_count[variant]);
-    bench_report_row(&row);
+}
+
+/* Returns false if the call failed: the case then takes part no longer. */
+static bool run_case(contestant *mine, unsigned round) {
+    bench_row *row = &mine->row;
+    const double one = reference_rate(mine->it, 1), all = reference_rate(mine->it, bench_settings.threads);
+    const double instruction_rate = mine->it->reference == BENCH_NOTHING ? bench_peak_instructions() : 0.0;
+    const double seconds = bench_time_calls(mine->it, mine->calls);
+    if (bench_case_failed(mine->it))
+        return false;
+    row->times[round] = seconds;
+    row->of_one[round] = one > 0.0 ? mine->it->work / seconds / one : 0.0;
+    row->of_all[round] = all > 0.0 ? mine->it->work / seconds / all : 0.0;
+    mine->instructions[round] = seconds * instruction_rate;
+    row->rounds = round + 1;
+    return true;
+}
+
+static void run_round(arena *here, const bench_contest *it, unsigned round) {
+    unsigned left = 0;
+    for (unsigned i = 0; i < here->count; i++)
+        if (run_case(&here->entered[i], round))
+            here->entered[left++] = here->entered[i];
+    here->count = left;
+    for (unsigned way = 0; way < BENCH_TORCHES && left > 0; way++)
+        if (here->torch_runs[way])
+            here->torch_times[way][round] = bench_torch(way, it->torch);
+}
+
+/* Returns whether there is another round. A time limit is looked at before the rounds, and again in case that they take
+ * longer than expected. */
+static bool goes_on(const arena *here, unsigned round, unsigned rounds, double end) {
+    if (here->count == 0 || round >= rounds || round >= BENCH_ROUNDS_MAX)
+        return false;
+    if (bench_settings.repeat == 0)
+        return round < BENCH_ROUNDS_LEAST || bench_seconds() < end;
+    double longest = 0.0;
+    for (unsigned i = 0; i < here->count; i++)
+        longest = fmax(longest, here->entered[i].seconds * (double)here->entered[i].calls);
+    return round == 0 || round * longest < CASE_SECONDS;
+}
+
+static void report(arena *here, unsigned contest) {
+    for (unsigned i = 0; i < here->count; i++) {
+        contestant *mine = &here->entered[i];
+        bench_row *row = &mine->row;
+        row->contest = contest;
+        row->seconds = bench_spread_of(row->times, row->rounds).median;
+        row->instructions = bench_spread_of(mine->instructions, row->rounds).median;
+        if (row->instructions > 0.0)
+            bench_format(row->note, sizeof row->note, "the time of %.0f instructions", row->instructions);
+        memcpy(row->torch_times, here->torch_times, sizeof row->torch_times);
+        memcpy(row->torch_why, here->torch_why, sizeof row->torch_why);
+        for (unsigned round = 0; round < row->rounds; round++) {
+            if (here->count > 1)
+                row->by_first[round] = row->times[round] / here->entered[0].row.times[round];
+            for (unsigned way = 0; way < BENCH_TORCHES; way++)
+                row->torch_by_ours[way][round] = here->torch_times[way][round] / row->times[round];
+        }
+        bench_report_row(row);
+    }
+}
+
+void bench_compete(const bench_contest *it) {
+    static arena here;
+    static unsigned contests;
+    const double end = bench_seconds() + bench_turn_left() * (it->share > 0.0 ? it->share : 1.0);
+    here = (arena){0};
+    for (unsigned i = 0; i < it->count; i++)
+        enter(&here, &it->cases[i]);
+    if (here.count == 0)
+        return;
+    enter_torch(&here, it, end);
+    const unsigned rounds = bench_rounds(here.round_seconds, fmin(end - bench_seconds(), bench_turn_left()));
+    for (unsigned round = 0; goes_on(&here, round, rounds, end); round++)
+        run_round(&here, it, round);
+    report(&here, ++contests);
+}
+
+void bench_measure(const bench_case *it) {
+    bench_compete(&(bench_contest){.cases = it, .count = 1});
 }

@@ -116,24 +116,30 @@ static void divide_round(unsigned round, double steps, double step, double readi
 
 /* --- rows --- */
 
-static void report_part(bench_row row, const char *name, double calls, double seconds, double share) {
+static double median_of(const double *values, unsigned count) {
+    return bench_spread_of(values, count).median;
+}
+
+/* seconds: of each round. */
+static void report_part(bench_row row, const char *name, double calls, const double *seconds, double share) {
     bench_format(row.op, sizeof row.op, "%s", name);
     bench_format(row.note, sizeof row.note, "%6.2f %% %5.0f x  %s", 100.0 * share, calls, name);
     row.calls = calls;
-    row.seconds = seconds;
+    row.seconds = bench_spread_of(seconds, row.rounds).median;
+    memcpy(row.times, seconds, row.rounds * sizeof *seconds);
     row.share = share;
     bench_report_row(&row);
 }
 
 /* Sorts the ops by share, largest first. The entries lose their op code order, which is not needed afterwards. */
 static void report_ops(const bench_row *row) {
-    double seconds[OPS_END], shares[OPS_END], other_seconds = 0.0, other_share = 0.0, other_calls = 0.0;
+    double shares[OPS_END], others[BENCH_ROUNDS_MAX] = {0}, other_share = 0.0, other_calls = 0.0;
     for (size_t code = 0; code < OPS_END; code++) {
-        seconds[code] = bench_median(parts[code].seconds, row->rounds);
-        shares[code] = bench_median(parts[code].shares, row->rounds);
+        shares[code] = median_of(parts[code].shares, row->rounds);
         if (shares[code] >= LEAST_SHARE)
             continue;
-        other_seconds += seconds[code];
+        for (unsigned round = 0; round < row->rounds; round++)
+            others[round] += parts[code].seconds[round];
         other_share += shares[code];
         other_calls += parts[code].calls;
     }
@@ -143,35 +149,35 @@ static void report_ops(const bench_row *row) {
             largest = shares[code] > shares[largest] ? code : largest;
         if (shares[largest] < LEAST_SHARE)
             break;
-        report_part(*row, ops[largest].name, parts[largest].calls, seconds[largest], shares[largest]);
+        report_part(*row, ops[largest].name, parts[largest].calls, parts[largest].seconds, shares[largest]);
         shares[largest] = 0.0;
     }
     if (other_calls > 0.0)
-        report_part(*row, "other ops", other_calls, other_seconds, other_share);
+        report_part(*row, "other ops", other_calls, others, other_share);
 }
 
 static void report_rest(const bench_row *row, size_t part, const char *name) {
-    report_part(*row, name, parts[part].calls, bench_median(parts[part].seconds, row->rounds),
-                bench_median(parts[part].shares, row->rounds));
+    report_part(*row, name, parts[part].calls, parts[part].seconds, median_of(parts[part].shares, row->rounds));
 }
 
 void bench_ops(const bench_case *it) {
-    double steps[BENCH_ROUNDS_MAX], spent = 0.0;
-    bench_row row = {.reference = BENCH_NOTHING};
-    const size_t calls = bench_choose_calls(it);
+    double steps[BENCH_ROUNDS_MAX];
+    bench_row row = bench_row_of(it);
+    double call_seconds;
+    const size_t calls = bench_choose_calls(it, &call_seconds);
+    if (bench_is_out_of_time(it, call_seconds * (double)calls))
+        return;
     const double reading = time_of_reading();
-    for (; bench_goes_on(row.rounds, spent); row.rounds++) {
+    const unsigned rounds = bench_rounds(call_seconds * (double)calls, bench_turn_left());
+    row.reference = BENCH_NOTHING;
+    for (; row.rounds < rounds && row.rounds < BENCH_ROUNDS_MAX; row.rounds++) {
         clear_totals();
         steps[row.rounds] = bench_time_calls(it, calls);
         if (bench_case_failed(it))
             return;
-        spent += steps[row.rounds] * (double)calls;
         divide_round(row.rounds, (double)calls, steps[row.rounds], reading);
     }
-    memcpy(row.group, it->group, sizeof row.group);
-    memcpy(row.shape, it->shape, sizeof row.shape);
-    memcpy(row.storage, it->storage, sizeof row.storage);
-    report_part(row, "step", 1.0, bench_median(steps, row.rounds), 1.0);
+    report_part(row, "step", 1.0, steps, 1.0);
     report_ops(&row);
     report_rest(&row, EXECUTOR, "executor");
     report_rest(&row, CLOCK, "clock");

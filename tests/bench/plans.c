@@ -21,124 +21,197 @@
 #define SET_LENGTH   SET "fit.train_dataloader.max_sequence_length="
 #define SET_MODEL    SET "init.model."
 #define SET_FORMAT   SET "init.precision."
-#define SET_HALF     SET_FORMAT "enabled=true" SET_FORMAT "fp16_type="
-#define SET_POL      SET_FORMAT "pol_lowering=emulate" SET_FORMAT "precision_opt_level="
 #define SET_NO_LIMIT SET "init.loop.num_steps=100000000"
+#define FLOAT32      SET_FORMAT "enabled=false"
+#define HALF(type)   SET_FORMAT "enabled=true" SET_FORMAT "fp16_type=" type
+#define POL(level)   HALF("float16") SET_FORMAT "pol_lowering=emulate" SET_FORMAT "precision_opt_level=" level
 
-/* The source of a plan and the work of one of its steps. */
-typedef struct plan_case {
-    const char *shape, *storage;
-    const char *recipe, *settings; /* settings: options of firnc; NULL: none */
+/* What is measured besides the time of a step. */
+enum {
+    SMOKE = 1, /* also in the shortest run */
+    MEMORY = 2,
+    OPENING = 4,
+    OPS = 8
+};
+
+/* A plan of a network. */
+typedef struct format {
+    const char *storage;
+    const char *settings; /* options of firnc */
+    unsigned also;
+    const char *like;  /* storage of the kernel benchmarks whose speed predicts the step's time; NULL: no prediction */
+    const char *needs; /* the kernel set without which the plan is emulated, and measured only if --only names its
+                        * storage; NULL: none */
+} format;
+
+#define FOR_AMX                                                                                                        \
+    { .storage = "bfloat16 for AMX", .settings = HALF("bfloat16") " --target amx-bf16", .also = OPS, .needs = "amx" }
+#define FOR_AVX512                                                                                                     \
+    {                                                                                                                  \
+        .storage = "bfloat16 for AVX512", .settings = HALF("bfloat16") " --target avx512-bf16", .also = OPS,           \
+        .needs = "avx512bf16"                                                                                          \
+    }
+
+/* A network, and its plans, which are measured in the same rounds. Another recipe or format, or another target of
+ * firnc, is one line in the table. */
+enum { FORMATS_MAX = 6 };
+typedef struct network {
+    const char *shape;
+    const char *recipe, *settings; /* settings: options of firnc for every format */
     const char *torch;             /* NULL: PyTorch has no equivalent */
-    const char *like;              /* storage of the kernel benchmarks whose speed predicts the step's time; NULL: no
-                                    * prediction */
-    uint32_t batch, length;        /* length: tokens per sequence of a GPT-2; 0 for other models */
+    unsigned torches;
+    double weight; /* seconds that measuring the steps, and that measuring the ops of one plan usually takes */
+    double ops_weight;
+    uint32_t batch, length; /* length: tokens per sequence of a GPT-2; 0 for other models */
     uint32_t layers, width;
     double products;  /* models other than GPT-2: operations in the products of one record; 0: not counted */
     unsigned threads; /* 0: as in the options */
-    bool images;      /* PyTorch is also run with channels last */
-    bool smoke, memory, opening, ops;
-} plan_case;
+    format formats[FORMATS_MAX];
+} network;
 
-#define MLP_PRODUCTS  (2.0 * (2 * 784 * 500 + 3 * 500 * 10)) /* the first layer computes no gradient of its input */
-#define DEMO_RECIPE   "compiler/recipes/demo_gpt2.yaml"
-#define DEMO_QUESTION "gpt2 256 64 2 4 64 32 64"
+#define MLP_PRODUCTS (2.0 * (2 * 784 * 500 + 3 * 500 * 10)) /* the first layer computes no gradient of its input */
+#define DEMO_RECIPE  "compiler/recipes/demo_gpt2.yaml"
+#define STUDY_RECIPE "compiler/recipes/study_gpt2.yaml"
+#define GPT2_RECIPE  RECIPES "gpt2_124m.yaml"
 
-static const plan_case cases[] = {
-    {.shape = "smallest, 1 thread",
-     .storage = "float32",
-     .recipe = RECIPES "smallest.yaml",
-     .threads = 1,
-     .smoke = true,
-     .memory = true,
-     .opening = true},
-    {.shape = "smallest, all threads", .storage = "float32", .recipe = RECIPES "smallest.yaml"},
+/* The rows that others are compared with come first: a run that has too little time leaves out the last. */
+static const network networks[] = {
+    {.shape = "gpt2 124M B4 T256",
+     .recipe = GPT2_RECIPE,
+     .settings = SET_BATCH "4" SET_LENGTH "256",
+     .torch = "gpt2 50257 768 12 12 1024 4 256",
+     .torches = BENCH_SEQUENTIAL,
+     .weight = 240.0,
+     .ops_weight = 20.0,
+     .batch = 4,
+     .length = 256,
+     .layers = 12,
+     .width = 768,
+     .formats = {{.storage = "float32", .settings = "", .also = MEMORY | OPENING | OPS},
+                 {.storage = "bfloat16", .settings = HALF("bfloat16"), .also = OPS},
+                 FOR_AMX,
+                 FOR_AVX512}},
     {.shape = "mlp 784-500-10 B500",
-     .storage = "float32",
      .recipe = RECIPES "mlp_500.yaml",
      .torch = "mlp 784 500 10 500",
+     .torches = BENCH_SEQUENTIAL,
+     .weight = 35.0,
+     .ops_weight = 3.0,
      .batch = 500,
      .products = MLP_PRODUCTS,
-     .memory = true,
-     .opening = true,
-     .ops = true},
+     .formats = {{.storage = "float32", .settings = "", .also = MEMORY | OPENING | OPS},
+                 {.storage = "bfloat16", .settings = HALF("bfloat16"), .also = OPS},
+                 FOR_AMX,
+                 FOR_AVX512}},
     {.shape = "mlp 784-500-10 B32",
-     .storage = "float32",
      .recipe = RECIPES "mlp_500.yaml",
      .settings = SET_BATCH "32",
      .torch = "mlp 784 500 10 32",
+     .torches = BENCH_SEQUENTIAL,
+     .weight = 35.0,
+     .ops_weight = 3.0,
      .batch = 32,
      .products = MLP_PRODUCTS,
-     .ops = true},
+     .formats = {{.storage = "float32", .settings = "", .also = OPS},
+                 {.storage = "bfloat16", .settings = HALF("bfloat16"), .also = OPS},
+                 FOR_AMX,
+                 FOR_AVX512}},
+    {.shape = "smallest, 1 thread",
+     .recipe = RECIPES "smallest.yaml",
+     .weight = 2.0,
+     .threads = 1,
+     .formats = {{.storage = "float32", .settings = "", .also = SMOKE | MEMORY | OPENING}}},
+    {.shape = "smallest, all threads",
+     .recipe = RECIPES "smallest.yaml",
+     .weight = 2.0,
+     .formats = {{.storage = "float32", .settings = ""}}},
+    {.shape = "gpt2 of the study",
+     .recipe = STUDY_RECIPE,
+     .settings = SET_NO_LIMIT,
+     .weight = 40.0,
+     .ops_weight = 8.0,
+     .batch = 16,
+     .length = 128,
+     .layers = 4,
+     .width = 256,
+     .formats = {{.storage = "float16 POL 0", .settings = POL("0"), .also = OPS},
+                 {.storage = "float16 POL 1", .settings = POL("1"), .also = OPS, .like = "float16 chunk 64"},
+                 {.storage = "float16 POL 2", .settings = POL("2"), .also = OPS, .like = "float16 chunk 128"},
+                 {.storage = "float32", .settings = FLOAT32, .also = OPS},
+                 {.storage = "bfloat16", .settings = HALF("bfloat16"), .also = OPS}}},
+    {.shape = "resnet8 32x32x3 B32",
+     .recipe = "compiler/recipes/resnet8.yaml",
+     .torch = "resnet8 32",
+     .torches = BENCH_IMAGES,
+     .weight = 50.0,
+     .ops_weight = 3.0,
+     .formats = {{.storage = "float32", .settings = FLOAT32, .also = OPS}}},
+    {.shape = "mobilenet 96x96x3 B32",
+     .recipe = "compiler/recipes/mobilenet.yaml",
+     .settings = SET_MODEL "output_size=10",
+     .torch = "mobilenet 32",
+     .torches = BENCH_IMAGES,
+     .weight = 60.0,
+     .ops_weight = 3.0,
+     .formats = {{.storage = "float32", .settings = FLOAT32, .also = OPS}}},
+    {.shape = "cct-7/3x1 32x32x3 B32",
+     .recipe = "compiler/recipes/cct.yaml",
+     .settings = SET_BATCH "32" SET_MODEL "dropout_rate=0" SET_MODEL "attention_dropout_rate=0",
+     .torch = "cct 32",
+     .torches = BENCH_IMAGES,
+     .weight = 120.0,
+     .ops_weight = 10.0,
+     .formats = {{.storage = "float32", .settings = FLOAT32, .also = OPS}}},
     {.shape = "gpt2 of the demo",
-     .storage = "float32",
-     .recipe = DEMO_RECIPE,
-     .settings = SET_NO_LIMIT SET_FORMAT "enabled=false",
-     .torch = DEMO_QUESTION,
-     .batch = 32,
-     .length = 64,
-     .layers = 2,
-     .width = 64},
-    {.shape = "gpt2 of the demo",
-     .storage = "bfloat16",
      .recipe = DEMO_RECIPE,
      .settings = SET_NO_LIMIT,
-     .torch = DEMO_QUESTION,
+     .torch = "gpt2 256 64 2 4 64 32 64",
+     .torches = BENCH_SEQUENTIAL,
+     .weight = 50.0,
+     .ops_weight = 3.0,
      .batch = 32,
      .length = 64,
      .layers = 2,
      .width = 64,
-     .smoke = true,
-     .memory = true,
-     .opening = true,
-     .ops = true},
-    {.shape = "resnet8 32x32x3 B32",
-     .storage = "float32",
-     .recipe = "compiler/recipes/resnet8.yaml",
-     .settings = SET_FORMAT "enabled=false",
-     .torch = "resnet8 32",
-     .images = true,
-     .ops = true},
-    {.shape = "mobilenet 96x96x3 B32",
-     .storage = "float32",
-     .recipe = "compiler/recipes/mobilenet.yaml",
-     .settings = SET_FORMAT "enabled=false" SET_MODEL "output_size=10",
-     .torch = "mobilenet 32",
-     .images = true,
-     .ops = true},
-    {.shape = "cct-7/3x1 32x32x3 B32",
-     .storage = "float32",
-     .recipe = "compiler/recipes/cct.yaml",
-     .settings =
-         SET_BATCH "32" SET_FORMAT "enabled=false" SET_MODEL "dropout_rate=0" SET_MODEL "attention_dropout_rate=0",
-     .torch = "cct 32",
-     .images = true,
-     .ops = true},
+     .formats = {{.storage = "bfloat16", .settings = "", .also = SMOKE | MEMORY | OPENING | OPS},
+                 {.storage = "float32", .settings = FLOAT32}}},
+    {.shape = "gpt2 124M B4 T64",
+     .recipe = GPT2_RECIPE,
+     .settings = SET_BATCH "4" SET_LENGTH "64",
+     .torch = "gpt2 50257 768 12 12 1024 4 64",
+     .torches = BENCH_SEQUENTIAL,
+     .weight = 100.0,
+     .batch = 4,
+     .length = 64,
+     .layers = 12,
+     .width = 768,
+     .formats = {{.storage = "float32", .settings = "", .also = MEMORY | OPENING},
+                 {.storage = "bfloat16", .settings = HALF("bfloat16")},
+                 {.storage = "float16 POL 1", .settings = POL("1"), .like = "float16 chunk 64"},
+                 {.storage = "float16 POL 2", .settings = POL("2"), .like = "float16 chunk 128"}}},
 };
-
-/* GPT-2 124M: every format with every length. */
-static const uint32_t gpt2_lengths[] = {64, 256};
-static const struct format {
-    const char *storage, *settings, *like;
-} gpt2_formats[] = {
-    {"float32", "", NULL},
-    {"bfloat16", SET_HALF "bfloat16", NULL},
-    {"float16 POL 1", SET_HALF "float16" SET_POL "1", "float16 chunk 64"},
-    {"float16 POL 2", SET_HALF "float16" SET_POL "2", "float16 chunk 128"},
-};
+enum { NETWORKS = sizeof networks / sizeof networks[0] };
 
 /* Plans of 1 MB that are only opened: one consists almost entirely of ops, the other of constants. */
-static const plan_case deep = {.shape = "78 small blocks",
-                               .storage = "float32",
-                               .recipe = RECIPES "gpt2_124m.yaml",
-                               .settings = SET_MODEL "num_hidden_layers=78" SET_MODEL "hidden_size=16" SET_MODEL
-                                                     "num_heads=1" SET_MODEL "vocab_size=256" SET_LENGTH "16"};
-static const plan_case weighty = {.shape = "1 MB of weights", .storage = "float32", .recipe = RECIPES "mlp_500.yaml"};
+static const network deep = {.shape = "78 small blocks",
+                             .recipe = GPT2_RECIPE,
+                             .settings = SET_MODEL "num_hidden_layers=78" SET_MODEL "hidden_size=16" SET_MODEL
+                                                   "num_heads=1" SET_MODEL "vocab_size=256" SET_LENGTH "16",
+                             .formats = {{.storage = "float32", .settings = "", .also = OPENING}}};
+static const network weighty = {.shape = "1 MB of weights",
+                                .recipe = RECIPES "mlp_500.yaml",
+                                .formats = {{.storage = "float32", .settings = "", .also = OPENING}}};
 
 /* --- making plans ----------------------------------------------------------------------------------------------- */
 
 static void path_of(char *path, size_t size, const char *name) {
     bench_format(path, size, "%s/%s", bench_settings.out, name);
+}
+
+static const char *key_path(void) {
+    static char path[512];
+    path_of(path, sizeof path, "bench.pub.pem");
+    return path;
 }
 
 static bool command(const char *text) {
@@ -148,22 +221,28 @@ static bool command(const char *text) {
     return false;
 }
 
+/* Makes the key once. */
 static bool make_key(void) {
+    static bool tried, made;
     char text[1024];
+    if (tried)
+        return made;
     bench_format(text, sizeof text,
                  "rm -f '%s/bench.key.pem' '%s/bench.pub.pem' && '%s' keygen '%s/bench' >'%s/keygen.log'",
                  bench_settings.out, bench_settings.out, bench_settings.firnc, bench_settings.out, bench_settings.out);
-    return command(text);
+    tried = true;
+    made = command(text);
+    return made;
 }
 
-/* more: additional options of firnc. */
-static bool make_plan(const plan_case *it, const char *more) {
+/* Makes the plan of a format at a path. more: additional options of firnc. */
+static bool make_plan(const char *plan, const network *it, unsigned f, const char *more) {
     char text[2048];
     bench_format(text, sizeof text,
-                 "'%s' compile '%s' --mode train --key '%s/bench.key.pem' -o '%s/bench.plan' %s %s >'%s/compile.log'",
-                 bench_settings.firnc, it->recipe, bench_settings.out, bench_settings.out,
-                 it->settings != NULL ? it->settings : "", more, bench_settings.out);
-    return command(text);
+                 "'%s' compile '%s' --mode train --key '%s/bench.key.pem' -o '%s' %s %s %s >'%s/compile.log'",
+                 bench_settings.firnc, it->recipe, bench_settings.out, plan, it->settings != NULL ? it->settings : "",
+                 it->formats[f].settings, more, bench_settings.out);
+    return make_key() && command(text);
 }
 
 /* Writes the tensors of mlp_500.yaml, all zero, as safetensors. Given as initial weights, they make up most of the
@@ -185,12 +264,12 @@ static bool write_weights(const char *path) {
     return fclose(file) == 0 && good;
 }
 
-static bool make_weighty_plan(void) {
+static bool make_weighty_plan(const char *plan) {
     char path[512], more[640];
     path_of(path, sizeof path, "weights.safetensors");
     bench_format(more, sizeof more, "--weights '%s' --set 'trainer.init.model.hidden_sizes=[320]'", path);
     if (write_weights(path))
-        return make_plan(&weighty, more);
+        return make_plan(plan, &weighty, 0, more);
     bench_fail("%s: cannot be written", path);
     return false;
 }
@@ -372,81 +451,70 @@ static bool session_begin(session *it, const char *plan, const char *key, unsign
 /* --- measurements ------------------------------------------------------------------------------------------------- */
 
 /* 6 operations per parameter and token, plus the causal half of attention, forward and backward. */
-static double work_of(const plan_case *it, const firn_info *info) {
+static double work_of(const network *it, const firn_info *info) {
     const double batch = it->batch, length = it->length;
     if (it->length == 0)
         return it->products * batch;
     return 6.0 * (double)info->parameters * batch * length + 6.0 * it->layers * it->width * batch * length * length;
 }
 
-static void name_case(bench_case *made, const char *group, const plan_case *it) {
-    bench_format(made->group, sizeof made->group, "%s", group);
-    bench_format(made->shape, sizeof made->shape, "%s", it->shape);
-    bench_format(made->storage, sizeof made->storage, "%s", it->storage);
-}
-
-static void measure_steps(const plan_case *it, session *open) {
-    bench_case made = {.run = run_step,
-                       .context = open,
-                       .error = &open->error,
-                       .call_limit = STEP_LIMIT,
-                       .torches = it->images ? BENCH_EVERY_TORCH : BENCH_SEQUENTIAL};
-    name_case(&made, "step", it);
-    bench_format(made.torch, sizeof made.torch, "%s", it->torch != NULL ? it->torch : "");
-    made.work = work_of(it, &open->info);
-    made.like = it->like;
-    made.reference = made.work > 0.0 ? BENCH_PEAK : BENCH_NOTHING;
-    bench_measure(&made);
+static bench_case name_case(const char *group, const network *it, unsigned f) {
+    bench_case made = {.reference = BENCH_NOTHING};
+    bench_format(made.group, sizeof made.group, "%s", group);
+    bench_format(made.shape, sizeof made.shape, "%s", it->shape);
+    bench_format(made.storage, sizeof made.storage, "%s", it->formats[f].storage);
+    return made;
 }
 
 /* Uses a separate session, whose instance is discarded after each call. */
-static void measure_opening(const plan_case *it, const char *plan, const char *key) {
+static void measure_opening(const network *it, unsigned f, const char *plan) {
     session open;
-    bench_case made = {.run = run_open, .context = &open, .error = &open.error, .reference = BENCH_NOTHING};
-    name_case(&made, "open", it);
-    if (!bench_is_wanted(made.group, made.shape, made.storage))
+    bench_case made = name_case("open", it, f);
+    if (!bench_is_wanted(made.group, made.shape, made.storage) || !session_load(&open, plan, key_path(), 1, NULL))
         return;
-    if (session_load(&open, plan, key, 1, NULL)) {
-        made.work = (double)open.plan.count;
-        bench_measure(&made);
-        session_end(&open);
-    }
+    made.run = run_open;
+    made.context = &open;
+    made.error = &open.error;
+    made.work = (double)open.plan.count;
+    bench_measure(&made);
+    session_end(&open);
 }
 
 /* Uses a separate session, whose kernels are timed. */
-static void measure_ops(const plan_case *it, const char *plan, const char *key) {
+static void measure_ops(const network *it, unsigned f, const char *plan) {
     session open;
-    bench_case made = {.run = run_step, .context = &open, .error = &open.error};
-    name_case(&made, "ops", it);
-    if (!bench_is_wanted(made.group, made.shape, made.storage))
+    bench_case made = name_case("ops", it, f);
+    if (!bench_is_wanted(made.group, made.shape, made.storage) ||
+        !session_begin(&open, plan, key_path(), it->threads, BENCH_TIMED))
         return;
-    if (session_begin(&open, plan, key, it->threads, BENCH_TIMED)) {
-        bench_ops(&made);
-        session_end(&open);
-    }
+    made.run = run_step;
+    made.context = &open;
+    made.error = &open.error;
+    bench_ops(&made);
+    session_end(&open);
 }
 
 /* Starts this program again to run one step of the plan only; the child prints its peak memory and the sizes of the
  * blocks. */
-static void measure_memory(const plan_case *it, const char *plan, const char *key) {
+static void measure_memory(const network *it, unsigned f, const char *plan) {
     char program[512], text[2048];
     unsigned long long peak = 0, blocks = 0;
-    if (!bench_is_wanted("memory", it->shape, it->storage))
+    const bench_case made = name_case("memory", it, f);
+    if (!bench_is_wanted(made.group, made.shape, made.storage))
         return;
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = 0;
     bench_format(text, sizeof text, "'%s' --threads %u --memory-of '%s' '%s'", program, bench_settings.threads, plan,
-                 key);
+                 key_path());
     FILE *child = popen(text, "r");
     const bool read = child != NULL && fscanf(child, "%llu %llu", &peak, &blocks) == 2;
     if (child == NULL || pclose(child) != 0 || !read) {
         bench_fail("failed: %s", text);
         return;
     }
-    bench_row row = {.reference = BENCH_NOTHING, .rounds = 1, .work = (double)blocks};
-    bench_format(row.group, sizeof row.group, "memory");
-    bench_format(row.shape, sizeof row.shape, "%s", it->shape);
-    bench_format(row.storage, sizeof row.storage, "%s", it->storage);
+    bench_row row = bench_row_of(&made);
+    row.rounds = 1;
+    row.work = (double)blocks;
     bench_format(row.note, sizeof row.note, "peak %.1f MB, blocks %.1f, beyond %.1f", (double)peak / MEGABYTE,
                  (double)blocks / MEGABYTE, ((double)peak - (double)blocks) / MEGABYTE);
     bench_report_row(&row);
@@ -473,67 +541,139 @@ int bench_memory_of(const char *plan, const char *key) {
     return error == FIRN_OK && peak != 0 ? 0 : 1;
 }
 
-static bool is_wanted(const plan_case *it) {
-    return (it->smoke || !bench_settings.smoke) && (bench_is_wanted("step", it->shape, it->storage) ||
-                                                    (it->opening && bench_is_wanted("open", it->shape, it->storage)) ||
-                                                    (it->memory && bench_is_wanted("memory", it->shape, it->storage)) ||
-                                                    (it->ops && bench_is_wanted("ops", it->shape, it->storage)));
+/* --- networks ----------------------------------------------------------------------------------------------------- */
+
+/* The plans of a network, by format. */
+typedef struct plans {
+    char path[FORMATS_MAX][512];
+    bool made[FORMATS_MAX];
+} plans;
+
+/* Returns whether the plan would be emulated here, and nobody asked for that. */
+static bool is_left_out(const format *one) {
+    if (one->needs == NULL || firn_kernel_set_choose(one->needs) != NULL)
+        return false;
+    return bench_settings.only == NULL || strstr(bench_settings.only, one->storage) == NULL;
 }
 
-static void measure_plan(const plan_case *it, const char *plan, const char *key) {
-    if (!make_plan(it, ""))
-        return;
-    if (it->opening)
-        measure_opening(it, plan, key);
-    if (it->memory)
-        measure_memory(it, plan, key);
-    session open;
-    if (bench_is_wanted("step", it->shape, it->storage) && session_begin(&open, plan, key, it->threads, NULL)) {
-        measure_steps(it, &open);
-        session_end(&open);
+/* Returns whether --only selects something that is measured with the plan: the time of each op, or all the rest. */
+static bool is_plan_wanted(const network *it, unsigned f, bool ops) {
+    const format *one = &it->formats[f];
+    if (one->storage == NULL || is_left_out(one) || (bench_settings.smoke && (one->also & SMOKE) == 0))
+        return false;
+    if (ops)
+        return (one->also & OPS) != 0 && bench_is_wanted("ops", it->shape, one->storage);
+    return bench_is_wanted("step", it->shape, one->storage) ||
+           ((one->also & OPENING) != 0 && bench_is_wanted("open", it->shape, one->storage)) ||
+           ((one->also & MEMORY) != 0 && bench_is_wanted("memory", it->shape, one->storage));
+}
+
+static unsigned count_wanted(const network *it, bool ops) {
+    unsigned wanted = 0;
+    for (unsigned f = 0; f < FORMATS_MAX; f++)
+        wanted += is_plan_wanted(it, f, ops);
+    return wanted;
+}
+
+/* Opens the plans from *next on, as many as fit into the memory together with PyTorch, which holds about as much as the
+ * largest two, and measures their steps in the same rounds. Sets *next to the first that did not fit. */
+static void measure_steps(const network *it, const plans *made, unsigned *next) {
+    static session open[FORMATS_MAX];
+    bench_case cases[FORMATS_MAX];
+    unsigned count = 0;
+    const double available = bench_available_bytes();
+    double taken = 0.0, largest = 0.0;
+    for (; *next < FORMATS_MAX; ++*next) {
+        const unsigned f = *next;
+        if (!made->made[f] || !bench_is_wanted("step", it->shape, it->formats[f].storage) ||
+            !session_begin(&open[count], made->path[f], key_path(), it->threads, NULL))
+            continue;
+        const double bytes = (double)blocks_of(&open[count]);
+        if (count > 0 && taken + bytes + 2.0 * (bytes > largest ? bytes : largest) > available) {
+            session_end(&open[count]);
+            break;
+        }
+        taken += bytes;
+        largest = bytes > largest ? bytes : largest;
+        cases[count] = name_case("step", it, f);
+        cases[count].run = run_step;
+        cases[count].context = &open[count];
+        cases[count].error = &open[count].error;
+        cases[count].call_limit = STEP_LIMIT;
+        cases[count].work = work_of(it, &open[count].info);
+        cases[count].like = it->formats[f].like;
+        cases[count].reference = cases[count].work > 0.0 ? BENCH_PEAK : BENCH_NOTHING;
+        count++;
     }
-    if (it->ops)
-        measure_ops(it, plan, key);
+    bench_compete(&(bench_contest){cases, count, it->torch, it->torches, 0.0});
+    for (unsigned i = 0; i < count; i++)
+        session_end(&open[i]);
 }
 
-static void measure_gpt2(uint32_t length, const struct format *format, const char *plan, const char *key) {
-    char shape[32], settings[512], question[64];
-    bench_format(shape, sizeof shape, "gpt2 124M B4 T%u", length);
-    bench_format(settings, sizeof settings, SET_BATCH "4" SET_LENGTH "%u%s", length, format->settings);
-    bench_format(question, sizeof question, "gpt2 50257 768 12 12 1024 4 %u", length);
-    const bool plain = strcmp(format->storage, "float32") == 0;
-    const bool emulated = format->like != NULL;
-    const plan_case it = {.shape = shape,
-                          .storage = format->storage,
-                          .recipe = RECIPES "gpt2_124m.yaml",
-                          .settings = settings,
-                          .torch = question,
-                          .like = format->like,
-                          .batch = 4,
-                          .length = length,
-                          .layers = 12,
-                          .width = 768,
-                          .memory = plain,
-                          .opening = plain,
-                          .ops = !emulated && length == 256};
-    if (is_wanted(&it))
-        measure_plan(&it, plan, key);
+/* Adds a row for each plan that would be emulated. */
+static void report_left_out(const network *it) {
+    for (unsigned f = 0; f < FORMATS_MAX; f++) {
+        const format *one = &it->formats[f];
+        if (one->storage == NULL || !is_left_out(one) || !bench_is_wanted("step", it->shape, one->storage))
+            continue;
+        const bench_case made = name_case("step", it, f);
+        bench_row row = bench_row_of(&made);
+        bench_format(row.note, sizeof row.note, "left out: no kernel set %s here; --only '%s' emulates it", one->needs,
+                     one->storage);
+        bench_report_row(&row);
+    }
 }
 
-void bench_plans(void) {
-    char plan[512], key[512];
+static void make_plans(const network *it, plans *made, bool ops) {
+    *made = (plans){0};
+    for (unsigned f = 0; f < FORMATS_MAX; f++) {
+        char name[32];
+        bench_format(name, sizeof name, "bench-%u.plan", f);
+        path_of(made->path[f], sizeof made->path[f], name);
+        made->made[f] = is_plan_wanted(it, f, ops) && make_plan(made->path[f], it, f, "");
+    }
+}
+
+static void measure_network(const network *it) {
+    plans made;
+    make_plans(it, &made, false);
+    for (unsigned f = 0; f < FORMATS_MAX; f++) {
+        if (made.made[f] && (it->formats[f].also & OPENING) != 0)
+            measure_opening(it, f, made.path[f]);
+        if (made.made[f] && (it->formats[f].also & MEMORY) != 0)
+            measure_memory(it, f, made.path[f]);
+    }
+    for (unsigned next = 0; next < FORMATS_MAX;)
+        measure_steps(it, &made, &next);
+    report_left_out(it);
+}
+
+void bench_steps(void) {
+    for (const network *it = networks; it < networks + NETWORKS; it++)
+        if (count_wanted(it, false) > 0 && bench_turn("step", it->shape, it->weight))
+            measure_network(it);
+}
+
+void bench_step_ops(void) {
+    for (const network *it = networks; it < networks + NETWORKS; it++) {
+        const unsigned wanted = count_wanted(it, true);
+        if (wanted == 0 || !bench_turn("ops", it->shape, wanted * it->ops_weight))
+            continue;
+        plans made;
+        make_plans(it, &made, true);
+        for (unsigned f = 0; f < FORMATS_MAX; f++)
+            if (made.made[f])
+                measure_ops(it, f, made.path[f]);
+    }
+}
+
+void bench_openings(void) {
+    char plan[512];
     path_of(plan, sizeof plan, "bench.plan");
-    path_of(key, sizeof key, "bench.pub.pem");
-    if (!make_key())
-        return;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        if (is_wanted(&cases[i]))
-            measure_plan(&cases[i], plan, key);
-    for (size_t l = 0; l < sizeof gpt2_lengths / sizeof gpt2_lengths[0]; l++)
-        for (size_t f = 0; f < sizeof gpt2_formats / sizeof gpt2_formats[0]; f++)
-            measure_gpt2(gpt2_lengths[l], &gpt2_formats[f], plan, key);
-    if (bench_is_wanted("open", weighty.shape, weighty.storage) && make_weighty_plan())
-        measure_opening(&weighty, plan, key);
-    if (!bench_settings.smoke && bench_is_wanted("open", deep.shape, deep.storage) && make_plan(&deep, ""))
-        measure_opening(&deep, plan, key);
+    if (bench_is_wanted("open", weighty.shape, "float32") && bench_turn("open", weighty.shape, 1.0) &&
+        make_weighty_plan(plan))
+        measure_opening(&weighty, 0, plan);
+    if (!bench_settings.smoke && bench_is_wanted("open", deep.shape, "float32") &&
+        bench_turn("open", deep.shape, 2.0) && make_plan(plan, &deep, 0, ""))
+        measure_opening(&deep, 0, plan);
 }

@@ -1,41 +1,52 @@
 """The PyTorch side of `make bench`: a child process that answers questions, so that both sides are timed in one round.
 
-A question is a line "VARIANT KIND ARGUMENTS"; the answer is the seconds of one call, or "none" and a reason. VARIANT is
-eager, compiled, bf16, bf16_compiled, channels_last or channels_last_compiled; the last two are for images. The first line of output is the version of PyTorch.
+A question is a line "VERB SECONDS WAY KIND ARGUMENTS". WAY is eager, compiled, bf16 (under autocast), bf16_compiled,
+channels_last or channels_last_compiled; the last two are for images. The verb "prepare" warms up, torch.compile
+included, and is answered with the seconds of one measurement; "measure" with those of one call. Any other answer is
+"none" and a reason: above all, that preparing would take longer than SECONDS. The first line of output is a JSON object
+that describes PyTorch, or says why there is none.
 """
+import json
+import os
 import signal
 import sys
 import time
 from pathlib import Path
 
-import torch
-import torch.nn.functional as F
-from torch import nn
-
 sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
-import norm_networks
+answers = os.fdopen(os.dup(1), "w", buffering=1)
+os.dup2(2, 1)  # whatever libraries print is no answer
+try:
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+    import norm_networks
+except Exception as error:  # whatever is wrong with PyTorch, the benchmark runs without it
+    print(type(error).__name__, str(error).split("\n")[0][:200], file=answers)
+    sys.exit(0)
 
 SHORTEST = 0.02  # seconds of one measurement
-COMPILE_SECONDS = 300
+LEAST_CALLS = 4  # of those that are measured at all: one more to warm up, and three rounds
 
 
-def linear(variant, n, k, o, direction):
-    kind = torch.bfloat16 if variant == "bf16" else torch.float32
+def linear(way, n, k, o, direction):
+    kind = torch.bfloat16 if way == "bf16" else torch.float32
     n, k, o = int(n), int(k), int(o)
     x, w, dy = torch.randn(n, k).to(kind), torch.randn(o, k).to(kind), torch.randn(n, o).to(kind)
     return {"forward": lambda: x @ w.T, "dx": lambda: dy @ w, "dw": lambda: dy.T @ x}[direction]
 
 
-def matmul(variant, batches, length, size, which):
-    kind = torch.bfloat16 if variant == "bf16" else torch.float32
+def matmul(way, batches, length, size, which):
+    kind = torch.bfloat16 if way == "bf16" else torch.float32
     batches, length, size = int(batches), int(length), int(size)
     a = torch.randn(batches, length, size if which == "scores" else length).to(kind)
     b = torch.randn(batches, length, size).to(kind)
     return (lambda: a @ b.transpose(-1, -2)) if which == "scores" else (lambda: a @ b)
 
 
-def attention(variant, batch, length, heads, size, direction):
-    kind = torch.bfloat16 if variant == "bf16" else torch.float32
+def attention(way, batch, length, heads, size, direction):
+    kind = torch.bfloat16 if way == "bf16" else torch.float32
     batch, length, heads, size = int(batch), int(length), int(heads), int(size)
     qkv = torch.randn(batch, length, 3 * heads * size).to(kind).requires_grad_(direction == "backward")
 
@@ -51,8 +62,8 @@ def attention(variant, batch, length, heads, size, direction):
     return lambda: torch.autograd.grad(y, qkv, dy, retain_graph=True)
 
 
-def lstm(variant, steps, samples, units, direction):
-    kind = torch.bfloat16 if variant == "bf16" else torch.float32
+def lstm(way, steps, samples, units, direction):
+    kind = torch.bfloat16 if way == "bf16" else torch.float32
     module, x = nn.LSTM(1, int(units)).to(kind), torch.randn(int(steps), int(samples), 1).to(kind)
     if direction == "forward":
         return lambda: module(x)
@@ -61,7 +72,7 @@ def lstm(variant, steps, samples, units, direction):
     return lambda: torch.autograd.grad(y, list(module.parameters()), dy, retain_graph=True)
 
 
-def adamw(_variant, elements):
+def adamw(_way, elements):
     parameter = nn.Parameter(torch.zeros(int(elements)))
     parameter.grad = torch.full_like(parameter, 1e-3)
     return torch.optim.AdamW([parameter], lr=1e-6, fused=True).step
@@ -114,13 +125,13 @@ class MLP(nn.Module):
 shared = {}  # the models of a question, one with channels last and one without
 
 
-def train(variant, key, make):
+def train(way, key, make):
     """One step of training: the model of `key` and its data, from make()."""
     if shared.get("key") != key:
         shared.clear()
         torch._dynamo.reset()
         shared["key"] = key
-    last = variant.startswith("channels_last")
+    last = way.startswith("channels_last")
     if last not in shared:
         model, data = make()
         if last:
@@ -129,8 +140,8 @@ def train(variant, key, make):
         # fused is the fastest of PyTorch's three implementations of the update.
         shared[last] = model, data, torch.optim.AdamW(model.parameters(), lr=1e-6, fused=True)
     model, data, optimizer = shared[last]
-    run = torch.compile(model, dynamic=False) if variant.endswith("compiled") else model
-    half = variant.startswith("bf16")
+    run = torch.compile(model, dynamic=False) if way.endswith("compiled") else model
+    half = way.startswith("bf16")
 
     def step():
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
@@ -142,23 +153,23 @@ def train(variant, key, make):
     return step
 
 
-def gpt2(variant, *numbers):
+def gpt2(way, *numbers):
     vocabulary, width, layers, heads, positions, batch, length = map(int, numbers)
 
     def make():
         ids = torch.randint(0, min(vocabulary, 256), (2, batch, length))
         return GPT2(vocabulary, width, layers, heads, positions), (ids[0], ids[1])
 
-    return train(variant, ("gpt2", *numbers), make)
+    return train(way, ("gpt2", *numbers), make)
 
 
-def mlp(variant, *numbers):
+def mlp(way, *numbers):
     inputs, hidden, outputs, batch = map(int, numbers)
 
     def make():
         return MLP(inputs, hidden, outputs), (torch.randn(batch, inputs), torch.randint(0, outputs, (batch,)))
 
-    return train(variant, ("mlp", *numbers), make)
+    return train(way, ("mlp", *numbers), make)
 
 
 class Encoder(norm_networks.Encoder):
@@ -192,13 +203,13 @@ IMAGES = {"resnet8": (lambda: norm_networks.ResNet8(3, 16, 10), 32), "mobilenet"
 def image_network(kind):
     network, extent = IMAGES[kind]
 
-    def question(variant, batch):
+    def question(way, batch):
         batch = int(batch)
 
         def make():
             return network(), (torch.randn(batch, 3, extent, extent).permute(0, 2, 3, 1), torch.randint(0, 10, (batch,)))
 
-        return train(variant, (kind, batch), make)
+        return train(way, (kind, batch), make)
 
     return question
 
@@ -214,44 +225,59 @@ def measure(call, calls):
     return (time.perf_counter() - begin) / calls
 
 
-def prepare(variant, kind, *arguments):
-    """Warms up the call; returns it and the number of calls that make one measurement."""
-    signal.alarm(COMPILE_SECONDS if variant.endswith("compiled") else 0)
+def prepare(way, limit, kind, *arguments):
+    """Warms up the call; returns it, the number of calls that make one measurement, and the seconds of a call."""
+    signal.alarm(limit)
     try:
-        call = KINDS[kind](variant, *arguments)
-        measure(call, 2)
+        call = KINDS[kind](way, *arguments)
+        seconds = measure(call, 1)
+        if not way.endswith("compiled") and LEAST_CALLS * seconds > limit:
+            raise TimeoutError(f"a call takes about {seconds:.1f} s")
+        seconds = measure(call, 1)
     finally:
         signal.alarm(0)
-    calls, seconds = 1, measure(call, 1)
+    calls = 1
     while seconds * calls < SHORTEST:
         calls *= 2
         seconds = measure(call, calls)
-    return call, calls
+    return call, calls, seconds
 
 
 def refuse(_signal, _frame):
-    raise TimeoutError(f"torch.compile took over {COMPILE_SECONDS} s")
+    raise TimeoutError("warming up took longer than there is time")
+
+
+def describe():
+    return {
+        "version": torch.__version__,
+        "capability": torch.backends.cpu.get_cpu_capability(),
+        "mkldnn": torch.backends.mkldnn.is_available(),
+        "mkl": torch.backends.mkl.is_available(),
+        "threads": torch.get_num_threads(),
+        "compiler": os.environ.get("CXX", "g++"),
+    }
 
 
 def main():
     torch.set_num_threads(int(sys.argv[1]))
     torch.manual_seed(0)
     signal.signal(signal.SIGALRM, refuse)
-    print(torch.__version__, flush=True)
-    ready = {}  # prepared calls by variant and question, for the current question only
+    print(json.dumps(describe()), file=answers)
+    ready = {}  # prepared calls by way, or why there is none, for the current question only
     last = None
     for line in sys.stdin:
-        variant, *question = line.split()
+        verb, limit, way, *question = line.split()
         if question != last:
             ready.clear()
             last = question
         try:
-            if variant not in ready:
-                ready[variant] = None
-                ready[variant] = prepare(variant, *question)
-            print("none failed before" if ready[variant] is None else measure(*ready[variant]), flush=True)
-        except Exception as error:  # after any error, the benchmark continues without this variant
-            print("none", type(error).__name__, str(error).split("\n")[0][:200], flush=True)
+            if verb == "prepare" and not isinstance(ready.get(way), tuple):
+                ready[way] = prepare(way, int(limit), *question)
+            call, calls, seconds = ready[way]
+            print(seconds * calls if verb == "prepare" else measure(call, calls), file=answers)
+        except Exception as error:  # after any error, the benchmark continues without this way
+            ready[way] = None
+            print("none", f"{type(error).__name__}: {error}".split("\n")[0][:90], file=answers)
 
 
 main()

@@ -1,9 +1,8 @@
-/* Writes the report: a table on stdout, row by row, and report.json and report.svg in the output folder. */
+/* The rows of the report: a table on stdout, row by row, and report.svg in the output folder. json.c writes the rest.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cjson/cJSON.h>
 
 #include "tests/bench/bench.h"
 
@@ -12,9 +11,10 @@
 static bench_row rows[ROWS_MAX];
 static size_t row_count;
 
-static const char *const reference_names[] = {"peak", "streams", "none"};
-static const char *const torch_names[] = {"eager",         "compiled",      "bf16",
-                                          "bf16_compiled", "channels_last", "channels_last_compiled"};
+const bench_row *bench_report_rows(size_t *count) {
+    *count = row_count;
+    return rows;
+}
 
 const bench_row *bench_report_last(const char *group, const char *storage) {
     for (size_t i = row_count; i > 0; i--) {
@@ -45,39 +45,71 @@ static void print_time(double seconds) {
 }
 
 static void print_torch(const bench_row *row) {
-    const bool none = strcmp(bench_torch_version(), "no torch") == 0;
-    for (unsigned variant = 0; variant < BENCH_TORCHES; variant++)
-        if (none && variant == BENCH_EAGER)
+    for (unsigned way = 0; way < BENCH_TORCHES; way++) {
+        const double by_ours = bench_spread_of(row->torch_by_ours[way], row->rounds).median;
+        if (bench_torch_about() == NULL && way == BENCH_EAGER)
             printf(" %8s", "no torch");
+        else if (by_ours <= 0.0 && row->torch_why[way][0] != 0)
+            printf(" %8s", "why");
         else
-            print_ratio(row->torch[variant], 1.0, " %8.2f");
+            print_ratio(by_ours, 1.0, " %8.2f");
+    }
+}
+
+/* Half of the distance of the quartiles, relative to the median. */
+static void print_spread(const bench_row *row) {
+    const bench_spread spread = bench_spread_of(row->times, row->rounds);
+    print_ratio(row->rounds > 1 && spread.median > 0.0 ? (spread.high - spread.low) / 2.0 / spread.median : 0.0, 100.0,
+                " %4.1f%%");
+}
+
+/* The reasons of PyTorch, each in a line of its own. */
+static void print_reasons(const bench_row *row) {
+    for (unsigned way = 0; way < BENCH_TORCHES; way++)
+        if (row->torch_why[way][0] != 0)
+            fprintf(stderr, "bench: %s %s %s: torch %s: %s\n", row->group, row->shape, row->storage,
+                    bench_torch_name(way), row->torch_why[way]);
 }
 
 static void print_row(const bench_row *row) {
+    const bool shared = row->reference != BENCH_NOTHING && row->seconds > 0.0;
     printf("%-18s %-22s %-17s", row->group, row->shape, row->storage);
     print_time(row->seconds);
-    print_ratio(row->reference == BENCH_NOTHING || row->seconds <= 0.0 ? 0.0 : row->work / row->seconds, 1e-9,
-                " %8.1f");
-    print_ratio(row->of_one, 100.0, " %7.1f%%");
-    print_ratio(row->of_all, 100.0, " %7.1f%%");
+    print_spread(row);
+    print_ratio(shared ? row->work / row->seconds : 0.0, 1e-9, " %8.1f");
+    print_ratio(bench_spread_of(row->of_one, row->rounds).median, 100.0, " %7.1f%%");
+    print_ratio(bench_spread_of(row->of_all, row->rounds).median, 100.0, " %7.1f%%");
+    print_ratio(bench_spread_of(row->by_first, row->rounds).median, 1.0, " %8.2f");
     print_torch(row);
     printf("%s%s\n", row->note[0] != 0 ? "  " : "", row->note);
 }
 
+static void print_machine_name(void) {
+    const bench_machine *machine = bench_machine_of();
+    printf("machine: %s; %u CPUs, the first core has %s; %s; %.1f GB; %s\n", machine->features, machine->cpus,
+           machine->siblings, machine->caches, 1e-9 * machine->memory, machine->name);
+    printf("code: %s, at %s\n", machine->commit, machine->date);
+}
+
 void bench_report_begin(void) {
+    print_machine_name();
     printf("kernels: %s; threads: %u; PyTorch: %s; peak: %s\n", firn_kernel_set_choose(NULL)->name,
-           bench_settings.threads, bench_torch_version(), bench_peak_name());
+           bench_settings.threads, bench_torch_about() != NULL ? bench_torch_about() : "none", bench_peak_name());
     printf(
-        "G/s: operations or bytes. of 1, of %u: share of the reference of the same round, with 1 thread and with %u. "
-        "The rest: PyTorch's time by ours, above 1 being ahead; last: channels last. Instructions: of the peak loop in "
-        "1 thread.\n\n",
+        "+-: half of the distance of the quartiles. G/s: operations or bytes. of 1, of %u: share of the reference of "
+        "the same round, with 1 thread and with %u. by 1st: time divided by that of the first row of these rounds. "
+        "The rest: PyTorch's time by ours, above 1 being ahead; last: channels last. Instructions: of the peak loop "
+        "in 1 thread.\n\n",
         bench_settings.threads, bench_settings.threads);
-    printf("%-18s %-22s %-17s %12s %8s %8s    of %-2u %8s %8s %8s %8s %8s %8s\n", "what", "shape", "storage", "time",
-           "G/s", "of 1", bench_settings.threads, "eager", "compiled", "bf16", "bf16 c.", "last", "last c.");
+    printf("%-18s %-22s %-17s %12s %5s %8s %8s    of %-2u %8s %8s %8s %8s %8s %8s %8s\n", "what", "shape", "storage",
+           "time", "+-", "G/s", "of 1", bench_settings.threads, "by 1st", "eager", "compiled", "bf16", "bf16 c.",
+           "last", "last c.");
     fflush(stdout);
 }
 
+/* The reasons are printed once for the rows of a contest. */
 void bench_report_row(const bench_row *row) {
+    static unsigned last_contest;
     if (row_count == ROWS_MAX) {
         bench_fail("more than %d rows; the rest is not reported", ROWS_MAX);
         return;
@@ -85,72 +117,20 @@ void bench_report_row(const bench_row *row) {
     rows[row_count++] = *row;
     print_row(row);
     fflush(stdout); /* flushed per row, so that progress is visible and an interrupted run leaves its table */
+    if (row->contest != last_contest)
+        print_reasons(row);
+    last_contest = row->contest;
 }
 
-static void print_machine(const bench_machine *machine) {
+static void print_rates(const bench_rates *rates) {
     printf("\nreferences, medians before and after: peak %.1f GFLOP/s with 1 thread, %.1f with %u; triad %.1f and %.1f "
            "GB/s\n",
-           1e-9 * machine->peak_one, 1e-9 * machine->peak_all, bench_settings.threads, 1e-9 * machine->triad_one,
-           1e-9 * machine->triad_all);
-}
-
-/* --- JSON ------------------------------------------------------------------------------------------------------- */
-
-static void add_row(cJSON *list, const bench_row *row) {
-    cJSON *item = cJSON_CreateObject(), *torch = cJSON_CreateObject();
-    cJSON_AddStringToObject(item, "what", row->group);
-    cJSON_AddStringToObject(item, "shape", row->shape);
-    cJSON_AddStringToObject(item, "storage", row->storage);
-    cJSON_AddStringToObject(item, "reference", reference_names[row->reference]);
-    cJSON_AddNumberToObject(item, "rounds", row->rounds);
-    cJSON_AddNumberToObject(item, "work", row->work);
-    cJSON_AddNumberToObject(item, "seconds", row->seconds);
-    cJSON_AddNumberToObject(item, "of_one_thread", row->of_one);
-    cJSON_AddNumberToObject(item, "of_all_threads", row->of_all);
-    cJSON_AddNumberToObject(item, "peak_instructions", row->instructions);
-    for (unsigned variant = 0; variant < BENCH_TORCHES; variant++)
-        if (row->torch[variant] > 0.0)
-            cJSON_AddNumberToObject(torch, torch_names[variant], row->torch[variant]);
-    cJSON_AddItemToObject(item, "torch_time_by_ours", torch);
-    if (row->op[0] != 0) {
-        cJSON_AddStringToObject(item, "op", row->op);
-        cJSON_AddNumberToObject(item, "calls", row->calls);
-        cJSON_AddNumberToObject(item, "share_of_step", row->share);
-    }
-    cJSON_AddStringToObject(item, "note", row->note);
-    cJSON_AddItemToArray(list, item);
-}
-
-static FILE *open_file(const char *name, const char *mode) {
-    char path[512];
-    bench_format(path, sizeof path, "%s/%s", bench_settings.out, name);
-    FILE *file = fopen(path, mode);
-    if (file == NULL)
-        fprintf(stderr, "bench: %s: cannot be opened\n", path);
-    return file;
-}
-
-static bool write_json(const bench_machine *machine) {
-    FILE *file = open_file("report.json", "w");
-    if (file == NULL)
-        return false;
-    cJSON *report = cJSON_CreateObject();
-    cJSON_AddStringToObject(report, "kernels", firn_kernel_set_choose(NULL)->name);
-    cJSON_AddNumberToObject(report, "threads", bench_settings.threads);
-    cJSON_AddStringToObject(report, "torch", bench_torch_version());
-    cJSON_AddStringToObject(report, "peak", bench_peak_name());
-    cJSON_AddNumberToObject(report, "peak_one_thread", machine->peak_one);
-    cJSON_AddNumberToObject(report, "peak_all_threads", machine->peak_all);
-    cJSON_AddNumberToObject(report, "triad_one_thread", machine->triad_one);
-    cJSON_AddNumberToObject(report, "triad_all_threads", machine->triad_all);
-    cJSON *list = cJSON_AddArrayToObject(report, "rows");
-    for (size_t i = 0; i < row_count; i++)
-        add_row(list, &rows[i]);
-    char *text = cJSON_Print(report);
-    bool good = text != NULL && fprintf(file, "%s\n", text) > 0;
-    cJSON_free(text);
-    cJSON_Delete(report);
-    return fclose(file) == 0 && good;
+           1e-9 * rates->peak_one, 1e-9 * rates->peak_all, bench_settings.threads, 1e-9 * rates->triad_one,
+           1e-9 * rates->triad_all);
+    for (unsigned i = 0; i < rates->engine_count; i++)
+        printf("%s: %.0f GFLOP/s with 1 thread, %.0f with %u\n", rates->engines[i].name, 1e-9 * rates->engines[i].one,
+               1e-9 * rates->engines[i].all, bench_settings.threads);
+    printf("tables: python3 tests/bench/tables.py %s/report.json\n", bench_settings.out);
 }
 
 /* --- drawing ---------------------------------------------------------------------------------------------------- */
@@ -171,24 +151,38 @@ static void draw_scale(FILE *file, int height) {
     }
 }
 
+static double share_of(const bench_row *row) {
+    return bench_spread_of(row->of_all, row->rounds).median;
+}
+
 /* Draws our bar and a stroke at PyTorch's eager float32. */
 static void draw_row(FILE *file, const bench_row *row, int y) {
+    const double share = share_of(row), eager = bench_spread_of(row->torch_by_ours[BENCH_EAGER], row->rounds).median;
     fprintf(file, "<text x='%d' y='%d' text-anchor='end'>%s, %s, %s</text>\n", BAR_LEFT - 8, y + 11, row->group,
             row->shape, row->storage);
     fprintf(file, "<rect x='%d' y='%d' width='%.1f' height='%d' fill='%s'/>\n", BAR_LEFT, y + 2,
-            place(row->of_all) - BAR_LEFT, LINE - 5, row->reference == BENCH_PEAK ? "#4477aa" : "#228833");
-    if (row->torch[BENCH_EAGER] > 0.0) {
-        const double x = place(row->of_all / row->torch[BENCH_EAGER]);
+            place(share) - BAR_LEFT, LINE - 5, row->reference == BENCH_PEAK ? "#4477aa" : "#228833");
+    if (eager > 0.0) {
+        const double x = place(share / eager);
         fprintf(file, "<line x1='%.1f' y1='%d' x2='%.1f' y2='%d' stroke='#ee6677' stroke-width='3'/>\n", x, y + 1, x,
                 y + LINE - 2);
     }
-    fprintf(file, "<text x='%.1f' y='%d'>%.0f%%</text>\n", place(row->of_all) + 4, y + 11, 100.0 * row->of_all);
+    fprintf(file, "<text x='%.1f' y='%d'>%.0f%%</text>\n", place(share) + 4, y + 11, 100.0 * share);
+}
+
+static FILE *open_file(const char *name, const char *mode) {
+    char path[512];
+    bench_format(path, sizeof path, "%s/%s", bench_settings.out, name);
+    FILE *file = fopen(path, mode);
+    if (file == NULL)
+        fprintf(stderr, "bench: %s: cannot be opened\n", path);
+    return file;
 }
 
 static bool write_svg(void) {
     int height = HEAD + 2 * MARGIN;
     for (size_t i = 0; i < row_count; i++)
-        height += rows[i].of_all > 0.0 ? LINE : 0;
+        height += share_of(&rows[i]) > 0.0 ? LINE : 0;
     FILE *file = open_file("report.svg", "w");
     if (file == NULL)
         return false;
@@ -196,13 +190,12 @@ static bool write_svg(void) {
             "<svg xmlns='http://www.w3.org/2000/svg' width='900' height='%d' font-family='sans-serif' font-size='11'>\n"
             "<rect width='900' height='%d' fill='white'/>\n"
             "<text x='%d' y='20' font-size='14'>Share of this machine's peak, %u threads, kernels: %s</text>\n"
-            "<text x='%d' y='34'>red stroke: PyTorch %s, eager float32</text>\n",
-            height, height, MARGIN, bench_settings.threads, firn_kernel_set_choose(NULL)->name, MARGIN,
-            bench_torch_version());
+            "<text x='%d' y='34'>red stroke: PyTorch, eager float32</text>\n",
+            height, height, MARGIN, bench_settings.threads, firn_kernel_set_choose(NULL)->name, MARGIN);
     draw_scale(file, height);
     int y = HEAD;
     for (size_t i = 0; i < row_count; i++)
-        if (rows[i].of_all > 0.0) {
+        if (share_of(&rows[i]) > 0.0) {
             draw_row(file, &rows[i], y);
             y += LINE;
         }
@@ -210,63 +203,12 @@ static bool write_svg(void) {
     return fclose(file) == 0;
 }
 
-bool bench_report_write(const bench_machine *machine) {
+bool bench_report_write(const bench_rates *rates) {
     if (row_count == 0) {
         if (!bench_has_failed())
             fprintf(stderr, "bench: no case has \"%s\" in its name\n", bench_settings.only);
         return false;
     }
-    print_machine(machine);
-    return write_json(machine) && write_svg();
-}
-
-/* --- checking what was written --------------------------------------------------------------------------------- */
-
-/* Returns the whole file, terminated by a 0 byte, or NULL if it cannot be read. */
-static char *read_file(const char *name) {
-    enum { MOST = 1 << 22 };
-    FILE *file = open_file(name, "r");
-    if (file == NULL)
-        return NULL;
-    char *text = calloc(1, MOST);
-    if (text != NULL)
-        (void)fread(text, 1, MOST - 1, file);
-    fclose(file);
-    return text;
-}
-
-static bool is_good_row(const cJSON *row) {
-    const cJSON *what = cJSON_GetObjectItemCaseSensitive(row, "what");
-    const cJSON *rounds = cJSON_GetObjectItemCaseSensitive(row, "rounds");
-    const cJSON *seconds = cJSON_GetObjectItemCaseSensitive(row, "seconds");
-    const cJSON *share = cJSON_GetObjectItemCaseSensitive(row, "of_all_threads");
-    const cJSON *reference = cJSON_GetObjectItemCaseSensitive(row, "reference");
-    if (!cJSON_IsString(what) || !cJSON_IsNumber(seconds) || !cJSON_IsNumber(share) || !cJSON_IsNumber(rounds) ||
-        !cJSON_IsString(reference))
-        return false;
-    const bool timed = strcmp(what->valuestring, "memory") != 0 && rounds->valuedouble > 0.0;
-    const bool shared = timed && strcmp(reference->valuestring, reference_names[BENCH_NOTHING]) != 0;
-    return (!timed || seconds->valuedouble > 0.0) && (!shared || share->valuedouble > 0.0);
-}
-
-static bool is_good_json(const char *text) {
-    cJSON *report = cJSON_Parse(text);
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(report, "rows"), *row;
-    const cJSON *peak = cJSON_GetObjectItemCaseSensitive(report, "peak_all_threads");
-    bool good =
-        cJSON_IsNumber(peak) && peak->valuedouble > 0.0 && cJSON_GetArraySize(list) == (int)row_count && row_count > 0;
-    cJSON_ArrayForEach(row, list) good = good && is_good_row(row);
-    cJSON_Delete(report);
-    return good;
-}
-
-bool bench_report_check(void) {
-    char *json = read_file("report.json"), *svg = read_file("report.svg");
-    const bool good = json != NULL && svg != NULL && is_good_json(json) && strncmp(svg, "<svg ", 5) == 0 &&
-                      strstr(svg, "</svg>") != NULL;
-    free(json);
-    free(svg);
-    if (!good)
-        fprintf(stderr, "bench: %s: report.json or report.svg is not what it should be\n", bench_settings.out);
-    return good;
+    print_rates(rates);
+    return bench_json_write(rates) && write_svg();
 }

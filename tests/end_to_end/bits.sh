@@ -418,7 +418,7 @@ check_threads() {
 # The same for the current plan, which is called $name.
 compare_threads() {
     : >"$folder/expected"
-    for kernels in plain fma avx2 avx512; do
+    for kernels in plain fma avx2 avx512 avx512fp16 avx512bf16 amx; do
         for threads in 1 2 3 8; do
             FIRN_KERNELS=$kernels "$BUILD/firn" train "$plan" --pub "$PUB" --data "$data" \
                 ${labels:+--labels "$labels"} --steps 3 --threads $threads --quiet >"$folder/out" 2>&1 || true

@@ -20,6 +20,10 @@ csv=$folder/study/compare.csv
 [ "$(sed -n 2p "$csv" | cut -d, -f5)" = 0 ] || fail "float32 deviates from itself"
 [ "$(cut -d, -f5 "$csv" | sort -u | wc -l)" -eq 6 ] || fail "two pairs deviate alike"
 [ "$(wc -l <"$folder/table")" -eq 7 ] || fail "lines of the table"
+# Reductions are counted by kind, in the table and in the CSV; the kinds are those of the plans.
+[ "$(head -n 1 "$csv" | cut -d, -f9-)" = "f32,chunked,even_odd_blocks,pairs" ] || fail "kinds in the CSV"
+[ "$(sed -n 2p "$csv" | cut -d, -f9-)" = "37,0,0,0" ] || fail "kinds of float32"
+grep -q '^float16-pol1 .*  [0-9]* f32, [0-9]* chunked$' "$folder/table" || fail "kinds in the table"
 grep -q 'bfloat16-pol2</text>' "$folder/study/compare.svg" || fail "no curve of bfloat16-pol2"
 [ "$(ls "$folder/study" | grep -v '\.jsonl$' | tr '\n' ' ')" = "compare.csv compare.svg " ] || fail "something was left behind"
 [ "$(ls "$folder/study" | grep -c '\.jsonl$')" -eq 5 ] || fail "not the log of each run"
@@ -38,7 +42,7 @@ sed -n 's/.*"loss_bits":"\([0-9a-f]*\)".*/\1/p' "$folder/study/float16-pol2.json
 # A run that ends with an error caused by values is a result. (1e38 as a static scale overflows at once.)
 expect 'a run that stops' 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 5 --types float16 --pol 0 \
     --set trainer.init.precision.loss_scaling_factor=1e38 -o "$folder/stopped"
-grep -q '^float16-pol0,.*,yes$' "$folder/stopped/compare.csv" || fail "a stopped run is not marked"
+grep -q '^float16-pol0,.*,yes,' "$folder/stopped/compare.csv" || fail "a stopped run is not marked"
 
 expect 'no data' 2 '--data' "$FIRNC" compare "$RECIPE" -o "$folder/no"
 expect 'no folder' 2 'write -o' "$FIRNC" compare "$RECIPE" --data "$folder/text"

@@ -124,6 +124,16 @@ everything() {
     variant $mlp eval validate.metric=auc init.model.loss=binary_cross_entropy_with_logits
     variant $mlp eval validate.metric=mean_squared_error init.model.loss=l1
     variant $gpt2 eval validate.metric=accuracy
+
+    # The targets whose engine adds in an order of its own.
+    for target in amx-bf16 avx512-bf16; do
+        for recipe in $gpt2 $mlp compiler/recipes/small_lenet.yaml; do
+            for level in 0 1 2; do
+                hash "$(basename "$recipe" .yaml) train bfloat16 POL $level native $target" "$recipe" train \
+                    --target $target --set "trainer.init.precision.precision_opt_level=$level"
+            done
+        done
+    done
 }
 
 everything >"$folder/lines"

@@ -186,7 +186,17 @@ warned "weights with more tensors, allowed" \
 expect "no mode" 2 "^firnc compile: --mode: " compile "$RECIPE"
 expect "no such pass" 2 "build, shapes, adapt, freeze, pol, autocast, autodiff, outputs, training, fuse, early, views, order, memory, rings, lower" \
     compile "$RECIPE" --mode train --dump-after all
-expect "no such target" 2 "portable, avx512fp16, armv8.1m" compile "$RECIPE" --mode train --target pdp11
+expect "no such target" 2 "pdp11 is not known; write one of portable, avx512fp16, armv8.1m, amx-bf16, avx512-bf16, host" \
+    compile "$RECIPE" --mode train --target pdp11
+expect "no such target of a study" 2 "amx is not known; write one of portable, .*, host" \
+    "$FIRNC" compare "$RECIPE" --data "$RECIPE" -o "$folder/study" --target amx
+idle="^firnc: $RECIPE: warning: --target: "
+warned "a target for another half type" "${idle}amx-bf16 changes nothing: it computes float16 as portable does; leave" \
+    compile "$RECIPE" --mode train --target amx-bf16 --set trainer.init.precision.fp16_type=float16
+warned "a target for float32" "${idle}avx512-bf16 changes nothing: the recipe computes in float32; leave" \
+    compile "$RECIPE" --mode train --target avx512-bf16 --set trainer.init.precision.enabled=false
+warned "a target that is emulated" "${idle}amx-bf16 changes nothing: pol_lowering is emulate, .*; leave" \
+    compile "$RECIPE" --mode train --target amx-bf16 --set trainer.init.precision.pol_lowering=emulate
 expect "no such option" 2 "nearest known one is --mode" compile "$RECIPE" --mood train
 schedule="$FIRNC schedule $RECIPE"
 expect "steps beyond any run" 2 "^firnc schedule: --steps: .* up to 1000000000000000; " $schedule --steps 0:18446744073709551615

@@ -77,6 +77,7 @@ train() {
 # same NAME STEPS RECIPE DATA [SETTING]...: compiles, trains and compares; a setting is a key of the recipe without `trainer.`.
 # Where $evaluate is not empty, it also evaluates.
 evaluate=
+target=portable
 same() {
     name=$1
     steps=$2
@@ -89,7 +90,7 @@ same() {
     done
     cases=$((cases + 1))
     rm -f "$folder/plan"
-    "$FIRNC" compile "$recipe" --mode train --key "$folder/test.key.pem" -o "$folder/plan" "$@" >"$folder/out" 2>&1 || {
+    "$FIRNC" compile "$recipe" --mode train --target $target --key "$folder/test.key.pem" -o "$folder/plan" "$@" >"$folder/out" 2>&1 || {
         fail "$name does not compile"
         return
     }
@@ -184,6 +185,17 @@ lenet_of "LeNet, float16, mean pools" 2 "$photos" $precision.fp16_type=float16 i
 lenet_of "LeNet, bfloat16, POL 1 emulated" 2 "$photos" $precision.fp16_type=bfloat16 $emulate $precision.precision_opt_level=1
 lenet_of "LeNet, cbfloat16, POL 2 emulated" 2 "$photos" $precision.fp16_type=cbfloat16 $emulate \
     $precision.precision_opt_level=2 "init.model.filters=[3, 17]"
+
+# --- the sums of matrix engines: blocks that are not full, masked blocks, borders ------------------------------------------
+
+for target in amx-bf16 avx512-bf16; do
+    bfloat16=$precision.fp16_type=bfloat16
+    mlp_of "MLP, $target" 3 "$images" $bfloat16 "init.model.hidden_sizes=[70, 130]"
+    gpt2_of "GPT-2, $target" 3 "$texts" $bfloat16 $precision.precision_opt_level=1
+    lenet_of "LeNet, $target" 2 "$photos" $bfloat16 "init.model.filters=[3, 17]"
+    "$FIRNC" inspect "$folder/plan" | grep -q '^  reductions .* \(even_odd_blocks\|pairs\)' || fail "$name: another sum"
+done
+target=portable
 
 # --- recurrent ops, which no recipe has ----------------------------------------------------------------------------------
 
@@ -409,4 +421,4 @@ mlp_of "MLP, mean squared error" 1 "$targets" init.model.loss=l1 $loader.label_t
     validate.metric=mean_squared_error
 
 echo "$cases cases, $failures failures"
-[ $failures -eq 0 ] && [ $cases -eq 125 ]
+[ $failures -eq 0 ] && [ $cases -eq 131 ]

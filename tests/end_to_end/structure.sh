@@ -36,7 +36,9 @@ runtime/kernels/reduce  plan/ runtime/numerics runtime/kernels
 runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/losses runtime/kernels/recurrent runtime/kernels/reduce runtime/kernels/vector/
 runtime/kernels/vector/attention plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime/kernels/vector/images plan/ runtime/numerics runtime/kernels runtime/kernels/images runtime/kernels/vector/
+runtime/kernels/vector/norms plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/reduce runtime/kernels/vector/
+runtime/kernels/vector/engine plan/ runtime/numerics runtime/kernels runtime/kernels/reduce runtime/kernels/vector/
 runtime                 plan/ schedules runtime/numerics runtime/kernels
 runtime/parts           plan/ runtime runtime/numerics
 runtime/examples        plan/ runtime runtime/targets/host
@@ -61,6 +63,7 @@ compiler/weights        plan/ compiler/base compiler/graph compiler/job runtime/
 compiler/emit           plan/ schedules compiler compiler/base compiler/graph compiler/job compiler/passes compiler/weights runtime/numerics
 compiler                plan/ schedules compiler/base compiler/graph compiler/job compiler/passes compiler/emit
 compiler/onnx           plan/ schedules compiler compiler/base compiler/graph compiler/job runtime/numerics
+compiler/onnx/ops       plan/ schedules compiler compiler/base compiler/graph compiler/job compiler/onnx
 compiler/models         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models/images compiler/onnx runtime/numerics
 compiler/models/images  plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models runtime/numerics
 compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models
@@ -81,7 +84,7 @@ grep '\.[ch]$' "$folder/files" | while read -r file; do [ ! -e "$file" ] || echo
 # object SOURCE: prints the path of the source's object: from the build, from any kernel set that has it, or compiled
 # here.
 object() {
-    for built in objects avx512 avx512fp16; do
+    for built in objects avx512 avx512fp16 amx avx512bf16; do
         if [ -e "$BUILD/$built/${1%.c}.o" ]; then
             echo "$BUILD/$built/${1%.c}.o"
             return
@@ -144,7 +147,7 @@ for header in $(grep '\.h$' "$folder/sources" | grep -v '^runtime/kernels/vector
         *) continue ;;
         esac
         ;;
-    compiler/onnx/import.h) flags="-isystem $BUILD" ;; # the reader that protoc-c has made
+    compiler/onnx/import.h | compiler/onnx/fold.h) flags="-isystem $BUILD" ;; # the reader that protoc-c has made
     esac
     echo "#include \"$header\"" | $CC -std=c11 -I. $flags -fsyntax-only -x c - 2>"$folder/log" ||
         echo "alone $header does not compile: $(grep -m 1 'error:' "$folder/log")" >>"$folder/found"

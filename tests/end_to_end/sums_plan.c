@@ -1,11 +1,11 @@
 /* Writes a train plan with attention as it is written out: products of batches with factors that are turned in every
  * way, softmax, attention with a mask, sums and maxima along dimensions, forward and backward. No recipe has these ops.
- * Features are the bytes of a record, STEPS rows of WIDTH; targets ten float32 numbers. For bits.sh and
- * second_runtime.sh.
+ * Features are the bytes of a record, STEPS rows of WIDTH; targets ten float32 numbers. For bits.sh, engine_bits.sh
+ * and second_runtime.sh.
  *
- *     sums_plan KEY PLAN STEPS WIDTH UNITS TYPE LEVEL
+ *     sums_plan KEY PLAN STEPS WIDTH UNITS TYPE LEVEL [TARGET]
  *
- * TYPE: float32 or a half type. LEVEL: the POL, emulated. */
+ * TYPE: float32 or a half type. LEVEL: the POL, emulated, or as TARGET lowers it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +15,17 @@
 
 enum { TARGETS = 10, BATCH = 8, MICRO_BATCH = 4 };
 
-static bool set_precision(firnc_job *job, const char *type, int level) {
+static bool set_precision(firnc_job *job, const char *type, int level, const char *target) {
     firnc_mixed_precision keys = firnc_mixed_precision_defaults();
     firnc_precision_fault fault;
     keys.enabled = strcmp(type, "float32") != 0;
     keys.precision_opt_level = level;
-    keys.emulate = true;
+    keys.emulate = target == NULL;
+    if (target != NULL) { /* the last bits of sums are seen in the state: in gradients that are kept in float32 */
+        job->target = target;
+        job->optimizer.momentum = 0.5f;
+        keys.float32_gradients = true;
+    }
     for (int half = FIRN_FLOAT16; half <= FIRN_CBFLOAT16; half++)
         if (strcmp(firn_type_name((uint8_t)half), type) == 0)
             keys.fp16_type = (firn_type)half;
@@ -82,7 +87,7 @@ int main(int argc, char **argv) {
     firnc_key key;
     firnc_frozen plan;
     uint32_t given[3]; /* steps, width, units */
-    if (argc != 8 || !firnc_key_read(argv[1], &key))
+    if ((argc != 8 && argc != 9) || !firnc_key_read(argv[1], &key))
         return 2;
     for (int i = 0; i < 3; i++)
         given[i] = (uint32_t)atoi(argv[3 + i]);
@@ -91,7 +96,7 @@ int main(int argc, char **argv) {
     job.data.batch_size = BATCH;
     job.data.micro_batch_size = MICRO_BATCH;
     firnc_job_learning_rate(&job, 0.01);
-    if (!set_precision(&job, argv[6], atoi(argv[7])))
+    if (!set_precision(&job, argv[6], atoi(argv[7]), argv[8]))
         return 2;
     if (!firnc_freeze_plan(network(given[0], given[1], given[2]), &job, &key, NULL, &plan))
         return 1;

@@ -108,7 +108,7 @@ arm-none-eabi-nm -g --defined-only "$folder/full/firn/libfirn.a" | awk 'NF == 3 
 application sealed rv32 -DCONFIG_FIRN=y -DCONFIG_FIRN_SEALED=y -DCONFIG_FIRN_FAST=y -DCONFIG_FIRN_MBEDTLS="$mbedtls" \
     -DCONFIG_FIRN_PARTS="$folder/parts.c"
 # What is compiled for speed is what firmware-lib compiles so, except for the tables of parts, which parts.c replaces.
-make -s --no-print-directory library-quick-sources </dev/null | grep -v '/\(parts\|half_parts\|threads_part\)\.c$' | sort >"$folder/wanted"
+make -s --no-print-directory library-quick-sources </dev/null | grep -v '/\(parts\|flushed_parts\|half_parts\|threads_part\)\.c$' | sort >"$folder/wanted"
 compiled_for sealed -O2 | sort >"$folder/listed"
 cmp -s "$folder/wanted" "$folder/listed" || fail "other sources for speed: $(diff "$folder/wanted" "$folder/listed")"
 ! grep -q ' firn_kernel_tanh$' "$folder/symbols" || fail "sealed: a kernel that the plan does not need is linked"

@@ -6,6 +6,7 @@ Run: python3 tests/golden/numerics_model.py             writes tests/golden/nume
      python3 tests/golden/numerics_model.py examples    prints the worked examples of NUMERICS.md
 Neither the build nor the tests need this script."""
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
 import os
 import random
@@ -98,6 +99,64 @@ def fma(a, b, c):
 
 def add(a, b):
     return fma(a, ONE, b)
+
+
+def flushed_factor(x):
+    """A subnormal factor of a flushed sum is a zero of its sign."""
+    return x & MINUS_ZERO if x & 0x7f800000 == 0 else x
+
+
+@lru_cache(None)
+def flushed_fma(a, b, c):
+    """a*b + c in a flushed sum: what is tiny after it was rounded to 24 bits is a zero of its sign. With integers, because
+    there are many of them."""
+    if any(x & INFINITY == INFINITY for x in (a, b, c)):
+        return fma(a, b, c)
+    (x, x_unit), (y, y_unit), (z, z_unit) = ((x & 0x7fffff | (x & INFINITY != 0) << 23, max(x >> 23 & 0xff, 1) - 150)
+                                             for x in (a, b, c))
+    unit = min(x_unit + y_unit, z_unit)
+    product, addend = x * y << (x_unit + y_unit - unit), z << (z_unit - unit)
+    total = (-product if (a ^ b) & MINUS_ZERO else product) + (-addend if c & MINUS_ZERO else addend)
+    if total == 0:
+        return (a ^ b) & c & MINUS_ZERO if product == 0 else 0
+    sign, magnitude = MINUS_ZERO if total < 0 else 0, abs(total)
+    dropped = max(magnitude.bit_length() - 24, 0)
+    kept, rest = magnitude >> dropped, (magnitude & ((1 << dropped) - 1)) * 2
+    kept += rest > 1 << dropped or (rest == 1 << dropped and dropped > 0 and kept & 1 == 1)
+    exponent = kept.bit_length() - 1 + unit + dropped
+    if exponent < -126:
+        return sign
+    if exponent > 127:
+        return sign | INFINITY
+    return sign | (exponent + 127) << 23 | (kept << 23 >> (kept.bit_length() - 1)) & 0x7fffff
+
+
+def flushed_add(a, b):
+    return flushed_fma(a, ONE, b)
+
+
+FLUSHED = {'even_odd_blocks': 32, 'pairs': 2}
+
+
+def flushed_sum(kind, terms):
+    """terms: pairs of factors, all of them from term 0 on; where a term is absent, None in place of the factor that is not
+    there."""
+    total, block = 0, FLUSHED[kind]
+    for begin in range(0, len(terms), block):
+        inside = terms[begin:begin + block]
+        if all(None in term for term in inside):
+            continue
+        inside = [[0 if x is None else flushed_factor(x) for x in term] for term in inside]
+        inside += [[0, 0]] * (block - len(inside))
+        if kind == 'pairs':
+            for a, b in reversed(inside):
+                total = flushed_fma(a, b, total)
+            continue
+        sums = [0, 0]
+        for i, (a, b) in enumerate(inside):
+            sums[i % 2] = flushed_fma(a, b, sums[i % 2])
+        total = flushed_add(total, flushed_add(*sums))
+    return total
 
 
 def negate(a):
@@ -690,6 +749,27 @@ def examples():
         total = add(total, part << 16)
         print('chunked: total', show(FLOAT32, total))
     print('chunked: rounded', show(BFLOAT16, BFLOAT16.encode(FLOAT32.decode(total))))
+    flushed_examples([(x << 16, y << 16) for x, y in zip(a, b)])
+    flushed_examples([(0x20000000, 0xa0010000), (0x1f810000, 0x1f7f0000), (None, 0x7f000000), (0x80010000, 0x7f000000),
+                      (0x20000000, 0x20000000)])
+    for a in (0x8d800000, 0x8d810000):
+        print('near 2^-126:', show(FLOAT32, fma(a, 0x26000000, 0x00800000)),
+              show(FLOAT32, flushed_fma(a, 0x26000000, 0x00800000)))
+
+
+def flushed_examples(terms):
+    """Both sums, step by step, of terms that lie in one block."""
+    factors = [[0 if x is None else flushed_factor(x) for x in term] for term in terms]
+    sums = [0, 0]
+    for i, (a, b) in enumerate(factors):
+        sums[i % 2] = flushed_fma(a, b, sums[i % 2])
+        print('even_odd_blocks:', 'eo'[i % 2], show(FLOAT32, sums[i % 2]))
+    print('even_odd_blocks: sum', show(FLOAT32, flushed_sum('even_odd_blocks', terms)))
+    total = 0
+    for begin in range(0, len(factors), 2):
+        for a, b in reversed((factors + [[0, 0]])[begin:begin + 2]):
+            total = flushed_fma(a, b, total)
+            print('pairs: sum', show(FLOAT32, total))
 
 
 def main():

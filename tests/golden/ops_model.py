@@ -97,8 +97,12 @@ def ascending(values):
 
 
 def reduce(descriptor, terms):
-    """terms: (k, a, b) of the terms that are not masked, in ascending order of k."""
+    """terms: (k, a, b), all of them in ascending order of k from 0; where one is absent, the factor that is not there is None."""
     kind, form_name, chunk = descriptor
+    if kind in scalar.FLUSHED:
+        assert [k for k, _, _ in terms] == list(range(len(terms)))
+        return scalar.flushed_sum(kind, [[x if x is None else round_to('bfloat16', x) for x in (a, b)] for _, a, b in terms])
+    terms = [(k, a, b) for k, a, b in terms if a is not None and b is not None]
     if kind == 'f32':
         total = ZERO
         for _, a, b in terms:
@@ -374,8 +378,8 @@ def conv(kind, x, weight, bias=None, *, groups, stride, dilation, before, after,
         for position in windows.positions():
             for o in range(outputs):
                 group = o // (outputs // groups)
-                terms = [((r * columns + s) * depth + c, image[sample, at, group * depth + c], w[o, (r, s), c])
-                         for (r, s), at in windows.inside(position) for c in range(depth)]
+                terms = [((r * columns + s) * depth + c, at and image[sample, at, group * depth + c], w[o, (r, s), c])
+                         for r, s in windows.elements() for at in [windows.place(position, (r, s))] for c in range(depth)]
                 total = reduce(reductions[0], terms)
                 y.append(total if bias is None else add(total, bias.values[o]))
     return [Tensor(kind, (n,) + windows.counts + (outputs,), y)]
@@ -387,11 +391,12 @@ def conv_backward_input(kind, dy, weight, *, groups, stride, dilation, before, a
     part, dx = outputs // groups, []
     for sample in range(n):
         for place in windows.places():
-            over = sorted((element, position) for position, element in windows.over(place))
+            over = {element: position for position, element in windows.over(place)}
             for c in range(groups * depth):
                 first = c // depth * part
-                terms = [((r * columns + s) * part + o, image[sample, position, first + o], w[first + o, (r, s), c % depth])
-                         for (r, s), position in over for o in range(part)]
+                terms = [((r * columns + s) * part + o, position and image[sample, position, first + o],
+                          w[first + o, (r, s), c % depth])
+                         for r, s in windows.elements() for position in [over.get((r, s))] for o in range(part)]
                 dx.append(reduce(reductions[0], terms))
     return [Tensor(kind, (n, height, width, groups * depth), dx)]
 
@@ -404,9 +409,9 @@ def conv_backward_weight(kind, dy, x, *, groups, stride, dilation, before, after
         for element in windows.elements():
             for c in range(depth):
                 terms = [(sample * len(windows.positions()) + number, result[sample, position, o],
-                          image[sample, windows.place(position, element), o // part * depth + c])
+                          at and image[sample, at, o // part * depth + c])
                          for sample in range(n) for number, position in enumerate(windows.positions())
-                         if windows.place(position, element) is not None]
+                         for at in [windows.place(position, element)]]
                 dw.append(reduce(reductions[0], terms))
     return [Tensor(kind, (outputs,) + windows.kernel + (depth,), dw)]
 
@@ -709,6 +714,11 @@ def dropout(kind, x, *, rng_id, rate, place=(0, 0, 0)):
                                   for i, v in enumerate(x.values)])]
 
 
+def at_or_none(those, j):
+    """Element j, or None for a key behind those that a query sees, which are the first ones."""
+    return those[j] if j < len(those) else None
+
+
 class Heads:
     """Shared by both directions of attention: the operands of one batch, and p and r of a query."""
 
@@ -780,7 +790,7 @@ def attention(kind, qkv, slopes=None, **settings):
                 r = of.after_dropout(h, i, of.probabilities(e, total))
                 row_max.append(top)
                 row_sum.append(total)
-                out[i] += [reduce(of.reductions[1], [(j, r[j], of.value(h, j)[d]) for j in of.seen(i)])
+                out[i] += [reduce(of.reductions[1], [(j, at_or_none(r, j), of.value(h, j)[d]) for j in range(of.time)])
                            for d in range(of.depth)]
         y += flat(out)
     rows = (batch, heads, time)
@@ -813,12 +823,13 @@ def attention_backward(kind, dy, qkv, row_max, row_sum, slopes=None, **settings)
                 total = canonical_sum([multiply(a, c) for a, c in zip(p, dp)])
                 ds.append([round_to(of.operand, multiply(a, subtract(c, total))) for a, c in zip(p, dp)])
                 dq[i][h] = [multiply(of.scale, reduce(gradients_of, [
-                    (j, ds[i][j], of.key(h, j)[d]) for j in of.seen(i)])) for d in depth]
+                    (j, at_or_none(ds[i], j), of.key(h, j)[d]) for j in range(of.time)])) for d in depth]
             g = of.key_head(h)
             for j in range(time):
-                seeing = [i for i in range(time) if j in of.seen(i)]
-                to_key = [reduce(gradients_of, [(i, ds[i][j], of.query(h, i)[d]) for i in seeing]) for d in depth]
-                to_value = [reduce(values_of, [(i, r[i][j], gradient[i][d]) for i in seeing]) for d in depth]
+                to_key = [reduce(gradients_of, [(i, at_or_none(ds[i], j), of.query(h, i)[d]) for i in range(time)])
+                          for d in depth]
+                to_value = [reduce(values_of, [(i, at_or_none(r[i], j), gradient[i][d]) for i in range(time)])
+                            for d in depth]
                 for total, part in ((dk, to_key), (dv, to_value)):
                     total[j][g] = part if total[j][g] is None else [add(x, z) for x, z in zip(total[j][g], part)]
         for t in range(time):
@@ -890,7 +901,7 @@ def cross_attention(kind, query, key, value, mask=None, slopes=None, **settings)
                 r = of.after_dropout(h, i, of.probabilities(e, total))
                 row_max.append(top)
                 row_sum.append(total)
-                out[i] += [reduce(of.reductions[1], [(j, r[j], of.value(h, j)[d]) for j in of.seen(i)])
+                out[i] += [reduce(of.reductions[1], [(j, at_or_none(r, j), of.value(h, j)[d]) for j in range(of.time)])
                            for d in range(of.depth)]
         y += flat(out)
     rows = (batch, heads, time)
@@ -923,12 +934,13 @@ def cross_attention_backward(kind, dy, query, key, value, row_max, row_sum, mask
                 total = canonical_sum([multiply(a, c) for a, c in zip(p, dp)])
                 ds.append([round_to(of.operand, multiply(a, subtract(c, total))) for a, c in zip(p, dp)])
                 dq[i][h] = [multiply(of.scale, reduce(gradients_of, [
-                    (j, ds[i][j], of.key(h, j)[d]) for j in of.seen(i)])) for d in depth]
+                    (j, at_or_none(ds[i], j), of.key(h, j)[d]) for j in range(of.time)])) for d in depth]
             g = of.key_head(h)
             for j in range(keys):
-                seeing = [i for i in range(queries) if j in of.seen(i)]
-                to_key = [reduce(gradients_of, [(i, ds[i][j], of.query(h, i)[d]) for i in seeing]) for d in depth]
-                to_value = [reduce(values_of, [(i, r[i][j], gradient[i][d]) for i in seeing]) for d in depth]
+                to_key = [reduce(gradients_of, [(i, at_or_none(ds[i], j), of.query(h, i)[d]) for i in range(queries)])
+                          for d in depth]
+                to_value = [reduce(values_of, [(i, at_or_none(r[i], j), gradient[i][d]) for i in range(queries)])
+                            for d in depth]
                 for total, part in ((dk, to_key), (dv, to_value)):
                     total[j][g] = part if total[j][g] is None else [add(x, z) for x, z in zip(total[j][g], part)]
         for to, rows in zip(gradients, (dq, [[[multiply(of.scale, x) for x in head] for head in row] for row in dk], dv)):
@@ -2585,9 +2597,9 @@ def pair(rows, columns):
     return rows * 65536 + columns
 
 
-def convolutions(kind):
+def convolutions(kind, reductions=None):
     """Tiles that are not full, chunks that begin within the elements of a window, groups, and absent terms of every kind."""
-    reductions = [('f32', F32)] + ([] if kind == 'float32' else [(f'chunk{c}', chunked(kind, c)) for c in (4, 64)])
+    reductions = reductions or [('f32', F32)] + ([] if kind == 'float32' else [(f'chunk{c}', chunked(kind, c)) for c in (4, 64)])
     shapes = {'plain': ((1, 4, 5, 3), (5, 3, 3), 1, (1, 1), (1, 1), (1, 1, 1, 1)),
               'groups': ((2, 3, 3, 4), (6, 2, 2), 2, (1, 1), (1, 1), (0, 1, 1, 0)),
               'channels': ((1, 3, 6, 18), (18, 3, 3), 18, (2, 1), (1, 1), (1, 1, 1, 1)),
@@ -2740,8 +2752,8 @@ def reductions_along(kind):
     case(f'{kind}_softmax_dx_float32', 'softmax_backward', 'float32', [tensor('float32', 2, 3), tensor(kind, 2, 3)])
 
 
-def batched_products(kind):
-    reductions = [('f32', F32)] + ([] if kind == 'float32' else [(f'chunk{c}', chunked(kind, c)) for c in (4, 64)])
+def batched_products(kind, reductions=None):
+    reductions = reductions or [('f32', F32)] + ([] if kind == 'float32' else [(f'chunk{c}', chunked(kind, c)) for c in (4, 64)])
     for tag, r in reductions:
         for turned, (batch, m, k, n) in enumerate((((2, 2), 3, 5, 18), ((2,), 17, 9, 2), ((), 2, 67, 3), ((3, 1), 1, 2, 4))):
             ta, tb = turned & 1, turned >> 1
@@ -2820,9 +2832,9 @@ def layouts(kind):
         case('int32_concat_middle', 'concat_int32', kind, [some(2, d, 3) for d in (1, 4, 2)], axis=1)
 
 
-def recurrences(kind):
+def recurrences(kind, reductions=None):
     """Chunks of one and of several terms, tiles that are not full, absent states, both directions, and special values."""
-    reductions = [F32] + ([] if kind == 'float32' else [chunked(kind, 4)])
+    reductions = reductions or [F32] + ([] if kind == 'float32' else [chunked(kind, 4)])
     turn = 0
 
     def weight_case(tag, r, dproducts, y, h0, parts, reverse):
@@ -2832,7 +2844,7 @@ def recurrences(kind):
 
     for r in reductions:
         # Tiles that are not full in either way, only once for each type.
-        large = () if r == F32 and kind != 'float32' else ((2, 17, 2), (2, 1, 17))
+        large = () if (r == F32 and kind != 'float32') or r[0] in scalar.FLUSHED else ((2, 17, 2), (2, 1, 17))
         for t, b, h in ((1, 1, 1), (3, 2, 5)) + large:
             for reverse in (0, 1) if h == 5 else (turn % 2,):
                 turn += 1
@@ -2895,13 +2907,14 @@ def distances(kind):
         attention_pair(f'{kind}_attention_slopes_half', kind, (1, 5, 3), 4, 4, 1, 1, chunked(kind, 2), slopes=[slopes])
 
 
-def crossings(kind):
+def crossings(kind, r=None):
     """Attention with separate operands: more keys than queries and fewer, masks of every form, all that attention has."""
+    given = r
     half = kind != 'float32'
     shapes = ((2, 3, 5, 2, 1, 3, 0, (2, 2)), (1, 5, 2, 4, 2, 2, 1, (1, 4)), (2, 2, 4, 2, 2, 2, 1, None), (1, 4, 35, 1, 1, 1, 0, (1, 1)),
               (1, 35, 4, 2, 1, 1, 1, None), (1, 2, 3, 2, 2, 3, 0, (1, 1)))
     for turn, (batch, queries, keys, heads, kv_heads, depth, causal, masked) in enumerate(shapes):
-        r = chunked(kind, (4, 2)[turn % 2]) if half and turn % 2 else F32
+        r = given or (chunked(kind, (4, 2)[turn % 2]) if half and turn % 2 else F32)
         settings = dict(heads=heads, kv_heads=kv_heads, causal=causal, half_softmax=int(half and turn % 3 == 0), rng_id=7, rows=16,
                         scale=real('0.6'), dropout_rate=real('0.25') if turn % 3 == 1 else ZERO, place=(9, turn, 1))
         operands = [tensor(kind, batch, n, h * depth) for n, h in ((queries, heads), (keys, kv_heads), (keys, kv_heads))]
@@ -2912,10 +2925,82 @@ def crossings(kind):
             mask = with_values(mask, hidden)
         slopes = tensor('float32', heads) if turn % 2 else None
         extra = [mask, slopes] if slopes else [mask] if mask else []
-        tag = f'{kind}_cross_attention_{turn}'
+        tag = f'{kind}_cross_attention_{turn}' + (f'_{r[0]}' if given else '')
         _, row_max, row_sum, _ = case(tag, 'cross_attention', kind, operands + extra, reductions=[r, r], **settings)
         case(tag + '_dx', 'cross_attention_backward', kind, [tensor(kind, batch, queries, heads * depth)] + operands + [
             row_max, row_sum] + extra, reductions=[r, r, r], **settings)
+
+
+def near_smallest_normal(n):
+    """n bfloat16 values of about 2^-63, whose products lie on both sides of 2^-126, some subnormal or zero."""
+    found = []
+    for _ in range(n):
+        exponent = chance.choice((62, 63, 63, 64, 64, 65)) if chance.randrange(6) else chance.choice((0, 0, 1, 120))
+        found.append(chance.getrandbits(1) << 31 | exponent << 23 | chance.choice((0, 0, 1, 127, chance.getrandbits(7))) << 16)
+    return found
+
+
+def flushed_products(kind, r):
+    """Blocks that are not full, sums near 2^-126, and special values."""
+    tag = f'{kind}_linear_{r[0]}'
+    for k, o, layout in ((131, 2, 0), (64, 3, 1), (1, 2, 0)):
+        w = tensor(kind, *((o, k) if layout == 0 else (k, o)))
+        x, dy = tensor(kind, 2, k), tensor(kind, k, o)
+        case(f'{tag}_{k}', 'linear', kind, [x, w, tensor(kind, o)], layout=layout, reductions=[r])
+        case(f'{tag}_dx_{k}', 'linear_backward_input', 'float32', [tensor(kind, 2, o), w], layout=layout, reductions=[r])
+        case(f'{tag}_dw_{k}', 'linear_backward_weight', kind, [dy, tensor(kind, k, 2)], layout=layout, reductions=[r])
+    for turn, out in enumerate(('float32', kind)):
+        small = [Tensor(kind, (6, 75), near_smallest_normal(450)) for _ in range(2)]
+        case(f'{tag}_smallest_{turn}', 'linear', out, small, layout=0, reductions=[r])
+    special = edges(kind)
+    for turn in range(3):
+        x, w = (tensor(kind, 4, 37, low=-4, high=1 + 60 * turn) for _ in range(2))
+        w = with_values(w, {(11 * i + turn) % w.elements: v for i, v in enumerate(special[turn::3])})
+        case(f'{tag}_edges_{turn}', 'linear', 'float32', [x, w], layout=0, reductions=[r])
+
+
+def flushed_attentions(kind, r):
+    """Blocks of keys and of queries that are masked wholly, in part and not; infinite values where a mask is; shared heads."""
+    infinite = {40 * 4 - 1: INFINITY, 20 * 4 - 1: INFINITY, 39 * 4 - 2: NAN}
+    settings = dict(causal=(0, 1, 1, 1, 0), dropout=(0, 0, 1, 1, 1))
+    shapes = (((1, 35, 2), 1, 1, None), ((1, 67, 2), 1, 1, None), ((1, 34, 1), 2, 2, None), ((1, 40, 1), 2, 1, infinite),
+              ((2, 3, 35), 4, 2, None))
+    for turn, (dims, heads, kv_heads, changes) in enumerate(shapes):
+        attention_pair(f'{kind}_attention_{r[0]}_{turn}', kind, dims, heads, kv_heads, settings['causal'][turn], turn % 2, r,
+                       real('0.25') if settings['dropout'][turn] else ZERO, (8, turn, 2), changes=changes)
+    # Probabilities and gradients so small that products vanish.
+    attention_pair(f'{kind}_attention_{r[0]}_vanishing', kind, (1, 9, 2), 1, 1, 1, 0, r, scale=real('30'),
+                   dy_changes={i: x for i, x in enumerate(near_smallest_normal(18))})
+    attention_pair(f'{kind}_attention_{r[0]}_slopes', kind, (1, 37, 1), 2, 2, 1, 0, r,
+                   slopes=[Tensor('float32', (2,), [real('0.5'), real('0.00390625')])])
+
+
+def flushed_convolutions(kind, r):
+    """A line of windows longer than a block, of which some blocks lie outside of the image; infinite elements of the filter."""
+    for turn, (dims, (outputs, rows, columns), groups, stride, padding) in enumerate((
+            ((1, 2, 3, 2), (2, 2, 3), 1, (1, 1), (1, 34, 1, 33)), ((1, 3, 40, 1), (17, 2, 2), 1, (1, 1), (1, 0, 0, 1)),
+            ((1, 2, 2, 9), (2, 3, 3), 1, (2, 2), (1, 1, 1, 1)), ((2, 3, 3, 2), (2, 3, 3), 2, (2, 2), (2, 1, 1, 2)))):
+        attributes = dict(groups=groups, stride=pair(*stride), dilation=pair(1, 1), before=pair(*padding[:2]),
+                          after=pair(*padding[2:]), reductions=[r])
+        x, w = tensor(kind, *dims), tensor(kind, outputs, rows, columns, dims[3] // groups)
+        w = with_values(w, {3: INFINITY, w.elements - 2: NAN} if turn == 2 else {0: MINUS_ZERO})
+        y, = case(f'{kind}_conv_{r[0]}_{turn}', 'conv', kind, [x, w], **attributes)
+        dy = tensor(kind, *y.dims)
+        dy = with_values(dy, {0: INFINITY, 7: NAN} if turn == 0 else {})
+        case(f'{kind}_conv_dx_{r[0]}_{turn}', 'conv_backward_input', kind, [dy, w], height=dims[1], width=dims[2], **attributes)
+        case(f'{kind}_conv_dw_{r[0]}_{turn}', 'conv_backward_weight', 'float32', [dy, x], kernel=pair(rows, columns), **attributes)
+
+
+def flushed_sums(kind):
+    for name, block in scalar.FLUSHED.items():
+        r = (name, 'float32', block)
+        flushed_products(kind, r)
+        batched_products(kind, [(name, r)])
+        convolutions(kind, [(name, r)])
+        flushed_convolutions(kind, r)
+        recurrences(kind, [r])
+        flushed_attentions(kind, r)
+        crossings(kind, r)
 
 
 def main():
@@ -2972,6 +3057,8 @@ def main():
     chance.seed(227)
     for kind in HALF_NAMES + ['float32']:
         crossings(kind)
+    chance.seed(300)
+    flushed_sums('bfloat16')
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

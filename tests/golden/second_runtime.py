@@ -214,9 +214,9 @@ class Plan:
 
     def reduction(self, reduction):
         """The terms of a chunk, 0 for one chunk of all, and the type that each sum of a chunk rounds to."""
-        if reduction.kind not in ("f32", "chunked"):
+        if reduction.kind not in ("f32", "chunked", "even_odd_blocks", "pairs"):
             raise SystemExit(f"a reduction of kind {reduction.kind}")
-        return SimpleNamespace(chunk=reduction.chunk if reduction.kind == "chunked" else 0,
+        return SimpleNamespace(kind=reduction.kind, chunk=reduction.chunk if reduction.kind == "chunked" else 0,
                                accumulator=reduction.accumulator if reduction.kind == "chunked" else "float32")
 
 
@@ -562,8 +562,44 @@ def ascending(x):
     return acc
 
 
-def reduce(reduction, count, factors, shape, present=lambda k: ...):
-    """The dot products of an op: factors(k) are the two factors of term k, present(k) the outputs that have it."""
+def flushed(x):
+    """A binary64 number that is tiny as a binary32 one becomes a zero of its sign."""
+    return np.where(np.abs(x) < 2.0**-126 - 2.0**-151, np.copysign(0.0, x), x)
+
+
+def flushed_fma(a, b, c):
+    """Not less than binary64 is needed to tell what is tiny: rounded to odd, the sum lies on its side of the limit."""
+    return flushed(odd_sum(np.broadcast_to(a * b, c.shape), c)).astype(F32).astype(F64)
+
+
+def flushed_sum(reduction, count, factors, shape, present):
+    """The flushed sums. An output has a block where it has a term of it; factors(k) are then those of all outputs."""
+    block = 32 if reduction.kind == "even_odd_blocks" else 2
+    whole = np.zeros(shape, F64)
+    for begin in range(0, count, block):
+        here, terms = np.zeros(shape, bool), [(np.zeros(()), np.zeros(()))] * block
+        for k in range(begin, min(count, begin + block)):
+            here[present(k)] = True
+            a, b = (np.asarray(x, F64) for x in factors(k))
+            a, b = round64(a, "bfloat16"), round64(b, "bfloat16")
+            terms[k - begin] = [np.where(np.abs(x) < 2.0**-126, np.copysign(0.0, x), x) for x in (a, b)]
+        if reduction.kind == "pairs":
+            added = flushed_fma(*terms[0], flushed_fma(*terms[1], whole))
+        else:
+            sums = [np.zeros(shape, F64), np.zeros(shape, F64)]
+            for i, (a, b) in enumerate(terms):
+                sums[i % 2] = flushed_fma(a, b, sums[i % 2])
+            one = np.ones(())
+            added = flushed_fma(one, flushed_fma(one, sums[0], sums[1]), whole)
+        whole = np.where(here, added, whole)
+    return whole.astype(F32)
+
+
+def reduce(reduction, count, factors, shape, present=lambda k: ..., every=None):
+    """The dot products of an op: factors(k) are the two factors of term k, present(k) the outputs that have it. every(k) are
+    those of all outputs, where not all have it: what is absent is 0."""
+    if reduction.kind in ("even_odd_blocks", "pairs"):
+        return flushed_sum(reduction, count, every or factors, shape, present)
     chunk = reduction.chunk or max(count, 1)
     whole = np.zeros(shape, F32)
     for begin in range(0, count, chunk):
@@ -1311,6 +1347,13 @@ def weight_in_groups(call, weight):
     return weight.astype(F64).reshape((groups, len(weight) // groups) + weight.shape[1:])
 
 
+def placed(x, shape, where):
+    """Zeros but for x at these places."""
+    result = np.zeros(shape, F64)
+    result[where] = x
+    return result
+
+
 @computes("conv")
 def conv(call):
     x, weight, dims = in_groups(call, call["x"]), weight_in_groups(call, call["weight"]), call.tensor("y").dims
@@ -1329,8 +1372,12 @@ def conv(call):
         c, r, s, (_, h), (_, w) = lines(k)
         return x[(slice(None), *np.ix_(h, w))][..., c][..., None], weight[:, :, r, s, c]
 
+    def every(k):
+        a, b = factors(k)
+        return placed(a, dims[:3] + (groups, 1), present(k)), b
+
     shape = dims[:3] + (groups, outputs)
-    y = reduce(call.reductions["products"], rows * columns * depth, factors, shape, present).reshape(dims)
+    y = reduce(call.reductions["products"], rows * columns * depth, factors, shape, present, every).reshape(dims)
     return {"y": y if call["bias"] is None else y + call["bias"]}
 
 
@@ -1352,8 +1399,12 @@ def conv_backward_input(call):
         o, r, s, (i, _), (j, _) = lines(k)
         return dy[(slice(None), *np.ix_(i, j))][..., o][..., None], weight[:, o, r, s, :]
 
+    def every(k):
+        a, b = factors(k)
+        return placed(a, dims[:3] + (groups, 1), present(k)), b
+
     shape = dims[:3] + (groups, depth)
-    return {"dx": reduce(call.reductions["products"], rows * columns * outputs, factors, shape, present).reshape(dims)}
+    return {"dx": reduce(call.reductions["products"], rows * columns * outputs, factors, shape, present, every).reshape(dims)}
 
 
 @computes("conv_backward_weight")
@@ -1381,9 +1432,13 @@ def conv_backward_weight(call):
         n, i, j, (_, h), (_, w) = window(k)
         return dy[n, i, j][:, :, None, None, None], np.moveaxis(x[n][np.ix_(h, w)], 2, 0)[:, None]
 
+    def every(k):
+        a, b = factors(k)
+        return a, placed(b, (groups, 1) + dims[1:], present(k))
+
     shape = (groups, outputs) + dims[1:]
     terms = len(dy) * height * width
-    return {"dweight": reduce(call.reductions["products"], terms, factors, shape, present).reshape(dims)}
+    return {"dweight": reduce(call.reductions["products"], terms, factors, shape, present, every).reshape(dims)}
 
 
 def pool_windows(call, image, result):
@@ -1986,14 +2041,16 @@ class Heads:
         a = by_pair.astype(F64)
         first = (lambda j: j) if self.causal else (lambda j: 0)
         return reduce(reduction, self.keys, lambda j: (a[..., first(j) :, j, None], by_key[..., j, None, :]),
-                      self.shape[:3] + (self.size,), lambda j: (Ellipsis, slice(first(j), None), slice(None)))
+                      self.shape[:3] + (self.size,), lambda j: (Ellipsis, slice(first(j), None), slice(None)),
+                      lambda j: (np.where(self.seen[..., :, j], a[..., :, j], 0.0)[..., None], by_key[..., j, None, :]))
 
     def over_queries(self, reduction, by_pair, by_query):
         """For each key: the sum over the queries that see it, then over the heads that read it."""
         a = by_pair.astype(F64)
-        end = (lambda i: i + 1) if self.causal else (lambda i: self.length)
+        end = (lambda i: i + 1) if self.causal else (lambda i: self.keys)
         sums = reduce(reduction, self.length, lambda i: (a[..., i, : end(i), None], by_query[..., i, None, :]),
-                      (self.batch, self.heads, self.keys, self.size), lambda i: (Ellipsis, slice(0, end(i)), slice(None)))
+                      (self.batch, self.heads, self.keys, self.size), lambda i: (Ellipsis, slice(0, end(i)), slice(None)),
+                      lambda i: (np.where(self.seen[..., i, :], a[..., i, :], 0.0)[..., None], by_query[..., i, None, :]))
         sums = sums.reshape(self.batch, self.kv_heads, self.group, self.keys, self.size)
         result = sums[:, :, 0]
         for member in range(1, self.group):

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "plan/errors.h"
+#include "plan/generated/words.h"
 #include "plan/op_words.h"
 #include "plan/shapes/infer.h"
 #include "runtime/kernels/kernels.h"
@@ -33,6 +34,13 @@ static uint8_t type_by_name(const char *name) {
     }
     fprintf(stderr, "golden: unknown type %s\n", name);
     abort();
+}
+
+static uint8_t reduction_by_name(const char *name) {
+    uint8_t kind = 0;
+    while (strcmp(name, firn_fb_reduction_kind_word(kind)) != 0)
+        kind++;
+    return kind;
 }
 
 static const firn_op_info *op_by_name(const char *name) {
@@ -261,8 +269,7 @@ static void parse_line(golden_case *golden, char *line) {
         golden->moment.micro_step = (uint32_t)strtoul(at, &at, 10);
     } else if (strcmp(line, "reduction") == 0) {
         firn_reduction *reduction = &golden->call.reductions[golden->reduction_count++];
-        reduction->kind =
-            strcmp(strtok_r(rest, " \n", &save), "chunked") == 0 ? FIRN_REDUCTION_CHUNKED : FIRN_REDUCTION_F32;
+        reduction->kind = reduction_by_name(strtok_r(rest, " \n", &save));
         reduction->accumulator = type_by_name(strtok_r(NULL, " \n", &save));
         reduction->chunk = (uint32_t)strtoul(strtok_r(NULL, " \n", &save), NULL, 10);
     } else if (strcmp(line, "input") == 0 && strncmp(rest, "absent", 6) == 0) {

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "runtime/numerics/flushed.h"
 #include "tests/unit/support_workspace.h"
 
 const firn_moment support_beginning = {0, 0};
@@ -202,8 +203,37 @@ const firn_kernel_set *support_set(const char *name) {
     return set;
 }
 
+/* Returns factor k, or what takes its place behind the last one. */
+static float factor_of(const float *x, size_t k, size_t count) {
+    return k < count ? firn_flushed(x[k]) : 0.0f;
+}
+
+/* Returns the sum of the even or of the odd terms of a block. */
+static float every_second(const float *a, const float *b, size_t count, size_t k) {
+    float sum = 0.0f;
+    for (size_t end = k / 32 * 32 + 32; k < end; k += 2)
+        sum = firn_flushed_fma(factor_of(a, k, count), factor_of(b, k, count), sum);
+    return sum;
+}
+
+static float flushed_sum(uint8_t kind, const float *a, const float *b, size_t count) {
+    float sum = 0.0f;
+    if (kind == FIRN_REDUCTION_PAIRS)
+        for (size_t k = 0; k < count; k += 2) {
+            sum = firn_flushed_fma(factor_of(a, k + 1, count), factor_of(b, k + 1, count), sum);
+            sum = firn_flushed_fma(factor_of(a, k, count), factor_of(b, k, count), sum);
+        }
+    else
+        for (size_t k = 0; k < count; k += 32)
+            sum =
+                firn_flushed_sum(sum, firn_flushed_sum(every_second(a, b, count, k), every_second(a, b, count, k + 1)));
+    return sum;
+}
+
 float reduce(firn_reduction reduction, const float *a, const float *b, size_t count, size_t first) {
     float total = 0.0f, sum = 0.0f;
+    if (firn_reduction_is_flushed(reduction.kind))
+        return flushed_sum(reduction.kind, a, b, count);
     if (reduction.kind == FIRN_REDUCTION_F32) {
         for (size_t k = 0; k < count; k++)
             total = fmaf(a[k], b[k], total);

@@ -40,7 +40,8 @@ extern const firn_moment support_beginning;
  * differs. */
 void run_kernel(uint16_t code, test_call *call);
 
-/* The reduction defined in NUMERICS.md, over `count` terms of which the first has absolute index `first`. */
+/* The reduction defined in NUMERICS.md, over `count` terms of which the first has absolute index `first`: the
+ * beginning of a block where the sum is flushed, in which no term is absent. */
 float reduce(firn_reduction reduction, const float *a, const float *b, size_t count, size_t first);
 
 /* The sum that NUMERICS.md defines for all sums other than reductions. */

@@ -234,6 +234,35 @@ static void test_rotation(void **state) {
     unlink(plan);
 }
 
+/* Each target with an engine: its name, its kind with the length of a block, and the counts of kinds. */
+static void test_engines(void **state) {
+    (void)state;
+    static const struct {
+        const char *target, *kind;
+        unsigned terms;
+    } cases[] = {{"amx-bf16", "even_odd_blocks", 32}, {"avx512-bf16", "pairs", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        test_recipe recipe = test_gpt2_recipe();
+        test_make_mixed(&recipe, FIRN_BFLOAT16, 0);
+        recipe.job.target = cases[i].target;
+        firnc_compilation compilation;
+        uint64_t bytes;
+        const char *plan = make_plan(&recipe, &compilation, &bytes);
+        const char *text = output_of(plan, FIRNC_INSPECT_TABLE, STDOUT_FILENO, 0);
+        assert_contains(text, firnc_format("for target %s, POL lowering native\n", cases[i].target));
+        assert_contains(
+            text, firnc_format("POL 0 (global) -> %s %u in float32, to bfloat16, ", cases[i].kind, cases[i].terms));
+        assert_contains(text, "POL 0 (global) -> f32 to float32; f32 to bfloat16; softmax in float32"); /* attention */
+        assert_contains(text, firnc_format("  reductions         10 f32, 27 %s\n", cases[i].kind));
+        cJSON *root = cJSON_Parse(output_of(plan, FIRNC_INSPECT_JSON, STDOUT_FILENO, 0));
+        const cJSON *counts = cJSON_GetObjectItem(cJSON_GetObjectItem(root, "totals"), "reductions");
+        assert_int_equal(cJSON_GetArraySize(counts), 2);
+        assert_int_equal(cJSON_GetNumberValue(cJSON_GetObjectItem(counts, cases[i].kind)), 27);
+        cJSON_Delete(root);
+        unlink(plan);
+    }
+}
+
 static void test_table(void **state) {
     (void)state;
     test_recipe recipe = test_gpt2_recipe();
@@ -248,6 +277,7 @@ static void test_table(void **state) {
     assert_contains(text, "POL 0 (rule) -> f32 to bfloat16");
     assert_contains(text, "softmax in float32");
     assert_contains(text, "affine in bfloat16");
+    assert_contains(text, "  reductions         12 f32, 25 chunked\n");
     assert_contains(text, "loss scaling         none\n");
     unlink(plan);
     recipe.job.precision.scaling = FIRNC_SCALING_DYNAMIC;
@@ -330,8 +360,8 @@ static void test_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json_mlp), cmocka_unit_test(test_json_gpt2), cmocka_unit_test(test_json_eval),
-        cmocka_unit_test(test_rotation), cmocka_unit_test(test_table),     cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rotation), cmocka_unit_test(test_engines),   cmocka_unit_test(test_table),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,9 @@ typedef struct setting {
     uint8_t type;
     uint8_t out_type; /* if other_type is set; else the type of qkv */
     bool other_type;
-    uint32_t chunk; /* 0: float32 sum */
+    uint8_t only_type; /* of qkv where shapes cycle through types; FIRN_FLOAT32: every type */
+    uint8_t kind;      /* of the reductions */
+    uint32_t chunk;    /* of a chunked sum */
     filling filling;
 } setting;
 
@@ -87,9 +89,10 @@ static void fill(const setting *s, firn_tensor *tensor, uint32_t seed) {
 }
 
 static firn_reduction reduction_of(const setting *s) {
-    if (s->chunk == 0)
-        return (firn_reduction){FIRN_REDUCTION_F32, FIRN_FLOAT32, FIRN_FLOAT32, 0};
-    return (firn_reduction){FIRN_REDUCTION_CHUNKED, s->type, FIRN_FLOAT32, s->chunk};
+    static const uint32_t blocks[] = {[FIRN_REDUCTION_EVEN_ODD_BLOCKS] = 32, [FIRN_REDUCTION_PAIRS] = 2};
+    if (s->chunk != 0)
+        return (firn_reduction){FIRN_REDUCTION_CHUNKED, s->type, FIRN_FLOAT32, s->chunk};
+    return (firn_reduction){s->kind, FIRN_FLOAT32, FIRN_FLOAT32, blocks[s->kind]};
 }
 
 /* The portable kernels work in blocks of so many queries; the other sets have blocks of their own. */
@@ -174,9 +177,9 @@ static void compare_set(const firn_kernel_set *set, uint16_t code, const test_ca
         support_check_workspace();
         for (int o = 0; o < outputs; o++) {
             snprintf(place, sizeof place,
-                     "%s, op %u output %d, %s B%u T%u H%u/%u D%u%s dropout %g filling %d, %u threads", set->name, code,
-                     o, firn_type_name(s->type), s->batch, s->steps, s->heads, s->kv_heads, s->size,
-                     s->causal ? " causal" : "", (double)s->dropout, s->filling, thread_counts[i]);
+                     "%s, op %u output %d, kind %u, %s B%u T%u H%u/%u D%u%s dropout %g filling %d, %u threads",
+                     set->name, code, o, s->kind, firn_type_name(s->type), s->batch, s->steps, s->heads, s->kv_heads,
+                     s->size, s->causal ? " causal" : "", (double)s->dropout, s->filling, thread_counts[i]);
             assert_same(&expected->outputs[o], &call.outputs[o], place);
         }
         for (int o = 0; o < expected->output_count; o++)
@@ -233,6 +236,7 @@ static void for_each_shape(setting s, uint8_t first_type, unsigned stride) {
                 s.heads = head_counts[turn % HEAD_COUNTS].heads;
                 s.kv_heads = head_counts[turn % HEAD_COUNTS].kv_heads;
                 s.type = (uint8_t)(first_type + turn / HEAD_COUNTS % (last_real_type + 1u - first_type));
+                s.type = s.only_type != FIRN_FLOAT32 ? s.only_type : s.type;
                 s.causal = causal != 0;
                 check(s);
             }
@@ -305,6 +309,34 @@ static void chunked_special_values(void **state) {
             }
 }
 
+/* Factors of flushed sums are bfloat16. */
+static void flushed_sums(void **state) {
+    (void)state;
+    for (uint8_t kind = FIRN_REDUCTION_EVEN_ODD_BLOCKS; kind <= FIRN_REDUCTION_PAIRS; kind++) {
+        for_each_shape((setting){.kind = kind, .only_type = FIRN_BFLOAT16}, FIRN_FLOAT16, 2);
+        for_each_shape((setting){.kind = kind, .only_type = FIRN_BFLOAT16, .dropout = 0.3f, .half_softmax = true},
+                       FIRN_FLOAT16, 5);
+    }
+}
+
+/* Also heads that do not fit into a slot, whose keys are packed in several spans. */
+static void flushed_special_values(void **state) {
+    (void)state;
+    for (uint8_t kind = FIRN_REDUCTION_EVEN_ODD_BLOCKS; kind <= FIRN_REDUCTION_PAIRS; kind++) {
+        setting s = {.batch = 1, .steps = 77, .heads = 2, .kv_heads = 1, .size = 20, .type = FIRN_BFLOAT16};
+        s.kind = kind;
+        for (int causal = 0; causal < 2; causal++)
+            for (s.filling = SPECIALS; s.filling <= LARGE; s.filling++) {
+                s.causal = causal != 0;
+                check(s);
+            }
+        s.filling = NUMBERS;
+        s.steps = 99;
+        s.size = 3000;
+        check(s);
+    }
+}
+
 /* More keys than fit into a slot: they are packed again for each block, and the gradients of queries and keys are
  * computed separately. */
 static void heads_larger_than_a_slot(void **state) {
@@ -347,6 +379,8 @@ int main(void) {
         cmocka_unit_test(other_output_types),
         cmocka_unit_test(chunked_sums),
         cmocka_unit_test(chunked_special_values),
+        cmocka_unit_test(flushed_sums),
+        cmocka_unit_test(flushed_special_values),
         cmocka_unit_test(heads_larger_than_a_slot),
         cmocka_unit_test(blocks_larger_than_a_slot),
         cmocka_unit_test(rows_of_several_blocks),

@@ -163,6 +163,57 @@ static void steps(void **state) {
             check_steps(kernel, &half_types[i], round % 2 != 0, &seed);
 }
 
+/* Adds the products of 8 times 16 mantissas to sums of 2^exponent times `mantissa`, in bfloat16. The sum before is a
+ * product itself, so that only the loop over the terms can notice how small it is. */
+static void check_products(const tile_kernel *kernel, uint32_t first_left, uint32_t first_right, int exponent,
+                           float mantissa) {
+    enum { COLUMNS = 16 };
+    const float before = mantissa * firn_power_of_two(exponent);
+    float left[2][ROWS], right[2][COLUMNS], sums[ROWS][COLUMNS] = {{0}}, totals[ROWS][COLUMNS] = {{0}};
+    for (uint32_t row = 0; row < ROWS; row++) {
+        left[0][row] = before;
+        left[1][row] = (float)(first_left + row) * 0x1p-7f;
+    }
+    for (uint32_t column = 0; column < COLUMNS; column++) {
+        right[0][column] = 1.0f;
+        right[1][column] = (float)(first_right + column) * 0x1p-7f;
+    }
+    const firn_chunked_tile tile = {.accumulator = FIRN_BFLOAT16,
+                                    .chunk = 64,
+                                    .left = left[0],
+                                    .left_row_step = 1,
+                                    .left_term_step = ROWS,
+                                    .right = right[0],
+                                    .right_step = COLUMNS,
+                                    .rows = ROWS,
+                                    .columns = COLUMNS,
+                                    .terms = 2,
+                                    .sums = sums[0],
+                                    .totals = totals[0],
+                                    .step = COLUMNS};
+    kernel->add(&tile);
+    for (size_t row = 0; row < ROWS; row++)
+        for (size_t column = 0; column < COLUMNS; column++) {
+            const float expected = firn_half_fma(FIRN_BFLOAT16, left[1][row], right[1][column], before);
+            if (!is_same(expected, sums[row][column]))
+                fail_msg("%a * %a + %a: expected %a, got %a", (double)left[1][row], (double)right[1][column],
+                         (double)before, (double)expected, (double)sums[row][column]);
+        }
+}
+
+/* Every product of two mantissas, and sums of every size relative to it that matters: where the sum decides on which
+ * side of the middle of two neighbours the result lies, however small it is. */
+static void middles(void **state) {
+    static const float mantissas[] = {1.0f, -1.0f, 0x1.02p0f, -0x1.fep0f};
+    const tile_kernel *kernel = *state;
+    skip_without(kernel->set);
+    for (size_t i = 0; i < sizeof mantissas / sizeof mantissas[0]; i++)
+        for (int exponent = -40; exponent <= 12; exponent++)
+            for (uint32_t left = 128; left < 256; left += ROWS)
+                for (uint32_t right = 128; right < 256; right += 16)
+                    check_products(kernel, left, right, exponent, mantissas[i]);
+}
+
 /* A sum that cancels gives a zero of either sign while rounding; adding it to the total must leave +0. */
 static void zeros(void **state) {
     const tile_kernel *kernel = *state;
@@ -381,9 +432,11 @@ int main(void) {
     tile_kernel *avx2 = &kernels[0], *avx512 = &kernels[1];
     const struct CMUnitTest tests[] = {
         {"steps, avx2", steps, NULL, NULL, avx2},
+        {"middles, avx2", middles, NULL, NULL, avx2},
         {"zeros, avx2", zeros, NULL, NULL, avx2},
         {"tiles, avx2", tiles, NULL, NULL, avx2},
         {"steps, avx512", steps, NULL, NULL, avx512},
+        {"middles, avx512", middles, NULL, NULL, avx512},
         {"zeros, avx512", zeros, NULL, NULL, avx512},
         {"tiles, avx512", tiles, NULL, NULL, avx512},
         cmocka_unit_test(native_products),

@@ -22,6 +22,9 @@ enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 static const uint32_t chunks[] = {0, 64, 128, 5, 1}; /* 0: float32 sum */
 enum { CHUNKS = sizeof chunks / sizeof chunks[0] };
 
+static const firn_reduction flushed[] = {{FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_FLOAT32, FIRN_BFLOAT16, 32},
+                                         {FIRN_REDUCTION_PAIRS, FIRN_FLOAT32, FIRN_BFLOAT16, 2}};
+
 static firn_reduction reduction_of(uint8_t type, uint32_t chunk) {
     if (chunk == 0)
         return (firn_reduction){FIRN_REDUCTION_F32, FIRN_FLOAT32, type, 0};
@@ -155,8 +158,7 @@ static void check_backward_weight(const operands *t, int layout, shape s, firn_r
     free(b);
 }
 
-static void check_all(uint8_t type, uint8_t out_type, shape s, uint32_t chunk, int special) {
-    const firn_reduction reduction = reduction_of(type, chunk);
+static void check_reduction(uint8_t type, uint8_t out_type, shape s, firn_reduction reduction, int special) {
     for (int layout = 0; layout < 2; layout++) {
         operands t = operands_new(type, out_type, layout, s);
         if (special) {
@@ -173,6 +175,10 @@ static void check_all(uint8_t type, uint8_t out_type, shape s, uint32_t chunk, i
     }
 }
 
+static void check_all(uint8_t type, uint8_t out_type, shape s, uint32_t chunk, int special) {
+    check_reduction(type, out_type, s, reduction_of(type, chunk), special);
+}
+
 static void linear_in_float32(void **state) {
     (void)state;
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
@@ -186,6 +192,15 @@ static void linear_in_chunks(void **state) {
         for (int i = 0; i < SHAPES; i++)
             for (int c = 1; c < CHUNKS; c++)
                 check_all(type, type, shapes[i], chunks[c], 0);
+}
+
+static void linear_in_flushed_sums(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        for (int i = 0; i < SHAPES; i++)
+            check_reduction(FIRN_BFLOAT16, FIRN_BFLOAT16, shapes[i], flushed[kind], 0);
+        check_reduction(FIRN_BFLOAT16, FIRN_FLOAT32, (shape){33, 70, 21}, flushed[kind], 1);
+    }
 }
 
 static void linear_with_special_values(void **state) {
@@ -230,11 +245,9 @@ static void chunks_can_be_told_from_float32(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear_in_float32),
-        cmocka_unit_test(linear_in_chunks),
-        cmocka_unit_test(linear_with_special_values),
-        cmocka_unit_test(linear_rounds_to_the_output),
-        cmocka_unit_test(chunks_can_be_told_from_float32),
+        cmocka_unit_test(linear_in_float32),           cmocka_unit_test(linear_in_chunks),
+        cmocka_unit_test(linear_in_flushed_sums),      cmocka_unit_test(linear_with_special_values),
+        cmocka_unit_test(linear_rounds_to_the_output), cmocka_unit_test(chunks_can_be_told_from_float32),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

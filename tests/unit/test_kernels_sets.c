@@ -19,7 +19,7 @@
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
-static const char *const names[] = {"fma", "avx2", "avx512", "avx512fp16"};
+static const char *const names[] = {"fma", "avx2", "avx512", "avx512fp16", "amx", "avx512bf16"};
 enum { SETS = sizeof names / sizeof names[0] };
 
 /* The plain set, and the sets to compare with it; NULL if this CPU cannot run one. */
@@ -67,8 +67,9 @@ static bool asks_for_scratch(const firn_kernel_set *set) {
             return true;
         for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++)
             for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
-                const firn_reduction reduction = {.kind = kinds[kind], .accumulator = type, .output = type};
-                if (set->find(op, &reduction).scratch != NULL)
+                const firn_reduction reductions[FIRN_REDUCTIONS_MAX] = {
+                    {.kind = kinds[kind], .accumulator = type, .output = type}};
+                if (set->find(op, reductions).scratch != NULL)
                     return true;
             }
     }
@@ -89,14 +90,15 @@ typedef struct shape {
 } shape;
 
 /* A few multiplications; sizes around 6 and 14 rows, 8, 16 and 32 columns, 252 rows and 256 columns whose sums are
- * kept, 512 terms of a block, and 1,024 columns of a piece. The last shapes have so few rows that either set swaps the
- * operands. */
+ * kept, 512 terms of a block, 1,024 columns of a piece, and 64 terms or rows read in place. The last shapes have so few
+ * rows that either set swaps the operands. */
 static const shape shapes[] = {
-    {1, 1, 1},      {1, 1, 32},    {2, 3, 5},      {4, 8, 1},     {1, 2, 33},     {2, 1, 1},      {5, 3, 7},
-    {6, 8, 9},      {7, 9, 17},    {13, 15, 31},   {14, 16, 32},  {15, 17, 33},   {28, 255, 16},  {29, 256, 17},
-    {27, 257, 15},  {31, 511, 63}, {83, 512, 64},  {85, 513, 65}, {167, 300, 97}, {169, 37, 97},  {84, 257, 289},
-    {7, 258, 1025}, {1, 600, 600}, {257, 1, 13},   {337, 29, 2},  {64, 64, 64},   {53, 127, 289}, {300, 7, 300},
-    {170, 260, 90}, {253, 514, 3}, {17, 513, 259}, {4, 1025, 34}, {30, 530, 131}, {62, 40, 515},
+    {1, 1, 1},      {1, 1, 32},      {2, 3, 5},      {4, 8, 1},      {1, 2, 33},     {2, 1, 1},
+    {5, 3, 7},      {6, 8, 9},       {7, 9, 17},     {13, 15, 31},   {14, 16, 32},   {15, 17, 33},
+    {28, 255, 16},  {29, 256, 17},   {27, 257, 15},  {31, 511, 63},  {83, 512, 64},  {85, 513, 65},
+    {167, 300, 97}, {169, 37, 97},   {84, 257, 289}, {7, 258, 1025}, {1, 600, 600},  {257, 1, 13},
+    {337, 29, 2},   {64, 64, 64},    {53, 127, 289}, {300, 7, 300},  {170, 260, 90}, {253, 514, 3},
+    {17, 513, 259}, {150, 136, 200}, {65, 72, 200},  {4, 1025, 34},  {30, 530, 131}, {62, 40, 515},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -319,6 +321,23 @@ static void chunked_sums(void **state) {
         }
 }
 
+/* Sizes around a block of 32 terms, and pairs with one. */
+static void flushed_sums(void **state) {
+    (void)state;
+    skip_without_sets();
+    static const firn_reduction reductions[] = {{FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_FLOAT32, FIRN_BFLOAT16, 32},
+                                                {FIRN_REDUCTION_PAIRS, FIRN_FLOAT32, FIRN_BFLOAT16, 2}};
+    static const shape some[] = {{1, 1, 1},   {9, 257, 33}, {17, 128, 15}, {5, 601, 33},
+                                 {3, 65, 59}, {67, 31, 64}, {33, 32, 31},  {130, 33, 66}};
+    for (size_t kind = 0; kind < 2; kind++)
+        for (int layout = 0; layout < 2; layout++) {
+            for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
+                check(FIRN_BFLOAT16, FIRN_BFLOAT16, some[i], layout, reductions[kind], NUMBERS);
+            for (filling filling = SPECIALS; filling <= SUBNORMALS; filling++)
+                check(FIRN_BFLOAT16, FIRN_FLOAT32, (shape){19, 131, 35}, layout, reductions[kind], filling);
+        }
+}
+
 static firn_tensor filled(uint8_t type, uint32_t a, uint32_t b, uint32_t c, uint32_t seed) {
     firn_tensor tensor = tensor_new(type, a, b, c, 0);
     fill(&tensor, seed, c == 0 ? NUMBERS : SPECIALS);
@@ -479,9 +498,11 @@ static void initial_values(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_are_named),     cmocka_unit_test(scratch_is_announced), cmocka_unit_test(float32_sums),
-        cmocka_unit_test(other_output_types), cmocka_unit_test(special_values),       cmocka_unit_test(conversions),
-        cmocka_unit_test(chunked_sums),       cmocka_unit_test(initial_values),       cmocka_unit_test(recurrent),
+        cmocka_unit_test(sets_are_named), cmocka_unit_test(scratch_is_announced),
+        cmocka_unit_test(float32_sums),   cmocka_unit_test(other_output_types),
+        cmocka_unit_test(special_values), cmocka_unit_test(conversions),
+        cmocka_unit_test(chunked_sums),   cmocka_unit_test(flushed_sums),
+        cmocka_unit_test(initial_values), cmocka_unit_test(recurrent),
         cmocka_unit_test(batches),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);

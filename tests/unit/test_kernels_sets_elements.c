@@ -1,6 +1,7 @@
 /* Tests that every kernel set that this CPU can run gives the bits of the plain one: activations over floats of all
- * magnitudes and all values of the half types, the rotary embedding, casts, softmax cross-entropy and RMS norm over
- * awkward widths and special values. Unavailable sets are named and skipped. */
+ * magnitudes and all values of the half types, the rotary embedding, casts, softmax cross-entropy, RMS norm, layer
+ * norm, batch norm and sums over rows, over awkward widths and special values. Unavailable sets are named and skipped.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "plan/shapes/scratch.h"
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
@@ -35,17 +37,28 @@ static void skip_without_sets(void) {
         skip();
 }
 
-/* Compares the op in every set. Output 0 shares the memory of input `in_place` (UINT8_MAX: of none). */
-static void compare(uint16_t code, const test_call *call, uint8_t in_place, const char *what) {
+/* Runs two ranges of the tasks, the last first. */
+static void run_backwards(void *context, size_t tasks, firn_task_body body, void *argument) {
+    (void)context;
+    body(argument, tasks / 2, tasks);
+    body(argument, 0, tasks / 2);
+}
+
+/* Compares the first `compared` outputs of the op, of which the others are scratch, in every set, with its tasks
+ * divided and not. Output 0 shares the memory of input `in_place` (UINT8_MAX: of none). */
+static void compare_first(uint8_t compared, uint16_t code, const test_call *call, uint8_t in_place, const char *what) {
     firn_tensor expected[FIRN_OUTPUTS_MAX];
     test_call plain = *call;
     for (uint8_t o = 0; o < call->output_count; o++)
         plain.outputs[o] = expected[o] = tensor_copy(&call->outputs[o]);
     test_call_run(support_kernel(firn_kernel_set_choose("plain"), code, &plain), &plain);
-    for (int i = 0; i < SETS; i++) {
-        if (sets[i] == NULL)
+    for (int i = 0; i < 2 * SETS; i++) {
+        const firn_kernel_set *set = sets[i / 2];
+        if (set == NULL)
             continue;
         test_call other = *call;
+        if (i % 2 == 1)
+            other.parallel = (firn_parallel){.run = run_backwards, .threads = 2};
         for (uint8_t o = 0; o < call->output_count; o++)
             other.outputs[o] = tensor_copy(&call->outputs[o]);
         if (in_place != UINT8_MAX) {
@@ -53,14 +66,19 @@ static void compare(uint16_t code, const test_call *call, uint8_t in_place, cons
                    call->inputs[in_place].elements * firn_type_bytes(call->inputs[in_place].type));
             other.inputs[in_place].data = other.outputs[0].data;
         }
-        test_call_run(support_kernel(sets[i], code, &other), &other);
+        test_call_run(support_kernel(set, code, &other), &other);
         for (uint8_t o = 0; o < call->output_count; o++) {
-            assert_same(&expected[o], &other.outputs[o], what);
+            if (o < compared)
+                assert_same(&expected[o], &other.outputs[o], what);
             tensor_free(&other.outputs[o]);
         }
     }
     for (uint8_t o = 0; o < call->output_count; o++)
         tensor_free(&expected[o]);
+}
+
+static void compare(uint16_t code, const test_call *call, uint8_t in_place, const char *what) {
+    compare_first(call->output_count, code, call, in_place, what);
 }
 
 /* --- activations -------------------------------------------------------------------------------------------------- */
@@ -261,11 +279,160 @@ static void rms_norm(void **state) {
                 check_rms_norm(type, widths[i], special);
 }
 
+/* --- layer norm --------------------------------------------------------------------------------------------------- */
+
+typedef struct layer {
+    uint8_t x, dy, affine; /* types */
+    uint32_t rows, width;
+    bool special;
+} layer;
+
+static void check_layer_norm(const layer *it) {
+    firn_tensor x = tensor_new(it->x, it->rows, it->width, 0, 0), dy = tensor_new(it->dy, it->rows, it->width, 0, 0);
+    firn_tensor gain = tensor_new(FIRN_FLOAT32, it->width, 0, 0, 0), bias = tensor_copy(&gain), y = tensor_copy(&x);
+    firn_tensor mean = tensor_new(FIRN_FLOAT32, it->rows, 0, 0, 0), reciprocal = tensor_copy(&mean);
+    firn_tensor dgain = tensor_copy(&gain), dbias = tensor_copy(&gain);
+    tensor_fill(&x, it->width, 3.0F);
+    tensor_fill(&dy, 2, 1.0F);
+    tensor_fill(&gain, 3, 2.0F);
+    tensor_fill(&bias, 5, 2.0F);
+    if (it->special) {
+        tensor_sprinkle(&x, 1);
+        tensor_sprinkle(&dy, 2);
+        tensor_sprinkle(&gain, 3);
+    }
+    test_call call = {.input_count = 3,
+                      .output_count = 3,
+                      .inputs = {x, gain, bias},
+                      .outputs = {y, mean, reciprocal},
+                      .integers = {it->affine},
+                      .reals = {1e-5F}};
+    compare(FIRN_OP_layer_norm, &call, UINT8_MAX, "layer_norm");
+    compare(FIRN_OP_layer_norm, &call, 0, "layer_norm in place");
+    tensor_fill(&mean, 4, 1.0F);
+    tensor_fill(&reciprocal, 6, 1.0F);
+    test_call of_x = {.input_count = 5,
+                      .output_count = 1,
+                      .inputs = {dy, x, gain, mean, reciprocal},
+                      .outputs = {y},
+                      .integers = {it->affine}};
+    compare(FIRN_OP_layer_norm_backward, &of_x, UINT8_MAX, "layer_norm_backward");
+    compare(FIRN_OP_layer_norm_backward, &of_x, 1, "layer_norm_backward in the place of x");
+    test_call of_affine = {.input_count = 4,
+                           .output_count = 2,
+                           .inputs = {dy, x, mean, reciprocal},
+                           .outputs = {dgain, dbias},
+                           .integers = {it->affine}};
+    compare(FIRN_OP_layer_norm_backward_affine, &of_affine, UINT8_MAX, "layer_norm_backward_affine");
+    firn_tensor *all[] = {&x, &dy, &gain, &bias, &y, &mean, &reciprocal, &dgain, &dbias};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
+/* Widths around a register, the lanes and the blocks of a sum, the columns that a thread sums at a time; rows of dy of
+ * another type, and an affine part in a half type. */
+static void layer_norm(void **state) {
+    (void)state;
+    static const uint32_t widths[] = {1, 2, 7, 8, 9, 33, 63, 64, 65, 130, 257, 511, 513, 4095, 4096, 4100, 8200};
+    skip_without_sets();
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
+        for (int special = 0; special < 2; special++)
+            for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
+                const uint32_t rows = i % 3 == 0 ? 67 : 5;
+                const layer same = {type, type, FIRN_FLOAT32, rows, widths[i], special != 0};
+                const layer mixed = {type, FIRN_FLOAT32, type, 5, widths[i], special != 0};
+                check_layer_norm(&same);
+                check_layer_norm(&mixed);
+            }
+}
+
+/* --- batch norm --------------------------------------------------------------------------------------------------- */
+
+static void check_batch_norm(uint8_t type, uint8_t dy_type, uint32_t rows, uint32_t width, bool special) {
+    const uint32_t runs = (rows - 1) / FIRN_SCRATCH_RUN_ROWS + 1;
+    firn_tensor x = tensor_new(type, rows, width, 0, 0), dy = tensor_new(dy_type, rows, width, 0, 0);
+    firn_tensor gain = tensor_new(FIRN_FLOAT32, width, 0, 0, 0), bias = tensor_copy(&gain), y = tensor_copy(&x);
+    firn_tensor mean = tensor_copy(&gain), reciprocal = tensor_copy(&gain), variance = tensor_copy(&gain);
+    firn_tensor sums = tensor_new(FIRN_FLOAT32, runs, width, 0, 0), pairs = tensor_new(FIRN_FLOAT32, runs, 2, width, 0);
+    tensor_fill(&x, width, 3.0F);
+    tensor_fill(&dy, 2, 1.0F);
+    tensor_fill(&gain, 3, 2.0F);
+    tensor_fill(&bias, 5, 2.0F);
+    if (special) {
+        tensor_sprinkle(&x, 1);
+        tensor_sprinkle(&dy, 2);
+        tensor_sprinkle(&gain, 3);
+    }
+    test_call call = {.input_count = 3,
+                      .output_count = 5,
+                      .inputs = {x, gain, bias},
+                      .outputs = {y, mean, reciprocal, variance, sums},
+                      .reals = {1e-5F}};
+    compare_first(4, FIRN_OP_batch_norm, &call, UINT8_MAX, "batch_norm");
+    compare_first(4, FIRN_OP_batch_norm, &call, 0, "batch_norm in place");
+    tensor_fill(&mean, 4, 1.0F);
+    tensor_fill(&reciprocal, 6, 1.0F);
+    test_call backward = {.input_count = 5,
+                          .output_count = 4,
+                          .inputs = {dy, x, gain, mean, reciprocal},
+                          .outputs = {y, variance, bias, pairs}};
+    compare_first(3, FIRN_OP_batch_norm_backward, &backward, UINT8_MAX, "batch_norm_backward");
+    compare_first(3, FIRN_OP_batch_norm_backward, &backward, 1, "batch_norm_backward in the place of x");
+    firn_tensor *all[] = {&x, &dy, &gain, &bias, &y, &mean, &reciprocal, &variance, &sums, &pairs};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
+/* Columns around one, two and four registers, and rows around a run of them. */
+static void batch_norm(void **state) {
+    (void)state;
+    static const uint32_t widths[] = {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 300};
+    static const uint32_t rows[] = {1, 5, 128, 129, 300};
+    skip_without_sets();
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
+        for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+            for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
+                check_batch_norm(type, type, rows[r], widths[w], false);
+                check_batch_norm(type, type, rows[r], widths[w], true);
+                check_batch_norm(type, FIRN_FLOAT32, rows[r], widths[w], false);
+            }
+}
+
+/* --- sums over rows ----------------------------------------------------------------------------------------------- */
+
+static void check_sum_leading(uint8_t type, uint8_t out_type, uint32_t rows, uint32_t width) {
+    firn_tensor x = tensor_new(type, rows, width, 0, 0), y = tensor_new(out_type, width, 0, 0, 0);
+    for (int special = 0; special < 2; special++) {
+        tensor_fill(&x, width, 3.0F);
+        if (special != 0)
+            tensor_sprinkle(&x, 1);
+        test_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
+        compare(FIRN_OP_sum_leading, &call, UINT8_MAX, "sum_leading");
+    }
+    tensor_free(&x);
+    tensor_free(&y);
+}
+
+static void sums_over_rows(void **state) {
+    (void)state;
+    static const uint32_t widths[] = {1, 7, 8, 31, 32, 33, 63, 64, 65, 127, 300, 511, 512, 513, 1100};
+    static const uint32_t rows[] = {1, 3, 64, 65, 130};
+    skip_without_sets();
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
+        for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+            for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
+                check_sum_leading(type, type, rows[r], widths[w]);
+                check_sum_leading(type, FIRN_FLOAT32, rows[r], widths[w]);
+            }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(activations),      cmocka_unit_test(activations_of_mixed_types),
         cmocka_unit_test(rotary_embedding), cmocka_unit_test(casts),
         cmocka_unit_test(cross_entropy),    cmocka_unit_test(rms_norm),
+        cmocka_unit_test(layer_norm),       cmocka_unit_test(sums_over_rows),
+        cmocka_unit_test(batch_norm),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }

@@ -17,6 +17,8 @@ static firn_initialise_rule rules[FIRN_INITIALISE_RULES];
 static const firn_half_part *halves[FIRN_HALF_TYPES], *const *half_table;
 static firn_metric_part metrics[FIRN_METRIC_KINDS], *metric_table;
 static firn_task_body tiles;
+static firn_product_part product_flushed;
+static const firn_sums_part *sums_flushed;
 static const firn_windows_part *windows;
 static firn_data_part_rule data_part;
 static firn_weights_rule initial_weights;
@@ -28,6 +30,8 @@ bool injected_is_linked(const firn_instance *instance);
 #define firn_half_parts         half_table
 #define firn_metric_parts       metric_table
 #define firn_linear_in_tiles    tiles
+#define firn_product_flushed    product_flushed
+#define firn_sums_flushed       sums_flushed
 #define firn_windows            windows
 #define firn_data_part          data_part
 #define firn_initial_weights    initial_weights
@@ -39,6 +43,8 @@ bool injected_is_linked(const firn_instance *instance);
 #undef firn_half_parts
 #undef firn_metric_parts
 #undef firn_linear_in_tiles
+#undef firn_product_flushed
+#undef firn_sums_flushed
 #undef firn_windows
 #undef firn_data_part
 #undef firn_initial_weights
@@ -51,6 +57,8 @@ static int take_everything(void **state) {
     half_table = halves;
     metric_table = metrics;
     tiles = firn_linear_in_tiles;
+    product_flushed = firn_product_flushed;
+    sums_flushed = firn_sums_flushed;
     windows = firn_windows;
     data_part = firn_data_part;
     initial_weights = firn_initial_weights;
@@ -146,22 +154,50 @@ static void missing_tiles_are_found(void **state) {
     assert_false(trains(&changed));
 }
 
-static void sum_in_chunks(firn_native_plan *plan) {
+static uint8_t reduction_kind;
+static bool are_convolutions;
+
+static void sum_by_the_kind(firn_native_plan *plan) {
     for (uint32_t p = 0; p < plan->phases_count; p++)
         for (uint32_t i = 0; i < plan->phases[p].ops_count; i++)
-            if (plan->phases[p].ops[i].reductions_count != 0)
-                ((firn_fb_reduction *)(uintptr_t)plan->phases[p].ops[i].reductions)[0].kind =
-                    FIRN_FB_REDUCTION_KIND_CHUNKED;
+            if (plan->phases[p].ops[i].reductions_count != 0) {
+                firn_native_op *op = (firn_native_op *)(uintptr_t)&plan->phases[p].ops[i];
+                ((firn_fb_reduction *)(uintptr_t)op->reductions)[0].kind = reduction_kind;
+                op->code = are_convolutions ? FIRN_OP_conv_backward_weight : op->code;
+            }
 }
 
 static void missing_tiles_of_chunks_are_found(void **state) {
     (void)state;
     signed_plan plan;
-    const signed_plan_settings changed = settings_with(sum_in_chunks);
+    const signed_plan_settings changed = settings_with(sum_by_the_kind);
+    reduction_kind = FIRN_FB_REDUCTION_KIND_CHUNKED;
     support_classifier(&plan, &changed);
+    assert_true(links(&plan));
+    product_flushed = NULL;
     assert_true(links(&plan));
     tiles = NULL;
     assert_false(links(&plan));
+}
+
+static void missing_flushed_sums_are_found(void **state) {
+    signed_plan plan;
+    const signed_plan_settings changed = settings_with(sum_by_the_kind);
+    for (int i = 0; i < 4; i++) {
+        reduction_kind = i % 2 != 0 ? FIRN_FB_REDUCTION_KIND_EVEN_ODD_BLOCKS : FIRN_FB_REDUCTION_KIND_PAIRS;
+        are_convolutions = i / 2 != 0;
+        support_classifier(&plan, &changed);
+        for (int without = 0; without < 2; without++) {
+            (void)take_everything(state);
+            assert_true(links(&plan));
+            if (without == 0)
+                product_flushed = NULL;
+            else
+                sums_flushed = NULL;
+            assert_int_equal(links(&plan), without == 0 ? are_convolutions : !are_convolutions);
+        }
+    }
+    are_convolutions = false;
 }
 
 static void missing_weights_are_found(void **state) {
@@ -204,6 +240,7 @@ int main(void) {
         cmocka_unit_test_setup(a_missing_metric_is_found, take_everything),
         cmocka_unit_test_setup(missing_tiles_are_found, take_everything),
         cmocka_unit_test_setup(missing_tiles_of_chunks_are_found, take_everything),
+        cmocka_unit_test_setup(missing_flushed_sums_are_found, take_everything),
         cmocka_unit_test_setup(missing_weights_are_found, take_everything),
         cmocka_unit_test_setup(missing_windows_are_found, take_everything),
         cmocka_unit_test_setup(a_missing_part_of_the_data_is_found, take_everything),

@@ -459,6 +459,82 @@ static void parts_of_sequences_are_slices(void **state) {
     assert_true(import(&graph) == NULL || model_read.outputs[0].value == FIRNC_NONE);
 }
 
+static void operands_are_repeated_by_the_op_itself(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    put_tensor(&graph, "a.row", 2, (const int64_t[]){1, 4});
+    put_tensor(&graph, "a.column", 2, (const int64_t[]){3, 1});
+    put_node(&graph, "", "Add", "a.row x", "s", NULL);
+    put_node(&graph, "", "Mul", "a.column s", "y", NULL);
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    assert_int_equal(count_ops(made, FIRN_OP_expand), 0);
+    assert_int_equal(count_ops(made, FIRN_OP_add), 1);
+    assert_int_equal(count_ops(made, FIRN_OP_broadcast_multiply), 1);
+}
+
+/* Queries, keys and values that are parts of one tensor, but in other rows than its own: [3,2,12] cut and then read as
+ * [2,3,4] each. */
+static void attention_takes_parts_in_their_rows_only(void **state) {
+    (void)state;
+    for (int turned = 0; turned < 2; turned++) {
+        message_bytes graph = {.count = 0}, tensor = {.count = 0}, axis = {.count = 0}, heads = {.count = 0};
+        const int64_t rows[] = {turned ? 2 : 3, turned ? 3 : 2, 4};
+        put_value(&graph, INPUT, "x", 1, 3, (const int64_t[]){-1, 2, 12});
+        put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+        put_integer(&tensor, 1, 3);
+        put_integer(&tensor, 2, 7);
+        put_text(&tensor, 8, "rows");
+        put_bytes(&tensor, 9, rows, sizeof rows);
+        put_message(&graph, INITIALIZER, &tensor);
+        put_attribute(&axis, "axis", 2);
+        put_attribute(&heads, "q_num_heads", 2);
+        put_attribute(&heads, "kv_num_heads", 2);
+        put_node(&graph, "", "Split", "x", "a b c", &axis);
+        put_node(&graph, "", "Reshape", "a rows", "q", NULL);
+        put_node(&graph, "", "Reshape", "b rows", "k", NULL);
+        put_node(&graph, "", "Reshape", "c rows", "v", NULL);
+        put_node(&graph, "", "Attention", "q k v", "y", &heads);
+        const message_bytes model = model_of(&graph, 23);
+        write_file(path, model.bytes, model.count);
+        const firnc_graph *made = import_file(false);
+        assert_non_null(made);
+        assert_int_equal(count_ops(made, FIRN_OP_attention), 1);
+        assert_int_equal(count_ops(made, FIRN_OP_concat), turned);
+    }
+}
+
+static void an_output_may_be_an_input(void **state) {
+    (void)state;
+    message_bytes graph = {.count = 0};
+    put_value(&graph, INPUT, "x", 1, 2, (const int64_t[]){1, 4});
+    put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+    put_node(&graph, "", "Identity", "x", "y", NULL);
+    const message_bytes model = model_of(&graph, 20);
+    write_file(path, model.bytes, model.count);
+    const firnc_graph *made = import_file(true);
+    assert_non_null(made);
+    assert_int_equal(made->named_count, 1);
+    assert_string_equal(made->named[0].name, "y");
+    assert_int_equal(made->nodes[made->values[made->named[0].value].producer].code, FIRN_OP_affine);
+}
+
+static void what_is_never_trained_is_known(void **state) {
+    (void)state;
+    static const char *const patterns[] = {"*.bias", "none.*"};
+    const message_bytes graph = perceptron(), model = model_of(&graph, 20);
+    firnc_onnx_options options = {.samples = 3, .features = {.element = FIRN_FLOAT32}, .constants = patterns};
+    write_file(path, model.bytes, model.count);
+    options.constant_count = 1;
+    firnc_graph *made = firnc_graph_create("test");
+    assert_true(firnc_onnx_import(made, path, &options, &model_read));
+    for (firnc_value i = 0; i < made->value_count; i++)
+        assert_false(made->values[i].role == FIRNC_ROLE_PARAMETER && strstr(made->values[i].name, "bias") != NULL);
+    options.constant_count = 2;
+    assert_true(firnc_onnx_import(firnc_graph_create("test"), path, &options, &model_read));
+    assert_true(model_read.matched[0] && !model_read.matched[1]);
+}
+
 /* --- wrong files -------------------------------------------------------------------------------------------------- */
 
 static void every_cut_and_every_bit_is_survived(void **state) {
@@ -697,7 +773,8 @@ static void what_has_no_effect_is_found(void **state) {
     write_file(path, model.bytes, model.count);
     assert_true(firnc_onnx_import(firnc_graph_create("test"), path, &options, &model_read));
     assert_int_equal(model_read.unused_dimension, 1);
-    assert_int_equal(model_read.unused_constant, 1);
+    assert_true(model_read.matched[0]);
+    assert_false(model_read.matched[1]);
     assert_int_equal(model_read.data, 0);
     assert_int_equal(model_read.parameter_count, 2);
 }
@@ -736,6 +813,25 @@ static void a_small_file_cannot_ask_for_much(void **state) {
     put_node(&graph, "n", "ConstantOfShape", "s", "c", NULL);
     put_node(&graph, "o", "Add", "x c", "y", NULL);
     refused(&graph, "elements");
+}
+
+/* When the room for elements is used up, even one number more is refused. */
+static void the_last_number_has_no_room(void **state) {
+    (void)state;
+    const firnc_mark mark = firnc_memory_mark();
+    message_bytes graph = with_input("y"), tensor = {.count = 0}, number = {.count = 0};
+    const int64_t extent = (1 << 26) - 1; /* and the 0 that fills it */
+    put_integer(&tensor, 1, 1);
+    put_integer(&tensor, 2, 7);
+    put_text(&tensor, 8, "s");
+    put_bytes(&tensor, 9, &extent, sizeof extent);
+    put_message(&graph, INITIALIZER, &tensor);
+    put_attribute(&number, "value_int", 1);
+    put_node(&graph, "n", "ConstantOfShape", "s", "c", NULL);
+    put_node(&graph, "o", "Constant", "", "k", &number);
+    put_node(&graph, "p", "Sum", "x c k", "y", NULL);
+    refused(&graph, "node o (Constant): makes constants of more than");
+    firnc_memory_release(mark);
 }
 
 static void other_opsets_are_refused(void **state) {
@@ -827,6 +923,10 @@ int main(void) {
         cmocka_unit_test_setup(a_vector_is_one_row, begin),
         cmocka_unit_test_setup(what_nothing_reads_is_left_out, begin),
         cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
+        cmocka_unit_test_setup(operands_are_repeated_by_the_op_itself, begin),
+        cmocka_unit_test_setup(attention_takes_parts_in_their_rows_only, begin),
+        cmocka_unit_test_setup(an_output_may_be_an_input, begin),
+        cmocka_unit_test_setup(what_is_never_trained_is_known, begin),
         cmocka_unit_test_setup(every_cut_and_every_bit_is_survived, begin),
         cmocka_unit_test_setup(wrong_graphs_are_refused, begin),
         cmocka_unit_test_setup(attributes_of_other_kinds_are_refused, begin),
@@ -841,6 +941,7 @@ int main(void) {
         cmocka_unit_test_setup(what_has_no_effect_is_found, begin),
         cmocka_unit_test_setup(wrong_shapes_are_refused, begin),
         cmocka_unit_test_setup(a_small_file_cannot_ask_for_much, begin),
+        cmocka_unit_test_setup(the_last_number_has_no_room, begin),
         cmocka_unit_test_setup(other_opsets_are_refused, begin),
         cmocka_unit_test_setup(data_stays_in_the_folder, begin),
         cmocka_unit_test_setup(a_model_alone_becomes_a_plan, begin),

@@ -729,7 +729,9 @@ static void test_order(void **state) {
 /* --- lowering ----------------------------------------------------------------------------------------------------- */
 
 typedef struct lowered {
-    firn_reduction linear, dx, scores, values, backward_scores, backward_values;
+    firn_reduction linear, dx, dweight, scores, values;
+    firn_reduction backward_scores, backward_values,
+        queries_and_keys; /* backward_values: the gradient of probabilities */
     int half_softmax, backward_half_softmax;
 } lowered;
 
@@ -748,10 +750,12 @@ static lowered lower(firn_type half, int level, bool emulate, const char *target
     return (lowered){
         .linear = test_find_node(graph, FIRN_OP_linear, "transformer.h.0.mlp.c_fc")->reductions[0],
         .dx = test_find_node(graph, FIRN_OP_linear_backward_input, "transformer.h.0.mlp.c_fc")->reductions[0],
+        .dweight = test_find_node(graph, FIRN_OP_linear_backward_weight, "transformer.h.0.mlp.c_fc")->reductions[0],
         .scores = attention->reductions[FIRN_ATTENTION_REDUCTION_SCORES],
         .values = attention->reductions[FIRN_ATTENTION_REDUCTION_VALUES],
-        .backward_scores = backward->reductions[0],
-        .backward_values = backward->reductions[FIRN_ATTENTION_BACKWARD_REDUCTION_QUERIES_AND_KEYS],
+        .backward_scores = backward->reductions[FIRN_ATTENTION_BACKWARD_REDUCTION_SCORES],
+        .backward_values = backward->reductions[FIRN_ATTENTION_BACKWARD_REDUCTION_VALUES],
+        .queries_and_keys = backward->reductions[FIRN_ATTENTION_BACKWARD_REDUCTION_QUERIES_AND_KEYS],
         .half_softmax = (int)attention->integers[3],
         .backward_half_softmax = (int)backward->integers[3]};
 }
@@ -783,7 +787,7 @@ static void test_lower_table(void **state) {
         assert_chunked(at_1.dx, half, half, 64);
         const bool low_at_1 = half == FIRN_CBFLOAT16;
         assert_f32(at_1.scores, low_at_1 ? half : FIRN_FLOAT32);
-        assert_f32(at_1.backward_values, half);
+        assert_f32(at_1.queries_and_keys, half);
         assert_int_equal(at_1.half_softmax, low_at_1);
         lowered at_2 = lower(half, 2, true, "portable");
         assert_chunked(at_2.linear, half, half, 128);
@@ -833,6 +837,117 @@ static void test_lower_backward_levels(void **state) {
     assert_f32(head->reductions[0], FIRN_BFLOAT16); /* the rule of GPT-2 for POL 1 */
     assert_chunked(test_find_node(compilation.graph, FIRN_OP_linear, "lm_head")->reductions[0], FIRN_BFLOAT16,
                    FIRN_BFLOAT16, 64);
+}
+
+/* POL decides every sum of products: a class of ops.def says how, whether the op is a layer's, its gradient or a
+ * product of convolutions or recurrence. */
+static void test_every_sum_has_a_class(void **state) {
+    (void)state;
+    uint32_t sums = 0;
+    for (uint32_t i = 0; i < FIRN_OPS; i++) {
+        const firn_op_info *info = firn_op_at(i);
+        const bool decided = info->pol == FIRN_POL_product || info->pol == FIRN_POL_attention;
+        assert_int_equal(info->reductions > 0, decided);
+        assert_int_equal(info->inner > 0, info->pol == FIRN_POL_attention);
+        sums += decided;
+    }
+    assert_true(sums > 15);
+}
+
+/* The two targets whose engine adds products of bfloat16 in an order of its own. */
+typedef struct engine_case {
+    const char *target;
+    uint8_t kind;
+    uint32_t terms;
+} engine_case;
+
+static const engine_case engine_cases[] = {{"amx-bf16", FIRN_REDUCTION_EVEN_ODD_BLOCKS, 32},
+                                           {"avx512-bf16", FIRN_REDUCTION_PAIRS, 2}};
+#define ENGINES (sizeof engine_cases / sizeof engine_cases[0])
+
+static void assert_engine(firn_reduction reduction, const engine_case *engine, firn_type output) {
+    assert_int_equal(reduction.kind, engine->kind);
+    assert_int_equal(reduction.accumulator, FIRN_FLOAT32);
+    assert_int_equal(reduction.output, output);
+    assert_int_equal(reduction.chunk, engine->terms);
+}
+
+/* Products take the engine's order at every level, attention from level 1 on; no other type does, nor does `emulate`.
+ */
+static void test_lower_engines(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ENGINES; i++) {
+        const engine_case *engine = &engine_cases[i];
+        for (int level = 0; level < 3; level++) {
+            const lowered got = lower(FIRN_BFLOAT16, level, false, engine->target);
+            assert_engine(got.linear, engine, FIRN_BFLOAT16);
+            assert_engine(got.dx, engine, FIRN_BFLOAT16);
+            assert_engine(got.dweight, engine, FIRN_BFLOAT16);
+            const firn_reduction inner[] = {got.scores, got.backward_scores},
+                                 outer[] = {got.values, got.backward_values, got.queries_and_keys};
+            for (size_t j = 0; j < 2 && level > 0; j++)
+                assert_engine(inner[j], engine, FIRN_FLOAT32);
+            for (size_t j = 0; j < 3 && level > 0; j++)
+                assert_engine(outer[j], engine, FIRN_BFLOAT16);
+            if (level == 0) {
+                assert_f32(got.scores, FIRN_FLOAT32);
+                assert_f32(got.queries_and_keys, FIRN_BFLOAT16);
+            }
+            assert_int_equal(got.half_softmax, 0);
+            assert_int_equal(got.backward_half_softmax, 0);
+            static const firn_type others[] = {FIRN_FLOAT16, FIRN_CBFLOAT16, FIRN_FLOAT32};
+            for (size_t j = 0; j < 3; j++) {
+                const lowered other = lower(others[j], level, false, engine->target);
+                const lowered portable = lower(others[j], level, false, "portable");
+                assert_memory_equal(&other, &portable, sizeof other);
+            }
+            const lowered emulated = lower(FIRN_BFLOAT16, level, true, engine->target);
+            const lowered portable = lower(FIRN_BFLOAT16, level, true, "portable");
+            assert_memory_equal(&emulated, &portable, sizeof emulated);
+        }
+    }
+}
+
+/* Backward levels, annotations, float32_layers, gradients of weights in float32 and a half softmax that the model
+ * requests, all at once. Layer 0's attention is at level 0 forward and 1 backward, layer 1's the other way round. */
+static void test_lower_engines_by_layer(void **state) {
+    (void)state;
+    const firnc_pol up = {.level = 0, .bwd_level = 1, .enable_fwd = true, .enable_bwd = true};
+    const firnc_pol down = {.level = 1, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true};
+    const firnc_pol_pattern patterns[] = {{.pattern = "transformer.h.0.attn", .pol = up},
+                                          {.pattern = "transformer.h.1.attn", .pol = down}};
+    const firnc_layer_pattern single[] = {{.pattern = "transformer.h.0.mlp.c_fc"}};
+    for (size_t i = 0; i < ENGINES; i++) {
+        const engine_case *engine = &engine_cases[i];
+        test_recipe recipe = test_gpt2_recipe();
+        test_make_mixed(&recipe, FIRN_BFLOAT16, 0);
+        recipe.job.target = engine->target;
+        recipe.job.precision.patterns = patterns;
+        recipe.job.precision.pattern_count = 2;
+        recipe.job.precision.float32_layers = single;
+        recipe.job.precision.float32_layer_count = 1;
+        recipe.job.precision.gradient_type = FIRN_FLOAT32;
+        firnc_compilation compilation = test_compilation(&recipe);
+        test_run_passes(&compilation, firnc_lower);
+        const firnc_graph *graph = compilation.graph;
+        const firnc_node *attention = test_find_node(graph, FIRN_OP_attention, "transformer.h.0.attn");
+        const firnc_node *backward = test_find_node(graph, FIRN_OP_attention_backward, "transformer.h.0.attn");
+        assert_f32(attention->reductions[FIRN_ATTENTION_REDUCTION_SCORES], FIRN_FLOAT32);
+        assert_f32(attention->reductions[FIRN_ATTENTION_REDUCTION_VALUES], FIRN_BFLOAT16);
+        assert_f32(backward->reductions[FIRN_ATTENTION_BACKWARD_REDUCTION_SCORES], FIRN_FLOAT32);
+        assert_engine(backward->reductions[FIRN_ATTENTION_BACKWARD_REDUCTION_VALUES], engine, FIRN_BFLOAT16);
+        assert_engine(backward->reductions[FIRN_ATTENTION_BACKWARD_REDUCTION_QUERIES_AND_KEYS], engine, FIRN_BFLOAT16);
+        attention = test_find_node(graph, FIRN_OP_attention, "transformer.h.1.attn");
+        backward = test_find_node(graph, FIRN_OP_attention_backward, "transformer.h.1.attn");
+        assert_engine(attention->reductions[FIRN_ATTENTION_REDUCTION_VALUES], engine, FIRN_BFLOAT16);
+        assert_engine(backward->reductions[FIRN_ATTENTION_BACKWARD_REDUCTION_SCORES], engine, FIRN_FLOAT32);
+        assert_f32(backward->reductions[FIRN_ATTENTION_BACKWARD_REDUCTION_VALUES], FIRN_BFLOAT16);
+        assert_f32(test_find_node(graph, FIRN_OP_linear, "transformer.h.0.mlp.c_fc")->reductions[0], FIRN_FLOAT32);
+        assert_engine(test_find_node(graph, FIRN_OP_linear, "transformer.h.1.mlp.c_fc")->reductions[0], engine,
+                      FIRN_BFLOAT16);
+        assert_engine(test_find_node(graph, FIRN_OP_linear_backward_weight, "transformer.h.1.mlp.c_fc")->reductions[0],
+                      engine, FIRN_FLOAT32);
+    }
 }
 
 /* The softmax of an annotated layer has that layer's level, not the model's. */
@@ -1123,6 +1238,9 @@ int main(void) {
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_lower_table),
         cmocka_unit_test(test_lower_annotated_softmax),
+        cmocka_unit_test(test_every_sum_has_a_class),
+        cmocka_unit_test(test_lower_engines),
+        cmocka_unit_test(test_lower_engines_by_layer),
         cmocka_unit_test(test_lower_backward_levels),
         cmocka_unit_test(test_unknown_target),
         cmocka_unit_test(test_payload_variants),

@@ -1,8 +1,9 @@
 /* Tests the meaning of each POL level (compiler/passes/pol_meaning.h) for every class, level, type, target, lowering
- * and request of the model, and that the table of POL in compiler/PRECISION.md agrees with it.
+ * and request of the model, and that the tables of POL and of targets in compiler/PRECISION.md agree with it.
  *
- *     build/tests/test_pol_table            runs the tests
- *     build/tests/test_pol_table --print    prints the table, which replaces the one between the page's two markers */
+ *     build/tests/test_pol_table              runs the tests
+ *     build/tests/test_pol_table --print      prints the table of POL, which replaces the one between the page's
+ * markers build/tests/test_pol_table --targets    likewise prints that of targets */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,9 +16,9 @@
 #include "compiler/base/files.h"
 #include "compiler/base/text.h"
 #include "compiler/passes/pol_meaning.h"
+#include "plan/generated/words.h"
 
-#define BEGIN "<!-- begin: build/tests/test_pol_table --print -->\n"
-#define END   "<!-- end -->\n"
+#define END "<!-- end -->\n"
 
 static const firn_type halves[] = {FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
 #define HALF_COUNT (sizeof halves / sizeof halves[0])
@@ -94,16 +95,22 @@ static void assert_same(firnc_pol_meaning a, firnc_pol_meaning b) {
 }
 
 /* With native lowering, the sums and the softmax are those of `emulate` for types that the target multiplies, else
- * those of level 0. Layer norm and the rotary embedding do not depend on the target. A request of the model changes
- * only the softmax. */
+ * those of level 0, in the order of the target's engine where it has one for the type. Layer norm and the rotary
+ * embedding do not depend on the target. A request of the model changes only the softmax. */
 static void expect_target(firnc_pol_question question) {
     firnc_pol_meaning expected = emulated(question.pol, question.level, question.type, question.half);
+    const firnc_engine *engine = firnc_target_engine(question.target, question.type);
     if (!question.emulate && !firnc_target_multiplies(question.target, question.type)) {
         firnc_pol_meaning at_0 = emulated(question.pol, 0, question.type, question.half);
         expected.reduction = at_0.reduction;
         expected.accumulator = at_0.accumulator;
         expected.chunk = at_0.chunk;
         expected.softmax = at_0.softmax;
+        if (engine != NULL &&
+            (question.pol == FIRN_POL_product || (question.pol == FIRN_POL_attention && question.level > 0))) {
+            expected.reduction = engine->reduction;
+            expected.chunk = engine->terms;
+        }
     }
     if (question.half_softmax_requested)
         expected.softmax = question.type;
@@ -128,6 +135,37 @@ static void targets_lowerings_and_requests(void **state) {
                                                    .half_softmax_requested = rest / 24 == 1});
         }
     assert_int_equal(native, 2); /* both outcomes have occurred: two targets multiply float16 */
+}
+
+/* The sums of the targets with an engine, written out. */
+static void engines(void **state) {
+    (void)state;
+    static const struct {
+        const char *target;
+        uint8_t kind;
+        uint32_t chunk;
+    } cases[] = {{"amx-bf16", FIRN_REDUCTION_EVEN_ODD_BLOCKS, 32}, {"avx512-bf16", FIRN_REDUCTION_PAIRS, 2}};
+    static const firn_pol_class classes[] = {FIRN_POL_product, FIRN_POL_attention};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (unsigned rest = 0; rest < 2 * FIRNC_POL_LEVELS * 2; rest++) {
+            firnc_pol_question question = {.pol = classes[rest % 2],
+                                           .level = (uint8_t)(rest / 2 % FIRNC_POL_LEVELS),
+                                           .type = FIRN_BFLOAT16,
+                                           .half = FIRN_BFLOAT16,
+                                           .target = firnc_target_find(cases[i].target),
+                                           .half_softmax_requested = rest / 2 / FIRNC_POL_LEVELS == 1};
+            firnc_pol_meaning meaning = firnc_pol_meaning_of(&question);
+            const bool taken = question.pol == FIRN_POL_product || question.level > 0;
+            assert_int_equal(meaning.reduction, taken ? cases[i].kind : FIRN_REDUCTION_F32);
+            assert_int_equal(meaning.chunk, taken ? cases[i].chunk : 0);
+            assert_int_equal(meaning.accumulator, FIRN_FLOAT32);
+            assert_int_equal(meaning.softmax, question.half_softmax_requested ? FIRN_BFLOAT16 : FIRN_FLOAT32);
+            question.type = question.half = FIRN_FLOAT32; /* a layer that is kept in float32 */
+            question.half_softmax_requested = false;
+            meaning = firnc_pol_meaning_of(&question);
+            assert_sums(meaning, FIRN_FLOAT32, 0);
+            assert_int_equal(meaning.softmax, FIRN_FLOAT32);
+        }
 }
 
 /* --- the documented table ----------------------------------------------------------------------------------------- */
@@ -185,16 +223,63 @@ static const char *printed_table(void) {
     return text;
 }
 
-static void the_page_has_the_table(void **state) {
-    (void)state;
+/* --- the documented table of targets ------------------------------------------------------------------------------ */
+
+static firnc_pol_meaning native(const firnc_target *target, firn_pol_class pol, uint8_t level, firn_type half) {
+    return firnc_pol_meaning_of(&(firnc_pol_question){
+        .pol = pol, .level = level, .type = (uint8_t)half, .half = (uint8_t)half, .target = target});
+}
+
+static const char *native_words(const firnc_pol_meaning *meaning) {
+    switch (meaning->reduction) {
+    case FIRN_REDUCTION_F32:
+        return "float32";
+    case FIRN_REDUCTION_CHUNKED:
+        return firnc_format("chunks of %u", (unsigned)meaning->chunk);
+    default:
+        return firnc_format("%s of %u, in float32", firn_fb_reduction_kind_word(meaning->reduction),
+                            (unsigned)meaning->chunk);
+    }
+}
+
+static const char *target_row(const firnc_target *target, uint8_t level, firn_type half) {
+    const firnc_pol_meaning products = native(target, FIRN_POL_product, level, half),
+                            attention = native(target, FIRN_POL_attention, level, half);
+    if (products.reduction == FIRN_REDUCTION_F32 && attention.reduction == FIRN_REDUCTION_F32)
+        return "";
+    return firnc_format("| `%s` | %s | %u | %s | %s | %s |\n", target->name, firn_type_name((uint8_t)half),
+                        (unsigned)level, native_words(&products), native_words(&attention),
+                        attention.softmax == half ? "half type" : "float32");
+}
+
+static const char *printed_targets(void) {
+    const char *text = "| target | half type | level | products | attention | softmax of attention |\n"
+                       "| --- | --- | --- | --- | --- | --- |\n";
+    for (uint32_t t = 0; firnc_target_at(t) != NULL; t++)
+        for (size_t i = 0; i < HALF_COUNT; i++)
+            for (uint8_t level = 0; level < FIRNC_POL_LEVELS; level++)
+                text = firnc_format("%s%s", text, target_row(firnc_target_at(t), level, halves[i]));
+    return text;
+}
+
+/* --- the page ----------------------------------------------------------------------------------------------------- */
+
+static void assert_page_has(const char *option, const char *table) {
     firnc_bytes page;
     assert_true(firnc_file_read("compiler/PRECISION.md", 1 << 20, &page));
-    const char *begin = strstr((const char *)page.data, BEGIN);
+    const char *mark = firnc_format("<!-- begin: build/tests/test_pol_table %s -->\n", option);
+    const char *begin = strstr((const char *)page.data, mark);
     assert_non_null(begin);
-    begin += strlen(BEGIN);
+    begin += strlen(mark);
     const char *end = strstr(begin, END);
     assert_non_null(end);
-    assert_string_equal(firnc_format("%.*s", (int)(end - begin), begin), printed_table());
+    assert_string_equal(firnc_format("%.*s", (int)(end - begin), begin), table);
+}
+
+static void the_page_has_the_tables(void **state) {
+    (void)state;
+    assert_page_has("--print", printed_table());
+    assert_page_has("--targets", printed_targets());
 }
 
 int main(int argc, char **argv) {
@@ -202,12 +287,14 @@ int main(int argc, char **argv) {
         fputs(printed_table(), stdout);
         return 0;
     }
+    if (argc == 2 && strcmp(argv[1], "--targets") == 0) {
+        fputs(printed_targets(), stdout);
+        return 0;
+    }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),
-        cmocka_unit_test(attention),
-        cmocka_unit_test(norm_and_rotation),
-        cmocka_unit_test(targets_lowerings_and_requests),
-        cmocka_unit_test(the_page_has_the_table),
+        cmocka_unit_test(products),          cmocka_unit_test(attention),
+        cmocka_unit_test(norm_and_rotation), cmocka_unit_test(targets_lowerings_and_requests),
+        cmocka_unit_test(engines),           cmocka_unit_test(the_page_has_the_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Compares both forms of the matrix product, with vectors and in scalar registers (runtime/kernels/product.c), with
- * sums that are computed one by one: every edge of a tile, both layouts of each factor, every type, both reductions,
+ * sums that are computed one by one: every edge of a tile, both layouts of each factor, every type and reduction,
  * and terms that end or begin at a diagonal. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,11 +8,15 @@
 
 #include <cmocka.h>
 
+#include "runtime/kernels/parts.h"
 #include "runtime/kernels/product.h"
-#include "runtime/numerics/numerics.h"
+#include "runtime/numerics/flushed.h"
 
-/* The scalar form, which the build compiles for this machine under another name. */
+/* The scalar form, which the build compiles for this machine under other names. */
 void firn_product_tile_scalar(const firn_product *product, size_t number, firn_tile *tile);
+void firn_product_tile_flushed_scalar(const firn_product *product, firn_tile *tile);
+extern const firn_product_part firn_product_flushed_scalar;
+const firn_product_part firn_product_flushed_scalar = firn_product_tile_flushed_scalar;
 
 enum { MOST = 48, STEP = MOST + 3, ELEMENTS = MOST * STEP + 8 };
 
@@ -31,6 +35,8 @@ static void fill(uint8_t *data, float *floats, uint8_t type) {
     firn_widen(floats, data, type, 0, ELEMENTS);
 }
 
+static void (*filling)(uint8_t *data, float *floats, uint8_t type) = fill;
+
 static size_t step = STEP; /* between rows, or columns if turned */
 
 static firn_matrix matrix(const uint8_t *data, uint8_t type, bool turned) {
@@ -41,7 +47,39 @@ static float element(const firn_matrix *matrix, const float *floats, size_t row,
     return floats[matrix->first + row * matrix->row_step + column * matrix->column_step];
 }
 
+static bool is_absent(const firn_product *p, size_t row, size_t k) {
+    return k >= p->terms || (p->present == FIRN_TERMS_UP_TO_DIAGONAL && k > p->diagonal + row) ||
+           (p->present == FIRN_TERMS_FROM_DIAGONAL && k < p->diagonal + row);
+}
+
+/* Adds term k to a flushed sum: with a left factor of +0 where it is absent, with two behind the last term. */
+static float add_flushed(const firn_product *p, size_t row, size_t column, size_t k, float sum) {
+    const float a = is_absent(p, row, k) ? 0.0f : firn_flushed(element(&p->left, left_floats, row, k));
+    const float b = k >= p->terms ? 0.0f : firn_flushed(element(&p->right, right_floats, k, column));
+    return firn_flushed_fma(a, b, sum);
+}
+
+static float expected_flushed(const firn_product *p, size_t row, size_t column) {
+    const size_t block = p->reduction.chunk;
+    float sum = 0;
+    for (size_t first = 0; first < p->terms; first += block) {
+        bool absent = true;
+        float parts[2] = {0, 0};
+        for (size_t k = first; k < first + block; k++)
+            absent = absent && is_absent(p, row, k);
+        for (size_t k = first; k < first + block && block == 32; k++)
+            parts[k % 2] = add_flushed(p, row, column, k, parts[k % 2]);
+        if (!absent && block == 32)
+            sum = firn_flushed_sum(sum, firn_flushed_sum(parts[0], parts[1]));
+        if (!absent && block == 2)
+            sum = add_flushed(p, row, column, first, add_flushed(p, row, column, first + 1, sum));
+    }
+    return sum;
+}
+
 static float expected(const firn_product *p, size_t row, size_t column) {
+    if (firn_reduction_is_flushed(p->reduction.kind))
+        return expected_flushed(p, row, column);
     const bool chunked = p->reduction.kind == FIRN_REDUCTION_CHUNKED;
     float total = 0, chunk = 0;
     for (size_t k = 0; k < p->terms; k++) {
@@ -63,7 +101,8 @@ static float expected(const firn_product *p, size_t row, size_t column) {
 static void check_tile(const firn_product *p, const firn_tile *tile) {
     for (size_t row = 0; row < tile->rows; row++)
         for (size_t column = 0; column < tile->columns; column++)
-            if (firn_bits(tile->values[row][column]) != firn_bits(expected(p, tile->row + row, tile->column + column)))
+            if (firn_bits(firn_canonical(tile->values[row][column])) !=
+                firn_bits(firn_canonical(expected(p, tile->row + row, tile->column + column))))
                 fail_msg("%zu x %zu x %zu, types %u and %u, kind %u, present %d: element %zu, %zu", p->rows, p->columns,
                          p->terms, p->left.type, p->right.type, p->reduction.kind, (int)p->present, tile->row + row,
                          tile->column + column);
@@ -96,8 +135,8 @@ static void check_extents(firn_product *p, size_t rows, size_t columns, size_t t
 }
 
 static void check_types(uint8_t left, uint8_t right, firn_reduction reduction) {
-    fill(left_data, left_floats, left);
-    fill(right_data, right_floats, right);
+    filling(left_data, left_floats, left);
+    filling(right_data, right_floats, right);
     firn_product p = {.left = {.type = left}, .right = {.type = right}, .reduction = reduction};
     for (size_t rows = 1; rows <= 18; rows++)
         for (size_t columns = 1; columns <= 18; columns += rows % 4 == 0 ? 1 : 3)
@@ -125,7 +164,33 @@ static void chunked_products(void **unused) {
                         (firn_reduction){.kind = FIRN_REDUCTION_CHUNKED, .accumulator = types[i], .chunk = chunk});
 }
 
+/* Values of which some are subnormal or infinite, or have products near 2^-126 and sums that cancel. */
+static void fill_at_the_edges(uint8_t *data, float *floats, uint8_t type) {
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        const uint32_t r = next(), exponent = r >> 8 & 7u;
+        const uint32_t edge = exponent == 7 ? next() % 256u : 64u - exponent % 3u;
+        const float x = firn_from_bits((r & 1u) << 31 | edge << 23 | (r >> 1 & 7u) << 20);
+        firn_store(data, type, i, r % 31u == 0 ? 0.0f : firn_bfloat16_to_float(firn_bfloat16_from_float(x)));
+    }
+    firn_widen(floats, data, type, 0, ELEMENTS);
+}
+
+/* Factors are bfloat16 or, as probabilities are, floats with values of it. */
+static void flushed_products(void **unused) {
+    (void)unused;
+    static const firn_reduction reductions[] = {
+        {.kind = FIRN_REDUCTION_EVEN_ODD_BLOCKS, .accumulator = FIRN_FLOAT32, .chunk = 32},
+        {.kind = FIRN_REDUCTION_PAIRS, .accumulator = FIRN_FLOAT32, .chunk = 2}};
+    filling = fill_at_the_edges;
+    for (size_t i = 0; i < 2; i++) {
+        check_types(FIRN_BFLOAT16, FIRN_BFLOAT16, reductions[i]);
+        check_types(FIRN_FLOAT32, FIRN_BFLOAT16, reductions[i]);
+    }
+    filling = fill;
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(float32_products), cmocka_unit_test(chunked_products)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(float32_products), cmocka_unit_test(chunked_products),
+                                       cmocka_unit_test(flushed_products)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

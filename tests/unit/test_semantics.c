@@ -2655,11 +2655,29 @@ static void a_view_that_is_written_needs_minor_1(void **state) {
     free(s);
 }
 
+/* So did the meaning of flushed sums. */
+static void flushed_sums_need_minor_1(void **state) {
+    (void)state;
+    static void (*const changes[])(support_plan *) = {plain_sums, even_odd_blocks, pairs};
+    support_plan *s = calloc(1, sizeof *s);
+    assert_non_null(s);
+    for (uint32_t i = 0; i < 3; i++) {
+        size_t bytes;
+        support_plan_eval(s);
+        changes[i](s);
+        uint8_t *payload = support_plan_write(s, &bytes);
+        assert_non_null(payload);
+        assert_int_equal(firn_needs_minor(payload), i == 0 ? 0 : 1);
+        free(payload);
+    }
+    free(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_valid_plans_are_accepted),        cmocka_unit_test(test_broken_plans_are_refused),
         cmocka_unit_test(overlaps_are_what_the_rule_says),      cmocka_unit_test(scratch_is_held_to_its_size),
-        cmocka_unit_test(a_view_that_is_written_needs_minor_1),
+        cmocka_unit_test(a_view_that_is_written_needs_minor_1), cmocka_unit_test(flushed_sums_need_minor_1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -234,6 +234,7 @@ static void untied_norms_are_a_key_of_parallel_blocks(void **state) {
     (void)state;
     assert_int_equal(count_of("gptj", "", FIRN_OP_layer_norm), 2);
     assert_int_equal(count_of("gptj", "use_untied_layer_norm: true", FIRN_OP_layer_norm), 3);
+    assert_non_null(strstr(messages, "warning: GPT-NeoX's norms, with GPT-J's rotary positions of neighbours"));
     assert_int_equal(count_of("gpt-neox", "", FIRN_OP_layer_norm), 3);
     assert_int_equal(count_of("gpt-neox", "use_untied_layer_norm: False", FIRN_OP_layer_norm), 2);
     assert_int_equal(count_of("gptj", "norm_type: rmsnorm", FIRN_OP_rms_norm), 2);
@@ -379,6 +380,19 @@ static void bert_fills_in_masked_tokens(void **state) {
     assert_int_equal(count_of("bert", activations, FIRN_OP_relu), 1);
 }
 
+/* The zoo's names of the loss's keys, and a key of what a masked language model does not have. */
+static void the_loss_of_bert_has_the_zoos_names(void **state) {
+    (void)state;
+    const firnc_transformer *bert =
+        settings_of("bert", firnc_format("%s, mlm_loss_scaling: batch_size, mlm_loss_weight: 0.5", masked_keys));
+    assert_true(bert->loss.batch_size && bert->loss.loss_weight == 0.5F);
+    bert = accepted("bert", firnc_format("%s, mlm_loss_scaling: num_masked, pooler_nonlinearity: tanh", masked_keys))
+               ->settings;
+    expect_message("3: trainer.init.model.pooler_nonlinearity", "warning: has no effect: a pooler is for");
+    assert_false(bert->loss.batch_size);
+    assert_true(bert->loss.loss_weight == 1);
+}
+
 static void what_bert_lacks_is_refused(void **state) {
     (void)state;
     assert_null(read_keys("bert", "ignore_index: 0"));
@@ -387,8 +401,12 @@ static void what_bert_lacks_is_refused(void **state) {
     refused("bert", "disable_nsp: true, mlm_nonlinearity: swiglu", "mlm_nonlinearity", "gelu, gelu_new");
     refused("bert", "disable_nsp: true, encoder_nonlinearity: gelu, nonlinearity: relu", "nonlinearity",
             "remove one of them");
-    refused("bert", "disable_nsp: true, mlm_loss_scaling: batch_size", "mlm_loss_scaling", "use loss_scaling");
-    refused("bert", "disable_nsp: true, mlm_loss_weight: 0.5", "mlm_loss_weight", "use loss_weight");
+    refused("bert", "disable_nsp: true, mlm_loss_scaling: batch_size, loss_scaling: num_tokens", "loss_scaling",
+            "mlm_loss_scaling by another name");
+    refused("bert", "disable_nsp: true, mlm_loss_scaling: precomputed_num_masked", "mlm_loss_scaling",
+            "num_masked, batch_size");
+    refused("bert", "disable_nsp: true, mlm_loss_weight: 0.5", "mlm_loss_weight", "batch_size only");
+    refused("gpt2", "mlm_loss_weight: 0.5", "mlm_loss_weight", "unknown key");
     refused("bert", "disable_nsp: true, use_untied_layer_norm: true", "use_untied_layer_norm", "unknown key");
     refused("gpt2", "disable_nsp: true", "disable_nsp", "unknown key");
 }
@@ -470,6 +488,7 @@ int main(void) {
         cmocka_unit_test(initial_values_are_read),
         cmocka_unit_test(initial_values_are_checked),
         cmocka_unit_test(bert_fills_in_masked_tokens),
+        cmocka_unit_test(the_loss_of_bert_has_the_zoos_names),
         cmocka_unit_test(what_bert_lacks_is_refused),
         cmocka_unit_test(tokens_are_records_that_nothing_scales),
         cmocka_unit_test(words_are_checked),

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "compiler/weights/shards.h"
 #include "compiler/weights/weights.h"
 
 #define NAME "w.safetensors"
@@ -462,12 +463,106 @@ static void written_files_are_read(void **state) {
     float read[6];
     assert_true(firnc_safetensors_parse(&parsed, NAME, &file));
     assert_int_equal(parsed.count, 2);
-    assert_int_equal((uintptr_t)(parsed.data - file.data) % 8, 0);
+    assert_int_equal((uintptr_t)(firnc_safetensors_find(&parsed, "b\"\\")->bytes - file.data) % 8, 0);
     assert_true(firnc_safetensors_values(&parsed, firnc_safetensors_find(&parsed, "b\"\\"), read));
     assert_memory_equal(read, values, sizeof read);
     assert_true(firnc_safetensors_values(&parsed, firnc_safetensors_find(&parsed, "a"), read));
     assert_memory_equal(read, values + 6, sizeof *read);
     assert_null(firnc_safetensors_find(&parsed, "c"));
+}
+
+/* --- several files ------------------------------------------------------------------------------------------------ */
+
+static void write_beside(const char *ending, const void *bytes, size_t count) {
+    FILE *file = fopen(firnc_format("%s%s", path, ending), "wb");
+    assert_true(file != NULL && fwrite(bytes, 1, count, file) == count && fclose(file) == 0);
+}
+
+static void write_index(const char *text) {
+    write_beside(".index.json", text, strlen(text));
+}
+
+static bool read_index(firnc_safetensors *parsed) {
+    messages = 0;
+    const bool good = firnc_safetensors_read(parsed, firnc_format("%s.index.json", path));
+    assert_int_equal(messages, good ? 0 : 1);
+    return good;
+}
+
+/* Two files, of tensors b and of a and c, and the indexes that do and do not fit them; 1 and 2 stand for their names.
+ */
+static void several_files_are_read_as_one(void **state) {
+    (void)state;
+    static const float values[] = {1, 2, 3};
+    static const char ends[][3] = {".1", ".2"};
+    static const firnc_safetensors_entry one[] = {{.name = "b", .rank = 1, .dims = {1}, .values = values}};
+    static const firnc_safetensors_entry other[] = {{.name = "a", .rank = 1, .dims = {1}, .values = values + 1},
+                                                    {.name = "c", .rank = 1, .dims = {1}, .values = values + 2}};
+    const firnc_bytes files[] = {firnc_safetensors_make(one, 1), firnc_safetensors_make(other, 2)};
+    const char *base = strrchr(path, '/') + 1;
+    for (int i = 0; i < 2; i++)
+        write_beside(ends[i], files[i].data, (size_t)files[i].count);
+    static const struct {
+        const char *index, *says; /* NULL: it is read */
+    } cases[] = {
+        {"{\"metadata\":{\"total_size\":12},\n  \"weight_map\":{\"a\":\"2\",\"b\":\"1\",\"c\":\"2\"}}\n", NULL},
+        {"{\"weight_map\":{\"a\":\"2\",\"c\":\"2\"}}", NULL},
+        {"{\"weight_map\":{\"a\":\"2\",\"b\":\"1\"}}", "tensor c is in "},
+        {"{\"weight_map\":{\"a\":\"2\",\"b\":\"2\",\"c\":\"2\"}}", "tensor b is not in "},
+        {"{\"weight_map\":{\"a\":\"2\",\"b\":\"1\",\"c\":\"1\"}}", "where the index does not have it"},
+        {"{\"weight_map\":{\"a\":\"2\",\"a\":\"2\",\"c\":\"2\"}}", "tensor a is there twice"},
+        {"{\"weight_map\":{\"a\":\"2\",\"b\":\"1\",\"c\":\"2\",\"d\":\"2\"}}", "tensor d is not in "},
+        {"{\"weight_map\":{\"a\":\"../2\"}}", "a name without a folder"},
+        {"{\"weight_map\":{\"a\":\"/etc/passwd\"}}", "a name without a folder"},
+        {"{\"weight_map\":{\"a\":\"..\"}}", "a name without a folder"},
+        {"{\"weight_map\":{\"a\":2}}", "a name without a folder"},
+        {"{\"weight_map\":{\"a\":\"absent.safetensors\"}}", "absent.safetensors"},
+        {"{\"weight_map\":{}}", "its weight_map is empty"},
+        {"{\"weight_map\":[]}", "is no index"},
+        {"{\"metadata\":{}}", "is no index"},
+        {"{\"weight_map\":{\"a\":\"2\"},\"x\":1}", "is no index"},
+        {"{\"weight_map\":{\"a\":\"2\"}} x", "is no index"},
+        {"[]", "is no index"},
+        {"", "is no index"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        firnc_safetensors parsed;
+        firnc_growing_text text = {0};
+        firnc_text_add(&text, "", 0);
+        for (const char *c = cases[i].index; *c != '\0'; c++) { /* a file's name is "1" or "2" in quotes */
+            const bool names = (*c == '1' || *c == '2') && c[1] == '"' && (c[-1] == '"' || c[-1] == '/');
+            const char *name = firnc_format("%s%s", base, ends[*c == '2']);
+            firnc_text_add(&text, names ? name : c, names ? strlen(name) : 1);
+        }
+        write_index(text.text);
+        if (read_index(&parsed) != (cases[i].says == NULL))
+            fail_msg("case %zu: %s", i, message);
+        if (cases[i].says != NULL && strstr(message, cases[i].says) == NULL)
+            fail_msg("'%s' is not in: %s", cases[i].says, message);
+        float value = 0;
+        if (cases[i].says == NULL) {
+            assert_true(firnc_safetensors_values(&parsed, firnc_safetensors_find(&parsed, "c"), &value));
+            assert_true(value == 3);
+        }
+    }
+    remove(firnc_format("%s.1", path));
+    remove(firnc_format("%s.2", path));
+    remove(firnc_format("%s.index.json", path));
+}
+
+/* A rule that comes too late changes nothing, and that is said once. */
+static void a_rule_that_comes_too_late_is_warned_of(void **state) {
+    (void)state;
+    static const float values[8];
+    static const firnc_weight_rule rules[] = {{.parameter = "a.*", .tensors = {"x.*"}},
+                                              {.parameter = "a.bias", .tensors = {"y"}}};
+    firnc_job *job = make_job();
+    firnc_weights weights;
+    job->weight_map = (firnc_weight_map){rules, 2};
+    assert_true(open_file(&weights, job, "{\"x.weight\":" F32("[2,3]", 0, 24) ",\"x.bias\":" F32("[2]", 24, 32) "}",
+                          values, sizeof values));
+    assert_int_equal(messages, 1);
+    assert_non_null(strstr(message, "warning: every parameter that matches \"a.bias\" has a rule before this one"));
 }
 
 int main(void) {
@@ -486,6 +581,8 @@ int main(void) {
         cmocka_unit_test_setup(a_file_must_fit_the_model, begin),
         cmocka_unit_test_setup(rows_are_added, begin),
         cmocka_unit_test_setup(written_files_are_read, begin),
+        cmocka_unit_test_setup(several_files_are_read_as_one, begin),
+        cmocka_unit_test_setup(a_rule_that_comes_too_late_is_warned_of, begin),
     };
     const int failures = cmocka_run_group_tests(tests, NULL, NULL);
     remove(path);

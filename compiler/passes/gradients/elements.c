@@ -5,10 +5,6 @@
 /* -0 as the shift of affine leaves every product as it is, also a zero. */
 static const float no_shift = -0.0f;
 
-static firnc_value input_of(const firnc_differentiation *d, uint8_t operand) {
-    return d->node->inputs[operand];
-}
-
 static firnc_value emit_unary(firnc_differentiation *d, uint16_t code, firnc_value x, uint8_t type) {
     return firnc_emit(d, code, &x, 1, NULL, NULL, &type);
 }
@@ -44,9 +40,9 @@ bool firnc_gradient_broadcast_add(firnc_differentiation *d, firnc_value dy) {
 bool firnc_gradient_broadcast_multiply(firnc_differentiation *d, firnc_value dy) {
     enum { A = FIRN_BROADCAST_MULTIPLY_IN_A, B = FIRN_BROADCAST_MULTIPLY_IN_B };
     if (firnc_wanted(d, A))
-        firnc_contribute_sum(d, A, emit_product(d, dy, input_of(d, B), firnc_type_of_terms(d, A)));
+        firnc_contribute_sum(d, A, emit_product(d, dy, firnc_input_of(d, B), firnc_type_of_terms(d, A)));
     if (firnc_wanted(d, B))
-        firnc_contribute_sum(d, B, emit_product(d, dy, input_of(d, A), firnc_type_of_terms(d, B)));
+        firnc_contribute_sum(d, B, emit_product(d, dy, firnc_input_of(d, A), firnc_type_of_terms(d, B)));
     return true;
 }
 
@@ -60,7 +56,7 @@ bool firnc_gradient_subtract(firnc_differentiation *d, firnc_value dy) {
 
 /* da = dy / b, db = -dy (y / b) */
 bool firnc_gradient_divide(firnc_differentiation *d, firnc_value dy) {
-    const firnc_value b = input_of(d, FIRN_DIVIDE_IN_B), y = d->node->outputs[FIRN_DIVIDE_OUT_Y];
+    const firnc_value b = firnc_input_of(d, FIRN_DIVIDE_IN_B), y = d->node->outputs[FIRN_DIVIDE_OUT_Y];
     if (firnc_wanted(d, FIRN_DIVIDE_IN_A))
         firnc_contribute_sum(d, FIRN_DIVIDE_IN_A,
                              emit_binary(d, FIRN_OP_divide, dy, b, firnc_type_of_terms(d, FIRN_DIVIDE_IN_A)));
@@ -77,8 +73,8 @@ bool firnc_gradient_divide(firnc_differentiation *d, firnc_value dy) {
 static void contribute_share(firnc_differentiation *d, uint8_t operand, firnc_value dy, uint8_t larger,
                              uint8_t smaller) {
     const firnc_value inputs[] = {[FIRN_LARGER_SHARE_IN_DY] = dy,
-                                  [FIRN_LARGER_SHARE_IN_A] = input_of(d, larger),
-                                  [FIRN_LARGER_SHARE_IN_B] = input_of(d, smaller)};
+                                  [FIRN_LARGER_SHARE_IN_A] = firnc_input_of(d, larger),
+                                  [FIRN_LARGER_SHARE_IN_B] = firnc_input_of(d, smaller)};
     const uint8_t type = firnc_type_of_terms(d, operand);
     if (firnc_wanted(d, operand))
         firnc_contribute_sum(d, operand, firnc_emit(d, FIRN_OP_larger_share, inputs, 3, NULL, NULL, &type));
@@ -99,7 +95,7 @@ bool firnc_gradient_minimum(firnc_differentiation *d, firnc_value dy) {
 
 /* The gradient of an operand is dy where it was selected, else 0. */
 bool firnc_gradient_select(firnc_differentiation *d, firnc_value dy) {
-    const firnc_value condition = input_of(d, FIRN_SELECT_IN_CONDITION);
+    const firnc_value condition = firnc_input_of(d, FIRN_SELECT_IN_CONDITION);
     if (firnc_wanted(d, FIRN_SELECT_IN_A)) {
         const uint8_t type = firnc_type_of_terms(d, FIRN_SELECT_IN_A);
         firnc_contribute_sum(d, FIRN_SELECT_IN_A,
@@ -117,7 +113,7 @@ bool firnc_gradient_select(firnc_differentiation *d, firnc_value dy) {
 /* da by an op of its own; db = dy y log(a), where the logarithm is limited, so that 0 at a = 0 and b > 0 is the product
  * of 0 and a number. */
 bool firnc_gradient_power(firnc_differentiation *d, firnc_value dy) {
-    const firnc_value a = input_of(d, FIRN_POWER_IN_A), b = input_of(d, FIRN_POWER_IN_B);
+    const firnc_value a = firnc_input_of(d, FIRN_POWER_IN_A), b = firnc_input_of(d, FIRN_POWER_IN_B);
     if (firnc_wanted(d, FIRN_POWER_IN_A)) {
         const uint8_t type = firnc_type_of_terms(d, FIRN_POWER_IN_A);
         const firnc_value inputs[] = {
@@ -138,20 +134,20 @@ bool firnc_gradient_power(firnc_differentiation *d, firnc_value dy) {
 }
 
 bool firnc_gradient_exp(firnc_differentiation *d, firnc_value dy) {
-    const uint8_t type = firnc_type_of_gradient(d, input_of(d, FIRN_EXP_IN_X));
+    const uint8_t type = firnc_type_of_gradient(d, firnc_input_of(d, FIRN_EXP_IN_X));
     firnc_contribute(d, FIRN_EXP_IN_X, emit_binary(d, FIRN_OP_multiply, dy, d->node->outputs[FIRN_EXP_OUT_Y], type));
     return true;
 }
 
 bool firnc_gradient_log(firnc_differentiation *d, firnc_value dy) {
-    const firnc_value x = input_of(d, FIRN_LOG_IN_X);
+    const firnc_value x = firnc_input_of(d, FIRN_LOG_IN_X);
     firnc_contribute(d, FIRN_LOG_IN_X, emit_binary(d, FIRN_OP_divide, dy, x, firnc_type_of_gradient(d, x)));
     return true;
 }
 
 /* dy / (2 y) */
 bool firnc_gradient_sqrt(firnc_differentiation *d, firnc_value dy) {
-    const uint8_t type = firnc_type_of_gradient(d, input_of(d, FIRN_SQRT_IN_X));
+    const uint8_t type = firnc_type_of_gradient(d, firnc_input_of(d, FIRN_SQRT_IN_X));
     const firnc_value twice = emit_scaled(d, d->node->outputs[FIRN_SQRT_OUT_Y], 2, FIRN_FLOAT32);
     firnc_contribute(d, FIRN_SQRT_IN_X, emit_binary(d, FIRN_OP_divide, dy, twice, type));
     return true;
@@ -163,19 +159,19 @@ bool firnc_gradient_reciprocal(firnc_differentiation *d, firnc_value dy) {
     const firnc_value once = emit_binary(d, FIRN_OP_multiply, dy, y, FIRN_FLOAT32);
     const firnc_value twice = emit_binary(d, FIRN_OP_multiply, once, y, FIRN_FLOAT32);
     firnc_contribute(d, FIRN_RECIPROCAL_IN_X,
-                     emit_scaled(d, twice, -1, firnc_type_of_gradient(d, input_of(d, FIRN_RECIPROCAL_IN_X))));
+                     emit_scaled(d, twice, -1, firnc_type_of_gradient(d, firnc_input_of(d, FIRN_RECIPROCAL_IN_X))));
     return true;
 }
 
 bool firnc_gradient_abs(firnc_differentiation *d, firnc_value dy) {
-    const firnc_value x = input_of(d, FIRN_ABS_IN_X);
+    const firnc_value x = firnc_input_of(d, FIRN_ABS_IN_X);
     const firnc_value sign = emit_unary(d, FIRN_OP_sign, x, firnc_shape_of(d, x)->type);
     firnc_contribute(d, FIRN_ABS_IN_X, emit_binary(d, FIRN_OP_multiply, dy, sign, firnc_type_of_gradient(d, x)));
     return true;
 }
 
 bool firnc_gradient_affine(firnc_differentiation *d, firnc_value dy) {
-    const uint8_t type = firnc_type_of_gradient(d, input_of(d, FIRN_AFFINE_IN_X));
+    const uint8_t type = firnc_type_of_gradient(d, firnc_input_of(d, FIRN_AFFINE_IN_X));
     firnc_contribute(d, FIRN_AFFINE_IN_X, emit_scaled(d, dy, d->node->reals[FIRN_AFFINE_SCALE], type));
     return true;
 }

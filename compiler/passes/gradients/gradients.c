@@ -7,6 +7,12 @@
 #include "compiler/base/words.h"
 #include "plan/op_words.h"
 
+void firnc_extents_of(const firnc_differentiation *d, uint8_t operand, int64_t *extents) {
+    const firn_shape *shape = firnc_shape_of(d, d->node->inputs[operand]);
+    for (uint8_t i = 0; i < FIRN_RANK_MAX; i++)
+        extents[i] = i < shape->rank ? shape->dims[i] : 0;
+}
+
 bool firnc_wanted(const firnc_differentiation *d, uint8_t operand) {
     return operand < d->node->input_count && d->node->inputs[operand] != FIRNC_NONE &&
            d->wanted[d->node->inputs[operand]];
@@ -94,11 +100,9 @@ uint8_t firnc_type_of_terms(const firnc_differentiation *d, uint8_t operand) {
 
 void firnc_contribute_sum(firnc_differentiation *d, uint8_t operand, firnc_value gradient) {
     if (is_repeated(d, operand)) {
-        const firn_shape *x = firnc_shape_of(d, d->node->inputs[operand]);
         const uint8_t type = firnc_type_of_gradient(d, d->node->inputs[operand]);
-        int64_t dims[FIRN_RANK_MAX] = {0};
-        for (uint8_t i = 0; i < x->rank; i++)
-            dims[i] = x->dims[i];
+        int64_t dims[FIRN_RANK_MAX];
+        firnc_extents_of(d, operand, dims);
         gradient = firnc_emit(d, FIRN_OP_sum_to, &gradient, 1, dims, NULL, &type);
     }
     firnc_contribute(d, operand, gradient);

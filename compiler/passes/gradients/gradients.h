@@ -42,6 +42,14 @@ static inline const firn_shape *firnc_shape_of(const firnc_differentiation *d, f
     return &d->graph->values[value].shape;
 }
 
+/* An input of the current node, or FIRNC_NONE. */
+static inline firnc_value firnc_input_of(const firnc_differentiation *d, uint8_t operand) {
+    return operand < d->node->input_count ? d->node->inputs[operand] : FIRNC_NONE;
+}
+
+/* The extents of an input of the current node as attributes, FIRN_RANK_MAX of them. */
+void firnc_extents_of(const firnc_differentiation *d, uint8_t operand, int64_t *extents);
+
 /* Whether the current node has this input and its gradient is needed. */
 bool firnc_wanted(const firnc_differentiation *d, uint8_t operand);
 

@@ -8,15 +8,9 @@ static void contribute_of(firnc_differentiation *d, uint8_t operand, uint16_t co
     firnc_contribute(d, operand, firnc_emit(d, code, inputs, input_count, integers, NULL, &type));
 }
 
-/* The extents of an input as eight attributes. */
-static void extents_as_attributes(const firnc_differentiation *d, uint8_t operand, int64_t *integers) {
-    for (uint8_t i = 0; i < FIRN_RANK_MAX; i++)
-        integers[i] = firnc_shape_of(d, d->node->inputs[operand])->dims[i];
-}
-
 bool firnc_gradient_reshape(firnc_differentiation *d, firnc_value dy) {
     int64_t integers[FIRN_RANK_MAX];
-    extents_as_attributes(d, FIRN_RESHAPE_IN_X, integers);
+    firnc_extents_of(d, FIRN_RESHAPE_IN_X, integers);
     contribute_of(d, FIRN_RESHAPE_IN_X, FIRN_OP_reshape, &dy, 1, integers);
     return true;
 }

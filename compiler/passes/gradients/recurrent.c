@@ -2,11 +2,6 @@
  * and initial states; the recurrent weight's is one product of all steps, in an op of its own. */
 #include "compiler/passes/gradients/gradients.h"
 
-/* Returns an input of the current node, or FIRNC_NONE. */
-static firnc_value input_of(const firnc_differentiation *d, uint8_t operand) {
-    return operand < d->node->input_count ? d->node->inputs[operand] : FIRNC_NONE;
-}
-
 /* Returns the gradient of an output of the current node, or FIRNC_NONE. */
 static firnc_value gradient_of(const firnc_differentiation *d, uint8_t output) {
     return d->gradients[d->node->outputs[output]];
@@ -14,7 +9,7 @@ static firnc_value gradient_of(const firnc_differentiation *d, uint8_t output) {
 
 /* Returns the type of an input's gradient; of an input that the node does not have, that of its gates. */
 static uint8_t type_of(const firnc_differentiation *d, uint8_t operand) {
-    const firnc_value input = input_of(d, operand);
+    const firnc_value input = firnc_input_of(d, operand);
     return firnc_type_of_gradient(d, input == FIRNC_NONE ? d->node->inputs[FIRN_LSTM_IN_GATES] : input);
 }
 
@@ -67,7 +62,7 @@ bool firnc_gradient_lstm(firnc_differentiation *d, firnc_value dy) {
         [FIRN_LSTM_BACKWARD_IN_DY] = dy,
         [FIRN_LSTM_BACKWARD_IN_DLAST_H] = gradient_of(d, FIRN_LSTM_OUT_LAST_H),
         [FIRN_LSTM_BACKWARD_IN_DLAST_C] = gradient_of(d, FIRN_LSTM_OUT_LAST_C),
-        [FIRN_LSTM_BACKWARD_IN_C0] = input_of(d, FIRN_LSTM_IN_C0),
+        [FIRN_LSTM_BACKWARD_IN_C0] = firnc_input_of(d, FIRN_LSTM_IN_C0),
     };
     const uint8_t types[] = {[FIRN_LSTM_BACKWARD_OUT_DGATES] = gates,
                              [FIRN_LSTM_BACKWARD_OUT_DH0] = type_of(d, FIRN_LSTM_IN_H0),
@@ -76,7 +71,7 @@ bool firnc_gradient_lstm(firnc_differentiation *d, firnc_value dy) {
     const firnc_value *made =
         backward(d, FIRN_OP_lstm_backward, inputs, sizeof inputs / sizeof inputs[0], &reverse, types);
     const firnc_value dgates = made[FIRN_LSTM_BACKWARD_OUT_DGATES];
-    contribute_weight(d, dgates, input_of(d, FIRN_LSTM_IN_H0), FIRNC_NONE, reverse);
+    contribute_weight(d, dgates, firnc_input_of(d, FIRN_LSTM_IN_H0), FIRNC_NONE, reverse);
     contribute_if_wanted(d, FIRN_LSTM_IN_GATES, dgates);
     contribute_if_wanted(d, FIRN_LSTM_IN_H0, made[FIRN_LSTM_BACKWARD_OUT_DH0]);
     contribute_if_wanted(d, FIRN_LSTM_IN_C0, made[FIRN_LSTM_BACKWARD_OUT_DC0]);
@@ -88,7 +83,7 @@ bool firnc_gradient_gru(firnc_differentiation *d, firnc_value dy) {
     const int64_t integers[] = {[FIRN_GRU_BACKWARD_RESET_AFTER] = node->integers[FIRN_GRU_RESET_AFTER],
                                 [FIRN_GRU_BACKWARD_REVERSE] = node->integers[FIRN_GRU_REVERSE]};
     const uint8_t gates = firnc_shape_of(d, node->inputs[FIRN_GRU_IN_GATES])->type;
-    const firnc_value activations = node->outputs[FIRN_GRU_OUT_ACTIVATIONS], h0 = input_of(d, FIRN_GRU_IN_H0);
+    const firnc_value activations = node->outputs[FIRN_GRU_OUT_ACTIVATIONS], h0 = firnc_input_of(d, FIRN_GRU_IN_H0);
     const firnc_value inputs[] = {
         [FIRN_GRU_BACKWARD_IN_WEIGHT] = node->inputs[FIRN_GRU_IN_WEIGHT],
         [FIRN_GRU_BACKWARD_IN_ACTIVATIONS] = activations,
@@ -130,7 +125,7 @@ bool firnc_gradient_rnn(firnc_differentiation *d, firnc_value dy) {
     const firnc_value *made =
         backward(d, FIRN_OP_rnn_backward, inputs, sizeof inputs / sizeof inputs[0], integers, types);
     const firnc_value dgates = made[FIRN_RNN_BACKWARD_OUT_DGATES];
-    contribute_weight(d, dgates, input_of(d, FIRN_RNN_IN_H0), FIRNC_NONE, integers[FIRN_RNN_BACKWARD_REVERSE]);
+    contribute_weight(d, dgates, firnc_input_of(d, FIRN_RNN_IN_H0), FIRNC_NONE, integers[FIRN_RNN_BACKWARD_REVERSE]);
     contribute_if_wanted(d, FIRN_RNN_IN_GATES, dgates);
     contribute_if_wanted(d, FIRN_RNN_IN_H0, made[FIRN_RNN_BACKWARD_OUT_DH0]);
     return true;

@@ -3,11 +3,11 @@
 
 /* dy is repeated along the dimensions that were summed. */
 bool firnc_gradient_reduce_sum(firnc_differentiation *d, firnc_value dy) {
-    const firn_shape *x = firnc_shape_of(d, d->node->inputs[FIRN_REDUCE_SUM_IN_X]);
     const uint8_t type = firnc_type_of_gradient(d, d->node->inputs[FIRN_REDUCE_SUM_IN_X]);
-    int64_t extents[FIRN_RANK_MAX] = {0};
-    for (uint8_t i = 0; i < x->rank; i++)
-        extents[i] = (d->node->integers[FIRN_REDUCE_SUM_AXES] >> i & 1) != 0 ? -(int64_t)x->dims[i] : x->dims[i];
+    int64_t extents[FIRN_RANK_MAX];
+    firnc_extents_of(d, FIRN_REDUCE_SUM_IN_X, extents);
+    for (uint8_t i = 0; i < FIRN_RANK_MAX; i++) /* the summed ones have a minus sign */
+        extents[i] *= (d->node->integers[FIRN_REDUCE_SUM_AXES] >> i & 1) != 0 ? -1 : 1;
     firnc_contribute(d, FIRN_REDUCE_SUM_IN_X, firnc_emit(d, FIRN_OP_reduce_sum_backward, &dy, 1, extents, NULL, &type));
     return true;
 }

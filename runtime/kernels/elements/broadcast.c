@@ -63,3 +63,11 @@ const float *firn_broadcast_floats(const firn_broadcast *operand, float *buffer,
     }
     return buffer;
 }
+
+firn_broadcast_pair firn_broadcast_pair_of(const firn_kernel_call *call, uint8_t a, uint8_t b,
+                                           const firn_tensor *result) {
+    firn_broadcast_pair pair = {.call = call};
+    firn_broadcast_begin(&pair.a, &call->inputs[a], result);
+    firn_broadcast_begin(&pair.b, &call->inputs[b], result);
+    return pair;
+}

@@ -22,4 +22,14 @@ void firn_broadcast_begin(firn_broadcast *operand, const firn_tensor *tensor, co
  * buffer. A NaN in it need not be canonical. */
 const float *firn_broadcast_floats(const firn_broadcast *operand, float *buffer, size_t block, size_t count);
 
+/* An op of two operands that are repeated to the extents of one tensor. */
+typedef struct firn_broadcast_pair {
+    const firn_kernel_call *call;
+    firn_broadcast a, b;
+} firn_broadcast_pair;
+
+/* a and b are numbers of inputs. */
+firn_broadcast_pair firn_broadcast_pair_of(const firn_kernel_call *call, uint8_t a, uint8_t b,
+                                           const firn_tensor *result);
+
 #endif

@@ -71,8 +71,7 @@ BACKWARD(leaky_relu, LEAKY_RELU, 1, x > 0.0f ? dy : dy * p)
 OF_ONE(elu, ELU, 1, x > 0.0f ? x : p * firn_exp_less_one(x))
 BACKWARD(elu, ELU, 1, x > 0.0f ? dy : dy * (p * firn_exp_inline(x)))
 
-/* --- integers ------------------------------------------------------------------------------------------------------
- */
+/* --- integers ----------------------------------------------------------------------------------------------------- */
 
 static void to_int32_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;

@@ -87,14 +87,8 @@ static float slope(float a, float b) {
     return b == 0.0f ? 0.0f : b * power(a, b - 1.0f);
 }
 
-/* An op with its operands. */
-typedef struct operation {
-    const firn_kernel_call *call;
-    firn_broadcast a, b;
-} operation;
-
 static void power_blocks(void *argument, size_t begin, size_t end) {
-    const operation *o = argument;
+    const firn_broadcast_pair *o = argument;
     const firn_tensor *y = &o->call->outputs[FIRN_POWER_OUT_Y];
     float values[FIRN_BLOCK], others[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
@@ -108,14 +102,13 @@ static void power_blocks(void *argument, size_t begin, size_t end) {
 }
 
 void firn_kernel_power(const firn_kernel_call *call) {
-    operation o = {.call = call};
-    firn_broadcast_begin(&o.a, &call->inputs[FIRN_POWER_IN_A], &call->outputs[FIRN_POWER_OUT_Y]);
-    firn_broadcast_begin(&o.b, &call->inputs[FIRN_POWER_IN_B], &call->outputs[FIRN_POWER_OUT_Y]);
+    firn_broadcast_pair o =
+        firn_broadcast_pair_of(call, FIRN_POWER_IN_A, FIRN_POWER_IN_B, &call->outputs[FIRN_POWER_OUT_Y]);
     firn_run_blocks(call, power_blocks, &o);
 }
 
 static void power_backward_blocks(void *argument, size_t begin, size_t end) {
-    const operation *o = argument;
+    const firn_broadcast_pair *o = argument;
     float gradients[FIRN_BLOCK], values[FIRN_BLOCK], others[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
         size_t count;
@@ -130,8 +123,6 @@ static void power_backward_blocks(void *argument, size_t begin, size_t end) {
 
 void firn_kernel_power_backward(const firn_kernel_call *call) {
     const firn_tensor *dy = &call->inputs[FIRN_POWER_BACKWARD_IN_DY];
-    operation o = {.call = call};
-    firn_broadcast_begin(&o.a, &call->inputs[FIRN_POWER_BACKWARD_IN_A], dy);
-    firn_broadcast_begin(&o.b, &call->inputs[FIRN_POWER_BACKWARD_IN_B], dy);
+    firn_broadcast_pair o = firn_broadcast_pair_of(call, FIRN_POWER_BACKWARD_IN_A, FIRN_POWER_BACKWARD_IN_B, dy);
     firn_run_blocks(call, power_backward_blocks, &o);
 }

@@ -4,16 +4,10 @@
 #include "runtime/kernels/elements/broadcast.h"
 #include "runtime/numerics/elementary.h"
 
-/* An op with its operands. */
-typedef struct operation {
-    const firn_kernel_call *call;
-    firn_broadcast a, b;
-} operation;
-
 /* Defines the kernel firn_kernel_name, where the formula computes y from a and b. */
 #define OF_TWO(name, OP, formula)                                                                                      \
     static void name##_blocks(void *argument, size_t begin, size_t end) {                                              \
-        const operation *o = argument;                                                                                 \
+        const firn_broadcast_pair *o = argument;                                                                       \
         const firn_tensor *result = &o->call->outputs[FIRN_##OP##_OUT_Y];                                              \
         float values[FIRN_BLOCK], others[FIRN_BLOCK];                                                                  \
         for (size_t block = begin; block < end; block++) {                                                             \
@@ -28,9 +22,8 @@ typedef struct operation {
         }                                                                                                              \
     }                                                                                                                  \
     void firn_kernel_##name(const firn_kernel_call *call) {                                                            \
-        operation o = {.call = call};                                                                                  \
-        firn_broadcast_begin(&o.a, &call->inputs[FIRN_##OP##_IN_A], &call->outputs[FIRN_##OP##_OUT_Y]);                \
-        firn_broadcast_begin(&o.b, &call->inputs[FIRN_##OP##_IN_B], &call->outputs[FIRN_##OP##_OUT_Y]);                \
+        firn_broadcast_pair o =                                                                                        \
+            firn_broadcast_pair_of(call, FIRN_##OP##_IN_A, FIRN_##OP##_IN_B, &call->outputs[FIRN_##OP##_OUT_Y]);       \
         firn_run_blocks(call, name##_blocks, &o);                                                                      \
     }
 
@@ -57,7 +50,7 @@ static inline float share(float dy, float a, float b) {
 }
 
 static void share_blocks(void *argument, size_t begin, size_t end) {
-    const operation *o = argument;
+    const firn_broadcast_pair *o = argument;
     const firn_tensor *dy = &o->call->inputs[FIRN_LARGER_SHARE_IN_DY];
     float gradients[FIRN_BLOCK], values[FIRN_BLOCK], others[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
@@ -73,8 +66,6 @@ static void share_blocks(void *argument, size_t begin, size_t end) {
 
 void firn_kernel_larger_share(const firn_kernel_call *call) {
     const firn_tensor *dy = &call->inputs[FIRN_LARGER_SHARE_IN_DY];
-    operation o = {.call = call};
-    firn_broadcast_begin(&o.a, &call->inputs[FIRN_LARGER_SHARE_IN_A], dy);
-    firn_broadcast_begin(&o.b, &call->inputs[FIRN_LARGER_SHARE_IN_B], dy);
+    firn_broadcast_pair o = firn_broadcast_pair_of(call, FIRN_LARGER_SHARE_IN_A, FIRN_LARGER_SHARE_IN_B, dy);
     firn_run_blocks(call, share_blocks, &o);
 }

@@ -141,7 +141,7 @@ static void forward_tiles(void *argument, size_t begin, size_t end) {
         for (size_t r = 0; r < c->window[FIRN_ROWS].elements; r++)
             for (size_t s = 0, columns; s < c->window[FIRN_COLUMNS].elements; s += columns) {
                 columns = s == common.begin && s < common.end ? common.end - s : 1;
-                if (!windows_have(c, &run, &t, places, rows, r, s))
+                if (!windows_have(c, &run, &t, places, rows, r, s) && !firn_sums_take_all(&sums))
                     continue;
                 run.k = weight_at(c, 0, r, s);
                 run.count = columns * c->inputs;
@@ -207,7 +207,7 @@ static void backward_input_tiles(void *argument, size_t begin, size_t end) {
             places[row] = firn_image_place(c->image, position + row);
         for (size_t r = 0; r < c->window[FIRN_ROWS].elements; r++)
             for (size_t s = 0; s < c->window[FIRN_COLUMNS].elements; s++) {
-                if (!places_are_in(c, &run, &t, places, rows, r, s))
+                if (!places_are_in(c, &run, &t, places, rows, r, s) && !firn_sums_take_all(&sums))
                     continue;
                 run.k = (r * c->window[FIRN_COLUMNS].elements + s) * c->outputs;
                 run.right_first = c->by_channel ? weight_at(c, t.first_lane, r, s)
@@ -233,23 +233,45 @@ void firn_kernel_conv_backward_input(const firn_kernel_call *call) {
 
 /* --- dweight[o,r,s,c] = sum over n, i, j of dy[n,i,j,o] x[n,h,w,c] ------------------------------------------------ */
 
-/* Adds the terms of a line i of a sample at (r, s) of the weight. left_channel, right_channel: the first channels of dy
- * and of x that the tile has. */
-static void add_line(const conv *c, firn_sums *sums, firn_run *run, size_t sample, size_t i, size_t r, size_t s,
-                     size_t left_channel, size_t right_channel) {
-    const firn_window *rows = &c->window[FIRN_ROWS], *columns = &c->window[FIRN_COLUMNS];
-    const firn_span j = firn_window_positions(columns, s, firn_image_width(c->image), firn_image_width(c->result));
+/* Adds the terms [j.begin, j.end) of a line i of a sample, whose other factors are the image's from element
+ * right_first on. left_channel: the first channel of dy that the tile has. */
+static void add_windows(const conv *c, firn_sums *sums, firn_run *run, size_t sample, size_t i, firn_span j,
+                        size_t left_channel, size_t right_first) {
     if (j.begin >= j.end)
         return;
     run->k = firn_image_number(c->result, sample, i, j.begin);
     run->count = j.end - j.begin;
     for (size_t row = 0; row < sums->rows; row++)
         run->left_first[row] = run->k * firn_image_channels(c->result) + left_channel + row;
-    run->right_first =
-        firn_image_number(c->image, sample, firn_window_at(rows, i, r), firn_window_at(columns, j.begin, s)) *
-            firn_image_channels(c->image) +
-        right_channel;
+    run->right_first = right_first;
     firn_sums_add(sums, run);
+}
+
+/* Adds the terms of a line i of a sample at (r, s) of the weight. left_channel, right_channel: the first channels of dy
+ * and of x that the tile has. */
+static void add_line(const conv *c, firn_sums *sums, firn_run *run, size_t sample, size_t i, size_t r, size_t s,
+                     size_t left_channel, size_t right_channel) {
+    const firn_window *columns = &c->window[FIRN_COLUMNS];
+    const size_t width = firn_image_width(c->result), h = firn_window_at(&c->window[FIRN_ROWS], i, r);
+    firn_span j = firn_window_positions(columns, s, firn_image_width(c->image), width);
+    if (h >= firn_image_height(c->image) || j.begin >= j.end)
+        j = (firn_span){width, width};
+    if (firn_sums_take_all(sums))
+        add_windows(c, sums, run, sample, i, (firn_span){0, j.begin}, left_channel, FIRN_NO_TERMS);
+    add_windows(c, sums, run, sample, i, j, left_channel,
+                firn_image_number(c->image, sample, h, firn_window_at(columns, j.begin, s)) *
+                        firn_image_channels(c->image) +
+                    right_channel);
+    if (firn_sums_take_all(sums))
+        add_windows(c, sums, run, sample, i, (firn_span){j.end, width}, left_channel, FIRN_NO_TERMS);
+}
+
+/* Returns the lines of windows that have a term at row r of the weight, or all where absent terms take part. */
+static firn_span lines_at(const conv *c, const firn_sums *sums, size_t r) {
+    const size_t lines = firn_image_height(c->result);
+    if (firn_sums_take_all(sums))
+        return (firn_span){0, lines};
+    return firn_window_positions(&c->window[FIRN_ROWS], r, firn_image_height(c->image), lines);
 }
 
 /* A block of rows: outputs of a group at one row and column of the weight. */
@@ -273,9 +295,8 @@ static void backward_weight_tiles(void *argument, size_t begin, size_t end) {
                         .right_step = firn_image_channels(c->image) * window[FIRN_COLUMNS].stride,
                         .right_lane_step = 1,
                         .own_lanes = c->by_channel};
-        const firn_span i =
-            firn_window_positions(&window[FIRN_ROWS], r, firn_image_height(c->image), firn_image_height(c->result));
         firn_sums_begin(&sums, c->reduction, rows, t.lanes);
+        const firn_span i = lines_at(c, &sums, r);
         for (size_t n = 0; n < samples; n++)
             for (size_t line = i.begin; line < i.end; line++)
                 add_line(c, &sums, &run, n, line, r, s, output, input);
@@ -313,15 +334,17 @@ static column_block columns_of(const conv *c, size_t first, size_t rows) {
 /* Adds the terms of a line i of a sample at row r of the weight. */
 static void add_line_by_columns(const conv *c, firn_sums *sums, firn_run *run, const column_block *own, size_t sample,
                                 size_t i, size_t r, size_t input, size_t output) {
-    const size_t line = firn_image_number(c->image, sample, firn_window_at(&c->window[FIRN_ROWS], i, r), 0);
-    for (size_t j = own->any.begin; j < own->any.end; j += run->count) {
+    const size_t h = firn_window_at(&c->window[FIRN_ROWS], i, r), line = firn_image_number(c->image, sample, h, 0);
+    const bool inside = h < firn_image_height(c->image), all = firn_sums_take_all(sums);
+    const firn_span any = all ? (firn_span){0, firn_image_width(c->result)} : own->any;
+    for (size_t j = any.begin; j < any.end; j += run->count) {
         run->k = firn_image_number(c->result, sample, i, j);
         run->count = j == own->common.begin && j < own->common.end ? own->common.end - j : 1;
         run->right_first = run->k * firn_image_channels(c->result) + output;
         for (size_t row = 0; row < sums->rows; row++) {
             const firn_span *windows = &own->windows[row];
             const size_t w = firn_window_at(&c->window[FIRN_COLUMNS], j, own->first + row);
-            run->left_first[row] = j >= windows->begin && j < windows->end
+            run->left_first[row] = inside && j >= windows->begin && j < windows->end
                                        ? (line + w) * firn_image_channels(c->image) + input
                                        : FIRN_NO_TERMS;
         }
@@ -346,9 +369,8 @@ static void backward_weight_column_tiles(void *argument, size_t begin, size_t en
                         .left_step = firn_image_channels(c->image) * window[FIRN_COLUMNS].stride,
                         .right_step = firn_image_channels(c->result),
                         .right_lane_step = 1};
-        const firn_span i =
-            firn_window_positions(&window[FIRN_ROWS], r, firn_image_height(c->image), firn_image_height(c->result));
         firn_sums_begin(&sums, c->reduction, rows, t.lanes);
+        const firn_span i = lines_at(c, &sums, r);
         for (size_t n = 0; n < samples; n++)
             for (size_t line = i.begin; line < i.end; line++)
                 add_line_by_columns(c, &sums, &run, &own, n, line, r, t.group * c->inputs + input, output);

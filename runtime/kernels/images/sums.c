@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/lanes.h"
+#include "runtime/kernels/parts.h"
 #include "runtime/kernels/quads.h"
 #include "runtime/numerics/half_parts.h"
 
@@ -174,8 +175,8 @@ static bool is_chunked(const firn_sums *sums) {
 static void close_chunk(firn_sums *sums) {
     for (size_t row = 0; row < sums->rows; row++)
         for (size_t lane = 0; lane < sums->lanes; lane++)
-            sums->values[row][lane] += sums->part[row][lane];
-    memset(sums->part, 0, sizeof sums->part);
+            sums->values[row][lane] += sums->part[0][row][lane];
+    memset(sums->part[0], 0, sizeof sums->part[0]);
 }
 
 /* The terms from `from` on that are added together: at most `most`, and of one chunk, which begins if it is another
@@ -194,7 +195,7 @@ static size_t next_terms(firn_sums *sums, const firn_run *run, size_t from, size
 static void add_half(firn_sums *sums, size_t row, strip left, strip right, size_t terms) {
     const firn_half_part *half = firn_half_parts[sums->reduction.accumulator - FIRN_FLOAT16];
     for (size_t term = 0; term < terms; term++)
-        half->multiply_add(sums->part[row], left.at[term * left.step], right.at + term * right.step, sums->lanes);
+        half->multiply_add(sums->part[0][row], left.at[term * left.step], right.at + term * right.step, sums->lanes);
 }
 
 /* Adds a run block by block. Not inlined, so that one that needs no buffers takes less stack. */
@@ -223,7 +224,7 @@ static void add_lane_by_lane(firn_sums *sums, size_t row, const float *left, con
     const uint8_t type = sums->reduction.accumulator;
     for (size_t term = 0; term < terms; term++, left += LANES, panel += LANES) {
         for (size_t lane = 0; is_chunked(sums) && lane < sums->lanes; lane++)
-            sums->part[row][lane] = firn_half_fma(type, left[lane], panel[lane], sums->part[row][lane]);
+            sums->part[0][row][lane] = firn_half_fma(type, left[lane], panel[lane], sums->part[0][row][lane]);
         for (size_t lane = 0; !is_chunked(sums) && lane < sums->lanes; lane++)
             sums->values[row][lane] = firn_fma(left[lane], panel[lane], sums->values[row][lane]);
     }
@@ -253,13 +254,18 @@ void firn_sums_begin(firn_sums *sums, const firn_reduction *reduction, size_t ro
     sums->lanes = lanes;
     sums->chunk = 0;
     memset(sums->values, 0, sizeof sums->values);
+    if (reduction->kind == FIRN_REDUCTION_F32)
+        return;
     memset(sums->part, 0, sizeof sums->part);
+    memset(sums->present, 0, sizeof sums->present);
 }
 
 void firn_sums_add(firn_sums *sums, const firn_run *run) {
     const bool direct =
         FIRN_VECTORS == 0 && !is_chunked(sums) && run->left->type == FIRN_FLOAT32 && run->right->type == FIRN_FLOAT32;
-    if (run->own_lanes)
+    if (firn_sums_take_all(sums))
+        firn_sums_flushed->add(sums, run);
+    else if (run->own_lanes)
         add_own_lanes(sums, run);
     else if (direct)
         add_direct(sums, run);
@@ -268,6 +274,8 @@ void firn_sums_add(firn_sums *sums, const firn_run *run) {
 }
 
 void firn_sums_end(firn_sums *sums) {
-    if (is_chunked(sums))
+    if (firn_sums_take_all(sums))
+        firn_sums_flushed->end(sums);
+    else if (is_chunked(sums))
         close_chunk(sums);
 }

@@ -11,7 +11,7 @@
 
 enum { FIRN_SUMS_ROWS = FIRN_VECTORS ? 8 : 4, FIRN_SUMS_LANES = 16 };
 
-/* The place of a row that has no term of a run. */
+/* The place of a row that has no term of a run; as right_first, no row has one, and the sums are flushed. */
 #define FIRN_NO_TERMS SIZE_MAX
 
 /* Terms k to k + count - 1. Term t of row r is the product of the left factor's element left_first[r] + t * left_step
@@ -28,10 +28,17 @@ typedef struct firn_run {
 typedef struct firn_sums {
     firn_reduction reduction;
     size_t rows, lanes; /* at most FIRN_SUMS_ROWS and FIRN_SUMS_LANES */
-    size_t chunk;       /* chunked: the chunk of the terms in `part` */
+    size_t chunk;       /* chunked: the chunk of the terms in part[0]; flushed: the terms of the block so far */
     float values[FIRN_SUMS_ROWS][FIRN_SUMS_LANES];
-    float part[FIRN_SUMS_ROWS][FIRN_SUMS_LANES];
+    float part[2][FIRN_SUMS_ROWS][FIRN_SUMS_LANES]; /* flushed: even and odd terms */
+    bool present[FIRN_SUMS_ROWS];                   /* flushed: the row has a term of the block */
+    bool own_lanes;                                 /* flushed: those of the runs */
 } firn_sums;
+
+/* Returns true if runs must have every term, from k = 0 on, those too that no row has. */
+static inline bool firn_sums_take_all(const firn_sums *sums) {
+    return firn_reduction_is_flushed(sums->reduction.kind);
+}
 
 void firn_sums_begin(firn_sums *sums, const firn_reduction *reduction, size_t rows, size_t lanes);
 

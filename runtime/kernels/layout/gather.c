@@ -1,8 +1,7 @@
 /* Elements that ids name along a dimension, and the gradients of what they were taken from. Freestanding. */
 #include "runtime/kernels/layout/layout.h"
 
-/* --- gather --------------------------------------------------------------------------------------------------------
- */
+/* --- gather ------------------------------------------------------------------------------------------------------- */
 
 /* Positions in the dimensions before the axis, and elements behind it: those of y or dy are [outer,ids,inner]. */
 static size_t gather_outer(const firn_kernel_call *call, const firn_tensor *y) {
@@ -68,8 +67,7 @@ void firn_kernel_gather_backward(const firn_kernel_call *call) {
                gather_backward_blocks);
 }
 
-/* --- gather_elements -----------------------------------------------------------------------------------------------
- */
+/* --- gather_elements ---------------------------------------------------------------------------------------------- */
 
 static void gather_elements_positions(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;

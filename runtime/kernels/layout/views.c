@@ -17,8 +17,7 @@ void firn_kernel_transpose(const firn_kernel_call *call) {
     firn_move(call, x, walk);
 }
 
-/* --- concat --------------------------------------------------------------------------------------------------------
- */
+/* --- concat ------------------------------------------------------------------------------------------------------- */
 
 /* At each position before the axis, the output holds a run of every input, one behind the other. */
 static void join_positions(void *argument, size_t begin, size_t end) {
@@ -40,8 +39,7 @@ void firn_kernel_concat_int32(const firn_kernel_call *call) {
     firn_split(call, positions, 2 * (y->elements / positions), join_positions);
 }
 
-/* --- slice, pad ----------------------------------------------------------------------------------------------------
- */
+/* --- slice, pad --------------------------------------------------------------------------------------------------- */
 
 void firn_kernel_slice(const firn_kernel_call *call) {
     const firn_tensor *x = &call->inputs[FIRN_SLICE_IN_X];

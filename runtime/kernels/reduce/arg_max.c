@@ -28,9 +28,9 @@ static void find_in_line(const firn_lines *lines, const firn_tensor *x, size_t f
 static void find_in_columns(const firn_lines *lines, const firn_tensor *x, size_t first, size_t count, bool last,
                             int32_t *y) {
     float values[FIRN_BLOCK], largest[FIRN_BLOCK];
-    firn_place place;
-    firn_place_set(&place, &lines->reduced, 0);
-    for (size_t m = 0; m < lines->reduced.positions; m++, firn_place_next(&place, &lines->reduced)) {
+    firn_line_place place;
+    firn_line_place_set(&place, &lines->reduced, 0);
+    for (size_t m = 0; m < lines->reduced.positions; m++, firn_line_place_next(&place, &lines->reduced)) {
         firn_widen(values, x->data, x->type, first + place.element, count);
         for (size_t i = 0; i < count; i++) {
             if (m > 0 && !is_above(values[i], largest[i], last))
@@ -57,8 +57,8 @@ static void arg_max_tasks(void *argument, size_t begin, size_t end) {
     const size_t blocks = lines.line_is_reduced ? 1 : firn_blocks(lines.line);
     for (size_t task = begin; task < end; task++) {
         const size_t position = task / blocks, at = task % blocks * FIRN_BLOCK;
-        firn_place kept;
-        firn_place_set(&kept, &lines.kept, position);
+        firn_line_place kept;
+        firn_line_place_set(&kept, &lines.kept, position);
         if (lines.line_is_reduced)
             find_in_line(&lines, x, kept.element, last, y + position);
         else

@@ -48,7 +48,7 @@ void firn_lines_of(firn_lines *lines, const uint32_t *dims, uint8_t rank, uint64
     close(&lines->reduced);
 }
 
-void firn_place_set(firn_place *place, const firn_axes *axes, size_t position) {
+void firn_line_place_set(firn_line_place *place, const firn_axes *axes, size_t position) {
     place->element = 0;
     for (size_t d = axes->count; d-- > 0;) {
         place->at[d] = position % axes->extents[d];
@@ -57,7 +57,7 @@ void firn_place_set(firn_place *place, const firn_axes *axes, size_t position) {
     }
 }
 
-void firn_place_next(firn_place *place, const firn_axes *axes) {
+void firn_line_place_next(firn_line_place *place, const firn_axes *axes) {
     for (size_t d = axes->count; d-- > 0;) {
         place->element += axes->steps[d];
         if (++place->at[d] < axes->extents[d])

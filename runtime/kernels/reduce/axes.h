@@ -28,14 +28,14 @@ typedef struct firn_lines {
 void firn_lines_of(firn_lines *lines, const uint32_t *dims, uint8_t rank, uint64_t mask);
 
 /* A position and the first element of its line. */
-typedef struct firn_place {
+typedef struct firn_line_place {
     size_t at[FIRN_RANK_MAX];
     size_t element;
-} firn_place;
+} firn_line_place;
 
 /* Sets a place to a position, numbered with the innermost dimension fastest; moves it to the next one, behind the last
  * one to the first. */
-void firn_place_set(firn_place *place, const firn_axes *axes, size_t position);
-void firn_place_next(firn_place *place, const firn_axes *axes);
+void firn_line_place_set(firn_line_place *place, const firn_axes *axes, size_t position);
+void firn_line_place_next(firn_line_place *place, const firn_axes *axes);
 
 #endif

@@ -41,8 +41,7 @@ void firn_matmul_batch(const firn_matmul *matmul, size_t batch, firn_linear *lin
     linear->out = out;
 }
 
-/* --- the portable kernel --------------------------------------------------------------------------------------------
- */
+/* --- the portable kernel ------------------------------------------------------------------------------------------ */
 
 /* A task is one tile of one batch. */
 static void batch_tiles(void *argument, size_t begin, size_t end) {

@@ -14,8 +14,7 @@ static void reduced_lines(firn_lines *lines, const firn_kernel_call *call, const
     firn_lines_of(lines, x->dims, x->rank, (uint64_t)call->integers[FIRN_REDUCE_SUM_AXES]);
 }
 
-/* --- results side by side ------------------------------------------------------------------------------------------
- */
+/* --- results side by side ----------------------------------------------------------------------------------------- */
 
 /* The blocks of a line whose elements are kept. A task is one block of one kept position. */
 static size_t blocks_of(const firn_lines *lines) {
@@ -24,14 +23,14 @@ static size_t blocks_of(const firn_lines *lines) {
 
 /* A block of a task: its first element in the line, and its elements. */
 typedef struct part {
-    firn_place kept;
+    firn_line_place kept;
     size_t first, count;
     size_t result; /* number of its first result */
 } part;
 
 static void set_part(part *p, const firn_lines *lines, size_t task) {
     const size_t blocks = blocks_of(lines), position = task / blocks;
-    firn_place_set(&p->kept, &lines->kept, position);
+    firn_line_place_set(&p->kept, &lines->kept, position);
     p->first = task % blocks * FIRN_BLOCK;
     p->count = firn_smaller(FIRN_BLOCK, lines->line - p->first);
     p->result = position * lines->line + p->first;
@@ -40,12 +39,12 @@ static void set_part(part *p, const firn_lines *lines, size_t task) {
 static void sum_columns(const firn_lines *lines, const firn_tensor *x, const firn_tensor *y, size_t task) {
     float sums[FIRN_BLOCK], values[FIRN_BLOCK];
     part p;
-    firn_place place;
+    firn_line_place place;
     set_part(&p, lines, task);
     for (size_t i = 0; i < p.count; i++)
         sums[i] = 0.0f;
-    firn_place_set(&place, &lines->reduced, 0);
-    for (size_t m = 0; m < lines->reduced.positions; m++, firn_place_next(&place, &lines->reduced)) {
+    firn_line_place_set(&place, &lines->reduced, 0);
+    for (size_t m = 0; m < lines->reduced.positions; m++, firn_line_place_next(&place, &lines->reduced)) {
         firn_widen(values, x->data, x->type, p.kept.element + place.element + p.first, p.count);
         for (size_t i = 0; i < p.count; i++)
             sums[i] = sums[i] + values[i];
@@ -56,12 +55,12 @@ static void sum_columns(const firn_lines *lines, const firn_tensor *x, const fir
 static void maximum_columns(const firn_lines *lines, const firn_tensor *x, const firn_tensor *y, size_t task) {
     float maxima[FIRN_BLOCK], values[FIRN_BLOCK];
     part p;
-    firn_place place;
+    firn_line_place place;
     set_part(&p, lines, task);
     for (size_t i = 0; i < p.count; i++)
         maxima[i] = -firn_from_bits(FIRN_INFINITY_BITS);
-    firn_place_set(&place, &lines->reduced, 0);
-    for (size_t m = 0; m < lines->reduced.positions; m++, firn_place_next(&place, &lines->reduced)) {
+    firn_line_place_set(&place, &lines->reduced, 0);
+    for (size_t m = 0; m < lines->reduced.positions; m++, firn_line_place_next(&place, &lines->reduced)) {
         firn_widen(values, x->data, x->type, p.kept.element + place.element + p.first, p.count);
         for (size_t i = 0; i < p.count; i++)
             maxima[i] = firn_maximum(maxima[i], values[i]);
@@ -71,8 +70,7 @@ static void maximum_columns(const firn_lines *lines, const firn_tensor *x, const
     firn_narrow(y->data, y->type, p.result, maxima, p.count);
 }
 
-/* --- one result ----------------------------------------------------------------------------------------------------
- */
+/* --- one result --------------------------------------------------------------------------------------------------- */
 
 static float sum_of_line(const firn_tensor *x, size_t first, size_t count) {
     float values[FIRN_BLOCK];
@@ -87,21 +85,21 @@ static float sum_of_line(const firn_tensor *x, size_t first, size_t count) {
 }
 
 static void sum_lines(const firn_lines *lines, const firn_tensor *x, const firn_tensor *y, size_t position) {
-    firn_place kept, place;
+    firn_line_place kept, place;
     float sum = 0.0f;
-    firn_place_set(&kept, &lines->kept, position);
-    firn_place_set(&place, &lines->reduced, 0);
-    for (size_t m = 0; m < lines->reduced.positions; m++, firn_place_next(&place, &lines->reduced))
+    firn_line_place_set(&kept, &lines->kept, position);
+    firn_line_place_set(&place, &lines->reduced, 0);
+    for (size_t m = 0; m < lines->reduced.positions; m++, firn_line_place_next(&place, &lines->reduced))
         sum = sum + sum_of_line(x, kept.element + place.element, lines->line);
     firn_narrow(y->data, y->type, position, &sum, 1);
 }
 
 static void maximum_lines(const firn_lines *lines, const firn_tensor *x, const firn_tensor *y, size_t position) {
     float values[FIRN_BLOCK], maximum = -firn_from_bits(FIRN_INFINITY_BITS);
-    firn_place kept, place;
-    firn_place_set(&kept, &lines->kept, position);
-    firn_place_set(&place, &lines->reduced, 0);
-    for (size_t m = 0; m < lines->reduced.positions; m++, firn_place_next(&place, &lines->reduced))
+    firn_line_place kept, place;
+    firn_line_place_set(&kept, &lines->kept, position);
+    firn_line_place_set(&place, &lines->reduced, 0);
+    for (size_t m = 0; m < lines->reduced.positions; m++, firn_line_place_next(&place, &lines->reduced))
         for (size_t at = 0; at < lines->line; at += FIRN_BLOCK) {
             const size_t some = firn_smaller(FIRN_BLOCK, lines->line - at);
             firn_widen(values, x->data, x->type, kept.element + place.element + at, some);
@@ -111,8 +109,7 @@ static void maximum_lines(const firn_lines *lines, const firn_tensor *x, const f
     firn_narrow(y->data, y->type, position, &maximum, 1);
 }
 
-/* --- the ops -------------------------------------------------------------------------------------------------------
- */
+/* --- the ops ------------------------------------------------------------------------------------------------------ */
 
 static void sum_tasks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
@@ -158,8 +155,7 @@ void firn_kernel_reduce_max(const firn_kernel_call *call) {
     run_over(call, &call->inputs[FIRN_REDUCE_MAX_IN_X], maximum_tasks);
 }
 
-/* --- the gradient of the sum ----------------------------------------------------------------------------------------
- */
+/* --- the gradient of the sum -------------------------------------------------------------------------------------- */
 
 /* The dimensions that were summed have a minus sign in the attributes. */
 static void summed_lines(firn_lines *lines, const firn_kernel_call *call) {
@@ -187,10 +183,10 @@ static void repeat_tasks(void *argument, size_t begin, size_t end) {
     firn_lines lines;
     summed_lines(&lines, call);
     for (size_t task = begin; task < end; task++) {
-        firn_place kept, place;
+        firn_line_place kept, place;
         const size_t position = task / lines.reduced.positions;
-        firn_place_set(&kept, &lines.kept, position);
-        firn_place_set(&place, &lines.reduced, task % lines.reduced.positions);
+        firn_line_place_set(&kept, &lines.kept, position);
+        firn_line_place_set(&place, &lines.reduced, task % lines.reduced.positions);
         const size_t first = kept.element + place.element;
         if (lines.line_is_reduced)
             fill(dx, first, lines.line, firn_load(dy->data, dy->type, position));
@@ -206,8 +202,7 @@ void firn_kernel_reduce_sum_backward(const firn_kernel_call *call) {
     firn_split(call, lines.kept.positions * lines.reduced.positions, 2 * lines.line, repeat_tasks);
 }
 
-/* --- the gradient of the maximum -------------------------------------------------------------------------------------
- */
+/* --- the gradient of the maximum ---------------------------------------------------------------------------------- */
 
 static inline bool is_largest(float x, float largest) {
     return x == largest || (x != x && largest != largest);
@@ -224,22 +219,22 @@ static void share_columns(const sharing *s, size_t task) {
     size_t counts[FIRN_BLOCK];
     const firn_axes *reduced = &s->lines.reduced;
     part p;
-    firn_place place;
+    firn_line_place place;
     set_part(&p, &s->lines, task);
     firn_widen(largest, s->y->data, s->y->type, p.result, p.count);
     firn_widen(shares, s->dy->data, s->dy->type, p.result, p.count);
     for (size_t i = 0; i < p.count; i++)
         counts[i] = 0;
-    firn_place_set(&place, reduced, 0);
-    for (size_t m = 0; m < reduced->positions; m++, firn_place_next(&place, reduced)) {
+    firn_line_place_set(&place, reduced, 0);
+    for (size_t m = 0; m < reduced->positions; m++, firn_line_place_next(&place, reduced)) {
         firn_widen(values, s->x->data, s->x->type, p.kept.element + place.element + p.first, p.count);
         for (size_t i = 0; i < p.count; i++)
             counts[i] += is_largest(values[i], largest[i]);
     }
     for (size_t i = 0; i < p.count; i++)
         shares[i] = shares[i] / (float)counts[i];
-    firn_place_set(&place, reduced, 0);
-    for (size_t m = 0; m < reduced->positions; m++, firn_place_next(&place, reduced)) {
+    firn_line_place_set(&place, reduced, 0);
+    for (size_t m = 0; m < reduced->positions; m++, firn_line_place_next(&place, reduced)) {
         const size_t first = p.kept.element + place.element + p.first;
         firn_widen(values, s->x->data, s->x->type, first, p.count);
         for (size_t i = 0; i < p.count; i++)
@@ -269,15 +264,15 @@ static size_t share_line(const sharing *s, size_t first, float largest, const fl
 static void share_lines(const sharing *s, size_t position) {
     const firn_axes *reduced = &s->lines.reduced;
     const float largest = firn_load(s->y->data, s->y->type, position);
-    firn_place kept, place;
+    firn_line_place kept, place;
     size_t count = 0;
-    firn_place_set(&kept, &s->lines.kept, position);
-    firn_place_set(&place, reduced, 0);
-    for (size_t m = 0; m < reduced->positions; m++, firn_place_next(&place, reduced))
+    firn_line_place_set(&kept, &s->lines.kept, position);
+    firn_line_place_set(&place, reduced, 0);
+    for (size_t m = 0; m < reduced->positions; m++, firn_line_place_next(&place, reduced))
         count += share_line(s, kept.element + place.element, largest, NULL);
     const float share = firn_load(s->dy->data, s->dy->type, position) / (float)count;
-    firn_place_set(&place, reduced, 0);
-    for (size_t m = 0; m < reduced->positions; m++, firn_place_next(&place, reduced))
+    firn_line_place_set(&place, reduced, 0);
+    for (size_t m = 0; m < reduced->positions; m++, firn_line_place_next(&place, reduced))
         share_line(s, kept.element + place.element, largest, &share);
 }
 

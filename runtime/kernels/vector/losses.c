@@ -4,8 +4,9 @@
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/losses/losses.h"
 #include "runtime/kernels/vector/elementary.h"
+#include "runtime/kernels/vector/sums.h"
 
-enum { VECTORS = FIRN_SUM_LANES / FIRN_VECTOR }; /* registers that hold the lanes of a sum */
+enum { VECTORS = FIRN_SUM_VECTORS };
 
 /* Returns the maximum of the row, plus +0. Numbers and NaNs are tracked separately. */
 static float row_maximum(const float *x, size_t width) {
@@ -39,22 +40,6 @@ static float row_maximum(const float *x, size_t width) {
     return firn_mask_to_bits(nan) != 0 ? firn_from_bits(FIRN_NAN_BITS) : firn_vector_largest(largest[0]) + 0.0f;
 }
 
-/* Folds the lanes of a block of a sum. */
-static float fold(firn_vector lanes[VECTORS]) {
-    float l[FIRN_VECTOR];
-    FIRN_UNROLL
-    for (size_t half = VECTORS / 2; half > 0; half /= 2) {
-        FIRN_UNROLL
-        for (size_t v = 0; v < half; v++)
-            lanes[v] = lanes[v] + lanes[v + half];
-    }
-    firn_vector_store(l, lanes[0]);
-    for (size_t half = FIRN_VECTOR / 2; half > 0; half /= 2)
-        for (size_t i = 0; i < half; i++)
-            l[i] += l[i + half];
-    return l[0];
-}
-
 /* Returns the total of one block of the sum of exp(x - maximum). */
 static float block_sum(const float *x, size_t count, firn_vector maximum) {
     firn_vector lanes[VECTORS];
@@ -76,7 +61,7 @@ static float block_sum(const float *x, size_t count, firn_vector maximum) {
             lanes[v] = firn_vector_select(firn_mask_of(some), lanes[v] + e, lanes[v]);
         }
     }
-    return fold(lanes);
+    return firn_fold_lanes(lanes);
 }
 
 static void cross_entropy_rows(void *argument, size_t begin, size_t end) {

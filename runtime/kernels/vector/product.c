@@ -1,12 +1,15 @@
 /* The float32 product in vectors; see product.h. The output is divided into pieces. For each block of terms, a piece
- * packs its columns of the right factor once, as panels that stay in the L2 cache. It then processes its rows, one
- * register tile high at a time; their part of the left factor stays in the L1 cache while all panels are used. A
- * float32 factor is not packed if its terms are close together in memory. If a product has few rows, the factors
- * exchange their roles and the weight becomes the left factor. */
+ * packs its columns of the right factor once, as panels that stay in the L2 cache, or in the L3 cache where cores have
+ * AVX2 only: they read from there quickly enough, and with as few columns as their L2 caches hold, the left factor
+ * would be packed too often. The piece then processes its rows, one register tile high at a time; their part of the
+ * left factor stays in the L1 cache while all panels are used. A float32 factor is not packed if its terms are close
+ * together in memory. If a product has few rows, the factors exchange their roles and the weight becomes the left
+ * factor. */
 #include "runtime/kernels/vector/product.h"
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/reduce/matmul.h"
+#include "runtime/kernels/vector/engine/tile.h"
 #include "runtime/kernels/vector/pack.h"
 #include "runtime/kernels/vector/pieces.h"
 #include "runtime/kernels/vector/tile.h"
@@ -15,6 +18,7 @@
 typedef struct multiplication {
     firn_matrix left, right;
     size_t rows, columns, terms;
+    uint8_t kind;            /* of the reduction */
     const firn_tensor *bias; /* one value for each column, or NULL */
     void *out;               /* element (row, column) at row * out_step + column */
     uint8_t out_type;
@@ -25,15 +29,17 @@ typedef struct multiplication {
 enum {
     HEIGHT = FIRN_REGISTER_ROWS,
     WIDTH = FIRN_REGISTER_COLUMNS,
-    DEPTH = 512,        /* terms in a block */
-    COLUMNS = 1024,     /* of a piece, at most */
-    RIGHT = 192 * 1024, /* floats of the packed panels of a piece */
-    SUMS = 256 * 1024,  /* floats of a piece's sums that wait for the next block of terms */
+    DEPTH = 512,                                   /* terms in a block */
+    COLUMNS = 1024,                                /* of a piece, at most */
+    RIGHT = (FIRN_VECTOR == 8 ? 512 : 192) * 1024, /* floats of the packed panels of a piece */
+    SUMS = 256 * 1024,                             /* floats of a piece's sums that wait for the next block of terms */
     CACHE_LINE = 64,
     STRIPS = 4,    /* row tiles that are packed at once if rows are consecutive */
     LEFT_GAP = 16, /* floats between rows of the widened left factor, so that rows do not share cache lines */
     DIRECT_ROWS = 2 * HEIGHT,
-    DIRECT_STEP = 256,   /* floats between terms of an unpacked panel; if larger, each term is on another page */
+    NEAR_STEP = 64,      /* floats between terms read in place; if larger, their lines evict each other from L1 */
+    DIRECT_STEP = 256,   /* the same where terms or uses are few; if larger, each term is on another page */
+    FEW = 64,            /* terms whose lines L1 holds at any step; uses for which packing does not pay */
     SUMS_ROWS = 504,     /* rows of a piece whose sums wait: whole tiles */
     FLIPPED_ROWS = 64,   /* with more rows, packing a panel pays */
     FLIPPED_COLUMNS = 4, /* for each row; with fewer columns, packing costs less than transposing the output */
@@ -80,15 +86,21 @@ typedef struct piece {
 
 /* --- factors ------------------------------------------------------------------------------------------------------ */
 
+/* Returns true if terms are better read in place, each of them a step from the last and used so many times. */
+static bool is_near(size_t step, size_t terms, size_t uses) {
+    return step <= NEAR_STEP || (step <= DIRECT_STEP && firn_smaller(terms, uses) <= FEW);
+}
+
 /* float32 columns that only few rows use, or whose terms are close together, are read in place, in whole registers. */
 static bool is_right_direct(const piece *p, size_t columns) {
     const firn_matrix *right = &p->cut->product->right;
     return right->type == FIRN_FLOAT32 && right->column_step == 1 && columns % FIRN_VECTOR == 0 &&
-           (p->rows <= DIRECT_ROWS || right->row_step <= DIRECT_STEP);
+           (p->rows <= DIRECT_ROWS || is_near(right->row_step, p->cut->product->terms, p->rows));
 }
 
-static bool is_left_direct(const firn_matrix *left) {
-    return left->type == FIRN_FLOAT32 && left->column_step <= DIRECT_STEP;
+static bool is_left_direct(const multiplication *product) {
+    const firn_matrix *left = &product->left;
+    return left->type == FIRN_FLOAT32 && is_near(left->column_step, product->terms, product->columns);
 }
 
 static size_t panel_vectors(size_t columns) {
@@ -129,7 +141,7 @@ static void place_strip(const piece *p, size_t row, firn_register_tile *tile) {
 
 static void place_left(const piece *p, size_t row, size_t rows, firn_register_tile *tile) {
     const firn_matrix *left = &p->cut->product->left;
-    if (is_left_direct(left)) {
+    if (is_left_direct(p->cut->product)) {
         tile->left = (const float *)left->data + left->first + row * left->row_step + p->term * left->column_step;
         tile->left_row_step = left->row_step;
         tile->left_term_step = (ptrdiff_t)left->column_step;
@@ -168,7 +180,7 @@ static float *place_sums(const piece *p, size_t row, size_t column, float *one_t
 static void multiply_rows(const piece *p, size_t row, size_t rows, const float *bias) {
     const multiplication *product = p->cut->product;
     const bool is_direct = is_out_direct(product);
-    float one_tile[HEIGHT * WIDTH];
+    _Alignas(CACHE_LINE) float one_tile[HEIGHT * WIDTH];
     firn_register_tile tile = {.rows = rows,
                                .runs = 1,
                                .terms = p->terms,
@@ -182,7 +194,10 @@ static void multiply_rows(const piece *p, size_t row, size_t rows, const float *
         place_right(p, column, &tile);
         if (column + WIDTH < p->columns)
             prefetch_sums(&tile, place_sums(p, row, column + WIDTH, one_tile));
-        firn_register_tile_multiply(&tile);
+        if (product->kind == FIRN_REDUCTION_F32)
+            firn_register_tile_multiply(&tile);
+        else
+            firn_engine_tile_multiply(product->kind, &tile);
         if (!is_direct && !product->flipped && p->last)
             firn_vector_narrow_rows(product->out, product->out_type,
                                     (p->row + row) * product->out_step + p->column + column, product->out_step,
@@ -266,10 +281,18 @@ static size_t estimate(const cut *c, size_t threads) {
     return firn_ceiling(c->row_pieces * c->column_pieces, threads) * piece + piece / 8;
 }
 
+/* Terms in a block: whole blocks of a matrix engine. */
+static size_t depth_of(const multiplication *product) {
+    const size_t depth = firn_ceiling(product->terms, firn_ceiling(product->terms, DEPTH));
+    return product->kind == FIRN_REDUCTION_F32 ? depth : firn_ceiling(depth, FIRN_ENGINE_BLOCK) * FIRN_ENGINE_BLOCK;
+}
+
+_Static_assert((int)DEPTH % (int)FIRN_ENGINE_BLOCK == 0, "a block of terms may be whole blocks of a matrix engine");
+
 /* Divides the output into pieces that fit a slot and keep all threads busy. */
 static cut divide(const multiplication *product, size_t threads) {
     cut best = {.product = product,
-                .depth = firn_ceiling(product->terms, firn_ceiling(product->terms, DEPTH)),
+                .depth = depth_of(product),
                 .waits = product->flipped || (product->out_type != FIRN_FLOAT32 && product->terms > DEPTH)};
     const size_t fitting = firn_smaller(COLUMNS, RIGHT / best.depth / WIDTH * WIDTH);
     const size_t widest = best.waits ? firn_smaller(fitting, (size_t)SUMS / SUMS_ROWS / WIDTH * WIDTH) : fitting;
@@ -299,7 +322,7 @@ static size_t round_up(size_t x, size_t unit) {
 /* Returns the floats of the left factor that are packed at a time. */
 static size_t packed_left(const cut *c) {
     const firn_matrix *left = &c->product->left;
-    if (is_left_direct(left))
+    if (is_left_direct(c->product))
         return 0;
     return left->column_step == 1 ? HEIGHT * (c->depth + LEFT_GAP) : STRIPS * c->depth * FIRN_VECTOR;
 }
@@ -390,6 +413,7 @@ static multiplication multiplication_of(const firn_linear *linear) {
                                .rows = product->rows,
                                .columns = product->columns,
                                .terms = product->terms,
+                               .kind = product->reduction.kind,
                                .bias = linear->bias,
                                .out = linear->out->data,
                                .out_type = linear->out->type,

@@ -5,11 +5,18 @@
 #include "runtime/kernels/vector/elementwise.h"
 #include "runtime/kernels/vector/images/conv.h"
 #include "runtime/kernels/vector/losses.h"
+#include "runtime/kernels/vector/norms/norms.h"
 #include "runtime/kernels/vector/product.h"
 #include "runtime/kernels/vector/recurrent.h"
 #include "runtime/kernels/vector/rows.h"
 
-enum { ANY = FIRN_ANY, F32 = FIRN_REDUCTION_F32, CHUNKED = FIRN_REDUCTION_CHUNKED };
+enum {
+    ANY = FIRN_ANY,
+    F32 = FIRN_REDUCTION_F32,
+    CHUNKED = FIRN_REDUCTION_CHUNKED,
+    BLOCKS = FIRN_REDUCTION_EVEN_ODD_BLOCKS,
+    PAIRS = FIRN_REDUCTION_PAIRS
+};
 
 static const firn_kernel_row rows[] = {
     {FIRN_OP_linear, F32, ANY, {firn_vector_linear, firn_vector_linear_scratch}},
@@ -34,8 +41,38 @@ static const firn_kernel_row rows[] = {
      {firn_vector_conv_backward_weight, firn_vector_conv_backward_weight_scratch}},
     {FIRN_OP_matmul, F32, ANY, {firn_vector_matmul, firn_vector_matmul_scratch}},
     {FIRN_OP_matmul, CHUNKED, ANY, {firn_chunked_matmul, firn_chunked_scratch}},
+    {FIRN_OP_linear, BLOCKS, ANY, {firn_vector_linear, firn_vector_linear_scratch}},
+    {FIRN_OP_linear_backward_input, BLOCKS, ANY, {firn_vector_linear_backward_input, firn_vector_linear_scratch}},
+    {FIRN_OP_linear_backward_weight, BLOCKS, ANY, {firn_vector_linear_backward_weight, firn_vector_linear_scratch}},
+    {FIRN_OP_linear_backward_weight_rows,
+     BLOCKS,
+     ANY,
+     {firn_vector_linear_backward_weight_rows, firn_vector_linear_scratch}},
+    {FIRN_OP_matmul, BLOCKS, ANY, {firn_vector_matmul, firn_vector_matmul_scratch}},
+    {FIRN_OP_linear, PAIRS, ANY, {firn_vector_linear, firn_vector_linear_scratch}},
+    {FIRN_OP_linear_backward_input, PAIRS, ANY, {firn_vector_linear_backward_input, firn_vector_linear_scratch}},
+    {FIRN_OP_linear_backward_weight, PAIRS, ANY, {firn_vector_linear_backward_weight, firn_vector_linear_scratch}},
+    {FIRN_OP_linear_backward_weight_rows,
+     PAIRS,
+     ANY,
+     {firn_vector_linear_backward_weight_rows, firn_vector_linear_scratch}},
+    {FIRN_OP_matmul, PAIRS, ANY, {firn_vector_matmul, firn_vector_matmul_scratch}},
     {FIRN_OP_attention, ANY, ANY, {firn_vector_attention, firn_vector_attention_scratch}},
     {FIRN_OP_attention_backward, ANY, ANY, {firn_vector_attention_backward, firn_vector_attention_backward_scratch}},
+    {FIRN_OP_attention, BLOCKS, ANY, {firn_vector_attention, firn_vector_attention_scratch}},
+    {FIRN_OP_attention_backward, BLOCKS, ANY, {firn_vector_attention_backward, firn_vector_attention_backward_scratch}},
+    {FIRN_OP_cross_attention, BLOCKS, ANY, {firn_vector_cross_attention, firn_vector_cross_attention_scratch}},
+    {FIRN_OP_cross_attention_backward,
+     BLOCKS,
+     ANY,
+     {firn_vector_cross_attention_backward, firn_vector_cross_attention_backward_scratch}},
+    {FIRN_OP_attention, PAIRS, ANY, {firn_vector_attention, firn_vector_attention_scratch}},
+    {FIRN_OP_attention_backward, PAIRS, ANY, {firn_vector_attention_backward, firn_vector_attention_backward_scratch}},
+    {FIRN_OP_cross_attention, PAIRS, ANY, {firn_vector_cross_attention, firn_vector_cross_attention_scratch}},
+    {FIRN_OP_cross_attention_backward,
+     PAIRS,
+     ANY,
+     {firn_vector_cross_attention_backward, firn_vector_cross_attention_backward_scratch}},
     {FIRN_OP_lstm, F32, ANY, {firn_vector_lstm, firn_vector_recurrent_scratch}},
     {FIRN_OP_lstm_backward, F32, ANY, {firn_vector_lstm_backward, firn_vector_recurrent_scratch}},
     {FIRN_OP_gru, F32, ANY, {firn_vector_gru, firn_vector_recurrent_scratch}},
@@ -54,6 +91,12 @@ static const firn_kernel_row rows[] = {
     {FIRN_OP_gelu, ANY, ANY, {firn_vector_gelu, NULL}},
     {FIRN_OP_gelu_backward, ANY, ANY, {firn_vector_gelu_backward, NULL}},
     {FIRN_OP_tanh, ANY, ANY, {firn_vector_tanh, NULL}},
+    {FIRN_OP_layer_norm, ANY, ANY, {firn_vector_layer_norm, NULL}},
+    {FIRN_OP_layer_norm_backward, ANY, ANY, {firn_vector_layer_norm_backward, NULL}},
+    {FIRN_OP_layer_norm_backward_affine, ANY, ANY, {firn_vector_layer_norm_backward_affine, NULL}},
+    {FIRN_OP_batch_norm, ANY, ANY, {firn_vector_batch_norm, NULL}},
+    {FIRN_OP_batch_norm_backward, ANY, ANY, {firn_vector_batch_norm_backward, NULL}},
+    {FIRN_OP_sum_leading, ANY, ANY, {firn_vector_sum_leading, NULL}},
     {FIRN_OP_cross_entropy, ANY, ANY, {firn_vector_cross_entropy, NULL}},
     {FIRN_OP_cross_entropy_backward, ANY, ANY, {firn_vector_cross_entropy_backward, NULL}},
 };

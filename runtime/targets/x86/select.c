@@ -1,10 +1,17 @@
 /* Selects a kernel set on x86. All sets give the same bits. plain and fma are the portable sources, which run many
  * times faster if fused multiply-add may be an instruction. avx2 and avx512 are the portable sources and the kernels of
- * runtime/kernels/vector. avx512fp16 replaces three kernels of avx512. No kernel may be written here. */
+ * runtime/kernels/vector. avx512fp16 replaces three kernels of avx512. amx and avx512bf16 have the products of a matrix
+ * engine and take all other kernels from avx512fp16, or from avx512 if the CPU lacks it. No kernel may be written here.
+ */
+#define _DEFAULT_SOURCE /* syscall */
 #include <cpuid.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__) && defined(__x86_64__)
+#    include <sys/syscall.h>
+#    include <unistd.h>
+#endif
 
 #include "runtime/kernels/kernels.h"
 
@@ -13,6 +20,8 @@ firn_kernel_choice firn_kernel_find_fma(uint16_t op, const firn_reduction *reduc
 firn_kernel_choice firn_kernel_find_avx2(uint16_t op, const firn_reduction *reduction);
 firn_kernel_choice firn_kernel_find_avx512(uint16_t op, const firn_reduction *reduction);
 firn_kernel_choice firn_kernel_find_avx512fp16(uint16_t op, const firn_reduction *reduction);
+firn_kernel_choice firn_kernel_find_amx(uint16_t op, const firn_reduction *reduction);
+firn_kernel_choice firn_kernel_find_avx512bf16(uint16_t op, const firn_reduction *reduction);
 
 static bool has_fma(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -35,27 +44,106 @@ static bool has_avx512fp16(void) {
     return has_avx512() && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & bit_AVX512FP16) != 0;
 }
 
+static bool has_avx512bf16(void) {
+    unsigned a, b, c, d;
+    return has_avx512() && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & bit_AVX512BF16) != 0;
+}
+
+/* The instruction has half the speed of emulation on the CPUs of Intel that have it, and twice its speed on others. */
+static bool has_fast_avx512bf16(void) {
+    unsigned a, b, c, d;
+    return has_avx512bf16() && __get_cpuid(0, &a, &b, &c, &d) != 0 && b != signature_INTEL_ebx;
+}
+
+/* Linux keeps the tiles of a process only after it has asked, once for all its threads; asking again changes nothing.
+ */
+static bool may_use_tiles(void) {
+#if defined(__linux__) && defined(__x86_64__)
+    enum { REQUEST = 0x1023 /* ARCH_REQ_XCOMP_PERM */, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
+#else
+    return false;
+#endif
+}
+
+/* The operating system must save the tiles and their configuration: bits 17 and 18 of XCR0. */
+static bool has_amx(void) {
+    enum { BF16 = 1 << 22, TILE = 1 << 24, SAVED = 3 << 17 };
+    unsigned a, b, c, d, low, high;
+    if (!has_avx512() || __get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & BF16) == 0 || (d & TILE) == 0)
+        return false;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & SAVED) == SAVED && may_use_tiles();
+}
+
+static bool has_amx_and_fp16(void) {
+    return has_amx() && has_avx512fp16();
+}
+
+static bool has_avx512bf16_and_fp16(void) {
+    return has_avx512bf16() && has_avx512fp16();
+}
+
 static bool has_nothing_special(void) {
     return true;
 }
 
-/* The sets with their names, the fastest first. */
+typedef firn_kernel_choice (*find_kernel)(uint16_t op, const firn_reduction *reduction);
+
+/* Returns the kernel of the first set, or that of the other if the first has none. */
+static firn_kernel_choice find_in(find_kernel first, find_kernel other, uint16_t op, const firn_reduction *reduction) {
+    const firn_kernel_choice choice = first(op, reduction);
+    return choice.run != NULL ? choice : other(op, reduction);
+}
+
+static firn_kernel_choice find_amx(uint16_t op, const firn_reduction *reduction) {
+    return find_in(firn_kernel_find_amx, firn_kernel_find_avx512, op, reduction);
+}
+
+static firn_kernel_choice find_amx_and_fp16(uint16_t op, const firn_reduction *reduction) {
+    return find_in(firn_kernel_find_amx, firn_kernel_find_avx512fp16, op, reduction);
+}
+
+static firn_kernel_choice find_avx512bf16(uint16_t op, const firn_reduction *reduction) {
+    return find_in(firn_kernel_find_avx512bf16, firn_kernel_find_avx512, op, reduction);
+}
+
+static firn_kernel_choice find_avx512bf16_and_fp16(uint16_t op, const firn_reduction *reduction) {
+    return find_in(firn_kernel_find_avx512bf16, firn_kernel_find_avx512fp16, op, reduction);
+}
+
+/* The sets with their names, the fastest first; of one name, the first that is possible. */
 static const struct {
     const char *name;
     bool (*is_possible)(void);
     firn_kernel_set set;
+    bool (*is_fast)(void); /* NULL, or false: it must be named to be used */
 } sets[] = {
-    {"avx512fp16", has_avx512fp16, {.name = "avx512fp16", .find = firn_kernel_find_avx512fp16, .has_scratch = true}},
-    {"avx512", has_avx512, {.name = "avx512", .find = firn_kernel_find_avx512, .has_scratch = true}},
-    {"avx2", has_avx2, {.name = "avx2", .find = firn_kernel_find_avx2, .has_scratch = true}},
-    {"fma", has_fma, {.name = "portable, avx2 and fma", .find = firn_kernel_find_fma}},
-    {"plain", has_nothing_special, {.name = "portable", .find = firn_kernel_find_plain}},
+    {"amx", has_amx_and_fp16, {.name = "amx, avx512fp16", .find = find_amx_and_fp16, .has_scratch = true}, NULL},
+    {"amx", has_amx, {.name = "amx", .find = find_amx, .has_scratch = true}, NULL},
+    {"avx512bf16",
+     has_avx512bf16_and_fp16,
+     {.name = "avx512bf16, avx512fp16", .find = find_avx512bf16_and_fp16, .has_scratch = true},
+     has_fast_avx512bf16},
+    {"avx512bf16",
+     has_avx512bf16,
+     {.name = "avx512bf16", .find = find_avx512bf16, .has_scratch = true},
+     has_fast_avx512bf16},
+    {"avx512fp16",
+     has_avx512fp16,
+     {.name = "avx512fp16", .find = firn_kernel_find_avx512fp16, .has_scratch = true},
+     NULL},
+    {"avx512", has_avx512, {.name = "avx512", .find = firn_kernel_find_avx512, .has_scratch = true}, NULL},
+    {"avx2", has_avx2, {.name = "avx2", .find = firn_kernel_find_avx2, .has_scratch = true}, NULL},
+    {"fma", has_fma, {.name = "portable, avx2 and fma", .find = firn_kernel_find_fma}, NULL},
+    {"plain", has_nothing_special, {.name = "portable", .find = firn_kernel_find_plain}, NULL},
 };
 
-/* Returns the set of that name or, for NULL, the first that this CPU can run. */
+/* Returns the set of that name or, for NULL, the first that this CPU can run fast. */
 static const firn_kernel_set *find_set(const char *name) {
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
-        if ((name == NULL || strcmp(name, sets[i].name) == 0) && sets[i].is_possible())
+        if ((name == NULL ? sets[i].is_fast == NULL || sets[i].is_fast() : strcmp(name, sets[i].name) == 0) &&
+            sets[i].is_possible())
             return &sets[i].set;
     return NULL;
 }

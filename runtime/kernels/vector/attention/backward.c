@@ -70,6 +70,8 @@ static void score_gradients(const head *h, const block *b) {
         firn_scores_drop(a, p, firn_scores_drawn(h, key), rows);
         firn_block_round(a->type, p, rows * QUERIES);
     }
+    firn_scores_clear_unseen(h, b, h->slot + h->job->at.scores);
+    firn_scores_clear_unseen(h, b, h->slot + h->job->at.gradients);
 }
 
 /* Computes, for a block of queries and its keys, everything up to the gradients of the scores. all_keys: the keys are

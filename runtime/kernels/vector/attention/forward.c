@@ -38,6 +38,7 @@ static void softmax(const head *h, block *b) {
         if (a->dropout_rate != 0.0f)
             firn_block_round(a->type, scores + key * QUERIES, rows * QUERIES);
     }
+    firn_scores_clear_unseen(h, b, scores);
 }
 
 static void save(const head *h, const block *b) {

@@ -101,6 +101,7 @@ static void multiply_rows(const head *h, const block *b, size_t reduction, float
                                 .ends = true,
                                 .chunk_sums = h->slot + h->job->at.chunk_sums,
                                 .sums_step = QUERIES};
+    const unsigned mode = firn_attention_tiles_begin(tile.reduction);
     for (size_t key = begin; key < end; key += ROWS) {
         /* Registers whose queries all come before these keys are skipped. */
         const size_t skip = h->a->causal && key > b->query ? (key - b->query) / FIRN_VECTOR * FIRN_VECTOR : 0;
@@ -112,6 +113,7 @@ static void multiply_rows(const head *h, const block *b, size_t reduction, float
             firn_attention_tile_add(&tile);
         }
     }
+    firn_attention_tiles_end(tile.reduction, mode);
 }
 
 void firn_attention_multiply_scores(head *h, const block *b) {
@@ -152,8 +154,10 @@ static void multiply_across(const head *h, firn_attention_tile *tile) {
 static void add_run(const head *h, const block *b, size_t reduction, const float *weights, const float *rows,
                     size_t begin, size_t end) {
     const size_t width = h->job->width;
+    const firn_reduction *own = &h->a->call->reductions[reduction];
+    const unsigned mode = firn_attention_tiles_begin(own);
     for (size_t row = 0; row < b->count; row += ROWS) {
-        firn_attention_tile tile = {.reduction = &h->a->call->reductions[reduction],
+        firn_attention_tile tile = {.reduction = own,
                                     .left = weights + (begin - h->origin) * QUERIES + row,
                                     .left_row_step = 1,
                                     .left_term_step = QUERIES,
@@ -170,6 +174,7 @@ static void add_run(const head *h, const block *b, size_t reduction, const float
                                     .sums_step = width};
         multiply_across(h, &tile);
     }
+    firn_attention_tiles_end(own, mode);
 }
 
 /* The same for all keys, a run at a time: a run stays in the L1 cache while all rows and columns of the sums use it. */
@@ -183,9 +188,11 @@ static void add_keys(const head *h, const block *b, size_t reduction, const floa
 static void add_queries(const head *h, const block *b, size_t reduction, const float *weights, const float *rows,
                         float *sums, float *chunk_sums) {
     const size_t width = h->job->width;
+    const firn_reduction *own = &h->a->call->reductions[reduction];
+    const unsigned mode = firn_attention_tiles_begin(own);
     for (size_t key = b->begin; key < b->end; key += ROWS) {
         const bool on_diagonal = h->a->causal && key >= b->query;
-        firn_attention_tile tile = {.reduction = &h->a->call->reductions[reduction],
+        firn_attention_tile tile = {.reduction = own,
                                     .left = weights + (key - h->origin) * QUERIES,
                                     .left_row_step = QUERIES,
                                     .left_term_step = 1,
@@ -202,6 +209,7 @@ static void add_queries(const head *h, const block *b, size_t reduction, const f
         tile.chunk_sums = chunk_sums + (key - h->origin) * width;
         multiply_across(h, &tile);
     }
+    firn_attention_tiles_end(own, mode);
 }
 
 void firn_attention_store_outputs(head *h, const block *b) {

@@ -98,6 +98,15 @@ void firn_scores_normalise(const firn_attention *a, float *x, const float sums[Q
     firn_block_round(a->type, x, rows * QUERIES);
 }
 
+void firn_scores_clear_unseen(const firn_attention_head *h, const firn_attention_block *b, float *x) {
+    const size_t first = b->begin > b->query ? b->begin : b->query;
+    for (size_t key = first; h->a->causal && key < b->end; key++)
+        for (size_t v = 0; v < VECTORS; v++) {
+            float *at = x + (key - h->origin) * QUERIES + v * FIRN_VECTOR;
+            firn_vector_store(at, firn_vector_keep(lanes_of(seeing(h, b, key), v), firn_vector_load(at)));
+        }
+}
+
 /* --- sums over the keys that a query sees ------------------------------------------------------------------------- */
 
 firn_key_sum firn_key_sum_begin(const firn_attention_head *h) {

@@ -22,6 +22,9 @@ void firn_scores_exponentials(const firn_attention *a, float *scores, const floa
 /* Replaces exponentials by probabilities. */
 void firn_scores_normalise(const firn_attention *a, float *x, const float sums[FIRN_BLOCK_QUERIES], size_t rows);
 
+/* Replaces probabilities, or gradients, of keys that a query does not see by +0, as terms that a flushed sum needs. */
+void firn_scores_clear_unseen(const firn_attention_head *h, const firn_attention_block *b, float *x);
+
 /* --- sums over the keys that a query sees: plan/NUMERICS.md, "Other sums" ----------------------------------------- */
 
 typedef struct firn_key_sum {

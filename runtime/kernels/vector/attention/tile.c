@@ -1,9 +1,11 @@
 /* The register tile of attention; see tile.h. One loop is compiled for one register of columns and one for two, so that
- * the sums stay in registers; chunked sums are computed by chunked.h. */
+ * the sums stay in registers; chunked sums are computed by chunked.h, flushed ones by engine/attention_tile.h. */
 #include "runtime/kernels/vector/attention/tile.h"
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/chunked/chunked.h"
+#include "runtime/kernels/vector/engine/attention_tile.h"
+#include "runtime/kernels/vector/engine/flush.h"
 
 enum { ROWS = FIRN_ATTENTION_TILE_ROWS, VECTORS = FIRN_ATTENTION_TILE_VECTORS };
 
@@ -139,6 +141,15 @@ static void add_in_chunks(const firn_attention_tile *t) {
     firn_chunked_tile_add(&tile);
 }
 
+unsigned firn_attention_tiles_begin(const firn_reduction *reduction) {
+    return firn_reduction_is_flushed(reduction->kind) ? firn_flush_begin() : 0;
+}
+
+void firn_attention_tiles_end(const firn_reduction *reduction, unsigned mode) {
+    if (firn_reduction_is_flushed(reduction->kind))
+        firn_flush_end(mode);
+}
+
 void firn_attention_tile_add(const firn_attention_tile *tile) {
     switch (tile->reduction->kind) {
     case FIRN_REDUCTION_F32:
@@ -148,6 +159,6 @@ void firn_attention_tile_add(const firn_attention_tile *tile) {
         add_in_chunks(tile);
         break;
     default:
-        __builtin_trap();
+        firn_engine_attention_tile_add(tile);
     }
 }

@@ -1,7 +1,7 @@
 /* The register tile of attention: adds some terms to the sums of a few rows by one or two registers of columns of a
- * product, in float32 or in chunks. The causal mask may exclude terms. The tile of linear layers,
- * runtime/kernels/vector/tile.h, has no mask; this one handles rows with fewer terms without storing the sums in
- * between. Nothing here may depend on heads, types in memory or threads. */
+ * product, in float32, in chunks or as a matrix engine sums them. The causal mask may exclude terms. The tile of linear
+ * layers, runtime/kernels/vector/tile.h, has no mask; this one handles rows with fewer terms without storing the sums
+ * in between. Nothing here may depend on heads, types in memory or threads. */
 #ifndef FIRN_KERNELS_VECTOR_ATTENTION_TILE_H
 #define FIRN_KERNELS_VECTOR_ATTENTION_TILE_H
 
@@ -34,9 +34,14 @@ typedef struct firn_attention_tile {
     size_t sums_step;
 } firn_attention_tile;
 
-/* Adds the terms of a tile. Unless all terms are present, first_term <= diagonal must hold: the terms may not begin
- * after the diagonal of row 0. This is not checked. Columns are read and stored up to a multiple of FIRN_VECTOR. A sum
- * that is NaN may have any payload. */
+/* Adds the terms of a tile. Flushed sums demand more (engine/attention_tile.h). Unless all terms are present,
+ * first_term <= diagonal must hold: the terms may not begin after the diagonal of row 0. This is not checked. Columns
+ * are read and stored up to a multiple of FIRN_VECTOR. A sum that is NaN may have any payload. */
 void firn_attention_tile_add(const firn_attention_tile *tile);
+
+/* Must be called before and after the tiles of a product, with nothing else computed between; end takes what begin
+ * returned. */
+unsigned firn_attention_tiles_begin(const firn_reduction *reduction);
+void firn_attention_tiles_end(const firn_reduction *reduction, unsigned mode);
 
 #endif

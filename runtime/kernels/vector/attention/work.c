@@ -95,7 +95,7 @@ bool firn_attention_lay_out(firn_attention_job *job, bool of_keys) {
 
 bool firn_attention_is_chunked(const firn_kernel_call *call, size_t reductions) {
     for (size_t i = 0; i < reductions; i++)
-        if (call->reductions[i].kind != FIRN_REDUCTION_F32)
+        if (call->reductions[i].kind == FIRN_REDUCTION_CHUNKED)
             return true;
     return false;
 }

@@ -56,6 +56,8 @@ typedef struct subtile {
     const float *left, *right;
     float *sums, *totals;
     bool is_small;    /* the sums are far below the largest value of their type */
+    bool is_twice;    /* bfloat16: the numbers permit firn_step_round_twice, as far as is known */
+    uint32_t limit;   /* for that: bits of the largest sum that forbids it */
     firn_lanes lanes; /* lanes of a subtile with one register; with more, all registers are full */
 } subtile;
 
@@ -112,6 +114,61 @@ static inline __attribute__((always_inline)) void add_terms(const subtile *s, co
             }
         }
     }
+}
+
+/* --- rounding twice ----------------------------------------------------------------------------------------------- */
+
+static inline uint32_t smallest_word(firn_words words) {
+    float lanes[FIRN_VECTOR];
+    uint32_t smallest = ~0u;
+    firn_vector_store(lanes, (firn_vector)words);
+    for (size_t i = 0; i < FIRN_VECTOR; i++)
+        smallest = smallest < firn_bits(lanes[i]) ? smallest : firn_bits(lanes[i]);
+    return smallest;
+}
+
+/* Adds the terms of an extent to a subtile of full size, each rounded with firn_step_round_twice. Returns false, and
+ * leaves the sums as they were, if a sum forbids that. A function of its own: all eight sums must stay in registers. */
+static __attribute__((noinline)) bool add_twice(const subtile *s, const extent *e) {
+    const firn_chunked_tile *t = s->tile;
+    const size_t row_step = t->left_row_step, term_step = t->left_term_step, right_step = t->right_step;
+    const float *left = s->left + e->begin * term_step, *right = s->right + e->begin * right_step;
+    firn_vector sums[HEIGHT][VECTORS];
+    firn_words least = firn_words_fill(~0u);
+    FIRN_UNROLL
+    for (size_t row = 0; row < HEIGHT; row++) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            sums[row][v] = firn_vector_load(s->sums + row * t->step + v * FIRN_VECTOR);
+    }
+    for (size_t term = e->begin; term < e->end; term++, left += term_step, right += right_step) {
+        FIRN_UNROLL
+        for (size_t row = 0; row < HEIGHT; row++) {
+            const firn_vector factor = firn_vector_fill(left[row * row_step]);
+            FIRN_UNROLL
+            for (size_t v = 0; v < VECTORS; v++)
+                sums[row][v] = firn_step_round_twice(
+                    firn_vector_fma(factor, firn_vector_load(right + v * FIRN_VECTOR), sums[row][v]), &least);
+        }
+    }
+    if (smallest_word(least) < s->limit)
+        return false;
+    FIRN_UNROLL
+    for (size_t row = 0; row < HEIGHT; row++) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            firn_vector_store(s->sums + row * t->step + v * FIRN_VECTOR, sums[row][v]);
+    }
+    return true;
+}
+
+/* The same if it is possible. After a chunk that forbade it the rest of the tile is not tried. */
+static bool has_added_twice(subtile *s, const extent *e) {
+    const bool is_full = s->rows == HEIGHT && s->columns == WIDTH && e->begin == e->all_begin && e->all_end == e->end;
+    if (!s->is_twice || !is_full)
+        return false;
+    s->is_twice = add_twice(s, e);
+    return s->is_twice;
 }
 
 /* --- the choice of a loop: what runs between firn_step_begin and firn_step_end ------------------------------------ */
@@ -247,14 +304,15 @@ static void end_chunk(const subtile *s) {
 }
 
 /* Adds all terms of a subtile, chunk by chunk. A chunk without present terms adds +0, which does not change a total. */
-static void add_subtile(const subtile *s) {
+static void add_subtile(subtile *s) {
     const firn_chunked_tile *t = s->tile;
     const extent present = present_terms(t, s->row, s->rows);
     for (size_t begin = 0, end; begin < t->terms; begin = end) {
         const size_t chunk_left = t->chunk - (t->first_term + begin) % t->chunk;
         end = begin + firn_smaller(chunk_left, t->terms - begin);
         const extent e = between(&present, begin, end);
-        add_to_sums(s, &e);
+        if (!has_added_twice(s, &e))
+            add_to_sums(s, &e);
         if (chunk_left == end - begin || (t->ends && end == t->terms))
             end_chunk(s);
     }
@@ -262,39 +320,63 @@ static void add_subtile(const subtile *s) {
 
 /* --- tiles -------------------------------------------------------------------------------------------------------- */
 
-/* Returns the largest magnitude in `lines` times `count` consecutive floats; infinity or a NaN if there is one. */
-static float largest(const float *x, size_t lines, size_t step, size_t count) {
-    firn_words most = firn_words_fill(0);
+firn_chunked_sizes firn_chunked_sizes_of(uint8_t accumulator, const float *x, size_t lines, size_t step, size_t count) {
+    firn_words most = firn_words_fill(0), least = firn_words_fill(~0u);
+    if (!firn_step_asks_for_size(accumulator))
+        return (firn_chunked_sizes){0.0f, 0.0f};
+    if (step == count) {
+        count *= lines;
+        lines = 1;
+    }
     for (size_t i = 0; i < count; i += FIRN_VECTOR) {
         const firn_lanes lanes = firn_first_lanes(count - i);
         for (size_t line = 0; line < lines; line++) {
-            const firn_words bits = (firn_words)firn_vector_load_some(lanes, x + line * step + i);
-            most = firn_words_larger(most, bits & FIRN_MAGNITUDE_BITS);
+            const firn_words bits =
+                (firn_words)firn_vector_load_some(lanes, x + line * step + i) & firn_words_fill(FIRN_MAGNITUDE_BITS);
+            most = firn_words_larger(most, bits);
+            least = firn_words_smaller(least, bits - firn_words_fill(1)); /* of zero this is the largest word */
         }
     }
-    float magnitudes[FIRN_VECTOR];
-    firn_vector_store(magnitudes, (firn_vector)most);
-    uint32_t bits = 0;
-    for (size_t i = 0; i < FIRN_VECTOR; i++)
-        bits = bits > firn_bits(magnitudes[i]) ? bits : firn_bits(magnitudes[i]);
-    return firn_from_bits(bits);
+    return (firn_chunked_sizes){firn_from_bits(smallest_word(least) + 1u), firn_from_bits(~smallest_word(~most))};
 }
 
-/* A sum is at most the sum of the largest possible terms, and rounding in fewer than 512 steps, each with a relative
- * error of at most a thousandth, cannot double that. */
-static bool sums_are_small(const firn_chunked_tile *t) {
+static firn_chunked_sizes left_sizes(const firn_chunked_tile *t) {
+    if (t->left_sizes.largest > 0.0f)
+        return t->left_sizes;
+    return t->left_row_step == 1 ? firn_chunked_sizes_of(t->accumulator, t->left, t->terms, t->left_term_step, t->rows)
+                                 : firn_chunked_sizes_of(t->accumulator, t->left, t->rows, t->left_row_step, t->terms);
+}
+
+static firn_chunked_sizes right_sizes(const firn_chunked_tile *t) {
+    return t->right_sizes.largest > 0.0f
+               ? t->right_sizes
+               : firn_chunked_sizes_of(t->accumulator, t->right, t->terms, t->right_step, t->columns);
+}
+
+/* Decides how the tile can be computed. A sum is at most the sum of the largest possible terms. In fewer than 512 steps
+ * rounding cannot double that in cbfloat16, whose relative error is at most a thousandth, nor triple it in bfloat16. */
+static void look_at_sizes(subtile *s) {
+    const firn_chunked_tile *t = s->tile;
     const size_t terms = firn_smaller(t->terms, t->chunk);
     if (!firn_step_asks_for_size(t->accumulator) || terms >= 512)
-        return false;
-    const float left = t->left_row_step == 1 ? largest(t->left, t->terms, t->left_term_step, t->rows)
-                                             : largest(t->left, t->rows, t->left_row_step, t->terms);
-    const float right = largest(t->right, t->terms, t->right_step, t->columns);
-    const float before = largest(t->sums, t->rows, t->step, t->columns);
-    return before + left * right * (float)terms < firn_power_of_two(FIRN_CBFLOAT16_BIAS - 1);
+        return;
+    const firn_chunked_sizes left = left_sizes(t), right = right_sizes(t);
+    const firn_chunked_sizes before = firn_chunked_sizes_of(t->accumulator, t->sums, t->rows, t->step, t->columns);
+    const float product = left.largest * right.largest, sum = before.largest + product * (float)terms;
+    if (t->accumulator == FIRN_CBFLOAT16) {
+        s->is_small = sum < firn_power_of_two(FIRN_CBFLOAT16_BIAS - 1);
+        return;
+    }
+    /* Every sum is a multiple of the last bit of a product, or of a sum of before, and so not subnormal. */
+    const float least = firn_power_of_two(-100), limit = product * firn_power_of_two(-24);
+    s->limit = firn_bits(limit);
+    s->is_twice = sum < firn_power_of_two(100) && (product == 0.0f || left.smallest * right.smallest >= least) &&
+                  (before.largest == 0.0f || (before.smallest >= least && before.smallest > limit));
 }
 
 void firn_chunked_tile_add(const firn_chunked_tile *tile) {
-    subtile s = {.tile = tile, .rows = HEIGHT, .is_small = sums_are_small(tile)};
+    subtile s = {.tile = tile, .rows = HEIGHT};
+    look_at_sizes(&s);
     for (; s.row < tile->rows; s.row += s.rows) {
         while (s.rows > tile->rows - s.row)
             s.rows /= 2;

@@ -8,6 +8,8 @@
  *    odd, and among subnormals the grid is that of binary32.
  * 2. Rounding this result to nearest even, in a type with at most 22 bits, equals rounding the exact a * b + c.
  *
+ * For bfloat16 there is a faster way that rounds to nearest twice, and notices where that would differ (step.h).
+ *
  * A sum that rounds to zero may lose its sign. This has no effect: adding a number other than zero to either zero gives
  * the same result, and a total begins at +0. Nothing here may depend on matrices, layers or threads. */
 #ifndef FIRN_KERNELS_VECTOR_CHUNKED_H
@@ -16,6 +18,15 @@
 #include <stdbool.h>
 
 #include "runtime/kernels/product.h"
+
+/* The magnitudes of some numbers. If all are zero, both are 0. */
+typedef struct firn_chunked_sizes {
+    float smallest; /* of the numbers that are not zero */
+    float largest;  /* infinity or a NaN if there is one */
+} firn_chunked_sizes;
+
+/* Looks at `lines` times `count` consecutive floats. Returns zeros if sums of that type do not depend on sizes. */
+firn_chunked_sizes firn_chunked_sizes_of(uint8_t accumulator, const float *x, size_t lines, size_t step, size_t count);
 
 /* Some terms of a tile. The caller keeps both arrays of sums between calls and sets them to +0 before the first. */
 typedef struct firn_chunked_tile {
@@ -32,6 +43,7 @@ typedef struct firn_chunked_tile {
     size_t diagonal;
     float *sums, *totals; /* of the current chunk and of earlier chunks; (row, column) at row * step + column */
     size_t step;
+    firn_chunked_sizes left_sizes, right_sizes; /* of both factors, or of more numbers; 0: the tile looks itself */
 } firn_chunked_tile;
 
 /* Adds the terms. Accesses nothing outside the given extents. A sum that is NaN may have any payload. */

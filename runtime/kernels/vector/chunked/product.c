@@ -31,6 +31,7 @@ typedef struct scratch {
 
 static void add_block(const firn_product *product, const firn_rectangle *r, size_t term, size_t terms, scratch *s) {
     const firn_matrix left = firn_transposed(product->left);
+    firn_chunked_sizes left_sizes[ROWS / HEIGHT];
     firn_chunked_tile t = {.accumulator = product->reduction.accumulator,
                            .chunk = product->reduction.chunk,
                            .left_row_step = 1,
@@ -42,15 +43,19 @@ static void add_block(const firn_product *product, const firn_rectangle *r, size
                            .ends = term + terms == product->terms,
                            .present = FIRN_TERMS_ALL, /* a linear layer has no mask */
                            .step = COLUMNS};
-    for (size_t row = 0; row < r->rows; row += HEIGHT)
-        firn_vector_pack(s->left[row / HEIGHT], 1, &left, term, terms, r->row + row,
-                         firn_smaller(HEIGHT, r->rows - row));
+    for (size_t row = 0; row < r->rows; row += HEIGHT) {
+        const size_t rows = firn_smaller(HEIGHT, r->rows - row);
+        firn_vector_pack(s->left[row / HEIGHT], 1, &left, term, terms, r->row + row, rows);
+        left_sizes[row / HEIGHT] = firn_chunked_sizes_of(t.accumulator, s->left[row / HEIGHT], terms, HEIGHT, rows);
+    }
     for (size_t column = 0; column < r->columns; column += WIDTH) {
         t.columns = firn_smaller(WIDTH, r->columns - column);
         firn_vector_pack(s->right, WIDTH / FIRN_VECTOR, &product->right, term, terms, r->column + column, t.columns);
+        t.right_sizes = firn_chunked_sizes_of(t.accumulator, s->right, terms, WIDTH, t.columns);
         for (size_t row = 0; row < r->rows; row += HEIGHT) {
             t.rows = firn_smaller(HEIGHT, r->rows - row);
             t.left = s->left[row / HEIGHT];
+            t.left_sizes = left_sizes[row / HEIGHT];
             t.sums = s->sums + row * COLUMNS + column;
             t.totals = s->totals + row * COLUMNS + column;
             firn_chunked_tile_add(&t);

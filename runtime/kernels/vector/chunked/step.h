@@ -30,6 +30,27 @@ static inline firn_vector firn_step_round_float16(firn_vector x) {
     return firn_vector_from_float16(firn_vector_to_float16(x));
 }
 
+/* Rounds a * b + c, which an instruction has rounded to binary32, to bfloat16. Runs outside of firn_step_begin and
+ * firn_step_end. Of bfloat16 numbers the result is that of one rounding unless c is not zero and at most 2^-24 of a *
+ * b.
+ *
+ * For let the exact value lie in [2^e, 2^(e+1)) and not be its rounding to 24 bits, and let this be the middle m of two
+ * neighbours in bfloat16, an odd multiple of 2^(e-8). Either a * b has bits below 2^(e-23). Then it is at most
+ * 255 * 255 * 2^(e-24), which is 511 * 2^(e-24) less than 2^(e-8), c is at least 2^e and a multiple of 2^(e-7), and the
+ * value cannot come as close to m as 2^(e-24). Or only c has such bits. Then it is less than 2^(e-16), and a * b and m
+ * are multiples of 2^(e-15): they are equal, and c, at most half of the last of 24 bits, is lost. But c alone tells on
+ * which side of the middle the value lies.
+ *
+ * Rounding adds and subtracts a number whose last bit is the last one to keep. Of all values that are not zero, *least
+ * becomes the smallest exponent, in its place in a float, less 1: the caller compares it with the largest product. The
+ * value may neither be subnormal nor exceed 2^110. */
+static inline firn_vector firn_step_round_twice(firn_vector x, firn_words *least) {
+    const firn_words exponent = (firn_words)x & firn_words_fill(FIRN_INFINITY_BITS);
+    const firn_vector unit = (firn_vector)(exponent + firn_words_fill(16u << 23 | 1u << 22));
+    *least = firn_words_smaller(*least, exponent - firn_words_fill(1));
+    return (x + unit) - unit;
+}
+
 #ifdef __AVX512F__
 #    include "runtime/kernels/vector/chunked/step_avx512.h"
 #else

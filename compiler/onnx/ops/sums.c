@@ -3,22 +3,12 @@
 
 #include "compiler/onnx/import.h"
 
-/* The axes of a reduction, as they stand in the graph; *none says that there are none, so that nothing is reduced. */
-static bool reduced_axes(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t *axes, uint32_t *logical,
-                         bool *none) {
-    firnc_onnx_value *x = node->inputs[0];
-    const int64_t *list;
-    uint32_t count = firnc_onnx_integers(node, "axes", &list);
-    if (count == 0 && !firnc_onnx_list(im, node, 1, "axes", &list, &count))
-        return false;
-    count = count == FIRNC_NONE ? 0 : count;
-    *axes = *logical = 0;
-    *none = x->rank == 0 || (count == 0 && firnc_onnx_integer(node, "noop_with_empty_axes", 0) != 0);
-    for (uint32_t i = 0; i < (count == 0 ? x->rank : count); i++)
-        *logical |= UINT32_C(1) << firnc_onnx_axis(im, count == 0 ? i : list[i], x->rank);
+/* The axes of a mask over those of a value, as they stand in the graph. */
+static uint32_t standing(const firnc_onnx_value *x, uint32_t axes) {
+    uint32_t places = 0;
     for (uint8_t i = 0; i < x->rank; i++)
-        *axes |= (*logical >> i & 1) << firnc_onnx_place(x->order, x->rank, i);
-    return !im->failed;
+        places |= (axes >> i & 1) << firnc_onnx_place(x->order, x->rank, i);
+    return places;
 }
 
 static firnc_value square(firnc_onnx_importer *im, firnc_value x) {
@@ -42,8 +32,7 @@ static firnc_value reduce(firnc_onnx_importer *im, const char *op, firnc_value x
     if (strcmp(op, "ReduceMax") == 0)
         return firnc_onnx_maximum(im, x, axes, true);
     if (strcmp(op, "ReduceMin") == 0)
-        return firnc_onnx_affine(im, firnc_onnx_maximum(im, firnc_onnx_affine(im, x, -1, -0.0F), axes, true), -1,
-                                 -0.0F);
+        return firnc_onnx_negative(im, firnc_onnx_maximum(im, firnc_onnx_negative(im, x), axes, true));
     if (strcmp(op, "ReduceL1") == 0)
         return firnc_onnx_sum(im, firnc_onnx_unary(im, FIRN_OP_abs, x), axes, true);
     if (strcmp(op, "ReduceL2") == 0)
@@ -66,52 +55,41 @@ static firnc_value reduce_nothing(firnc_onnx_importer *im, const char *op, firnc
     return x;
 }
 
-/* Drops the reduced axes, which have one element; the others keep their order. */
-static void drop_axes(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value y, uint32_t logical) {
+/* Drops the reduced axes, which have one element. */
+static bool drop_axes(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value y, uint32_t axes) {
     const firnc_onnx_value *x = node->inputs[0];
-    uint8_t order[FIRN_RANK_MAX], narrow[FIRN_RANK_MAX] = {0}, rank = 0, at = 0;
+    uint8_t order[FIRN_RANK_MAX];
     int64_t dims[FIRN_RANK_MAX];
-    for (uint8_t i = 0; i < x->rank; i++)
-        if ((logical >> i & 1) == 0)
-            narrow[i] = rank++;
-    for (uint8_t i = 0; i < x->rank; i++)
-        if ((logical >> x->order[i] & 1) == 0) {
-            dims[at] = x->dims[x->order[i]];
-            order[at++] = narrow[x->order[i]];
-        }
+    const uint8_t rank = firnc_onnx_axes_without(x, axes, order, dims);
     firnc_onnx_set_ordered(im, node->outputs[0], firnc_onnx_reshape(im, y, rank, dims), x->type, rank, order);
+    return !im->failed;
 }
 
 bool firnc_onnx_import_reduce(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
-    uint32_t axes, logical;
+    uint32_t axes;
     bool none;
-    const firnc_value raw = firnc_onnx_real(im, firnc_onnx_raw(im, x));
-    if (im->failed || !reduced_axes(im, node, &axes, &logical, &none))
+    const firnc_value raw = firnc_onnx_raw_real(im, x);
+    if (im->failed || !firnc_onnx_reduced(im, node, &axes, &none))
         return false;
     if (!firnc_onnx_is_real(x->type) &&
         !firnc_onnx_is_listed("ReduceSum ReduceMax ReduceMin ReduceL1 ReduceSumSquare", node->op))
         return firnc_onnx_fail(im, "rounds whole numbers of the data; cast them to float before");
-    if (none) {
-        firnc_onnx_set_ordered(im, node->outputs[0], reduce_nothing(im, node->op, raw), x->type, x->rank, x->order);
-        return !im->failed;
-    }
-    const firnc_value y = reduce(im, node->op, raw, axes);
-    if (firnc_onnx_integer(node, "keepdims", 1) != 0)
-        firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
-    else
-        drop_axes(im, node, y, logical);
-    return !im->failed;
+    if (none || x->rank == 0)
+        return firnc_onnx_set_like(im, node->outputs[0], reduce_nothing(im, node->op, raw), x);
+    const firnc_value y = reduce(im, node->op, raw, standing(x, axes));
+    return firnc_onnx_integer(node, "keepdims", 1) != 0 ? firnc_onnx_set_like(im, node->outputs[0], y, x)
+                                                        : drop_axes(im, node, y, axes);
 }
 
 bool firnc_onnx_import_arg(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
     const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), x->rank);
-    firnc_value y = firnc_onnx_real(im, firnc_onnx_plain(im, x));
+    firnc_value y = firnc_onnx_plain_real(im, x);
     int64_t dims[FIRN_RANK_MAX];
     uint8_t rank = 0;
     if (strcmp(node->op, "ArgMin") == 0)
-        y = firnc_onnx_affine(im, y, -1, -0.0F);
+        y = firnc_onnx_negative(im, y);
     if (im->failed)
         return false;
     y = firnc_onnx_made(im, firnc_arg_max(im->graph, y, axis, firnc_onnx_integer(node, "select_last_index", 0) != 0));
@@ -152,12 +130,11 @@ bool firnc_onnx_import_cumsum(firnc_onnx_importer *im, const firnc_onnx_node *no
     if (!firnc_onnx_single(node->inputs[1], &number))
         return firnc_onnx_fail(im, "its axis depends on the data; make it a constant");
     const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_truncated(number), x->rank);
-    const firnc_value raw = firnc_onnx_real(im, firnc_onnx_raw(im, x));
+    const firnc_value raw = firnc_onnx_raw_real(im, x);
     if (im->failed)
         return false;
     const firnc_value y = firnc_cumulative_sum(im->graph, raw, firnc_onnx_place(x->order, x->rank, axis),
                                                firnc_onnx_integer(node, "exclusive", 0) != 0,
                                                firnc_onnx_integer(node, "reverse", 0) != 0);
-    firnc_onnx_set_ordered(im, node->outputs[0], firnc_onnx_made(im, y), x->type, x->rank, x->order);
-    return !im->failed;
+    return firnc_onnx_set_like(im, node->outputs[0], firnc_onnx_made(im, y), x);
 }

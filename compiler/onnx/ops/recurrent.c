@@ -74,7 +74,7 @@ static bool read_recurrence(firnc_onnx_importer *im, const firnc_onnx_node *node
         return firnc_onnx_fail(im, "has biases of other sizes than its weights");
     if (firnc_onnx_integer(node, "input_forget", 0) != 0)
         return firnc_onnx_fail(im, "has input_forget, which Firn does not have; leave it out");
-    const firnc_onnx_value *lengths = node->input_count > 4 ? node->inputs[4] : NULL;
+    const firnc_onnx_value *lengths = node->inputs[4];
     for (uint64_t i = 0; lengths != NULL && i < firnc_onnx_count(lengths); i++)
         if (lengths->known == NULL || lengths->known->wholes == NULL || lengths->known->wholes[i] != r->steps)
             return firnc_onnx_fail(
@@ -88,7 +88,7 @@ static firnc_value gates_of(firnc_onnx_importer *im, const recurrence *r, firnc_
                             int64_t first) {
     firnc_value parts[4];
     const uint8_t rank = value->rank;
-    firnc_value x = firnc_onnx_slice(im, firnc_onnx_real(im, firnc_onnx_plain(im, value)), 0, direction, 1, 1);
+    firnc_value x = firnc_onnx_slice(im, firnc_onnx_plain_real(im, value), 0, direction, 1, 1);
     int64_t dims[2] = {value->dims[1], rank == 3 ? value->dims[2] : 0};
     x = firnc_onnx_reshape(im, x, (uint8_t)(rank - 1), dims);
     for (uint8_t i = 0; i < r->gates; i++)
@@ -99,7 +99,7 @@ static firnc_value gates_of(firnc_onnx_importer *im, const recurrence *r, firnc_
 /* The state of a direction before the first step, [B,H]; FIRNC_NONE: zeros. */
 static firnc_value first_state(firnc_onnx_importer *im, const firnc_onnx_node *node, const recurrence *r,
                                uint32_t input, uint32_t direction) {
-    if (input >= node->input_count || node->inputs[input] == NULL)
+    if (node->inputs[input] == NULL)
         return FIRNC_NONE;
     firnc_onnx_value *value = node->inputs[input];
     if (value->rank != 3 || value->dims[r->batch_first ? 1 : 0] != r->directions ||
@@ -113,7 +113,7 @@ static firnc_value first_state(firnc_onnx_importer *im, const firnc_onnx_node *n
     if (zeros)
         return FIRNC_NONE;
     const uint8_t axis = r->batch_first ? 1 : 0;
-    firnc_value x = firnc_onnx_slice(im, firnc_onnx_real(im, firnc_onnx_plain(im, value)), axis, direction, 1, 1);
+    firnc_value x = firnc_onnx_slice(im, firnc_onnx_plain_real(im, value), axis, direction, 1, 1);
     return firnc_onnx_reshape(im, x, 2, (int64_t[]){r->batch, r->hidden});
 }
 
@@ -125,7 +125,7 @@ typedef struct result {
 static result run_direction(firnc_onnx_importer *im, const firnc_onnx_node *node, const recurrence *r, firnc_value x,
                             uint32_t direction) {
     result made = {FIRNC_NONE, FIRNC_NONE, FIRNC_NONE};
-    firnc_onnx_value *biases = node->input_count > 3 ? node->inputs[3] : NULL;
+    firnc_onnx_value *biases = node->inputs[3];
     firnc_value bias = FIRNC_NONE, inner = FIRNC_NONE;
     if (biases != NULL) {
         bias = gates_of(im, r, biases, direction, 0);
@@ -185,12 +185,12 @@ bool firnc_onnx_import_recurrent(firnc_onnx_importer *im, const firnc_onnx_node 
     if (im->failed)
         return false;
     /* [T,D,B,H], or [B,T,D,H] */
-    if (node->output_count > 0 && node->outputs[0] != NULL)
+    if (node->outputs[0] != NULL)
         firnc_onnx_set_ordered(im, node->outputs[0], firnc_onnx_concat(im, ys, r.directions, 1), node->inputs[0]->type,
                                4, r.batch_first ? batch_first : NULL);
-    if (node->output_count > 1 && node->outputs[1] != NULL)
+    if (node->outputs[1] != NULL)
         set_last(im, node->outputs[1], node, &r, hs);
-    if (node->output_count > 2 && node->outputs[2] != NULL)
+    if (node->outputs[2] != NULL)
         set_last(im, node->outputs[2], node, &r, cs);
     return !im->failed;
 }

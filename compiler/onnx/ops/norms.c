@@ -42,8 +42,8 @@ static firnc_value with_statistics(firnc_onnx_importer *im, const firnc_onnx_nod
     }
     x = firnc_onnx_binary(im, FIRN_OP_subtract, x, firnc_onnx_constant(im, less, FIRN_FLOAT32));
     x = firnc_onnx_binary(im, FIRN_OP_multiply, x, firnc_onnx_constant(im, factor, FIRN_FLOAT32));
-    x = firnc_onnx_binary(im, FIRN_OP_multiply, x, firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[1])));
-    return firnc_onnx_binary(im, FIRN_OP_add, x, firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[2])));
+    x = firnc_onnx_binary(im, FIRN_OP_multiply, x, firnc_onnx_plain_real(im, node->inputs[1]));
+    return firnc_onnx_binary(im, FIRN_OP_add, x, firnc_onnx_plain_real(im, node->inputs[2]));
 }
 
 /* The same with statistics that the data gives, as tests of single nodes have it. */
@@ -119,7 +119,7 @@ static bool rows_of(firnc_onnx_importer *im, const firnc_onnx_node *node, rows *
         memcpy(to->order, x->order, x->rank);
         return !im->failed;
     }
-    to->value = firnc_onnx_reshape(im, firnc_onnx_real(im, firnc_onnx_plain(im, x)), 2,
+    to->value = firnc_onnx_reshape(im, firnc_onnx_plain_real(im, x), 2,
                                    (int64_t[]){(int64_t)firnc_onnx_count(x) / to->extent, to->extent});
     return !im->failed;
 }
@@ -143,11 +143,11 @@ static firnc_value filled(firnc_onnx_importer *im, int64_t extent, float number)
 }
 
 /* Gain or bias, of all elements of a row. */
-static firnc_value affine_of(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t input, int64_t extent,
-                             float instead) {
-    if (input >= node->input_count || node->inputs[input] == NULL)
+static firnc_value gain_or_bias(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t input, int64_t extent,
+                                float instead) {
+    if (node->inputs[input] == NULL)
         return filled(im, extent, instead);
-    firnc_value y = firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[input]));
+    firnc_value y = firnc_onnx_plain_real(im, node->inputs[input]);
     if (!im->failed && (int64_t)firnc_onnx_count(node->inputs[input]) != extent)
         y = firnc_onnx_expand(im, y, 1, &extent);
     return firnc_onnx_reshape(im, y, 1, &extent);
@@ -159,7 +159,7 @@ static void set_row_numbers(firnc_onnx_importer *im, const firnc_onnx_node *node
     const firnc_onnx_value *x = node->inputs[0];
     const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", -1), x->rank);
     int64_t dims[FIRN_RANK_MAX];
-    if (node->output_count <= output || node->outputs[output] == NULL)
+    if (node->outputs[output] == NULL)
         return;
     for (uint8_t i = 0; i < x->rank; i++)
         dims[i] = from->order[i] < axis ? x->dims[from->order[i]] : 1;
@@ -187,7 +187,7 @@ bool firnc_onnx_import_layer_norm(firnc_onnx_importer *im, const firnc_onnx_node
     if (!rows_of(im, node, &x))
         return false;
     set_statistics(im, node, &x);
-    const firnc_value gain = affine_of(im, node, 1, x.extent, 1), bias = affine_of(im, node, 2, x.extent, 0);
+    const firnc_value gain = gain_or_bias(im, node, 1, x.extent, 1), bias = gain_or_bias(im, node, 2, x.extent, 0);
     if (im->failed)
         return false;
     return set_rows(
@@ -200,7 +200,7 @@ bool firnc_onnx_import_rms_norm(firnc_onnx_importer *im, const firnc_onnx_node *
     rows x;
     if (!rows_of(im, node, &x))
         return false;
-    const firnc_value gain = affine_of(im, node, 1, x.extent, 1);
+    const firnc_value gain = gain_or_bias(im, node, 1, x.extent, 1);
     if (im->failed)
         return false;
     return set_rows(
@@ -222,7 +222,7 @@ static firnc_value normalised(firnc_onnx_importer *im, firnc_value x, uint32_t a
 
 /* Gain or bias of a channel: one for each channel, or with opset 18 to 20 for each group. */
 static firnc_value by_channel(firnc_onnx_importer *im, firnc_onnx_value *value, int64_t groups, int64_t channels) {
-    firnc_value y = firnc_onnx_real(im, firnc_onnx_plain(im, value));
+    firnc_value y = firnc_onnx_plain_real(im, value);
     if (value->rank == 1 && value->dims[0] == groups && groups != channels) {
         y = firnc_onnx_reshape(im, y, 2, (int64_t[]){groups, 1});
         y = firnc_onnx_expand(im, y, 2, (int64_t[]){groups, channels / groups});

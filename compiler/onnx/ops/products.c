@@ -8,7 +8,7 @@
 
 /* x times a matrix: the layout follows from how the matrix stands. */
 static firnc_value linear(firnc_onnx_importer *im, firnc_value x, firnc_onnx_value *weight, firnc_value bias) {
-    const firnc_value w = firnc_onnx_real(im, firnc_onnx_raw(im, weight));
+    const firnc_value w = firnc_onnx_raw_real(im, weight);
     if (im->failed)
         return FIRNC_NONE;
     const int layout = weight->order[0] == 0 ? FIRNC_IN_OUT : FIRNC_OUT_IN;
@@ -48,20 +48,6 @@ static firnc_onnx_value *as_matrix(firnc_onnx_importer *im, firnc_onnx_value *x,
     return matrix;
 }
 
-/* The extents in front of the matrices, by broadcasting. */
-static bool leading_extents(firnc_onnx_importer *im, const firnc_onnx_value *a, const firnc_onnx_value *b, uint8_t rank,
-                            int64_t *leading) {
-    for (uint8_t i = 0; i + 2 < rank; i++) {
-        const int64_t from_a = i < rank - a->rank ? 1 : a->dims[i - (rank - a->rank)];
-        const int64_t from_b = i < rank - b->rank ? 1 : b->dims[i - (rank - b->rank)];
-        if (from_a != from_b && from_a != 1 && from_b != 1)
-            return firnc_onnx_fail(im, "cannot bring %lld and %lld matrices together", (long long)from_a,
-                                   (long long)from_b);
-        leading[i] = from_a == 1 ? from_b : from_a;
-    }
-    return true;
-}
-
 static firnc_value product(firnc_onnx_importer *im, firnc_onnx_value *a, firnc_onnx_value *b, uint8_t *rank) {
     int64_t leading[FIRN_RANK_MAX];
     bool transpose_a, transpose_b;
@@ -72,9 +58,14 @@ static firnc_value product(firnc_onnx_importer *im, firnc_onnx_value *a, firnc_o
         return FIRNC_NONE;
     }
     if (b->rank == 2)
-        return linear(im, firnc_onnx_real(im, firnc_onnx_plain(im, a)), b, FIRNC_NONE);
-    if (!leading_extents(im, a, b, *rank, leading))
+        return linear(im, firnc_onnx_plain_real(im, a), b, FIRNC_NONE);
+    /* the extents in front of the matrices */
+    uint8_t front = (uint8_t)(a->rank - 2);
+    memcpy(leading, a->dims, front * sizeof *leading);
+    if (!firnc_onnx_join_extents(&front, leading, (uint8_t)(b->rank - 2), b->dims)) {
+        firnc_onnx_fail(im, "has operands whose numbers of matrices do not fit together");
         return FIRNC_NONE;
+    }
     firnc_value x = matrices(im, a, &transpose_a), y = matrices(im, b, &transpose_b);
     x = lead(im, x, *rank, leading);
     y = lead(im, y, *rank, leading);
@@ -169,7 +160,7 @@ static bool is_bias(const firnc_onnx_value *c, int64_t outputs) {
 }
 
 bool firnc_onnx_import_gemm(firnc_onnx_importer *im, const firnc_onnx_node *node) {
-    firnc_onnx_value *c = node->input_count > 2 ? node->inputs[2] : NULL;
+    firnc_onnx_value *c = node->inputs[2];
     const float alpha = firnc_onnx_float(node, "alpha", 1), beta = firnc_onnx_float(node, "beta", 1);
     if (node->inputs[0]->rank != 2 || node->inputs[1]->rank != 2)
         return firnc_onnx_fail(im, "takes matrices");
@@ -183,10 +174,9 @@ bool firnc_onnx_import_gemm(firnc_onnx_importer *im, const firnc_onnx_node *node
     firnc_value bias = FIRNC_NONE;
     if (inside)
         bias = firnc_onnx_reshape(im, firnc_onnx_plain(im, c), 1, &b->dims[1]);
-    firnc_value y = firnc_onnx_affine(im, linear(im, firnc_onnx_real(im, firnc_onnx_plain(im, a)), b, bias), alpha, 0);
+    firnc_value y = firnc_onnx_affine(im, linear(im, firnc_onnx_plain_real(im, a), b, bias), alpha, 0);
     if (c != NULL && !inside)
-        y = firnc_onnx_binary(im, FIRN_OP_add, y,
-                              firnc_onnx_affine(im, firnc_onnx_real(im, firnc_onnx_plain(im, c)), beta, 0));
+        y = firnc_onnx_binary(im, FIRN_OP_add, y, firnc_onnx_affine(im, firnc_onnx_plain_real(im, c), beta, 0));
     firnc_onnx_set(im, node->outputs[0], y, a->type, 2);
     if (!im->failed && (node->outputs[0]->dims[0] != a->dims[0] || node->outputs[0]->dims[1] != b->dims[1]))
         return firnc_onnx_fail(im, "adds an operand that is larger than the product of %lld rows of %lld numbers",
@@ -204,8 +194,8 @@ typedef struct equation {
     uint32_t operands;
 } equation;
 
-/* Reads a term; "..." becomes labels from 'A' on that no letter can be, one for each dimension that the letters leave.
- */
+/* Reads a term; "..." becomes labels that no letter is, from 1 to FIRN_RANK_MAX, one for each dimension that the
+ * letters leave; the last of them are the same in each term. */
 static const char *read_term(const char *text, char *term, int leave) {
     size_t count = 0;
     for (; *text != '\0' && *text != ',' && *text != '-' && count < LABELS_MAX; text++) {
@@ -258,7 +248,7 @@ static bool parse(firnc_onnx_importer *im, const firnc_onnx_node *node, const ch
         for (uint32_t i = 0; i < e->operands; i++)
             for (const char *c = e->inputs[i]; *c != '\0'; c++)
                 times += *c == label;
-        if (times == 1 || (times > 1 && label <= FIRN_RANK_MAX))
+        if (times == 1 || (times > 1 && label <= FIRN_RANK_MAX)) /* once, or of the dots */
             e->output[count++] = (char)label;
     }
     e->output[count] = '\0';
@@ -375,7 +365,7 @@ bool firnc_onnx_import_einsum(firnc_onnx_importer *im, const firnc_onnx_node *no
         return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
     term terms[2] = {0};
     for (uint32_t i = 0; i < e.operands; i++) {
-        terms[i].value = firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[i]));
+        terms[i].value = firnc_onnx_plain_real(im, node->inputs[i]);
         memcpy(terms[i].labels, e.inputs[i], sizeof terms[i].labels);
     }
     for (uint32_t i = 0; i < e.operands; i++)

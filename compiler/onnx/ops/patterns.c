@@ -45,7 +45,7 @@ static firnc_onnx_value *mean_of(const firnc_onnx_value *value) {
     if (node == NULL || firnc_onnx_integer(node, "keepdims", 1) == 0)
         return NULL;
     uint32_t count = firnc_onnx_integers(node, "axes", &list);
-    if (count == 0 && node->input_count > 1 && node->inputs[1] != NULL && firnc_onnx_is_constant(node->inputs[1]) &&
+    if (count == 0 && node->inputs[1] != NULL && firnc_onnx_is_constant(node->inputs[1]) &&
         node->inputs[1]->known->wholes != NULL) {
         list = node->inputs[1]->known->wholes;
         count = (uint32_t)node->inputs[1]->known->count;
@@ -247,7 +247,7 @@ bool firnc_onnx_match_product(firnc_onnx_importer *im, const firnc_onnx_node *no
     }
     *found = y != FIRNC_NONE;
     if (*found)
-        firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
+        (void)firnc_onnx_set_like(im, node->outputs[0], y, x);
     return !im->failed;
 }
 
@@ -303,11 +303,9 @@ static bool match_layer_norm(firnc_onnx_importer *im, const firnc_onnx_node *nod
         const firnc_value raw = firnc_onnx_raw(im, x), g = firnc_onnx_plain(im, gain), b = firnc_onnx_plain(im, bias);
         if (im->failed)
             return false;
-        firnc_onnx_set_ordered(im, node->outputs[0],
-                               firnc_onnx_made(im, firnc_layer_norm(im->graph, raw, g, b, (float)epsilon)), x->type,
-                               x->rank, x->order);
         *found = true;
-        return !im->failed;
+        return firnc_onnx_set_like(im, node->outputs[0],
+                                   firnc_onnx_made(im, firnc_layer_norm(im->graph, raw, g, b, (float)epsilon)), x);
     }
     return true;
 }
@@ -334,11 +332,11 @@ static bool is_causal(const firnc_onnx_tensor *mask, int64_t length, bool (*keep
     return all || lower;
 }
 
-static bool is_true(double number) {
+static bool is_not_zero(double number) {
     return number != 0;
 }
 
-static bool is_false(double number) {
+static bool is_zero(double number) {
     return number == 0;
 }
 
@@ -346,12 +344,8 @@ static bool is_lowest(double number) {
     return number < -3e38;
 }
 
-/* Of a mask that is added: 0 keeps, the lowest number does not. Others are told apart by adds_only. */
-static bool adds_nothing(double number) {
-    return number == 0;
-}
-
-static bool adds_only(const firnc_onnx_tensor *mask) {
+/* Whether a mask that is added either keeps a score, by adding 0, or drops it. */
+static bool only_drops(const firnc_onnx_tensor *mask) {
     for (uint64_t i = 0; i < mask->count; i++)
         if (firnc_onnx_number(mask, i) != 0 && !is_lowest(firnc_onnx_number(mask, i)))
             return false;
@@ -366,12 +360,12 @@ static firnc_onnx_value *without_mask(firnc_onnx_value *scores, int64_t length, 
     for (uint32_t i = 0; where != NULL && i < 2; i++)
         if (number_of(where->inputs[1 + i], &number) && is_lowest(number))
             return firnc_onnx_is_constant(where->inputs[0]) &&
-                           is_causal(where->inputs[0]->known, length, i == 0 ? is_false : is_true, causal)
+                           is_causal(where->inputs[0]->known, length, i == 0 ? is_zero : is_not_zero, causal)
                        ? where->inputs[2 - i]
                        : NULL;
     for (uint32_t i = 0; sum != NULL && i < 2; i++)
         if (firnc_onnx_is_constant(sum->inputs[i]))
-            return adds_only(sum->inputs[i]->known) && is_causal(sum->inputs[i]->known, length, adds_nothing, causal)
+            return only_drops(sum->inputs[i]->known) && is_causal(sum->inputs[i]->known, length, is_zero, causal)
                        ? sum->inputs[1 - i]
                        : NULL;
     return scores;

@@ -105,13 +105,15 @@ static firnc_windows windows_of(const windows *w) {
 
 /* --- images ------------------------------------------------------------------------------------------------------- */
 
-/* The image of a value, [N,H,W,C]. FIRNC_NONE after one message. */
-static firnc_value image_of(firnc_onnx_importer *im, firnc_onnx_value *x) {
+static bool check_image(firnc_onnx_importer *im, const firnc_onnx_value *x) {
+    return x->rank == 3 || x->rank == 4 ||
+           firnc_onnx_fail(im, "takes images of one or two dimensions, and its operand has %u in all",
+                           (unsigned)x->rank);
+}
+
+/* An image [N,C,...] as [N,H,W,C], or a weight [O,C,...] as [O,rows,columns,C]. */
+static firnc_value channels_last(firnc_onnx_importer *im, firnc_onnx_value *x) {
     uint8_t order[FIRN_RANK_MAX];
-    if (x->rank != 3 && x->rank != 4) {
-        firnc_onnx_fail(im, "takes images of one or two dimensions, and its operand has %u in all", (unsigned)x->rank);
-        return FIRNC_NONE;
-    }
     firnc_onnx_channels_last(x->rank, order);
     const firnc_value y = firnc_onnx_real(im, firnc_onnx_ordered(im, x, x->rank, order));
     return x->rank == 4 ? y : firnc_onnx_reshape(im, y, 4, (int64_t[]){x->dims[0], 1, x->dims[2], x->dims[1]});
@@ -131,27 +133,28 @@ static bool set_image(firnc_onnx_importer *im, const firnc_onnx_node *node, firn
     return !im->failed;
 }
 
+/* Which of rows (0) and columns (1) an axis of a value [N,C,...] is. */
+static uint8_t side_of(const firnc_onnx_value *x, uint8_t axis) {
+    return (uint8_t)(2 + axis - x->rank);
+}
+
 static void set_extents(const firnc_onnx_value *x, windows *w) {
     *w = (windows){.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}, .extent = {1, 1}};
     for (uint8_t i = 2; i < x->rank; i++)
-        w->extent[4 - x->rank + i - 2] = x->dims[i];
+        w->extent[side_of(x, i)] = x->dims[i];
 }
 
-/* [O,rows,columns,C] of a weight [O,C,...]. */
-static firnc_value kernels_of(firnc_onnx_importer *im, firnc_onnx_value *weight) {
-    uint8_t order[FIRN_RANK_MAX];
-    firnc_onnx_channels_last(weight->rank, order);
-    const firnc_value y = firnc_onnx_real(im, firnc_onnx_ordered(im, weight, weight->rank, order));
-    return weight->rank == 4
-               ? y
-               : firnc_onnx_reshape(im, y, 4, (int64_t[]){weight->dims[0], 1, weight->dims[2], weight->dims[1]});
-}
-
-static bool check_conv(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+/* Sets the extents of the image and of the kernels. */
+static bool begin_conv(firnc_onnx_importer *im, const firnc_onnx_node *node, windows *w) {
     const firnc_onnx_value *x = node->inputs[0], *weight = node->inputs[1];
-    if ((x->rank != 3 && x->rank != 4) || weight->rank != x->rank)
-        return firnc_onnx_fail(im, "takes images of one or two dimensions, and its operand has %u in all",
+    if (!check_image(im, x))
+        return false;
+    if (weight->rank != x->rank)
+        return firnc_onnx_fail(im, "has a weight of %u dimensions for an image of %u", (unsigned)weight->rank,
                                (unsigned)x->rank);
+    set_extents(x, w);
+    for (uint8_t i = 2; i < x->rank; i++)
+        w->kernel[side_of(x, i)] = weight->dims[i];
     return true;
 }
 
@@ -159,22 +162,15 @@ bool firnc_onnx_import_conv(firnc_onnx_importer *im, const firnc_onnx_node *node
     firnc_onnx_value *x = node->inputs[0], *weight = node->inputs[1];
     const int64_t groups = firnc_onnx_integer(node, "group", 1);
     windows w;
-    if (!check_conv(im, node))
-        return false;
-    set_extents(x, &w);
-    for (uint8_t i = 2; i < x->rank; i++)
-        w.kernel[4 - x->rank + i - 2] = weight->dims[i];
-    if (!read_windows(im, node, (uint8_t)(x->rank - 2), &w))
+    if (!begin_conv(im, node, &w) || !read_windows(im, node, (uint8_t)(x->rank - 2), &w))
         return false;
     for (uint8_t i = 2; i < x->rank; i++)
-        if (w.kernel[4 - x->rank + i - 2] != weight->dims[i])
+        if (w.kernel[side_of(x, i)] != weight->dims[i])
             return firnc_onnx_fail(im, "has another kernel_shape than its weight");
     if (groups < 1 || groups > UINT32_MAX)
         return firnc_onnx_fail(im, "has %lld groups", (long long)groups);
-    const firnc_value image = image_of(im, x), kernels = kernels_of(im, weight);
-    const firnc_value bias = node->input_count > 2 && node->inputs[2] != NULL
-                                 ? firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[2]))
-                                 : FIRNC_NONE;
+    const firnc_value image = channels_last(im, x), kernels = channels_last(im, weight);
+    const firnc_value bias = firnc_onnx_plain_real(im, node->inputs[2]);
     if (im->failed)
         return false;
     return set_image(
@@ -244,8 +240,8 @@ static bool transposed_padding(firnc_onnx_importer *im, const firnc_onnx_node *n
 static firnc_value turned_kernels(firnc_onnx_importer *im, firnc_onnx_value *weight, int64_t groups) {
     const int64_t c = weight->dims[0] / groups, o = weight->dims[1];
     const int64_t rows = weight->rank == 4 ? weight->dims[2] : 1, columns = weight->dims[weight->rank - 1];
-    firnc_value y = firnc_onnx_reshape(im, firnc_onnx_real(im, firnc_onnx_plain(im, weight)), 5,
-                                       (int64_t[]){groups, c, o, rows, columns});
+    firnc_value y =
+        firnc_onnx_reshape(im, firnc_onnx_plain_real(im, weight), 5, (int64_t[]){groups, c, o, rows, columns});
     y = firnc_onnx_transpose(im, y, (const uint8_t[]){0, 2, 3, 4, 1});
     y = firnc_onnx_reshape(im, y, 4, (int64_t[]){groups * o, rows, columns, c});
     if (rows > 1)
@@ -258,12 +254,9 @@ bool firnc_onnx_import_conv_transpose(firnc_onnx_importer *im, const firnc_onnx_
     const int64_t groups = firnc_onnx_integer(node, "group", 1);
     int64_t extra[2] = {0, 0};
     windows w;
-    if (!check_conv(im, node))
+    if (!begin_conv(im, node, &w))
         return false;
     const uint8_t spatial = (uint8_t)(x->rank - 2);
-    set_extents(x, &w);
-    for (uint8_t i = 2; i < x->rank; i++)
-        w.kernel[4 - x->rank + i - 2] = weight->dims[i];
     if (groups < 1 || weight->dims[0] % groups != 0 || weight->dims[0] != x->dims[1])
         return firnc_onnx_fail(im, "has %lld groups for %lld channels", (long long)groups, (long long)x->dims[1]);
     if (!read_pair(im, node, "strides", spatial, w.stride) || !read_pair(im, node, "dilations", spatial, w.dilation) ||
@@ -272,7 +265,7 @@ bool firnc_onnx_import_conv_transpose(firnc_onnx_importer *im, const firnc_onnx_
     if (w.stride[0] < 1 || w.stride[1] < 1 || w.dilation[0] < 1 || w.dilation[1] < 1)
         return firnc_onnx_fail(im, "has a stride or dilation of 0");
     /* a convolution of the image with zeros between its elements, padded with all that a window may reach */
-    firnc_value y = spread(im, spread(im, image_of(im, x), 1, w.stride[0]), 2, w.stride[1]);
+    firnc_value y = spread(im, spread(im, channels_last(im, x), 1, w.stride[0]), 2, w.stride[1]);
     firnc_windows inner = {.dilation = {(uint32_t)w.dilation[0], (uint32_t)w.dilation[1]}};
     int64_t made[2];
     for (uint8_t i = 0; i < 2; i++) {
@@ -284,9 +277,7 @@ bool firnc_onnx_import_conv_transpose(firnc_onnx_importer *im, const firnc_onnx_
             return firnc_onnx_fail(im, "has windows that reach further than %d", FIRN_PAIR_MAX);
     }
     const firnc_value kernels = turned_kernels(im, weight, groups);
-    const firnc_value bias = node->input_count > 2 && node->inputs[2] != NULL
-                                 ? firnc_onnx_real(im, firnc_onnx_plain(im, node->inputs[2]))
-                                 : FIRNC_NONE;
+    const firnc_value bias = firnc_onnx_plain_real(im, node->inputs[2]);
     if (im->failed)
         return false;
     y = firnc_onnx_made(im, firnc_conv(im->graph, y, kernels, bias, (uint32_t)groups, inner));
@@ -309,9 +300,8 @@ bool firnc_onnx_import_pool(firnc_onnx_importer *im, const firnc_onnx_node *node
     firnc_onnx_value *x = node->inputs[0];
     const bool maximum = node->op[0] == 'M';
     windows w;
-    if (x->rank != 3 && x->rank != 4)
-        return firnc_onnx_fail(im, "takes images of one or two dimensions, and its operand has %u in all",
-                               (unsigned)x->rank);
+    if (!check_image(im, x))
+        return false;
     if (firnc_onnx_integer(node, "storage_order", 0) != 0)
         return firnc_onnx_fail(im, "has storage_order 1, which Firn does not have; leave it out");
     set_extents(x, &w);
@@ -319,7 +309,7 @@ bool firnc_onnx_import_pool(firnc_onnx_importer *im, const firnc_onnx_node *node
         return firnc_onnx_fail(im, "has no kernel_shape");
     if (!read_windows(im, node, (uint8_t)(x->rank - 2), &w))
         return false;
-    firnc_value y = image_of(im, x);
+    firnc_value y = channels_last(im, x);
     if (!maximum && firnc_onnx_integer(node, "count_include_pad", 0) != 0)
         for (uint8_t i = 0; i < 2; i++) { /* padding counts as zeros, and what is beyond it does not count */
             y = firnc_onnx_pad(im, y, (uint8_t)(i + 1), w.before[i], w.after[i], 0);
@@ -341,10 +331,9 @@ bool firnc_onnx_import_global_pool(firnc_onnx_importer *im, const firnc_onnx_nod
             axes |= UINT32_C(1) << firnc_onnx_place(x->order, x->rank, i);
         const firnc_value y =
             maximum ? firnc_onnx_maximum(im, x->value, axes, true) : firnc_onnx_mean(im, x->value, axes, true);
-        firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, x->order);
-        return !im->failed;
+        return firnc_onnx_set_like(im, node->outputs[0], y, x);
     }
     set_extents(x, &w);
     memcpy(w.kernel, w.extent, sizeof w.kernel);
-    return set_image(im, node, pool(im, image_of(im, x), maximum, &w));
+    return set_image(im, node, pool(im, channels_last(im, x), maximum, &w));
 }

@@ -1,0 +1,173 @@
+/* Resize, and blocks of an image as channels. Each axis of Resize is taken by itself: elements by a list of indices,
+ * and for linear the sum of two such lists by their shares. */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/onnx/import.h"
+
+/* --- Resize ------------------------------------------------------------------------------------------------------- */
+
+/* How Resize places the elements of one axis. */
+typedef struct scaling {
+    const char *transformation, *nearest;
+    double scale; /* new elements for an old one */
+    int64_t from, to;
+} scaling;
+
+/* The place of a new element among the old ones. ONNX takes the extent before it is rounded down for align_corners. */
+static double source_of(const scaling *s, int64_t at) {
+    const double x = (double)at, from = (double)s->from, to = (double)s->to;
+    const double exact = fabs(s->scale * from - to) < 1e-6 * to ? to : s->scale * from;
+    if (strcmp(s->transformation, "align_corners") == 0)
+        return exact == 1 ? 0 : x * (from - 1) / (exact - 1);
+    if (strcmp(s->transformation, "asymmetric") == 0)
+        return x / s->scale;
+    if (strcmp(s->transformation, "pytorch_half_pixel") == 0)
+        return s->to == 1 ? 0 : (x + 0.5) / s->scale - 0.5;
+    if (strcmp(s->transformation, "half_pixel_symmetric") == 0) {
+        const double adjustment = to / (s->scale * from), centre = from / 2;
+        return centre * (1 - adjustment) + (x + 0.5) / s->scale - 0.5;
+    }
+    return (x + 0.5) / s->scale - 0.5;
+}
+
+static int64_t within(double x, int64_t extent) {
+    return x < 0 ? 0 : x > (double)(extent - 1) ? extent - 1 : (int64_t)x;
+}
+
+static int64_t nearest_of(const scaling *s, double x) {
+    if (strcmp(s->nearest, "floor") == 0)
+        x = floor(x);
+    else if (strcmp(s->nearest, "ceil") == 0)
+        x = ceil(x);
+    else if (strcmp(s->nearest, "round_prefer_ceil") == 0)
+        x = floor(x + 0.5);
+    else
+        x = ceil(x - 0.5);
+    return within(x, s->from);
+}
+
+static firnc_value nearest_axis(firnc_onnx_importer *im, firnc_value y, uint8_t axis, const scaling *s) {
+    int64_t *list = firnc_allocate((uint64_t)s->to * sizeof *list);
+    for (int64_t i = 0; i < s->to; i++)
+        list[i] = nearest_of(s, source_of(s, i));
+    return firnc_onnx_pick(im, y, axis, list, s->to);
+}
+
+/* Between two neighbours by their distances. */
+static firnc_value linear_axis(firnc_onnx_importer *im, firnc_value y, uint8_t axis, const scaling *s) {
+    int64_t *low = firnc_allocate((uint64_t)s->to * sizeof *low),
+            *high = firnc_allocate((uint64_t)s->to * sizeof *high);
+    int64_t dims[FIRN_RANK_MAX];
+    const uint8_t behind = im->failed ? 1 : (uint8_t)(firnc_onnx_shape(im, y)->rank - axis);
+    for (uint8_t i = 0; i < behind; i++)
+        dims[i] = i == 0 ? s->to : 1;
+    firnc_onnx_tensor *share = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, behind, dims),
+                      *rest = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, behind, dims);
+    if (share == NULL || rest == NULL)
+        return FIRNC_NONE;
+    for (int64_t i = 0; i < s->to; i++) {
+        double x = source_of(s, i);
+        x = x < 0 ? 0 : x > (double)(s->from - 1) ? (double)(s->from - 1) : x;
+        low[i] = within(floor(x), s->from);
+        high[i] = within(floor(x) + 1, s->from);
+        share->reals[i] = (float)(x - floor(x));
+        rest->reals[i] = (float)(1 - (x - floor(x)));
+    }
+    const firnc_value a = firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_pick(im, y, axis, low, s->to),
+                                            firnc_onnx_constant(im, rest, FIRN_FLOAT32));
+    const firnc_value b = firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_pick(im, y, axis, high, s->to),
+                                            firnc_onnx_constant(im, share, FIRN_FLOAT32));
+    return firnc_onnx_binary(im, FIRN_OP_add, a, b);
+}
+
+/* The new extents and the scales of all axes. */
+static bool resized(firnc_onnx_importer *im, const firnc_onnx_node *node, scaling *axes) {
+    const firnc_onnx_value *x = node->inputs[0];
+    const firnc_onnx_value *scales = node->inputs[2];
+    const firnc_onnx_value *sizes = node->inputs[3];
+    const int64_t *list;
+    const uint32_t named = firnc_onnx_integers(node, "axes", &list), count = named > 0 ? named : x->rank;
+    const firnc_onnx_value *from = sizes != NULL ? sizes : scales;
+    if (from == NULL || from->known == NULL || from->known->count != count)
+        return firnc_onnx_fail(im, "its scales or sizes are no constants, one for each axis");
+    for (uint8_t i = 0; i < x->rank; i++)
+        axes[i] = (scaling){firnc_onnx_text(node, "coordinate_transformation_mode", "half_pixel"),
+                            firnc_onnx_text(node, "nearest_mode", "round_prefer_floor"), 1, x->dims[i], x->dims[i]};
+    for (uint32_t i = 0; i < count; i++) {
+        scaling *s = &axes[firnc_onnx_axis(im, named > 0 ? list[i] : i, x->rank)];
+        const double number = firnc_onnx_number(from->known, i);
+        if (!(number > 0 && number < 1e6))
+            return firnc_onnx_fail(im, "has a scale or size of %g", number);
+        s->scale = sizes != NULL ? number / (double)s->from : number;
+        s->to = sizes != NULL ? firnc_onnx_truncated(number) : (int64_t)floor(number * (double)s->from);
+        if (s->to < 1 || s->to > FIRNC_ONNX_LIST_MAX)
+            return firnc_onnx_fail(im, "makes an axis of %lld elements", (long long)s->to);
+    }
+    return !im->failed;
+}
+
+bool firnc_onnx_import_resize(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    static const char *const transformations[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                                                  "align_corners", "asymmetric"};
+    firnc_onnx_value *x = node->inputs[0];
+    scaling axes[FIRN_RANK_MAX];
+    const char *mode = firnc_onnx_text(node, "mode", "nearest");
+    const bool linear = strcmp(mode, "linear") == 0;
+    bool known = false;
+    if (!linear && strcmp(mode, "nearest") != 0)
+        return firnc_onnx_fail(im, "has mode %s; nearest and linear are known", mode);
+    if (firnc_onnx_integer(node, "antialias", 0) != 0 || firnc_onnx_integer(node, "exclude_outside", 0) != 0)
+        return firnc_onnx_fail(im, "has antialias or exclude_outside, which Firn does not have; leave them out");
+    if (strcmp(firnc_onnx_text(node, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0)
+        return firnc_onnx_fail(im, "has a keep_aspect_ratio_policy; stretch is known");
+    const char *transformation = firnc_onnx_text(node, "coordinate_transformation_mode", "half_pixel");
+    for (size_t i = 0; i < sizeof transformations / sizeof transformations[0]; i++)
+        known = known || strcmp(transformation, transformations[i]) == 0;
+    if (!known)
+        return firnc_onnx_fail(im, "has coordinate_transformation_mode %s; the nearest known one is half_pixel",
+                               transformation);
+    const char *nearest = firnc_onnx_text(node, "nearest_mode", "round_prefer_floor");
+    if (!firnc_onnx_is_listed("round_prefer_floor round_prefer_ceil floor ceil", nearest))
+        return firnc_onnx_fail(
+            im, "has nearest_mode %s; round_prefer_floor, round_prefer_ceil, floor and ceil are known", nearest);
+    if (!resized(im, node, axes))
+        return false;
+    firnc_value y = firnc_onnx_raw(im, x);
+    for (uint8_t i = 0; i < x->rank; i++)
+        if (axes[i].scale != 1 || axes[i].to != axes[i].from) {
+            const uint8_t place = firnc_onnx_place(x->order, x->rank, i);
+            y = linear ? linear_axis(im, y, place, &axes[i]) : nearest_axis(im, y, place, &axes[i]);
+        }
+    return firnc_onnx_set_like(im, node->outputs[0], y, x);
+}
+
+/* --- DepthToSpace, SpaceToDepth ----------------------------------------------------------------------------------- */
+bool firnc_onnx_import_depth(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0];
+    const int64_t b = firnc_onnx_integer(node, "blocksize", 0);
+    const bool to_space = node->op[0] == 'D';
+    const char *mode = firnc_onnx_text(node, "mode", "DCR");
+    const bool columns_first = strcmp(mode, "CRD") == 0;
+    if (!firnc_onnx_is_listed("DCR CRD", mode))
+        return firnc_onnx_fail(im, "has mode %s; DCR and CRD are known", mode);
+    if (x->rank != 4 || b < 1 || b > UINT16_MAX ||
+        (to_space ? x->dims[1] % (b * b) != 0 : x->dims[2] % b != 0 || x->dims[3] % b != 0))
+        return firnc_onnx_fail(im, "takes images whose channels, or rows and columns, are a multiple of its blocksize");
+    const int64_t n = x->dims[0], c = x->dims[1], h = x->dims[2], w = x->dims[3];
+    firnc_value y = firnc_onnx_plain(im, x);
+    if (to_space) {
+        const int64_t depth = c / (b * b);
+        y = columns_first ? firnc_onnx_reshape(im, y, 6, (int64_t[]){n, depth, b, b, h, w})
+                          : firnc_onnx_reshape(im, y, 6, (int64_t[]){n, b, b, depth, h, w});
+        y = firnc_onnx_transpose(
+            im, y, columns_first ? (const uint8_t[]){0, 1, 4, 2, 5, 3} : (const uint8_t[]){0, 3, 4, 1, 5, 2});
+        y = firnc_onnx_reshape(im, y, 4, (int64_t[]){n, depth, h * b, w * b});
+    } else {
+        y = firnc_onnx_reshape(im, y, 6, (int64_t[]){n, c, h / b, b, w / b, b});
+        y = firnc_onnx_transpose(im, y, (const uint8_t[]){0, 3, 5, 1, 2, 4});
+        y = firnc_onnx_reshape(im, y, 4, (int64_t[]){n, c * b * b, h / b, w / b});
+    }
+    firnc_onnx_set(im, node->outputs[0], y, x->type, 4);
+    return !im->failed;
+}

@@ -1,0 +1,42 @@
+/* What the product of words (product.c) needs of a matrix engine: one of amx.c and pairs.c. */
+#ifndef FIRN_KERNELS_VECTOR_ENGINE_ENGINE_H
+#define FIRN_KERNELS_VECTOR_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/kernels/vector/engine/words.h"
+
+enum {
+    FIRN_ENGINE_ROWS_MAX = 32, /* of a tile, of every engine */
+    FIRN_ENGINE_TERMS = 32     /* a multiple of the terms that one instruction adds */
+};
+
+/* A tile of a product: rows by FIRN_WORD_COLUMNS columns of sums, to which words of terms are added. */
+typedef struct firn_engine_tile {
+    const uint16_t *left; /* term t of row r at r * left_step + t */
+    size_t left_step;
+    const uint32_t *right; /* word w of column c at w * FIRN_WORD_COLUMNS + c */
+    size_t rows, words;
+    bool begins; /* the sums begin at +0 instead of the stored values */
+    float *sums; /* of (row, column) at row * sums_step + column */
+    size_t sums_step;
+} firn_engine_tile;
+
+typedef struct firn_engine {
+    size_t rows;   /* of a tile, at most */
+    size_t height; /* rows are read and stored up to a multiple of it */
+    size_t words;  /* that one instruction adds: a tile has a multiple of them */
+    /* Multiplications that take as long as packing one term of a lane whose terms lie side by side in the left factor,
+     * or of any other lane. An estimate. */
+    size_t copying, packing;
+    uint64_t cost;       /* multiplications that take as long as one operation on an element (FIRN_GRAIN) */
+    void (*begin)(void); /* before the first tile of a piece, in its thread */
+    void (*multiply)(const firn_engine_tile *tile);
+    void (*end)(void); /* after the last one */
+} firn_engine;
+
+extern const firn_engine firn_engine_of_set;
+
+#endif

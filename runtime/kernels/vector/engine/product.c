@@ -1,0 +1,272 @@
+/* Products in words; see product.h. The output is divided into pieces. For each block of terms, a piece packs its
+ * columns of the right factor as panels, which stay in the L2 cache, and goes through its rows, one tile high at a
+ * time: these are read in place if their terms lie side by side and fill whole instructions, and packed otherwise.
+ * Unfinished sums wait in the slot. The sizes are estimates: no machine with these instructions was at hand. */
+#include "runtime/kernels/vector/engine/product.h"
+
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/reduce/matmul.h"
+#include "runtime/kernels/vector/engine/engine.h"
+#include "runtime/kernels/vector/pieces.h"
+#include "runtime/kernels/vector/vector.h"
+
+enum {
+    DEPTH = 512,     /* terms in a block: a row of tiles fills 32 KiB of the L1 cache, and each panel is read for it */
+    COLUMNS = 512,   /* of a piece, at most: the panels of a block fill 512 KiB of the L2 cache */
+    SUMS_ROWS = 512, /* of a piece, at most, if sums wait */
+    GAP = 32,        /* terms between the packed rows, so that rows do not share cache sets */
+    SHARING = 1024,  /* rows that are a multiple of so many terms apart share them; there are fewer than rows */
+    CACHE_LINE = 64,
+    CHOICES = 8 /* numbers of row pieces, and of column pieces, that are tried */
+};
+
+_Static_assert((int)DEPTH % (int)FIRN_ENGINE_TERMS == 0, "a block of terms is whole instructions");
+_Static_assert((int)FIRN_ENGINE_TERMS % (2 * FIRN_VECTOR) == 0, "packed words fill whole registers");
+
+/* The division of a product, and the offsets of the parts of a slot in bytes. It does not affect the result. */
+typedef struct cut {
+    const firn_linear *linear;
+    size_t depth;
+    size_t rows, columns; /* of a piece; the last may have fewer */
+    size_t row_pieces, column_pieces;
+    bool waits;
+    size_t left, sums, end; /* the panels come first */
+} cut;
+
+typedef struct piece {
+    const cut *cut;
+    uint8_t *slot;
+    size_t row, rows, column, columns;
+    size_t term, terms, words; /* of the current block */
+} piece;
+
+static size_t round_up(size_t x, size_t unit) {
+    return (x + unit - 1) / unit * unit;
+}
+
+/* --- factors ------------------------------------------------------------------------------------------------------ */
+
+static const uint16_t *element(const firn_matrix *matrix, size_t row, size_t column) {
+    return (const uint16_t *)matrix->data + matrix->first + row * matrix->row_step + column * matrix->column_step;
+}
+
+static uint32_t *panel(const piece *p, size_t column) {
+    return (uint32_t *)(void *)p->slot + column * p->words;
+}
+
+static void pack_right(const piece *p) {
+    const firn_matrix *right = &p->cut->linear->product.right;
+    for (size_t column = 0; column < p->columns; column += FIRN_WORD_COLUMNS) {
+        const firn_words_of from = {.first = element(right, p->term, p->column + column),
+                                    .term_step = right->row_step,
+                                    .lane_step = right->column_step,
+                                    .terms = p->terms,
+                                    .lanes = firn_smaller(FIRN_WORD_COLUMNS, p->columns - column)};
+        firn_words_pack_panel(panel(p, column), &from, p->words);
+    }
+}
+
+static void place_left(const piece *p, size_t row, size_t rows, firn_engine_tile *tile) {
+    const firn_matrix *left = &p->cut->linear->product.left;
+    const firn_engine *engine = &firn_engine_of_set;
+    const uint16_t *first = element(left, p->row + row, p->term);
+    if (left->column_step == 1 && left->row_step % SHARING != 0 && p->terms == 2 * p->words &&
+        rows % engine->height == 0) {
+        tile->left = first;
+        tile->left_step = left->row_step;
+        return;
+    }
+    const firn_words_of from = {
+        .first = first, .term_step = left->column_step, .lane_step = left->row_step, .terms = p->terms, .lanes = rows};
+    uint32_t *packed = (uint32_t *)(void *)(p->slot + p->cut->left);
+    tile->left_step = p->cut->depth + GAP;
+    tile->left = (const uint16_t *)(const void *)packed;
+    firn_words_pack_rows(packed, tile->left_step / 2, &from, p->words);
+}
+
+/* --- a piece ------------------------------------------------------------------------------------------------------ */
+
+/* Adds the bias to finished sums and stores them, rounded once. */
+static void store_rows(const piece *p, size_t row, size_t rows, float *sums) {
+    const firn_linear *linear = p->cut->linear;
+    float bias[FIRN_BLOCK];
+    for (size_t done = 0; done < p->columns; done += FIRN_BLOCK) {
+        const size_t columns = firn_smaller(FIRN_BLOCK, p->columns - done);
+        if (linear->bias != NULL)
+            firn_widen(bias, linear->bias->data, linear->bias->type, p->column + done, columns);
+        for (size_t i = 0; i < rows; i++) {
+            float *values = sums + i * p->cut->columns + done;
+            for (size_t c = 0; linear->bias != NULL && c < columns; c++)
+                values[c] += bias[c];
+            firn_narrow(linear->out->data, linear->out->type,
+                        (p->row + row + i) * linear->product.columns + p->column + done, values, columns);
+        }
+    }
+}
+
+/* Multiplies one row of tiles by all panels. */
+static void multiply_rows(const piece *p, size_t row, size_t rows) {
+    const cut *cut = p->cut;
+    float *sums = (float *)(void *)(p->slot + cut->sums) + (cut->waits ? row * cut->columns : 0);
+    firn_engine_tile tile = {.rows = rows, .words = p->words, .begins = p->term == 0, .sums_step = cut->columns};
+    place_left(p, row, rows, &tile);
+    for (size_t column = 0; column < p->columns; column += FIRN_WORD_COLUMNS) {
+        tile.right = panel(p, column);
+        tile.sums = sums + column;
+        firn_engine_of_set.multiply(&tile);
+    }
+    if (p->term + p->terms == cut->linear->product.terms)
+        store_rows(p, row, rows, sums);
+}
+
+static void multiply_piece(void *argument, size_t number, void *slot) {
+    const cut *cut = argument;
+    const firn_engine *engine = &firn_engine_of_set;
+    const firn_product *product = &cut->linear->product;
+    piece p = {.cut = cut,
+               .slot = slot,
+               .row = number % cut->row_pieces * cut->rows,
+               .column = number / cut->row_pieces * cut->columns};
+    p.rows = firn_smaller(cut->rows, product->rows - p.row);
+    p.columns = firn_smaller(cut->columns, product->columns - p.column);
+    engine->begin();
+    for (p.term = 0; p.term < product->terms; p.term += p.terms) {
+        p.terms = firn_smaller(cut->depth, product->terms - p.term);
+        p.words = round_up(firn_ceiling(p.terms, 2), engine->words);
+        pack_right(&p);
+        for (size_t row = 0; row < p.rows; row += engine->rows)
+            multiply_rows(&p, row, firn_smaller(engine->rows, p.rows - row));
+    }
+    engine->end();
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static void set_pieces(cut *c, size_t row_pieces, size_t column_pieces) {
+    const firn_product *product = &c->linear->product;
+    c->rows = round_up(firn_ceiling(product->rows, row_pieces), firn_engine_of_set.rows);
+    c->columns = round_up(firn_ceiling(product->columns, column_pieces), FIRN_WORD_COLUMNS);
+    c->row_pieces = firn_ceiling(product->rows, c->rows);
+    c->column_pieces = firn_ceiling(product->columns, c->columns);
+}
+
+/* Estimates the time with this many threads, in multiplications for each term: pieces run in rounds. */
+static size_t estimate(const cut *c, size_t threads) {
+    const firn_engine *engine = &firn_engine_of_set;
+    const size_t left = c->linear->product.left.column_step == 1 ? engine->copying : engine->packing;
+    const size_t piece = c->rows * c->columns + left * c->rows + engine->packing * c->columns;
+    return firn_ceiling(c->row_pieces * c->column_pieces, threads) * piece + piece / 8;
+}
+
+/* Divides the output into pieces that fit a slot and keep all threads busy. */
+static cut divide(const firn_linear *linear, size_t threads) {
+    const firn_product *product = &linear->product;
+    const size_t depth = firn_ceiling(product->terms, firn_ceiling(product->terms, DEPTH));
+    cut best = {.linear = linear, .depth = round_up(depth, FIRN_ENGINE_TERMS)};
+    best.waits = product->terms > best.depth;
+    const size_t column_pieces = firn_ceiling(product->columns, COLUMNS);
+    const size_t row_pieces = best.waits ? firn_ceiling(product->rows, SUMS_ROWS) : 1;
+    set_pieces(&best, row_pieces, column_pieces);
+    size_t least = estimate(&best, threads);
+    for (size_t r = row_pieces; threads > 1 && r < row_pieces + CHOICES; r++)
+        for (size_t c = column_pieces; c < column_pieces + CHOICES; c++) {
+            cut other = best;
+            set_pieces(&other, r, c);
+            const size_t time = estimate(&other, threads);
+            if (time < least) {
+                best = other;
+                least = time;
+            }
+        }
+    const size_t rows = firn_engine_of_set.rows, sums_rows = best.waits ? round_up(best.rows, rows) : rows;
+    best.left = best.columns * best.depth * sizeof(uint16_t);
+    best.sums = best.left + round_up(rows * (best.depth + GAP) * sizeof(uint16_t), CACHE_LINE);
+    best.end = best.sums + sums_rows * best.columns * sizeof(float);
+    return best;
+}
+
+static uint64_t cost_of(const firn_product *product, size_t batches) {
+    return (uint64_t)batches * product->rows * product->columns * product->terms / firn_engine_of_set.cost;
+}
+
+/* --- linear layers ------------------------------------------------------------------------------------------------ */
+
+static cut cut_for(const firn_linear *linear, const firn_kernel_call *call) {
+    return divide(linear, firn_parallel_threads(&call->parallel, cost_of(&linear->product, 1)));
+}
+
+uint64_t firn_engine_linear_scratch(uint16_t op, const firn_kernel_call *call) {
+    firn_linear linear;
+    firn_linear_of(&linear, op, call);
+    return cut_for(&linear, call).end;
+}
+
+static void multiply(uint16_t op, const firn_kernel_call *call) {
+    firn_linear linear;
+    firn_linear_of(&linear, op, call);
+    cut c = cut_for(&linear, call);
+    firn_pieces_run(call, c.end, c.row_pieces * c.column_pieces, cost_of(&linear.product, 1), multiply_piece, &c);
+}
+
+void firn_engine_linear(const firn_kernel_call *call) {
+    multiply(FIRN_OP_linear, call);
+}
+
+void firn_engine_linear_backward_input(const firn_kernel_call *call) {
+    multiply(FIRN_OP_linear_backward_input, call);
+}
+
+void firn_engine_linear_backward_weight(const firn_kernel_call *call) {
+    multiply(FIRN_OP_linear_backward_weight, call);
+}
+
+void firn_engine_linear_backward_weight_rows(const firn_kernel_call *call) {
+    multiply(FIRN_OP_linear_backward_weight_rows, call);
+}
+
+/* --- products of batches ------------------------------------------------------------------------------------------ */
+
+/* All batches have the division of the first one. A piece is a piece of one batch. */
+typedef struct batches {
+    const firn_matmul *matmul;
+    cut cut;
+    size_t pieces; /* of a batch */
+} batches;
+
+static void multiply_batch_piece(void *argument, size_t number, void *slot) {
+    const batches *all = argument;
+    firn_linear linear;
+    firn_tensor out;
+    firn_matmul_batch(all->matmul, number / all->pieces, &linear, &out);
+    cut c = all->cut;
+    c.linear = &linear;
+    multiply_piece(&c, number % all->pieces, slot);
+}
+
+/* Divides a batch only where there are too few of them to keep all threads busy. */
+static cut cut_of_batch(const firn_linear *first, const firn_kernel_call *call, size_t count) {
+    const size_t threads = firn_parallel_threads(&call->parallel, cost_of(&first->product, count));
+    return divide(first, count >= 4 * threads ? 1 : threads);
+}
+
+uint64_t firn_engine_matmul_scratch(uint16_t op, const firn_kernel_call *call) {
+    (void)op;
+    firn_matmul matmul;
+    firn_linear linear;
+    firn_tensor out;
+    firn_matmul_of(&matmul, call);
+    firn_matmul_batch(&matmul, 0, &linear, &out);
+    return cut_of_batch(&linear, call, matmul.batches).end;
+}
+
+void firn_engine_matmul(const firn_kernel_call *call) {
+    firn_matmul matmul;
+    firn_linear linear;
+    firn_tensor out;
+    firn_matmul_of(&matmul, call);
+    firn_matmul_batch(&matmul, 0, &linear, &out);
+    batches all = {.matmul = &matmul, .cut = cut_of_batch(&linear, call, matmul.batches)};
+    all.pieces = all.cut.row_pieces * all.cut.column_pieces;
+    firn_pieces_run(call, all.cut.end, matmul.batches * all.pieces, cost_of(&linear.product, matmul.batches),
+                    multiply_batch_piece, &all);
+}

@@ -1,0 +1,25 @@
+/* Packs factors of bfloat16 for a matrix engine. A word is two consecutive terms, the first in its lower half; terms
+ * that a word lacks are +0. */
+#ifndef FIRN_KERNELS_VECTOR_ENGINE_WORDS_H
+#define FIRN_KERNELS_VECTOR_ENGINE_WORDS_H
+
+#include "runtime/kernels/product.h"
+
+enum { FIRN_WORD_COLUMNS = 32 }; /* of a panel */
+
+/* A part of a matrix: its terms along the rows of a right factor, or along the columns of a left one. */
+typedef struct firn_words_of {
+    const uint16_t *first; /* of the first term and lane */
+    size_t term_step, lane_step;
+    size_t terms, lanes;
+} firn_words_of;
+
+/* out[word][FIRN_WORD_COLUMNS]: `words` words, which may be more than the terms fill. At most FIRN_WORD_COLUMNS lanes;
+ * others become zeros. */
+void firn_words_pack_panel(uint32_t *out, const firn_words_of *from, size_t words);
+
+/* out[lane][word], lanes out_step words apart; out_step is at least `words` rounded up to a multiple of FIRN_VECTOR,
+ * which are all written. */
+void firn_words_pack_rows(uint32_t *out, size_t out_step, const firn_words_of *from, size_t words);
+
+#endif

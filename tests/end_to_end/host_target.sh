@@ -1,0 +1,106 @@
+#!/bin/sh
+# firnc compile --target host: prints in one line which target it chose and why, and freezes exactly the plan of that
+# target, which never says "host". Whatever this machine is; the choice for other machines is in test_host_target.c. A
+# study for a target: compare and tune say what they chose, count the target's kinds and find what it changes.
+set -eu
+
+RECIPE=compiler/recipes/small_gpt2.yaml
+. tests/end_to_end/expectations
+cases=0
+
+"$FIRNC" keygen "$folder/test" >"$folder/out"
+
+# chosen NAME SETTING...: the host's plan is the plan of the target that the line names.
+chosen() {
+    name=$1
+    shift
+    cases=$((cases + 1))
+    for setting in "$@"; do
+        set -- "$@" --set "trainer.init.precision.$setting"
+        shift
+    done
+    for mode in train eval; do
+        expect "$name, $mode" 0 '' "$FIRNC" compile "$RECIPE" --mode $mode --target host \
+            --key "$folder/test.key.pem" -o "$folder/host.plan" "$@"
+        [ ! -s "$folder/err" ] || fail "$name: a warning of firnc's own choice"
+        [ "$(grep -c '^target: [a-z0-9.-]*: ..*' "$folder/out")" -eq 1 ] || fail "$name: not one line with the target and why"
+        target=$(sed -n 's/^target: \([a-z0-9.-]*\): .*/\1/p' "$folder/out")
+        "$FIRNC" compile "$RECIPE" --mode $mode --target "$target" --key "$folder/test.key.pem" -o "$folder/named.plan" \
+            "$@" >"$folder/out" 2>&1
+        cmp -s "$folder/host.plan" "$folder/named.plan" || fail "$name: not the plan of target $target"
+        "$FIRNC" inspect "$folder/host.plan" >"$folder/got"
+        grep -q "^said: frozen by .* for target $target, " "$folder/got" || fail "$name: the plan does not say $target"
+        rm -f "$folder/got"
+    done
+}
+
+for half in float16 bfloat16; do
+    for level in 0 2; do
+        chosen "$half, POL $level" fp16_type=$half loss_scaling_factor=dynamic precision_opt_level=$level
+    done
+done
+chosen "cbfloat16" fp16_type=cbfloat16 loss_scaling_factor=dynamic
+[ "$target" = portable ] || fail "cbfloat16: $target, but no CPU multiplies it"
+chosen "float32" enabled=false
+[ "$target" = portable ] || fail "float32: $target"
+chosen "emulate" pol_lowering=emulate
+[ "$target" = portable ] || fail "emulate: $target"
+
+# --- one checkpoint, plans for several targets ---
+
+cat README.md plan/*.md >"$folder/text"
+freeze() {
+    "$FIRNC" compile "$RECIPE" --key "$folder/test.key.pem" -o "$folder/plan" \
+        --set trainer.init.precision.precision_opt_level=2 "$@" >"$folder/out"
+}
+freeze --mode train --target amx-bf16
+"$FIRN" train "$folder/plan" --pub "$folder/test.pub.pem" --data "$folder/text" --steps 3 --checkpoint "$folder/checkpoint" \
+    --quiet >"$folder/out"
+for target in portable amx-bf16 avx512-bf16; do
+    freeze --mode eval --target $target --set 'trainer.validate.outputs=[logits]' --set trainer.validate.metric=loss
+    "$FIRN" eval "$folder/plan" --pub "$folder/test.pub.pem" --data "$folder/text" --checkpoint "$folder/checkpoint" --quiet \
+        >"$folder/value" 2>"$folder/err" || fail "evaluating for $target: exit $?"
+    grep -q '^[0-9][0-9.]*$' "$folder/value" || fail "evaluating for $target: no value"
+    "$FIRN" predict "$folder/plan" --pub "$folder/test.pub.pem" --data "$folder/text" --checkpoint "$folder/checkpoint" \
+        -o "$folder/$target.npy" --quiet >"$folder/out" 2>"$folder/err" || fail "predicting for $target: exit $?"
+done
+! cmp -s "$folder/portable.npy" "$folder/amx-bf16.npy" || fail "amx-bf16 predicts exactly what portable does"
+! cmp -s "$folder/portable.npy" "$folder/avx512-bf16.npy" || fail "avx512-bf16 predicts exactly what portable does"
+
+# --- studies ---
+
+# Which row of the CSV has which kinds: level 0 leaves attention in float32, other half types know no engine.
+kinds_of() {
+    sed -n "s/^$1,.*,\(no\|yes\),//p" "$folder/$2/compare.csv"
+}
+"$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 2 --lowering native --target amx-bf16 --types float16,bfloat16 \
+    --pol 0,1 -o "$folder/amx" >"$folder/table" 2>"$folder/got"
+[ "$(kinds_of bfloat16-pol0 amx)" = 10,0,27,0 ] || fail "kinds of bfloat16 at level 0: $(kinds_of bfloat16-pol0 amx)"
+[ "$(kinds_of bfloat16-pol1 amx)" = 0,0,37,0 ] || fail "kinds of bfloat16 at level 1: $(kinds_of bfloat16-pol1 amx)"
+[ "$(kinds_of float16-pol1 amx)" = 37,0,0,0 ] || fail "kinds of float16: $(kinds_of float16-pol1 amx)"
+grep -q '^bfloat16-pol0 .*  10 f32, 27 even_odd_blocks$' "$folder/table" || fail "kinds in the table"
+[ "$(grep -c 'warning: --target: amx-bf16 changes nothing for float16' "$folder/got")" -eq 1 ] || fail "no warning"
+! grep -q 'changes nothing for bfloat16' "$folder/got" || fail "a warning of bfloat16"
+
+"$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 1 --lowering native --target host --types float16,bfloat16 --pol 0 \
+    -o "$folder/host" >"$folder/out" 2>"$folder/got"
+for half in float16 bfloat16; do
+    [ "$(grep -c "^target for $half: [a-z0-9.-]*: " "$folder/out")" -eq 1 ] || fail "compare: no line for $half"
+done
+! grep -q 'changes nothing' "$folder/got" || fail "compare: a warning of firnc's own choice"
+
+# tune finds that in linear layers a level changes nothing once they have the engine's order, but in attention it does.
+"$FIRNC" tune "$RECIPE" --data "$folder/text" --steps 2 --target avx512-bf16 --tolerance 0.99 --least-gain 0 \
+    --set trainer.init.model.num_hidden_layers=1 -o "$folder/tuned" >"$folder/out" 2>"$folder/got" || fail "tune: exit $?"
+report=$folder/tuned/report.md
+grep -q 'for target avx512-bf16\.' "$report" || fail "tune: the report has no target"
+grep -q '^# Written by firnc tune for --target avx512-bf16;' "$folder/tuned/recipe.yaml" || fail "tune: the recipe has none"
+! grep '| transformer.h.0.mlp.c_fc | POL' "$report" | grep -qv 'computes the same' || fail "tune: a level of a linear layer"
+if grep -q '| transformer.h.0.attn | bfloat16 | .* kept |' "$report"; then
+    grep '| transformer.h.0.attn | POL 1' "$report" | grep -qv 'computes the same' || fail "tune: POL 1 of attention"
+fi
+"$FIRNC" compile "$folder/tuned/recipe.yaml" --mode train --target avx512-bf16 --key "$folder/test.key.pem" \
+    -o "$folder/plan" >"$folder/out" 2>&1 || fail "tune: its recipe does not compile"
+
+echo "$cases precisions, $failures failures"
+[ $failures -eq 0 ]
