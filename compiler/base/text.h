@@ -10,8 +10,9 @@
 
 #define FIRNC_ALIGNMENT 64 /* alignment of a plan in memory that the verifier requires */
 
-void *firnc_allocate(uint64_t bytes);            /* zeroed; does not return if memory is exhausted */
-uint8_t *firnc_allocate_aligned(uint64_t bytes); /* likewise, at a multiple of FIRNC_ALIGNMENT */
+/* Zeroed memory, the second at a multiple of FIRNC_ALIGNMENT; they do not return if memory is exhausted. */
+void *firnc_allocate(uint64_t bytes) __attribute__((returns_nonnull));
+uint8_t *firnc_allocate_aligned(uint64_t bytes) __attribute__((returns_nonnull));
 
 /* A release frees everything that was allocated since the mark was taken, for work that one run of firnc repeats many
  * times. The caller makes sure that no pointer into that memory is used afterwards. */

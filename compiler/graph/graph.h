@@ -158,7 +158,6 @@ firnc_value firnc_rnn(firnc_graph *graph, firnc_value gates, firnc_value weight,
                       firnc_recurrent_options options, firnc_value *last_h);
 firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table);
 firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t rows);
-firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b);
 /* Ops that move elements. All but pad and cumulative_sum take int32, too; scatter_nd does not add them. */
 firnc_value firnc_reshape(firnc_graph *graph, firnc_value x, uint8_t rank, const uint32_t *dims);
 /* Dimension d of the result is dimension order[d] of x, which has this rank. */

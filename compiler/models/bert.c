@@ -75,9 +75,12 @@ static bool complete(const firnc_tree *keys, void *model_settings) {
         return firnc_tree_fail(firnc_tree_child(keys, "position_embedding_type"),
                                "alibi is for models whose positions see only those before them; choose learned or "
                                "rotary");
+    static const firnc_idle_key pooler = {"pooler_nonlinearity", NULL};
     const firnc_tree *weight = firnc_tree_child(keys, "mlm_loss_weight");
     if (!firnc_transformer_complete(keys, model_settings))
         return false;
+    firnc_idle_note_keys(keys, &pooler, 1, NULL,
+                         "a pooler is for next-sentence prediction, which there is not; remove it");
     return weight == NULL || settings->loss.batch_size || settings->loss.loss_weight == 1 ||
            firnc_tree_fail(weight, "has a meaning with mlm_loss_scaling: batch_size only; write 1.0 or remove it");
 }

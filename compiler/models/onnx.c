@@ -6,6 +6,7 @@
 
 #include "compiler/base/nearest.h"
 #include "compiler/graph/ir.h"
+#include "compiler/keys/idle.h"
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
@@ -102,9 +103,6 @@ static bool check_file(const firnc_tree *keys, const firnc_onnx_model *model) {
     if (model->unused_dimension != FIRNC_NONE)
         return firnc_tree_fail(entry_at(firnc_tree_child(keys, "dimensions"), model->unused_dimension),
                                "no extent of the file's inputs has this name; remove it");
-    if (model->unused_constant != FIRNC_NONE)
-        return firnc_tree_fail(entry_at(firnc_tree_child(keys, "constants"), model->unused_constant),
-                               "no tensor of the file has such a name; remove it");
     if (model->data == FIRNC_NONE)
         return firnc_tree_fail(inputs != NULL ? inputs : file,
                                "no input of the file is left for the data; give all but one of them a value");
@@ -170,6 +168,14 @@ static bool check_output(const firnc_tree *keys, const firnc_onnx_settings *sett
     return true;
 }
 
+/* Files of different exporters have different buffers, so a pattern may be for another file. */
+static void note_idle_constants(const firnc_tree *entries, const firnc_onnx_model *model) {
+    uint32_t number = 0;
+    for (const firnc_tree *entry = entries != NULL ? entries->first : NULL; entry != NULL; entry = entry->next)
+        if (!model->matched[number++])
+            firnc_idle_note(entry, "no tensor of the file has such a name; remove it");
+}
+
 /* Reads the file once, so that what is wrong with it is said before the rest of the recipe. */
 static bool complete(const firnc_tree *keys, void *model_settings) {
     firnc_onnx_settings *settings = model_settings;
@@ -188,6 +194,7 @@ static bool complete(const firnc_tree *keys, void *model_settings) {
         firnc_tree_warn(firnc_tree_child(keys, "onnx"),
                         "the file has batch norms with fixed statistics, as those of an evaluation; write "
                         "batch_statistics: true to train them by the micro-batch, or false to keep them");
+    note_idle_constants(constants, model);
     return check_inputs(inputs, model) && check_file(keys, model) &&
            find_output(firnc_tree_child(keys, "output"), settings) && check_output(keys, settings) &&
            firnc_loss_complete(keys, &settings->losses, outputs_of(settings));

@@ -234,7 +234,7 @@ static const firnc_onnx_tensor *apply(firnc_onnx_importer *im, const firnc_onnx_
 static const firnc_onnx_tensor *clip(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                      const firnc_onnx_tensor *const *in) {
     const firnc_onnx_tensor *x = in[0];
-    double bounds[2] = {-INFINITY, INFINITY};
+    double bounds[2] = {-HUGE_VAL, HUGE_VAL};
     for (uint32_t i = 0; i < 2; i++)
         (void)firnc_onnx_single(node->inputs[1 + i], &bounds[i]);
     firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, x->type, x->rank, x->dims);

@@ -336,8 +336,8 @@ typedef struct reduction {
 static const reduction reductions[] = {{"ReduceSum", sum_of, 0, 0},
                                        {"ReduceMean", sum_of, 0, 0},
                                        {"ReduceProd", product_of, 1, 1},
-                                       {"ReduceMax", larger_of, -INFINITY, 0},
-                                       {"ReduceMin", smaller_of, INFINITY, 1}};
+                                       {"ReduceMax", larger_of, -HUGE_VAL, 0},
+                                       {"ReduceMin", smaller_of, HUGE_VAL, 1}};
 
 static const reduction *reduction_of(const char *op) {
     uint32_t i = 0;

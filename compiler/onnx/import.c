@@ -173,17 +173,22 @@ static bool bind(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_no
     return true;
 }
 
+/* Whether anything depends on a node. */
+static bool is_read(const firnc_onnx_scope *scope, const FirncOnnx__Node *node) {
+    for (size_t i = 0; i < node->n_output; i++)
+        if (firnc_onnx_or_empty(node->output[i])[0] != '\0' &&
+            firnc_onnx_how_read(scope->reads, node->output[i]) != FIRNC_ONNX_UNREAD)
+            return true;
+    return false;
+}
+
+/* A node on which nothing depends is left out, and so is what only such nodes read. */
 static bool run_node(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_node *node) {
+    if (!is_read(scope, node->proto))
+        return true;
     im->node = node;
     if (!bind(im, scope, node))
         return false;
-    bool read = false;
-    for (uint32_t i = 0; i < node->output_count; i++)
-        read = read || node->outputs[i] != NULL;
-    if (!read) {
-        im->node = NULL;
-        return true;
-    }
     const bool layer = node->layer[0] != '\0' && scope->depth == 0;
     if (layer && !firnc_is_name(node->layer))
         return firnc_onnx_fail(im, "is in a module whose name is not of 1 to %d printable characters", FIRNC_NAME_MAX);
@@ -234,24 +239,17 @@ static bool has_extent(const FirncOnnx__ValueInfo *input, const char *name) {
     return false;
 }
 
-/* Notes dimensions and patterns with which nothing was found. */
+/* Notes a dimension that no input has. */
 static void find_unused(const firnc_onnx_importer *im, firnc_onnx_model *model) {
     const FirncOnnx__Graph *graph = im->model->graph;
     const firnc_onnx_options *options = im->options;
-    model->unused_dimension = model->unused_constant = FIRNC_NONE;
+    model->unused_dimension = FIRNC_NONE;
     for (uint32_t i = options->dimension_count; i-- > 0;) {
         bool used = false;
         for (size_t j = 0; j < graph->n_input && !used; j++)
             used = has_extent(graph->input[j], options->dimensions[i].name);
         if (!used)
             model->unused_dimension = i;
-    }
-    for (uint32_t i = options->constant_count; i-- > 0;) {
-        bool used = false;
-        for (size_t j = 0; j < graph->n_initializer && !used; j++)
-            used = firnc_name_matches(options->constants[i], firnc_onnx_or_empty(graph->initializer[j]->name));
-        if (!used)
-            model->unused_constant = i;
     }
 }
 
@@ -270,6 +268,7 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
     firnc_onnx_scope reads = {0}, scope = {.reads = &reads};
     memset(model, 0, sizeof *model);
     model->data = FIRNC_NONE;
+    im.matched = firnc_allocate((options->constant_count + UINT64_C(1)) * sizeof *im.matched);
     if (!firnc_onnx_read(&im))
         return false;
     const FirncOnnx__Graph *from = im.model->graph;
@@ -293,5 +292,6 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
     find_limit(&im, model);
     find_unused(&im, model);
     model->fixed_norms = im.fixed_norms;
+    model->matched = im.matched;
     return true;
 }

@@ -97,6 +97,7 @@ typedef struct firnc_onnx_importer {
     uint32_t fixed_norms; /* batch norms whose statistics no training changes */
     uint64_t elements;    /* that got room (firnc_onnx_take_room) */
     uint32_t constants;   /* number of the next constant, for its name */
+    bool *matched;        /* for each pattern of options->constants: it matches a tensor */
 } firnc_onnx_importer;
 
 /* --- messages and words (message.c) ------------------------------------------------------------------------------- */
@@ -174,7 +175,7 @@ firnc_onnx_tensor *firnc_onnx_broadcast(firnc_onnx_importer *im, uint8_t type, c
 /* Copies an element between tensors of one type. */
 static inline void firnc_onnx_copy_element(firnc_onnx_tensor *to, uint64_t at, const firnc_onnx_tensor *from,
                                            uint64_t element) {
-    if (to->reals != NULL)
+    if (firnc_onnx_is_real(to->type))
         to->reals[at] = from->reals[element];
     else
         to->wholes[at] = from->wholes[element];
@@ -216,6 +217,8 @@ bool firnc_onnx_add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope
  * parameter of its own. */
 firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_value *value,
                                            const char *layer);
+/* Whether the user says that a tensor is no parameter. */
+bool firnc_onnx_is_never_trained(firnc_onnx_importer *im, const char *name);
 /* Lists how the parameters lie in PyTorch's files. */
 void firnc_onnx_map_weights(firnc_onnx_importer *im, firnc_onnx_model *model);
 

@@ -62,12 +62,12 @@ typedef struct firnc_onnx_model {
     uint32_t input_count, output_count;
     uint32_t data; /* not bare: the number of the data input; FIRNC_NONE: there is none */
     uint32_t parameter_count;
-    uint32_t fixed_norms; /* batch norms with the statistics of the file, which no training changes */
-    /* The first dimension and the first pattern of the options that nothing in the file has; FIRNC_NONE: none. */
-    uint32_t unused_dimension, unused_constant;
-    bool tokens;            /* not bare: the data input is of whole numbers */
-    uint32_t token_limit;   /* of tokens: they are below it */
-    firnc_weight_map names; /* how the parameters lie in the files of PyTorch */
+    uint32_t fixed_norms;      /* batch norms with the statistics of the file, which no training changes */
+    uint32_t unused_dimension; /* the first one of the options that no extent is named after; FIRNC_NONE: none */
+    bool tokens;               /* not bare: the data input is of whole numbers */
+    uint32_t token_limit;      /* of tokens: they are below it */
+    firnc_weight_map names;    /* how the parameters lie in the files of PyTorch */
+    const bool *matched;       /* for each pattern of the option constants: it matches a tensor */
 } firnc_onnx_model;
 
 /* Adds the model to a graph without layers. The graph gets neither a loss nor names for its outputs; in a bare import

@@ -14,23 +14,22 @@ static const FirncOnnx__ValueInfo *value_info(const firnc_onnx_importer *im, con
     return NULL;
 }
 
-static bool matches_any(const char *const *patterns, uint32_t count, const char *name) {
-    for (uint32_t i = 0; i < count; i++)
-        if (firnc_name_matches(patterns[i], name))
-            return true;
-    return false;
+bool firnc_onnx_is_never_trained(firnc_onnx_importer *im, const char *name) {
+    bool any = false;
+    for (uint32_t i = 0; i < im->options->constant_count; i++)
+        if (firnc_name_matches(im->options->constants[i], name))
+            any = im->matched[i] = true;
+    return any;
 }
 
-/* Whether a tensor may be a parameter: it is of finite reals, and neither exporter nor user says otherwise. One without
+/* Whether a tensor may be a parameter: it is of finite reals, and the exporter does not say otherwise. One without
  * dimensions is taken for a number in a formula, unless it is named like the parameter of a module. */
-static bool may_be_parameter(const firnc_onnx_importer *im, const firnc_onnx_tensor *tensor, const char *name,
-                             const FirncOnnx__ValueInfo *info) {
+static bool may_be_parameter(const firnc_onnx_tensor *tensor, const char *name, const FirncOnnx__ValueInfo *info) {
     const char *kind = info == NULL ? NULL
                                     : firnc_onnx_property(info->metadata_props, info->n_metadata_props,
                                                           "pkg.torch.export.graph_signature.InputSpec.kind");
     if (tensor->reals == NULL || tensor->count == 0 || (kind != NULL && strcmp(kind, "PARAMETER") != 0) ||
-        (kind == NULL && tensor->count == 1 && strchr(name, '.') == NULL) || name[0] == '/' ||
-        matches_any(im->options->constants, im->options->constant_count, name))
+        (kind == NULL && tensor->count == 1 && strchr(name, '.') == NULL) || name[0] == '/')
         return false;
     for (uint64_t i = 0; i < tensor->count; i++)
         if (!isfinite(tensor->reals[i]))
@@ -67,8 +66,9 @@ bool firnc_onnx_add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope
         return false;
     firnc_onnx_set_known(value, tensor);
     const FirncOnnx__ValueInfo *info = value_info(im, name);
-    if (firnc_onnx_how_read(scope->reads, name) == FIRNC_ONNX_DIFFERENTIATED &&
-        may_be_parameter(im, tensor, name, info)) {
+    const bool trained = !firnc_onnx_is_never_trained(im, name);
+    if (trained && firnc_onnx_how_read(scope->reads, name) == FIRNC_ONNX_DIFFERENTIATED &&
+        may_be_parameter(tensor, name, info)) {
         const char *folded = folded_name(info);
         firnc_onnx_parameter_new(im, value, folded != NULL && firnc_onnx_find(scope, folded) == NULL ? folded : name);
     }
@@ -89,7 +89,8 @@ firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_s
         return own;
     own = firnc_onnx_value_new(name);
     firnc_onnx_set_known(own, merged->tensor);
-    firnc_onnx_parameter_new(im, own, name);
+    if (!firnc_onnx_is_never_trained(im, name))
+        firnc_onnx_parameter_new(im, own, name);
     return firnc_onnx_define(im, scope, name, own) ? own : value;
 }
 

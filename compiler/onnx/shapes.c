@@ -29,7 +29,7 @@ bool firnc_onnx_reshaped(firnc_onnx_importer *im, const firnc_onnx_node *node, u
     if (count > FIRN_RANK_MAX)
         return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
     *rank = (uint8_t)count;
-    for (uint8_t i = 0; i < count; i++) {
+    for (uint8_t i = 0; i < *rank; i++) {
         dims[i] = list[i] == 0 && copies_zeros && i < x->rank ? x->dims[i] : list[i];
         if (dims[i] == -1 && rest < 0)
             rest = i;

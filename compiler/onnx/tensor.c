@@ -108,7 +108,7 @@ firnc_onnx_tensor *firnc_onnx_tensor_scalar(firnc_onnx_importer *im, uint8_t typ
 }
 
 double firnc_onnx_number(const firnc_onnx_tensor *tensor, uint64_t element) {
-    return tensor->reals != NULL ? (double)tensor->reals[element] : (double)tensor->wholes[element];
+    return firnc_onnx_is_real(tensor->type) ? (double)tensor->reals[element] : (double)tensor->wholes[element];
 }
 
 /* A real number as a whole one, towards zero; what no whole number is becomes the nearest one, and NaN 0. */
@@ -119,7 +119,7 @@ int64_t firnc_onnx_truncated(double number) {
 }
 
 void firnc_onnx_put(firnc_onnx_tensor *tensor, uint64_t element, double number) {
-    if (tensor->reals != NULL)
+    if (firnc_onnx_is_real(tensor->type))
         tensor->reals[element] = (float)number;
     else
         tensor->wholes[element] = firnc_onnx_truncated(number);
@@ -267,9 +267,10 @@ const firnc_onnx_tensor *firnc_onnx_tensor_read(firnc_onnx_importer *im, const F
         return NULL;
     const bool raw = external || from->has_raw_data;
     /* checked before the elements get room */
-    if (raw && bytes.count != count * width) {
+    const unsigned long long wanted = count * width;
+    if (raw && bytes.count != wanted) {
         firnc_onnx_fail(im, "tensor %s has %llu bytes, and its elements take %llu", name,
-                        (unsigned long long)bytes.count, (unsigned long long)(count * width));
+                        (unsigned long long)bytes.count, wanted);
         return NULL;
     }
     if (!raw && count > from->n_float_data + from->n_double_data + from->n_int32_data + from->n_int64_data +

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/onnx/import.h"
+#include "runtime/numerics/numerics.h"
 
 /* --- orders of axes ----------------------------------------------------------------------------------------------- */
 
@@ -140,7 +141,7 @@ void firnc_onnx_parameter_new(firnc_onnx_importer *im, firnc_onnx_value *value, 
  * file though they are several in the model; others become one only if they are one. */
 bool firnc_onnx_is_uniform(const firnc_onnx_tensor *tensor) {
     for (uint64_t i = 1; i < tensor->count; i++)
-        if (memcmp(&tensor->reals[i], &tensor->reals[0], sizeof *tensor->reals) != 0)
+        if (firn_bits(tensor->reals[i]) != firn_bits(tensor->reals[0]))
             return false;
     return true;
 }

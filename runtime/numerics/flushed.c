@@ -44,9 +44,10 @@ void firn_flushed_close(float *sums, float *even, float *odd, size_t count) {
 
 void firn_flushed_factors(float *out, size_t out_step, const void *data, uint8_t type, size_t first, size_t step,
                           size_t count) {
-    const uint16_t *halves = (const uint16_t *)data + first;
-    const float *floats = (const float *)data + first;
-    for (size_t i = 0; i < count; i++)
-        out[i * out_step] = firn_flushed(type == FIRN_BFLOAT16 ? firn_from_bits((uint32_t)halves[i * step] << 16)
-                                                               : firn_bfloat16_round(floats[i * step]));
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = first + i * step;
+        out[i * out_step] =
+            firn_flushed(type == FIRN_BFLOAT16 ? firn_from_bits((uint32_t)((const uint16_t *)data)[at] << 16)
+                                               : firn_bfloat16_round(((const float *)data)[at]));
+    }
 }

@@ -147,6 +147,9 @@ void bench_budget_run(double begin, void (*const families[])(void), size_t count
 bool bench_turn(const char *group, const char *shape, double weight);
 /* Seconds of the turn that are left; very many if the run has no time limit. */
 double bench_turn_left(void);
+/* Returns true, and adds a row that says so, if the least number of rounds does not fit into what is left of the run.
+ */
+bool bench_is_out_of_time(const bench_case *it, double round_seconds);
 /* Returns how many rounds fit into the seconds if each takes round_seconds: at least BENCH_ROUNDS_LEAST. */
 enum { BENCH_ROUNDS_LEAST = 3 };
 unsigned bench_rounds(double round_seconds, double seconds);
@@ -166,6 +169,20 @@ const char *bench_peak_name(void);
 double bench_triad(unsigned threads);
 /* Bytes per second of a loop that reads four streams and writes three. */
 double bench_streams(unsigned threads, float *const streams[4], size_t elements);
+
+/* Seconds that the slowest of `threads` threads takes for so many rounds of a loop. */
+double bench_loop_seconds(unsigned threads, void (*loop)(size_t rounds), size_t rounds);
+
+/* --- engines.c --- */
+
+/* An instruction that multiplies half types, and the operations per second of a loop of it. */
+typedef struct bench_engine {
+    const char *name;
+    double one, all;
+} bench_engine;
+enum { BENCH_ENGINES_MAX = 4 };
+/* Measures those of this CPU. Returns how many there are. */
+unsigned bench_engines(bench_engine list[BENCH_ENGINES_MAX]);
 
 /* --- machine.c --- */
 
@@ -230,6 +247,8 @@ int bench_memory_of(const char *plan, const char *key);
 typedef struct bench_rates {
     double begin; /* of the run, as bench_seconds gives it */
     double peak_one, peak_all, triad_one, triad_all;
+    bench_engine engines[BENCH_ENGINES_MAX]; /* measured once, before the cases */
+    unsigned engine_count;
 } bench_rates;
 
 void bench_report_begin(void);

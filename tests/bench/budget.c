@@ -1,7 +1,7 @@
 /* The time of a run, and what it is spent on. The cases come in turns. Each turn has a weight, and gets that share of
  * the time that is left for it and all later turns: what one turn does not need is left to the others. A turn whose
- * least number of rounds takes longer than that takes it from the others; only the end of the run is fixed. A turn that
- * finds no time left has a row that says so. */
+ * least number of rounds takes longer than that takes it from the others; only the end of the run is fixed. What would
+ * go beyond it has a row that says so. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +65,15 @@ bool bench_turn(const char *group, const char *shape, double weight) {
 
 double bench_turn_left(void) {
     return fmax(budget.turn_end - bench_seconds(), 0.0);
+}
+
+bool bench_is_out_of_time(const bench_case *it, double round_seconds) {
+    if (bench_settings.repeat != 0 || BENCH_ROUNDS_LEAST * round_seconds <= budget.end - bench_seconds())
+        return false;
+    bench_row row = bench_row_of(it);
+    bench_format(row.note, sizeof row.note, "left out: a round takes %.1f s, and the time is nearly up", round_seconds);
+    bench_report_row(&row);
+    return true;
 }
 
 unsigned bench_rounds(double round_seconds, double seconds) {

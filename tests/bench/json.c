@@ -104,6 +104,14 @@ static void add_machine(cJSON *report, const bench_rates *rates) {
     cJSON_AddNumberToObject(item, "peak_all_threads", rates->peak_all);
     cJSON_AddNumberToObject(item, "triad_one_thread", rates->triad_one);
     cJSON_AddNumberToObject(item, "triad_all_threads", rates->triad_all);
+    cJSON *engines = cJSON_AddArrayToObject(item, "engines");
+    for (unsigned i = 0; i < rates->engine_count; i++) {
+        cJSON *engine = cJSON_CreateObject();
+        cJSON_AddItemToArray(engines, engine);
+        cJSON_AddStringToObject(engine, "instruction", rates->engines[i].name);
+        cJSON_AddNumberToObject(engine, "peak_one_thread", rates->engines[i].one);
+        cJSON_AddNumberToObject(engine, "peak_all_threads", rates->engines[i].all);
+    }
 }
 
 static cJSON *make_report(const bench_rates *rates) {

@@ -157,11 +157,13 @@ int main(int count, char **words) {
         return 1;
     }
     /* The rows that others are compared with come first: a run that has too little time leaves out the last. */
-    static void (*const families[])(void) = {bench_squares, bench_steps, bench_attention,  bench_step_ops, bench_blocks,
-                                             bench_batches, bench_adamw, bench_recurrence, bench_openings};
+    static void (*const families[])(void) = {bench_squares,    bench_steps,    bench_attention,
+                                             bench_blocks,     bench_adamw,    bench_batches,
+                                             bench_recurrence, bench_openings, bench_step_ops};
     samples seen = {0};
     bench_rates rates = {.begin = bench_seconds()};
     look_for_others();
+    rates.engine_count = bench_engines(rates.engines); /* before there are other threads */
     bench_begin();
     bench_torch_begin();
     bench_report_begin();

@@ -174,22 +174,27 @@ typedef struct arena {
     bool torch_runs[BENCH_TORCHES];
 } arena;
 
-/* The seconds that a call of a case may take in this turn, which `cases` cases share. */
-static double limit_of(const bench_case *it, unsigned cases) {
+/* The seconds that a call of the next case may take, so that the least number of rounds of it and of those that have
+ * entered fits into the turn. */
+static double limit_of(const arena *here, const bench_case *it) {
     const double limit = it->call_limit > 0.0 ? it->call_limit : bench_settings.call_limit;
-    return fmin(limit, fmax(bench_turn_left() / (BENCH_ROUNDS_LEAST + 1) / cases, CHEAP_CALL));
+    const double rest = bench_turn_left() - BENCH_ROUNDS_LEAST * here->round_seconds;
+    return fmin(limit, fmax(rest / (BENCH_ROUNDS_LEAST + 1), CHEAP_CALL));
 }
 
-static void enter(arena *here, const bench_case *it, unsigned cases) {
+static void enter(arena *here, const bench_case *it) {
     contestant *mine = &here->entered[here->count];
-    if (!bench_is_wanted(it->group, it->shape, it->storage) || is_too_long(it, limit_of(it, cases)))
+    if (!bench_is_wanted(it->group, it->shape, it->storage) || is_too_long(it, limit_of(here, it)))
         return;
     mine->it = it;
     mine->calls = bench_choose_calls(it, &mine->seconds);
     if (bench_case_failed(it))
         return;
+    const double round_seconds = here->round_seconds + mine->seconds * (double)mine->calls + SHORTEST;
+    if (bench_is_out_of_time(it, round_seconds))
+        return;
+    here->round_seconds = round_seconds;
     mine->row = bench_row_of(it);
-    here->round_seconds += mine->seconds * (double)mine->calls + SHORTEST;
     here->count++;
 }
 
@@ -285,7 +290,7 @@ void bench_compete(const bench_contest *it) {
     const double end = bench_seconds() + bench_turn_left() * (it->share > 0.0 ? it->share : 1.0);
     here = (arena){0};
     for (unsigned i = 0; i < it->count; i++)
-        enter(&here, &it->cases[i], it->count);
+        enter(&here, &it->cases[i]);
     if (here.count == 0)
         return;
     enter_torch(&here, it, end);

@@ -165,6 +165,8 @@ void bench_ops(const bench_case *it) {
     bench_row row = bench_row_of(it);
     double call_seconds;
     const size_t calls = bench_choose_calls(it, &call_seconds);
+    if (bench_is_out_of_time(it, call_seconds * (double)calls))
+        return;
     const double reading = time_of_reading();
     const unsigned rounds = bench_rounds(call_seconds * (double)calls, bench_turn_left());
     row.reference = BENCH_NOTHING;

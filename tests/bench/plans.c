@@ -28,7 +28,6 @@
 
 /* What is measured besides the time of a step. */
 enum {
-    STEP_ONLY = 0,
     SMOKE = 1, /* also in the shortest run */
     MEMORY = 2,
     OPENING = 4,
@@ -40,8 +39,18 @@ typedef struct format {
     const char *storage;
     const char *settings; /* options of firnc */
     unsigned also;
-    const char *like; /* storage of the kernel benchmarks whose speed predicts the step's time; NULL: no prediction */
+    const char *like;  /* storage of the kernel benchmarks whose speed predicts the step's time; NULL: no prediction */
+    const char *needs; /* the kernel set without which the plan is emulated, and measured only if --only names its
+                        * storage; NULL: none */
 } format;
+
+#define FOR_AMX                                                                                                        \
+    { .storage = "bfloat16 for AMX", .settings = HALF("bfloat16") " --target amx-bf16", .also = OPS, .needs = "amx" }
+#define FOR_AVX512                                                                                                     \
+    {                                                                                                                  \
+        .storage = "bfloat16 for AVX512", .settings = HALF("bfloat16") " --target avx512-bf16", .also = OPS,           \
+        .needs = "avx512bf16"                                                                                          \
+    }
 
 /* A network, and its plans, which are measured in the same rounds. Another recipe or format, or another target of
  * firnc, is one line in the table. */
@@ -61,10 +70,6 @@ typedef struct network {
 } network;
 
 #define MLP_PRODUCTS (2.0 * (2 * 784 * 500 + 3 * 500 * 10)) /* the first layer computes no gradient of its input */
-#define MLP_STORAGES                                                                                                   \
-    {"float32", "", MEMORY | OPENING | OPS, NULL}, {                                                                   \
-        "bfloat16", HALF("bfloat16"), OPS, NULL                                                                        \
-    }
 #define DEMO_RECIPE  "compiler/recipes/demo_gpt2.yaml"
 #define STUDY_RECIPE "compiler/recipes/study_gpt2.yaml"
 #define GPT2_RECIPE  RECIPES "gpt2_124m.yaml"
@@ -82,7 +87,10 @@ static const network networks[] = {
      .length = 256,
      .layers = 12,
      .width = 768,
-     .formats = {{"float32", "", MEMORY | OPENING | OPS, NULL}, {"bfloat16", HALF("bfloat16"), OPS, NULL}}},
+     .formats = {{.storage = "float32", .settings = "", .also = MEMORY | OPENING | OPS},
+                 {.storage = "bfloat16", .settings = HALF("bfloat16"), .also = OPS},
+                 FOR_AMX,
+                 FOR_AVX512}},
     {.shape = "mlp 784-500-10 B500",
      .recipe = RECIPES "mlp_500.yaml",
      .torch = "mlp 784 500 10 500",
@@ -91,7 +99,10 @@ static const network networks[] = {
      .ops_weight = 3.0,
      .batch = 500,
      .products = MLP_PRODUCTS,
-     .formats = {MLP_STORAGES}},
+     .formats = {{.storage = "float32", .settings = "", .also = MEMORY | OPENING | OPS},
+                 {.storage = "bfloat16", .settings = HALF("bfloat16"), .also = OPS},
+                 FOR_AMX,
+                 FOR_AVX512}},
     {.shape = "mlp 784-500-10 B32",
      .recipe = RECIPES "mlp_500.yaml",
      .settings = SET_BATCH "32",
@@ -101,16 +112,19 @@ static const network networks[] = {
      .ops_weight = 3.0,
      .batch = 32,
      .products = MLP_PRODUCTS,
-     .formats = {{"float32", "", OPS, NULL}, {"bfloat16", HALF("bfloat16"), OPS, NULL}}},
+     .formats = {{.storage = "float32", .settings = "", .also = OPS},
+                 {.storage = "bfloat16", .settings = HALF("bfloat16"), .also = OPS},
+                 FOR_AMX,
+                 FOR_AVX512}},
     {.shape = "smallest, 1 thread",
      .recipe = RECIPES "smallest.yaml",
      .weight = 2.0,
      .threads = 1,
-     .formats = {{"float32", "", SMOKE | MEMORY | OPENING, NULL}}},
+     .formats = {{.storage = "float32", .settings = "", .also = SMOKE | MEMORY | OPENING}}},
     {.shape = "smallest, all threads",
      .recipe = RECIPES "smallest.yaml",
      .weight = 2.0,
-     .formats = {{"float32", "", STEP_ONLY, NULL}}},
+     .formats = {{.storage = "float32", .settings = ""}}},
     {.shape = "gpt2 of the study",
      .recipe = STUDY_RECIPE,
      .settings = SET_NO_LIMIT,
@@ -120,18 +134,18 @@ static const network networks[] = {
      .length = 128,
      .layers = 4,
      .width = 256,
-     .formats = {{"float16 POL 0", POL("0"), OPS, NULL},
-                 {"float16 POL 1", POL("1"), OPS, "float16 chunk 64"},
-                 {"float16 POL 2", POL("2"), OPS, "float16 chunk 128"},
-                 {"float32", FLOAT32, OPS, NULL},
-                 {"bfloat16", HALF("bfloat16"), OPS, NULL}}},
+     .formats = {{.storage = "float16 POL 0", .settings = POL("0"), .also = OPS},
+                 {.storage = "float16 POL 1", .settings = POL("1"), .also = OPS, .like = "float16 chunk 64"},
+                 {.storage = "float16 POL 2", .settings = POL("2"), .also = OPS, .like = "float16 chunk 128"},
+                 {.storage = "float32", .settings = FLOAT32, .also = OPS},
+                 {.storage = "bfloat16", .settings = HALF("bfloat16"), .also = OPS}}},
     {.shape = "resnet8 32x32x3 B32",
      .recipe = "compiler/recipes/resnet8.yaml",
      .torch = "resnet8 32",
      .torches = BENCH_IMAGES,
      .weight = 50.0,
      .ops_weight = 3.0,
-     .formats = {{"float32", FLOAT32, OPS, NULL}}},
+     .formats = {{.storage = "float32", .settings = FLOAT32, .also = OPS}}},
     {.shape = "mobilenet 96x96x3 B32",
      .recipe = "compiler/recipes/mobilenet.yaml",
      .settings = SET_MODEL "output_size=10",
@@ -139,7 +153,7 @@ static const network networks[] = {
      .torches = BENCH_IMAGES,
      .weight = 60.0,
      .ops_weight = 3.0,
-     .formats = {{"float32", FLOAT32, OPS, NULL}}},
+     .formats = {{.storage = "float32", .settings = FLOAT32, .also = OPS}}},
     {.shape = "cct-7/3x1 32x32x3 B32",
      .recipe = "compiler/recipes/cct.yaml",
      .settings = SET_BATCH "32" SET_MODEL "dropout_rate=0" SET_MODEL "attention_dropout_rate=0",
@@ -147,7 +161,7 @@ static const network networks[] = {
      .torches = BENCH_IMAGES,
      .weight = 120.0,
      .ops_weight = 10.0,
-     .formats = {{"float32", FLOAT32, OPS, NULL}}},
+     .formats = {{.storage = "float32", .settings = FLOAT32, .also = OPS}}},
     {.shape = "gpt2 of the demo",
      .recipe = DEMO_RECIPE,
      .settings = SET_NO_LIMIT,
@@ -159,7 +173,8 @@ static const network networks[] = {
      .length = 64,
      .layers = 2,
      .width = 64,
-     .formats = {{"bfloat16", "", SMOKE | MEMORY | OPENING | OPS, NULL}, {"float32", FLOAT32, STEP_ONLY, NULL}}},
+     .formats = {{.storage = "bfloat16", .settings = "", .also = SMOKE | MEMORY | OPENING | OPS},
+                 {.storage = "float32", .settings = FLOAT32}}},
     {.shape = "gpt2 124M B4 T64",
      .recipe = GPT2_RECIPE,
      .settings = SET_BATCH "4" SET_LENGTH "64",
@@ -170,10 +185,10 @@ static const network networks[] = {
      .length = 64,
      .layers = 12,
      .width = 768,
-     .formats = {{"float32", "", MEMORY | OPENING, NULL},
-                 {"bfloat16", HALF("bfloat16"), STEP_ONLY, NULL},
-                 {"float16 POL 1", POL("1"), STEP_ONLY, "float16 chunk 64"},
-                 {"float16 POL 2", POL("2"), STEP_ONLY, "float16 chunk 128"}}},
+     .formats = {{.storage = "float32", .settings = "", .also = MEMORY | OPENING},
+                 {.storage = "bfloat16", .settings = HALF("bfloat16")},
+                 {.storage = "float16 POL 1", .settings = POL("1"), .like = "float16 chunk 64"},
+                 {.storage = "float16 POL 2", .settings = POL("2"), .like = "float16 chunk 128"}}},
 };
 enum { NETWORKS = sizeof networks / sizeof networks[0] };
 
@@ -182,9 +197,10 @@ static const network deep = {.shape = "78 small blocks",
                              .recipe = GPT2_RECIPE,
                              .settings = SET_MODEL "num_hidden_layers=78" SET_MODEL "hidden_size=16" SET_MODEL
                                                    "num_heads=1" SET_MODEL "vocab_size=256" SET_LENGTH "16",
-                             .formats = {{"float32", "", OPENING, NULL}}};
-static const network weighty = {
-    .shape = "1 MB of weights", .recipe = RECIPES "mlp_500.yaml", .formats = {{"float32", "", OPENING, NULL}}};
+                             .formats = {{.storage = "float32", .settings = "", .also = OPENING}}};
+static const network weighty = {.shape = "1 MB of weights",
+                                .recipe = RECIPES "mlp_500.yaml",
+                                .formats = {{.storage = "float32", .settings = "", .also = OPENING}}};
 
 /* --- making plans ----------------------------------------------------------------------------------------------- */
 
@@ -533,10 +549,17 @@ typedef struct plans {
     bool made[FORMATS_MAX];
 } plans;
 
+/* Returns whether the plan would be emulated here, and nobody asked for that. */
+static bool is_left_out(const format *one) {
+    if (one->needs == NULL || firn_kernel_set_choose(one->needs) != NULL)
+        return false;
+    return bench_settings.only == NULL || strstr(bench_settings.only, one->storage) == NULL;
+}
+
 /* Returns whether --only selects something that is measured with the plan: the time of each op, or all the rest. */
 static bool is_plan_wanted(const network *it, unsigned f, bool ops) {
     const format *one = &it->formats[f];
-    if (one->storage == NULL || (bench_settings.smoke && (one->also & SMOKE) == 0))
+    if (one->storage == NULL || is_left_out(one) || (bench_settings.smoke && (one->also & SMOKE) == 0))
         return false;
     if (ops)
         return (one->also & OPS) != 0 && bench_is_wanted("ops", it->shape, one->storage);
@@ -587,6 +610,20 @@ static void measure_steps(const network *it, const plans *made, unsigned *next) 
         session_end(&open[i]);
 }
 
+/* Adds a row for each plan that would be emulated. */
+static void report_left_out(const network *it) {
+    for (unsigned f = 0; f < FORMATS_MAX; f++) {
+        const format *one = &it->formats[f];
+        if (one->storage == NULL || !is_left_out(one) || !bench_is_wanted("step", it->shape, one->storage))
+            continue;
+        const bench_case made = name_case("step", it, f);
+        bench_row row = bench_row_of(&made);
+        bench_format(row.note, sizeof row.note, "left out: no kernel set %s here; --only '%s' emulates it", one->needs,
+                     one->storage);
+        bench_report_row(&row);
+    }
+}
+
 static void make_plans(const network *it, plans *made, bool ops) {
     *made = (plans){0};
     for (unsigned f = 0; f < FORMATS_MAX; f++) {
@@ -608,6 +645,7 @@ static void measure_network(const network *it) {
     }
     for (unsigned next = 0; next < FORMATS_MAX;)
         measure_steps(it, &made, &next);
+    report_left_out(it);
 }
 
 void bench_steps(void) {

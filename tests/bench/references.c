@@ -84,6 +84,7 @@ const char *bench_peak_name(void) {
 
 typedef struct task {
     void (*run)(const struct task *task);
+    peak_loop loop;
     float *const *streams;
     size_t begin, end; /* range of rounds of the peak loop, or of elements */
     pthread_barrier_t *start;
@@ -104,8 +105,8 @@ static unsigned threads_used(unsigned threads) {
 }
 
 /* Splits [0, count) among threads that start together. Returns the seconds of the slowest thread. */
-static double run_threads(unsigned threads, void (*run)(const task *), float *const *streams, size_t count,
-                          bool everyone_all) {
+static double run_threads(unsigned threads, void (*run)(const task *), peak_loop loop, float *const *streams,
+                          size_t count, bool everyone_all) {
     pthread_barrier_t start;
     pthread_t ids[THREADS_MAX];
     task tasks[THREADS_MAX];
@@ -114,7 +115,7 @@ static double run_threads(unsigned threads, void (*run)(const task *), float *co
     for (unsigned i = 0; i < used; i++) {
         const size_t begin = everyone_all ? 0 : count / used * i;
         const size_t end = everyone_all || i + 1 == used ? count : count / used * (i + 1);
-        tasks[i] = (task){.run = run, .streams = streams, .begin = begin, .end = end, .start = &start};
+        tasks[i] = (task){.run = run, .loop = loop, .streams = streams, .begin = begin, .end = end, .start = &start};
         if (i > 0 && pthread_create(&ids[i], NULL, run_task, &tasks[i]) != 0)
             abort();
     }
@@ -128,16 +129,20 @@ static double run_threads(unsigned threads, void (*run)(const task *), float *co
     return slowest;
 }
 
-static void run_peak(const task *mine) {
-    widest().loop(mine->end);
+static void run_loop(const task *mine) {
+    mine->loop(mine->end);
+}
+
+double bench_loop_seconds(unsigned threads, void (*loop)(size_t rounds), size_t rounds) {
+    return run_threads(threads, run_loop, loop, NULL, rounds, true);
 }
 
 double bench_peak(unsigned threads) {
     static size_t rounds = 0;
     for (size_t trial = 1 << 14; rounds == 0; trial *= 2)
-        if (run_threads(1, run_peak, NULL, trial, true) > PEAK_SECONDS)
+        if (bench_loop_seconds(1, widest().loop, trial) > PEAK_SECONDS)
             rounds = trial;
-    const double seconds = run_threads(threads, run_peak, NULL, rounds, true);
+    const double seconds = bench_loop_seconds(threads, widest().loop, rounds);
     return 2.0 * SUMS * widest().lanes * (double)rounds * threads_used(threads) / seconds;
 }
 
@@ -159,7 +164,7 @@ double bench_triad(unsigned threads) {
     const size_t elements = bench_settings.smoke ? 1 << 16 : TRIAD_ELEMENTS;
     for (int i = 0; i < 3 && streams[i] == NULL; i++)
         streams[i] = bench_allocate(elements * sizeof *streams[i]);
-    const double seconds = run_threads(threads, run_triad, streams, elements, false);
+    const double seconds = run_threads(threads, run_triad, NULL, streams, elements, false);
     return 3.0 * (double)elements * sizeof **streams / seconds;
 }
 
@@ -178,6 +183,6 @@ static void run_streams(const task *mine) {
 }
 
 double bench_streams(unsigned threads, float *const streams[4], size_t elements) {
-    const double seconds = run_threads(threads, run_streams, streams, elements, false);
+    const double seconds = run_threads(threads, run_streams, NULL, streams, elements, false);
     return 7.0 * (double)elements * sizeof **streams / seconds;
 }

@@ -6,7 +6,7 @@
 
 #include "tests/bench/bench.h"
 
-#define ROWS_MAX 1024
+#define ROWS_MAX 4096
 
 static bench_row rows[ROWS_MAX];
 static size_t row_count;
@@ -127,6 +127,9 @@ static void print_rates(const bench_rates *rates) {
            "GB/s\n",
            1e-9 * rates->peak_one, 1e-9 * rates->peak_all, bench_settings.threads, 1e-9 * rates->triad_one,
            1e-9 * rates->triad_all);
+    for (unsigned i = 0; i < rates->engine_count; i++)
+        printf("%s: %.0f GFLOP/s with 1 thread, %.0f with %u\n", rates->engines[i].name, 1e-9 * rates->engines[i].one,
+               1e-9 * rates->engines[i].all, bench_settings.threads);
     printf("tables: python3 tests/bench/tables.py %s/report.json\n", bench_settings.out);
 }
 

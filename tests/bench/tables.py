@@ -49,6 +49,8 @@ def check(report):
         assert machine[name], name
     for name in ("cpus", "memory", "threads", "peak_one_thread", "peak_all_threads", "triad_one_thread", "triad_all_threads"):
         assert machine[name] > 0, name
+    for engine in machine["engines"]:
+        assert engine["instruction"] and engine["peak_one_thread"] > 0 and engine["peak_all_threads"] > 0
     assert report["torch"] is None or report["torch"]["version"]
     assert report["rows"]
     for row in report["rows"]:
@@ -121,18 +123,22 @@ def print_steps(report):
     print_table("Networks over images", ["step", "time"] + [WAYS[way] for way in IMAGES], lines)
 
 
+# The rows that PyTorch is compared with, and the way that it is run in their type.
+RIVALS = {"float32": "eager", "bfloat16": "bf16", "even_odd_blocks": "bf16", "pairs": "bf16"}
+
+
 def print_shares(report, title, what):
-    """A line for each shape, a column for each storage, and PyTorch by the rows of its type."""
+    """A line for each shape, a column for each storage, and PyTorch by the rows of RIVALS."""
     rows = rows_of(report, what)
     storages = list(dict.fromkeys(row["storage"] for row in rows if row["storage"] != "all"))
+    rivals = [storage for storage in storages if storage in RIVALS]
     lines = []
     for shape in dict.fromkeys(row["shape"] for row in rows):
         found = {row["storage"]: row for row in rows if row["shape"] == shape}
         line = [shape] + [share_cell(found.get(storage)) for storage in storages]
-        line.append(torch_cell(found["float32"], "eager") if "float32" in found else "")
-        line.append(torch_cell(found["bfloat16"], "bf16") if "bfloat16" in found else "")
+        line += [torch_cell(found[storage], RIVALS[storage]) if storage in found else "" for storage in rivals]
         lines.append(line)
-    print_table(title, ["shape", *storages, "torch float32 by ours", "torch bfloat16 by ours"], lines)
+    print_table(title, ["shape", *storages, *(f"torch {RIVALS[storage]} by {storage}" for storage in rivals)], lines)
 
 
 def print_ops(report):
@@ -163,6 +169,9 @@ def print_head(report):
     print(f"Peak ({machine['peak']}): {1e-9 * machine['peak_one_thread']:.0f} GFLOP/s of one thread, "
           f"{1e-9 * machine['peak_all_threads']:.0f} of all; triad {1e-9 * machine['triad_one_thread']:.0f} and "
           f"{1e-9 * machine['triad_all_threads']:.0f} GB/s")
+    for engine in machine["engines"]:
+        print(f"Peak ({engine['instruction']}): {1e-9 * engine['peak_one_thread']:.0f} GFLOP/s of one thread, "
+              f"{1e-9 * engine['peak_all_threads']:.0f} of all")
     print(f"Code: {report['commit']}, kernels {machine['kernels']}, {report['date']}, {report['seconds'] / 60:.1f} minutes; "
           f"PyTorch: {torch['version'] + ', ' + torch['capability'] if torch else 'none'}")
     print(f"Command: {' '.join(report['command'])}")

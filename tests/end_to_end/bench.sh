@@ -74,8 +74,13 @@ grep -q '"turns_left_out":[[:space:]]*[1-9]' "$folder/short/report.json"
 for kind in square attention lstm adamw open step ops matmul; do
     grep -q "^$kind .* left out: the time was up" "$folder/short.table"
 done
-# With a little, three rounds.
-bench little --minutes 0.01 --only "square 64 forward" --torch no
+# So has a case whose rounds would not end in time.
+FIRN_KERNELS=plain bench slow --minutes 0.03 --threads 1 --only "square 1024 forward float16 chunk 64" --torch no
+[ "$status" -eq 0 ]
+grep -q '^square .* left out: \(a round takes\|the time was up\)' "$folder/slow.table"
+check "$folder/slow"
+# With more, three rounds at least and fifteen at most.
+bench little --minutes 1 --only "square 64 forward float32" --torch no
 grep -q '"rounds":[[:space:]]*\(3\|[4-9]\|1[0-5]\),' "$folder/little/report.json"
 check "$folder/little"
 
@@ -112,14 +117,22 @@ import json, sys
 
 report = json.load(open(sys.argv[1]))
 assert report["torch"]["version"] == "9.9"
-assert [row["storage"] for row in report["rows"]] == ["float32", "bfloat16"]
+rows = [row for row in report["rows"] if row["rounds"] > 0]
+assert [row["storage"] for row in rows][:2] == ["float32", "bfloat16"] and len(report["rows"]) == 4
 for row in report["rows"]:
+    assert row in rows or "no kernel set" in row["note"]
+for row in rows:
     assert row["torch"]["eager"]["seconds"]["median"] == 2.0
     for ours, theirs in zip(row["seconds"]["rounds"], row["torch"]["eager"]["by_ours"]["rounds"], strict=True):
         assert abs(ours * theirs - 2.0) < 1e-9
     assert "took longer" in row["torch"]["compiled"]["why"] and row["torch"]["bf16"]["why"] == "nothing"
     assert "channels_last" not in row["torch"]
 END
+# A plan for a CPU with other instructions is emulated if its name is asked for.
+bench emulated --repeat 1 --only "B32 bfloat16 for AMX" --torch no
+[ "$status" -eq 0 ]
+grep -q "^step .* bfloat16 for AMX .* [mn]s " "$folder/emulated.table"
+check "$folder/emulated"
 bench ended --repeat 2 --only "step resnet8" --python "$folder/torch"
 [ "$status" -eq 0 ]
 check "$folder/ended"

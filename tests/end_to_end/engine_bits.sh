@@ -2,9 +2,10 @@
 # The two kinds of reductions that matrix engines compute, even_odd_blocks and pairs, have the same bits on every machine:
 # 30 random recipes (engine_recipes.py; FIRN_TEST_SEED gives others) for the targets amx-bf16 and avx512-bf16 train and
 # evaluate with every kernel set that this CPU has, with 1 to 4 threads, and some of them in 32 bits, by another compiler,
-# on two emulated boards and on emulated AArch64 if `make aarch64` has built it. All digests of a recipe must be equal. The
-# portable kernels, set `plain`, are what the others are compared with; tests/unit/test_kernels_engine.c compares these
-# with a model of the instructions. FIRN_TEST_EXHAUSTIVE=1 runs every recipe everywhere.
+# on two emulated boards, on emulated AArch64 if `make aarch64` has built it, and by the second runtime
+# (second_runtime.sh). All digests of a recipe must be equal. The portable kernels, set `plain`, are what the others are
+# compared with; tests/unit/test_kernels_engine.c compares these with a model of the instructions.
+# FIRN_TEST_EXHAUSTIVE=1 runs every recipe everywhere.
 set -eu
 
 STEPS=2
@@ -130,6 +131,9 @@ while read -r number family target board; do
             emulate "$place" "$(cat "$folder/$place.board")" >"$folder/got"
             same "$place"
         done
+        python3 tests/golden/second_runtime.py "$plan" --data "$folder/$number.data" ${labels:+--labels "$labels"} \
+            --steps $STEPS >"$folder/got" 2>&1 || true
+        same "the second runtime"
         for name in ${aarch64:+plain neon}; do
             through=$aarch64 program=$BUILD/aarch64/firn
             firn $name 3 train --steps $STEPS >"$folder/got"
@@ -153,6 +157,6 @@ done <"$folder/list"
 [ $unlike_portable -ge $((RECIPES / 2)) ] ||
     fail "only $unlike_portable of $RECIPES recipes differ from portable sums: the others test too little"
 [ $evaluated -ge $((RECIPES / 2)) ] || fail "only $evaluated of $RECIPES recipes were evaluated"
-echo "seed $seed: $compared runs compared, with sets$sets, on $boards${aarch64:+ aarch64}, by $variants; $failures differ;" \
+echo "seed $seed: $compared runs compared, with sets$sets, on $boards${aarch64:+ aarch64}, by $variants second_runtime; $failures differ;" \
     "$unlike_portable of $RECIPES recipes have other bits than with portable sums"
 [ $failures -eq 0 ]

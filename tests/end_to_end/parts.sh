@@ -11,7 +11,8 @@ PUB=$folder/test.pub.pem
 { printf '\0\0\010\002\0\0\0\100\0\0\0\100' && head -c 4096 /usr/share/common-licenses/GPL-3; } >"$folder/data"
 { printf '\0\0\010\001\0\0\0\100' && yes 0123456 | tr -d '\n' | head -c 64 | tr 0-6 '\0-\006'; } >"$folder/labels"
 
-# make_plan NAME MODE [SETTING...]: a plan of the network of the size table
+# make_plan NAME MODE [SETTING...]: a plan of the network of the size table, for $target
+target=portable
 make_plan() {
     name=$1
     mode=$2
@@ -20,7 +21,7 @@ make_plan() {
         set -- "$@" --set "$setting"
         shift
     done
-    "$BUILD/firnc" compile runtime/targets/size.yaml --mode "$mode" --key "$folder/test.key.pem" -o "$folder/$name" "$@" \
+    "$BUILD/firnc" compile runtime/targets/size.yaml --mode "$mode" --target "$target" --key "$folder/test.key.pem" -o "$folder/$name" "$@" \
         >"$folder/log" || fail "$name: not compiled: $(cat "$folder/log")"
 }
 make_plan train train
@@ -28,6 +29,11 @@ make_plan eval eval
 make_plan op train trainer.init.model.nonlinearity=tanh
 make_plan schedule train 'trainer.init.schedulers=[{LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.0, total_iters: 10}}]'
 make_plan half train trainer.init.precision.enabled=true
+target=amx-bf16
+make_plan engine train trainer.init.precision.enabled=true trainer.init.precision.fp16_type=bfloat16
+target=portable
+"$BUILD/firnc" compile compiler/recipes/small_lenet.yaml --mode train --target amx-bf16 --key "$folder/test.key.pem" -o "$folder/images" \
+    --set trainer.init.precision.fp16_type=bfloat16 >"$folder/log" || fail "images: not compiled: $(cat "$folder/log")"
 make_plan held_out train trainer.fit.train_dataloader.held_out_per_mille=200
 make_plan outputs train 'trainer.fit.outputs=[logits]'
 make_plan rings train trainer.fit.train_dataloader.source=push trainer.fit.train_dataloader.ring=64
@@ -64,6 +70,15 @@ done
 "$BUILD/firnc" export "$folder/schedule" --c | grep -q 'firn_schedule_parts = schedules;' || fail "no table of schedules"
 "$BUILD/firnc" export "$folder/half" --c | grep -q 'firn_half_parts = halves;' || fail "no table of half types"
 "$BUILD/firnc" export "$folder/eval" --c | grep -q 'firn_metric_parts = metrics;' || fail "no table of metrics"
+# The sums of matrix engines, of matrix products and of convolutions.
+flushed_of() {
+    "$BUILD/firnc" export "$folder/$1" --c | grep -o 'firn_[a-z]*_flushed = .*' | tr '\n' ' '
+}
+[ "$(flushed_of half)" = 'firn_product_flushed = 0; firn_sums_flushed = 0; ' ] || fail "sums of engines: $(flushed_of half)"
+[ "$(flushed_of engine)" = 'firn_product_flushed = firn_product_tile_flushed; firn_sums_flushed = 0; ' ] ||
+    fail "sums of products: $(flushed_of engine)"
+[ "$(flushed_of images)" = 'firn_product_flushed = firn_product_tile_flushed; firn_sums_flushed = &firn_sums_part_flushed; ' ] ||
+    fail "sums of convolutions: $(flushed_of images)"
 # The semantic rules that the plan named needs, and no others.
 rules_of() {
     "$BUILD/firnc" export "$folder/$1" --c | sed -n 's/^const firn_rule_parts firn_semantics_parts = //p'

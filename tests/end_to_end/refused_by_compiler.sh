@@ -57,6 +57,20 @@ expect "twice" 1 "^firnc: $folder/recipe.yaml:[0-9]+: trainer.init.seed: .* in l
     compile "$folder/recipe.yaml" --mode train
 edited "wrong type" hidden_size 's/hidden_size: 16/hidden_size: wide/' 'not a whole number'
 
+# A model in a file: what the recipe says of it is there, and what a training needs.
+cp tests/fuzz/corpus/onnx/perceptron "$folder/net.onnx"
+in_file() { # NAME KEYS PLACE WORDS
+    printf 'trainer: {init: {model: {onnx: net.onnx%s}, optimizer: {SGD: {learning_rate: 0.1}}, loop: {num_steps: 4}},\n%s' \
+        "$2" '    fit: {train_dataloader: {batch_size: 4}}}' >"$folder/recipe.yaml"
+    expect "$1" 1 "^firnc: $folder/recipe.yaml:1: trainer.init.model.$3: $4; " compile "$folder/recipe.yaml" --mode train
+}
+in_file "a dimension of no input" ', dimensions: {length: 4}' dimensions.length 'no extent of .* has this name'
+in_file "no parameter" ', constants: ["*"]' onnx '.* there is no parameter'
+in_file "no data" ', inputs: {x: 0}' inputs 'no input of the file is left for the data'
+sed -i 's/inputs: {x: 0}/constants: ["a.*", "z.*"]/' "$folder/recipe.yaml"
+expect "a pattern of no tensor" 0 "trainer.init.model.constants.1: warning: has no effect: no tensor of the file has " \
+    "$FIRNC" compile "$folder/recipe.yaml" --mode train --dump-after build
+
 expect "--mode train_and_eval" 1 "^firnc: $RECIPE: --mode train_and_eval: .*programmed once.*; compile two plans" \
     compile "$RECIPE" --mode train_and_eval
 expect "no file" 1 "^firnc: $folder/none.yaml: cannot be opened: .*; " compile "$folder/none.yaml" --mode train

@@ -396,8 +396,30 @@ edited reset 's/    optimizer_type/    disable_lr_steps_reset: True\n&/'
 wanted='0 0.000300000014 0.000562499976 0.000199999995 0 0 0 '
 [ "$(rates older)" = '0 0.000300000014 0.000562499976 0.000600000028 0.00039999999 9.99999975e-05 2.49999994e-05 ' ] || fail "rates: $(rates older)"
 [ "$(rates reset)" = "$wanted" ] || fail "rates without reset: $(rates reset)"
-edited reset 's/    optimizer_type/    disable_lr_steps_reset: True\n&/; /end_learning_rate: 0.0006/,$s/scheduler: "Linear"/scheduler: "CosineDecay"/'
-refused 'a curve without reset' 'CosineDecay' 'possible for Constant and Linear only' "$folder/reset.yaml"
+
+# A curve behind a constant of 7 steps has the rates that it has alone, from step 7 on; the first line of a schedule's
+# output names its columns.
+alone() {
+    edited alone '/    learning_rate:/,/    loss_scaling_factor/{/    loss_scaling_factor/!d;}'
+    "$FIRNC" schedule "$folder/alone.yaml" --steps "$2" --set "optimizer.learning_rate=$1" --set optimizer.disable_lr_steps_reset=true 2>"$folder/err" |
+        sed 1d | cut -d , -f 2
+}
+while read -r curve; do
+    alone "[{$curve}]" 7:41 >"$folder/whole"
+    alone "[{scheduler: Constant, learning_rate: 0.5, total_iters: 7}, {$curve}]" 7:41 >"$folder/middle"
+    [ "$(sort -u "$folder/whole" | wc -l)" -gt 1 ] || fail "$curve: $(cat "$folder/err")"
+    cmp "$folder/whole" "$folder/middle" || fail "a curve without reset: $curve: $(cat "$folder/err")"
+done <<'END'
+scheduler: Polynomial, initial_learning_rate: 0.01, end_learning_rate: 0.001, total_iters: 30, power: 2.5
+scheduler: Exponential, initial_learning_rate: 0.01, decay_rate: 0.7, total_iters: 5
+scheduler: Exponential, initial_learning_rate: 0.01, decay_rate: 0.7, total_iters: 5, staircase: true
+scheduler: PiecewiseConstant, learning_rates: [0.1, 0.2, 0.3, 0.4], milestones: [5, 7, 20]
+scheduler: PiecewiseConstant, learning_rates: [0.1, 0.2, 0.3, 0.4], milestones: [8, 12, 20]
+scheduler: CosineDecay, initial_learning_rate: 0.01, end_learning_rate: 0.001, total_iters: 30
+scheduler: CosineDecay, initial_learning_rate: 0.0, end_learning_rate: 0.006, total_iters: 60
+END
+edited reset 's/    optimizer_type/    disable_lr_steps_reset: True\n&/; /end_learning_rate: 0.0006/,$s/scheduler: "Linear"/scheduler: "CyclicLR"/; /end_learning_rate: 0.0006/,$s/initial_learning_rate: 0.0006/base_lr: 0.0001/; /total_iters: 24/d; s/end_learning_rate: 0.0$/max_lr: 0.001/'
+refused 'a curve without reset' 'scheduler: "CyclicLR"' 'PiecewiseConstant and CosineDecay only' "$folder/reset.yaml"
 sed 's/        eps: 1.0e-08/&\n        disable_lr_steps_reset: true/' "$folder/today.yaml" >"$folder/reset.yaml"
 freeze reset "$folder/reset.yaml" train
 warns 'nothing to keep' 'disable_lr_steps_reset: warning: has no effect'

@@ -10,9 +10,9 @@
 #include "tests/fuzz/fuzz.h"
 
 static const firnc_weight_parameter parameters[] = {
-    {"a.bias", {.type = FIRN_FLOAT32, .rank = 1, .dims = {6}}},
-    {"a.weight", {.type = FIRN_FLOAT32, .rank = 2, .dims = {2, 6}}},
-    {"table", {.type = FIRN_FLOAT32, .rank = 3, .dims = {2, 1, 3}}},
+    {.name = "a.bias", .shape = {.type = FIRN_FLOAT32, .rank = 1, .dims = {6}}},
+    {.name = "a.weight", .shape = {.type = FIRN_FLOAT32, .rank = 2, .dims = {2, 6}}},
+    {.name = "table", .shape = {.type = FIRN_FLOAT32, .rank = 3, .dims = {2, 1, 3}}},
 };
 
 static const firnc_weight_rule rules[] = {

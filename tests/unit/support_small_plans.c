@@ -226,8 +226,10 @@ static void make_fine_tuned(compiled_plan *plans) {
                                            "trainer.fit.train_dataloader.batch_size=2",
                                            "trainer.fit.train_dataloader.micro_batch_size=1",
                                            "trainer.validate.val_dataloader.batch_size=2",
-                                           "trainer.init.fine_tuning={lora: {layers: [conv1, fc], rank: 1, alpha: 2, "
-                                           "dropout: 0.25}, train: ['*bn*'], frozen_type: half}"};
+                                           "trainer.init.fine_tuning={lora: {layers: [conv1, fc], rank: 1, alpha: 2}}",
+                                           "trainer.init.fine_tuning.lora.dropout=0.25",
+                                           "trainer.init.fine_tuning.train=['*bn*']",
+                                           "trainer.init.fine_tuning.frozen_type=half"};
     for (int evaluated = 0; evaluated < 2; evaluated++) {
         assert_true(made < SMALL_PLANS_MAX);
         compiled_plan_make(&plans[made], "compiler/recipes/small_ds_cnn.yaml", evaluated ? FIRNC_EVAL : FIRNC_TRAIN,

@@ -320,6 +320,7 @@ static void mutants_are_refused_or_run_alike(void **state) {
 int main(int argument_count, char **arguments) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_plans_themselves), cmocka_unit_test(every_op_is_in_a_plan),
                                        cmocka_unit_test(no_op_reads_scratch),
+
                                        cmocka_unit_test(mutants_are_refused_or_run_alike)};
     if (__sanitizer_set_death_callback != NULL)
         __sanitizer_set_death_callback(say_what);

@@ -1,6 +1,6 @@
 /* Tests that every kernel set that this CPU can run gives the bits of the plain one: convolutions and their gradients
- * with windows, strides, dilations, paddings and groups drawn at random, all types, special values, one thread and
- * several. Unavailable sets are named and skipped. */
+ * with windows, strides, dilations, paddings and groups drawn at random, the gradient of max pool likewise, all types,
+ * special values, one thread and several. Unavailable sets are named and skipped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -211,8 +211,60 @@ static void whole_images(void **state) {
     check(&s);
 }
 
+/* --- pools -------------------------------------------------------------------------------------------------------- */
+
+static void check_pool(const setting *s, bool special) {
+    const uint32_t positions[] = {windows(s, 0), windows(s, 1)};
+    firn_tensor x = tensor_new(s->type, s->samples, s->extent[0], s->extent[1], s->inputs);
+    firn_tensor dy = tensor_new(s->type, s->samples, positions[0], positions[1], s->inputs), dx = tensor_copy(&x);
+    test_call call = {.input_count = 2, .output_count = 1, .inputs = {dy, x}, .outputs = {dx}};
+    call.integers[FIRN_MAX_POOL_BACKWARD_KERNEL] = firn_pair(s->kernel[0], s->kernel[1]);
+    call.integers[FIRN_MAX_POOL_BACKWARD_STRIDE] = firn_pair(s->stride[0], s->stride[1]);
+    call.integers[FIRN_MAX_POOL_BACKWARD_DILATION] = firn_pair(s->dilation[0], s->dilation[1]);
+    call.integers[FIRN_MAX_POOL_BACKWARD_BEFORE] = firn_pair(s->before[0], s->before[1]);
+    call.integers[FIRN_MAX_POOL_BACKWARD_AFTER] = firn_pair(s->after[0], s->after[1]);
+    tensor_fill(&x, s->inputs, 2.0F);
+    tensor_fill(&dy, 3, 1.0F);
+    if (special) {
+        tensor_sprinkle(&x, 1);
+        tensor_sprinkle(&dy, 2);
+    } else { /* equal elements, of which the first takes part */
+        for (size_t i = 0; i < x.elements; i++)
+            set(&x, i, (float)(int)get(&x, i));
+    }
+    compare(FIRN_OP_max_pool_backward, &call, "max_pool_backward");
+    tensor_free(&x);
+    tensor_free(&dy);
+    tensor_free(&dx);
+}
+
+static void max_pools(void **state) {
+    (void)state;
+    if (!are_some_compared)
+        skip();
+    static const uint32_t inputs[] = {1, 7, 8, 9, 16, 33};
+    uint32_t random = 5, checked = 0;
+    for (uint32_t i = 0; i < 120; i++) {
+        setting s = {.samples = 1 + draw(&random, 4), .inputs = inputs[draw(&random, sizeof inputs / sizeof *inputs)]};
+        s.type = draw(&random, 4) == 0 ? last_real_type : (uint8_t)FIRN_FLOAT32;
+        for (int axis = 0; axis < 2; axis++) {
+            s.extent[axis] = 1 + draw(&random, 12);
+            s.kernel[axis] = 1 + draw(&random, 4);
+            s.stride[axis] = 1 + draw(&random, 3);
+            s.dilation[axis] = 1 + draw(&random, 3) / 2;
+            s.before[axis] = draw(&random, 4);
+            s.after[axis] = draw(&random, 4);
+        }
+        if (windows(&s, 0) == 0 || windows(&s, 1) == 0)
+            continue;
+        check_pool(&s, i % 2 == 0);
+        checked++;
+    }
+    assert_true(checked > 60);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(convolutions), cmocka_unit_test(pointwise),
-                                       cmocka_unit_test(whole_images)};
+                                       cmocka_unit_test(whole_images), cmocka_unit_test(max_pools)};
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }

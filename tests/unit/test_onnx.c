@@ -381,6 +381,57 @@ static void names_within_a_module_stay(void **state) {
     assert_non_null(parameter_of(made, "h.attn.out_proj.bias"));
 }
 
+/* Softmax and norms of one row without an extent in front, such as the shares of a weighted mean of layers. */
+static void a_vector_is_one_row(void **state) {
+    (void)state;
+    static const char *const ops[] = {"Softmax", "LogSoftmax", "LayerNormalization"};
+    static const uint16_t codes[] = {FIRN_OP_softmax, FIRN_OP_log_softmax, FIRN_OP_layer_norm};
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        message_bytes graph = with_input("y");
+        put_tensor(&graph, "shares.w", 1, (const int64_t[]){4});
+        put_tensor(&graph, "gain.w", 1, (const int64_t[]){4});
+        put_node(&graph, "n", ops[i], i == 2 ? "shares.w gain.w" : "shares.w", "s", NULL);
+        put_node(&graph, "m", "Mul", "x s", "y", NULL);
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        assert_int_equal(count_ops(made, codes[i]), 1);
+        assert_int_equal(model_read.outputs[0].rank, 2);
+    }
+}
+
+/* Nodes on which no output depends, of which one reads what another makes. */
+static void what_nothing_reads_is_left_out(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    put_node(&graph, "", "Relu", "x", "a", NULL);
+    put_node(&graph, "", "Tanh", "a", "b", NULL);
+    put_node(&graph, "", "NoSuchOp", "b", "c", NULL);
+    put_node(&graph, "", "Sigmoid", "x", "y", NULL);
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    assert_int_equal(made->node_count, 1);
+}
+
+/* Statistics of the file, which a training changes only if it is told so. */
+static void batch_norms_of_an_evaluation_are_counted(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    static const char *const names[] = {"n.weight", "n.bias", "n.mean", "n.var"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        put_tensor(&graph, names[i], 1, (const int64_t[]){4});
+    put_node(&graph, "/n/BatchNormalization", "BatchNormalization", "x n.weight n.bias n.mean n.var", "y", NULL);
+    const message_bytes model = model_of(&graph, 20);
+    write_file(path, model.bytes, model.count);
+    for (int trained = 0; trained < 2; trained++) {
+        const firnc_onnx_options options = {
+            .samples = 3, .batch_statistics = trained, .features = {.element = FIRN_FLOAT32}};
+        firnc_graph *made = firnc_graph_create("test");
+        assert_true(firnc_onnx_import(made, path, &options, &model_read));
+        assert_int_equal(model_read.fixed_norms, !trained);
+        assert_int_equal(count_ops(made, FIRN_OP_batch_norm), trained);
+    }
+}
+
 static void what_is_known_is_computed(void **state) {
     (void)state;
     message_bytes graph = with_input("y");
@@ -466,6 +517,22 @@ static void an_output_may_be_an_input(void **state) {
     assert_int_equal(made->named_count, 1);
     assert_string_equal(made->named[0].name, "y");
     assert_int_equal(made->nodes[made->values[made->named[0].value].producer].code, FIRN_OP_affine);
+}
+
+static void what_is_never_trained_is_known(void **state) {
+    (void)state;
+    static const char *const patterns[] = {"*.bias", "none.*"};
+    const message_bytes graph = perceptron(), model = model_of(&graph, 20);
+    firnc_onnx_options options = {.samples = 3, .features = {.element = FIRN_FLOAT32}, .constants = patterns};
+    write_file(path, model.bytes, model.count);
+    options.constant_count = 1;
+    firnc_graph *made = firnc_graph_create("test");
+    assert_true(firnc_onnx_import(made, path, &options, &model_read));
+    for (firnc_value i = 0; i < made->value_count; i++)
+        assert_false(made->values[i].role == FIRNC_ROLE_PARAMETER && strstr(made->values[i].name, "bias") != NULL);
+    options.constant_count = 2;
+    assert_true(firnc_onnx_import(firnc_graph_create("test"), path, &options, &model_read));
+    assert_true(model_read.matched[0] && !model_read.matched[1]);
 }
 
 /* --- wrong files -------------------------------------------------------------------------------------------------- */
@@ -706,7 +773,8 @@ static void what_has_no_effect_is_found(void **state) {
     write_file(path, model.bytes, model.count);
     assert_true(firnc_onnx_import(firnc_graph_create("test"), path, &options, &model_read));
     assert_int_equal(model_read.unused_dimension, 1);
-    assert_int_equal(model_read.unused_constant, 1);
+    assert_true(model_read.matched[0]);
+    assert_false(model_read.matched[1]);
     assert_int_equal(model_read.data, 0);
     assert_int_equal(model_read.parameter_count, 2);
 }
@@ -850,11 +918,15 @@ int main(void) {
         cmocka_unit_test_setup(a_transpose_ends_a_pattern, begin),
         cmocka_unit_test_setup(a_rough_number_ends_a_pattern, begin),
         cmocka_unit_test_setup(names_within_a_module_stay, begin),
+        cmocka_unit_test_setup(batch_norms_of_an_evaluation_are_counted, begin),
         cmocka_unit_test_setup(what_is_known_is_computed, begin),
+        cmocka_unit_test_setup(a_vector_is_one_row, begin),
+        cmocka_unit_test_setup(what_nothing_reads_is_left_out, begin),
         cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
         cmocka_unit_test_setup(operands_are_repeated_by_the_op_itself, begin),
         cmocka_unit_test_setup(attention_takes_parts_in_their_rows_only, begin),
         cmocka_unit_test_setup(an_output_may_be_an_input, begin),
+        cmocka_unit_test_setup(what_is_never_trained_is_known, begin),
         cmocka_unit_test_setup(every_cut_and_every_bit_is_survived, begin),
         cmocka_unit_test_setup(wrong_graphs_are_refused, begin),
         cmocka_unit_test_setup(attributes_of_other_kinds_are_refused, begin),

@@ -6,31 +6,49 @@
 
 /* --- one operand -------------------------------------------------------------------------------------------------- */
 
-typedef struct plain_row {
-    const char *op;
-    firn_op_code code;
-} plain_row;
-
-/* Ops that are ops of the graph. */
-static const plain_row plain_rows[] = {{"Abs", FIRN_OP_abs},
-                                       {"Erf", FIRN_OP_erf},
-                                       {"Exp", FIRN_OP_exp},
-                                       {"Floor", FIRN_OP_floor},
-                                       {"Log", FIRN_OP_log},
-                                       {"Relu", FIRN_OP_relu},
-                                       {"Reciprocal", FIRN_OP_reciprocal},
-                                       {"Sigmoid", FIRN_OP_sigmoid},
-                                       {"Sign", FIRN_OP_sign},
-                                       {"Softplus", FIRN_OP_softplus},
-                                       {"Sqrt", FIRN_OP_sqrt},
-                                       {"Tanh", FIRN_OP_tanh}};
-
 static firnc_value clip(firnc_onnx_importer *im, firnc_value x, float low, float high) {
     return im->failed ? FIRNC_NONE : firnc_onnx_made(im, firnc_clip(im->graph, x, low, high));
 }
 
-static firnc_value elu(firnc_onnx_importer *im, firnc_value x, float alpha) {
+static firnc_value expand_elu(firnc_onnx_importer *im, firnc_value x, float alpha) {
     return im->failed ? FIRNC_NONE : firnc_onnx_made(im, firnc_elu(im->graph, x, alpha));
+}
+
+static firnc_value limited_line(firnc_onnx_importer *im, firnc_value x, float alpha, float beta) {
+    return clip(im, firnc_onnx_affine(im, x, alpha, beta), 0, 1);
+}
+
+static firnc_value negative(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    (void)node;
+    return firnc_onnx_negative(im, x);
+}
+
+/* Of 0 and 1. */
+static firnc_value not_true(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    (void)node;
+    return firnc_onnx_affine(im, x, -1, 1);
+}
+
+static firnc_value is_nan(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    return not_true(im, node, firnc_onnx_binary(im, FIRN_OP_equal, x, x));
+}
+
+static firnc_value ceiling(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    (void)node;
+    return firnc_onnx_negative(im, firnc_onnx_unary(im, FIRN_OP_floor, firnc_onnx_negative(im, x)));
+}
+
+static firnc_value elu(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    return expand_elu(im, x, firnc_onnx_float(node, "alpha", 1));
+}
+
+static firnc_value selu(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    return firnc_onnx_affine(im, expand_elu(im, x, firnc_onnx_float(node, "alpha", 1.67326319F)),
+                             firnc_onnx_float(node, "gamma", 1.05070102F), 0);
+}
+
+static firnc_value leaky_relu(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    return firnc_onnx_made(im, firnc_leaky_relu(im->graph, x, firnc_onnx_float(node, "alpha", 0.01F)));
 }
 
 static firnc_value gelu(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
@@ -42,49 +60,71 @@ static firnc_value gelu(firnc_onnx_importer *im, const firnc_onnx_node *node, fi
     return firnc_onnx_made(im, firnc_gelu(im->graph, x, form[0] == 'n' ? FIRNC_GELU_ERF : FIRNC_GELU_TANH));
 }
 
+static firnc_value hard_sigmoid(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    return limited_line(im, x, firnc_onnx_float(node, "alpha", 0.2F), firnc_onnx_float(node, "beta", 0.5F));
+}
+
+static firnc_value hard_swish(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    (void)node;
+    return firnc_onnx_binary(im, FIRN_OP_multiply, x, limited_line(im, x, 1.0F / 6, 0.5F));
+}
+
+static firnc_value mish(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    (void)node;
+    return firnc_onnx_binary(im, FIRN_OP_multiply, x,
+                             firnc_onnx_unary(im, FIRN_OP_tanh, firnc_onnx_unary(im, FIRN_OP_softplus, x)));
+}
+
+static firnc_value softsign(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    (void)node;
+    return firnc_onnx_binary(im, FIRN_OP_divide, x, firnc_onnx_affine(im, firnc_onnx_unary(im, FIRN_OP_abs, x), 1, 1));
+}
+
 /* x where it is above alpha, else 0 */
-static firnc_value above(firnc_onnx_importer *im, firnc_value x, float alpha) {
+static firnc_value thresholded_relu(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    const float alpha = firnc_onnx_float(node, "alpha", 1);
     return firnc_onnx_select(im, firnc_onnx_binary(im, FIRN_OP_less, firnc_onnx_scalar(im, alpha), x), x,
                              firnc_onnx_scalar(im, 0));
 }
 
-static firnc_value hard_sigmoid(firnc_onnx_importer *im, firnc_value x, float alpha, float beta) {
-    return clip(im, firnc_onnx_affine(im, x, alpha, beta), 0, 1);
-}
+/* An op of the graph, or else what makes it of several. */
+static const struct unary_row {
+    const char *op;
+    firn_op_code code;
+    firnc_value (*make)(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x);
+} unary_rows[] = {{"Abs", FIRN_OP_abs, NULL},
+                  {"Ceil", 0, ceiling},
+                  {"Elu", 0, elu},
+                  {"Erf", FIRN_OP_erf, NULL},
+                  {"Exp", FIRN_OP_exp, NULL},
+                  {"Floor", FIRN_OP_floor, NULL},
+                  {"Gelu", 0, gelu},
+                  {"HardSigmoid", 0, hard_sigmoid},
+                  {"HardSwish", 0, hard_swish},
+                  {"IsNaN", 0, is_nan},
+                  {"LeakyRelu", 0, leaky_relu},
+                  {"Log", FIRN_OP_log, NULL},
+                  {"Mish", 0, mish},
+                  {"Neg", 0, negative},
+                  {"Not", 0, not_true},
+                  {"Reciprocal", FIRN_OP_reciprocal, NULL},
+                  {"Relu", FIRN_OP_relu, NULL},
+                  {"Selu", 0, selu},
+                  {"Sigmoid", FIRN_OP_sigmoid, NULL},
+                  {"Sign", FIRN_OP_sign, NULL},
+                  {"Softplus", FIRN_OP_softplus, NULL},
+                  {"Softsign", 0, softsign},
+                  {"Sqrt", FIRN_OP_sqrt, NULL},
+                  {"Tanh", FIRN_OP_tanh, NULL},
+                  {"ThresholdedRelu", 0, thresholded_relu}};
 
 static firnc_value unary(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
-    const char *op = node->op;
-    for (size_t i = 0; i < sizeof plain_rows / sizeof plain_rows[0]; i++)
-        if (strcmp(op, plain_rows[i].op) == 0)
-            return firnc_onnx_unary(im, plain_rows[i].code, x);
-    if (strcmp(op, "Neg") == 0)
-        return firnc_onnx_negative(im, x);
-    if (strcmp(op, "Not") == 0)
-        return firnc_onnx_affine(im, x, -1, 1);
-    if (strcmp(op, "IsNaN") == 0)
-        return firnc_onnx_affine(im, firnc_onnx_binary(im, FIRN_OP_equal, x, x), -1, 1);
-    if (strcmp(op, "Ceil") == 0)
-        return firnc_onnx_negative(im, firnc_onnx_unary(im, FIRN_OP_floor, firnc_onnx_negative(im, x)));
-    if (strcmp(op, "Elu") == 0)
-        return elu(im, x, firnc_onnx_float(node, "alpha", 1));
-    if (strcmp(op, "LeakyRelu") == 0)
-        return firnc_onnx_made(im, firnc_leaky_relu(im->graph, x, firnc_onnx_float(node, "alpha", 0.01F)));
-    if (strcmp(op, "Gelu") == 0)
-        return gelu(im, node, x);
-    if (strcmp(op, "HardSigmoid") == 0)
-        return hard_sigmoid(im, x, firnc_onnx_float(node, "alpha", 0.2F), firnc_onnx_float(node, "beta", 0.5F));
-    if (strcmp(op, "HardSwish") == 0)
-        return firnc_onnx_binary(im, FIRN_OP_multiply, x, hard_sigmoid(im, x, 1.0F / 6, 0.5F));
-    if (strcmp(op, "Mish") == 0)
-        return firnc_onnx_binary(im, FIRN_OP_multiply, x,
-                                 firnc_onnx_unary(im, FIRN_OP_tanh, firnc_onnx_unary(im, FIRN_OP_softplus, x)));
-    if (strcmp(op, "Selu") == 0)
-        return firnc_onnx_affine(im, elu(im, x, firnc_onnx_float(node, "alpha", 1.67326319F)),
-                                 firnc_onnx_float(node, "gamma", 1.05070102F), 0);
-    if (strcmp(op, "Softsign") == 0)
-        return firnc_onnx_binary(im, FIRN_OP_divide, x,
-                                 firnc_onnx_affine(im, firnc_onnx_unary(im, FIRN_OP_abs, x), 1, 1));
-    return above(im, x, firnc_onnx_float(node, "alpha", 1)); /* ThresholdedRelu */
+    for (size_t i = 0; i < sizeof unary_rows / sizeof unary_rows[0] && !im->failed; i++)
+        if (strcmp(node->op, unary_rows[i].op) == 0)
+            return unary_rows[i].make != NULL ? unary_rows[i].make(im, node, x)
+                                              : firnc_onnx_unary(im, unary_rows[i].code, x);
+    firnc_onnx_fail(im, "is not known");
+    return FIRNC_NONE;
 }
 
 bool firnc_onnx_import_unary(firnc_onnx_importer *im, const firnc_onnx_node *node) {
@@ -128,90 +168,93 @@ static bool gather_operands(firnc_onnx_importer *im, firnc_onnx_value *const *in
     return !im->failed;
 }
 
-static const plain_row binary_rows[] = {{"Add", FIRN_OP_add},
-                                        {"Sum", FIRN_OP_add},
-                                        {"Mean", FIRN_OP_add},
-                                        {"Sub", FIRN_OP_subtract},
-                                        {"Mul", FIRN_OP_multiply},
-                                        {"And", FIRN_OP_multiply},
-                                        {"Div", FIRN_OP_divide},
-                                        {"Pow", FIRN_OP_power},
-                                        {"Max", FIRN_OP_maximum},
-                                        {"Or", FIRN_OP_maximum},
-                                        {"Min", FIRN_OP_minimum},
-                                        {"Less", FIRN_OP_less},
-                                        {"Greater", FIRN_OP_less},
-                                        {"LessOrEqual", FIRN_OP_less_or_equal},
-                                        {"GreaterOrEqual", FIRN_OP_less_or_equal},
-                                        {"Equal", FIRN_OP_equal},
-                                        {"Xor", FIRN_OP_subtract}};
+static const struct binary_row {
+    const char *op;
+    firn_op_code code;
+    bool truth;    /* the result is 0 or 1 */
+    bool turned;   /* the op takes the second operand first */
+    bool absolute; /* the result is without its sign */
+} binary_rows[] = {{.op = "Add", .code = FIRN_OP_add},
+                   {.op = "And", .code = FIRN_OP_multiply, .truth = true},
+                   {.op = "Div", .code = FIRN_OP_divide},
+                   {.op = "Equal", .code = FIRN_OP_equal, .truth = true},
+                   {.op = "Greater", .code = FIRN_OP_less, .truth = true, .turned = true},
+                   {.op = "GreaterOrEqual", .code = FIRN_OP_less_or_equal, .truth = true, .turned = true},
+                   {.op = "Less", .code = FIRN_OP_less, .truth = true},
+                   {.op = "LessOrEqual", .code = FIRN_OP_less_or_equal, .truth = true},
+                   {.op = "Max", .code = FIRN_OP_maximum},
+                   {.op = "Mean", .code = FIRN_OP_add},
+                   {.op = "Min", .code = FIRN_OP_minimum},
+                   {.op = "Mul", .code = FIRN_OP_multiply},
+                   {.op = "Or", .code = FIRN_OP_maximum, .truth = true},
+                   {.op = "Pow", .code = FIRN_OP_power},
+                   {.op = "Sub", .code = FIRN_OP_subtract},
+                   {.op = "Sum", .code = FIRN_OP_add},
+                   {.op = "Xor", .code = FIRN_OP_subtract, .truth = true, .absolute = true}};
 
-static bool is_truth(const char *op) {
-    static const char *const truths[] = {"And",  "Or", "Xor", "Less", "Greater", "LessOrEqual", "GreaterOrEqual",
-                                         "Equal"};
-    for (size_t i = 0; i < sizeof truths / sizeof truths[0]; i++)
-        if (strcmp(op, truths[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Division and power by a number, and sums with one, as one cheap op. FIRNC_NONE: it is none of them. */
-static firnc_value with_number(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t real) {
-    firnc_onnx_value *const *in = node->inputs;
-    double number;
-    const uint32_t known = firnc_onnx_is_constant(in[1]) ? 1 : 0;
-    firnc_onnx_value *x = in[1 - known];
-    if (node->input_count != 2 || !real || !firnc_onnx_is_constant(in[known]) ||
-        !firnc_onnx_single(in[known], &number) || in[known]->rank > x->rank || !isfinite(number))
-        return FIRNC_NONE;
-    const float value = (float)number;
-    if (strcmp(node->op, "Mul") == 0)
-        return firnc_onnx_scaled(im, firnc_onnx_raw(im, x), value);
-    if (strcmp(node->op, "Add") == 0)
-        return firnc_onnx_affine(im, firnc_onnx_raw(im, x), 1, value);
-    if (strcmp(node->op, "Sub") == 0)
-        return known == 1 ? firnc_onnx_affine(im, firnc_onnx_raw(im, x), 1, -value)
-                          : firnc_onnx_affine(im, firnc_onnx_raw(im, x), -1, value);
-    /* exact: the reciprocal of a power of two */
+/* Sums and products with a number, and divisions by a power of two or of 1, as one cheap op. number_last: the number is
+ * the second operand. FIRNC_NONE: it is none of them. */
+static firnc_value with_number(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x, float number,
+                               bool number_last) {
     int exponent;
-    if (strcmp(node->op, "Div") == 0 && known == 1 && fabs(frexp(number, &exponent)) == 0.5 && exponent > -100 &&
-        exponent < 100)
-        return firnc_onnx_scaled(im, firnc_onnx_raw(im, x), 1 / value);
-    if (strcmp(node->op, "Div") == 0 && known == 0 && number == 1)
-        return firnc_onnx_unary(im, FIRN_OP_reciprocal, firnc_onnx_raw(im, x));
-    return FIRNC_NONE;
+    if (strcmp(node->op, "Mul") == 0)
+        return firnc_onnx_scaled(im, x, number);
+    if (strcmp(node->op, "Add") == 0)
+        return firnc_onnx_affine(im, x, 1, number);
+    if (strcmp(node->op, "Sub") == 0)
+        return number_last ? firnc_onnx_affine(im, x, 1, -number) : firnc_onnx_affine(im, x, -1, number);
+    if (strcmp(node->op, "Div") != 0)
+        return FIRNC_NONE;
+    if (!number_last)
+        return number == 1 ? firnc_onnx_unary(im, FIRN_OP_reciprocal, x) : FIRNC_NONE;
+    const bool exact = fabsf(frexpf(number, &exponent)) == 0.5F && exponent > -100 && exponent < 100;
+    return exact ? firnc_onnx_scaled(im, x, 1 / number) : FIRNC_NONE;
 }
 
-static firnc_value fold_two(firnc_onnx_importer *im, const char *op, firn_op_code code, firnc_value a, firnc_value b) {
-    if (strncmp(op, "Greater", 7) == 0)
-        return firnc_onnx_binary(im, code, b, a);
-    const firnc_value y = firnc_onnx_binary(im, code, a, b);
-    return strcmp(op, "Xor") == 0 ? firnc_onnx_unary(im, FIRN_OP_abs, y) : y;
+/* Sets the output of a node of which one operand is a number, if there is a cheap op for it; *found says whether. */
+static bool import_with_number(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *found) {
+    double number;
+    if (node->input_count != 2 || node->inputs[0] == NULL || !firnc_onnx_is_real(node->inputs[0]->type))
+        return true;
+    const bool last = firnc_onnx_is_constant(node->inputs[1]);
+    const firnc_onnx_value *constant = node->inputs[last ? 1 : 0];
+    firnc_onnx_value *x = node->inputs[last ? 0 : 1];
+    if (!firnc_onnx_is_constant(constant) || !firnc_onnx_single(constant, &number) || constant->rank > x->rank ||
+        !isfinite(number))
+        return true;
+    const firnc_value y = with_number(im, node, firnc_onnx_raw(im, x), (float)number, last);
+    *found = y != FIRNC_NONE;
+    return *found ? firnc_onnx_set_like(im, node->outputs[0], y, x) : !im->failed;
 }
 
 static bool is_whole_division(const firnc_onnx_node *node) {
     return strcmp(node->op, "Div") == 0 && !firnc_onnx_is_real(node->inputs[0]->type);
 }
 
-static bool binary(firnc_onnx_importer *im, const firnc_onnx_node *node, firn_op_code code) {
-    firnc_onnx_value accumulated = *node->inputs[0];
-    const uint8_t type = is_truth(node->op) ? FIRNC_ONNX_BOOL : node->inputs[0]->type;
+/* The op over two operands, or over several from the first to the last. */
+static bool join(firnc_onnx_importer *im, const firnc_onnx_node *node, const struct binary_row *row) {
+    firnc_onnx_value joined = *node->inputs[0];
+    const uint8_t type = row->truth ? FIRNC_ONNX_BOOL : node->inputs[0]->type;
     for (uint32_t i = 1; i < node->input_count; i++) {
         operands both;
-        if (node->inputs[i] == NULL ||
-            !gather_operands(im, (firnc_onnx_value *[]){&accumulated, node->inputs[i]}, 2, &both))
+        if (node->inputs[i] == NULL)
             return firnc_onnx_fail(im, "lacks an input");
-        const firnc_value y = fold_two(im, node->op, code, both.values[0], both.values[1]);
-        accumulated = *firnc_onnx_value_new("");
-        firnc_onnx_set_ordered(im, &accumulated, y, type, both.rank, both.order);
+        if (!gather_operands(im, (firnc_onnx_value *[]){&joined, node->inputs[i]}, 2, &both))
+            return false;
+        firnc_value y =
+            firnc_onnx_binary(im, row->code, both.values[row->turned ? 1 : 0], both.values[row->turned ? 0 : 1]);
+        if (row->absolute)
+            y = firnc_onnx_unary(im, FIRN_OP_abs, y);
+        joined = *firnc_onnx_value_new("");
+        firnc_onnx_set_ordered(im, &joined, y, type, both.rank, both.order);
     }
-    firnc_value y = firnc_onnx_raw(im, &accumulated);
+    firnc_value y = firnc_onnx_raw(im, &joined);
     if (strcmp(node->op, "Mean") == 0)
         y = firnc_onnx_affine(im, y, (float)(1.0 / node->input_count), 0);
     if (is_whole_division(node)) /* towards zero */
         y = firnc_onnx_real(im, firnc_onnx_whole(im, y));
-    firnc_onnx_set_ordered(im, node->outputs[0], y, type, accumulated.rank, accumulated.order);
-    return !im->failed;
+    joined.type = type;
+    return firnc_onnx_set_like(im, node->outputs[0], y, &joined);
 }
 
 bool firnc_onnx_import_binary(firnc_onnx_importer *im, const firnc_onnx_node *node) {
@@ -220,14 +263,11 @@ bool firnc_onnx_import_binary(firnc_onnx_importer *im, const firnc_onnx_node *no
         return !im->failed;
     if (strcmp(node->op, "Add") == 0 && (!firnc_onnx_match_sum(im, node, &found) || found))
         return !im->failed;
-    const firnc_value quick = with_number(im, node, firnc_onnx_is_real(node->inputs[0]->type));
-    if (quick != FIRNC_NONE) {
-        const firnc_onnx_value *x = node->inputs[firnc_onnx_is_constant(node->inputs[1]) ? 0 : 1];
-        return firnc_onnx_set_like(im, node->outputs[0], quick, x);
-    }
+    if (!import_with_number(im, node, &found) || found)
+        return !im->failed;
     for (size_t i = 0; i < sizeof binary_rows / sizeof binary_rows[0]; i++)
         if (strcmp(node->op, binary_rows[i].op) == 0)
-            return binary(im, node, binary_rows[i].code);
+            return join(im, node, &binary_rows[i]);
     return firnc_onnx_fail(im, "is not known");
 }
 
@@ -257,13 +297,13 @@ bool firnc_onnx_import_where(firnc_onnx_importer *im, const firnc_onnx_node *nod
 
 bool firnc_onnx_import_clip(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
-    double bounds[2] = {-INFINITY, INFINITY};
+    double bounds[2] = {-HUGE_VAL, HUGE_VAL};
     firnc_value y = firnc_onnx_raw_real(im, x);
     for (uint32_t i = 0; i < 2; i++) {
         firnc_onnx_value *bound = node->inputs[i + 1];
         if (bound != NULL && !firnc_onnx_single(bound, &bounds[i])) {
             y = firnc_onnx_binary(im, i == 0 ? FIRN_OP_maximum : FIRN_OP_minimum, y, firnc_onnx_raw_real(im, bound));
-            bounds[i] = i == 0 ? -INFINITY : INFINITY;
+            bounds[i] = i == 0 ? -HUGE_VAL : HUGE_VAL;
         }
     }
     for (uint32_t i = 0; i < 2; i++) /* the largest floats are what exporters write for no bound */

@@ -73,8 +73,10 @@ bool firnc_onnx_import_identity(firnc_onnx_importer *im, const firnc_onnx_node *
     if (y != NULL && x->parameter != NULL && !im->options->bare && strchr(y->name, '.') != NULL &&
         firnc_onnx_is_uniform(x->parameter->tensor) && x->known == x->parameter->tensor) {
         y->value = y->plain = FIRNC_NONE;
+        y->parameter = NULL;
         firnc_onnx_identity(y->order);
-        firnc_onnx_parameter_new(im, y, y->name);
+        if (!firnc_onnx_is_never_trained(im, y->name))
+            firnc_onnx_parameter_new(im, y, y->name);
     }
     return true;
 }

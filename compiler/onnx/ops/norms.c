@@ -114,7 +114,7 @@ static bool rows_of(firnc_onnx_importer *im, const firnc_onnx_node *node, rows *
     to->extent = 1;
     for (uint8_t i = axis; i < x->rank; i++)
         to->extent *= x->dims[i];
-    if (axis + 1 == x->rank && x->order[x->rank - 1] == axis) {
+    if (axis + 1 == x->rank && x->rank > 1 && x->order[x->rank - 1] == axis) {
         to->value = firnc_onnx_real(im, raw);
         memcpy(to->order, x->order, x->rank);
         return !im->failed;

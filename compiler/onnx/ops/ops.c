@@ -7,6 +7,9 @@
 
 enum { MANY = FIRNC_ONNX_OPERANDS_MAX };
 
+/* The attributes of all reductions. */
+#define REDUCTION "axes keepdims noop_with_empty_axes"
+
 static const firnc_onnx_op ops[] = {
     /* name, function, attributes, inputs from, to, outputs, since */
     {"Abs", firnc_onnx_import_unary, "", 1, 1, 1, 0},
@@ -87,16 +90,16 @@ static const firnc_onnx_op ops[] = {
      6, 2, 0},
     {"Range", firnc_onnx_import_only_known, "", 3, 3, 1, 0},
     {"Reciprocal", firnc_onnx_import_unary, "", 1, 1, 1, 0},
-    {"ReduceL1", firnc_onnx_import_reduce, "axes keepdims noop_with_empty_axes", 1, 2, 1, 0},
-    {"ReduceL2", firnc_onnx_import_reduce, "axes keepdims noop_with_empty_axes", 1, 2, 1, 0},
-    {"ReduceLogSum", firnc_onnx_import_reduce, "axes keepdims noop_with_empty_axes", 1, 2, 1, 0},
-    {"ReduceLogSumExp", firnc_onnx_import_reduce, "axes keepdims noop_with_empty_axes", 1, 2, 1, 0},
-    {"ReduceMax", firnc_onnx_import_reduce, "axes keepdims noop_with_empty_axes", 1, 2, 1, 0},
-    {"ReduceMean", firnc_onnx_import_reduce, "axes keepdims noop_with_empty_axes", 1, 2, 1, 0},
-    {"ReduceMin", firnc_onnx_import_reduce, "axes keepdims noop_with_empty_axes", 1, 2, 1, 0},
-    {"ReduceProd", firnc_onnx_import_only_known, "axes keepdims noop_with_empty_axes", 1, 2, 1, 0},
-    {"ReduceSum", firnc_onnx_import_reduce, "axes keepdims noop_with_empty_axes", 1, 2, 1, 0},
-    {"ReduceSumSquare", firnc_onnx_import_reduce, "axes keepdims noop_with_empty_axes", 1, 2, 1, 0},
+    {"ReduceL1", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0},
+    {"ReduceL2", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0},
+    {"ReduceLogSum", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0},
+    {"ReduceLogSumExp", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0},
+    {"ReduceMax", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0},
+    {"ReduceMean", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0},
+    {"ReduceMin", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0},
+    {"ReduceProd", firnc_onnx_import_only_known, REDUCTION, 1, 2, 1, 0},
+    {"ReduceSum", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0},
+    {"ReduceSumSquare", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0},
     {"Relu", firnc_onnx_import_unary, "", 1, 1, 1, 0},
     {"Reshape", firnc_onnx_import_reshape, "allowzero", 2, 2, 1, 0},
     {"Resize", firnc_onnx_import_resize,

@@ -111,14 +111,16 @@ bool firnc_onnx_import_softmax(firnc_onnx_importer *im, const firnc_onnx_node *n
     memcpy(order, x->order, sizeof order);
     if (x->rank > 0 && order[x->rank - 1] != axis)
         firnc_onnx_axis_last(x->rank, axis, order);
-    const firnc_value y = firnc_onnx_real(im, x->rank == 0 ? raw : firnc_onnx_ordered(im, x, x->rank, order));
+    firnc_value y = firnc_onnx_real(im, x->rank == 0 ? raw : firnc_onnx_ordered(im, x, x->rank, order));
+    if (x->rank < 2) /* one row */
+        y = firnc_onnx_reshape(im, y, 2, (int64_t[]){1, (int64_t)firnc_onnx_count(x)});
     if (im->failed)
         return false;
     const bool logarithm = node->op[0] == 'L';
-    firnc_onnx_set_ordered(
-        im, node->outputs[0],
-        firnc_onnx_made(im, logarithm ? firnc_log_softmax(im->graph, y) : firnc_softmax(im->graph, y)), x->type,
-        x->rank, order);
+    y = firnc_onnx_made(im, logarithm ? firnc_log_softmax(im->graph, y) : firnc_softmax(im->graph, y));
+    if (x->rank < 2)
+        y = firnc_onnx_reshape(im, y, x->rank, x->dims);
+    firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, order);
     return !im->failed;
 }
 

@@ -80,12 +80,14 @@ static void add_run(firn_sums *sums, const firn_run *run) {
     }
 }
 
-/* Both factors are +0 behind the last term. */
+/* Both factors are +0 behind the last term. The first such term of a sum may change it, no other does. */
 static void end_run(firn_sums *sums) {
     term t;
     memset(&t, 0, sizeof t);
-    while (sums->chunk != 0)
+    for (int i = 0; i < 2 && sums->chunk != 0; i++)
         add_term(sums, &t);
+    if (sums->chunk != 0)
+        close_block(sums);
 }
 
 const firn_sums_part firn_sums_part_flushed = {add_run, end_run};

@@ -1,8 +1,10 @@
 /* The float32 product in vectors; see product.h. The output is divided into pieces. For each block of terms, a piece
- * packs its columns of the right factor once, as panels that stay in the L2 cache. It then processes its rows, one
- * register tile high at a time; their part of the left factor stays in the L1 cache while all panels are used. A
- * float32 factor is not packed if its terms are close together in memory. If a product has few rows, the factors
- * exchange their roles and the weight becomes the left factor. */
+ * packs its columns of the right factor once, as panels that stay in the L2 cache, or in the L3 cache where cores have
+ * AVX2 only: they read from there quickly enough, and with as few columns as their L2 caches hold, the left factor
+ * would be packed too often. The piece then processes its rows, one register tile high at a time; their part of the
+ * left factor stays in the L1 cache while all panels are used. A float32 factor is not packed if its terms are close
+ * together in memory. If a product has few rows, the factors exchange their roles and the weight becomes the left
+ * factor. */
 #include "runtime/kernels/vector/product.h"
 
 #include "runtime/kernels/blocks.h"
@@ -27,10 +29,10 @@ typedef struct multiplication {
 enum {
     HEIGHT = FIRN_REGISTER_ROWS,
     WIDTH = FIRN_REGISTER_COLUMNS,
-    DEPTH = 512,        /* terms in a block */
-    COLUMNS = 1024,     /* of a piece, at most */
-    RIGHT = 192 * 1024, /* floats of the packed panels of a piece */
-    SUMS = 256 * 1024,  /* floats of a piece's sums that wait for the next block of terms */
+    DEPTH = 512,                                   /* terms in a block */
+    COLUMNS = 1024,                                /* of a piece, at most */
+    RIGHT = (FIRN_VECTOR == 8 ? 512 : 192) * 1024, /* floats of the packed panels of a piece */
+    SUMS = 256 * 1024,                             /* floats of a piece's sums that wait for the next block of terms */
     CACHE_LINE = 64,
     STRIPS = 4,    /* row tiles that are packed at once if rows are consecutive */
     LEFT_GAP = 16, /* floats between rows of the widened left factor, so that rows do not share cache lines */

@@ -4,6 +4,7 @@
 #include "runtime/kernels/vector/chunked/product.h"
 #include "runtime/kernels/vector/elementwise.h"
 #include "runtime/kernels/vector/images/conv.h"
+#include "runtime/kernels/vector/images/pool.h"
 #include "runtime/kernels/vector/losses.h"
 #include "runtime/kernels/vector/norms/norms.h"
 #include "runtime/kernels/vector/product.h"
@@ -39,6 +40,7 @@ static const firn_kernel_row rows[] = {
      F32,
      ANY,
      {firn_vector_conv_backward_weight, firn_vector_conv_backward_weight_scratch}},
+    {FIRN_OP_max_pool_backward, ANY, ANY, {firn_vector_max_pool_backward, NULL}},
     {FIRN_OP_matmul, F32, ANY, {firn_vector_matmul, firn_vector_matmul_scratch}},
     {FIRN_OP_matmul, CHUNKED, ANY, {firn_chunked_matmul, firn_chunked_scratch}},
     {FIRN_OP_linear, BLOCKS, ANY, {firn_vector_linear, firn_vector_linear_scratch}},

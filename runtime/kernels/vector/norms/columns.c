@@ -57,8 +57,10 @@ static void store_sums(const firn_tensor *out, size_t column, size_t columns, co
 
 /* Computes the sums of at most TASKS tasks. */
 static void sum_columns(const column_sums *c, size_t begin, size_t end) {
-    float sums[2 * SECOND] = {0};
+    float sums[2 * SECOND];
     const size_t first = begin * COLUMNS, last = firn_smaller(end * COLUMNS, c->columns);
+    for (size_t i = 0; i < (end - begin) * COLUMNS; i++) /* not all: a small plan sums one column */
+        sums[i] = sums[SECOND + i] = 0.0f;
     tile t = {.call = c->call};
     for (t.row = 0; t.row < c->rows; t.row += ROWS) {
         t.rows = firn_smaller(ROWS, c->rows - t.row);

@@ -16,7 +16,7 @@ _Static_assert((int)COLUMNS == (int)FIRN_FLUSHED_LANES && TERMS % FIRN_PAIR_TERM
 /* Terms of both factors that begin at a multiple of TERMS: one row of the left one, and as many columns of the right
  * one as the tile has. */
 typedef struct terms {
-    size_t begin;
+    size_t begin, count; /* of a block, those that matter */
     float left[TERMS], right[TERMS][COLUMNS];
 } terms;
 
@@ -37,6 +37,7 @@ static range present_in(const firn_product *product, size_t row) {
 static void read_right(const firn_product *product, const firn_tile *tile, terms *t) {
     const firn_matrix *right = &product->right;
     const size_t count = firn_smaller(TERMS, product->terms - t->begin);
+    t->count = firn_smaller(TERMS, count + 2); /* the first +0 * +0 of each sum may change it, no other does */
     memset(t->right, 0, sizeof t->right);
     for (size_t term = 0; term < count; term++)
         firn_flushed_factors(t->right[term], 1, right->data, right->type,
@@ -54,7 +55,7 @@ static void read_left(const firn_matrix *left, size_t row, range present, terms 
 
 static void add_block(float *sums, const terms *t, size_t columns) {
     float parts[2][COLUMNS] = {{0}};
-    for (size_t term = 0; term < TERMS; term++)
+    for (size_t term = 0; term < t->count; term++)
         firn_flushed_multiply_add(parts[term % 2], t->left[term], t->right[term], columns);
     firn_flushed_close(sums, parts[0], parts[1], columns);
 }
