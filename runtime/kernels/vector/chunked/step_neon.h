@@ -67,7 +67,7 @@ static inline firn_vector firn_step_unscale(firn_step_kind kind, firn_vector x) 
 }
 
 static inline bool firn_step_asks_for_size(uint8_t type) {
-    return type == FIRN_CBFLOAT16;
+    return type == FIRN_CBFLOAT16 || type == FIRN_BFLOAT16;
 }
 
 /* Works on scaled values, whose largest is below 2^(2 bias - 126). If the doubled bits exceed those of the largest
