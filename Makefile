@@ -3,7 +3,7 @@
 # Variants can be built side by side, each in a folder of its own:
 #     make CC=clang BUILD=build/clang
 #     make CFLAGS_EXTRA='-O0 -g' BUILD=build/debug
-#     make CC=aarch64-linux-gnu-gcc BUILD=build/aarch64
+#     make CC='clang --target=aarch64-linux-gnu' BUILD=build/aarch64
 # `all` installs no package, and fetches only the source of mbedTLS; demo, test, lint and others install the missing packages
 # of .packages/list.
 
@@ -18,8 +18,8 @@ endif
 ifeq ($(origin CXX),default)
 CXX := g++
 endif
-# A cross compiler named <machine>-gcc has the other tools beside it.
-CROSS := $(patsubst %gcc,%,$(filter %-gcc,$(CC)))
+# A cross compiler is named <machine>-gcc or asked for --target=<machine>; the other tools are <machine>-ar and so on.
+CROSS := $(firstword $(patsubst %gcc,%,$(filter %-gcc,$(CC))) $(patsubst --target=%,%-,$(filter --target=%,$(CC))))
 ifeq ($(origin AR),default)
 AR := $(CROSS)ar
 endif
@@ -28,6 +28,7 @@ OBJCOPY ?= $(CROSS)objcopy
 PROCESSOR := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 BUILD ?= build
 CFLAGS_EXTRA ?=
+LDFLAGS_EXTRA ?=
 WERROR ?= -Werror
 JOBS ?= $(shell nproc)
 # V=1 shows each command in full.
@@ -44,7 +45,7 @@ MACHINE := $(filter -m%,$(CFLAGS_EXTRA))
 # Links several objects into one. Section groups are dissolved, so that a member made local here does not replace a
 # member of the same group elsewhere.
 PARTIAL_LINK := -r -nostdlib -Wl,--force-group-allocation
-LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
+LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA)) $(LDFLAGS_EXTRA)
 
 # --- sources -------------------------------------------------------------------------------------------------------
 

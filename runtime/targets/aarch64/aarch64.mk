@@ -2,18 +2,17 @@
 # under qemu-aarch64. A machine that is one needs none of this: there `make all` builds the same.
 
 AARCH64_LIBRARIES := .cache/aarch64
-AARCH64_CC := aarch64-linux-gnu-gcc
+AARCH64_CC := clang --target=aarch64-linux-gnu
 # Tests of kernels and of the control word.
 AARCH64_TESTS := $(patsubst %,test_%,golden_ops kernels_attention_sets kernels_chunked kernels_engine kernels_sets \
     kernels_sets_elements kernels_sets_images numerics_soft runtime self_test)
 AARCH64_PROGRAMS := firnc firn runner $(patsubst %,tests/%,$(AARCH64_TESTS))
 
 .PHONY: aarch64
-aarch64: ## build firnc, firn and tests of kernels for AArch64, with a cross compiler
+aarch64: ## build firnc, firn and tests of kernels for AArch64, with clang
 ifneq ($(PROCESSOR),aarch64)
-	@command -v $(firstword $(AARCH64_CC)) qemu-aarch64 > /dev/null || { echo 'aarch64: install the cross compiler and the emulator' \
-	    'with .packages/install aarch64; it takes the place of gcc-multilib, which make test needs' >&2; exit 1; }
+	@.packages/install aarch64
 	@.packages/fetch-libraries arm64 aarch64-libraries $(AARCH64_LIBRARIES)
-	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/aarch64 CC='$(AARCH64_CC) -isystem $(AARCH64_LIBRARIES)/usr/include \
-	    -L$(AARCH64_LIBRARIES)/usr/lib/aarch64-linux-gnu' $(patsubst %,$(BUILD)/aarch64/%,$(AARCH64_PROGRAMS))
+	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(BUILD)/aarch64 CC='$(AARCH64_CC) -isystem $(AARCH64_LIBRARIES)/usr/include' \
+	    LDFLAGS_EXTRA=-L$(AARCH64_LIBRARIES)/usr/lib/aarch64-linux-gnu $(patsubst %,$(BUILD)/aarch64/%,$(AARCH64_PROGRAMS))
 endif
