@@ -1,5 +1,5 @@
 #!/bin/sh
-# The same bits on AArch64: firnc, firn and the tests of kernels, compiled by `make aarch64` with a cross compiler, run under
+# The same bits on AArch64: firnc, firn and the tests of kernels, compiled by `make aarch64` with clang, run under
 # qemu-aarch64. firnc there writes the plans of this machine's firnc byte for byte. For each plan the kernel sets plain and neon,
 # with one thread and with three, give the losses and the digest that this machine gives. Emulation is slow, so the tests of
 # kernels take part of their cases (FIRN_TEST_EMULATED).
@@ -105,6 +105,7 @@ check() {
         set -- "$@" --set "trainer.init.$setting"
         shift
     done
+    set -- "$@" --target "$target"
     "$FIRNC" compile "$recipe" --mode train --key "$folder/test.key.pem" -o "$plan" "$@" >"$folder/log"
     on_aarch64 "$emulated/firnc" compile "$recipe" --mode train --key "$folder/test.key.pem" -o "$plan.there" "$@" \
         >"$folder/log"
@@ -120,13 +121,17 @@ pol() {
 }
 
 # The settings are split into words on purpose.
-data=$folder/text labels=
+data=$folder/text labels= target=portable
 check "GPT-2, float32" small_gpt2 precision.enabled=false
 check "GPT-2, float16, POL 0" small_gpt2 $float16 precision.precision_opt_level=0
 check "GPT-2, float16, chunked attention" small_gpt2 $float16 $(pol 2)
 check "GPT-2, bfloat16, chunked" small_gpt2 $bfloat16 $(pol 1)
 check "LLaMA, cbfloat16, chunked attention" small_llama $cbfloat16 $(pol 2)
-data=$folder/images labels=$folder/labels
+target=amx-bf16
+check "GPT-2, bfloat16, even_odd_blocks" small_gpt2 $bfloat16 precision.pol_lowering=native
+target=avx512-bf16
+check "GPT-2, bfloat16, pairs" small_gpt2 $bfloat16 precision.pol_lowering=native
+data=$folder/images labels=$folder/labels target=portable
 check "MLP, float16, chunked" small_mlp $float16 $(pol 1)
 check "MLP, float32, wide enough to be divided among threads" small_mlp precision.enabled=false 'model.hidden_sizes=[300,300]'
 check "LeNet, float32" small_lenet precision.enabled=false
