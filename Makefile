@@ -213,7 +213,7 @@ MODELS := amx_model avx512bf16_model
 
 PORTABLE ?=
 ifneq ($(if $(PORTABLE),,$(filter x86_64 i%86 amd64,$(shell uname -m))),)
-KERNEL_OBJECTS := $(patsubst %,$(BUILD)/kernels-%.o,$(SETS)) $(call object,runtime/targets/x86/select.c)
+KERNEL_OBJECTS := $(patsubst %,$(BUILD)/kernels-%.o,$(SETS)) $(call object,$(patsubst %,runtime/targets/x86/%.c,select engine_probe))
 $(call object,runtime/kernels/table.c): private CFLAGS += -Dfirn_kernel_find=firn_kernel_find_plain
 else
 KERNEL_OBJECTS := $(call object,runtime/kernels/set.c)
