@@ -3,6 +3,7 @@
 # Variants can be built side by side, each in a folder of its own:
 #     make CC=clang BUILD=build/clang
 #     make CFLAGS_EXTRA='-O0 -g' BUILD=build/debug
+#     make CC='clang --target=aarch64-linux-gnu' BUILD=build/aarch64
 # `all` installs no package, and fetches only the source of mbedTLS; demo, test, lint and others install the missing packages
 # of .packages/list.
 
@@ -17,9 +18,17 @@ endif
 ifeq ($(origin CXX),default)
 CXX := g++
 endif
-OBJCOPY ?= objcopy
+# A cross compiler is named <machine>-gcc or asked for --target=<machine>; the other tools are <machine>-ar and so on.
+CROSS := $(firstword $(patsubst %gcc,%,$(filter %-gcc,$(CC))) $(patsubst --target=%,%-,$(filter --target=%,$(CC))))
+ifeq ($(origin AR),default)
+AR := $(CROSS)ar
+endif
+OBJCOPY ?= $(CROSS)objcopy
+# The processor for which this compiler compiles: x86_64, i686, aarch64, ...
+PROCESSOR := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 BUILD ?= build
 CFLAGS_EXTRA ?=
+LDFLAGS_EXTRA ?=
 WERROR ?= -Werror
 JOBS ?= $(shell nproc)
 # V=1 shows each command in full.
@@ -36,7 +45,7 @@ MACHINE := $(filter -m%,$(CFLAGS_EXTRA))
 # Links several objects into one. Section groups are dissolved, so that a member made local here does not replace a
 # member of the same group elsewhere.
 PARTIAL_LINK := -r -nostdlib -Wl,--force-group-allocation
-LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
+LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA)) $(LDFLAGS_EXTRA)
 
 # --- sources -------------------------------------------------------------------------------------------------------
 
@@ -128,7 +137,7 @@ $(BUILD)/signing/%.o: $(BUILD)/flags compiler/emit/mbedtls_config.h $(MBEDTLS_RE
 # mbedTLS's own function is kept under another name for CPUs without these instructions. Not in 32-bit builds, which are
 # only for tests.
 SHA256_OBJECTS := $(BUILD)/mbedtls/library/sha256.o
-ifeq ($(filter x86_64 amd64,$(shell uname -m))$(filter -m32,$(MACHINE)),$(shell uname -m))
+ifeq ($(filter x86_64,$(PROCESSOR))$(filter -m32,$(MACHINE)),x86_64)
 SHA256_X86 := runtime/targets/x86/sha256.c
 SHA256_OBJECTS := $(BUILD)/mbedtls/sha256-caller.o $(BUILD)/mbedtls/sha256-portable.o $(call object,$(SHA256_X86))
 $(BUILD)/mbedtls/sha256-caller.o: private SHA256_FLAGS := -DMBEDTLS_SHA256_PROCESS_ALT
@@ -172,13 +181,14 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 	$(quiet)$(CC) $(MACHINE) $(PARTIAL_LINK) $^ -o $@
 	$(quiet)$(OBJCOPY) --wildcard --keep-global-symbol='firnc_*' $@
 
-# --- the kernel sets of x86 ----------------------------------------------------------------------------------------
+# --- the kernel sets -----------------------------------------------------------------------------------------------
 # Seven sets on x86: plain and fma are the portable sources, without and with fused multiply-add as an instruction. avx2
 # and avx512 are the portable sources and the kernels of runtime/kernels/vector, whose widen.c replaces the portable
 # one. avx512fp16 holds three kernels and calls avx512 for the others. amx and avx512bf16 hold the products that their
-# matrix engines compute, and no others. Each set but plain is one object that exports one name,
-# firn_kernel_find_<set>; runtime/targets/x86/select.c selects a set by the CPU and completes these two. Other machines
-# use runtime/kernels/table.c directly; so do builds with PORTABLE=1, for which the bits are what counts.
+# matrix engines compute, and no others. Two sets on AArch64: plain, and neon with the kernels of runtime/kernels/vector.
+# Each set but plain is one object that exports one name, firn_kernel_find_<set>; runtime/targets/x86/select.c and
+# runtime/targets/aarch64/select.c select a set, and the former completes amx and avx512bf16. Other machines use
+# runtime/kernels/table.c directly; so do builds with PORTABLE=1, for which the bits are what counts.
 
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
 NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table)
@@ -203,17 +213,22 @@ amx_FLAGS := $(avx512_FLAGS) -mamx-tile -mamx-bf16
 amx_SOURCES := $(AMX_SOURCES) $(ENGINE_SET)
 avx512bf16_FLAGS := $(avx512_FLAGS) -mavx512bf16
 avx512bf16_SOURCES := $(PAIRS_SOURCES) $(ENGINE_SET)
-SETS := fma avx2 avx512 avx512fp16 amx avx512bf16
 # The last two for tests on a CPU without their instructions, which plain C replaces.
 amx_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_amx=firn_kernel_find_amx_model
 amx_model_SOURCES := $(amx_SOURCES)
 avx512bf16_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_avx512bf16=firn_kernel_find_avx512bf16_model
 avx512bf16_model_SOURCES := $(avx512bf16_SOURCES)
 MODELS := amx_model avx512bf16_model
+# gcc orders the instructions after it has assigned registers, too; doing it before keeps so many factors waiting that
+# the sums of a register tile no longer fit. clang does neither, and says that it ignores the option.
+neon_FLAGS := -O3 -fno-schedule-insns -Wno-ignored-optimization-argument -Dfirn_kernel_find_vector=firn_kernel_find_neon
+neon_SOURCES := $(VECTOR_SET)
 
 PORTABLE ?=
-ifneq ($(if $(PORTABLE),,$(filter x86_64 i%86 amd64,$(shell uname -m))),)
-KERNEL_OBJECTS := $(patsubst %,$(BUILD)/kernels-%.o,$(SETS)) $(call object,$(patsubst %,runtime/targets/x86/%.c,select engine_probe))
+SETS := $(if $(PORTABLE),,$(if $(filter x86_64 i%86,$(PROCESSOR)),fma avx2 avx512 avx512fp16 amx avx512bf16,$(if $(filter aarch64,$(PROCESSOR)),neon)))
+ifneq ($(SETS),)
+KERNEL_OBJECTS := $(patsubst %,$(BUILD)/kernels-%.o,$(SETS)) \
+    $(call object,$(if $(filter neon,$(SETS)),runtime/targets/aarch64/select.c,$(patsubst %,runtime/targets/x86/%.c,select engine_probe)))
 $(call object,runtime/kernels/table.c): private CFLAGS += -Dfirn_kernel_find=firn_kernel_find_plain
 else
 KERNEL_OBJECTS := $(call object,runtime/kernels/set.c)
@@ -284,7 +299,7 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT))
 		$(LIBSIGNING) $(LIBFIRN)
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lyaml -lcjson -lprotobuf-c -lz -Wl,--as-needed -lstdc++ -lm
+	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lyaml -lcjson -lprotobuf-c -lz -lm
 
 # tests/unit/support_sealed_runs.c skips the signature check of most plans.
 $(BUILD)/tests/test_hostile_plans $(BUILD)/tests/test_slots: private LDFLAGS += -Wl,--wrap=firn_signature_check
@@ -325,6 +340,9 @@ $(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx2/chunked-renamed.o
 $(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/vector/chunked/chunked.o
 	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 \
 	    --redefine-sym firn_chunked_sizes_of=firn_chunked_sizes_of_avx2 $< $@
+endif
+ifneq ($(filter %/kernels-neon.o,$(KERNEL_OBJECTS)),)
+$(BUILD)/tests/test_kernels_chunked: $(BUILD)/neon/runtime/kernels/vector/chunked/chunked.o
 endif
 
 ifneq ($(filter %/kernels-avx2.o,$(KERNEL_OBJECTS)),)
@@ -470,6 +488,7 @@ cppcheck:
 
 include runtime/targets/firmware.mk
 include tests/glitch/glitch.mk
+include runtime/targets/aarch64/aarch64.mk
 include runtime/targets/library.mk
 
 # --- the rest ------------------------------------------------------------------------------------------------------

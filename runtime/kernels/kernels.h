@@ -121,7 +121,8 @@ typedef struct firn_kernel_set {
 
 /* Returns the kernel set with a name, or NULL if this build does not have it or this machine cannot run it. Every build
  * has "plain", the portable kernels; the others depend on the target. Without a name (NULL) it returns the default for
- * this machine: runtime/kernels/set.c, or runtime/targets/x86/select.c, which considers the environment and the CPU.
+ * this machine: runtime/kernels/set.c, or select.c of runtime/targets/x86 or runtime/targets/aarch64, which considers
+ * the environment and, on x86, the CPU.
  * Called when a plan is opened, never during a step. */
 const firn_kernel_set *firn_kernel_set_choose(const char *name);
 

@@ -165,7 +165,7 @@ emulator:
 	@echo $(EMULATOR)
 
 # Compilers, optimisation levels and word sizes that must give the same bits.
-VARIANTS := gcc-O0 gcc-O2 gcc-O3 clang-O0 clang-O2 clang-O3 gcc-m32 clang-m32
+VARIANTS := gcc-O0 gcc-O2 gcc-O3 clang-O0 clang-O2 clang-O3 $(if $(filter x86_64,$(PROCESSOR)),gcc-m32 clang-m32)
 variant_FLAGS = CC=$(word 1,$(subst -, ,$(1))) CFLAGS_EXTRA='-$(word 2,$(subst -, ,$(1)))$(if $(findstring m32,$(1)), -msse2 -mfpmath=sse)'
 
 .PHONY: variants $(patsubst %,variant-%,$(VARIANTS))

@@ -15,7 +15,13 @@ gpt2_boards="cortex-m7 rv32"
 mlp_boards=$targets
 [ "${FIRN_TEST_EXHAUSTIVE:-}" != 1 ] || gpt2_boards=$targets
 
-variants="gcc-O0 gcc-O2 gcc-O3 clang-O0 clang-O2 clang-O3 gcc-m32 clang-m32"
+variants="gcc-O0 gcc-O2 gcc-O3 clang-O0 clang-O2 clang-O3"
+[ "$(uname -m)" != x86_64 ] || variants="$variants gcc-m32 clang-m32"
+# The kernel sets of this processor, and those of them that are portable.
+case $(uname -m) in
+aarch64) sets="plain neon" portable_sets=plain ;;
+*) sets="plain fma avx2 avx512 avx512fp16 avx512bf16 amx" portable_sets="plain fma" ;;
+esac
 for program in "$BUILD/runner" $(printf "$BUILD/variants/%s/runner " $variants); do
     [ -x "$program" ] || {
         echo "$program is missing; make test builds it" >&2
@@ -26,6 +32,7 @@ done
 # --- compiler flags that would change the bits are refused ---
 
 for flags in -ffast-math -Ofast '-m32 -mfpmath=387'; do
+    [ "$(uname -m)" = x86_64 ] || [ "${flags#-m32}" = "$flags" ] || continue
     # shellcheck disable=SC2086 # several flags
     if gcc -std=c11 $flags -I. -fsyntax-only runtime/numerics/half.c 2>"$folder/refusal" ||
         ! grep -q 'gives other bits' "$folder/refusal"; then
@@ -137,7 +144,7 @@ compare_places() {
         failures=$((failures + 1))
         return
     fi
-    for place in plain fma $variants $boards; do
+    for place in $portable_sets $variants $boards; do
         compare "$place"
     done
     compare_command_line
@@ -188,7 +195,7 @@ evaluate() {
         failures=$((failures + 1))
         return
     fi
-    for place in plain fma $variants $boards; do
+    for place in $portable_sets $variants $boards; do
         run "$place" "$folder/trained" $STEPS >"$folder/got"
         compared=$((compared + 1))
         if ! cmp -s "$folder/expected" "$folder/got"; then
@@ -418,7 +425,7 @@ check_threads() {
 # The same for the current plan, which is called $name.
 compare_threads() {
     : >"$folder/expected"
-    for kernels in plain fma avx2 avx512 avx512fp16 avx512bf16 amx; do
+    for kernels in $sets; do
         for threads in 1 2 3 8; do
             FIRN_KERNELS=$kernels "$BUILD/firn" train "$plan" --pub "$PUB" --data "$data" \
                 ${labels:+--labels "$labels"} --steps 3 --threads $threads --quiet >"$folder/out" 2>&1 || true

@@ -45,6 +45,7 @@ runtime/examples        plan/ runtime runtime/targets/host
 runtime/targets         plan/ schedules runtime
 runtime/targets/host    plan/ schedules runtime runtime/targets
 runtime/targets/x86     plan/ schedules runtime runtime/targets runtime/kernels/
+runtime/targets/aarch64 plan/ schedules runtime runtime/targets runtime/kernels/
 runtime/targets/emulated plan/ schedules runtime runtime/numerics runtime/targets
 runtime/targets/cortex-m runtime/targets
 runtime/targets/rv32    runtime/targets
@@ -138,7 +139,7 @@ grep '\.\([chS]\|def\)$' "$folder/files" | sed 's|/[^/]*$||' | grep -v '/generat
 
 # --- headers compile alone ---
 # Headers for a single instruction set are excepted: they are parts of the header that chooses among them.
-for header in $(grep '\.h$' "$folder/sources" | grep -v '^runtime/kernels/vector/.*avx[0-9]*\.h$'); do
+for header in $(grep '\.h$' "$folder/sources" | grep -v '^runtime/kernels/vector/.*\(avx[0-9]*\|neon\|operators\)\.h$'); do
     flags=
     case $header in
     runtime/kernels/vector/*)

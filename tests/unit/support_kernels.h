@@ -3,6 +3,9 @@
 #ifndef FIRN_TESTS_SUPPORT_KERNELS_H
 #define FIRN_TESTS_SUPPORT_KERNELS_H
 
+#include <stdbool.h>
+#include <string.h>
+
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_call.h"
 
@@ -29,8 +32,23 @@ uint32_t draw(uint32_t *state, uint32_t limit);
 void assert_same(const firn_tensor *expected, const firn_tensor *actual, const char *what);
 
 /* Returns the kernel set of that name. If this CPU or build does not have it, prints so and returns NULL, or fails the
- * test if the environment variable FIRN_TEST_SETS names the set. */
+ * test if the environment variable FIRN_TEST_SETS names the set. Nothing is printed of a set for another processor: it
+ * is none that a CPU of this kind could have. */
 const firn_kernel_set *support_set(const char *name);
+
+/* Returns whether a set is for processors of this kind. */
+static inline bool support_is_set_of_this_processor(const char *name) {
+    const bool is_neon = strcmp(name, "neon") == 0;
+#ifdef __aarch64__
+    return is_neon || strcmp(name, "plain") == 0;
+#else
+    return !is_neon;
+#endif
+}
+
+/* Returns whether to test the next case of many: always, but one of 29 if the environment variable
+ * FIRN_TEST_EMULATED is set, because an emulated CPU is some fifty times slower. */
+bool support_takes_next(void);
 
 /* The first micro-batch of the first step, which run_kernel uses for a call without a moment. */
 extern const firn_moment support_beginning;

@@ -60,7 +60,7 @@ static void bfloat16_is_not_float32(void **state) {
 /* The same with every kernel set that this CPU can run. Runs last, because it changes the environment. */
 static void every_kernel_set_agrees(void **state) {
     (void)state;
-    static const char *const names[] = {"plain", "fma", "avx2", "avx512"};
+    static const char *const names[] = {"plain", "fma", "avx2", "avx512", "neon"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         int cases = 0;
         if (support_set(names[i]) == NULL)

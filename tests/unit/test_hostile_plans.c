@@ -22,6 +22,7 @@
 #include "plan/op_words.h"
 #include "plan/ops.h"
 #include "runtime/kernels/kernels.h"
+#include "tests/unit/support_kernels.h"
 #include "tests/unit/support_mutants.h"
 #include "tests/unit/support_sealed_runs.h"
 #include "tests/unit/support_small_plans.h"
@@ -61,11 +62,11 @@ extern void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__
  */
 
 static void find_sets(void) {
-    static const char *const names[] = {"plain", "fma", "avx2", "avx512", "avx512fp16", "amx", "avx512bf16"};
+    static const char *const names[] = {"plain", "fma", "avx2", "avx512", "avx512fp16", "amx", "avx512bf16", "neon"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (firn_kernel_set_choose(names[i]) != NULL)
             sets[set_count++] = names[i];
-        else
+        else if (support_is_set_of_this_processor(names[i]))
             printf("skipped for want of a CPU feature: %s\n", names[i]);
 }
 

@@ -1,8 +1,8 @@
-/* Tests the tile of chunked sums, compiled for AVX2 and for AVX-512, against the definition in NUMERICS.md as
- * implemented by numerics/half.h and `reduce`: the rounded step for random and adversarial operands, then whole tiles
- * with all terms or those on one side of a diagonal, split at any term. Then tests the kernels for AVX-512-FP16,
- * compiled for a CPU without it: everything except that one instruction. Sets that this CPU cannot run are named and
- * skipped. */
+/* Tests the tile of chunked sums, compiled for AVX2 and for AVX-512, or for NEON, against the definition in NUMERICS.md
+ * as implemented by numerics/half.h and `reduce`: the rounded step for random and adversarial operands, then whole
+ * tiles with all terms or those on one side of a diagonal, split at any term. Then, on x86, tests the kernels for
+ * AVX-512-FP16, compiled for a CPU without it: everything except that one instruction. Sets that this CPU cannot run
+ * are named and skipped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,23 +13,26 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <xmmintrin.h>
 
 #include "runtime/kernels/vector/chunked/chunked.h"
 #include "runtime/kernels/vector/chunked/native.h"
 #include "runtime/numerics/half.h"
+#include "tests/unit/support_control_word.h"
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
-
-/* firn_chunked_tile_add of the set avx2 and of the set avx512. */
-void firn_chunked_tile_add_avx2(const firn_chunked_tile *tile);
 
 typedef struct tile_kernel {
     const char *set;
     void (*add)(const firn_chunked_tile *tile);
 } tile_kernel;
 
-static tile_kernel kernels[] = {{"avx2", firn_chunked_tile_add_avx2}, {"avx512", firn_chunked_tile_add}};
+/* The only one of the set neon, or those of the sets avx2 and avx512. */
+#ifdef __aarch64__
+static tile_kernel kernels[] = {{"neon", firn_chunked_tile_add}};
+#else
+void firn_chunked_tile_add_avx2(const firn_chunked_tile *tile);
+static tile_kernel kernels[] = {{"avx512", firn_chunked_tile_add}, {"avx2", firn_chunked_tile_add_avx2}};
+#endif
 
 enum { WIDTH = 40 }; /* more columns than two registers hold */
 
@@ -141,9 +144,9 @@ static void check_steps(const tile_kernel *kernel, const half_type *h, bool smal
                                     .sums = sums[0],
                                     .totals = totals[0],
                                     .step = WIDTH};
-    const unsigned control = _mm_getcsr();
+    const uint32_t control = control_word();
     kernel->add(&tile);
-    assert_int_equal(control, _mm_getcsr());
+    assert_int_equal(control, control_word());
     for (size_t row = 0; row < ROWS; row++)
         for (size_t column = 0; column < WIDTH; column++) {
             const float a = left[row], b = right[column], c = before[row][column];
@@ -351,6 +354,8 @@ static void tiles(void **state) {
     free(o);
 }
 
+#ifndef __aarch64__
+
 /* --- the kernels for AVX-512-FP16 --------------------------------------------------------------------------------- */
 
 enum { THREADS = 3 };
@@ -428,18 +433,21 @@ static void native_products(void **state) {
                          i % 3 == 0 ? FIRN_FLOAT32 : FIRN_FLOAT16);
 }
 
+#endif
+
 int main(void) {
-    tile_kernel *avx2 = &kernels[0], *avx512 = &kernels[1];
     const struct CMUnitTest tests[] = {
-        {"steps, avx2", steps, NULL, NULL, avx2},
-        {"middles, avx2", middles, NULL, NULL, avx2},
-        {"zeros, avx2", zeros, NULL, NULL, avx2},
-        {"tiles, avx2", tiles, NULL, NULL, avx2},
-        {"steps, avx512", steps, NULL, NULL, avx512},
-        {"middles, avx512", middles, NULL, NULL, avx512},
-        {"zeros, avx512", zeros, NULL, NULL, avx512},
-        {"tiles, avx512", tiles, NULL, NULL, avx512},
+        {"steps", steps, NULL, NULL, &kernels[0]},
+        {"middles", middles, NULL, NULL, &kernels[0]},
+        {"zeros", zeros, NULL, NULL, &kernels[0]},
+        {"tiles", tiles, NULL, NULL, &kernels[0]},
+#ifndef __aarch64__
+        {"steps, avx2", steps, NULL, NULL, &kernels[1]},
+        {"middles, avx2", middles, NULL, NULL, &kernels[1]},
+        {"zeros, avx2", zeros, NULL, NULL, &kernels[1]},
+        {"tiles, avx2", tiles, NULL, NULL, &kernels[1]},
         cmocka_unit_test(native_products),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

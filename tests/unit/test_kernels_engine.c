@@ -22,7 +22,7 @@
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
-static const char *const names[] = {"avx2", "avx512", "amx", "avx512bf16"};
+static const char *const names[] = {"avx2", "avx512", "amx", "avx512bf16", "neon"};
 enum { NAMED = sizeof names / sizeof names[0], MODELS = 2, SETS = NAMED + MODELS };
 
 /* The sets with a matrix engine, compiled for a CPU without it; they have no other kernels. A build without the sets of
@@ -272,6 +272,8 @@ static void check_backward_weight(layer *l) {
 }
 
 static void check_layer(shape s, int layout, const firn_reduction *reduction, uint8_t out_type, numbers which) {
+    if (!support_takes_next())
+        return;
     const uint8_t half = FIRN_BFLOAT16;
     const uint32_t rows = layout == 0 ? s.o : s.k, columns = layout == 0 ? s.k : s.o;
     char place[96];
@@ -326,6 +328,8 @@ static void layers_of_awkward_numbers(void **state) {
 /* --- products of batches ------------------------------------------------------------------------------------------ */
 
 static void check_batches(uint32_t batches, shape s, int turns, const firn_reduction *reduction, numbers which) {
+    if (!support_takes_next())
+        return;
     const bool turned_a = (turns & 1) != 0, turned_b = (turns & 2) != 0;
     const uint8_t half = FIRN_BFLOAT16;
     char place[96];
@@ -382,6 +386,8 @@ static void fill_bits(firn_tensor *tensor, uint32_t *seed) {
 }
 
 static void check_bits(const firn_kernel_set *portable, const firn_reduction *reduction, uint32_t seed) {
+    if (!support_takes_next())
+        return;
     const uint32_t terms = 32 * (1 + draw(&seed, 3));
     firn_tensor x = tensor_new(FIRN_BFLOAT16, SIDE, terms, 0, 0), w = tensor_new(FIRN_BFLOAT16, SIDE, terms, 0, 0);
     firn_tensor y = tensor_new(FIRN_FLOAT32, SIDE, SIDE, 0, 0);

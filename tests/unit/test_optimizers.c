@@ -288,7 +288,7 @@ static const firn_kernel_set *plain;
 static double largest_difference;
 
 static void check_case(const optimizer_case *c) {
-    static const char *const sets[] = {"plain", "fma", "avx2", "avx512"};
+    static const char *const sets[] = {"plain", "fma", "avx2", "avx512", "neon"};
     assert_int_equal(c->final_count, c->state_count + 1);
     outcome o = run_case((runner){plain, false}, c);
     for (uint8_t i = 0; i < c->final_count; i++) {

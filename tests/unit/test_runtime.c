@@ -12,6 +12,7 @@
 #include "plan/ops.h"
 #include "runtime/numerics/numerics.h"
 #include "runtime/targets/host/host.h"
+#include "tests/unit/support_control_word.h"
 #include "tests/unit/support_signed_plans.h"
 
 static const uint8_t text[] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 2, 4, 6,
@@ -723,17 +724,7 @@ static void old_memory_does_not_matter(void **state) {
             assert_memory_equal(one.blocks[i].memory, two.blocks[i].memory, (size_t)header.region_bytes[i]);
 }
 
-#if defined(__SSE__)
-static uint32_t control_word(void) {
-    uint32_t word;
-    __asm__ volatile("stmxcsr %0" : "=m"(word));
-    return word;
-}
-
-static void set_control_word(uint32_t word) {
-    __asm__ volatile("ldmxcsr %0" : : "m"(word) : "memory");
-}
-
+#if FIRN_TESTS_CONTROL_WORD
 /* The caller may use another rounding mode, which is restored on return. */
 static void the_callers_rounding_does_not_matter(void **state) {
     (void)state;
@@ -742,7 +733,7 @@ static void the_callers_rounding_does_not_matter(void **state) {
     firn_step_report report;
     open_bigram(&one, &support_settings, NULL);
     train(&one, &source, 10, &report);
-    const uint32_t usual = control_word(), upward_and_flushing = 0x1f80 | 0x4000 | 0x8040;
+    const uint32_t usual = control_word(), upward_and_flushing = usual | CONTROL_UPWARD | CONTROL_FLUSHING;
     support_bigram(&plan, &support_settings);
     assert_int_equal(support_open(&two, &plan, NULL), FIRN_OK);
     set_control_word(upward_and_flushing);
@@ -752,7 +743,7 @@ static void the_callers_rounding_does_not_matter(void **state) {
     const uint32_t left = control_word();
     set_control_word(usual);
     assert_int_equal(status, FIRN_OK);
-    assert_int_equal(left & 0xffc0, upward_and_flushing & 0xffc0);
+    assert_int_equal(left & CONTROL_MODES, CONTROL_UPWARD | CONTROL_FLUSHING);
     assert_same_state(&one, &two);
 }
 
@@ -760,7 +751,7 @@ static void the_callers_rounding_does_not_matter(void **state) {
  * is refused. */
 static void the_callers_zeros_do_not_matter(void **state) {
     (void)state;
-    const uint32_t usual = control_word(), flushing = 0x1f80 | 0x8040;
+    const uint32_t usual = control_word(), flushing = usual | CONTROL_FLUSHING;
     const struct {
         float minimum_scale;
         int status;
@@ -774,7 +765,7 @@ static void the_callers_zeros_do_not_matter(void **state) {
         const uint32_t left = control_word();
         set_control_word(usual);
         assert_int_equal(status, cases[i].status);
-        assert_int_equal(left & 0xffc0, flushing & 0xffc0);
+        assert_int_equal(left & CONTROL_MODES, CONTROL_FLUSHING);
     }
 }
 #endif
@@ -1029,7 +1020,7 @@ int main(void) {
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(prepared_ops_do_not_matter),
         cmocka_unit_test(old_memory_does_not_matter),
-#if defined(__SSE__)
+#if FIRN_TESTS_CONTROL_WORD
         cmocka_unit_test(the_callers_rounding_does_not_matter),
         cmocka_unit_test(the_callers_zeros_do_not_matter),
 #endif

@@ -24,6 +24,7 @@ int injected_self_test(void);
 #define firn_arithmetic_holds injected_arithmetic_holds
 #define firn_self_test        injected_self_test
 #include "runtime/self_test.c"
+#include "tests/unit/support_control_word.h"
 #undef firn_fma
 #undef firn_sqrt
 #undef firn_arithmetic_holds
@@ -85,22 +86,13 @@ static void test_this_machine_passes(void **state) {
     assert_int_equal(firn_self_test(), FIRN_OK);
 }
 
-#if defined(__SSE__)
-
-static uint32_t control_word(void) {
-    uint32_t word;
-    __asm__ volatile("stmxcsr %0" : "=m"(word));
-    return word;
-}
-
-static void set_control_word(uint32_t word) {
-    __asm__ volatile("ldmxcsr %0" : : "m"(word) : "memory");
-}
+#if FIRN_TESTS_CONTROL_WORD
 
 /* Subnormal operands as zero, subnormal results to zero, downwards, upwards, towards zero. */
 static void test_wrong_control_words_are_found(void **state) {
     (void)state;
-    static const uint32_t bits[] = {0x0040, 0x8000, 0x2000, 0x4000, 0x6000};
+    static const uint32_t bits[] = {CONTROL_SUBNORMAL_OPERANDS_ARE_ZERO, CONTROL_SUBNORMAL_RESULTS_ARE_ZERO,
+                                    CONTROL_DOWNWARD, CONTROL_UPWARD, CONTROL_TOWARDS_ZERO};
     const uint32_t before = control_word();
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; i++) {
         set_control_word(before | bits[i]);
@@ -110,7 +102,7 @@ static void test_wrong_control_words_are_found(void **state) {
         set_control_word(before);
         assert_false(holds);
         assert_int_equal(in_own_mode, FIRN_OK);
-        assert_int_equal(after & 0xe040u, (before | bits[i]) & 0xe040u);
+        assert_int_equal(after & CONTROL_MODES, (before | bits[i]) & CONTROL_MODES);
     }
 }
 

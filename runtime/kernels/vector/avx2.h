@@ -10,7 +10,8 @@
 
 enum {
     FIRN_VECTOR = 8,
-    FIRN_REGISTER_ROWS = 6 /* rows of the register tile (tile.h): twelve sums, and three registers for the factors */
+    FIRN_REGISTER_ROWS = 6, /* rows of the register tile (tile.h): twelve sums, and three registers for the factors */
+    FIRN_PACKED_FLOATS = 512 * 1024 /* of the right factor that a product packs at once (product.c) */
 };
 
 typedef __m256 firn_vector;

@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 enum {
-    FIRN_VECTOR = 16,       /* floats in a register */
-    FIRN_REGISTER_ROWS = 14 /* rows of the register tile (tile.h): 28 sums, and four registers for the factors */
+    FIRN_VECTOR = 16,        /* floats in a register */
+    FIRN_REGISTER_ROWS = 14, /* rows of the register tile (tile.h): 28 sums, and four registers for the factors */
+    FIRN_PACKED_FLOATS = 192 * 1024 /* of the right factor that a product packs at once (product.c) */
 };
 
 typedef __m512 firn_vector;

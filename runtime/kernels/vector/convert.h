@@ -17,12 +17,14 @@ enum { FIRN_CBFLOAT16_DROP = 23 - FIRN_CBFLOAT16_MANTISSA };
  * corrects this exactly, also for subnormals. */
 static inline firn_vector firn_vector_from_cbfloat16(firn_vector_halves halves) {
     const uint32_t largest_exponent = (2 * FIRN_CBFLOAT16_BIAS + 1) << 23;
-    const firn_words shifted =
-        firn_words_from_signed(halves) << FIRN_CBFLOAT16_DROP & (FIRN_SIGN_BIT | largest_exponent | 0x7fffffu);
-    const firn_words number = (firn_words)firn_vector_multiply(
-        (firn_vector)shifted, firn_vector_fill(firn_power_of_two(127 - FIRN_CBFLOAT16_BIAS)));
-    return (firn_vector)firn_words_if_equal(shifted & largest_exponent, firn_words_fill(largest_exponent),
-                                            number | FIRN_INFINITY_BITS, number);
+    const firn_words every_exponent = firn_words_fill(largest_exponent);
+    const firn_words shifted = firn_words_and(firn_words_left(firn_words_from_signed(halves), FIRN_CBFLOAT16_DROP),
+                                              firn_words_fill(FIRN_SIGN_BIT | largest_exponent | 0x7fffffu));
+    const firn_words number = firn_vector_bits(firn_vector_multiply(
+        firn_vector_from_bits(shifted), firn_vector_fill(firn_power_of_two(127 - FIRN_CBFLOAT16_BIAS))));
+    return firn_vector_from_bits(firn_words_if_equal(firn_words_and(shifted, every_exponent), every_exponent,
+                                                     firn_words_or(number, firn_words_fill(FIRN_INFINITY_BITS)),
+                                                     number));
 }
 
 /* Adds a power of two whose last bit has the weight of the result's last bit, which rounds x to it. The sum minus that
@@ -31,13 +33,18 @@ static inline firn_vector firn_vector_from_cbfloat16(firn_vector_halves halves) 
 static inline firn_words firn_vector_to_cbfloat16(firn_vector x) {
     const uint32_t infinity = 0x7fffu >> FIRN_CBFLOAT16_MANTISSA << FIRN_CBFLOAT16_MANTISSA;
     const uint32_t least_exponent = (128 - FIRN_CBFLOAT16_BIAS) << 23, too_large = (129 + FIRN_CBFLOAT16_BIAS) << 23;
-    const firn_words bits = (firn_words)x;
-    const firn_words magnitude = firn_words_smaller(bits & FIRN_MAGNITUDE_BITS, firn_words_fill(too_large));
-    const firn_words exponent = firn_words_larger(magnitude & FIRN_INFINITY_BITS, firn_words_fill(least_exponent));
-    const firn_words power = exponent + (FIRN_CBFLOAT16_DROP << 23);
-    const firn_words mantissa = (firn_words)firn_vector_add((firn_vector)magnitude, (firn_vector)power) - power;
-    const firn_words finite = ((exponent - least_exponent) >> FIRN_CBFLOAT16_DROP) + mantissa;
-    const firn_words number = firn_words_smaller(finite, firn_words_fill(infinity)) | (bits >> 16 & 0x8000u);
+    const firn_words least = firn_words_fill(least_exponent);
+    const firn_words magnitude =
+        firn_words_smaller(firn_vector_bits(firn_vector_absolute(x)), firn_words_fill(too_large));
+    const firn_words exponent =
+        firn_words_larger(firn_words_and(magnitude, firn_words_fill(FIRN_INFINITY_BITS)), least);
+    const firn_words power = firn_words_add(exponent, firn_words_fill(FIRN_CBFLOAT16_DROP << 23));
+    const firn_vector rounded = firn_vector_add(firn_vector_from_bits(magnitude), firn_vector_from_bits(power));
+    const firn_words mantissa = firn_words_subtract(firn_vector_bits(rounded), power);
+    const firn_words finite =
+        firn_words_add(firn_words_right(firn_words_subtract(exponent, least), FIRN_CBFLOAT16_DROP), mantissa);
+    const firn_words sign = firn_words_and(firn_words_right(firn_vector_bits(x), 16), firn_words_fill(0x8000u));
+    const firn_words number = firn_words_or(firn_words_smaller(finite, firn_words_fill(infinity)), sign);
     return firn_words_if_nan(x, firn_words_fill(infinity | 1u << (FIRN_CBFLOAT16_MANTISSA - 1)), number);
 }
 
@@ -51,8 +58,15 @@ static inline __attribute__((always_inline)) firn_vector firn_vector_widen(const
     const firn_vector_halves halves = firn_halves_load_some(lanes, (const uint16_t *)data + index);
     if (type == FIRN_FLOAT16)
         return firn_vector_from_float16(halves);
-    return type == FIRN_BFLOAT16 ? (firn_vector)(firn_words_from_halves(halves) << 16)
+    return type == FIRN_BFLOAT16 ? firn_vector_from_bits(firn_words_left(firn_words_from_halves(halves), 16))
                                  : firn_vector_from_cbfloat16(halves);
+}
+
+/* Rounds to nearest even by adding half a unit of the last bit kept, or just less if that bit is 0. */
+static inline firn_words firn_vector_to_bfloat16(firn_vector x) {
+    const firn_words bits = firn_vector_bits(x);
+    const firn_words last = firn_words_and(firn_words_right(bits, 16), firn_words_fill(1u));
+    return firn_words_right(firn_words_add(firn_words_add(bits, firn_words_fill(0x7fffu)), last), 16);
 }
 
 /* Stores x, rounded to the type. NaNs in x must be canonical. */
@@ -63,11 +77,10 @@ static inline __attribute__((always_inline)) void firn_vector_narrow(void *data,
         return;
     }
     firn_vector_halves halves;
-    const firn_words bits = (firn_words)x;
     if (type == FIRN_FLOAT16)
         halves = firn_vector_to_float16(x);
     else if (type == FIRN_BFLOAT16)
-        halves = firn_halves_from_words((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+        halves = firn_halves_from_words(firn_vector_to_bfloat16(x));
     else
         halves = firn_halves_from_words(firn_vector_to_cbfloat16(x));
     firn_halves_store_some((uint16_t *)data + index, lanes, halves);

@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) firn_vector firn_vector_polynomial(
 
 /* |magnitude| with the sign of x. A NaN stays a NaN. */
 static inline firn_vector firn_vector_with_sign(firn_vector magnitude, firn_vector x) {
-    return (firn_vector)firn_words_mix(FIRN_SIGN_BIT, (firn_words)x, (firn_words)magnitude);
+    return firn_vector_from_bits(firn_words_mix(FIRN_SIGN_BIT, firn_vector_bits(x), firn_vector_bits(magnitude)));
 }
 
 /* Returns `yes` if a < b, else `no`, also if either is a NaN. */
@@ -42,9 +42,11 @@ static inline firn_vector firn_vector_tanh_of(firn_vector x) {
     const float c[] = {FIRN_TANH_7, FIRN_TANH_6, FIRN_TANH_5, FIRN_TANH_4,
                        FIRN_TANH_3, FIRN_TANH_2, FIRN_TANH_1, FIRN_TANH_0};
     const firn_vector one = firn_vector_fill(1.0f), two = firn_vector_fill(2.0f);
-    const firn_vector a = firn_vector_absolute(x), z = a * a;
-    const firn_vector small = firn_vector_fma(a * z, firn_vector_polynomial(z, c, sizeof c / sizeof *c), a);
-    const firn_vector large = one - two / (firn_vector_exp(two * a) + one);
+    const firn_vector a = firn_vector_absolute(x), z = firn_vector_multiply(a, a);
+    const firn_vector small =
+        firn_vector_fma(firn_vector_multiply(a, z), firn_vector_polynomial(z, c, sizeof c / sizeof *c), a);
+    const firn_vector e = firn_vector_exp(firn_vector_multiply(two, a));
+    const firn_vector large = firn_vector_subtract(one, firn_vector_divide(two, firn_vector_add(e, one)));
     return firn_vector_with_sign(firn_vector_where_less(a, 1.0f, small, large), x);
 }
 
@@ -54,44 +56,53 @@ static inline firn_vector firn_vector_erf(firn_vector x) {
     const float far[] = {FIRN_ERF_FAR_6, FIRN_ERF_FAR_5, FIRN_ERF_FAR_4, FIRN_ERF_FAR_3,
                          FIRN_ERF_FAR_2, FIRN_ERF_FAR_1, FIRN_ERF_FAR_0};
     const firn_vector a = firn_vector_absolute(x);
-    const firn_vector small = firn_vector_fma(a, firn_vector_polynomial(a * a, near, sizeof near / sizeof *near), a);
+    const firn_vector small =
+        firn_vector_fma(a, firn_vector_polynomial(firn_vector_multiply(a, a), near, sizeof near / sizeof *near), a);
     const firn_vector g = firn_vector_polynomial(firn_vector_at_most(a, FIRN_ERF_MOST), far, sizeof far / sizeof *far);
-    const firn_vector large = firn_vector_fma(firn_vector_exp(-g), firn_vector_fill(-0.125f), firn_vector_fill(1.0f));
+    const firn_vector large =
+        firn_vector_fma(firn_vector_exp(firn_vector_negative(g)), firn_vector_fill(-0.125f), firn_vector_fill(1.0f));
     return firn_vector_with_sign(firn_vector_where_less(a, 1.0f, small, large), x);
 }
 
 static inline firn_vector firn_vector_gelu_erf(firn_vector x) {
-    const firn_vector inside = firn_vector_at_least(x, -FIRN_GELU_MOST), h = firn_vector_fill(0.5f) * inside;
-    return firn_vector_fma(h, firn_vector_erf(inside * firn_vector_fill(FIRN_SQRT_HALF)), h);
+    const firn_vector inside = firn_vector_at_least(x, -FIRN_GELU_MOST),
+                      h = firn_vector_multiply(firn_vector_fill(0.5f), inside);
+    return firn_vector_fma(h, firn_vector_erf(firn_vector_multiply(inside, firn_vector_fill(FIRN_SQRT_HALF))), h);
 }
 
 static inline firn_vector firn_vector_gelu_erf_slope(firn_vector x) {
     const firn_vector half = firn_vector_fill(0.5f);
     const firn_vector inside = firn_vector_at_most(firn_vector_at_least(x, -FIRN_GELU_MOST), FIRN_GELU_MOST);
-    const firn_vector density =
-        firn_vector_exp(firn_vector_fill(-0.5f) * inside * inside) * firn_vector_fill(FIRN_NORMAL_PEAK);
-    const firn_vector erf = firn_vector_erf(inside * firn_vector_fill(FIRN_SQRT_HALF));
+    const firn_vector exponent = firn_vector_multiply(firn_vector_multiply(firn_vector_fill(-0.5f), inside), inside);
+    const firn_vector density = firn_vector_multiply(firn_vector_exp(exponent), firn_vector_fill(FIRN_NORMAL_PEAK));
+    const firn_vector erf = firn_vector_erf(firn_vector_multiply(inside, firn_vector_fill(FIRN_SQRT_HALF)));
     return firn_vector_fma(inside, density, firn_vector_fma(half, erf, half));
 }
 
 static inline firn_vector firn_vector_gelu_tanh_exponent(firn_vector x) {
-    return x * firn_vector_fma(x * x, firn_vector_fill(-FIRN_GELU_TANH_3), firn_vector_fill(-FIRN_GELU_TANH_1));
+    const firn_vector factor = firn_vector_fma(firn_vector_multiply(x, x), firn_vector_fill(-FIRN_GELU_TANH_3),
+                                               firn_vector_fill(-FIRN_GELU_TANH_1));
+    return firn_vector_multiply(x, factor);
 }
 
 static inline firn_vector firn_vector_gelu_tanh(firn_vector x) {
     const firn_vector inside = firn_vector_at_least(x, -FIRN_GELU_MOST);
-    return inside / (firn_vector_fill(1.0f) + firn_vector_exp(firn_vector_gelu_tanh_exponent(inside)));
+    const firn_vector e = firn_vector_exp(firn_vector_gelu_tanh_exponent(inside));
+    return firn_vector_divide(inside, firn_vector_add(firn_vector_fill(1.0f), e));
 }
 
 static inline firn_vector firn_vector_gelu_tanh_slope(firn_vector x) {
     const firn_vector one = firn_vector_fill(1.0f);
     const firn_vector inside = firn_vector_at_most(firn_vector_at_least(x, -FIRN_GELU_MOST), FIRN_GELU_MOST);
-    const firn_vector e = firn_vector_exp(-firn_vector_absolute(firn_vector_gelu_tanh_exponent(inside)));
-    const firn_vector larger = one / (one + e), smaller = e * larger;
+    const firn_vector exponent = firn_vector_absolute(firn_vector_gelu_tanh_exponent(inside));
+    const firn_vector e = firn_vector_exp(firn_vector_negative(exponent));
+    const firn_vector larger = firn_vector_divide(one, firn_vector_add(one, e));
+    const firn_vector smaller = firn_vector_multiply(e, larger);
     const firn_vector inner =
-        firn_vector_fma(inside * inside, firn_vector_fill(FIRN_GELU_TANH_SLOPE_2), firn_vector_fill(FIRN_GELU_TANH_1));
+        firn_vector_fma(firn_vector_multiply(inside, inside), firn_vector_fill(FIRN_GELU_TANH_SLOPE_2),
+                        firn_vector_fill(FIRN_GELU_TANH_1));
     const firn_vector s = firn_vector_where_less(inside, 0.0f, smaller, larger);
-    return firn_vector_fma(inside * (larger * smaller), inner, s);
+    return firn_vector_fma(firn_vector_multiply(inside, firn_vector_multiply(larger, smaller)), inner, s);
 }
 
 #endif

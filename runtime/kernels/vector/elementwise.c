@@ -43,7 +43,8 @@ static inline __attribute__((always_inline)) void map(uint8_t type, const void *
 static inline __attribute__((always_inline)) void map_slope_lanes(const firn_kernel_call *call, uint8_t type, size_t i,
                                                                   firn_lanes lanes, function f) {
     const firn_vector slope = f(firn_vector_widen(call->inputs[SLOPE_X].data, type, i, lanes));
-    const firn_vector result = firn_vector_widen(call->inputs[SLOPE_DY].data, type, i, lanes) * slope;
+    const firn_vector dy = firn_vector_widen(call->inputs[SLOPE_DY].data, type, i, lanes);
+    const firn_vector result = firn_vector_multiply(dy, slope);
     firn_vector_narrow(call->outputs[SLOPE_DX].data, type, i, lanes, firn_vector_canonical(result));
 }
 

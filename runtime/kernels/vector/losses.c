@@ -11,7 +11,7 @@ enum { VECTORS = FIRN_SUM_VECTORS };
 /* Returns the maximum of the row, plus +0. Numbers and NaNs are tracked separately. */
 static float row_maximum(const float *x, size_t width) {
     firn_vector largest[VECTORS];
-    firn_mask nan = {0};
+    firn_mask nan = firn_mask_from_bits(0);
     FIRN_UNROLL
     for (size_t v = 0; v < VECTORS; v++)
         largest[v] = firn_vector_fill(-firn_from_bits(FIRN_INFINITY_BITS));
@@ -21,7 +21,7 @@ static float row_maximum(const float *x, size_t width) {
         for (size_t v = 0; v < VECTORS; v++) {
             const firn_vector y = firn_vector_load(x + at + v * FIRN_VECTOR);
             largest[v] = firn_vector_maximum(y, largest[v]);
-            nan |= firn_vector_is_nan(y);
+            nan = firn_mask_or(nan, firn_vector_is_nan(y));
         }
     }
     if (at < width) {
@@ -31,13 +31,18 @@ static float row_maximum(const float *x, size_t width) {
             const firn_lanes lanes = firn_first_lanes(i < width ? width - i : 0);
             const firn_vector y = firn_vector_load_some(lanes, x + i);
             largest[v] = firn_vector_select(firn_mask_of(lanes), firn_vector_maximum(y, largest[v]), largest[v]);
-            nan |= firn_vector_is_nan(y);
+            nan = firn_mask_or(nan, firn_vector_is_nan(y));
         }
     }
     FIRN_UNROLL
     for (size_t v = 1; v < VECTORS; v++)
         largest[0] = firn_vector_maximum(largest[0], largest[v]);
     return firn_mask_to_bits(nan) != 0 ? firn_from_bits(FIRN_NAN_BITS) : firn_vector_largest(largest[0]) + 0.0f;
+}
+
+/* exp(x - maximum) */
+static inline __attribute__((always_inline)) firn_vector exp_of(firn_vector x, firn_vector maximum) {
+    return firn_vector_exp(firn_vector_subtract(x, maximum));
 }
 
 /* Returns the total of one block of the sum of exp(x - maximum). */
@@ -50,15 +55,15 @@ static float block_sum(const float *x, size_t count, firn_vector maximum) {
     for (; at + FIRN_SUM_LANES <= count; at += FIRN_SUM_LANES) {
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v++)
-            lanes[v] = lanes[v] + firn_vector_exp(firn_vector_load(x + at + v * FIRN_VECTOR) - maximum);
+            lanes[v] = firn_vector_add(lanes[v], exp_of(firn_vector_load(x + at + v * FIRN_VECTOR), maximum));
     }
     if (at < count) {
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v++) {
             const size_t i = at + v * FIRN_VECTOR;
             const firn_lanes some = firn_first_lanes(i < count ? count - i : 0);
-            const firn_vector e = firn_vector_exp(firn_vector_load_some(some, x + i) - maximum);
-            lanes[v] = firn_vector_select(firn_mask_of(some), lanes[v] + e, lanes[v]);
+            const firn_vector e = exp_of(firn_vector_load_some(some, x + i), maximum);
+            lanes[v] = firn_vector_select(firn_mask_of(some), firn_vector_add(lanes[v], e), lanes[v]);
         }
     }
     return firn_fold_lanes(lanes);
@@ -92,7 +97,8 @@ void firn_vector_cross_entropy(const firn_kernel_call *call) {
 
 /* exp(x - maximum) / sum * factor */
 static firn_vector share(firn_vector x, firn_vector maximum, firn_vector sum, float factor) {
-    return firn_vector_canonical(firn_vector_exp(x - maximum) / sum * firn_vector_fill(factor));
+    const firn_vector part = firn_vector_divide(exp_of(x, maximum), sum);
+    return firn_vector_canonical(firn_vector_multiply(part, firn_vector_fill(factor)));
 }
 
 static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end) {

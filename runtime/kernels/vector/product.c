@@ -29,10 +29,10 @@ typedef struct multiplication {
 enum {
     HEIGHT = FIRN_REGISTER_ROWS,
     WIDTH = FIRN_REGISTER_COLUMNS,
-    DEPTH = 512,                                   /* terms in a block */
-    COLUMNS = 1024,                                /* of a piece, at most */
-    RIGHT = (FIRN_VECTOR == 8 ? 512 : 192) * 1024, /* floats of the packed panels of a piece */
-    SUMS = 256 * 1024,                             /* floats of a piece's sums that wait for the next block of terms */
+    DEPTH = 512,                /* terms in a block */
+    COLUMNS = 1024,             /* of a piece, at most */
+    RIGHT = FIRN_PACKED_FLOATS, /* of the packed panels of a piece */
+    SUMS = 256 * 1024,          /* floats of a piece's sums that wait for the next block of terms */
     CACHE_LINE = 64,
     STRIPS = 4,    /* row tiles that are packed at once if rows are consecutive */
     LEFT_GAP = 16, /* floats between rows of the widened left factor, so that rows do not share cache lines */

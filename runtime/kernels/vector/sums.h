@@ -14,7 +14,7 @@ static inline float firn_fold_lanes(firn_vector lanes[FIRN_SUM_VECTORS]) {
     for (size_t half = FIRN_SUM_VECTORS / 2; half > 0; half /= 2) {
         FIRN_UNROLL
         for (size_t v = 0; v < half; v++)
-            lanes[v] = lanes[v] + lanes[v + half];
+            lanes[v] = firn_vector_add(lanes[v], lanes[v + half]);
     }
     firn_vector_store(l, lanes[0]);
     for (size_t half = FIRN_VECTOR / 2; half > 0; half /= 2)

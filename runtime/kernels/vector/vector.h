@@ -1,7 +1,8 @@
-/* The register type of the kernels in this folder, and its operations. A header for each instruction set defines them
- * (avx512.h, which describes each, and avx2.h). This file selects the header for the instruction set it is compiled
- * for, and defines the operations that need no special instruction. No operation may round differently from the scalar
- * operation of the same name. */
+/* The register type of the kernels in this folder, and its operations. A header for each instruction set defines them:
+ * avx512.h and operators.h, which describe each, avx2.h, and neon.h for AArch64. This file selects the header for the
+ * instruction set it is compiled for, and defines the operations that need no special instruction. No operation may
+ * round differently from the scalar operation of the same name. Kernels use no C operator on a register, because some
+ * register types are structures. */
 #ifndef FIRN_KERNELS_VECTOR_VECTOR_H
 #define FIRN_KERNELS_VECTOR_VECTOR_H
 
@@ -19,10 +20,15 @@
 #    define FIRN_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-#ifdef __AVX512F__
+#if defined(__aarch64__)
+#    include "runtime/kernels/vector/neon.h"
+#elif defined(__AVX512F__)
 #    include "runtime/kernels/vector/avx512.h"
 #else
 #    include "runtime/kernels/vector/avx2.h"
+#endif
+#ifndef __aarch64__
+#    include "runtime/kernels/vector/operators.h"
 #endif
 
 /* Prefetches the cache line of an address, which need not be valid. */
@@ -36,15 +42,11 @@ static inline firn_vector firn_vector_zero(void) {
 
 /* |x|, also of a NaN. */
 static inline firn_vector firn_vector_absolute(firn_vector x) {
-    return (firn_vector)((firn_words)x & FIRN_MAGNITUDE_BITS);
-}
-
-static inline firn_words firn_words_fill(uint32_t word) {
-    return word - (firn_words){0};
+    return firn_vector_from_bits(firn_words_and(firn_vector_bits(x), firn_words_fill(FIRN_MAGNITUDE_BITS)));
 }
 
 static inline firn_vector firn_vector_canonical(firn_vector x) {
-    return (firn_vector)firn_words_if_nan(x, firn_words_fill(FIRN_NAN_BITS), (firn_words)x);
+    return firn_vector_from_bits(firn_words_if_nan(x, firn_words_fill(FIRN_NAN_BITS), firn_vector_bits(x)));
 }
 
 #endif

@@ -51,6 +51,8 @@ _Static_assert((uint64_t)RANGES_OF_THREAD *(THREADS_MAX + 1) <= LEFT_MASK, "the 
 static void rest(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
 #endif
 }
 

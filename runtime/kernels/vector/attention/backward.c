@@ -62,7 +62,8 @@ static void score_gradients(const head *h, const block *b) {
         float *p = h->slot + h->job->at.scores + at, *gradient = h->slot + h->job->at.gradients + at;
         for (size_t i = 0; i < rows * QUERIES; i += FIRN_VECTOR) {
             const firn_vector projection = firn_vector_load(b->projections + i % QUERIES);
-            firn_vector_store(gradient + i, firn_vector_load(p + i) * (firn_vector_load(gradient + i) - projection));
+            const firn_vector centred = firn_vector_subtract(firn_vector_load(gradient + i), projection);
+            firn_vector_store(gradient + i, firn_vector_multiply(firn_vector_load(p + i), centred));
         }
         firn_block_round(a->type, gradient, rows * QUERIES);
         if (a->dropout_rate == 0.0f)

@@ -69,7 +69,7 @@ void firn_scores_maxima(const firn_attention_head *h, const firn_attention_block
             const firn_vector score = firn_vector_load(scores + v * FIRN_VECTOR);
             const firn_mask mask = lanes_of(queries, v);
             largest[v] = firn_vector_select(mask, firn_vector_maximum(score, largest[v]), largest[v]);
-            has_nan[v] |= mask & firn_vector_is_nan(score);
+            has_nan[v] = firn_mask_or(has_nan[v], firn_mask_and(mask, firn_vector_is_nan(score)));
         }
     }
     const firn_vector nan = firn_vector_fill(firn_from_bits(FIRN_NAN_BITS));
@@ -84,7 +84,7 @@ void firn_scores_exponentials(const firn_attention *a, float *scores, const floa
         for (size_t i = 0; i < QUERIES; i += FIRN_VECTOR) {
             float *at = scores + row * QUERIES + i;
             const firn_vector score = firn_vector_load(at);
-            firn_vector_store(at, firn_vector_exp(score - firn_vector_load(maxima + i)));
+            firn_vector_store(at, firn_vector_exp(firn_vector_subtract(score, firn_vector_load(maxima + i))));
         }
     firn_block_round(a->softmax_type, scores, rows * QUERIES);
 }
@@ -93,7 +93,7 @@ void firn_scores_normalise(const firn_attention *a, float *x, const float sums[Q
     for (size_t row = 0; row < rows; row++)
         for (size_t i = 0; i < QUERIES; i += FIRN_VECTOR) {
             float *at = x + row * QUERIES + i;
-            firn_vector_store(at, firn_vector_load(at) / firn_vector_load(sums + i));
+            firn_vector_store(at, firn_vector_divide(firn_vector_load(at), firn_vector_load(sums + i)));
         }
     firn_block_round(a->type, x, rows * QUERIES);
 }
@@ -134,7 +134,8 @@ void firn_key_sum_add(firn_key_sum *sum, const firn_attention_head *h, const fir
             firn_vector term = firn_vector_load(x + at);
             if (y != NULL)
                 term = firn_vector_multiply(term, firn_vector_load(y + at));
-            firn_vector_store(sum->lanes + at, firn_vector_select(lanes_of(queries, v), lane + term, lane));
+            firn_vector_store(sum->lanes + at,
+                              firn_vector_select(lanes_of(queries, v), firn_vector_add(lane, term), lane));
         }
     }
     if ((first + RUN) % FIRN_SUM_BLOCK != 0)
@@ -197,6 +198,7 @@ void firn_scores_drop(const firn_attention *a, float *x, const uint32_t *kept, s
     for (size_t row = 0; row < rows; row++)
         for (size_t v = 0; v < VECTORS; v++) {
             float *at = x + row * QUERIES + v * FIRN_VECTOR;
-            firn_vector_store(at, firn_vector_keep(lanes_of(kept[row], v), firn_vector_load(at) * factor));
+            const firn_vector scaled = firn_vector_multiply(firn_vector_load(at), factor);
+            firn_vector_store(at, firn_vector_keep(lanes_of(kept[row], v), scaled));
         }
 }

@@ -121,7 +121,7 @@ static inline __attribute__((always_inline)) void add_terms(const subtile *s, co
 static inline uint32_t smallest_word(firn_words words) {
     float lanes[FIRN_VECTOR];
     uint32_t smallest = ~0u;
-    firn_vector_store(lanes, (firn_vector)words);
+    firn_vector_store(lanes, firn_vector_from_bits(words));
     for (size_t i = 0; i < FIRN_VECTOR; i++)
         smallest = smallest < firn_bits(lanes[i]) ? smallest : firn_bits(lanes[i]);
     return smallest;
@@ -332,12 +332,14 @@ firn_chunked_sizes firn_chunked_sizes_of(uint8_t accumulator, const float *x, si
         const firn_lanes lanes = firn_first_lanes(count - i);
         for (size_t line = 0; line < lines; line++) {
             const firn_words bits =
-                (firn_words)firn_vector_load_some(lanes, x + line * step + i) & firn_words_fill(FIRN_MAGNITUDE_BITS);
+                firn_vector_bits(firn_vector_absolute(firn_vector_load_some(lanes, x + line * step + i)));
             most = firn_words_larger(most, bits);
-            least = firn_words_smaller(least, bits - firn_words_fill(1)); /* of zero this is the largest word */
+            least = firn_words_smaller(
+                least, firn_words_subtract(bits, firn_words_fill(1))); /* of zero this is the largest word */
         }
     }
-    return (firn_chunked_sizes){firn_from_bits(smallest_word(least) + 1u), firn_from_bits(~smallest_word(~most))};
+    return (firn_chunked_sizes){firn_from_bits(smallest_word(least) + 1u),
+                                firn_from_bits(~smallest_word(firn_words_subtract(firn_words_fill(~0u), most)))};
 }
 
 static firn_chunked_sizes left_sizes(const firn_chunked_tile *t) {

@@ -1,8 +1,8 @@
 /* One step of a chunked sum in each lane, sum = round16(left * right + sum). It is split into stages, which chunked.c
  * interleaves for several sums: compute the fused result rounded down and up, choose the odd one of the two, and round
- * it to the half type. chunked.h explains why this is correct. x86 only.
+ * it to the half type. chunked.h explains why this is correct.
  *
- * AVX-512 encodes the rounding direction in the instruction. AVX2 takes it from the control register: between
+ * AVX-512 encodes the rounding direction in the instruction. AVX2 and NEON take it from the control register: between
  * firn_step_begin and firn_step_end everything is rounded down, and the result rounded up is the negative of the
  * negated expression rounded down. Compilers do not model the control register. Therefore the code between the two
  * calls must be a function that is not inlined and that reads and writes its sums in memory, and it must contain no
@@ -25,11 +25,6 @@ typedef enum firn_step_kind {
     FIRN_STEP_SMALL_CBFLOAT16
 } firn_step_kind;
 
-/* The CPU's conversion is that of NUMERICS.md, regardless of the control register. */
-static inline firn_vector firn_step_round_float16(firn_vector x) {
-    return firn_vector_from_float16(firn_vector_to_float16(x));
-}
-
 /* Rounds a * b + c, which an instruction has rounded to binary32, to bfloat16. Runs outside of firn_step_begin and
  * firn_step_end. Of bfloat16 numbers the result is that of one rounding unless c is not zero and at most 2^-24 of a *
  * b.
@@ -45,22 +40,18 @@ static inline firn_vector firn_step_round_float16(firn_vector x) {
  * becomes the smallest exponent, in its place in a float, less 1: the caller compares it with the largest product. The
  * value may neither be subnormal nor exceed 2^110. */
 static inline firn_vector firn_step_round_twice(firn_vector x, firn_words *least) {
-    const firn_words exponent = (firn_words)x & firn_words_fill(FIRN_INFINITY_BITS);
-    const firn_vector unit = (firn_vector)(exponent + firn_words_fill(16u << 23 | 1u << 22));
-    *least = firn_words_smaller(*least, exponent - firn_words_fill(1));
-    return (x + unit) - unit;
+    const firn_words exponent = firn_words_and(firn_vector_bits(x), firn_words_fill(FIRN_INFINITY_BITS));
+    const firn_vector unit = firn_vector_from_bits(firn_words_add(exponent, firn_words_fill(16u << 23 | 1u << 22)));
+    *least = firn_words_smaller(*least, firn_words_subtract(exponent, firn_words_fill(1)));
+    return firn_vector_subtract(firn_vector_add(x, unit), unit);
 }
 
-#ifdef __AVX512F__
+#if defined(__aarch64__)
+#    include "runtime/kernels/vector/chunked/step_neon.h"
+#elif defined(__AVX512F__)
 #    include "runtime/kernels/vector/chunked/step_avx512.h"
 #else
 #    include "runtime/kernels/vector/chunked/step_avx2.h"
 #endif
-
-static inline firn_vector firn_step_round(firn_step_kind kind, firn_vector x) {
-    if (kind == FIRN_STEP_FLOAT16)
-        return firn_step_round_float16(x);
-    return kind == FIRN_STEP_BFLOAT16 ? firn_step_round_bfloat16(x) : firn_step_round_cbfloat16(kind, x);
-}
 
 #endif

@@ -73,4 +73,11 @@ static inline firn_vector firn_step_round_cbfloat16(firn_step_kind kind, firn_ve
     return _mm512_mul_ps(raised, firn_vector_fill(firn_power_of_two(-to_infinity)));
 }
 
+/* The CPU's conversion to float16 is that of NUMERICS.md, regardless of the control register. */
+static inline firn_vector firn_step_round(firn_step_kind kind, firn_vector x) {
+    if (kind == FIRN_STEP_FLOAT16)
+        return firn_vector_from_float16(firn_vector_to_float16(x));
+    return kind == FIRN_STEP_BFLOAT16 ? firn_step_round_bfloat16(x) : firn_step_round_cbfloat16(kind, x);
+}
+
 #endif

@@ -45,8 +45,7 @@ static inline firn_vector winners(const float *x, const elements *e, firn_lanes 
         for (size_t column = 0; column < e->columns; column++, number += 1.0f) {
             const firn_vector next = firn_vector_load_some(lanes, x + row * e->row_step + column * e->column_step);
             const firn_mask decided = firn_vector_is_nan(largest);
-            firn_mask wins = firn_vector_is_less(largest, next);
-            wins |= firn_vector_is_nan(next);
+            const firn_mask wins = firn_mask_or(firn_vector_is_less(largest, next), firn_vector_is_nan(next));
             winner = firn_vector_select(decided, winner, firn_vector_select(wins, firn_vector_fill(number), winner));
             largest = firn_vector_select(decided, largest, firn_vector_select(wins, next, largest));
         }
@@ -59,10 +58,11 @@ static inline void add_to_winners(float *dx, const elements *e, firn_lanes lanes
         for (size_t column = 0; column < e->columns; column++, number += 1.0f) {
             float *at = dx + row * e->row_step + column * e->column_step;
             const firn_vector before = firn_vector_load_some(lanes, at);
-            const firn_vector after = firn_vector_canonical(before + dy);
-            const firn_words result = firn_words_if_equal((firn_words)winner, (firn_words)firn_vector_fill(number),
-                                                          (firn_words)after, (firn_words)before);
-            firn_vector_store_some(at, lanes, (firn_vector)result);
+            const firn_vector after = firn_vector_canonical(firn_vector_add(before, dy));
+            const firn_words result =
+                firn_words_if_equal(firn_vector_bits(winner), firn_vector_bits(firn_vector_fill(number)),
+                                    firn_vector_bits(after), firn_vector_bits(before));
+            firn_vector_store_some(at, lanes, firn_vector_from_bits(result));
         }
 }
 

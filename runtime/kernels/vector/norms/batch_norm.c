@@ -123,7 +123,7 @@ static inline __attribute__((always_inline)) void sum_elements(uint8_t type, con
     for (size_t row = first_row(t); row < end_of_rows(t); row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++)
-            sums[v] = sums[v] + element(type, t->b->x, t, row, v);
+            sums[v] = firn_vector_add(sums[v], element(type, t->b->x, t, row, v));
     }
     store(t, t->b->partial + t->run * t->b->width, sums, vectors);
 }
@@ -135,8 +135,8 @@ static inline __attribute__((always_inline)) void sum_squares(uint8_t type, cons
     for (size_t row = first_row(t); row < end_of_rows(t); row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++) {
-            const firn_vector distance = element(type, t->b->x, t, row, v) - means[v];
-            sums[v] = sums[v] + distance * distance;
+            const firn_vector distance = firn_vector_subtract(element(type, t->b->x, t, row, v), means[v]);
+            sums[v] = firn_vector_add(sums[v], firn_vector_multiply(distance, distance));
         }
     }
     store(t, t->b->partial + t->run * t->b->width, sums, vectors);
@@ -151,7 +151,8 @@ static inline __attribute__((always_inline)) void normalise(uint8_t type, const 
     for (size_t row = first_row(t); row < end_of_rows(t); row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++) {
-            const firn_vector normal = (element(type, t->b->x, t, row, v) - means[v]) * reciprocals[v];
+            const firn_vector normal =
+                firn_vector_multiply(firn_vector_subtract(element(type, t->b->x, t, row, v), means[v]), reciprocals[v]);
             store_element(type, t, row, v, firn_vector_fma(normal, gains[v], biases[v]));
         }
     }
@@ -229,9 +230,10 @@ static inline __attribute__((always_inline)) void sum_gradients(uint8_t type, co
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++) {
             const firn_vector dy = element(type, t->b->dy, t, row, v);
-            const firn_vector normal = (element(type, t->b->x, t, row, v) - means[v]) * reciprocals[v];
-            sums[v] = sums[v] + dy;
-            projections[v] = projections[v] + dy * normal;
+            const firn_vector normal =
+                firn_vector_multiply(firn_vector_subtract(element(type, t->b->x, t, row, v), means[v]), reciprocals[v]);
+            sums[v] = firn_vector_add(sums[v], dy);
+            projections[v] = firn_vector_add(projections[v], firn_vector_multiply(dy, normal));
         }
     }
     store(t, t->b->partial + 2 * t->run * t->b->width, sums, vectors);
@@ -259,13 +261,15 @@ static inline __attribute__((always_inline)) void store_gradients(uint8_t type, 
     load(projections, t, t->b->partial + t->b->width, vectors);
     FIRN_UNROLL
     for (size_t v = 0; v < vectors; v++)
-        factors[v] = factors[v] * reciprocals[v];
+        factors[v] = firn_vector_multiply(factors[v], reciprocals[v]);
     for (size_t row = first_row(t); row < end_of_rows(t); row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++) {
-            const firn_vector normal = (element(type, t->b->x, t, row, v) - means[v]) * reciprocals[v];
-            const firn_vector rest = element(type, t->b->dy, t, row, v) - gradients[v];
-            store_element(type, t, row, v, factors[v] * firn_vector_fma(-normal, projections[v], rest));
+            const firn_vector normal =
+                firn_vector_multiply(firn_vector_subtract(element(type, t->b->x, t, row, v), means[v]), reciprocals[v]);
+            const firn_vector rest = firn_vector_subtract(element(type, t->b->dy, t, row, v), gradients[v]);
+            const firn_vector inner = firn_vector_fma(firn_vector_negative(normal), projections[v], rest);
+            store_element(type, t, row, v, firn_vector_multiply(factors[v], inner));
         }
     }
 }

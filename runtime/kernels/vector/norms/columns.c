@@ -97,7 +97,7 @@ static inline __attribute__((always_inline)) void add_elements(uint8_t type, con
     for (size_t row = 0; row < t->rows; row++, from += width) {
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++)
-            sums[v] = sums[v] + firn_vector_widen(x->data, type, from + v * FIRN_VECTOR, lanes[v]);
+            sums[v] = firn_vector_add(sums[v], firn_vector_widen(x->data, type, from + v * FIRN_VECTOR, lanes[v]));
     }
     FIRN_UNROLL
     for (size_t v = 0; v < vectors; v++)
@@ -146,9 +146,10 @@ static inline __attribute__((always_inline)) void add_affine(uint8_t type, const
         for (size_t v = 0; v < vectors; v++) {
             const size_t at = from + v * FIRN_VECTOR;
             const firn_vector gradient = firn_vector_widen(dy->data, type, at, lanes[v]);
-            const firn_vector normal = (firn_vector_widen(x->data, type, at, lanes[v]) - mean) * reciprocal;
+            const firn_vector distance = firn_vector_subtract(firn_vector_widen(x->data, type, at, lanes[v]), mean);
+            const firn_vector normal = firn_vector_multiply(distance, reciprocal);
             gains[v] = firn_vector_fma(gradient, normal, gains[v]);
-            biases[v] = biases[v] + gradient;
+            biases[v] = firn_vector_add(biases[v], gradient);
         }
     }
     FIRN_UNROLL

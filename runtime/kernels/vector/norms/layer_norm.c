@@ -29,23 +29,24 @@ static inline __attribute__((always_inline)) firn_vector element(uint8_t type, c
 
 static inline __attribute__((always_inline)) firn_vector square(uint8_t type, const row *r, size_t at,
                                                                 firn_lanes lanes) {
-    const firn_vector distance = element(type, r, at, lanes) - r->mean;
-    return distance * distance;
+    const firn_vector distance = firn_vector_subtract(element(type, r, at, lanes), r->mean);
+    return firn_vector_multiply(distance, distance);
 }
 
 static inline __attribute__((always_inline)) firn_vector normal(uint8_t type, const row *r, size_t at,
                                                                 firn_lanes lanes) {
-    return (element(type, r, at, lanes) - r->mean) * r->reciprocal;
+    return firn_vector_multiply(firn_vector_subtract(element(type, r, at, lanes), r->mean), r->reciprocal);
 }
 
 static inline __attribute__((always_inline)) firn_vector gradient(uint8_t type, const row *r, size_t at,
                                                                   firn_lanes lanes) {
-    return firn_vector_widen(r->dy, type, r->first + at, lanes) * firn_vector_load_some(lanes, r->gain + at);
+    return firn_vector_multiply(firn_vector_widen(r->dy, type, r->first + at, lanes),
+                                firn_vector_load_some(lanes, r->gain + at));
 }
 
 static inline __attribute__((always_inline)) firn_vector projection(uint8_t type, const row *r, size_t at,
                                                                     firn_lanes lanes) {
-    return gradient(type, r, at, lanes) * normal(type, r, at, lanes);
+    return firn_vector_multiply(gradient(type, r, at, lanes), normal(type, r, at, lanes));
 }
 
 /* Returns the total of the block of terms that begins with column `begin`. */
@@ -60,14 +61,14 @@ static inline __attribute__((always_inline)) float block_sum(uint8_t type, const
     for (; at + FIRN_SUM_LANES <= end; at += FIRN_SUM_LANES) {
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v++)
-            lanes[v] = lanes[v] + f(type, r, at + v * FIRN_VECTOR, all);
+            lanes[v] = firn_vector_add(lanes[v], f(type, r, at + v * FIRN_VECTOR, all));
     }
     if (at < end) {
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v++) {
             const size_t i = at + v * FIRN_VECTOR;
             const firn_lanes some = firn_first_lanes(i < end ? end - i : 0);
-            const firn_vector next = lanes[v] + f(type, r, i < end ? i : begin, some);
+            const firn_vector next = firn_vector_add(lanes[v], f(type, r, i < end ? i : begin, some));
             lanes[v] = firn_vector_select(firn_mask_of(some), next, lanes[v]);
         }
     }
@@ -165,9 +166,11 @@ typedef struct means {
 
 static inline __attribute__((always_inline)) void store_gradient(uint8_t type, const row *r, const means *mean,
                                                                  void *dx, size_t at, firn_lanes lanes) {
-    const firn_vector rest = gradient(type, r, at, lanes) - firn_vector_fill(mean->gradient);
-    const firn_vector inner = firn_vector_fma(-normal(type, r, at, lanes), firn_vector_fill(mean->projection), rest);
-    firn_vector_narrow(dx, type, r->first + at, lanes, firn_vector_canonical(r->reciprocal * inner));
+    const firn_vector rest = firn_vector_subtract(gradient(type, r, at, lanes), firn_vector_fill(mean->gradient));
+    const firn_vector inner =
+        firn_vector_fma(firn_vector_negative(normal(type, r, at, lanes)), firn_vector_fill(mean->projection), rest);
+    firn_vector_narrow(dx, type, r->first + at, lanes,
+                       firn_vector_canonical(firn_vector_multiply(r->reciprocal, inner)));
 }
 
 static inline __attribute__((always_inline)) void gradient_rows(uint8_t type, const void *arguments) {
