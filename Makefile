@@ -228,7 +228,7 @@ PORTABLE ?=
 SETS := $(if $(PORTABLE),,$(if $(filter x86_64 i%86,$(PROCESSOR)),fma avx2 avx512 avx512fp16 amx avx512bf16,$(if $(filter aarch64,$(PROCESSOR)),neon)))
 ifneq ($(SETS),)
 KERNEL_OBJECTS := $(patsubst %,$(BUILD)/kernels-%.o,$(SETS)) \
-    $(call object,runtime/targets/$(if $(filter aarch64,$(PROCESSOR)),aarch64,x86)/select.c)
+    $(call object,$(if $(filter neon,$(SETS)),runtime/targets/aarch64/select.c,$(patsubst %,runtime/targets/x86/%.c,select engine_probe)))
 $(call object,runtime/kernels/table.c): private CFLAGS += -Dfirn_kernel_find=firn_kernel_find_plain
 else
 KERNEL_OBJECTS := $(call object,runtime/kernels/set.c)

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "runtime/numerics/half.h"
+#include "runtime/targets/x86/engine_probe.h"
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
@@ -424,12 +425,41 @@ static void random_bits(void **state) {
             check_bits(portable, &kinds[kind], round * KINDS + (uint32_t)kind);
 }
 
+/* --- the probe ---------------------------------------------------------------------------------------------------- */
+
+__attribute__((weak)) bool firn_engine_agrees(firn_find_kernel engine, firn_find_kernel portable, uint8_t kind);
+
+static firn_find_kernel find_other;
+
+/* The last bit of one output is another one. */
+static void run_other(const firn_kernel_call *call) {
+    uint32_t *bits = call->outputs[0].data;
+    find_other(FIRN_OP_linear, call->reductions).run(call);
+    bits[call->outputs[0].elements - 1] ^= 1u;
+}
+
+static firn_kernel_choice choose_other(uint16_t op, const firn_reduction *reduction) {
+    const firn_kernel_choice choice = find_other(op, reduction);
+    return (firn_kernel_choice){run_other, choice.scratch};
+}
+
+static void another_order_is_found(void **state) {
+    (void)state;
+    if (firn_engine_agrees == NULL || firn_kernel_set_choose("avx2") == NULL)
+        skip();
+    const firn_find_kernel portable = firn_kernel_set_choose("plain")->find;
+    for (int i = 0; i < MODELS; i++) {
+        find_other = models[i].find;
+        assert_true(firn_engine_agrees(find_other, portable, kinds[i].kind));
+        assert_false(firn_engine_agrees(find_other, portable, kinds[1 - i].kind));
+        assert_false(firn_engine_agrees(choose_other, portable, kinds[i].kind));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers),
-        cmocka_unit_test(layers_of_awkward_numbers),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(random_bits),
+        cmocka_unit_test(layers),      cmocka_unit_test(layers_of_awkward_numbers), cmocka_unit_test(batches),
+        cmocka_unit_test(random_bits), cmocka_unit_test(another_order_is_found),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }

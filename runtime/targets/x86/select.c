@@ -1,7 +1,8 @@
 /* Selects a kernel set on x86. All sets give the same bits. plain and fma are the portable sources, which run many
  * times faster if fused multiply-add may be an instruction. avx2 and avx512 are the portable sources and the kernels of
  * runtime/kernels/vector. avx512fp16 replaces three kernels of avx512. amx and avx512bf16 have the products of a matrix
- * engine and take all other kernels from avx512fp16, or from avx512 if the CPU lacks it. No kernel may be written here.
+ * engine and take all other kernels from avx512fp16, or from avx512 if the CPU lacks it; a set whose engine sums in
+ * another order than NUMERICS.md (engine_probe.h) cannot be run. No kernel may be written here.
  */
 #define _DEFAULT_SOURCE /* syscall */
 #include <cpuid.h>
@@ -13,7 +14,7 @@
 #    include <unistd.h>
 #endif
 
-#include "runtime/kernels/kernels.h"
+#include "runtime/targets/x86/engine_probe.h"
 
 firn_kernel_choice firn_kernel_find_plain(uint16_t op, const firn_reduction *reduction);
 firn_kernel_choice firn_kernel_find_fma(uint16_t op, const firn_reduction *reduction);
@@ -46,7 +47,8 @@ static bool has_avx512fp16(void) {
 
 static bool has_avx512bf16(void) {
     unsigned a, b, c, d;
-    return has_avx512() && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & bit_AVX512BF16) != 0;
+    return has_avx512() && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & bit_AVX512BF16) != 0 &&
+           firn_engine_agrees(firn_kernel_find_avx512bf16, firn_kernel_find_plain, FIRN_REDUCTION_PAIRS);
 }
 
 /* The instruction has half the speed of emulation on the CPUs of Intel that have it, and twice its speed on others. */
@@ -73,7 +75,8 @@ static bool has_amx(void) {
     if (!has_avx512() || __get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & BF16) == 0 || (d & TILE) == 0)
         return false;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return (low & SAVED) == SAVED && may_use_tiles();
+    return (low & SAVED) == SAVED && may_use_tiles() &&
+           firn_engine_agrees(firn_kernel_find_amx, firn_kernel_find_plain, FIRN_REDUCTION_EVEN_ODD_BLOCKS);
 }
 
 static bool has_amx_and_fp16(void) {
@@ -88,10 +91,9 @@ static bool has_nothing_special(void) {
     return true;
 }
 
-typedef firn_kernel_choice (*find_kernel)(uint16_t op, const firn_reduction *reduction);
-
 /* Returns the kernel of the first set, or that of the other if the first has none. */
-static firn_kernel_choice find_in(find_kernel first, find_kernel other, uint16_t op, const firn_reduction *reduction) {
+static firn_kernel_choice find_in(firn_find_kernel first, firn_find_kernel other, uint16_t op,
+                                  const firn_reduction *reduction) {
     const firn_kernel_choice choice = first(op, reduction);
     return choice.run != NULL ? choice : other(op, reduction);
 }

@@ -1,0 +1,69 @@
+/* The probe of a matrix engine; see engine_probe.h. No kernel may be written here. */
+#include "runtime/targets/x86/engine_probe.h"
+
+#include <string.h>
+
+#include "plan/ops.h"
+
+enum { ROWS = 17, TERMS = 70, COLUMNS = 33, SCRATCH = 64 * 1024, PRODUCTS = 3 };
+
+/* Factors of bfloat16 with exponents from `exponent` to exponent + 7, of which one in sixteen is subnormal or zero. */
+typedef struct factors {
+    uint32_t seed, exponent;
+} factors;
+
+static uint32_t draw(factors *f) {
+    f->seed = f->seed * 1664525u + 1013904223u;
+    return f->seed >> 16;
+}
+
+static void fill(uint16_t *out, size_t count, factors *f) {
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t exponent = draw(f) % 16 == 0 ? 0 : f->exponent + draw(f) % 8, rest = draw(f);
+        out[i] = (uint16_t)((rest & 0x8000u) | exponent << 7 | (rest & 0x7fu));
+    }
+}
+
+static bool run(firn_find_kernel find, firn_kernel_call *call) {
+    const firn_kernel_choice choice = find(FIRN_OP_linear, call->reductions);
+    if (choice.run == NULL || (choice.scratch != NULL && choice.scratch(FIRN_OP_linear, call) > call->slot_bytes))
+        return false;
+    choice.run(call);
+    return true;
+}
+
+bool firn_engine_agrees(firn_find_kernel engine, firn_find_kernel portable, uint8_t kind) {
+    /* Sums of common numbers; sums that cancel near the smallest normal number; sums that overflow. */
+    static const uint32_t exponents[PRODUCTS] = {123, 60, 188};
+    static const uint32_t x_dims[] = {ROWS, TERMS}, weight_dims[] = {COLUMNS, TERMS}, y_dims[] = {ROWS, COLUMNS};
+    _Alignas(64) uint8_t scratch[SCRATCH];
+    _Alignas(16) uint16_t x[ROWS * TERMS], weight[COLUMNS * TERMS];
+    _Alignas(16) float sums[2][ROWS * COLUMNS];
+    const firn_reduction reduction = {.kind = kind,
+                                      .accumulator = FIRN_FLOAT32,
+                                      .output = FIRN_FLOAT32,
+                                      .chunk = kind == FIRN_REDUCTION_PAIRS ? 2 : 32};
+    const firn_tensor inputs[] = {{x, ROWS * TERMS, x_dims, FIRN_BFLOAT16, 2},
+                                  {weight, COLUMNS * TERMS, weight_dims, FIRN_BFLOAT16, 2}};
+    const int64_t layout = 0;
+    bool agrees = true;
+    for (uint32_t i = 0; i < PRODUCTS && agrees; i++) {
+        factors f = {.seed = i, .exponent = exponents[i]};
+        fill(x, ROWS * TERMS, &f);
+        fill(weight, COLUMNS * TERMS, &f);
+        for (uint32_t s = 0; s < 2 && agrees; s++) {
+            const firn_tensor y = {sums[s], ROWS * COLUMNS, y_dims, FIRN_FLOAT32, 2};
+            firn_kernel_call call = {.inputs = inputs,
+                                     .outputs = &y,
+                                     .integers = &layout,
+                                     .reductions = &reduction,
+                                     .input_count = 2,
+                                     .output_count = 1,
+                                     .workspace = scratch,
+                                     .slot_bytes = SCRATCH};
+            agrees = run(s == 0 ? engine : portable, &call);
+        }
+        agrees = agrees && memcmp(sums[0], sums[1], sizeof sums[0]) == 0;
+    }
+    return agrees;
+}
