@@ -366,6 +366,7 @@ test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by n
 	@.packages/install test
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants $(BUILD)/runner $(BUILD)/firn-bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= all unit-tests fuzz-programs
+	@$(MAKE) --no-print-directory -s aarch64
 	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
 
 # These tests have an exhaustive form: every float instead of every 997th, every step of each schedule, every format on

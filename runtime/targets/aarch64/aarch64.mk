@@ -6,7 +6,7 @@ AARCH64_CC := clang --target=aarch64-linux-gnu
 # Tests of kernels and of the control word.
 AARCH64_TESTS := $(patsubst %,test_%,golden_ops kernels_attention_sets kernels_chunked kernels_engine kernels_sets \
     kernels_sets_elements kernels_sets_images numerics_soft runtime self_test)
-AARCH64_PROGRAMS := firnc firn runner $(patsubst %,tests/%,$(AARCH64_TESTS))
+AARCH64_PROGRAMS := firnc firn $(patsubst %,tests/%,$(AARCH64_TESTS))
 
 .PHONY: aarch64
 aarch64: ## build firnc, firn and tests of kernels for AArch64, with clang
