@@ -112,7 +112,7 @@ void firn_kernel_initialise(const firn_kernel_call *call);
 /* A kernel for each op, or for those that a firmware was linked with. */
 typedef struct firn_kernel_set {
     const char *name; /* printed in reports */
-    /* Finds the kernel of an op; `reduction` is the first of the op's descriptors, or NULL if it has none. */
+    /* Finds the kernel of an op; `reduction` points to all of the op's descriptors, or is NULL if it has none. */
     firn_kernel_choice (*find)(uint16_t op, const firn_reduction *reduction);
     /* At least one of its kernels needs scratch. Only firn_workspace_bytes reads this: without scratch it need not
      * verify a plan. firn_open asks each kernel. */

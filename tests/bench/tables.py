@@ -179,8 +179,12 @@ def print_head(report):
 
 def main(words):
     names = [word for word in words if word != "--check"]
-    with open(names[0] if names else "build/bench/report.json") as file:
-        report = json.load(file)
+    name = names[0] if names else "build/bench/report.json"
+    try:
+        with open(name) as file:
+            report = json.load(file)
+    except (OSError, ValueError) as why:
+        sys.exit(f"{name}: cannot be read: {getattr(why, 'strerror', None) or why}; `make bench` writes build/bench/report.json")
     check(report)
     if "--check" in words:
         return

@@ -38,6 +38,8 @@ python3 tests/bench/tables.py "$folder/all/report.json" >"$folder/tables"
 for title in "Training steps" Products "Attention, forward" "LSTM, backward" "Ops of a step"; do
     grep -q "^## $title\$" "$folder/tables"
 done
+if python3 tests/bench/tables.py "$folder/no.json" 2>"$folder/log"; then exit 1; fi
+grep -q "no.json: cannot be read: .*make bench" "$folder/log" && [ "$(wc -l <"$folder/log")" -eq 1 ]
 # The check finds what is missing.
 for lost in features quartiles of_all_threads commit; do
     sed "s/\"$lost\":/\"lost\":/" "$folder/all/report.json" >"$folder/lost.json"

@@ -1,7 +1,7 @@
 /* Tests attention of every kernel set that this CPU can run: it must give the bits of the portable kernel with 1, 2, 3
  * and 8 threads. Covers step counts around the edges of blocks and runs, all types, head sizes, grouped heads, causal
- * or not, dropout, special values, and calls too large for a slot. The portable kernel itself is tested in
- * test_kernels_attention.c. */
+ * or not, dropout, all kinds of sums, special values, and calls too large for a slot. The portable kernel itself is
+ * tested in test_kernels_attention.c. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,8 @@ typedef struct setting {
     uint8_t out_type; /* if other_type is set; else the type of qkv */
     bool other_type;
     uint8_t only_type; /* of qkv where shapes cycle through types; FIRN_FLOAT32: every type */
-    uint8_t kind;      /* of the reductions */
+    uint8_t kind;      /* of the reductions; if they are mixed, of the first */
+    bool mixed;        /* the reductions have kinds that follow each other */
     uint32_t chunk;    /* of a chunked sum */
     filling filling;
 } setting;
@@ -90,11 +91,13 @@ static void fill(const setting *s, firn_tensor *tensor, uint32_t seed) {
         tensor_sprinkle(tensor, seed);
 }
 
-static firn_reduction reduction_of(const setting *s) {
+static firn_reduction reduction_of(const setting *s, int number) {
+    enum { KINDS = FIRN_REDUCTION_PAIRS + 1, MIXED_CHUNK = 24 };
     static const uint32_t blocks[] = {[FIRN_REDUCTION_EVEN_ODD_BLOCKS] = 32, [FIRN_REDUCTION_PAIRS] = 2};
-    if (s->chunk != 0)
-        return (firn_reduction){FIRN_REDUCTION_CHUNKED, s->type, FIRN_FLOAT32, s->chunk};
-    return (firn_reduction){s->kind, FIRN_FLOAT32, FIRN_FLOAT32, blocks[s->kind]};
+    const uint8_t kind = s->mixed ? (uint8_t)((s->kind + number) % KINDS) : s->kind;
+    if (s->chunk != 0 || kind == FIRN_REDUCTION_CHUNKED)
+        return (firn_reduction){FIRN_REDUCTION_CHUNKED, s->type, FIRN_FLOAT32, s->mixed ? MIXED_CHUNK : s->chunk};
+    return (firn_reduction){kind, FIRN_FLOAT32, FIRN_FLOAT32, blocks[kind]};
 }
 
 /* The portable kernels work in blocks of so many queries; the other sets have blocks of their own. */
@@ -110,7 +113,7 @@ static test_call call_of(const setting *s) {
                       .seed = 0x123456789abcdefu,
                       .moment = &moment};
     for (int i = 0; i < 3; i++)
-        call.reductions[i] = reduction_of(s);
+        call.reductions[i] = reduction_of(s, i);
     return call;
 }
 
@@ -341,6 +344,21 @@ static void flushed_special_values(void **state) {
     }
 }
 
+/* A plan may give each product of attention a kind of its own. */
+static void mixed_sums(void **state) {
+    (void)state;
+    for (uint8_t kind = FIRN_REDUCTION_F32; kind <= FIRN_REDUCTION_PAIRS; kind++) {
+        setting s = {.kind = kind, .mixed = true, .only_type = FIRN_BFLOAT16, .dropout = 0.1f};
+        for_each_shape(s, FIRN_FLOAT16, 11);
+        s = (setting){.kind = kind, .mixed = true, .batch = 1, .steps = 77, .heads = 2, .kv_heads = 1, .size = 20};
+        s.type = FIRN_BFLOAT16;
+        for (s.filling = SPECIALS; s.filling <= LARGE; s.filling++) {
+            s.causal = s.filling % 2 != 0;
+            check(s);
+        }
+    }
+}
+
 /* More keys than fit into a slot: they are packed again for each block, and the gradients of queries and keys are
  * computed separately. */
 static void heads_larger_than_a_slot(void **state) {
@@ -385,6 +403,7 @@ int main(void) {
         cmocka_unit_test(chunked_special_values),
         cmocka_unit_test(flushed_sums),
         cmocka_unit_test(flushed_special_values),
+        cmocka_unit_test(mixed_sums),
         cmocka_unit_test(heads_larger_than_a_slot),
         cmocka_unit_test(blocks_larger_than_a_slot),
         cmocka_unit_test(rows_of_several_blocks),

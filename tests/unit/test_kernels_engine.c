@@ -5,6 +5,7 @@
  * and skipped. The kernels of the sets amx and avx512bf16 run in any case, with plain C in place of their
  * instructions. With FIRN_TEST_EXHAUSTIVE=1 FIRN_TEST_SETS=amx it is the check of a CPU's instruction: 10^8 random
  * outputs of each kind against the portable kernel. */
+#include <fenv.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -456,10 +457,45 @@ static void another_order_is_found(void **state) {
     }
 }
 
+/* As the instructions do: they round to nearest, whatever the mode of the thread is. */
+static void run_to_nearest(const firn_kernel_call *call) {
+    fenv_t before;
+    assert_int_equal(fegetenv(&before), 0);
+    assert_int_equal(fesetround(FE_TONEAREST), 0);
+    find_other(FIRN_OP_linear, call->reductions).run(call);
+    assert_int_equal(fesetenv(&before), 0);
+}
+
+static firn_kernel_choice choose_to_nearest(uint16_t op, const firn_reduction *reduction) {
+    const firn_kernel_choice choice = find_other(op, reduction);
+    return (firn_kernel_choice){run_to_nearest, choice.scratch};
+}
+
+/* A program may have a rounding of its own when it opens a plan. */
+static void any_rounding_is_probed(void **state) {
+    (void)state;
+    if (firn_engine_agrees == NULL || firn_kernel_set_choose("avx2") == NULL)
+        skip();
+    const firn_find_kernel portable = firn_kernel_set_choose("plain")->find;
+    for (int i = 0; i < MODELS; i++) {
+        find_other = models[i].find;
+        assert_int_equal(fesetround(FE_UPWARD), 0);
+        const bool agrees = firn_engine_agrees(choose_to_nearest, portable, kinds[i].kind);
+        const volatile float small = 0x1p-30f, sum = 1.0f + small;
+        assert_int_equal(fesetround(FE_TONEAREST), 0);
+        assert_true(agrees);
+        assert_true(sum > 1.0f); /* upwards again */
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers),      cmocka_unit_test(layers_of_awkward_numbers), cmocka_unit_test(batches),
-        cmocka_unit_test(random_bits), cmocka_unit_test(another_order_is_found),
+        cmocka_unit_test(layers),
+        cmocka_unit_test(layers_of_awkward_numbers),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(random_bits),
+        cmocka_unit_test(another_order_is_found),
+        cmocka_unit_test(any_rounding_is_probed),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }

@@ -1,6 +1,6 @@
 /* Tests that every kernel set that this CPU can run gives the bits of the plain one: convolutions and their gradients
  * with windows, strides, dilations, paddings and groups drawn at random, the gradient of max pool likewise, all types,
- * special values, one thread and several. Unavailable sets are named and skipped. */
+ * flushed sums, special values, one thread and several. Unavailable sets are named and skipped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -69,6 +69,7 @@ typedef struct setting {
     uint32_t kernel[2], stride[2], dilation[2], before[2], after[2];
     bool bias, special;
     uint8_t type, out_type;
+    uint8_t kind; /* of the reduction */
 } setting;
 
 /* The number of windows along an axis, 0 if none fits. */
@@ -91,9 +92,10 @@ static firn_tensor filled(uint8_t type, const uint32_t dims[4], uint32_t seed, b
 }
 
 static void check(const setting *s) {
+    static const uint32_t terms[] = {[FIRN_REDUCTION_EVEN_ODD_BLOCKS] = 32, [FIRN_REDUCTION_PAIRS] = 2};
     if (!support_takes_next())
         return;
-    char what[160];
+    char what[176];
     const uint32_t positions[2] = {windows(s, 0), windows(s, 1)};
     const uint32_t image[4] = {s->samples, s->extent[0], s->extent[1], s->groups * s->inputs};
     const uint32_t result[4] = {s->samples, positions[0], positions[1], s->groups * s->outputs};
@@ -105,12 +107,12 @@ static void check(const setting *s) {
     firn_tensor dweight = tensor_new(s->out_type, kernel[0], kernel[1], kernel[2], kernel[3]);
     tensor_fill(&bias, 4, 1.0f);
     snprintf(what, sizeof what,
-             "x %u,%u,%u,%ux%u kernel %u,%u stride %u,%u dilation %u,%u before %u,%u outputs %u type %u", s->samples,
-             s->extent[0], s->extent[1], s->groups, s->inputs, s->kernel[0], s->kernel[1], s->stride[0], s->stride[1],
-             s->dilation[0], s->dilation[1], s->before[0], s->before[1], s->outputs, s->type);
+             "x %u,%u,%u,%ux%u kernel %u,%u stride %u,%u dilation %u,%u before %u,%u outputs %u type %u kind %u",
+             s->samples, s->extent[0], s->extent[1], s->groups, s->inputs, s->kernel[0], s->kernel[1], s->stride[0],
+             s->stride[1], s->dilation[0], s->dilation[1], s->before[0], s->before[1], s->outputs, s->type, s->kind);
     test_call call = {.output_count = 1,
                       .integers = {s->groups, pair(s->stride), pair(s->dilation), pair(s->before), pair(s->after)},
-                      .reductions = {{FIRN_REDUCTION_F32, FIRN_FLOAT32, s->out_type, 0}}};
+                      .reductions = {{s->kind, FIRN_FLOAT32, s->out_type, terms[s->kind]}}};
     call.input_count = s->bias ? 3 : 2;
     call.inputs[FIRN_CONV_IN_X] = x, call.inputs[FIRN_CONV_IN_WEIGHT] = weight;
     call.inputs[FIRN_CONV_IN_BIAS] = bias, call.outputs[0] = y;
@@ -139,6 +141,7 @@ enum { CHANNELS = sizeof channels / sizeof channels[0] };
 
 static void convolutions(void **state) {
     enum { DRAWS = 600 };
+    static const uint8_t kinds[3] = {FIRN_REDUCTION_F32, FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_REDUCTION_PAIRS};
     (void)state;
     if (!are_some_compared)
         skip();
@@ -154,6 +157,8 @@ static void convolutions(void **state) {
                      .type = (uint8_t)draw(&random, 2u + last_real_type)};
         s.type = s.type > last_real_type ? (uint8_t)FIRN_FLOAT32 : s.type;
         s.out_type = draw(&random, 4) == 0 ? (uint8_t)FIRN_FLOAT32 : s.type;
+        if (s.type == FIRN_BFLOAT16)
+            s.kind = kinds[i / CHANNELS % 3];
         for (int axis = 0; axis < 2; axis++) {
             s.extent[axis] = 1 + draw(&random, 19);
             s.kernel[axis] = 1 + draw(&random, 5);
