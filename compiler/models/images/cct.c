@@ -4,8 +4,8 @@
  * before the feed-forward part. No stochastic depth.
  *
  * Parameters have the names of their module, and qkv has the rows of the queries, then of the keys, then of the values,
- * as there. They begin normal, with the deviations of the original, where those of linear layers and of positions are
- * truncated at two deviations. */
+ * as there. They begin normal, with the deviations of the original, whose bounds, -2 and 2 for linear layers and
+ * positions, no draw reaches. */
 #include "compiler/models/images/images.h"
 #include "plan/shapes/windows.h"
 #include "runtime/numerics/numerics.h"
