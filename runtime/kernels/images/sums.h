@@ -11,8 +11,8 @@
 
 enum { FIRN_SUMS_ROWS = FIRN_VECTORS ? 8 : 4, FIRN_SUMS_LANES = 16 };
 
-/* In place of left_first: the row lacks the terms of the run. In place of right_first, where sums are flushed: the right
- * factor is not there, so all rows lack them. */
+/* In place of left_first: the row lacks the terms of the run. In place of right_first, where sums are flushed: the
+ * right factor is not there, so all rows lack them. */
 #define FIRN_NO_TERMS SIZE_MAX
 
 /* Terms k to k + count - 1. Term t of row r is the product of the left factor's element left_first[r] + t * left_step
