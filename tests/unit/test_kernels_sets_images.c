@@ -139,6 +139,18 @@ static const uint32_t channels[][3] = {{1, 1, 1},  {1, 3, 16}, {1, 16, 3},  {1, 
                                        {1, 2, 64}, {1, 64, 2}, {70, 1, 1},  {1, 24, 26}, {1, 1, 100}, {8, 9, 8}};
 enum { CHANNELS = sizeof channels / sizeof channels[0] };
 
+/* Extents up to `extents`, and windows of up to `kernel` by `kernel` elements. */
+static void draw_windows(setting *s, uint32_t *random, uint32_t extents, uint32_t kernel) {
+    for (int axis = 0; axis < 2; axis++) {
+        s->extent[axis] = 1 + draw(random, extents);
+        s->kernel[axis] = 1 + draw(random, kernel);
+        s->stride[axis] = 1 + draw(random, 3);
+        s->dilation[axis] = 1 + draw(random, 3) / 2;
+        s->before[axis] = draw(random, 4);
+        s->after[axis] = draw(random, 4);
+    }
+}
+
 static void convolutions(void **state) {
     enum { DRAWS = 600 };
     static const uint8_t kinds[3] = {FIRN_REDUCTION_F32, FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_REDUCTION_PAIRS};
@@ -159,14 +171,7 @@ static void convolutions(void **state) {
         s.out_type = draw(&random, 4) == 0 ? (uint8_t)FIRN_FLOAT32 : s.type;
         if (s.type == FIRN_BFLOAT16)
             s.kind = kinds[i / CHANNELS % 3];
-        for (int axis = 0; axis < 2; axis++) {
-            s.extent[axis] = 1 + draw(&random, 19);
-            s.kernel[axis] = 1 + draw(&random, 5);
-            s.stride[axis] = 1 + draw(&random, 3);
-            s.dilation[axis] = 1 + draw(&random, 3) / 2;
-            s.before[axis] = draw(&random, 4);
-            s.after[axis] = draw(&random, 4);
-        }
+        draw_windows(&s, &random, 19, 5);
         if (windows(&s, 0) == 0 || windows(&s, 1) == 0)
             continue;
         check(&s);
@@ -252,14 +257,7 @@ static void max_pools(void **state) {
     for (uint32_t i = 0; i < 120; i++) {
         setting s = {.samples = 1 + draw(&random, 4), .inputs = inputs[draw(&random, sizeof inputs / sizeof *inputs)]};
         s.type = draw(&random, 4) == 0 ? last_real_type : (uint8_t)FIRN_FLOAT32;
-        for (int axis = 0; axis < 2; axis++) {
-            s.extent[axis] = 1 + draw(&random, 12);
-            s.kernel[axis] = 1 + draw(&random, 4);
-            s.stride[axis] = 1 + draw(&random, 3);
-            s.dilation[axis] = 1 + draw(&random, 3) / 2;
-            s.before[axis] = draw(&random, 4);
-            s.after[axis] = draw(&random, 4);
-        }
+        draw_windows(&s, &random, 12, 4);
         if (windows(&s, 0) == 0 || windows(&s, 1) == 0)
             continue;
         check_pool(&s, i % 2 == 0);

@@ -11,8 +11,7 @@ typedef firn_kernel_choice (*firn_find_kernel)(uint16_t op, const firn_reduction
 
 /* Computes a few small products of a linear layer with the reduction `kind` by the kernels of both tables. Returns true
  * if all outputs have equal bits; false if one differs, if the first table has no such kernel, or if its kernel needs
- * more scratch than there is here. The caller's floating-point control word has no effect. Takes 70 KB of stack and
- * about a fifth of a millisecond. */
+ * more scratch than there is here. The caller's floating-point control word has no effect. Takes 70 KB of stack. */
 bool firn_engine_agrees(firn_find_kernel engine, firn_find_kernel portable, uint8_t kind);
 
 #endif
