@@ -48,9 +48,7 @@ static const dtype dtypes[] = {
     {"F4", 4, false, 0},
 };
 
-/* Prints "firnc: FILE: text". Returns false. */
-static bool refuse(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool refuse(const char *file, const char *format, ...) {
+bool firnc_weights_refuse(const char *file, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     firnc_say("firnc: %s: %s", file, firnc_format_list(format, arguments));
@@ -143,38 +141,43 @@ static bool read_offsets(const cJSON *offsets, uint64_t data_bytes, firnc_safete
 static bool read_tensor(const char *file, const cJSON *entry, uint64_t data_bytes, firnc_safetensor *tensor) {
     const size_t name_bytes = strlen(entry->string);
     if (name_bytes == 0 || name_bytes > NAME_BYTES_MAX)
-        return refuse(file, "a tensor's name has %llu bytes; give it from 1 to %u", (unsigned long long)name_bytes,
-                      NAME_BYTES_MAX);
+        return firnc_weights_refuse(file, "a tensor's name has %llu bytes; give it from 1 to %u",
+                                    (unsigned long long)name_bytes, NAME_BYTES_MAX);
     const char *name = firnc_format("%s", entry->string);
     const dtype *type = find_dtype(entry);
     *tensor = (firnc_safetensor){.name = name};
     if (!cJSON_IsObject(entry) || cJSON_GetArraySize(entry) != 3)
-        return refuse(file,
-                      "tensor %s: the header must have its dtype, shape and data_offsets, and no more; write the "
-                      "file again",
-                      name);
+        return firnc_weights_refuse(
+            file,
+            "tensor %s: the header must have its dtype, shape and data_offsets, and no more; write the "
+            "file again",
+            name);
     if (type == NULL)
-        return refuse(file, "tensor %s: its dtype is missing or not known; convert it to F32, F16 or BF16", name);
+        return firnc_weights_refuse(
+            file, "tensor %s: its dtype is missing or not known; convert it to F32, F16 or BF16", name);
     tensor->dtype = type->name;
     tensor->type = type->type;
     tensor->real = type->real;
     if (!read_shape(cJSON_GetObjectItemCaseSensitive(entry, "shape"), tensor))
-        return refuse(file,
-                      "tensor %s: its shape is no list of at most %d extents of at most 2^53 elements; write the "
-                      "file again",
-                      name, FIRN_RANK_MAX);
+        return firnc_weights_refuse(
+            file,
+            "tensor %s: its shape is no list of at most %d extents of at most 2^53 elements; write the "
+            "file again",
+            name, FIRN_RANK_MAX);
     if (!read_offsets(cJSON_GetObjectItemCaseSensitive(entry, "data_offsets"), data_bytes, tensor))
-        return refuse(file,
-                      "tensor %s: its data_offsets are not two numbers, in order, within the %llu bytes of data; "
-                      "the file may be cut: fetch or write it again",
-                      name, (unsigned long long)data_bytes);
+        return firnc_weights_refuse(
+            file,
+            "tensor %s: its data_offsets are not two numbers, in order, within the %llu bytes of data; "
+            "the file may be cut: fetch or write it again",
+            name, (unsigned long long)data_bytes);
     const uint64_t bits = tensor->elements * type->bits;
     if (bits % 8 != 0 || tensor->end - tensor->begin != bits / 8)
-        return refuse(file,
-                      "tensor %s: its shape %s of %s does not fit the %llu bytes of its data_offsets; write the "
-                      "file again",
-                      name, firnc_safetensors_shape(tensor->dims, tensor->rank), type->name,
-                      (unsigned long long)(tensor->end - tensor->begin));
+        return firnc_weights_refuse(
+            file,
+            "tensor %s: its shape %s of %s does not fit the %llu bytes of its data_offsets; write the "
+            "file again",
+            name, firnc_safetensors_shape(tensor->dims, tensor->rank), type->name,
+            (unsigned long long)(tensor->end - tensor->begin));
     return true;
 }
 
@@ -183,7 +186,7 @@ static bool check_metadata(const char *file, const cJSON *metadata) {
     bool good = cJSON_IsObject(metadata);
     for (const cJSON *item = good ? metadata->child : NULL; item != NULL; item = item->next)
         good = good && cJSON_IsString(item);
-    return good || refuse(file, "%s is no mapping of texts; write the file again", METADATA);
+    return good || firnc_weights_refuse(file, "%s is no mapping of texts; write the file again", METADATA);
 }
 
 /* --- all tensors -------------------------------------------------------------------------------------------------- */
@@ -203,8 +206,9 @@ static int by_place(const void *a, const void *b) {
 static bool check_names(const firnc_safetensors *parsed) {
     for (uint32_t i = 1; i < parsed->count; i++)
         if (strcmp(parsed->tensors[i - 1].name, parsed->tensors[i].name) == 0)
-            return refuse(parsed->file, "tensor %s is there twice; write the file again with names of their own",
-                          parsed->tensors[i].name);
+            return firnc_weights_refuse(parsed->file,
+                                        "tensor %s is there twice; write the file again with names of their own",
+                                        parsed->tensors[i].name);
     return true;
 }
 
@@ -217,13 +221,15 @@ static bool check_places(const firnc_safetensors *parsed, uint64_t data_bytes) {
     uint64_t end = 0;
     for (uint32_t i = 0; i < parsed->count; end = order[i++]->end)
         if (order[i]->begin < end)
-            return refuse(parsed->file, "tensor %s overlaps tensor %s; write the file again", order[i]->name,
-                          order[i - 1]->name);
+            return firnc_weights_refuse(parsed->file, "tensor %s overlaps tensor %s; write the file again",
+                                        order[i]->name, order[i - 1]->name);
         else if (order[i]->begin > end)
-            return refuse(parsed->file, "%llu bytes before tensor %s belong to no tensor; write the file again",
-                          (unsigned long long)(order[i]->begin - end), order[i]->name);
-    return end == data_bytes || refuse(parsed->file, "%llu bytes at the end belong to no tensor; write the file again",
-                                       (unsigned long long)(data_bytes - end));
+            return firnc_weights_refuse(parsed->file,
+                                        "%llu bytes before tensor %s belong to no tensor; write the file again",
+                                        (unsigned long long)(order[i]->begin - end), order[i]->name);
+    return end == data_bytes ||
+           firnc_weights_refuse(parsed->file, "%llu bytes at the end belong to no tensor; write the file again",
+                                (unsigned long long)(data_bytes - end));
 }
 
 void firnc_safetensors_sort(firnc_safetensor *tensors, uint32_t count) {
@@ -236,7 +242,7 @@ static bool read_tensors(firnc_safetensors *parsed, const cJSON *header, const f
     for (const cJSON *entry = header->child; entry != NULL; entry = entry->next) {
         if (strcmp(entry->string, METADATA) == 0) {
             if (metadata++ > 0)
-                return refuse(parsed->file, "%s is there twice; write the file again", METADATA);
+                return firnc_weights_refuse(parsed->file, "%s is there twice; write the file again", METADATA);
             if (!check_metadata(parsed->file, entry))
                 return false;
         } else {
@@ -255,20 +261,22 @@ bool firnc_safetensors_parse(firnc_safetensors *parsed, const char *file, const 
     uint64_t header_bytes = 0;
     *parsed = (firnc_safetensors){.file = file};
     if (bytes->count < LENGTH_BYTES)
-        return refuse(file, "not a safetensors file: it has less than %u bytes; give another, or fetch it again",
-                      LENGTH_BYTES);
+        return firnc_weights_refuse(
+            file, "not a safetensors file: it has less than %u bytes; give another, or fetch it again", LENGTH_BYTES);
     for (uint32_t i = 0; i < LENGTH_BYTES; i++)
         header_bytes |= (uint64_t)bytes->data[i] << (8 * i);
     if (header_bytes > HEADER_BYTES_MAX)
-        return refuse(file,
-                      "not a safetensors file: its header would have %llu bytes, and at most %llu are read; "
-                      "check that it is in this format",
-                      (unsigned long long)header_bytes, (unsigned long long)HEADER_BYTES_MAX);
+        return firnc_weights_refuse(
+            file,
+            "not a safetensors file: its header would have %llu bytes, and at most %llu are read; "
+            "check that it is in this format",
+            (unsigned long long)header_bytes, (unsigned long long)HEADER_BYTES_MAX);
     if (header_bytes > bytes->count - LENGTH_BYTES)
-        return refuse(file, "not a safetensors file: it is shorter than its header says; fetch or write it again");
+        return firnc_weights_refuse(
+            file, "not a safetensors file: it is shorter than its header says; fetch or write it again");
     cJSON *header = firnc_safetensors_json((const char *)bytes->data + LENGTH_BYTES, header_bytes, " ");
     if (header == NULL)
-        return refuse(file, "not a safetensors file: its header is not JSON; fetch or write it again");
+        return firnc_weights_refuse(file, "not a safetensors file: its header is not JSON; fetch or write it again");
     const firnc_bytes data = {bytes->data + LENGTH_BYTES + header_bytes, bytes->count - LENGTH_BYTES - header_bytes};
     const bool good = read_tensors(parsed, header, &data);
     cJSON_Delete(header);
@@ -287,8 +295,8 @@ bool firnc_safetensors_values(const firnc_safetensors *parsed, const firnc_safet
         memcpy(&element, tensor->bytes + i * size, size);
         values[i] = firn_load(&element, tensor->type, 0);
         if (values[i] - values[i] != 0)
-            return refuse(parsed->file, "tensor %s holds NaN or infinity; give a file with finite numbers",
-                          tensor->name);
+            return firnc_weights_refuse(
+                parsed->file, "tensor %s holds NaN or infinity; give a file with finite numbers", tensor->name);
     }
     return true;
 }

@@ -59,4 +59,7 @@ typedef struct firnc_safetensors_entry {
 /* Makes the bytes of a file with these tensors in this order (safetensors_write.c). No name is there twice. */
 firnc_bytes firnc_safetensors_make(const firnc_safetensors_entry *entries, uint32_t count);
 
+/* Prints "firnc: FILE: text". Returns false. */
+bool firnc_weights_refuse(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 #endif

@@ -4,7 +4,6 @@
 #include "compiler/weights/shards.h"
 
 #include <cjson/cJSON.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,15 +24,6 @@ typedef struct shard_index {
     uint32_t count;
 } shard_index;
 
-static bool refuse(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool refuse(const char *file, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    firnc_say("firnc: %s: %s", file, firnc_format_list(format, arguments));
-    va_end(arguments);
-    return false;
-}
-
 /* --- the index ---------------------------------------------------------------------------------------------------- */
 
 static int by_tensor(const void *a, const void *b) {
@@ -53,17 +43,18 @@ static bool read_entries(shard_index *index, const cJSON *map) {
     index->entries = firnc_allocate(((uint64_t)cJSON_GetArraySize(map) + 1) * sizeof *index->entries);
     for (const cJSON *item = map->child; item != NULL; item = item->next) {
         if (!cJSON_IsString(item) || !is_file_name(item->valuestring))
-            return refuse(index->file,
-                          "tensor %s: its file is not named by a name without a folder; fetch the index again",
-                          item->string);
+            return firnc_weights_refuse(
+                index->file, "tensor %s: its file is not named by a name without a folder; fetch the index again",
+                item->string);
         index->entries[index->count++] =
             (entry){firnc_format("%s", item->string), firnc_format("%s", item->valuestring)};
     }
     qsort(index->entries, index->count, sizeof *index->entries, by_tensor);
     for (uint32_t i = 1; i < index->count; i++)
         if (by_tensor(&index->entries[i - 1], &index->entries[i]) == 0)
-            return refuse(index->file, "tensor %s is there twice; fetch the index again", index->entries[i].tensor);
-    return index->count > 0 || refuse(index->file, "its weight_map is empty; fetch the index again");
+            return firnc_weights_refuse(index->file, "tensor %s is there twice; fetch the index again",
+                                        index->entries[i].tensor);
+    return index->count > 0 || firnc_weights_refuse(index->file, "its weight_map is empty; fetch the index again");
 }
 
 static bool read_index(shard_index *index, const firnc_bytes *bytes) {
@@ -72,8 +63,9 @@ static bool read_index(shard_index *index, const firnc_bytes *bytes) {
     const cJSON *notes = cJSON_GetObjectItemCaseSensitive(json, "metadata");
     bool good = cJSON_IsObject(map) && cJSON_GetArraySize(json) == 1 + (notes != NULL);
     if (!good)
-        refuse(index->file, "is no index of safetensors files, a JSON object with weight_map and metadata; give the "
-                            "index or one file");
+        firnc_weights_refuse(index->file,
+                             "is no index of safetensors files, a JSON object with weight_map and metadata; give the "
+                             "index or one file");
     good = good && read_entries(index, map);
     cJSON_Delete(json);
     return good;
@@ -88,8 +80,9 @@ static bool add_tensors(const shard_index *index, const char *shard, const firnc
         const entry wanted = {part->tensors[i].name, shard};
         const entry *found = bsearch(&wanted, index->entries, index->count, sizeof wanted, by_tensor);
         if (found == NULL || strcmp(found->shard, shard) != 0)
-            return refuse(index->file, "tensor %s is in %s, where the index does not have it; fetch all files again",
-                          wanted.tensor, shard);
+            return firnc_weights_refuse(index->file,
+                                        "tensor %s is in %s, where the index does not have it; fetch all files again",
+                                        wanted.tensor, shard);
         tensors[(*count)++] = part->tensors[i];
     }
     return true;
@@ -114,7 +107,7 @@ static bool read_shards(const shard_index *index, firnc_safetensors *parsed) {
         if (i > 0 && by_shard(&order[i - 1], &order[i]) == 0)
             continue;
         if (++shards > SHARDS_MAX)
-            return refuse(index->file, "names more than %u files; join some of them", SHARDS_MAX);
+            return firnc_weights_refuse(index->file, "names more than %u files; join some of them", SHARDS_MAX);
         const char *path = path_of(index->file, order[i].shard);
         if (!firnc_file_read(path, room, &bytes) || !firnc_safetensors_parse(&part, path, &bytes) ||
             !add_tensors(index, order[i].shard, &part, tensors, &parsed->count))
@@ -125,8 +118,8 @@ static bool read_shards(const shard_index *index, firnc_safetensors *parsed) {
     firnc_safetensors_sort(tensors, parsed->count);
     for (uint32_t i = 0; i < index->count && parsed->count < index->count; i++)
         if (firnc_safetensors_find(parsed, index->entries[i].tensor) == NULL)
-            return refuse(index->file, "tensor %s is not in %s; fetch all files again", index->entries[i].tensor,
-                          index->entries[i].shard);
+            return firnc_weights_refuse(index->file, "tensor %s is not in %s; fetch all files again",
+                                        index->entries[i].tensor, index->entries[i].shard);
     return true;
 }
 
