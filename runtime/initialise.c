@@ -6,14 +6,17 @@
 #include "runtime/instance.h"
 #include "runtime/parts.h"
 
-static void fill_floats(const firn_instance *instance, firn_fb_initialiser initialiser, const firn_tensor *tensor) {
+static void fill_floats(const firn_instance *instance, const firn_fb_initialiser_record *initialiser,
+                        const firn_tensor *tensor) {
     firn_kernel fill = instance->kernels->find(FIRN_KERNEL_INITIALISE, NULL).run;
     if (fill == NULL)
         firn_instance_trap(instance, FIRN_ERROR_KERNEL_MISSING);
-    const int64_t integers[] = {[FIRN_INITIALISE_RULE] = firn_fb_initialiser_rule(initialiser),
-                                [FIRN_INITIALISE_RNG_ID] = firn_fb_initialiser_rng_id(initialiser)};
-    const float reals[] = {[FIRN_INITIALISE_A] = firn_fb_initialiser_a(initialiser),
-                           [FIRN_INITIALISE_B] = firn_fb_initialiser_b(initialiser)};
+    const int64_t integers[] = {
+        [FIRN_INITIALISE_RULE] = initialiser->rule, [FIRN_INITIALISE_RNG_ID] = initialiser->rng_id};
+    const float reals[] = {[FIRN_INITIALISE_A] = initialiser->a,
+                           [FIRN_INITIALISE_B] = initialiser->b,
+                           [FIRN_INITIALISE_LOW] = initialiser->low,
+                           [FIRN_INITIALISE_HIGH] = initialiser->high};
     const firn_kernel_call call = {.outputs = tensor,
                                    .integers = integers,
                                    .reals = reals,
@@ -32,12 +35,14 @@ static void fill_integers(int64_t value, const firn_tensor *tensor) {
 
 static void apply(const firn_instance *instance, firn_fb_initialiser initialiser, uint32_t index) {
     firn_tensor tensor = firn_instance_tensor(instance, index);
-    if (firn_initial_weights != NULL && firn_fb_initialiser_rule(initialiser) == FIRN_FB_INITIALISER_RULE_WEIGHTS)
+    firn_fb_initialiser_record record;
+    firn_fb_initialiser_read(initialiser, &record);
+    if (firn_initial_weights != NULL && record.rule == FIRN_FB_INITIALISER_RULE_WEIGHTS)
         firn_initial_weights(instance, initialiser, &tensor);
     else if (tensor.type == FIRN_FLOAT32)
-        fill_floats(instance, initialiser, &tensor);
+        fill_floats(instance, &record, &tensor);
     else if (tensor.type == FIRN_INT64) /* a cache of another type begins with zeros, which are there */
-        fill_integers(firn_fb_initialiser_integer(initialiser), &tensor);
+        fill_integers(record.integer, &tensor);
 }
 
 /* Returns true if a region of a kind is filled. */

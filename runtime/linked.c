@@ -18,8 +18,7 @@ static bool type_is_linked(uint8_t type) {
 static bool rule_is_linked(uint8_t rule) {
     if (rule == FIRN_FB_INITIALISER_RULE_WEIGHTS)
         return firn_initial_weights != NULL;
-    return rule == FIRN_FB_INITIALISER_RULE_CONSTANT ||
-           firn_initialise_rules[rule - FIRN_FB_INITIALISER_RULE_NORMAL] != NULL;
+    return rule == FIRN_FB_INITIALISER_RULE_CONSTANT || firn_initialise_rules[rule - 1] != NULL;
 }
 
 static bool initialiser_is_linked(firn_fb_initialiser initialiser) {

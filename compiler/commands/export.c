@@ -79,8 +79,8 @@ static void need_parts(needs *n, firn_fb_plan plan) {
         const firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(plan, i);
         const uint8_t rule = firn_fb_initialiser_rule(initialiser);
         need_type(n, firn_fb_initialiser_element(initialiser));
-        if (rule >= FIRN_FB_INITIALISER_RULE_NORMAL && rule <= FIRN_FB_INITIALISER_RULE_UNIFORM)
-            n->initialisers[rule - FIRN_FB_INITIALISER_RULE_NORMAL] = true;
+        if (rule != FIRN_FB_INITIALISER_RULE_CONSTANT && rule != FIRN_FB_INITIALISER_RULE_WEIGHTS)
+            n->initialisers[rule - 1] = true;
         n->weights = n->weights || rule == FIRN_FB_INITIALISER_RULE_WEIGHTS;
     }
 }
@@ -109,7 +109,10 @@ static const char *const shape_rules[FIRN_OPS] = {
 #undef FIRN_OP
 };
 
-static const char *const initialisers[FIRN_INITIALISE_RULES] = {"firn_initialise_normal", "firn_initialise_uniform"};
+static const char *const initialisers[FIRN_INITIALISE_RULES] = {
+    [FIRN_FB_INITIALISER_RULE_NORMAL - 1] = "firn_initialise_normal",
+    [FIRN_FB_INITIALISER_RULE_UNIFORM - 1] = "firn_initialise_uniform",
+    [FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL - 1] = "firn_initialise_truncated_normal"};
 
 static const char *const halves[FIRN_HALF_TYPES] = {"&firn_half_part_float16", "&firn_half_part_bfloat16",
                                                     "&firn_half_part_cbfloat16"};

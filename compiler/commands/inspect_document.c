@@ -317,6 +317,10 @@ static void add_initial(cJSON *object, firn_fb_initialiser initialiser) {
         add_number(initial, "rng_id", firn_fb_initialiser_rng_id(initialiser));
     cJSON_AddNumberToObject(initial, "a", (double)firn_fb_initialiser_a(initialiser));
     cJSON_AddNumberToObject(initial, "b", (double)firn_fb_initialiser_b(initialiser));
+    if (rule == FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL) {
+        cJSON_AddNumberToObject(initial, "low", (double)firn_fb_initialiser_low(initialiser));
+        cJSON_AddNumberToObject(initial, "high", (double)firn_fb_initialiser_high(initialiser));
+    }
     add_exact(initial, "integer", (uint64_t)firn_fb_initialiser_integer(initialiser));
 }
 

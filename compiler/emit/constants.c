@@ -76,6 +76,9 @@ static void draw(const making *m, const firnc_value_info *value, float *values, 
         for (size_t i = 0; i < count; i++)
             values[i] = firn_fma(b, values[i], a);
         break;
+    case FIRNC_INIT_TRUNCATED_NORMAL:
+        firn_random_truncated_many(values, &rng, 0, count, (firn_truncation){a, b, value->init.low, value->init.high});
+        break;
     case FIRNC_INIT_UNIFORM:
         firn_random_uniform_many(values, &rng, 0, count);
         for (size_t i = 0; i < count; i++)

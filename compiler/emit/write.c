@@ -252,11 +252,16 @@ static void fill_schedules(const writing *w, firn_native_plan *plan) {
 static firn_native_initialiser make_initialiser(const firnc_value_info *value) {
     static const uint8_t rules[] = {[FIRNC_INIT_CONSTANT] = FIRN_FB_INITIALISER_RULE_CONSTANT,
                                     [FIRNC_INIT_NORMAL] = FIRN_FB_INITIALISER_RULE_NORMAL,
-                                    [FIRNC_INIT_UNIFORM] = FIRN_FB_INITIALISER_RULE_UNIFORM};
+                                    [FIRNC_INIT_UNIFORM] = FIRN_FB_INITIALISER_RULE_UNIFORM,
+                                    [FIRNC_INIT_TRUNCATED_NORMAL] = FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL};
     if (value->shape.type == FIRN_INT64)
         return (firn_native_initialiser){.integer = (int64_t)value->init.a};
-    return (firn_native_initialiser){
-        .rule = rules[value->init.rule], .rng_id = value->rng_id, .a = value->init.a, .b = value->init.b};
+    return (firn_native_initialiser){.rule = rules[value->init.rule],
+                                     .rng_id = value->rng_id,
+                                     .a = value->init.a,
+                                     .b = value->init.b,
+                                     .low = value->init.low,
+                                     .high = value->init.high};
 }
 
 static void fill_initialisers(const writing *w, firn_native_plan *plan) {

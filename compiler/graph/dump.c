@@ -16,6 +16,10 @@ static void print_init(const firnc_value_info *value) {
     case FIRNC_INIT_NORMAL:
         printf(" = normal(%.9g, %.9g) rng %u", (double)value->init.a, (double)value->init.b, (unsigned)value->rng_id);
         break;
+    case FIRNC_INIT_TRUNCATED_NORMAL:
+        printf(" = truncated_normal(%.9g, %.9g, %.9g, %.9g) rng %u", (double)value->init.a, (double)value->init.b,
+               (double)value->init.low, (double)value->init.high, (unsigned)value->rng_id);
+        break;
     case FIRNC_INIT_UNIFORM:
         printf(" = uniform(%.9g, %.9g) rng %u", (double)value->init.a, (double)value->init.b, (unsigned)value->rng_id);
         break;

@@ -62,12 +62,18 @@ void firnc_layer_end(firnc_graph *graph);
 
 /* --- values ---------------------------------------------------------------------------------------------------- */
 
-typedef enum firnc_init_rule { FIRNC_INIT_CONSTANT, FIRNC_INIT_NORMAL, FIRNC_INIT_UNIFORM } firnc_init_rule;
+typedef enum firnc_init_rule {
+    FIRNC_INIT_CONSTANT,
+    FIRNC_INIT_NORMAL,
+    FIRNC_INIT_UNIFORM,
+    FIRNC_INIT_TRUNCATED_NORMAL
+} firnc_init_rule;
 
-/* constant: a. normal: mean a, deviation b, at least 0. uniform: [a, b), a <= b. All finite. */
+/* constant: a. normal: mean a, deviation b, at least 0. uniform: [a, b), a <= b. truncated_normal: normal, of which
+ * [low, high] is left, low < high. All finite. */
 typedef struct firnc_init {
     firnc_init_rule rule;
-    float a, b;
+    float a, b, low, high;
 } firnc_init;
 
 firnc_graph *firnc_graph_create(const char *model);

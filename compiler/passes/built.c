@@ -106,7 +106,7 @@ static bool check_initial_values(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
     for (firnc_value i = 0; i < graph->value_count; i++) {
         const firnc_value_info *value = &graph->values[i];
-        const float a = value->init.a, b = value->init.b;
+        const float a = value->init.a, b = value->init.b, low = value->init.low, high = value->init.high;
         bool good = !value->initialised;
         switch (value->init.rule) {
         case FIRNC_INIT_CONSTANT:
@@ -115,14 +115,17 @@ static bool check_initial_values(const firnc_compilation *compilation) {
         case FIRNC_INIT_NORMAL:
             good = good || (isfinite(a) && isfinite(b) && b >= 0);
             break;
+        case FIRNC_INIT_TRUNCATED_NORMAL:
+            good = good || (isfinite(a) && isfinite(b) && b >= 0 && isfinite(low) && isfinite(high) && low < high);
+            break;
         case FIRNC_INIT_UNIFORM:
             good = good || (a <= b && isfinite(b - a));
             break;
         }
         if (!good)
             return firnc_fail(compilation,
-                              "parameter %s: its firnc_init needs a known rule and finite numbers, b >= 0 for normal, "
-                              "a <= b for uniform",
+                              "parameter %s: its firnc_init needs a known rule and finite numbers, b >= 0 for normal "
+                              "and truncated_normal, a <= b for uniform, low < high for truncated_normal",
                               value->name);
     }
     return true;

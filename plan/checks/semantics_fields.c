@@ -250,13 +250,22 @@ static bool weights_fit(const firn_fb_initialiser_record *initialiser, const fir
 }
 
 /* The fields of an initialiser, a bit for each. */
-enum { USES_A = 1, USES_B = 2, USES_RNG_ID = 4, USES_INTEGER = 8, USES_ELEMENT = 16, USES_WEIGHTS = 32 };
+enum {
+    USES_A = 1,
+    USES_B = 2,
+    USES_RNG_ID = 4,
+    USES_INTEGER = 8,
+    USES_ELEMENT = 16,
+    USES_WEIGHTS = 32,
+    USES_BOUNDS = 64
+};
 
 static const uint8_t rule_fields[] = {
     [FIRN_FB_INITIALISER_RULE_CONSTANT] = USES_A,
     [FIRN_FB_INITIALISER_RULE_NORMAL] = USES_A | USES_B | USES_RNG_ID,
     [FIRN_FB_INITIALISER_RULE_UNIFORM] = USES_A | USES_B | USES_RNG_ID,
     [FIRN_FB_INITIALISER_RULE_WEIGHTS] = USES_ELEMENT | USES_WEIGHTS,
+    [FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL] = USES_A | USES_B | USES_RNG_ID | USES_BOUNDS,
 };
 
 /* The fields that are not 0. */
@@ -272,6 +281,8 @@ static uint32_t fields_of(const firn_fb_initialiser_record *initialiser) {
         fields |= USES_ELEMENT;
     if (initialiser->weights != 0)
         fields |= USES_WEIGHTS;
+    if (!firn_semantics_is_unused(initialiser->low) || !firn_semantics_is_unused(initialiser->high))
+        fields |= USES_BOUNDS;
     return fields;
 }
 
@@ -283,6 +294,8 @@ static bool is_in_range(const firn_fb_initialiser_record *initialiser, const fir
     switch (initialiser->rule) {
     case FIRN_FB_INITIALISER_RULE_NORMAL:
         return b >= 0.0f;
+    case FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL:
+        return b >= 0.0f && initialiser->low < initialiser->high;
     case FIRN_FB_INITIALISER_RULE_UNIFORM:
         return b >= a && b - a <= FLT_MAX;
     case FIRN_FB_INITIALISER_RULE_WEIGHTS:

@@ -53,7 +53,8 @@ enum {
     FIRN_FB_INITIALISER_RULE_CONSTANT = 0,
     FIRN_FB_INITIALISER_RULE_NORMAL = 1,
     FIRN_FB_INITIALISER_RULE_UNIFORM = 2,
-    FIRN_FB_INITIALISER_RULE_WEIGHTS = 3
+    FIRN_FB_INITIALISER_RULE_WEIGHTS = 3,
+    FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL = 4
 };
 
 enum {
@@ -251,6 +252,8 @@ static inline float firn_fb_initialiser_a(firn_fb_initialiser table) { return fi
 static inline float firn_fb_initialiser_b(firn_fb_initialiser table) { return firn_fb_scalar_float(table.at, 12, 0x0p+0f); }
 static inline int64_t firn_fb_initialiser_integer(firn_fb_initialiser table) { return firn_fb_scalar_int64(table.at, 14, 0); }
 static inline uint64_t firn_fb_initialiser_weights(firn_fb_initialiser table) { return firn_fb_scalar_uint64(table.at, 16, 0u); }
+static inline float firn_fb_initialiser_low(firn_fb_initialiser table) { return firn_fb_scalar_float(table.at, 18, 0x0p+0f); }
+static inline float firn_fb_initialiser_high(firn_fb_initialiser table) { return firn_fb_scalar_float(table.at, 20, 0x0p+0f); }
 
 typedef struct firn_fb_initialiser_record {
     firn_fb_initialiser table;
@@ -261,6 +264,8 @@ typedef struct firn_fb_initialiser_record {
     float b;
     int64_t integer;
     uint64_t weights;
+    float low;
+    float high;
 } firn_fb_initialiser_record;
 static inline void firn_fb_initialiser_read(firn_fb_initialiser table, firn_fb_initialiser_record *record) { firn_fb_read(table.at, 0, record); }
 static inline void firn_fb_initialiser_read_at(const uint8_t *offsets, uint32_t index, firn_fb_initialiser_record *record) { firn_fb_read_at(offsets, index, 0, record); }

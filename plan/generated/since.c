@@ -4,5 +4,8 @@
 #include "plan/generated/since.h"
 
 const firn_since_mark firn_since_marks[] = {
+    {FIRN_SINCE_VALUE, 0, 1, 0, 1, 3}, /* truncated_normal of InitialiserRule */
+    {FIRN_SINCE_FIELD, 7, 1, 0, 0, 0}, /* Initialiser.low */
+    {FIRN_SINCE_FIELD, 8, 1, 0, 0, 0}, /* Initialiser.high */
     {0, 0, 0, 0, 0, 0}, /* the end */
 };

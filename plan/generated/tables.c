@@ -6,8 +6,8 @@
 #include "plan/generated/reader.h"
 
 const uint8_t firn_schema_hash[32] = {
-    0x78, 0xdb, 0x3c, 0x89, 0xf7, 0xd1, 0x31, 0x2f, 0xfd, 0xba, 0xa5, 0xef, 0xf1, 0x35, 0x7c, 0xd4,
-    0x69, 0x48, 0x63, 0x53, 0xe0, 0x0e, 0x64, 0x99, 0xcb, 0x19, 0xa3, 0x5b, 0x1b, 0x4a, 0xc4, 0xda,
+    0xc4, 0x09, 0x68, 0x39, 0xea, 0x76, 0x5a, 0x7f, 0xc6, 0xe3, 0xbd, 0xdc, 0xa7, 0x5b, 0x26, 0x18,
+    0x87, 0xe1, 0x8c, 0xb3, 0x52, 0x03, 0x9e, 0xe0, 0x43, 0xe6, 0x9c, 0x89, 0xc7, 0xdf, 0x4e, 0x62,
 };
 
 const firn_fb_field_rule firn_fb_fields[] = {
@@ -19,6 +19,8 @@ const firn_fb_field_rule firn_fb_fields[] = {
     /* b */ {FIRN_FB_KIND_INLINE, 0, 3, 0},
     /* integer */ {FIRN_FB_KIND_INLINE, 0, 4, 0},
     /* weights */ {FIRN_FB_KIND_INLINE, 0, 5, 0},
+    /* low */ {FIRN_FB_KIND_INLINE, 0, 3, 0},
+    /* high */ {FIRN_FB_KIND_INLINE, 0, 3, 0},
     /* --- Input */
     /* name */ {FIRN_FB_KIND_STRING, FIRN_FB_FLAG_REQUIRED | FIRN_FB_FLAG_ASCII, 0, 0},
     /* tensor */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
@@ -109,16 +111,16 @@ const uint16_t firn_fb_limits[] = {199, 63, 7, 3, 65535, 5, 1023, 15, 31};
 const uint64_t firn_fb_absents[] = {UINT64_C(0x0), UINT64_C(0x3f800000), UINT64_C(0xffffffff), UINT64_C(0x1)};
 
 const firn_fb_table_rule firn_fb_tables[] = {
-    /* Initialiser */ {0, 7},
-    /* Input */ {7, 10},
-    /* Metric */ {17, 5},
-    /* Op */ {22, 6},
-    /* Output */ {28, 2},
-    /* Phase */ {30, 2},
-    /* Plan */ {32, 27},
-    /* Sampler */ {59, 11},
-    /* Schedule */ {70, 2},
-    /* Tensor */ {72, 9},
+    /* Initialiser */ {0, 9},
+    /* Input */ {9, 10},
+    /* Metric */ {19, 5},
+    /* Op */ {24, 6},
+    /* Output */ {30, 2},
+    /* Phase */ {32, 2},
+    /* Plan */ {34, 27},
+    /* Sampler */ {61, 11},
+    /* Schedule */ {72, 2},
+    /* Tensor */ {74, 9},
 };
 
 const firn_fb_inline_rule firn_fb_inlines[] = {
@@ -146,7 +148,7 @@ const firn_fb_inline_rule firn_fb_inlines[] = {
 };
 
 const firn_fb_check firn_fb_checks[] = {
-    {0, FIRN_FB_CHECK_BYTE, 3},
+    {0, FIRN_FB_CHECK_BYTE, 4},
     {0, FIRN_FB_CHECK_BYTE, 10},
     {0, FIRN_FB_CHECK_FLOAT, 0},
     {0, FIRN_FB_CHECK_BYTE, 1},

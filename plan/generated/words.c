@@ -24,7 +24,7 @@ const char *firn_fb_epoch_end_word(uint8_t value) {
 }
 
 const char *firn_fb_initialiser_rule_word(uint8_t value) {
-    static const char *const words[] = {"constant", "normal", "uniform", "weights"};
+    static const char *const words[] = {"constant", "normal", "uniform", "weights", "truncated_normal"};
     return value < sizeof words / sizeof words[0] ? words[value] : "?";
 }
 

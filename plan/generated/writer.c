@@ -14,6 +14,8 @@ const firn_native_field firn_native_fields[] = {
     {offsetof(firn_native_initialiser, b), 0, UINT64_C(0x0)},
     {offsetof(firn_native_initialiser, integer), 0, UINT64_C(0x0)},
     {offsetof(firn_native_initialiser, weights), 0, UINT64_C(0x0)},
+    {offsetof(firn_native_initialiser, low), 0, UINT64_C(0x0)},
+    {offsetof(firn_native_initialiser, high), 0, UINT64_C(0x0)},
     {offsetof(firn_native_input, name), 0, UINT64_C(0x0)},
     {offsetof(firn_native_input, tensor), 0, UINT64_C(0x0)},
     {offsetof(firn_native_input, stream), 0, UINT64_C(0x0)},

@@ -29,6 +29,8 @@ struct firn_native_initialiser {
     float b;
     int64_t integer;
     uint64_t weights;
+    float low;
+    float high;
 };
 
 struct firn_native_input {

@@ -10,13 +10,13 @@ static void fill_tasks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     const firn_tensor *tensor = &call->outputs[FIRN_INITIALISE_OUT_TENSOR];
     const firn_rng rng = {.seed = call->seed, .rng_id = (uint32_t)call->integers[FIRN_INITIALISE_RNG_ID]};
-    const float a = call->reals[FIRN_INITIALISE_A], b = call->reals[FIRN_INITIALISE_B];
+    const float a = call->reals[FIRN_INITIALISE_A];
     const uint32_t rule = (uint32_t)call->integers[FIRN_INITIALISE_RULE];
     for (size_t task = begin; task < end; task++) {
         const size_t first = task * TASK, count = firn_smaller(TASK, tensor->elements - first);
         float *out = (float *)tensor->data + first;
         if (rule != 0) /* the rule constant is 0 */
-            firn_initialise_rules[rule - 1](out, &rng, first, count, a, b);
+            firn_initialise_rules[rule - 1](out, &rng, first, count, call->reals);
         else
             for (size_t i = 0; i < count; i++)
                 out[i] = a;

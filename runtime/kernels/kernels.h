@@ -97,15 +97,17 @@ typedef struct firn_kernel_choice {
 #undef FIRN_OP
 
 /* The code of the kernel that fills its only output, float32, with initial values. It is looked up like the kernel of
- * an op, by a code that no op has, and gets no scratch. integers: InitialiserRule (constant, normal, uniform) and
- * rng_id; reals: a and b of the initialiser. */
+ * an op, by a code that no op has, and gets no scratch. integers: InitialiserRule (all but weights) and
+ * rng_id; reals: a, b, low and high of the initialiser. */
 #define FIRN_KERNEL_INITIALISE UINT16_MAX
 enum {
     FIRN_INITIALISE_OUT_TENSOR = 0,
     FIRN_INITIALISE_RULE = 0,
     FIRN_INITIALISE_RNG_ID = 1,
     FIRN_INITIALISE_A = 0,
-    FIRN_INITIALISE_B = 1
+    FIRN_INITIALISE_B = 1,
+    FIRN_INITIALISE_LOW = 2,
+    FIRN_INITIALISE_HIGH = 3
 };
 void firn_kernel_initialise(const firn_kernel_call *call);
 

@@ -43,14 +43,17 @@ extern const firn_sums_part *const firn_sums_flushed;
 /* Whether a port may have more threads than one (firn_port.parallel_for). A build without them refuses such a port. */
 extern const bool firn_has_threads;
 
-/* Writes elements of a float32 tensor, starting with number `first`, by a rule that draws them: a and b of the
- * initialiser. */
-typedef void (*firn_initialise_rule)(float *out, const firn_rng *rng, uint64_t first, size_t count, float a, float b);
-void firn_initialise_normal(float *out, const firn_rng *rng, uint64_t first, size_t count, float a, float b);
-void firn_initialise_uniform(float *out, const firn_rng *rng, uint64_t first, size_t count, float a, float b);
+/* Writes elements of a float32 tensor, starting with number `first`, by a rule that draws them: reals as those of
+ * FIRN_KERNEL_INITIALISE. */
+typedef void (*firn_initialise_rule)(float *out, const firn_rng *rng, uint64_t first, size_t count, const float *reals);
+void firn_initialise_normal(float *out, const firn_rng *rng, uint64_t first, size_t count, const float *reals);
+void firn_initialise_uniform(float *out, const firn_rng *rng, uint64_t first, size_t count, const float *reals);
+void firn_initialise_truncated_normal(float *out, const firn_rng *rng, uint64_t first, size_t count,
+                                      const float *reals);
 
-/* By InitialiserRule - 1; NULL: not in this build. The rule constant is in every build. */
-enum { FIRN_INITIALISE_RULES = 2 };
+/* By InitialiserRule - 1; NULL: not in this build, and at the place of the rule weights, which draws nothing. The rule
+ * constant is in every build. */
+enum { FIRN_INITIALISE_RULES = 4 };
 extern const firn_initialise_rule firn_initialise_rules[FIRN_INITIALISE_RULES];
 
 #endif

@@ -265,6 +265,14 @@ float firn_random_normal(const firn_rng *rng, uint64_t element);
 /* The same for `count` consecutive elements. */
 void firn_random_normal_many(float *out, const firn_rng *rng, uint64_t first, size_t count);
 
+/* A normal distribution of which only [low, high] is left; low < high. */
+typedef struct firn_truncation {
+    float mean, deviation, low, high;
+} firn_truncation;
+/* `count` consecutive elements of it: the first of 64 draws that lies within, else the last one, limited (NUMERICS.md,
+ * "Initialisers"). The micro-step of rng is 0. */
+void firn_random_truncated_many(float *out, const firn_rng *rng, uint64_t first, size_t count, firn_truncation from);
+
 /* Returns the image of index under a permutation of [0, count) that depends only on seed and epoch. count >= 1, index <
  * count. */
 uint64_t firn_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t index);

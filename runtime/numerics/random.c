@@ -148,6 +148,21 @@ void firn_random_normal_many(float *out, const firn_rng *rng, uint64_t first, si
     }
 }
 
+#define TRUNCATED_DRAWS 64u
+
+void firn_random_truncated_many(float *out, const firn_rng *rng, uint64_t first, size_t count, firn_truncation from) {
+    firn_random_normal_many(out, rng, first, count);
+    for (size_t i = 0; i < count; i++) {
+        firn_rng again = *rng;
+        float x = firn_fma(from.deviation, out[i], from.mean);
+        for (uint32_t draw = 1; draw < TRUNCATED_DRAWS && (x < from.low || x > from.high); draw++) {
+            again.micro_step = draw;
+            x = firn_fma(from.deviation, firn_random_normal(&again, first + i), from.mean);
+        }
+        out[i] = x < from.low ? from.low : x > from.high ? from.high : x;
+    }
+}
+
 /* --- permutations ---------------------------------------------------------------------------------------------------
  */
 

@@ -269,6 +269,9 @@ evaluate=
 gpt2_of "GPT-2, chunks within attention" 1 "$texts" init.model.max_position_embeddings=136 $emulate \
     $loader.max_sequence_length=136 $loader.batch_size=2 $loader.micro_batch_size=1 init.model.hidden_size=8 \
     $precision.precision_opt_level=2 init.model.vocab_size=128
+gpt2_of "GPT-2, truncated initial values" 2 "$texts" $float32 \
+    "init.model.initializer={name: truncated_normal, std: 0.5, a: -0.25, b: 0.125}" \
+    "init.model.embedding_initializer={name: truncated_normal, mean: 1, std: 1}"
 gpt2_of "GPT-2, rotary" 3 "$texts" init.model.position_embedding_type=rotary init.model.rotary_dim=4
 gpt2_of "GPT-2, rotary, float32, one micro-batch" 3 "$texts" init.model.position_embedding_type=rotary \
     init.model.rotary_dim=8 init.model.rope_theta=100 $float32 $loader.micro_batch_size=4

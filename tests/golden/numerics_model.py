@@ -551,6 +551,19 @@ def normal(place, element):
     return multiply(radius, sin_turns(u2) if element % 2 else cos_turns(u2))
 
 
+def value_of(bits):
+    negative, magnitude = FLOAT32.decode(bits)
+    return -magnitude if negative else magnitude
+
+
+def truncated_normal(seed, rng_id, element, mean, deviation, low, high):
+    for draw in range(64):
+        x = fma(deviation, normal((seed, rng_id, 0, draw), element), mean)
+        if value_of(low) <= value_of(x) <= value_of(high):
+            return x
+    return low if value_of(x) < value_of(low) else high
+
+
 def permute(seed, epoch, count, index):
     bits = (count - 1).bit_length()
     left_bits, right_bits = bits // 2, bits - bits // 2
@@ -715,6 +728,13 @@ def write_golden(out):
             bits = block(*place, element)[element % 4]
             out.write(f'RANDOM({place[0]}u, 0x{place[1]:x}, {place[2]}u, {place[3]}, {element}u, 0x{bits:08x}, '
                       f'0x{uniform(place, element):08x}, 0x{normal(place, element):08x})\n')
+    # Few draws lie within the second bounds, and none within the third, above or below.
+    for mean, deviation, low, high in (('0', '1', '-2', '2'), ('0.5', '0.25', '0.875', '4'), ('0', '1', '8', '9'),
+                                       ('0', '1', '-9', '-8'), ('1', '0', '-1', '1'), ('-0.125', '0.5', '-0.15625', '0')):
+        numbers = [number(Fraction(x)) for x in (mean, deviation, low, high)]
+        for element in [0, 1, 2, 3, 4, 5, 6, 7, 1000, 2 ** 33 + 3]:
+            out.write(f'TRUNCATED({2 ** 63 + 5}u, 9, {element}u, ' + ', '.join(f'0x{x:08x}' for x in numbers)
+                      + f', 0x{truncated_normal(2 ** 63 + 5, 9, element, *numbers):08x})\n')
     for seed, epoch, count in ((0, 0, 1), (0, 0, 2), (5, 1, 7), (99, 3, 100), (2 ** 63 + 1, 2 ** 35, 10 ** 12),
                                (1, 2, 2 ** 64 - 1)):
         for index in {0, count // 3, count - 1}:

@@ -39,7 +39,7 @@ class Schema:
         self.root = re.search(r"root_type\s+(\w+)", text)[1]
         self.identifier = re.search(r'file_identifier\s+"(\w+)"', text)[1].encode()
         self.enums = {}
-        for name, base, body in re.findall(r"enum\s+(\w+)\s*:\s*(\w+)\s*\{([^}]*)\}", text):
+        for name, base, body in re.findall(r"enum\s+(\w+)\s*:\s*(\w+)\s*(?:\([^)]*\)\s*)?\{([^}]*)\}", text):
             self.enums[name] = (base, [word.strip() for word in body.split(",") if word.strip()])
         self.structs = self.blocks("struct", text)
         self.tables = self.blocks("table", text)
@@ -179,7 +179,7 @@ class Plan:
                                for node in root.schedule_nodes]
         self.schedule_numbers = [number.value for number in root.schedule_numbers]
         self.schedule_instructions = [picked(instruction, "operation value") for instruction in root.schedule_instructions]
-        self.initialisers = [picked(initialiser, "rule element rng_id a b integer weights") for initialiser in root.initialisers]
+        self.initialisers = [picked(initialiser, "rule element rng_id a b integer weights low high") for initialiser in root.initialisers]
         self.metric = picked(root.metrics[0], "kind sum count beta ignore_classes") if root.metrics else None
         self.global_step, self.optimizer_step, self.finite = root.global_step, root.optimizer_step, root.finite
         self.skips = root.finite != self.ABSENT
@@ -2729,6 +2729,13 @@ class Run:
         if initialiser.rule == "weights":
             return self.plan.elements(initialiser.element, initialiser.weights, count)
         random = Random(self.plan.seed)
+        if initialiser.rule == "truncated_normal":
+            low, high, x = F32(initialiser.low), F32(initialiser.high), np.zeros(count, F32)
+            left = np.arange(count)
+            for draw in range(64):
+                x[left] = fma(b, Random(self.plan.seed, 0, draw).normal(initialiser.rng_id, left), a)
+                left = left[(x[left] < low) | (x[left] > high)]
+            return np.clip(x, low, high)
         if initialiser.rule == "normal":
             return fma(b, random.normal(initialiser.rng_id, np.arange(count)), a)
         return fma(b - a, random.uniform(initialiser.rng_id, np.arange(count)), a)

@@ -29,15 +29,20 @@ size_t test_elements(const firnc_graph *graph, firnc_value value) {
 }
 
 static float initial_value(const firnc_value_info *value, const firn_rng *rng, size_t element) {
+    float x = value->init.a;
     switch (value->init.rule) {
     case FIRNC_INIT_NORMAL:
         return firn_fma(value->init.b, firn_random_normal(rng, element), value->init.a);
     case FIRNC_INIT_UNIFORM:
         return firn_fma(value->init.b - value->init.a, firn_random_uniform(rng, element), value->init.a);
+    case FIRNC_INIT_TRUNCATED_NORMAL:
+        firn_random_truncated_many(&x, rng, element, 1,
+                                   (firn_truncation){value->init.a, value->init.b, value->init.low, value->init.high});
+        return x;
     case FIRNC_INIT_CONSTANT:
         break;
     }
-    return value->init.a;
+    return x;
 }
 
 static void initialise(const test_machine *machine) {

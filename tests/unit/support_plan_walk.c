@@ -155,6 +155,8 @@ static void walk_initialiser(firn_fb_initialiser table, const walk_sink *sink) {
     SCALAR(initialiser, b, single);
     SCALAR(initialiser, integer, integer);
     SCALAR(initialiser, weights, natural);
+    SCALAR(initialiser, low, single);
+    SCALAR(initialiser, high, single);
 }
 
 static void walk_metric(firn_fb_metric table, const walk_sink *sink) {

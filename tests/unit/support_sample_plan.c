@@ -121,7 +121,9 @@ static const firn_native_initialiser initialisers[] = {
      .a = 0.5f,
      .b = 1.5f,
      .integer = -4611686018427387905,
-     .weights = 16},
+     .weights = 16,
+     .low = -0.25f,
+     .high = 0.75f},
     {.rule = FIRN_FB_INITIALISER_RULE_CONSTANT},
 };
 

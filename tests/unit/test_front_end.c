@@ -704,11 +704,15 @@ static void an_input_is_read(void **state) {
 
 static void initial_values_are_checked(void **state) {
     (void)state;
-    static const firnc_init wrong[] = {{.rule = (firnc_init_rule)3},
+    static const firnc_init wrong[] = {{.rule = (firnc_init_rule)4},
                                        {.rule = (firnc_init_rule)256},
                                        {.rule = FIRNC_INIT_CONSTANT, .a = NAN},
                                        {.rule = FIRNC_INIT_NORMAL, .b = -1},
                                        {.rule = FIRNC_INIT_NORMAL, .b = NAN},
+                                       {.rule = FIRNC_INIT_TRUNCATED_NORMAL, .b = 1},
+                                       {.rule = FIRNC_INIT_TRUNCATED_NORMAL, .b = -1, .high = 1},
+                                       {.rule = FIRNC_INIT_TRUNCATED_NORMAL, .b = 1, .low = NAN, .high = 1},
+                                       {.rule = FIRNC_INIT_TRUNCATED_NORMAL, .b = 1, .high = INFINITY},
                                        {.rule = FIRNC_INIT_UNIFORM, .a = 1, .b = 0},
                                        {.rule = FIRNC_INIT_UNIFORM, .a = -3e38F, .b = 3e38F}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

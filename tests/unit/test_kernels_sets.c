@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "plan/generated/reader.h"
 #include "plan/op_words.h"
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
@@ -478,21 +479,38 @@ static void batches(void **state) {
             }
 }
 
+/* Of the distribution below, drawn as NUMERICS.md says. */
+static float truncated(firn_rng rng, size_t element) {
+    float x = 0;
+    for (rng.micro_step = 0; rng.micro_step < 64; rng.micro_step++) {
+        x = firn_fma(0.25f, firn_random_normal(&rng, element), 0.5f);
+        if (x >= 0.375f && x <= 0.75f)
+            break;
+    }
+    return x;
+}
+
 /* Compares each element with its formula, too, so that missing or swapped elements are found. */
 static void initial_values(void **state) {
     (void)state;
     static const uint32_t elements[] = {1, 3, 255, 257, 4096, 9001};
     for (unsigned e = 0; e < sizeof elements / sizeof elements[0]; e++)
-        for (int64_t rule = 0; rule < 3; rule++) {
+        for (int64_t rule = 0; rule <= FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL; rule++) {
+            if (rule == FIRN_FB_INITIALISER_RULE_WEIGHTS)
+                continue;
             const firn_rng rng = {.seed = 31, .rng_id = 6};
             firn_tensor x = tensor_new(FIRN_FLOAT32, elements[e], 0, 0, 0), expected = tensor_copy(&x);
             for (size_t i = 0; i < x.elements; i++)
                 set(&expected, i,
                     rule == 0   ? 0.5f
                     : rule == 1 ? firn_fma(0.25f, firn_random_normal(&rng, i), 0.5f)
-                                : firn_fma(0.25f - 0.5f, firn_random_uniform(&rng, i), 0.5f));
-            test_call call = {
-                .output_count = 1, .outputs = {x}, .integers = {rule, 6}, .reals = {0.5f, 0.25f}, .seed = 31};
+                    : rule == 2 ? firn_fma(0.25f - 0.5f, firn_random_uniform(&rng, i), 0.5f)
+                                : truncated(rng, i));
+            test_call call = {.output_count = 1,
+                              .outputs = {x},
+                              .integers = {rule, 6},
+                              .reals = {0.5f, 0.25f, 0.375f, 0.75f},
+                              .seed = 31};
             compare(FIRN_KERNEL_INITIALISE, &call, "initial values", (shape){elements[e], 0, 0});
             test_call_run(support_kernel(plain, FIRN_KERNEL_INITIALISE, &call), &call);
             assert_same(&expected, &x, "initial values");

@@ -84,6 +84,14 @@ static bool trains(const signed_plan_settings *settings) {
     return links(&plan);
 }
 
+static void truncate_a_parameter(firn_native_plan *plan) {
+    firn_native_initialiser *initialiser = (firn_native_initialiser *)(uintptr_t)plan->initialisers;
+    while (initialiser->rule != FIRN_FB_INITIALISER_RULE_NORMAL)
+        initialiser++;
+    initialiser->rule = FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL;
+    initialiser->high = 1;
+}
+
 static void a_missing_initialiser_is_found(void **state) {
     (void)state;
     signed_plan_settings normal = support_settings, uniform = support_settings;
@@ -95,6 +103,13 @@ static void a_missing_initialiser_is_found(void **state) {
     assert_true(trains(&uniform));
     rules[FIRN_FB_INITIALISER_RULE_UNIFORM - 1] = NULL;
     assert_false(trains(&uniform));
+    signed_plan_settings truncated = settings_with(truncate_a_parameter);
+    truncated.uniform = false;
+    rules[FIRN_FB_INITIALISER_RULE_NORMAL - 1] = firn_initialise_normal;
+    assert_true(trains(&truncated));
+    rules[FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL - 1] = NULL;
+    assert_false(trains(&truncated));
+    assert_true(trains(&normal));
 }
 
 static uint8_t half_type;

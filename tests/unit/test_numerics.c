@@ -44,6 +44,13 @@ typedef struct random_case {
     uint32_t bits, uniform, normal;
 } random_case;
 
+typedef struct truncated_case {
+    firn_rng rng;
+    uint64_t element;
+    uint32_t from[4]; /* mean, deviation, low, high */
+    uint32_t expected;
+} truncated_case;
+
 typedef struct permute_case {
     uint64_t seed, epoch, count, index, expected;
 } permute_case;
@@ -53,6 +60,7 @@ typedef struct permute_case {
 #define FUNCTION(name, x, expected)
 #define SUM(count, expected)
 #define RANDOM(seed, rng_id, step, micro, element, bits, uniform, normal)
+#define TRUNCATED(seed, rng_id, element, mean, deviation, low, high, expected)
 #define PERMUTE(seed, epoch, count, index, expected)
 
 #undef ROUND
@@ -95,6 +103,15 @@ static const random_case random_cases[] = {
 };
 #undef RANDOM
 #define RANDOM(seed, rng_id, step, micro, element, bits, uniform, normal)
+
+#undef TRUNCATED
+#define TRUNCATED(seed, rng_id, element, mean, deviation, low, high, expected)                                         \
+    {{seed, rng_id, 0, 0}, element, {mean, deviation, low, high}, expected},
+static const truncated_case truncated_cases[] = {
+#include "tests/golden/numerics.def"
+};
+#undef TRUNCATED
+#define TRUNCATED(seed, rng_id, element, mean, deviation, low, high, expected)
 
 #undef PERMUTE
 #define PERMUTE(seed, epoch, count, index, expected) {seed, epoch, count, index, expected},
@@ -539,6 +556,43 @@ static void test_many_random_numbers_are_the_same(void **state) {
     }
 }
 
+static void test_truncated_numbers_match_the_model(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(truncated_cases); i++) {
+        const truncated_case *at = &truncated_cases[i];
+        float x;
+        firn_random_truncated_many(&x, &at->rng, at->element, 1,
+                                   (firn_truncation){firn_from_bits(at->from[0]), firn_from_bits(at->from[1]),
+                                                     firn_from_bits(at->from[2]), firn_from_bits(at->from[3])});
+        assert_int_equal(firn_bits(x), at->expected);
+    }
+}
+
+/* An element is the same wherever the elements around it begin and end; without bounds it is the normal number. */
+static void test_truncated_numbers_are_those_of_their_elements(void **state) {
+    (void)state;
+    enum { DRAWN = 333 };
+    const firn_rng rng = {.seed = 78, .rng_id = 6};
+    const firn_truncation narrow = {0.25f, 1, 0, 0.5f}, wide = {0.25f, 0.5f, -3, 3.5f};
+    float all[DRAWN], some[DRAWN];
+    firn_random_truncated_many(all, &rng, 0, DRAWN, narrow);
+    uint32_t redrawn = 0;
+    for (uint32_t i = 0; i < DRAWN; i++) {
+        const float first = firn_fma(1, firn_random_normal(&rng, i), 0.25f);
+        assert_true(all[i] >= 0 && all[i] <= 0.5f);
+        redrawn += firn_bits(all[i]) != firn_bits(first);
+        assert_int_equal(firn_bits(all[i]) != firn_bits(first), first < 0 || first > 0.5f);
+    }
+    assert_in_range(redrawn, DRAWN / 2, DRAWN - 1);
+    for (uint32_t first = 0; first < DRAWN; first += 41) {
+        firn_random_truncated_many(some, &rng, first, DRAWN - first, narrow);
+        assert_memory_equal(some, all + first, (DRAWN - first) * sizeof some[0]);
+    }
+    firn_random_truncated_many(some, &rng, 0, DRAWN, wide);
+    for (uint32_t i = 0; i < DRAWN; i++)
+        assert_int_equal(firn_bits(some[i]), firn_bits(firn_fma(0.5f, firn_random_normal(&rng, i), 0.25f)));
+}
+
 static void test_random_numbers_are_spread(void **state) {
     (void)state;
     enum { DRAWS = 200000 };
@@ -632,6 +686,8 @@ int main(void) {
         cmocka_unit_test(test_philox_known_answers),
         cmocka_unit_test(test_random_numbers_match_the_model),
         cmocka_unit_test(test_many_random_numbers_are_the_same),
+        cmocka_unit_test(test_truncated_numbers_match_the_model),
+        cmocka_unit_test(test_truncated_numbers_are_those_of_their_elements),
         cmocka_unit_test(test_random_numbers_are_spread),
         cmocka_unit_test(test_permutations_match_the_model),
         cmocka_unit_test(test_permutations_are_bijective),

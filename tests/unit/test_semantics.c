@@ -839,6 +839,64 @@ static void chunks_of_float16(support_plan *s) {
         s->ATTENTION_REDUCTION(i, output) = s->ATTENTION_REDUCTION(i, accumulator) = FIRN_FLOAT16;
 }
 
+static void truncate_weight(support_plan *s, float deviation, float low, float high) {
+    s->initialisers[TRAIN_WEIGHT] = (firn_native_initialiser){.rule = FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL,
+                                                              .rng_id = 1,
+                                                              .a = 7,
+                                                              .b = deviation,
+                                                              .low = low,
+                                                              .high = high};
+}
+
+static void truncated_normal(support_plan *s) {
+    truncate_weight(s, 0.5f, -2, 2);
+}
+
+static void truncated_between_neighbours(support_plan *s) {
+    truncate_weight(s, 0.5f, 0x1p-149f, 0x1p-148f);
+}
+
+static void truncated_without_deviation(support_plan *s) {
+    truncate_weight(s, 0, -FLT_MAX, FLT_MAX);
+}
+
+static void truncated_by_less_than_nothing(support_plan *s) {
+    truncate_weight(s, -0x1p-149f, -2, 2);
+}
+
+static void truncated_upside_down(support_plan *s) {
+    truncate_weight(s, 0.5f, 2, -2);
+}
+
+static void truncated_to_a_point(support_plan *s) {
+    truncate_weight(s, 0.5f, 2, 2);
+}
+
+static void truncated_to_zeros(support_plan *s) {
+    truncate_weight(s, 0.5f, -0.0f, 0);
+}
+
+static void truncated_with_an_integer(support_plan *s) {
+    truncated_normal(s);
+    s->initialisers[TRAIN_WEIGHT].integer = 1;
+}
+
+static void truncated_of_an_element_type(support_plan *s) {
+    truncated_normal(s);
+    s->initialisers[TRAIN_WEIGHT].element = FIRN_FLOAT16;
+}
+
+static void truncated_with_weights(support_plan *s) {
+    truncated_normal(s);
+    s->initialisers[TRAIN_WEIGHT].weights = 16;
+    s->header.constants_bytes = 128;
+}
+
+static void truncated_with_numbers_that_are_kept(support_plan *s) {
+    truncated_normal(s);
+    s->initialisers[TRAIN_WEIGHT].rng_id = FIRN_RNG_ID_END;
+}
+
 static const plan_case acceptances[] = {
     {"the train plan", TRAIN, .change = NULL},
     {"the eval plan", EVAL, .change = NULL},
@@ -849,6 +907,9 @@ static const plan_case acceptances[] = {
     {"the widest range", TRAIN,
      .edits = {SET_REAL(initialisers[TRAIN_WEIGHT].a, -FLT_MAX / 2),
                SET_REAL(initialisers[TRAIN_WEIGHT].b, FLT_MAX / 2)}},
+    {"numbers of a truncated normal distribution", TRAIN, .change = truncated_normal},
+    {"a truncated normal distribution between neighbours", TRAIN, .change = truncated_between_neighbours},
+    {"a truncated normal distribution without a deviation", TRAIN, .change = truncated_without_deviation},
     {"a region of constants", TRAIN, .change = region_of_constants},
     {"gradients that are accumulated", TRAIN, .change = several_micro_batches},
     {"no finalise phase", TRAIN, .change = leave_out_finalise},
@@ -2387,6 +2448,23 @@ static const plan_case initialiser_cases[] = {
     {"negative deviation", TRAIN,
      .edits = {SET(initialisers[TRAIN_WEIGHT].rule, FIRN_FB_INITIALISER_RULE_NORMAL),
                SET_REAL(initialisers[TRAIN_WEIGHT].b, -1)}},
+    {"negative deviation of a truncated normal distribution", TRAIN, .change = truncated_by_less_than_nothing},
+    {"bounds upside down", TRAIN, .change = truncated_upside_down},
+    {"bounds that are equal", TRAIN, .change = truncated_to_a_point},
+    {"zeros as bounds", TRAIN, .change = truncated_to_zeros},
+    {"a truncated normal distribution with an integer", TRAIN, .change = truncated_with_an_integer},
+    {"a truncated normal distribution of an element type", TRAIN, .change = truncated_of_an_element_type},
+    {"a truncated normal distribution with an offset of weights", TRAIN, .change = truncated_with_weights},
+    {"a truncated normal distribution with numbers that NUMERICS.md keeps", TRAIN,
+     .change = truncated_with_numbers_that_are_kept},
+    {"counter of a truncated normal distribution", TRAIN,
+     .edits = {SET(initialisers[TRAIN_CURSOR].rule, FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL),
+               SET_REAL(initialisers[TRAIN_CURSOR].high, 1)}},
+    {"uniform numbers with a lower bound", TRAIN, .edits = {SET_REAL(initialisers[TRAIN_WEIGHT].low, -1)}},
+    {"uniform numbers with an upper bound", TRAIN, .edits = {SET_REAL(initialisers[TRAIN_WEIGHT].high, 1)}},
+    {"constant with a lower bound of minus zero", TRAIN, .edits = {SET_REAL(initialisers[TRAIN_BIAS].low, -0.0f)}},
+    {"constant with an upper bound", TRAIN, .edits = {SET_REAL(initialisers[TRAIN_BIAS].high, 1)}},
+    {"counter with a bound", TRAIN, .edits = {SET_REAL(initialisers[TRAIN_CURSOR].high, 1)}},
     {"range upside down", TRAIN, .edits = {SET_REAL(initialisers[TRAIN_WEIGHT].b, -1)}},
     {"range that overflows", TRAIN,
      .edits = {SET_REAL(initialisers[TRAIN_WEIGHT].a, -FLT_MAX), SET_REAL(initialisers[TRAIN_WEIGHT].b, FLT_MAX)}},
@@ -2655,6 +2733,21 @@ static void a_view_that_is_written_needs_minor_1(void **state) {
     free(s);
 }
 
+/* So did truncated normal distributions. */
+static void a_truncated_initialiser_needs_minor_1(void **state) {
+    (void)state;
+    support_plan *s = calloc(1, sizeof *s);
+    assert_non_null(s);
+    support_plan_train(s);
+    truncated_normal(s);
+    size_t bytes;
+    uint8_t *payload = support_plan_write(s, &bytes);
+    assert_non_null(payload);
+    assert_int_equal(firn_needs_minor(payload), 1);
+    free(payload);
+    free(s);
+}
+
 /* So did the meaning of flushed sums. */
 static void flushed_sums_need_minor_1(void **state) {
     (void)state;
@@ -2675,9 +2768,10 @@ static void flushed_sums_need_minor_1(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_valid_plans_are_accepted),        cmocka_unit_test(test_broken_plans_are_refused),
-        cmocka_unit_test(overlaps_are_what_the_rule_says),      cmocka_unit_test(scratch_is_held_to_its_size),
-        cmocka_unit_test(a_view_that_is_written_needs_minor_1), cmocka_unit_test(flushed_sums_need_minor_1),
+        cmocka_unit_test(test_valid_plans_are_accepted),         cmocka_unit_test(test_broken_plans_are_refused),
+        cmocka_unit_test(overlaps_are_what_the_rule_says),       cmocka_unit_test(scratch_is_held_to_its_size),
+        cmocka_unit_test(a_view_that_is_written_needs_minor_1),  cmocka_unit_test(flushed_sums_need_minor_1),
+        cmocka_unit_test(a_truncated_initialiser_needs_minor_1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,19 +30,21 @@ float small_sum_end(const firn_sum *sum);
 #undef firn_sum_add_many
 #undef firn_sum_end
 
-#define firn_philox              small_philox
-#define firn_random_bits         small_random_bits
-#define firn_random_uniform      small_random_uniform
-#define firn_random_uniform_many small_random_uniform_many
-#define firn_random_normal       small_random_normal
-#define firn_random_normal_many  small_random_normal_many
-#define firn_permute             small_permute
+#define firn_philox                small_philox
+#define firn_random_bits           small_random_bits
+#define firn_random_uniform        small_random_uniform
+#define firn_random_uniform_many   small_random_uniform_many
+#define firn_random_normal         small_random_normal
+#define firn_random_normal_many    small_random_normal_many
+#define firn_random_truncated_many small_random_truncated_many
+#define firn_permute               small_permute
 void small_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 uint32_t small_random_bits(const firn_rng *rng, uint64_t element);
 float small_random_uniform(const firn_rng *rng, uint64_t element);
 void small_random_uniform_many(float *out, const firn_rng *rng, uint64_t first, size_t count);
 float small_random_normal(const firn_rng *rng, uint64_t element);
 void small_random_normal_many(float *out, const firn_rng *rng, uint64_t first, size_t count);
+void small_random_truncated_many(float *out, const firn_rng *rng, uint64_t first, size_t count, firn_truncation from);
 uint64_t small_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t index);
 #include "runtime/numerics/random.c"
 #undef firn_philox
@@ -51,6 +53,7 @@ uint64_t small_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t i
 #undef firn_random_uniform_many
 #undef firn_random_normal
 #undef firn_random_normal_many
+#undef firn_random_truncated_many
 #undef firn_permute
 
 #define firn_block_maximum         small_block_maximum

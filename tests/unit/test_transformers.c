@@ -318,12 +318,42 @@ static void initial_values_are_read(void **state) {
     expect_init(keys, output, FIRNC_INIT_NORMAL, 0, 0.02F);
     expect_init("initializer: zeros", up, FIRNC_INIT_CONSTANT, 0, 0);
     expect_init("initializer: {name: ones}", up, FIRNC_INIT_CONSTANT, 1, 0);
-    expect_init("initializer: {name: truncated_normal, std: 0.5}", up, FIRNC_INIT_NORMAL, 0, 0.5F);
-    (void)accepted("gpt2", "initializer: {name: truncated_normal, std: 0.5, a: -1.0, b: 1.0}");
-    for (const char *bound = "ab"; *bound != '\0'; bound++)
-        assert_non_null(strstr(messages, firnc_format("model.initializer.%c: warning: has no effect: a normal "
-                                                      "distribution is not cut off; ",
-                                                      *bound)));
+}
+
+static void expect_truncated(const char *keys, float mean, float deviation, float low, float high) {
+    expect_init(keys, "transformer.h.0.mlp.c_fc.weight", FIRNC_INIT_TRUNCATED_NORMAL, mean, deviation);
+    const firnc_init init = init_of(keys, "transformer.h.0.mlp.c_fc.weight");
+    assert_float_equal(init.low, low, 0);
+    assert_float_equal(init.high, high, 0);
+    assert_null(strstr(messages, "warning"));
+}
+
+/* Bounds that no draw reaches make no difference. */
+static void normal_values_are_truncated(void **state) {
+    (void)state;
+    const char *up = "transformer.h.0.mlp.c_fc.weight";
+    expect_truncated("initializer: {name: truncated_normal, std: 0.5}", 0, 0.5F, -2, 2);
+    expect_truncated("initializer: {name: truncated_normal, std: 0.5, b: 1}", 0, 0.5F, -2, 1);
+    expect_truncated("initializer: {name: truncated_normal, mean: 1, std: 0.5, a: 0.5, b: null}", 1, 0.5F, 0.5F, 2);
+    expect_truncated("initializer: {name: truncated_normal, std: 1, a: 2.3, b: 9}", 0, 1, 2.3F, 9);
+    expect_truncated("initializer: {name: truncated_normal, std: 0.5, a: -3, b: 2.999}", 0, 0.5F, -3, 2.999F);
+    expect_init("initializer: {name: truncated_normal, std: 0.5, a: -3, b: 3}", up, FIRNC_INIT_NORMAL, 0, 0.5F);
+    expect_init("initializer: {name: truncated_normal, std: 0.02}", up, FIRNC_INIT_NORMAL, 0, 0.02F);
+    expect_init("initializer: {name: truncated_normal, mean: 2, std: 0}", up, FIRNC_INIT_NORMAL, 2, 0);
+    assert_null(strstr(messages, "warning"));
+    const char *key = "embedding_initializer.a", *keys = "embedding_initializer: {name: truncated_normal, std: 1, %s}";
+    refused("gpt2", firnc_format(keys, "a: 1, b: 0"), key, "a (1) must be below b (0)");
+    refused("gpt2", firnc_format(keys, "a: 1, b: 1"), key, "must be below b");
+    refused("gpt2", firnc_format(keys, "a: 2"), key, "without them they are -2 and 2");
+    refused("gpt2", firnc_format(keys, "b: -2"), "embedding_initializer.b", "a (-2) must be below b (-2)");
+    refused("gpt2", firnc_format(keys, "a: .nan"), key, "");
+    refused("gpt2", firnc_format(keys, "a: 2.4, b: 9"), key, "less than 1 % of the normal distribution lies between");
+    refused("gpt2", firnc_format(keys, "a: -9, b: -2.4"), key, "widen them, or move mean");
+    refused("gpt2", firnc_format(keys, "mean: 9"), "embedding_initializer", "less than 1 %");
+    refused("gpt2", "initializer: {name: truncated_normal, mean: 3, std: 0}", "initializer", "less than 1 %");
+    refused("gpt2", "initializer: {name: truncated_normal, std: -1}", "initializer.std", "at least 0");
+    refused("gpt2", "initializer: {name: truncated_normal}", "initializer", "std is missing");
+    refused("gpt2", "initializer: truncated_normal", "initializer", "write a mapping");
 }
 
 static void initial_values_are_checked(void **state) {
@@ -486,6 +516,7 @@ int main(void) {
         cmocka_unit_test(a_share_of_a_head_is_rotated),
         cmocka_unit_test(branches_may_have_a_dropout_of_their_own),
         cmocka_unit_test(initial_values_are_read),
+        cmocka_unit_test(normal_values_are_truncated),
         cmocka_unit_test(initial_values_are_checked),
         cmocka_unit_test(bert_fills_in_masked_tokens),
         cmocka_unit_test(the_loss_of_bert_has_the_zoos_names),

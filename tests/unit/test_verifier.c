@@ -45,7 +45,9 @@ enum {
     INPUT_LABEL = 20,
     INITIALISER_RULE = 4,
     INITIALISER_ELEMENT = 6,
-    INITIALISER_A = 10
+    INITIALISER_A = 10,
+    INITIALISER_LOW = 18,
+    INITIALISER_HIGH = 20
 };
 
 /* Bytes of struct ScheduleNode. */
@@ -317,7 +319,7 @@ static void rule_10_values(void **state) {
     expect_byte_at_most(field(tensor.at, TENSOR_ROLE), FIRN_FB_ROLE_CACHE);
     expect_byte_at_most(field(firn_fb_plan_phases_at(plan, 0).at, PHASE_KIND), FIRN_FB_PHASE_KIND_EVALUATE);
     const firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(plan, 0);
-    expect_byte_at_most(field(initialiser.at, INITIALISER_RULE), FIRN_FB_INITIALISER_RULE_WEIGHTS);
+    expect_byte_at_most(field(initialiser.at, INITIALISER_RULE), FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL);
     expect_byte_at_most(field(initialiser.at, INITIALISER_ELEMENT), FIRN_FB_ELEMENT_TYPE_BOOL);
     expect_byte_at_most(sequence(plan.at, PLAN_ORIGIN) + 4, 255);
     for (unsigned member = 0; member < 4; member++) { /* of the second reduction: kind, accumulator, output, reserved */
@@ -347,6 +349,8 @@ static void rule_10_floats(void **state) {
     (void)state;
     expect_finite_float(field(first_input().at, INPUT_SCALE));
     expect_finite_float(field(firn_fb_plan_initialisers_at(plan, 0).at, INITIALISER_A));
+    expect_finite_float(field(firn_fb_plan_initialisers_at(plan, 0).at, INITIALISER_LOW));
+    expect_finite_float(field(firn_fb_plan_initialisers_at(plan, 0).at, INITIALISER_HIGH));
     expect_finite_float(sequence(first_op().at, OP_REALS) + 4 + 4);
     for (unsigned member = 32; member < 64; member += 8) {
         uint8_t *high = sequence(plan.at, PLAN_SCHEDULE_NODES) + 4 + NODE_BYTES + member + 4;
