@@ -339,7 +339,7 @@ $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernel
 $(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx2/chunked-renamed.o
 $(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/vector/chunked/chunked.o
 	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 \
-	    --redefine-sym firn_chunked_sizes_of=firn_chunked_sizes_of_avx2 $< $@
+	    --redefine-sym firn_chunked_largest=firn_chunked_largest_avx2 $< $@
 endif
 ifneq ($(filter %/kernels-neon.o,$(KERNEL_OBJECTS)),)
 $(BUILD)/tests/test_kernels_chunked: $(BUILD)/neon/runtime/kernels/vector/chunked/chunked.o
