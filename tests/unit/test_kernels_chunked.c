@@ -432,12 +432,13 @@ static void check_native(uint32_t n, uint32_t k, uint32_t o, int layout, uint32_
         tensor_free(all[i]);
 }
 
-/* Sizes around 14 rows, 16, 32 and 64 columns and 256 terms of a panel, 112 rows and 256 columns of a piece; chunks
- * that end at the end of a block of terms, inside it, and chunks longer than a block. */
+/* Sizes around 14 rows, 16, 32 and 64 columns and 256 terms of a panel, 224 rows and 256 columns of a piece, 32 terms
+ * that are packed at once; chunks that end at the end of a block of terms, inside it, and chunks longer than a block.
+ */
 static void native_products(void **state) {
     (void)state;
     static const uint32_t sizes[][3] = {{1, 1, 1},   {13, 257, 15}, {15, 64, 33},  {29, 300, 63},
-                                        {5, 31, 65}, {113, 9, 29},  {3, 260, 257}, {27, 128, 64}};
+                                        {5, 31, 65}, {227, 9, 29},  {3, 260, 257}, {27, 128, 64}};
     static const uint32_t chunks[] = {64, 5, 128, 300};
     skip_without("avx512");
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)

@@ -1,8 +1,7 @@
-/* Watches a stretch of code for sums that become too small or too large. CPUs note it in a register when a result is
- * tiny, too large or invalid, at no cost: so that numbers need not be compared, they are scaled until those to be
- * noticed are tiny. Tiny results become zero meanwhile, because an exact one would otherwise go unnoticed on x86.
- * Compilers do not model this register; step.h states what that asks of the code between begin and end. No infinity may
- * be an operand. */
+/* Watches a stretch of code for results that become too small or too large. CPUs note in a register that a result is
+ * tiny, overflows or is invalid, at no cost: numbers are scaled until those to be noticed are tiny, and need no
+ * comparison. Tiny results become zero meanwhile, because x86 would not note one that is exact. Compilers do not model
+ * this register; step.h states what that asks of the code between begin and end. */
 #ifndef FIRN_KERNELS_VECTOR_CHUNKED_STEP_WATCH_H
 #define FIRN_KERNELS_VECTOR_CHUNKED_STEP_WATCH_H
 
