@@ -68,8 +68,10 @@ static void multiply_piece(void *argument, size_t piece, void *slot) {
     const firn_product *product = &cut->linear->product;
     scratch *s = slot;
     const firn_rectangle r = firn_chunked_cut_piece(cut, piece);
-    memset(s->sums, 0, r.rows * COLUMNS * sizeof(float));
-    memset(s->totals, 0, r.rows * COLUMNS * sizeof(float));
+    for (size_t row = 0; row < r.rows; row++) {
+        memset(s->sums + row * COLUMNS, 0, r.columns * sizeof(float));
+        memset(s->totals + row * COLUMNS, 0, r.columns * sizeof(float));
+    }
     for (size_t term = 0; term < product->terms; term += DEPTH)
         add_block(product, &r, term, firn_smaller(DEPTH, product->terms - term), s);
     firn_chunked_store(cut->linear, &r, s->totals, COLUMNS);

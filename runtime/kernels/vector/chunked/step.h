@@ -17,8 +17,8 @@
 #include "runtime/kernels/vector/vector.h"
 #include "runtime/numerics/half.h"
 
-/* The type a step rounds to. FIRN_STEP_SMALL_CBFLOAT16 is for sums known to stay below the largest value, which saves up
- * to a third of the time. */
+/* The type a step rounds to. FIRN_STEP_SMALL_CBFLOAT16 is for sums known to stay below the largest value, which saves
+ * up to a third of the time. */
 typedef enum firn_step_kind {
     FIRN_STEP_FLOAT16,
     FIRN_STEP_BFLOAT16,
