@@ -191,7 +191,7 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 # runtime/kernels/table.c directly; so do builds with PORTABLE=1, for which the bits are what counts.
 
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
-NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table)
+NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table half_pack)
 ENGINE_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,product words)
 AMX_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,amx amx_table)
 PAIRS_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,pairs pairs_table)
@@ -206,7 +206,7 @@ avx512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512
     -Dfirn_kernel_find_vector=firn_kernel_find_avx512
 avx512_SOURCES := $(VECTOR_SET)
 avx512fp16_FLAGS := $(avx512_FLAGS) -mavx512fp16
-avx512fp16_SOURCES := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,chunked/cut pack pieces)
+avx512fp16_SOURCES := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,chunked/cut pieces)
 ENGINE_SET := $(ENGINE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,pieces widen) \
     $(patsubst %,runtime/kernels/%.c,linear reduce/matmul)
 amx_FLAGS := $(avx512_FLAGS) -mamx-tile -mamx-bf16
@@ -334,12 +334,12 @@ $(BUILD)/tests/test_sealed: | $(call object,plan/checks/sealed/semantics.c)
 ifneq ($(filter %/kernels-avx512.o,$(KERNEL_OBJECTS)),)
 # Without AVX-512-FP16 this compiles the plain C version of its kernels.
 $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernels/vector/%.o,chunked/chunked \
-    chunked/native chunked/cut pack pieces)
+    chunked/native chunked/half_pack chunked/cut pieces)
 # The same source as in two sets, under two names.
 $(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx2/chunked-renamed.o
 $(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/vector/chunked/chunked.o
 	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 \
-	    --redefine-sym firn_chunked_sizes_of=firn_chunked_sizes_of_avx2 $< $@
+	    --redefine-sym firn_chunked_largest=firn_chunked_largest_avx2 $< $@
 endif
 ifneq ($(filter %/kernels-neon.o,$(KERNEL_OBJECTS)),)
 $(BUILD)/tests/test_kernels_chunked: $(BUILD)/neon/runtime/kernels/vector/chunked/chunked.o

@@ -1,7 +1,7 @@
 /* Chunked sums in float32 registers; see chunked.h. One loop is compiled for each half type, for heights from HEIGHT
- * down to 1 and for one and two registers of columns, so that the sums of a chunk stay in registers. A step takes six
- * (float16, AVX-512) to fourteen instructions (cbfloat16, AVX2), each of which depends on the one before. To hide their
- * latency many sums are computed at once, four of them stage by stage. */
+ * down to 1 and for one and two registers of columns, so that the sums of a chunk stay in registers. A step takes three
+ * (bfloat16) to fourteen instructions (cbfloat16, AVX2), each of which depends on the one before. To hide their latency
+ * many sums are computed at once, four of them stage by stage. */
 #include "runtime/kernels/vector/chunked/chunked.h"
 
 #include "runtime/kernels/blocks.h"
@@ -56,8 +56,7 @@ typedef struct subtile {
     const float *left, *right;
     float *sums, *totals;
     bool is_small;    /* the sums are far below the largest value of their type */
-    bool is_twice;    /* bfloat16: the numbers permit firn_step_round_twice, as far as is known */
-    uint32_t limit;   /* for that: bits of the largest sum that forbids it */
+    float scale;      /* bfloat16: for rounding twice; 0 if that is not known to be possible */
     firn_lanes lanes; /* lanes of a subtile with one register; with more, all registers are full */
 } subtile;
 
@@ -118,61 +117,6 @@ static inline __attribute__((always_inline)) void add_terms(const subtile *s, co
 
 /* --- rounding twice ----------------------------------------------------------------------------------------------- */
 
-static inline uint32_t smallest_word(firn_words words) {
-    float lanes[FIRN_VECTOR];
-    uint32_t smallest = ~0u;
-    firn_vector_store(lanes, firn_vector_from_bits(words));
-    for (size_t i = 0; i < FIRN_VECTOR; i++)
-        smallest = smallest < firn_bits(lanes[i]) ? smallest : firn_bits(lanes[i]);
-    return smallest;
-}
-
-/* Adds the terms of an extent to a subtile of full size, each rounded with firn_step_round_twice. Returns false, and
- * leaves the sums as they were, if a sum forbids that. A function of its own: all eight sums must stay in registers. */
-static __attribute__((noinline)) bool add_twice(const subtile *s, const extent *e) {
-    const firn_chunked_tile *t = s->tile;
-    const size_t row_step = t->left_row_step, term_step = t->left_term_step, right_step = t->right_step;
-    const float *left = s->left + e->begin * term_step, *right = s->right + e->begin * right_step;
-    firn_vector sums[HEIGHT][VECTORS];
-    firn_words least = firn_words_fill(~0u);
-    FIRN_UNROLL
-    for (size_t row = 0; row < HEIGHT; row++) {
-        FIRN_UNROLL
-        for (size_t v = 0; v < VECTORS; v++)
-            sums[row][v] = firn_vector_load(s->sums + row * t->step + v * FIRN_VECTOR);
-    }
-    for (size_t term = e->begin; term < e->end; term++, left += term_step, right += right_step) {
-        FIRN_UNROLL
-        for (size_t row = 0; row < HEIGHT; row++) {
-            const firn_vector factor = firn_vector_fill(left[row * row_step]);
-            FIRN_UNROLL
-            for (size_t v = 0; v < VECTORS; v++)
-                sums[row][v] = firn_step_round_twice(
-                    firn_vector_fma(factor, firn_vector_load(right + v * FIRN_VECTOR), sums[row][v]), &least);
-        }
-    }
-    if (smallest_word(least) < s->limit)
-        return false;
-    FIRN_UNROLL
-    for (size_t row = 0; row < HEIGHT; row++) {
-        FIRN_UNROLL
-        for (size_t v = 0; v < VECTORS; v++)
-            firn_vector_store(s->sums + row * t->step + v * FIRN_VECTOR, sums[row][v]);
-    }
-    return true;
-}
-
-/* The same if it is possible. After a chunk that forbade it the rest of the tile is not tried. */
-static bool has_added_twice(subtile *s, const extent *e) {
-    const bool is_full = s->rows == HEIGHT && s->columns == WIDTH && e->begin == e->all_begin && e->all_end == e->end;
-    if (!s->is_twice || !is_full)
-        return false;
-    s->is_twice = add_twice(s, e);
-    return s->is_twice;
-}
-
-/* --- the choice of a loop: what runs between firn_step_begin and firn_step_end ------------------------------------ */
-
 /* Marks a function that runs with another rounding mode than its caller. Compilers assume that arithmetic does not
  * depend on the control word, so they may move operations across its change, unless these are in a function that is
  * neither inlined nor analysed. gcc's noipa ensures both; clang only has noinline, but draws no conclusions beyond
@@ -182,6 +126,80 @@ static bool has_added_twice(subtile *s, const extent *e) {
 #else
 #    define FIRN_STEP_APART __attribute__((noinline))
 #endif
+
+static inline void scale_line(firn_vector line[VECTORS], const float *from, firn_vector scale) {
+    FIRN_UNROLL
+    for (size_t v = 0; v < VECTORS; v++)
+        line[v] = firn_vector_multiply(firn_vector_load(from + v * FIRN_VECTOR), scale);
+}
+
+/* Adds the terms of an extent to a subtile of full size, each rounded with firn_step_round_twice. Right factors and
+ * sums are scaled so that a sum of 2^-24 of a product is tiny, and a subnormal one, too. Returns the sums to
+ * `finished`, scaled. */
+static FIRN_STEP_APART void add_scaled(const subtile *s, const extent *e, float finished[HEIGHT][WIDTH]) {
+    const firn_chunked_tile *t = s->tile;
+    const size_t row_step = t->left_row_step, term_step = t->left_term_step, right_step = t->right_step;
+    const float *left = s->left + e->begin * term_step, *right = s->right + e->begin * right_step;
+    const firn_vector scale = firn_vector_fill(s->scale);
+    firn_vector sums[HEIGHT][VECTORS];
+    FIRN_UNROLL
+    for (size_t row = 0; row < HEIGHT; row++)
+        scale_line(sums[row], s->sums + row * t->step, scale);
+    for (size_t term = e->begin; term < e->end; term++, left += term_step, right += right_step) {
+        firn_vector line[VECTORS];
+        scale_line(line, right, scale);
+        FIRN_UNROLL
+        for (size_t row = 0; row < HEIGHT; row++) {
+            const firn_vector factor = firn_vector_fill(left[row * row_step]);
+            FIRN_UNROLL
+            for (size_t v = 0; v < VECTORS; v++)
+                sums[row][v] = firn_step_round_twice(firn_vector_fma(factor, line[v], sums[row][v]));
+        }
+    }
+    FIRN_UNROLL
+    for (size_t row = 0; row < HEIGHT; row++) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            firn_vector_store(finished[row] + v * FIRN_VECTOR, sums[row][v]);
+    }
+}
+
+/* Adds a register of finished sums to the totals, or keeps them. */
+static inline void put(float *sums, float *totals, firn_vector finished, bool ends) {
+    if (ends)
+        firn_vector_store(totals, firn_vector_add(firn_vector_load(totals), finished));
+    firn_vector_store(sums, ends ? firn_vector_zero() : finished);
+}
+
+/* Returns false, and changes nothing, if a sum forbids rounding twice. */
+static bool add_twice(const subtile *s, const extent *e, bool ends) {
+    float finished[HEIGHT][WIDTH];
+    const firn_step_watch before = firn_step_watch_begin();
+    add_scaled(s, e, finished);
+    if (!firn_step_watch_end(before))
+        return false;
+    const firn_vector unscale = firn_vector_fill(1.0f / s->scale);
+    for (size_t row = 0; row < HEIGHT; row++)
+        for (size_t lane = 0; lane < WIDTH; lane += FIRN_VECTOR) {
+            const size_t at = row * s->tile->step + lane;
+            put(s->sums + at, s->totals + at, firn_vector_multiply(firn_vector_load(finished[row] + lane), unscale),
+                ends);
+        }
+    return true;
+}
+
+/* The same, and what follows a chunk's end, if it is possible. After a chunk that forbade it the rest of the tile is
+ * not tried. */
+static bool has_added_twice(subtile *s, const extent *e, bool ends) {
+    const bool is_full = s->rows == HEIGHT && s->columns == WIDTH && e->begin == e->all_begin && e->all_end == e->end;
+    if (s->scale == 0.0f || !is_full)
+        return false;
+    if (!add_twice(s, e, ends))
+        s->scale = 0.0f;
+    return s->scale != 0.0f;
+}
+
+/* --- the choice of a loop: what runs between firn_step_begin and firn_step_end ------------------------------------ */
 
 static inline __attribute__((always_inline)) void
 add_extent(const subtile *s, const extent *e, const firn_step_kind kind, const size_t rows, const size_t vectors) {
@@ -311,69 +329,85 @@ static void add_subtile(subtile *s) {
         const size_t chunk_left = t->chunk - (t->first_term + begin) % t->chunk;
         end = begin + firn_smaller(chunk_left, t->terms - begin);
         const extent e = between(&present, begin, end);
-        if (!has_added_twice(s, &e))
-            add_to_sums(s, &e);
-        if (chunk_left == end - begin || (t->ends && end == t->terms))
+        const bool ends = chunk_left == end - begin || (t->ends && end == t->terms);
+        if (has_added_twice(s, &e, ends))
+            continue;
+        add_to_sums(s, &e);
+        if (ends)
             end_chunk(s);
     }
 }
 
 /* --- tiles -------------------------------------------------------------------------------------------------------- */
 
-firn_chunked_sizes firn_chunked_sizes_of(uint8_t accumulator, const float *x, size_t lines, size_t step, size_t count) {
-    firn_words most = firn_words_fill(0), least = firn_words_fill(~0u);
+/* Returns the larger magnitudes, as words. */
+static inline firn_words larger(firn_words most, firn_vector x) {
+    return firn_words_larger(most, firn_vector_bits(firn_vector_absolute(x)));
+}
+
+float firn_chunked_largest(uint8_t accumulator, const float *x, size_t lines, size_t step, size_t count) {
+    firn_words most = firn_words_fill(0);
     if (!firn_step_asks_for_size(accumulator))
-        return (firn_chunked_sizes){0.0f, 0.0f};
+        return 0.0f;
     if (step == count) {
         count *= lines;
         lines = 1;
     }
-    for (size_t i = 0; i < count; i += FIRN_VECTOR) {
-        const firn_lanes lanes = firn_first_lanes(count - i);
-        for (size_t line = 0; line < lines; line++) {
-            const firn_words bits =
-                firn_vector_bits(firn_vector_absolute(firn_vector_load_some(lanes, x + line * step + i)));
-            most = firn_words_larger(most, bits);
-            least = firn_words_smaller(
-                least, firn_words_subtract(bits, firn_words_fill(1))); /* of zero this is the largest word */
-        }
-    }
-    return (firn_chunked_sizes){firn_from_bits(smallest_word(least) + 1u),
-                                firn_from_bits(~smallest_word(firn_words_subtract(firn_words_fill(~0u), most)))};
+    size_t i = 0;
+    for (; count - i >= FIRN_VECTOR; i += FIRN_VECTOR)
+        for (size_t line = 0; line < lines; line++)
+            most = larger(most, firn_vector_load(x + line * step + i));
+    if (i < count)
+        for (size_t line = 0; line < lines; line++)
+            most = larger(most, firn_vector_load_some(firn_first_lanes(count - i), x + line * step + i));
+    float each[FIRN_VECTOR];
+    uint32_t largest = 0;
+    firn_vector_store(each, firn_vector_from_bits(most));
+    for (size_t i = 0; i < FIRN_VECTOR; i++)
+        largest = firn_bits(each[i]) > largest ? firn_bits(each[i]) : largest;
+    return firn_from_bits(largest);
 }
 
-static firn_chunked_sizes left_sizes(const firn_chunked_tile *t) {
-    if (t->left_sizes.largest > 0.0f)
-        return t->left_sizes;
-    return t->left_row_step == 1 ? firn_chunked_sizes_of(t->accumulator, t->left, t->terms, t->left_term_step, t->rows)
-                                 : firn_chunked_sizes_of(t->accumulator, t->left, t->rows, t->left_row_step, t->terms);
+static float left_largest(const firn_chunked_tile *t) {
+    if (t->left_largest > 0.0f)
+        return t->left_largest;
+    return t->left_row_step == 1 ? firn_chunked_largest(t->accumulator, t->left, t->terms, t->left_term_step, t->rows)
+                                 : firn_chunked_largest(t->accumulator, t->left, t->rows, t->left_row_step, t->terms);
 }
 
-static firn_chunked_sizes right_sizes(const firn_chunked_tile *t) {
-    return t->right_sizes.largest > 0.0f
-               ? t->right_sizes
-               : firn_chunked_sizes_of(t->accumulator, t->right, t->terms, t->right_step, t->columns);
+static float right_largest(const firn_chunked_tile *t) {
+    return t->right_largest > 0.0f
+               ? t->right_largest
+               : firn_chunked_largest(t->accumulator, t->right, t->terms, t->right_step, t->columns);
 }
 
-/* Decides how the tile can be computed. A sum is at most the sum of the largest possible terms. In fewer than 512 steps
- * rounding cannot double that in cbfloat16, whose relative error is at most a thousandth, nor triple it in bfloat16. */
+/* A sum is at most the sum of the largest possible terms. In fewer than 512 steps rounding, whose relative error is at
+ * most a thousandth, cannot double that. */
+static bool is_small_cbfloat16(const firn_chunked_tile *t, float product) {
+    const size_t terms = firn_smaller(t->terms, t->chunk);
+    const float before = firn_chunked_largest(t->accumulator, t->sums, t->rows, t->step, t->columns);
+    return terms < 512 && before + product * (float)terms < firn_power_of_two(FIRN_CBFLOAT16_BIAS - 1);
+}
+
+/* Returns a power of two, at most 1, that makes products less than 2^-102; 0 if there is none. No sum of products that
+ * are below 2^24 can become infinite, since a bfloat16 to which 2^-9 of it is added stays the same. */
+static float scale_of_bfloat16(float product) {
+    const uint32_t exponent = firn_bits(product) >> 23, sum_of_exponents = 127 - 103 + 127;
+    if (exponent >= sum_of_exponents)
+        return 0.0f;
+    return exponent < sum_of_exponents - 127 ? 1.0f : firn_from_bits((sum_of_exponents - exponent) << 23);
+}
+
+/* Decides how the tile can be computed. */
 static void look_at_sizes(subtile *s) {
     const firn_chunked_tile *t = s->tile;
-    const size_t terms = firn_smaller(t->terms, t->chunk);
-    if (!firn_step_asks_for_size(t->accumulator) || terms >= 512)
+    if (!firn_step_asks_for_size(t->accumulator))
         return;
-    const firn_chunked_sizes left = left_sizes(t), right = right_sizes(t);
-    const firn_chunked_sizes before = firn_chunked_sizes_of(t->accumulator, t->sums, t->rows, t->step, t->columns);
-    const float product = left.largest * right.largest, sum = before.largest + product * (float)terms;
-    if (t->accumulator == FIRN_CBFLOAT16) {
-        s->is_small = sum < firn_power_of_two(FIRN_CBFLOAT16_BIAS - 1);
-        return;
-    }
-    /* Every sum is a multiple of the last bit of a product, or of a sum of before, and so not subnormal. */
-    const float least = firn_power_of_two(-100), limit = product * firn_power_of_two(-24);
-    s->limit = firn_bits(limit);
-    s->is_twice = sum < firn_power_of_two(100) && (product == 0.0f || left.smallest * right.smallest >= least) &&
-                  (before.largest == 0.0f || (before.smallest >= least && before.smallest > limit));
+    const float product = left_largest(t) * right_largest(t);
+    if (t->accumulator == FIRN_CBFLOAT16)
+        s->is_small = is_small_cbfloat16(t, product);
+    else
+        s->scale = scale_of_bfloat16(product);
 }
 
 void firn_chunked_tile_add(const firn_chunked_tile *tile) {

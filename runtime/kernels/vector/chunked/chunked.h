@@ -19,14 +19,9 @@
 
 #include "runtime/kernels/product.h"
 
-/* The magnitudes of some numbers. If all are zero, both are 0. */
-typedef struct firn_chunked_sizes {
-    float smallest; /* of the numbers that are not zero */
-    float largest;  /* infinity or a NaN if there is one */
-} firn_chunked_sizes;
-
-/* Looks at `lines` times `count` consecutive floats. Returns zeros if sums of that type do not depend on sizes. */
-firn_chunked_sizes firn_chunked_sizes_of(uint8_t accumulator, const float *x, size_t lines, size_t step, size_t count);
+/* Returns the largest magnitude of `lines` times `count` consecutive floats: infinity or a NaN if there is one. Returns
+ * 0 if sums of that type do not depend on it. */
+float firn_chunked_largest(uint8_t accumulator, const float *x, size_t lines, size_t step, size_t count);
 
 /* Some terms of a tile. The caller keeps both arrays of sums between calls and sets them to +0 before the first. */
 typedef struct firn_chunked_tile {
@@ -43,7 +38,7 @@ typedef struct firn_chunked_tile {
     size_t diagonal;
     float *sums, *totals; /* of the current chunk and of earlier chunks; (row, column) at row * step + column */
     size_t step;
-    firn_chunked_sizes left_sizes, right_sizes; /* of both factors, or of more numbers; 0: the tile looks itself */
+    float left_largest, right_largest; /* of both factors, or of more numbers; 0: the tile looks itself */
 } firn_chunked_tile;
 
 /* Adds the terms. Accesses nothing outside the given extents. A sum that is NaN may have any payload. */

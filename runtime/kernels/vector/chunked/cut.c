@@ -16,6 +16,9 @@ static firn_chunked_cut cut_of(const firn_linear *linear, const firn_chunked_way
         cut.columns /= 2;
     while (cut.rows > way->least_rows && count(product, cut.rows, cut.columns) < wanted)
         cut.rows /= 2;
+    /* Rectangles of about the same height, each of whole register tiles. */
+    const size_t height = firn_ceiling(product->rows, firn_ceiling(product->rows, cut.rows));
+    cut.rows = firn_ceiling(height, way->least_rows) * way->least_rows;
     cut.across = firn_ceiling(product->columns, cut.columns);
     cut.pieces = count(product, cut.rows, cut.columns);
     return cut;

@@ -31,7 +31,7 @@ typedef struct scratch {
 
 static void add_block(const firn_product *product, const firn_rectangle *r, size_t term, size_t terms, scratch *s) {
     const firn_matrix left = firn_transposed(product->left);
-    firn_chunked_sizes left_sizes[ROWS / HEIGHT];
+    float left_largest[ROWS / HEIGHT];
     firn_chunked_tile t = {.accumulator = product->reduction.accumulator,
                            .chunk = product->reduction.chunk,
                            .left_row_step = 1,
@@ -46,16 +46,16 @@ static void add_block(const firn_product *product, const firn_rectangle *r, size
     for (size_t row = 0; row < r->rows; row += HEIGHT) {
         const size_t rows = firn_smaller(HEIGHT, r->rows - row);
         firn_vector_pack(s->left[row / HEIGHT], 1, &left, term, terms, r->row + row, rows);
-        left_sizes[row / HEIGHT] = firn_chunked_sizes_of(t.accumulator, s->left[row / HEIGHT], terms, HEIGHT, rows);
+        left_largest[row / HEIGHT] = firn_chunked_largest(t.accumulator, s->left[row / HEIGHT], terms, HEIGHT, rows);
     }
     for (size_t column = 0; column < r->columns; column += WIDTH) {
         t.columns = firn_smaller(WIDTH, r->columns - column);
         firn_vector_pack(s->right, WIDTH / FIRN_VECTOR, &product->right, term, terms, r->column + column, t.columns);
-        t.right_sizes = firn_chunked_sizes_of(t.accumulator, s->right, terms, WIDTH, t.columns);
+        t.right_largest = firn_chunked_largest(t.accumulator, s->right, terms, WIDTH, t.columns);
         for (size_t row = 0; row < r->rows; row += HEIGHT) {
             t.rows = firn_smaller(HEIGHT, r->rows - row);
             t.left = s->left[row / HEIGHT];
-            t.left_sizes = left_sizes[row / HEIGHT];
+            t.left_largest = left_largest[row / HEIGHT];
             t.sums = s->sums + row * COLUMNS + column;
             t.totals = s->totals + row * COLUMNS + column;
             firn_chunked_tile_add(&t);
@@ -68,8 +68,10 @@ static void multiply_piece(void *argument, size_t piece, void *slot) {
     const firn_product *product = &cut->linear->product;
     scratch *s = slot;
     const firn_rectangle r = firn_chunked_cut_piece(cut, piece);
-    memset(s->sums, 0, r.rows * COLUMNS * sizeof(float));
-    memset(s->totals, 0, r.rows * COLUMNS * sizeof(float));
+    for (size_t row = 0; row < r.rows; row++) {
+        memset(s->sums + row * COLUMNS, 0, r.columns * sizeof(float));
+        memset(s->totals + row * COLUMNS, 0, r.columns * sizeof(float));
+    }
     for (size_t term = 0; term < product->terms; term += DEPTH)
         add_block(product, &r, term, firn_smaller(DEPTH, product->terms - term), s);
     firn_chunked_store(cut->linear, &r, s->totals, COLUMNS);

@@ -13,11 +13,12 @@
 #include <stdbool.h>
 
 #include "plan/ops.h"
+#include "runtime/kernels/vector/chunked/step_watch.h"
 #include "runtime/kernels/vector/vector.h"
 #include "runtime/numerics/half.h"
 
-/* The type a step rounds to. FIRN_STEP_SMALL_CBFLOAT16 is for sums known to stay below the largest value, which saves a
- * third of the time. */
+/* The type a step rounds to. FIRN_STEP_SMALL_CBFLOAT16 is for sums known to stay below the largest value, which saves
+ * up to a third of the time. */
 typedef enum firn_step_kind {
     FIRN_STEP_FLOAT16,
     FIRN_STEP_BFLOAT16,
@@ -25,9 +26,9 @@ typedef enum firn_step_kind {
     FIRN_STEP_SMALL_CBFLOAT16
 } firn_step_kind;
 
-/* Rounds a * b + c, which an instruction has rounded to binary32, to bfloat16. Runs outside of firn_step_begin and
- * firn_step_end. Of bfloat16 numbers the result is that of one rounding unless c is not zero and at most 2^-24 of a *
- * b.
+/* Rounds x, the value of a * b + c that an instruction has rounded to binary32, to bfloat16. Runs between
+ * firn_step_watch_begin and firn_step_watch_end, outside of firn_step_begin and firn_step_end. Of bfloat16 numbers the
+ * result is that of one rounding unless c is not zero and at most 2^-24 of a * b.
  *
  * For let the exact value lie in [2^e, 2^(e+1)) and not be its rounding to 24 bits, and let this be the middle m of two
  * neighbours in bfloat16, an odd multiple of 2^(e-8). Either a * b has bits below 2^(e-23). Then it is at most
@@ -36,14 +37,13 @@ typedef enum firn_step_kind {
  * are multiples of 2^(e-15): they are equal, and c, at most half of the last of 24 bits, is lost. But c alone tells on
  * which side of the middle the value lies.
  *
- * Rounding adds and subtracts a number whose last bit is the last one to keep. Of all values that are not zero, *least
- * becomes the smallest exponent, in its place in a float, less 1: the caller compares it with the largest product. The
- * value may neither be subnormal nor exceed 2^110. */
-static inline firn_vector firn_step_round_twice(firn_vector x, firn_words *least) {
-    const firn_words exponent = firn_words_and(firn_vector_bits(x), firn_words_fill(FIRN_INFINITY_BITS));
-    const firn_vector unit = firn_vector_from_bits(firn_words_add(exponent, firn_words_fill(16u << 23 | 1u << 22)));
-    *least = firn_words_smaller(*least, firn_words_subtract(exponent, firn_words_fill(1)));
-    return firn_vector_subtract(firn_vector_add(x, unit), unit);
+ * For x in [2^e, 2^(e+1)), 65536 x - x lies below 2^(e+17), so its last bit is 2^(e-7), the one to keep, or, if x is
+ * within 2^(e-16) of 2^e, half of that. Rounding it to 24 bits rounds x, since 65536 x is an even multiple of that bit
+ * except where x is no middle; the difference to 65536 x is exact. tests/unit/test_kernels_chunked.c goes through every
+ * x. */
+static inline firn_vector firn_step_round_twice(firn_vector x) {
+    const firn_vector less = firn_vector_multiply(x, firn_vector_fill(-65535.0f));
+    return firn_vector_fma(x, firn_vector_fill(65536.0f), less);
 }
 
 #if defined(__aarch64__)

@@ -39,10 +39,8 @@ static inline firn_vector firn_step_round_bfloat16(firn_vector x) {
     return _mm512_castsi512_ps(_mm512_and_si512(sum, firn_step_every(0xffff0000)));
 }
 
-/* The size of the sums is not needed here. */
 static inline bool firn_step_asks_for_size(uint8_t type) {
-    (void)type;
-    return false;
+    return type == FIRN_CBFLOAT16 || type == FIRN_BFLOAT16;
 }
 
 /* Sums of cbfloat16 need no scaling here. */
@@ -59,9 +57,8 @@ static inline firn_vector firn_step_unscale(firn_step_kind kind, firn_vector x) 
 /* Rounds by adding and subtracting a number whose last bit is the last bit to keep: 1.5 times 2^23 such units. It is
  * proportional to the power of two in x, but at least that of the smallest normal value. If x is infinite the addend
  * overflows to a small number, which is harmless. Two multiplications then turn values beyond the largest into
- * infinity. */
+ * infinity, if there can be any. */
 static inline firn_vector firn_step_round_cbfloat16(firn_step_kind kind, firn_vector x) {
-    (void)kind;
     const uint32_t smallest_normal = (uint32_t)(127 - FIRN_CBFLOAT16_BIAS + 1) << 23;
     const uint32_t magic = (uint32_t)(23 - FIRN_CBFLOAT16_MANTISSA) << 23 | 1u << 22;
     const int to_infinity = 127 - FIRN_CBFLOAT16_BIAS;
@@ -69,6 +66,8 @@ static inline firn_vector firn_step_round_cbfloat16(firn_step_kind kind, firn_ve
     unit = _mm512_add_epi32(_mm512_max_epu32(unit, firn_step_every(smallest_normal)), firn_step_every(magic));
     const firn_vector added = _mm512_castsi512_ps(unit);
     const firn_vector rounded = _mm512_sub_ps(_mm512_add_ps(x, added), added);
+    if (kind == FIRN_STEP_SMALL_CBFLOAT16)
+        return rounded;
     const firn_vector raised = _mm512_mul_ps(rounded, firn_vector_fill(firn_power_of_two(to_infinity)));
     return _mm512_mul_ps(raised, firn_vector_fill(firn_power_of_two(-to_infinity)));
 }
