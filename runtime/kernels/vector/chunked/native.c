@@ -1,6 +1,7 @@
 /* Products with float16 sums inside chunks; see native.h. A piece of work is a rectangle of the output. For each block
- * of terms, its rows of the left factor are packed, then the right factor, one panel of 64 columns at a time. The inner
- * loop keeps 14 x 64 sums in 28 registers. The sums of chunks are added in the slot, in float32. */
+ * of terms, its rows of the left factor are packed, then the right factor, one panel of columns at a time. The inner
+ * loop keeps 14 x 64 sums in 28 registers of AVX-512, or 6 x 32 in 24 of NEON. The sums of chunks are added in the
+ * slot, in float32. */
 #include "runtime/kernels/vector/chunked/native.h"
 
 #include <stdbool.h>
@@ -13,7 +14,7 @@
 #include "runtime/kernels/vector/pack.h"
 
 enum {
-    HEIGHT = FIRN_REGISTER_ROWS, /* 28 sums, and two registers for the right factor */
+    HEIGHT = FIRN_REGISTER_ROWS,
     VECTORS = 2,
     WIDTH = VECTORS * FIRN_HALVES,
     DEPTH = 256,             /* terms in a block */
@@ -25,7 +26,7 @@ enum {
 };
 
 typedef struct scratch {
-    uint32_t left[ROWS / HEIGHT][LEFT_STEP * DEPTH]; /* each factor is stored twice, see half_vector.h */
+    firn_half_factor left[ROWS / HEIGHT][LEFT_STEP * DEPTH];
     uint16_t right[WIDTH * DEPTH];
     float widened[FIRN_VECTOR * DEPTH];
     uint16_t sums[ROWS * COLUMNS]; /* of the current chunk */
@@ -36,8 +37,8 @@ typedef struct scratch {
 
 /* Some terms of one chunk. */
 typedef struct tile {
-    const uint32_t *left;  /* [term][LEFT_STEP] */
-    const uint16_t *right; /* [term][WIDTH] */
+    const firn_half_factor *left; /* [term][LEFT_STEP] */
+    const uint16_t *right;        /* [term][WIDTH] */
     size_t terms;
     bool ends; /* the chunk ends with these terms */
     uint16_t *sums;
@@ -54,9 +55,10 @@ static inline __attribute__((always_inline)) void add_tile(const size_t rows, co
         for (size_t v = 0; v < VECTORS; v++)
             sums[row][v] = firn_half_vector_load(t->sums + row * COLUMNS + v * FIRN_HALVES);
     }
-    const uint32_t *left = t->left;
+    const firn_half_factor *left = t->left;
     const uint16_t *right = t->right;
     for (size_t term = 0; term < t->terms; term++, left += LEFT_STEP, right += WIDTH) {
+        const firn_half_factors factors = firn_half_factors_load(left);
         firn_half_vector line[VECTORS];
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v++)
@@ -65,7 +67,7 @@ static inline __attribute__((always_inline)) void add_tile(const size_t rows, co
         for (size_t row = 0; row < rows; row++) {
             FIRN_UNROLL
             for (size_t v = 0; v < VECTORS; v++)
-                sums[row][v] = firn_half_vector_fma(left[row], line[v], sums[row][v]);
+                sums[row][v] = firn_half_vector_fma(factors, row, line[v], sums[row][v]);
         }
     }
     FIRN_UNROLL
@@ -94,12 +96,8 @@ static void pack_rows(const firn_product *product, const firn_rectangle *r, size
     const firn_matrix left = firn_transposed(product->left);
     for (size_t row = 0, panel = 0; row < r->rows; row += HEIGHT, panel++) {
         firn_vector_pack(s->widened, 1, &left, term, terms, r->row + row, firn_smaller(HEIGHT, r->rows - row));
-        for (size_t i = 0; i < terms; i++) {
-            const firn_vector x = firn_vector_load(s->widened + i * FIRN_VECTOR);
-            const firn_words halves = firn_words_from_halves(firn_vector_to_float16(x));
-            const firn_words twice = halves | halves << 16;
-            _mm512_storeu_si512(s->left[panel] + i * LEFT_STEP, (__m512i)twice);
-        }
+        for (size_t i = 0; i < terms; i++)
+            firn_half_factors_store(s->left[panel] + i * LEFT_STEP, firn_vector_load(s->widened + i * FIRN_VECTOR));
     }
 }
 

@@ -1,6 +1,6 @@
 /* Linear layers with float16 sums inside chunks, for CPUs with a fused multiply-add of float16. This is exactly the
- * step round16 of plan/NUMERICS.md, so an output is one lane and a term is one instruction. x86 with AVX-512-FP16;
- * compiled without, plain C gives the same bits (half_vector.h). */
+ * step round16 of plan/NUMERICS.md, so an output is one lane and a term is one instruction. x86 with AVX-512-FP16 or
+ * AArch64 with FEAT_FP16; compiled without, plain C gives the same bits (half_vector.h). */
 #ifndef FIRN_KERNELS_VECTOR_CHUNKED_NATIVE_H
 #define FIRN_KERNELS_VECTOR_CHUNKED_NATIVE_H
 
