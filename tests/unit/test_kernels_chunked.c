@@ -458,12 +458,12 @@ static void check_native(const native_set *set, uint32_t n, uint32_t k, uint32_t
         tensor_free(all[i]);
 }
 
-/* Sizes around 6 and 14 rows, 16, 32 and 64 columns and 256 terms of a panel, 48 and 112 rows and 256 columns of a
+/* Sizes around 6 and 14 rows, 16, 32 and 64 columns and 256 terms of a panel, 96 and 112 rows and 256 columns of a
  * piece; chunks that end at the end of a block of terms, inside it, and chunks longer than a block. */
 static void native_products(void **state) {
     const native_set *set = *state;
     static const uint32_t sizes[][3] = {{1, 1, 1},    {13, 257, 15}, {15, 64, 33},  {29, 300, 63}, {5, 31, 65},
-                                        {113, 9, 29}, {3, 260, 257}, {27, 128, 64}, {7, 70, 17},   {49, 5, 129}};
+                                        {113, 9, 29}, {3, 260, 257}, {27, 128, 64}, {7, 70, 17},   {97, 5, 129}};
     static const uint32_t chunks[] = {64, 5, 128, 300};
     skip_without(set->set);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)

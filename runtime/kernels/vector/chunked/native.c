@@ -19,8 +19,10 @@ enum {
     WIDTH = VECTORS * FIRN_HALVES,
     DEPTH = 256,             /* terms in a block */
     LEFT_STEP = FIRN_VECTOR, /* between terms of a packed panel of rows */
-    ROWS = 8 * HEIGHT,       /* rows of a piece, at most */
-    COLUMNS = 4 * WIDTH,
+    /* Rows and columns of a piece, at most: a packed factor is used about a hundred times or more. Half of either is a
+     * whole number of register tiles, and so is half of that (cut.c). */
+    ROWS = (HEIGHT > 8 ? 8 : 16) * HEIGHT,
+    COLUMNS = 256,
     PIECES = 4, /* wanted for each thread */
     COST = 32   /* multiplications that take as long as one operation on an element (FIRN_GRAIN) */
 };
