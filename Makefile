@@ -184,8 +184,9 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 # --- the kernel sets -----------------------------------------------------------------------------------------------
 # Seven sets on x86: plain and fma are the portable sources, without and with fused multiply-add as an instruction. avx2
 # and avx512 are the portable sources and the kernels of runtime/kernels/vector, whose widen.c replaces the portable
-# one. avx512fp16 holds three kernels and calls avx512 for the others. amx and avx512bf16 hold the products that their
-# matrix engines compute, and no others. Two sets on AArch64: plain, and neon with the kernels of runtime/kernels/vector.
+# one. avx512fp16 holds five kernels and calls avx512 for the others. amx and avx512bf16 hold the products that their
+# matrix engines compute, and no others. Three sets on AArch64: plain, neon with the kernels of runtime/kernels/vector,
+# and neonfp16, which holds the kernels of avx512fp16 and calls neon for the others.
 # Each set but plain is one object that exports one name, firn_kernel_find_<set>; runtime/targets/x86/select.c and
 # runtime/targets/aarch64/select.c select a set, and the former completes amx and avx512bf16. Other machines use
 # runtime/kernels/table.c directly; so do builds with PORTABLE=1, for which the bits are what counts.
@@ -205,8 +206,9 @@ avx2_SOURCES := $(VECTOR_SET)
 avx512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512 \
     -Dfirn_kernel_find_vector=firn_kernel_find_avx512
 avx512_SOURCES := $(VECTOR_SET)
-avx512fp16_FLAGS := $(avx512_FLAGS) -mavx512fp16
-avx512fp16_SOURCES := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,chunked/cut pieces)
+NATIVE_SET := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,chunked/cut pieces)
+avx512fp16_FLAGS := $(avx512_FLAGS) -mavx512fp16 -Dfirn_kernel_find_native=firn_kernel_find_avx512fp16
+avx512fp16_SOURCES := $(NATIVE_SET)
 ENGINE_SET := $(ENGINE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,pieces widen) \
     $(patsubst %,runtime/kernels/%.c,linear reduce/matmul)
 amx_FLAGS := $(avx512_FLAGS) -mamx-tile -mamx-bf16
@@ -223,9 +225,11 @@ MODELS := amx_model avx512bf16_model
 # the sums of a register tile no longer fit. clang does neither, and says that it ignores the option.
 neon_FLAGS := -O3 -fno-schedule-insns -Wno-ignored-optimization-argument -Dfirn_kernel_find_vector=firn_kernel_find_neon
 neon_SOURCES := $(VECTOR_SET)
+neonfp16_FLAGS := $(neon_FLAGS) -march=armv8.2-a+fp16 -Dfirn_kernel_find_native=firn_kernel_find_neonfp16
+neonfp16_SOURCES := $(NATIVE_SET)
 
 PORTABLE ?=
-SETS := $(if $(PORTABLE),,$(if $(filter x86_64 i%86,$(PROCESSOR)),fma avx2 avx512 avx512fp16 amx avx512bf16,$(if $(filter aarch64,$(PROCESSOR)),neon)))
+SETS := $(if $(PORTABLE),,$(if $(filter x86_64 i%86,$(PROCESSOR)),fma avx2 avx512 avx512fp16 amx avx512bf16,$(if $(filter aarch64,$(PROCESSOR)),neon neonfp16)))
 ifneq ($(SETS),)
 KERNEL_OBJECTS := $(patsubst %,$(BUILD)/kernels-%.o,$(SETS)) \
     $(call object,$(if $(filter neon,$(SETS)),runtime/targets/aarch64/select.c,$(patsubst %,runtime/targets/x86/%.c,select engine_probe)))
@@ -340,9 +344,18 @@ $(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx2/chunked-renamed.o
 $(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/vector/chunked/chunked.o
 	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 \
 	    --redefine-sym firn_chunked_largest=firn_chunked_largest_avx2 $< $@
+NATIVE_NAMES := $(patsubst %,firn_native_%,linear linear_backward_input linear_backward_weight scratch)
+$(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx2/native-renamed.o
+$(BUILD)/avx2/native-renamed.o: $(patsubst %,$(BUILD)/avx2/runtime/kernels/vector/%.o,chunked/native chunked/half_pack \
+    chunked/cut pieces)
+	$(quiet)$(CC) $(MACHINE) $(PARTIAL_LINK) $^ -o $@
+	$(quiet)$(OBJCOPY) $(patsubst %,--keep-global-symbol=%,$(NATIVE_NAMES)) $@
+	$(quiet)$(OBJCOPY) $(foreach name,$(NATIVE_NAMES),--redefine-sym $(name)=$(name)_avx2) $@
 endif
 ifneq ($(filter %/kernels-neon.o,$(KERNEL_OBJECTS)),)
-$(BUILD)/tests/test_kernels_chunked: $(BUILD)/neon/runtime/kernels/vector/chunked/chunked.o
+# As above: compiled for neon, native.c is the plain C version.
+$(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/neon/runtime/kernels/vector/%.o,chunked/chunked \
+    chunked/native chunked/half_pack chunked/cut pieces)
 endif
 
 ifneq ($(filter %/kernels-avx2.o,$(KERNEL_OBJECTS)),)
@@ -449,8 +462,13 @@ uninstall: ## remove exactly what install put there; PREFIX= and DESTDIR= as the
 # --- checks of the text --------------------------------------------------------------------------------------------
 
 LINTED := $(filter-out plan/generated/%,$(shell git ls-files '*.c' '*.h' 2>/dev/null))
-# semihosting.c does not compile for this machine; both cross compilers compile it with all warnings.
-TIDIED := $(filter-out %/semihosting.c,$(filter compiler/%.c plan/%.c schedules/%.c runtime/%.c,$(LINTED)))
+# semihosting.c does not compile for this machine; both cross compilers compile it with all warnings. Sources for x86 compile
+# only there.
+TIDIED := $(filter-out %/semihosting.c $(if $(filter x86_64 i%86,$(PROCESSOR)),,runtime/targets/x86/%),\
+    $(filter compiler/%.c plan/%.c schedules/%.c runtime/%.c,$(LINTED)))
+# As which sets the vector kernels are checked: the flags of the widest, and of one with which they compile to other code.
+TIDY_WIDEST := $(if $(filter aarch64,$(PROCESSOR)),neonfp16,avx512)
+TIDY_OTHER := $(if $(filter aarch64,$(PROCESSOR)),neon,avx2)
 
 .PHONY: lint
 lint: ## clang-format, clang-tidy, cppcheck, and both compilers with all warnings as errors
@@ -467,18 +485,17 @@ clang_tidy = clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c11 $(FLOATI
 
 .PHONY: tidy cppcheck
 # A file is checked again if it or any header has changed.
-tidy: $(BUILD)/onnx/onnx.pb-c.c $(patsubst %,$(BUILD)/tidy/%.ok,$(TIDIED)) $(patsubst %,$(BUILD)/tidy-avx2/%.ok,$(filter $(VECTOR_SOURCES),$(TIDIED)))
+tidy: $(BUILD)/onnx/onnx.pb-c.c $(patsubst %,$(BUILD)/tidy/%.ok,$(TIDIED)) $(patsubst %,$(BUILD)/tidy-$(TIDY_OTHER)/%.ok,$(filter $(VECTOR_SOURCES),$(TIDIED)))
 $(BUILD)/tidy/%.ok: % .clang-tidy $(filter %.h,$(LINTED)) | $(MBEDTLS_READY) $(BUILD)/onnx/onnx.pb-c.c
 	@mkdir -p $(@D)
 	$(call say,clang-tidy $<)
 	$(quiet)$(call clang_tidy,$(if $(filter plan/signature.c $(SHA256_X86),$<),$(MBEDTLS_FLAGS),$(SIGNING_FLAGS)) \
-	    $(if $(filter $(VECTOR_SOURCES) $(NATIVE_SOURCES) $(ENGINE_SOURCES) $(AMX_SOURCES) $(PAIRS_SOURCES),$<),$(avx512_FLAGS)) $(if $(filter $(ONNX_SOURCES),$<),$(ONNX_FLAGS)))
+	    $(if $(filter $(VECTOR_SOURCES) $(NATIVE_SOURCES) $(ENGINE_SOURCES) $(AMX_SOURCES) $(PAIRS_SOURCES),$<),$($(TIDY_WIDEST)_FLAGS)) $(if $(filter $(ONNX_SOURCES),$<),$(ONNX_FLAGS)))
 	@touch $@
-# With AVX2 the vector kernels compile to other code, so they are checked again.
-$(BUILD)/tidy-avx2/%.ok: % .clang-tidy $(filter %.h,$(LINTED))
+$(BUILD)/tidy-$(TIDY_OTHER)/%.ok: % .clang-tidy $(filter %.h,$(LINTED))
 	@mkdir -p $(@D)
-	$(call say,clang-tidy $< for AVX2)
-	$(quiet)$(call clang_tidy,$(avx2_FLAGS))
+	$(call say,clang-tidy $< for $(TIDY_OTHER))
+	$(quiet)$(call clang_tidy,$($(TIDY_OTHER)_FLAGS))
 	@touch $@
 
 cppcheck:

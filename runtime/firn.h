@@ -247,9 +247,9 @@ typedef struct firn_config {
     uint64_t prepared_bytes;
     const firn_port *port; /* stays valid and unchanged while the instance is used; NULL: no port */
     /* Name of the kernel set. firn_open returns KERNELS_UNKNOWN if this build does not have it or this machine cannot
-     * run it. All sets give the same bits. Every build has "plain"; AArch64 builds also have "neon", and x86 builds
-     * "fma", "avx2", "avx512", "avx512fp16", "avx512bf16" and "amx". NULL: the set named by the environment variable
-     * FIRN_KERNELS if there is one and it is not empty, else the one chosen by the CPU. */
+     * run it. All sets give the same bits. Every build has "plain"; AArch64 builds also have "neon" and
+     * "neonfp16", and x86 builds "fma", "avx2", "avx512", "avx512fp16", "avx512bf16" and "amx". NULL: the set named by
+     * the environment variable FIRN_KERNELS if there is one and it is not empty, else the one chosen by the CPU. */
     const char *kernels;
     /* NULL, or 32 secret bytes that only this device has. firn_save then authenticates records by HMAC-SHA-256, and
      * firn_restore refuses others (CHECKPOINT_AUTHENTICATION): nobody without the key can make weights that this device

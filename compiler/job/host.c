@@ -1,5 +1,7 @@
 /* Chooses the target for --target host (compiler/job/host.h). It knows targets and CPUs, and no kernel set: the runtime
- * chooses those by itself, where the plan runs. armv8.1m is never chosen, because no such machine runs firnc. */
+ * chooses those by itself, where the plan runs. armv8.1m is never chosen, because no such machine runs firnc. AArch64
+ * has no target of its own: avx512fp16 says what its cores compute, too, and so every CPU that multiplies float16
+ * freezes the same plan. */
 #include "compiler/job/host.h"
 
 #include <string.h>
@@ -8,6 +10,8 @@
 
 #if defined(__x86_64__) || defined(__i386__)
 #    include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#    include <sys/auxv.h>
 #endif
 
 /* --- the CPU ------------------------------------------------------------------------------------------------------ */
@@ -38,6 +42,12 @@ firnc_cpu firnc_cpu_read(void) {
     return cpu;
 }
 
+#elif defined(__aarch64__) && defined(__linux__)
+
+firnc_cpu firnc_cpu_read(void) {
+    return (firnc_cpu){.aarch64 = getauxval(AT_HWCAP)};
+}
+
 #else
 
 firnc_cpu firnc_cpu_read(void) {
@@ -66,6 +76,11 @@ static bool has_pairs(const firnc_cpu *cpu) {
 
 static bool has_float16(const firnc_cpu *cpu) {
     return has_avx512(cpu) && has(cpu->features.edx, 1U << 23);
+}
+
+/* FEAT_FP16: HWCAP_FPHP and HWCAP_ASIMDHP. */
+static bool has_arm_float16(const firnc_cpu *cpu) {
+    return has(cpu->aarch64, 1U << 9 | 1U << 10);
 }
 
 static bool is_made_by(const firnc_cpu *cpu, const char vendor[12]) {
@@ -110,6 +125,8 @@ static const struct {
     {"portable", FIRN_BFLOAT16, has_pairs,
      "this CPU multiplies pairs of bfloat16 (AVX512_BF16), but is not known to be faster at it than at float32"},
     {"avx512fp16", FIRN_FLOAT16, has_float16, "this CPU multiplies and adds float16 (AVX512-FP16)"},
+    {"avx512fp16", FIRN_FLOAT16, has_arm_float16,
+     "this CPU multiplies and adds float16 (FEAT_FP16), in any sums that a plan for AVX512-FP16 has"},
 };
 
 const firnc_target *firnc_host_target(const firnc_cpu *cpu, const firnc_precision *precision, const char **why) {

@@ -15,10 +15,11 @@ typedef struct firnc_cpuid {
     uint32_t eax, ebx, ecx, edx;
 } firnc_cpuid;
 
-/* What an x86 CPU says of itself; all 0 for another CPU, and for leaves that it does not have. */
+/* What a CPU says of itself; all 0 for another kind of CPU, and for leaves that it does not have. */
 typedef struct firnc_cpu {
-    firnc_cpuid vendor, version, features, more_features; /* the leaves 0, 1, 7.0 and 7.1 */
-    uint64_t states;                                      /* XCR0: the registers that the operating system saves */
+    firnc_cpuid vendor, version, features, more_features; /* x86: the leaves 0, 1, 7.0 and 7.1 */
+    uint64_t states;                                      /* x86: XCR0, the registers that the system saves */
+    uint64_t aarch64;                                     /* AArch64: AT_HWCAP of Linux */
 } firnc_cpu;
 
 /* Asks the CPU that this program runs on. */

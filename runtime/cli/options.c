@@ -191,8 +191,8 @@ static const firn_manual_entry exit_codes[] = {
 
 static const firn_manual_entry environment[] = {
     {"FIRN_KERNELS",
-     "the kernel set, of those that this CPU can run: plain, fma, avx2, avx512, avx512fp16, avx512bf16, amx; the "
-     "result is the same with any. Default: the fastest"},
+     "the kernel set, of those that this CPU can run: plain; on x86 fma, avx2, avx512, "
+     "avx512fp16, avx512bf16, amx; on AArch64 neon, neonfp16; the result is the same with any. Default: the fastest"},
 };
 
 static const firn_manual_entry files[] = {

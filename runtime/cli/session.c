@@ -18,9 +18,8 @@ static const struct {
 } mends[] = {
     {FIRN_ERROR_WRONG_MODE, "train runs plans compiled with --mode train, eval and predict those with --mode eval"},
     {FIRN_ERROR_NO_METRIC, "compile it with a metric, or write its outputs by firn predict"},
-    {FIRN_ERROR_KERNELS_UNKNOWN, "write plain, or on AArch64 neon, or on x86 fma, avx2, avx512, avx512fp16, avx512bf16 "
-                                 "or amx, one that this machine "
-                                 "can run"},
+    {FIRN_ERROR_KERNELS_UNKNOWN, "write plain, or on AArch64 neon or neonfp16, or on x86 fma, avx2, avx512, "
+                                 "avx512fp16, avx512bf16 or amx, one that this machine can run"},
     {FIRN_ERROR_WRONG_KEY, "give the public key of the signer by --pub"},
     {FIRN_ERROR_OTHER_DEVICE, "give the plan for this --vendor and --class"},
     {FIRN_ERROR_OTHER_IMAGE, "give the plan with this --image-id"},

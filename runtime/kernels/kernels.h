@@ -124,8 +124,7 @@ typedef struct firn_kernel_set {
 /* Returns the kernel set with a name, or NULL if this build does not have it or this machine cannot run it. Every build
  * has "plain", the portable kernels; the others depend on the target. Without a name (NULL) it returns the default for
  * this machine: runtime/kernels/set.c, or select.c of runtime/targets/x86 or runtime/targets/aarch64, which considers
- * the environment and, on x86, the CPU.
- * Called when a plan is opened, never during a step. */
+ * the environment and the CPU. Called when a plan is opened, never during a step. */
 const firn_kernel_set *firn_kernel_set_choose(const char *name);
 
 /* `find` of the portable set. If the build compiles the portable set several times, it renames this function in

@@ -162,7 +162,7 @@ bench_turns bench_count_turns(void);
 
 /* Multiply-add operations per second of `threads` threads that do nothing else. */
 double bench_peak(unsigned threads);
-/* The same for one thread, in vector instructions per second. */
+/* The same for one thread, in vectors of the kernels per second: of NEON, two instructions each. */
 double bench_peak_instructions(void);
 const char *bench_peak_name(void);
 /* Bytes per second of a[i] = b[i] + s * c[i]. */

@@ -60,6 +60,32 @@ __attribute__((target("amx-tile,amx-bf16"))) static void multiply_tiles(size_t r
     }
     _tile_release();
 }
+#elif defined(__aarch64__)
+#    include <arm_neon.h>
+
+static volatile uint16_t sink;
+
+#    ifdef __clang__
+#        define FLOAT16 "fullfp16"
+#    else
+#        define FLOAT16 "+fp16"
+#    endif
+
+/* All numbers are 0.5. Two registers for each sum, because some cores have four units. */
+__attribute__((target(FLOAT16))) static void multiply_float16(size_t rounds) {
+    uint16x8_t low[SUMS], high[SUMS];
+    const uint16x8_t factor = vdupq_n_u16(0x3800);
+    for (int i = 0; i < SUMS; i++)
+        low[i] = high[i] = factor;
+    for (size_t round = 0; round < rounds; round++)
+        for (int i = 0; i < SUMS; i++) {
+            __asm__("fmla %0.8h, %1.8h, %1.8h" : "+w"(low[i]) : "w"(factor));
+            __asm__("fmla %0.8h, %1.8h, %1.8h" : "+w"(high[i]) : "w"(factor));
+        }
+    for (int i = 0; i < SUMS; i++)
+        low[0] = veorq_u16(veorq_u16(low[0], low[i]), high[i]);
+    sink = vgetq_lane_u16(low[0], 0);
+}
 #endif
 
 /* set: the kernel set that uses the instruction; choosing it asks the system for it. operations: of a round. */
@@ -72,6 +98,8 @@ static const struct {
     {"tdpbf16ps", "amx_bf16", "amx", multiply_tiles, 4 * 2.0 * 16 * 16 * 32},
     {"vdpbf16ps", "avx512_bf16", "avx512bf16", multiply_pairs, SUMS * 2.0 * 32},
     {"vfmadd213ph", "avx512_fp16", "avx512fp16", multiply_float16, SUMS * 2.0 * 32},
+#elif defined(__aarch64__)
+    {"fmla.8h", "asimdhp", "neonfp16", multiply_float16, SUMS * 2.0 * 16},
 #else
     {NULL, NULL, NULL, NULL, 0.0},
 #endif

@@ -126,14 +126,25 @@ static void find_commit(bench_machine *it) {
         append(it->commit, sizeof it->commit, "changed");
 }
 
+/* On AArch64 /proc/cpuinfo names no CPU, but a Raspberry Pi and others have a line "Model" of the board, and every core
+ * says its maker and part in numbers. */
+static void find_name(bench_machine *it) {
+    char maker[32] = "", part[32] = "";
+    if (!read_cpuinfo(it->name, sizeof it->name, "model name") && !read_cpuinfo(it->name, sizeof it->name, "Model"))
+        bench_format(it->name, sizeof it->name, "unknown");
+    if (it->name[0] == ' ')
+        memmove(it->name, it->name + 1, strlen(it->name));
+    if (read_cpuinfo(maker, sizeof maker, "CPU implementer") && read_cpuinfo(part, sizeof part, "CPU part")) {
+        const size_t length = strlen(it->name);
+        bench_format(it->name + length, sizeof it->name - length, ", CPU%s part%s", maker, part);
+    }
+}
+
 static bench_machine find(void) {
     bench_machine it = {.cpus = firn_host_cpus(), .memory = read_memory("MemTotal")};
     const time_t now = time(NULL);
     struct tm utc;
-    if (!read_cpuinfo(it.name, sizeof it.name, "model name"))
-        bench_format(it.name, sizeof it.name, "unknown");
-    if (it.name[0] == ' ')
-        memmove(it.name, it.name + 1, strlen(it.name));
+    find_name(&it);
     find_features(&it);
     find_caches(&it);
     if (!read_line(it.siblings, sizeof it.siblings, "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"))

@@ -1,8 +1,9 @@
 #!/bin/sh
 # The same bits on AArch64: firnc, firn and the tests of kernels, compiled by `make aarch64` with clang, run under
 # qemu-aarch64. firnc there writes the plans of this machine's firnc byte for byte. For each plan the kernel sets plain and neon,
-# with one thread and with three, give the losses and the digest that this machine gives. Emulation is slow, so the tests of
-# kernels take part of their cases (FIRN_TEST_EMULATED).
+# and neonfp16 where sums are float16, with one thread and with three, give the losses and the digest that this machine gives.
+# Emulation is slow, so the tests of kernels take part of their cases (FIRN_TEST_EMULATED). The emulated CPU has FEAT_FP16; one
+# without it is asked for only where the choice of a set or a target is tested.
 set -eu
 
 STEPS=3
@@ -19,9 +20,10 @@ if [ ! -x "$emulated/firn" ]; then
     exit 1
 fi
 
-# on_aarch64 PROGRAM [ARGUMENT]...
+# on_aarch64 PROGRAM [ARGUMENT]...: on a CPU with everything that the emulator has, or on $cpu.
+cpu=max
 on_aarch64() {
-    qemu-aarch64 -L /usr/aarch64-linux-gnu \
+    qemu-aarch64 -cpu $cpu -L /usr/aarch64-linux-gnu \
         -E LD_LIBRARY_PATH="$PWD/$libraries/usr/lib/aarch64-linux-gnu:$PWD/$libraries/lib/aarch64-linux-gnu" "$@"
 }
 
@@ -29,7 +31,7 @@ on_aarch64() {
 
 for test in "$emulated"/tests/test_*; do
     [ -x "$test" ] || continue
-    FIRN_TEST_EMULATED=1 FIRN_TEST_SETS=neon on_aarch64 "$test" >"$folder/log" 2>&1 || {
+    FIRN_TEST_EMULATED=1 FIRN_TEST_SETS="neon neonfp16" on_aarch64 "$test" >"$folder/log" 2>&1 || {
         failures=$((failures + 1))
         echo "FAILED: $(basename "$test")"
         tail -n 15 "$folder/log" | sed 's/^/    /'
@@ -81,7 +83,7 @@ train() {
 compare() {
     train "$folder/expected" 2 "$FIRN"
     [ "$(wc -l <"$folder/expected")" -eq $((STEPS + 1)) ] || fail "$name: not $STEPS losses and a digest here"
-    for kernels in plain neon; do
+    for kernels in $sets; do
         for threads in 1 3; do
             train "$folder/got" $threads on_aarch64 -E FIRN_KERNELS=$kernels "$emulated/firn"
             compared=$((compared + 1))
@@ -108,6 +110,7 @@ check() {
     compare
 }
 
+sets="plain neon"
 float16="precision.fp16_type=float16 precision.loss_scaling_factor=dynamic"
 bfloat16="precision.fp16_type=bfloat16"
 cbfloat16="precision.fp16_type=cbfloat16 precision.loss_scaling_factor=dynamic"
@@ -119,15 +122,19 @@ pol() {
 data=$folder/text labels= target=portable
 check "GPT-2, float32" small_gpt2 precision.enabled=false
 check "GPT-2, float16, POL 0" small_gpt2 $float16 precision.precision_opt_level=0
+sets="plain neon neonfp16"
 check "GPT-2, float16, chunked attention" small_gpt2 $float16 $(pol 2)
+sets="plain neon"
 check "GPT-2, bfloat16, chunked" small_gpt2 $bfloat16 $(pol 1)
 check "LLaMA, cbfloat16, chunked attention" small_llama $cbfloat16 $(pol 2)
 target=amx-bf16
 check "GPT-2, bfloat16, even_odd_blocks" small_gpt2 $bfloat16 precision.pol_lowering=native
 target=avx512-bf16
 check "GPT-2, bfloat16, pairs" small_gpt2 $bfloat16 precision.pol_lowering=native
-data=$folder/images labels=$folder/labels target=portable
-check "MLP, float16, chunked" small_mlp $float16 $(pol 1)
+data=$folder/images labels=$folder/labels target=avx512fp16
+sets="plain neon neonfp16"
+check "MLP, float16, chunked" small_mlp $float16 precision.precision_opt_level=1
+sets="plain neon" target=portable
 check "MLP, float32, wide enough to be divided among threads" small_mlp precision.enabled=false 'model.hidden_sizes=[300,300]'
 check "LeNet, float32" small_lenet precision.enabled=false
 check "LeNet, bfloat16, chunked" small_lenet $bfloat16 $(pol 1)
@@ -141,6 +148,28 @@ for case in "float32 0" "bfloat16 1"; do
     "$folder/recurrent_plan" "$folder/test.key.pem" "$plan" 10 40 6 $case
     compare
 done
+
+# --- a CPU without float16 ---
+
+data=$folder/images labels=$folder/labels
+freeze() {
+    on_aarch64 "$emulated/firnc" compile compiler/recipes/small_mlp.yaml --mode train --key "$folder/test.key.pem" \
+        --target host -o "$folder/plan" --set trainer.init.precision.fp16_type=float16 \
+        --set trainer.init.precision.loss_scaling_factor=dynamic --set trainer.init.precision.precision_opt_level=1
+}
+step() {
+    on_aarch64 "$@" "$emulated/firn" train "$folder/plan" --pub "$PUB" --data "$data" --labels "$labels" --steps 1 --quiet
+}
+freeze >"$folder/got" || fail "firnc compile --target host on a CPU with float16"
+grep -q '^target: avx512fp16: this CPU multiplies and adds float16 (FEAT_FP16)' "$folder/got" ||
+    fail "--target host on a CPU with float16"
+cpu=cortex-a72
+expect "a set that this CPU lacks" 2 'KERNELS_UNKNOWN.*on AArch64 neon or neonfp16.*one that this machine can run' \
+    step -E FIRN_KERNELS=neonfp16
+expect "the set of a CPU without float16" 0 '' step
+freeze >"$folder/got" || fail "firnc compile --target host on a CPU without float16"
+grep -q '^target: portable: this CPU adds no products of float16 faster' "$folder/got" ||
+    fail "--target host on a CPU without float16"
 
 [ $failures -eq 0 ] || exit 1
 echo "$compared runs on emulated AArch64 equal those of this machine"

@@ -19,7 +19,7 @@ variants="gcc-O0 gcc-O2 gcc-O3 clang-O0 clang-O2 clang-O3"
 [ "$(uname -m)" != x86_64 ] || variants="$variants gcc-m32 clang-m32"
 # The kernel sets of this processor, and those of them that are portable.
 case $(uname -m) in
-aarch64) sets="plain neon" portable_sets=plain ;;
+aarch64) sets="plain neon neonfp16" portable_sets=plain ;;
 *) sets="plain fma avx2 avx512 avx512fp16 avx512bf16 amx" portable_sets="plain fma" ;;
 esac
 for program in "$BUILD/runner" $(printf "$BUILD/variants/%s/runner " $variants); do

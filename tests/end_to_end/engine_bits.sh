@@ -16,7 +16,7 @@ boards="cortex-m7 rv32"
 variants=clang-O2
 case $(uname -m) in
 x86_64) variants="$variants gcc-m32" possible_sets="plain fma avx2 avx512 avx512fp16 avx512bf16 amx" ;;
-aarch64) possible_sets="plain neon" ;;
+aarch64) possible_sets="plain neon neonfp16" ;;
 *) possible_sets=plain ;;
 esac
 through= program=$BUILD/firn # what runs firn, and which

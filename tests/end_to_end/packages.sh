@@ -107,6 +107,47 @@ known=$right
 expect "the known source" 0 "" fetch FIRN_APT_FOLDER="$folder/apt"
 [ -e "$folder/source/ready" ] && [ "$(cat "$folder/source/file")" = content ] || fail "the source was not unpacked"
 
+# A machine without a source of Debian asks Debian's own server, whose place the folder takes.
+rm -r "$folder/source" "$folder/apt/sources.list.d/debian.sources"
+expect "no source of Debian" 0 "" fetch FIRN_APT_FOLDER="$folder/apt" FIRN_DEBIAN="file:$folder/mirror"
+[ -e "$folder/source/ready" ] && [ "$(cat "$folder/source/file")" = content ] || fail "the source was not unpacked"
+
+# The libraries for another architecture come from this machine's mirror; on Ubuntu, whose mirrors have only x86, from its
+# server for other architectures. The mirror is a folder with the package "little".
+pool="$folder/ports/pool"
+index="$folder/ports/dists/noble/universe/binary-arm64"
+mkdir -p "$pool" "$index" "$folder/little/DEBIAN" "$folder/little/usr/lib"
+printf 'Package: little\nVersion: 1\nArchitecture: arm64\nMaintainer: nobody <nobody@example.org>\nDescription: none\n' \
+    >"$folder/little/DEBIAN/control"
+echo library >"$folder/little/usr/lib/library"
+dpkg-deb --build "$folder/little" "$pool/little_1_arm64.deb" >"$folder/out"
+{
+    cat "$folder/little/DEBIAN/control"
+    echo "Filename: pool/little_1_arm64.deb"
+    echo "Size: $(stat -c %s "$pool/little_1_arm64.deb")"
+    echo "SHA256: $(sha256sum <"$pool/little_1_arm64.deb" | cut -d' ' -f1)"
+} >"$index/Packages"
+for suite in noble noble-updates noble-security; do
+    lists=$folder/ports/dists/$suite
+    mkdir -p "$lists/main/binary-arm64" "$lists/universe/binary-arm64"
+    touch "$lists/main/binary-arm64/Packages" "$lists/universe/binary-arm64/Packages"
+    {
+        printf 'Suite: %s\nCodename: noble\nArchitectures: arm64\nComponents: main universe\nSHA256:\n' $suite
+        for component in main universe; do
+            list=$lists/$component/binary-arm64/Packages
+            echo " $(sha256sum <"$list" | cut -d' ' -f1) $(stat -c %s "$list") $component/binary-arm64/Packages"
+        done
+    } >"$lists/Release"
+done
+mkdir "$folder/packages"
+cp .packages/fetch-libraries "$folder/packages"
+echo "some-libraries: little" >"$folder/packages/list"
+printf 'ID=ubuntu\nVERSION_CODENAME=noble\n' >"$folder/os-release"
+expect "libraries on Ubuntu" 0 "" env -C "$folder" FIRN_OS_RELEASE="$folder/os-release" \
+    FIRN_UBUNTU_PORTS="[trusted=yes] file:$folder/ports" packages/fetch-libraries arm64 some-libraries libraries
+[ -e "$folder/libraries/ready" ] && [ "$(cat "$folder/libraries/usr/lib/library")" = library ] ||
+    fail "the libraries were not unpacked"
+
 # The command installs each package that the message can name.
 for package in $(sed -n '/<<END/,/^END/s/^[a-z0-9-]*$/&/p' .packages/check | grep -v '^END$'); do
     grep -q "^build: .*$package" .packages/list || fail "$package is not in the group build"

@@ -80,12 +80,13 @@ grep '\.[ch]$' "$folder/files" | while read -r file; do [ ! -e "$file" ] || echo
 
 # --- no circle of files ---
 # A file needs another if its object uses a symbol that the other's object defines. The check skips firmware's own
-# files, because two targets define the same names, and examples, which no other file needs.
+# files, because two targets define the same names, examples, which no other file needs, and elsewhere what compiles only
+# for x86.
 
 # object SOURCE: prints the path of the source's object: from the build, from any kernel set that has it, or compiled
 # here.
 object() {
-    for built in objects avx512 avx512fp16 amx avx512bf16; do
+    for built in objects avx512 avx512fp16 amx avx512bf16 neon neonfp16; do
         if [ -e "$BUILD/$built/${1%.c}.o" ]; then
             echo "$BUILD/$built/${1%.c}.o"
             return
@@ -95,7 +96,13 @@ object() {
     $CC -std=c11 -w -I. -c "$1" -o "$folder/${1%.c}.o" && echo "$folder/${1%.c}.o"
 }
 
-grep '\.c$' "$folder/sources" | grep -v '^plan/checks/sealed/\|^runtime/targets/\(emulated\|cortex-m\|rv32\)/\|/examples/' >"$folder/compiled"
+elsewhere=
+case $(uname -m) in
+x86_64 | amd64) ;;
+*) elsewhere='\|^runtime/targets/x86/' ;;
+esac
+grep '\.c$' "$folder/sources" |
+    grep -v '^plan/checks/sealed/\|^runtime/targets/\(emulated\|cortex-m\|rv32\)/\|/examples/'"$elsewhere" >"$folder/compiled"
 while read -r source; do
     object=$(object "$source")
     nm -P "$object" | sed "s|^|$source |"

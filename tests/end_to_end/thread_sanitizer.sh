@@ -30,7 +30,14 @@ int main(void) {
     return 0;
 }
 END
-if build_and_run "$folder/race.c" || ! grep -q 'data race' "$folder/log"; then
+race=0
+build_and_run "$folder/race.c" || race=$?
+# The sanitizer of gcc 12 and 13 does not know the 47 bits of addresses that a kernel with pages of 16 KiB gives on AArch64.
+if grep -q 'unsupported VMA range' "$folder/log"; then
+    echo "skipped for want of a CPU feature: addresses of a width that ThreadSanitizer knows; $(grep -m 1 'Found' "$folder/log")"
+    exit 0
+fi
+if [ $race -eq 0 ] || ! grep -q 'data race' "$folder/log"; then
     echo "the sanitizer does not see a race:"
     cat "$folder/log"
     exit 1

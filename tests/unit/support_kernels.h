@@ -38,7 +38,7 @@ const firn_kernel_set *support_set(const char *name);
 
 /* Returns whether a set is for processors of this kind. */
 static inline bool support_is_set_of_this_processor(const char *name) {
-    const bool is_neon = strcmp(name, "neon") == 0;
+    const bool is_neon = strncmp(name, "neon", 4) == 0;
 #ifdef __aarch64__
     return is_neon || strcmp(name, "plain") == 0;
 #else

@@ -51,6 +51,11 @@ static const firnc_cpu zen_5 = {.vendor = AMD,
                                 .more_features = {.eax = PAIRS},
                                 .states = STATES_AVX512};
 
+/* AT_HWCAP of a Raspberry Pi 4 (fp, asimd, evtstrm, crc32, cpuid) and of a Pi 5 (with aes to sha2, atomics, fphp,
+ * asimdhp, asimdrdm, lrcpc and asimddp). */
+static const firnc_cpu cortex_a72 = {.aarch64 = 0x887};
+static const firnc_cpu cortex_a76 = {.aarch64 = 0x119fff};
+
 static firnc_cpu with_states(firnc_cpu cpu, uint64_t states) {
     cpu.states = states;
     return cpu;
@@ -77,6 +82,10 @@ static void each_half_type_on_each_cpu(void **state) {
     expect(&zen_4, FIRN_BFLOAT16, "portable", "not known to be faster");
     expect(&zen_5, FIRN_BFLOAT16, "avx512-bf16", "twice the rate");
     expect(&zen_5, FIRN_FLOAT16, "portable", "no products of float16");
+    expect(&cortex_a72, FIRN_FLOAT16, "portable", "no products of float16");
+    expect(&cortex_a76, FIRN_FLOAT16, "avx512fp16", "FEAT_FP16");
+    expect(&cortex_a76, FIRN_BFLOAT16, "portable", "no products of bfloat16");
+    expect(&cortex_a76, FIRN_CBFLOAT16, "portable", "no products of cbfloat16");
 }
 
 /* Instructions whose registers the operating system does not save cannot be used. */
@@ -96,6 +105,10 @@ static void states_decide(void **state) {
 
 static void each_feature_is_needed(void **state) {
     (void)state;
+    for (uint32_t bit = 0; bit < 64; bit++) {
+        const firnc_cpu cpu = {.aarch64 = cortex_a76.aarch64 & ~(UINT64_C(1) << bit)};
+        expect(&cpu, FIRN_FLOAT16, bit == 9 || bit == 10 ? "portable" : "avx512fp16", "float16");
+    }
     for (uint32_t bit = 0; bit < 32; bit++) {
         firnc_cpu cpu = sapphire_rapids;
         cpu.features.edx &= ~(1U << bit);
@@ -153,6 +166,8 @@ static void this_machine(void **state) {
     assert_int_not_equal(cpu.vendor.ebx, 0);
     if (__builtin_cpu_supports("avx2"))
         assert_int_equal(cpu.states & STATES_AVX, STATES_AVX);
+#elif defined(__aarch64__)
+    assert_int_equal(cpu.aarch64 & 3, 3); /* floating point and vectors */
 #endif
 }
 

@@ -62,7 +62,8 @@ extern void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__
  */
 
 static void find_sets(void) {
-    static const char *const names[] = {"plain", "fma", "avx2", "avx512", "avx512fp16", "amx", "avx512bf16", "neon"};
+    static const char *const names[] = {"plain", "fma",        "avx2", "avx512",  "avx512fp16",
+                                        "amx",   "avx512bf16", "neon", "neonfp16"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (firn_kernel_set_choose(names[i]) != NULL)
             sets[set_count++] = names[i];

@@ -1,8 +1,8 @@
 /* Tests the tile of chunked sums, compiled for AVX2 and for AVX-512, or for NEON, against the definition in NUMERICS.md
  * as implemented by numerics/half.h and `reduce`: the rounded step for random and adversarial operands, then whole
- * tiles with all terms or those on one side of a diagonal, split at any term. Then, on x86, tests the kernels for
- * AVX-512-FP16, compiled for a CPU without it: everything except that one instruction. Sets that this CPU cannot run
- * are named and skipped. */
+ * tiles with all terms or those on one side of a diagonal, split at any term. Then tests the kernels for CPUs that
+ * multiply float16, twice: compiled for a CPU that does not, which is everything except the instructions, and as the
+ * set of this CPU. Sets that this CPU cannot run are named and skipped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -367,11 +367,44 @@ static void tiles(void **state) {
     free(o);
 }
 
-#ifndef __aarch64__
-
-/* --- the kernels for AVX-512-FP16 --------------------------------------------------------------------------------- */
+/* --- the kernels for CPUs that multiply float16 ------------------------------------------------------------------- */
 
 enum { THREADS = 3 };
+
+/* The kernels of native.c that were compiled for a set without the instructions; none: those of the set are tested. */
+typedef struct native_set {
+    const char *set;
+    firn_kernel linear, backward_input, backward_weight;
+    uint64_t (*scratch)(uint16_t op, const firn_kernel_call *call);
+} native_set;
+
+static native_set native_without = {
+#ifdef __aarch64__
+    "neon",
+#else
+    "avx512",
+#endif
+    firn_native_linear, firn_native_linear_backward_input, firn_native_linear_backward_weight, firn_native_scratch};
+#ifdef __aarch64__
+static native_set native_with = {.set = "neonfp16"};
+#else
+static native_set native_with = {.set = "avx512fp16"};
+void firn_native_linear_avx2(const firn_kernel_call *call);
+void firn_native_linear_backward_input_avx2(const firn_kernel_call *call);
+void firn_native_linear_backward_weight_avx2(const firn_kernel_call *call);
+uint64_t firn_native_scratch_avx2(uint16_t op, const firn_kernel_call *call);
+static native_set native_avx2 = {"avx2", firn_native_linear_avx2, firn_native_linear_backward_input_avx2,
+                                 firn_native_linear_backward_weight_avx2, firn_native_scratch_avx2};
+#endif
+
+static firn_kernel_choice native_kernel(const native_set *set, uint16_t code, const test_call *call) {
+    if (set->linear == NULL)
+        return firn_kernel_set_choose(set->set)->find(code, call->reductions);
+    return (firn_kernel_choice){code == FIRN_OP_linear                  ? set->linear
+                                : code == FIRN_OP_linear_backward_input ? set->backward_input
+                                                                        : set->backward_weight,
+                                set->scratch};
+}
 
 /* Runs the last range first. */
 static void run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
@@ -380,18 +413,19 @@ static void run_split(void *context, size_t tasks, firn_task_body body, void *ar
     body(argument, 0, tasks / 2);
 }
 
-static void compare(uint16_t code, firn_kernel native, test_call *call) {
+static void compare(uint16_t code, const native_set *set, test_call *call) {
     const firn_tensor out = call->outputs[0];
     firn_tensor expected = tensor_copy(&out);
     char place[96];
+    const firn_kernel_choice native = native_kernel(set, code, call);
     call->outputs[0] = expected;
     call->parallel = (firn_parallel){0};
     test_call_run(support_kernel(firn_kernel_set_choose("plain"), code, call), call);
     for (uint32_t threads = 1; threads <= THREADS; threads++) {
         call->parallel = (firn_parallel){.run = run_split, .threads = threads};
         call->outputs[0] = tensor_copy(&out);
-        support_give_workspace(firn_native_scratch, code, call);
-        test_call_run(native, call);
+        support_give_workspace(native.scratch, code, call);
+        test_call_run(native.run, call);
         support_check_workspace();
         snprintf(place, sizeof place, "op %u, %ux%u, chunk %u, %u threads", code, (unsigned)out.dims[0],
                  (unsigned)out.dims[1], (unsigned)call->reductions[0].chunk, (unsigned)threads);
@@ -402,7 +436,9 @@ static void compare(uint16_t code, firn_kernel native, test_call *call) {
     call->outputs[0] = out;
 }
 
-static void check_native(uint32_t n, uint32_t k, uint32_t o, int layout, uint32_t chunk, uint8_t out_type) {
+/* any_bits: factors are any float16 numbers, else common ones. */
+static void check_native(const native_set *set, uint32_t n, uint32_t k, uint32_t o, int layout, uint32_t chunk,
+                         uint8_t out_type, bool any_bits) {
     const uint8_t half = FIRN_FLOAT16;
     const uint32_t rows = layout == 0 ? o : k, columns = layout == 0 ? k : o;
     firn_tensor x = tensor_new(half, n, k, 0, 0), dy = tensor_new(half, n, o, 0, 0);
@@ -414,40 +450,50 @@ static void check_native(uint32_t n, uint32_t k, uint32_t o, int layout, uint32_
         tensor_fill(inputs[i], i + chunk, 1.0f);
         if (chunk == 5)
             tensor_sprinkle(inputs[i], i);
+        uint32_t seed = 1 + i + n;
+        for (size_t at = 0; any_bits && at < inputs[i]->elements; at++)
+            ((uint16_t *)inputs[i]->data)[at] = (uint16_t)draw(&seed, 1u << 16);
     }
     test_call call = {.input_count = 3, .output_count = 1, .integers = {layout}};
     call.reductions[0] = (firn_reduction){FIRN_REDUCTION_CHUNKED, half, out_type, chunk};
     call.inputs[FIRN_LINEAR_IN_X] = x, call.inputs[FIRN_LINEAR_IN_WEIGHT] = weight;
     call.inputs[FIRN_LINEAR_IN_BIAS] = bias, call.outputs[FIRN_LINEAR_OUT_Y] = y;
-    compare(FIRN_OP_linear, firn_native_linear, &call);
+    compare(FIRN_OP_linear, set, &call);
     call.input_count = 2;
-    compare(FIRN_OP_linear, firn_native_linear, &call);
+    compare(FIRN_OP_linear, set, &call);
     call.inputs[FIRN_LINEAR_BACKWARD_INPUT_IN_DY] = dy, call.outputs[FIRN_LINEAR_BACKWARD_INPUT_OUT_DX] = dx;
-    compare(FIRN_OP_linear_backward_input, firn_native_linear_backward_input, &call);
+    compare(FIRN_OP_linear_backward_input, set, &call);
     call.inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X] = x;
     call.outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT] = dweight;
-    compare(FIRN_OP_linear_backward_weight, firn_native_linear_backward_weight, &call);
+    compare(FIRN_OP_linear_backward_weight, set, &call);
     firn_tensor *const all[] = {&x, &dy, &weight, &bias, &y, &dx, &dweight};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         tensor_free(all[i]);
 }
 
-/* Sizes around 14 rows, 16, 32 and 64 columns and 256 terms of a panel, 224 rows and 256 columns of a piece, 32 terms
- * that are packed at once; chunks that end at the end of a block of terms, inside it, and chunks longer than a block.
- */
+/* Sizes around 6 and 14 rows, 16, 32 and 64 columns and 256 terms of a panel, 96 and 224 rows and 256 columns of a
+ * piece, 32 terms that are packed at once; chunks that end at the end of a block of terms, inside it, and chunks longer
+ * than a block. */
 static void native_products(void **state) {
-    (void)state;
-    static const uint32_t sizes[][3] = {{1, 1, 1},   {13, 257, 15}, {15, 64, 33},  {29, 300, 63},
-                                        {5, 31, 65}, {227, 9, 29},  {3, 260, 257}, {27, 128, 64}};
+    const native_set *set = *state;
+    static const uint32_t sizes[][3] = {{1, 1, 1},    {13, 257, 15}, {15, 64, 33},  {29, 300, 63}, {5, 31, 65},
+                                        {227, 9, 29}, {3, 260, 257}, {27, 128, 64}, {7, 70, 17},   {97, 5, 129}};
     static const uint32_t chunks[] = {64, 5, 128, 300};
-    skip_without("avx512");
+    skip_without(set->set);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (int layout = 0; layout < 2; layout++)
-            check_native(sizes[i][0], sizes[i][1], sizes[i][2], layout, chunks[(i + (size_t)layout) % 4],
-                         i % 3 == 0 ? FIRN_FLOAT32 : FIRN_FLOAT16);
+            if (set->linear == NULL || support_takes_next())
+                check_native(set, sizes[i][0], sizes[i][1], sizes[i][2], layout, chunks[(i + (size_t)layout) % 4],
+                             i % 3 == 0 ? FIRN_FLOAT32 : FIRN_FLOAT16, false);
 }
 
-#endif
+/* One to three terms: subnormals, overflow, ties and NaN at each step. A sum of more is hardly ever finite. */
+static void native_products_of_any_numbers(void **state) {
+    const native_set *set = *state;
+    skip_without(set->set);
+    for (uint32_t terms = 1; terms <= 3; terms++)
+        check_native(set, 61, terms, 67, 0, 64, terms == 3 ? FIRN_FLOAT32 : FIRN_FLOAT16, true);
+}
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -461,7 +507,14 @@ int main(void) {
         {"middles, avx2", middles, NULL, NULL, &kernels[1]},
         {"zeros, avx2", zeros, NULL, NULL, &kernels[1]},
         {"tiles, avx2", tiles, NULL, NULL, &kernels[1]},
-        cmocka_unit_test(native_products),
+#endif
+        {"native products, of the set", native_products, NULL, NULL, &native_with},
+        {"native products of any numbers, of the set", native_products_of_any_numbers, NULL, NULL, &native_with},
+        {"native products, in plain C", native_products, NULL, NULL, &native_without},
+        {"native products of any numbers, in plain C", native_products_of_any_numbers, NULL, NULL, &native_without},
+#ifndef __aarch64__
+        {"native products, in plain C, avx2", native_products, NULL, NULL, &native_avx2},
+        {"native products of any numbers, in plain C, avx2", native_products_of_any_numbers, NULL, NULL, &native_avx2},
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

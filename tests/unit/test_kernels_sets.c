@@ -20,7 +20,7 @@
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
-static const char *const names[] = {"fma", "avx2", "avx512", "avx512fp16", "amx", "avx512bf16", "neon"};
+static const char *const names[] = {"fma", "avx2", "avx512", "avx512fp16", "amx", "avx512bf16", "neon", "neonfp16"};
 enum { SETS = sizeof names / sizeof names[0] };
 
 /* The plain set, and the sets to compare with it; NULL if this CPU cannot run one. */

@@ -900,7 +900,8 @@ static void a_training_derives_from_frozen_weights(void **state) {
 
 static void every_set_computes_blocks_and_pairs(void **state) {
     (void)state;
-    static const char *const sets[] = {"plain", "fma", "avx2", "avx512", "avx512fp16", "amx", "avx512bf16", "neon"};
+    static const char *const sets[] = {"plain", "fma",        "avx2", "avx512",  "avx512fp16",
+                                       "amx",   "avx512bf16", "neon", "neonfp16"};
     static const firn_fb_reduction reductions[] = {{.kind = FIRN_FB_REDUCTION_KIND_EVEN_ODD_BLOCKS, .chunk = 32},
                                                    {.kind = FIRN_FB_REDUCTION_KIND_PAIRS, .chunk = 2}};
     for (uint32_t i = 0; i < 2; i++) {

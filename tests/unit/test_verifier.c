@@ -1,6 +1,6 @@
 /* Tests the FlatBuffers rules one at a time, and then with hundreds of thousands of random changes against the C++
- * verifier of flatbuffers (tests/oracle), on 64 and on 32 bits. Runs from the root of the repository; needs flatc, g++
- * and gcc -m32. */
+ * verifier of flatbuffers (tests/oracle), on 64 and, on x86, on 32 bits. Runs from the root of the repository; needs
+ * flatc, g++ and, on x86, gcc -m32. */
 #define _XOPEN_SOURCE 700
 
 #include <stdarg.h>
@@ -534,12 +534,17 @@ static void random_changes_beside_the_oracle(void **state) {
     run("g++ -std=c++17 " SANITIZE "-I$FOLDER -c tests/oracle/oracle.cc -o $FOLDER/oracle.o", nothing, sizeof nothing);
     run("gcc -std=c11 " SANITIZE "-I. " OURS "$FOLDER/oracle.o -lstdc++ -o $FOLDER/mutate", nothing, sizeof nothing);
     run(MUTATE, wide, sizeof wide);
+#ifdef __x86_64__
     run("gcc -m32 -std=c11 " SANITIZE "-I. " OURS "tests/oracle/without_oracle.c -o $FOLDER/mutate", nothing,
         sizeof nothing);
     run(MUTATE, narrow, sizeof narrow);
+    assert_string_equal(wide, narrow);
+#else
+    print_message("skipped for want of a CPU feature: programs of 32 bits\n");
+    (void)narrow;
+#endif
     run("rm -r $FOLDER", nothing, sizeof nothing);
     print_message("%s", wide);
-    assert_string_equal(wide, narrow);
     assert_int_equal(sscanf(wide, "accepted %u refused %u", &accepted, &refused), 2);
     assert_true(accepted > (accepted + refused) / 20 && refused > (accepted + refused) / 20);
 }

@@ -14,7 +14,8 @@
 
 enum { GUARD = 64, THREADS_MAX = 3 };
 
-static const char *const sets[] = {"plain", "fma", "avx2", "avx512", "avx512fp16", "amx", "avx512bf16", "neon"};
+static const char *const sets[] = {"plain", "fma",        "avx2", "avx512",  "avx512fp16",
+                                   "amx",   "avx512bf16", "neon", "neonfp16"};
 enum { SETS = sizeof sets / sizeof sets[0] };
 
 /* Runs the last tasks first. */

@@ -2,9 +2,12 @@
  * registers of sums and has eight left for the factors, and so that elementwise loops have two independent chains.
  * avx512.h and operators.h describe the functions. Only vector.h may include this file.
  *
- * The instructions of FEAT_BF16 are not used: BFDOT and BFMMLA add products in an order of their own and round
- * otherwise than a chain of fma. Rounding follows FPCR (runtime/float_environment.h); so does the conversion to
- * float16, other than on x86. */
+ * The instructions of FEAT_BF16 are not used. BFDOT and BFMMLA add two products to each other before they add to the
+ * sum. Without FPCR.EBF they round each time to odd. With it (FEAT_EBF16) they round to nearest: that is
+ * even_odd_blocks with blocks of 2, which no plan has, but for products below 2^-126, which it flushes and they do not.
+ * BFMLALB and BFMLALT are fused multiply-adds of bfloat16 in float32 and would give the bits of F32, on no more lanes
+ * than FMLA. BFCVT rounds as we do but for NaN, and saves a few instructions for an element that is stored. Rounding
+ * follows FPCR (runtime/float_environment.h); so does the conversion to float16, other than on x86. */
 #ifndef FIRN_KERNELS_VECTOR_NEON_H
 #define FIRN_KERNELS_VECTOR_NEON_H
 

@@ -20,8 +20,10 @@ enum {
     WIDTH = VECTORS * FIRN_HALVES,
     DEPTH = 256,             /* terms in a block, at most */
     LEFT_STEP = FIRN_VECTOR, /* between terms of a packed panel of rows */
-    ROWS = 16 * HEIGHT,      /* rows of a piece, at most: what the packing of a panel of columns is good for */
-    COLUMNS = 4 * WIDTH,
+    /* Rows and columns of a piece, at most: what the packing of a panel of columns is good for. Half of either is a
+     * whole number of register tiles, and so is half of that (cut.c). */
+    ROWS = 16 * HEIGHT,
+    COLUMNS = 256,
     PIECES = 2, /* wanted for each thread */
     COST = 32   /* multiplications that take as long as one operation on an element (FIRN_GRAIN) */
 };

@@ -1,4 +1,5 @@
-/* The AVX-512-FP16 set: the AVX-512 set with other kernels for linear layers with float16 sums inside chunks. */
+/* The sets avx512fp16 and neonfp16: avx512 and neon with other kernels for linear layers with float16 sums inside
+ * chunks. */
 #include "runtime/kernels/vector/chunked/native.h"
 #include "runtime/kernels/vector/rows.h"
 
@@ -15,10 +16,11 @@ static const firn_kernel_row rows[] = {
      {firn_native_linear_backward_weight_rows, firn_native_scratch}},
 };
 
-firn_kernel_choice firn_kernel_find_avx512(uint16_t op, const firn_reduction *reduction);
-firn_kernel_choice firn_kernel_find_avx512fp16(uint16_t op, const firn_reduction *reduction);
+/* The names of the set and of the one that it completes are given by the compiler's options. */
+firn_kernel_choice firn_kernel_find_vector(uint16_t op, const firn_reduction *reduction);
+firn_kernel_choice firn_kernel_find_native(uint16_t op, const firn_reduction *reduction);
 
-firn_kernel_choice firn_kernel_find_avx512fp16(uint16_t op, const firn_reduction *reduction) {
-    static const firn_kernel_rows table = {rows, sizeof rows / sizeof rows[0], firn_kernel_find_avx512};
+firn_kernel_choice firn_kernel_find_native(uint16_t op, const firn_reduction *reduction) {
+    static const firn_kernel_rows table = {rows, sizeof rows / sizeof rows[0], firn_kernel_find_vector};
     return firn_rows_find(&table, op, reduction);
 }

@@ -34,8 +34,9 @@ static inline firn_vector load_across(const firn_words_of *from, size_t word, si
         return firn_vector_zero();
     firn_words words = firn_words_from_halves(firn_halves_load_some(lanes, first));
     if (2 * word + 1 < from->terms)
-        words |= firn_words_from_halves(firn_halves_load_some(lanes, first + from->term_step)) << 16;
-    return (firn_vector)words;
+        words = firn_words_or(
+            words, firn_words_left(firn_words_from_halves(firn_halves_load_some(lanes, first + from->term_step)), 16));
+    return firn_vector_from_bits(words);
 }
 
 void firn_words_pack_panel(uint32_t *out, const firn_words_of *from, size_t words) {
