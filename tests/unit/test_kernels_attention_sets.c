@@ -359,6 +359,24 @@ static void mixed_sums(void **state) {
     }
 }
 
+/* Whatever kinds the descriptors mix, the kernel is that of the vectors, which alone asks for scratch. */
+static void no_kind_is_left_to_the_portable_kernel(void **state) {
+    (void)state;
+    static const uint16_t ops[] = {FIRN_OP_attention, FIRN_OP_attention_backward, FIRN_OP_cross_attention,
+                                   FIRN_OP_cross_attention_backward};
+    enum { KINDS = FIRN_REDUCTION_PAIRS + 1 };
+    for (int i = 0; i < SETS; i++)
+        for (size_t op = 0; op < sizeof ops / sizeof ops[0] && tested[i] != NULL; op++)
+            for (unsigned mix = 0; mix < KINDS * KINDS * KINDS; mix++) {
+                const firn_reduction reductions[FIRN_REDUCTIONS_MAX] = {
+                    {.kind = (uint8_t)(mix % KINDS)},
+                    {.kind = (uint8_t)(mix / KINDS % KINDS)},
+                    {.kind = (uint8_t)(mix / KINDS / KINDS)},
+                };
+                assert_non_null(tested[i]->find(ops[op], reductions).scratch);
+            }
+}
+
 /* More keys than fit into a slot: they are packed again for each block, and the gradients of queries and keys are
  * computed separately. */
 static void heads_larger_than_a_slot(void **state) {
@@ -404,6 +422,7 @@ int main(void) {
         cmocka_unit_test(flushed_sums),
         cmocka_unit_test(flushed_special_values),
         cmocka_unit_test(mixed_sums),
+        cmocka_unit_test(no_kind_is_left_to_the_portable_kernel),
         cmocka_unit_test(heads_larger_than_a_slot),
         cmocka_unit_test(blocks_larger_than_a_slot),
         cmocka_unit_test(rows_of_several_blocks),
