@@ -1,7 +1,8 @@
 /* Tests attention of every kernel set that this CPU can run: it must give the bits of the portable kernel with 1, 2, 3
  * and 8 threads. Covers step counts around the edges of blocks and runs, all types, head sizes, grouped heads, causal
  * or not, dropout, all kinds of sums, special values, and calls too large for a slot. The portable kernel itself is
- * tested in test_kernels_attention.c. */
+ * tested in test_kernels_attention.c. The sets amx and avx512bf16 take part in any case, with plain C in place of their
+ * instructions: they have the flushed sum of their engine, and no others. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
-typedef enum filling { NUMBERS, SPECIALS, SUBNORMALS, TINY, LARGE, WIDE } filling;
+typedef enum filling { NUMBERS, SPECIALS, SUBNORMALS, TINY, LARGE, WIDE, EARLY } filling;
 
 typedef struct setting {
     uint32_t batch, steps, heads, kv_heads, size;
@@ -44,8 +45,18 @@ static firn_host_threads *pools[COUNTS];
  * same source is far slower there. */
 static const firn_kernel_set *portable;
 
-static const char *const names[] = {"avx2", "avx512", "neon"};
-enum { SETS = sizeof names / sizeof names[0] };
+static const char *const names[] = {"avx2", "avx512", "amx", "avx512bf16", "neon"};
+enum { NAMED = sizeof names / sizeof names[0], MODELS = 2, SETS = NAMED + MODELS };
+
+/* A build without the sets of x86 has none of them. */
+__attribute__((weak)) firn_kernel_choice firn_kernel_find_amx_model(uint16_t op, const firn_reduction *reduction);
+__attribute__((weak)) firn_kernel_choice firn_kernel_find_avx512bf16_model(uint16_t op,
+                                                                           const firn_reduction *reduction);
+
+static const firn_kernel_set models[MODELS] = {
+    {.name = "model of amx", .find = firn_kernel_find_amx_model, .has_scratch = true},
+    {.name = "model of avx512bf16", .find = firn_kernel_find_avx512bf16_model, .has_scratch = true}};
+static const uint8_t kind_of_model[MODELS] = {FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_REDUCTION_PAIRS};
 
 static const firn_kernel_set *tested[SETS]; /* NULL: not available */
 static bool are_some_tested;
@@ -55,10 +66,13 @@ static int find_sets(void **state) {
     portable = firn_kernel_set_choose("fma");
     if (portable == NULL)
         portable = firn_kernel_set_choose("plain");
-    for (int i = 0; i < SETS; i++) {
+    for (int i = 0; i < NAMED; i++)
         tested[i] = support_set(names[i]);
+    for (int i = 0; i < MODELS; i++)
+        if (models[i].find != NULL && firn_kernel_set_choose("avx2") != NULL)
+            tested[NAMED + i] = &models[i];
+    for (int i = 0; i < SETS; i++)
         are_some_tested |= tested[i] != NULL;
-    }
     for (int i = 0; i < COUNTS; i++)
         pools[i] = firn_host_threads_start(thread_counts[i]);
     return 0;
@@ -84,11 +98,13 @@ static firn_parallel parallel_of(int i) {
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
 static void fill(const setting *s, firn_tensor *tensor, uint32_t seed) {
-    static const float spreads[] = {[NUMBERS] = 3.0f,  [SPECIALS] = 3.0f, [SUBNORMALS] = 0x1p-70f,
-                                    [TINY] = 0x1p-80f, [LARGE] = 0x1p15f, [WIDE] = 7.0f};
+    static const float spreads[] = {[NUMBERS] = 3.0f,  [SPECIALS] = 3.0f, [SUBNORMALS] = 0x1p-70f, [TINY] = 0x1p-80f,
+                                    [LARGE] = 0x1p15f, [WIDE] = 7.0f,     [EARLY] = 3.0f};
     tensor_fill(tensor, seed, spreads[s->filling]);
     if (s->filling == SPECIALS)
         tensor_sprinkle(tensor, seed);
+    if (s->filling == EARLY && s->steps > 1)
+        set(tensor, tensor->dims[2], INFINITY);
 }
 
 static firn_reduction reduction_of(const setting *s, int number) {
@@ -170,7 +186,8 @@ static void run_portable(uint16_t code, test_call *call) {
 /* Compares the first `outputs` outputs, computed by a set with each number of threads, with those of `expected`. */
 static void compare_set(const firn_kernel_set *set, uint16_t code, const test_call *expected, int outputs,
                         const setting *s) {
-    for (int i = 0; i < COUNTS; i++) {
+    const bool is_model = set == &models[0] || set == &models[1]; /* plain C in place of instructions is slow */
+    for (int i = 0; i < COUNTS; i += is_model ? 2 : 1) {
         char place[176];
         test_call call = *expected;
         call.parallel = parallel_of(i);
@@ -194,7 +211,7 @@ static void compare_set(const firn_kernel_set *set, uint16_t code, const test_ca
 
 static void compare(uint16_t code, const test_call *expected, int outputs, const setting *s) {
     for (int i = 0; i < SETS; i++)
-        if (tested[i] != NULL)
+        if (tested[i] != NULL && tested[i]->find(code, expected->reductions).run != NULL)
             compare_set(tested[i], code, expected, outputs, s);
 }
 
@@ -212,6 +229,77 @@ static void check(setting s) {
     run_portable(FIRN_OP_attention_backward, &backward);
     compare(FIRN_OP_attention_backward, &backward, 1, &s);
     tensor_free(&backward.inputs[FIRN_ATTENTION_BACKWARD_IN_DY]);
+    for (int o = 0; o < backward.output_count; o++)
+        tensor_free(&backward.outputs[o]);
+    for (int i = 0; i < forward.input_count; i++)
+        tensor_free(&forward.inputs[i]);
+    for (int o = 0; o < forward.output_count; o++)
+        tensor_free(&forward.outputs[o]);
+}
+
+/* --- separate queries, keys and values ---------------------------------------------------------------------------- */
+
+/* Heads of a tensor of s->steps queries, or of so many keys. */
+static firn_tensor part_of(const setting *s, uint32_t steps, uint32_t heads, uint32_t seed) {
+    firn_tensor part = tensor_new(s->type, s->batch, steps, heads * s->size, 0);
+    fill(s, &part, seed);
+    return part;
+}
+
+static test_call cross_call(const setting *s, uint32_t keys, bool masked) {
+    test_call call = call_of(s);
+    call.input_count = FIRN_CROSS_ATTENTION_IN_MASK + (masked ? 1 : 0);
+    call.inputs[FIRN_CROSS_ATTENTION_IN_QUERY] = part_of(s, s->steps, s->heads, keys);
+    call.inputs[FIRN_CROSS_ATTENTION_IN_KEY] = part_of(s, keys, s->kv_heads, s->size);
+    call.inputs[FIRN_CROSS_ATTENTION_IN_VALUE] = part_of(s, keys, s->kv_heads, s->steps + 5);
+    if (masked) {
+        firn_tensor mask = tensor_new(FIRN_FLOAT32, 1, s->heads, s->steps, keys);
+        tensor_fill(&mask, 11, 4.0f);
+        call.inputs[FIRN_CROSS_ATTENTION_IN_MASK] = mask;
+    }
+    call.output_count = 4;
+    call.outputs[FIRN_CROSS_ATTENTION_OUT_Y] = tensor_new(s->type, s->batch, s->steps, s->heads * s->size, 0);
+    call.outputs[FIRN_CROSS_ATTENTION_OUT_ROW_MAX] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, s->steps, 0);
+    call.outputs[FIRN_CROSS_ATTENTION_OUT_ROW_SUM] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, s->steps, 0);
+    call.outputs[FIRN_CROSS_ATTENTION_OUT_SCRATCH] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, rows_of(s), keys);
+    return call;
+}
+
+/* Shares inputs and the saved tensors with the forward call. */
+static test_call cross_backward_call(const setting *s, uint32_t keys, bool masked, const test_call *forward) {
+    const firn_tensor *in = forward->inputs, *saved = forward->outputs;
+    const uint32_t longer = keys > s->steps ? keys : s->steps;
+    test_call call = call_of(s);
+    call.input_count = FIRN_CROSS_ATTENTION_BACKWARD_IN_MASK + (masked ? 1 : 0);
+    call.inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_DY] = part_of(s, s->steps, s->heads, s->steps + 77);
+    call.inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_QUERY] = in[FIRN_CROSS_ATTENTION_IN_QUERY];
+    call.inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_KEY] = in[FIRN_CROSS_ATTENTION_IN_KEY];
+    call.inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_VALUE] = in[FIRN_CROSS_ATTENTION_IN_VALUE];
+    call.inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_ROW_MAX] = saved[FIRN_CROSS_ATTENTION_OUT_ROW_MAX];
+    call.inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_ROW_SUM] = saved[FIRN_CROSS_ATTENTION_OUT_ROW_SUM];
+    if (masked)
+        call.inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_MASK] = in[FIRN_CROSS_ATTENTION_IN_MASK];
+    call.output_count = 4;
+    call.outputs[FIRN_CROSS_ATTENTION_BACKWARD_OUT_DQUERY] = part_of(s, s->steps, s->heads, 0);
+    call.outputs[FIRN_CROSS_ATTENTION_BACKWARD_OUT_DKEY] = part_of(s, keys, s->kv_heads, 0);
+    call.outputs[FIRN_CROSS_ATTENTION_BACKWARD_OUT_DVALUE] = part_of(s, keys, s->kv_heads, 0);
+    call.outputs[FIRN_CROSS_ATTENTION_BACKWARD_OUT_SCRATCH] =
+        tensor_new(FIRN_FLOAT32, s->batch, s->heads, 2 * rows_of(s) + 1, longer);
+    return call;
+}
+
+static void check_cross(setting s, uint32_t keys, bool masked) {
+    if (!are_some_tested)
+        skip();
+    if (!support_takes_next())
+        return;
+    test_call forward = cross_call(&s, keys, masked);
+    run_portable(FIRN_OP_cross_attention, &forward);
+    compare(FIRN_OP_cross_attention, &forward, 3, &s);
+    test_call backward = cross_backward_call(&s, keys, masked, &forward);
+    run_portable(FIRN_OP_cross_attention_backward, &backward);
+    compare(FIRN_OP_cross_attention_backward, &backward, 3, &s);
+    tensor_free(&backward.inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_DY]);
     for (int o = 0; o < backward.output_count; o++)
         tensor_free(&backward.outputs[o]);
     for (int i = 0; i < forward.input_count; i++)
@@ -326,7 +414,9 @@ static void flushed_sums(void **state) {
     }
 }
 
-/* Also heads that do not fit into a slot, whose keys are packed in several spans. */
+/* Also an infinity at the second step, of which the gradients of keys behind its pair must know nothing; so few steps
+ * that the maximum of one may be far below 0, which the queries that a block lacks must not show; and heads that do not
+ * fit into a slot, whose keys are packed in several spans. */
 static void flushed_special_values(void **state) {
     (void)state;
     for (uint8_t kind = FIRN_REDUCTION_EVEN_ODD_BLOCKS; kind <= FIRN_REDUCTION_PAIRS; kind++) {
@@ -337,6 +427,12 @@ static void flushed_special_values(void **state) {
                 s.causal = causal != 0;
                 check(s);
             }
+        s.causal = true;
+        s.filling = EARLY;
+        check(s);
+        s.filling = LARGE;
+        for (s.steps = 1; s.steps < 4; s.steps++)
+            check(s);
         s.filling = NUMBERS;
         s.steps = 99;
         s.size = 3000;
@@ -359,6 +455,29 @@ static void mixed_sums(void **state) {
     }
 }
 
+/* Whatever kinds the descriptors mix, the kernel is that of the vectors, which alone asks for scratch. An engine has
+ * only its own kind. */
+static void no_kind_is_left_to_the_portable_kernel(void **state) {
+    (void)state;
+    static const uint16_t ops[] = {FIRN_OP_attention, FIRN_OP_attention_backward, FIRN_OP_cross_attention,
+                                   FIRN_OP_cross_attention_backward};
+    enum { KINDS = FIRN_REDUCTION_PAIRS + 1 };
+    for (int i = 0; i < SETS; i++)
+        for (size_t op = 0; op < sizeof ops / sizeof ops[0] && tested[i] != NULL; op++)
+            for (unsigned mix = 0; mix < KINDS * KINDS * KINDS; mix++) {
+                const firn_reduction reductions[FIRN_REDUCTIONS_MAX] = {
+                    {.kind = (uint8_t)(mix % KINDS)},
+                    {.kind = (uint8_t)(mix / KINDS % KINDS)},
+                    {.kind = (uint8_t)(mix / KINDS / KINDS)},
+                };
+                const unsigned used = ops[op] == FIRN_OP_attention || ops[op] == FIRN_OP_cross_attention ? 2 : 3;
+                bool is_there = true;
+                for (unsigned r = 0; r < used && i >= NAMED; r++)
+                    is_there &= reductions[r].kind == kind_of_model[i - NAMED];
+                assert_int_equal(is_there, tested[i]->find(ops[op], reductions).scratch != NULL);
+            }
+}
+
 /* More keys than fit into a slot: they are packed again for each block, and the gradients of queries and keys are
  * computed separately. */
 static void heads_larger_than_a_slot(void **state) {
@@ -378,9 +497,31 @@ static void heads_larger_than_a_slot(void **state) {
     check(s);
 }
 
+/* More keys than queries and fewer, with a mask or without, of every kind; a causal one is a square, or is left to the
+ * portable kernel. */
+static void separate_keys(void **state) {
+    (void)state;
+    static const uint32_t lengths[][2] = {{1, 1}, {1, 37}, {70, 3}, {31, 33}, {64, 130}, {77, 77}, {129, 64}};
+    for (uint8_t kind = FIRN_REDUCTION_F32; kind <= FIRN_REDUCTION_PAIRS; kind++)
+        for (unsigned i = 0; i < sizeof lengths / sizeof lengths[0]; i++)
+            for (unsigned masked = 0; masked < 2; masked++) {
+                setting s = {.batch = 2, .steps = lengths[i][0], .type = FIRN_BFLOAT16, .kind = kind};
+                s.chunk = kind == FIRN_REDUCTION_CHUNKED ? 24 : 0;
+                s.heads = head_counts[i % HEAD_COUNTS].heads;
+                s.kv_heads = head_counts[i % HEAD_COUNTS].kv_heads;
+                s.size = sizes[(i + kind + masked) % SIZES];
+                s.causal = i > 3 && masked == 0;
+                s.dropout = i % 2 == 0 ? 0.0f : 0.2f;
+                check_cross(s, lengths[i][1], masked != 0);
+            }
+}
+
 /* If not even one block of keys fits, the portable kernel is used. */
 static void blocks_larger_than_a_slot(void **state) {
     (void)state;
+    for (uint8_t kind = FIRN_REDUCTION_EVEN_ODD_BLOCKS; kind <= FIRN_REDUCTION_PAIRS; kind++)
+        check((setting){
+            .batch = 1, .steps = 3, .heads = 1, .kv_heads = 1, .size = 20000, .type = FIRN_BFLOAT16, .kind = kind});
     check((setting){.batch = 1, .steps = 5, .heads = 1, .kv_heads = 1, .size = 5000});
     check((setting){.batch = 1, .steps = 3, .heads = 1, .kv_heads = 1, .size = 20000});
 }
@@ -404,6 +545,8 @@ int main(void) {
         cmocka_unit_test(flushed_sums),
         cmocka_unit_test(flushed_special_values),
         cmocka_unit_test(mixed_sums),
+        cmocka_unit_test(no_kind_is_left_to_the_portable_kernel),
+        cmocka_unit_test(separate_keys),
         cmocka_unit_test(heads_larger_than_a_slot),
         cmocka_unit_test(blocks_larger_than_a_slot),
         cmocka_unit_test(rows_of_several_blocks),

@@ -26,7 +26,7 @@
 static const char *const names[] = {"avx2", "avx512", "amx", "avx512bf16", "neon"};
 enum { NAMED = sizeof names / sizeof names[0], MODELS = 2, SETS = NAMED + MODELS };
 
-/* The sets with a matrix engine, compiled for a CPU without it; they have no other kernels. A build without the sets of
+/* The sets with a matrix engine, compiled for a CPU without it; they have only its kernels. A build without the sets of
  * x86 has none of them. */
 __attribute__((weak)) firn_kernel_choice firn_kernel_find_amx_model(uint16_t op, const firn_reduction *reduction);
 __attribute__((weak)) firn_kernel_choice firn_kernel_find_avx512bf16_model(uint16_t op,

@@ -62,7 +62,8 @@ static void sets_are_named(void **state) {
 
 static bool asks_for_scratch(const firn_kernel_set *set) {
     enum { OPS = 256 }; /* more than there are */
-    static const uint8_t kinds[] = {FIRN_REDUCTION_F32, FIRN_REDUCTION_CHUNKED};
+    static const uint8_t kinds[] = {FIRN_REDUCTION_F32, FIRN_REDUCTION_CHUNKED, FIRN_REDUCTION_EVEN_ODD_BLOCKS,
+                                    FIRN_REDUCTION_PAIRS};
     for (uint16_t op = 0; op < OPS; op++) {
         if (set->find(op, NULL).scratch != NULL)
             return true;

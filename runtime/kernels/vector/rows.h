@@ -7,6 +7,8 @@
 
 #define FIRN_ANY UINT8_MAX
 
+/* Only the first descriptor is looked at: an op with several is in a table only with FIRN_ANY, and then its kernel
+ * computes every sum, whatever kinds the descriptors mix. */
 typedef struct firn_kernel_row {
     uint16_t op;
     uint8_t reduction;   /* kind of the op's first descriptor, or FIRN_ANY */
@@ -20,15 +22,6 @@ typedef struct firn_kernel_rows {
     firn_kernel_choice (*inherited)(uint16_t op, const firn_reduction *reduction); /* called if no row matches */
 } firn_kernel_rows;
 
-/* Whether an op has a flushed sum, which no kernel for any reduction computes. */
-static inline bool firn_is_flushed(uint16_t op, const firn_reduction *reductions) {
-    const firn_op_info *info = reductions != NULL ? firn_op_find(op) : NULL;
-    for (uint8_t i = 0; info != NULL && i < info->reductions; i++)
-        if (firn_reduction_is_flushed(reductions[i].kind))
-            return true;
-    return false;
-}
-
 static inline bool firn_row_matches(const firn_kernel_row *row, uint16_t op, const firn_reduction *reduction) {
     return row->op == op && (row->reduction == FIRN_ANY || (reduction != NULL && row->reduction == reduction->kind)) &&
            (row->accumulator == FIRN_ANY || (reduction != NULL && row->accumulator == reduction->accumulator));
@@ -37,8 +30,7 @@ static inline bool firn_row_matches(const firn_kernel_row *row, uint16_t op, con
 static inline firn_kernel_choice firn_rows_find(const firn_kernel_rows *table, uint16_t op,
                                                 const firn_reduction *reduction) {
     for (size_t i = 0; i < table->count; i++)
-        if (firn_row_matches(&table->rows[i], op, reduction) &&
-            (table->rows[i].reduction != FIRN_ANY || !firn_is_flushed(op, reduction)))
+        if (firn_row_matches(&table->rows[i], op, reduction))
             return table->rows[i].choice;
     return table->inherited(op, reduction);
 }

@@ -15,6 +15,7 @@
 #include "runtime/kernels/vector/attention/attention.h"
 #include "runtime/kernels/vector/attention/products.h"
 #include "runtime/kernels/vector/attention/scores.h"
+#include "runtime/kernels/vector/attention/stores.h"
 #include "runtime/kernels/vector/pieces.h"
 
 enum { QUERIES = FIRN_BLOCK_QUERIES, RUN = FIRN_RUN_KEYS, ROWS = FIRN_ATTENTION_TILE_ROWS };
@@ -94,10 +95,12 @@ static block gradient_block(head *h, size_t query, size_t begin, size_t end, boo
 static void query_piece(void *argument, size_t piece, void *slot) {
     size_t begin, end;
     head h = firn_attention_query_piece(argument, piece, slot, &begin, &end);
+    firn_attention_products_begin();
     for (size_t query = begin; query < end; query += QUERIES) {
         const block b = gradient_block(&h, query, 0, h.reach, true);
         firn_attention_store_query_gradients(&h, &b);
     }
+    firn_attention_products_end();
 }
 
 /* --- pieces of keys ----------------------------------------------------------------------------------------------- */
@@ -143,8 +146,10 @@ static void key_range(const job *work, float *slot, size_t batch, size_t key_hea
 static void key_piece(void *argument, size_t piece, void *slot) {
     const job *work = argument;
     const size_t head_number = piece / work->parts, begin = piece % work->parts * work->part;
+    firn_attention_products_begin();
     key_range(work, slot, head_number / work->a.kv_heads, head_number % work->a.kv_heads, begin,
               firn_smaller(begin + work->part, work->a.keys));
+    firn_attention_products_end();
 }
 
 /* --- the call ----------------------------------------------------------------------------------------------------- */

@@ -59,8 +59,10 @@ static void attention_block(head *h, size_t query) {
 static void attention_piece(void *argument, size_t piece, void *slot) {
     size_t begin, end;
     head h = firn_attention_query_piece(argument, piece, slot, &begin, &end);
+    firn_attention_products_begin();
     for (size_t query = begin; query < end; query += QUERIES)
         attention_block(&h, query);
+    firn_attention_products_end();
 }
 
 /* Prepares the job. Returns false if the portable kernel must execute the call: the slot would be too large, or a

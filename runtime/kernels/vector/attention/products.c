@@ -1,7 +1,8 @@
-/* The products of attention; see products.h. */
+/* The products of attention in float32 registers, for every kind of sum; see products.h. */
 #include "runtime/kernels/vector/attention/products.h"
 
 #include "runtime/kernels/blocks.h"
+#include "runtime/kernels/vector/attention/stores.h"
 #include "runtime/kernels/vector/pack.h"
 
 enum { QUERIES = FIRN_BLOCK_QUERIES, PANEL = FIRN_PANEL_QUERIES, RUN = FIRN_RUN_KEYS, ROWS = FIRN_ATTENTION_TILE_ROWS };
@@ -16,23 +17,11 @@ enum {
 typedef firn_attention_head head;
 typedef firn_attention_block block;
 
-/* --- the matrices of a head: [T][D], from the first step to the last ---------------------------------------------- */
+const firn_attention_packing firn_attention_packing_of_set = {.unit = FIRN_VECTOR};
 
-static firn_matrix queries(const head *h) {
-    return firn_attention_part(h->a, h->a->query, h->batch, h->query);
-}
+void firn_attention_products_begin(void) {}
 
-static firn_matrix keys(const head *h) {
-    return firn_attention_part(h->a, h->a->key, h->batch, h->key);
-}
-
-static firn_matrix values(const head *h) {
-    return firn_attention_part(h->a, h->a->value, h->batch, h->key);
-}
-
-static firn_matrix output_gradients(const head *h) {
-    return firn_attention_part(h->a, (firn_attention_heads){h->a->y, 0}, h->batch, h->query);
-}
+void firn_attention_products_end(void) {}
 
 /* --- packing ------------------------------------------------------------------------------------------------------ */
 
@@ -63,27 +52,11 @@ static const float *pack_span(const head *h, float *out, firn_matrix from, size_
 }
 
 static const float *pack_keys(head *h, size_t first) {
-    return pack_span(h, h->slot + h->job->at.keys, keys(h), first, &h->packed_keys);
+    return pack_span(h, h->slot + h->job->at.keys, firn_attention_keys(h), first, &h->packed_keys);
 }
 
 static const float *pack_values(head *h, size_t first) {
-    return pack_span(h, h->slot + h->job->at.values, values(h), first, &h->packed_values);
-}
-
-/* --- storing ------------------------------------------------------------------------------------------------------ */
-
-/* Stores factor * sums[row] for `rows` rows of a head of an output, starting with row `first`, rounded once.
- * Overwrites the sums. */
-static void store_rows(const head *h, firn_attention_heads out, size_t number, size_t first, size_t rows, float *sums,
-                       float factor) {
-    const firn_matrix part = firn_attention_part(h->a, out, h->batch, number);
-    const size_t width = h->job->width;
-    for (size_t i = 0; i < rows * width; i += FIRN_VECTOR) {
-        const firn_vector x = firn_vector_multiply(firn_vector_load(sums + i), firn_vector_fill(factor));
-        firn_vector_store(sums + i, firn_vector_canonical(x));
-    }
-    firn_vector_narrow_rows(out.tensor->data, part.type, part.first + first * part.row_step, part.row_step, sums, width,
-                            rows, h->a->size);
+    return pack_span(h, h->slot + h->job->at.values, firn_attention_values(h), first, &h->packed_values);
 }
 
 /* --- rows of scores: a key against the queries -------------------------------------------------------------------- */
@@ -119,7 +92,7 @@ static void multiply_rows(const head *h, const block *b, size_t reduction, float
 void firn_attention_multiply_scores(head *h, const block *b) {
     const firn_attention_layout *at = &h->job->at;
     float *columns = h->slot + at->query_columns;
-    pack_columns(h, columns, queries(h), b);
+    pack_columns(h, columns, firn_attention_queries(h), b);
     for (size_t key = b->begin; key < b->end; key += h->job->span)
         multiply_rows(h, b, SCORES, h->slot + at->scores, pack_keys(h, key), columns, key,
                       firn_smaller(b->end, key + h->job->span));
@@ -128,7 +101,7 @@ void firn_attention_multiply_scores(head *h, const block *b) {
 void firn_attention_multiply_gradients(head *h, const block *b) {
     const firn_attention_layout *at = &h->job->at;
     float *columns = h->slot + at->gradient_columns;
-    pack_columns(h, columns, output_gradients(h), b);
+    pack_columns(h, columns, firn_attention_output_gradients(h), b);
     for (size_t key = b->begin; key < b->end; key += h->job->span)
         multiply_rows(h, b, VALUES, h->slot + at->gradients, pack_values(h, key), columns, key,
                       firn_smaller(b->end, key + h->job->span));
@@ -217,7 +190,8 @@ void firn_attention_store_outputs(head *h, const block *b) {
     for (size_t key = 0; key < b->end; key += h->job->span)
         add_keys(h, b, VALUES, h->slot + at->scores, pack_values(h, key), key,
                  firn_smaller(b->end, key + h->job->span));
-    store_rows(h, (firn_attention_heads){h->a->y, 0}, h->query, b->query, b->count, h->slot + at->sums, 1.0f);
+    firn_attention_store_rows(h, (firn_attention_heads){h->a->y, 0}, h->query, b->query, b->count, h->slot + at->sums,
+                              1.0f);
 }
 
 void firn_attention_store_query_gradients(head *h, const block *b) {
@@ -225,20 +199,14 @@ void firn_attention_store_query_gradients(head *h, const block *b) {
     for (size_t key = 0; key < b->end; key += h->job->span)
         add_keys(h, b, QUERIES_AND_KEYS, h->slot + at->gradients, pack_keys(h, key), key,
                  firn_smaller(b->end, key + h->job->span));
-    store_rows(h, h->a->dquery, h->query, b->query, b->count, h->slot + at->sums, h->a->scale);
+    firn_attention_store_rows(h, h->a->dquery, h->query, b->query, b->count, h->slot + at->sums, h->a->scale);
 }
 
 void firn_attention_add_key_gradients(const head *h, const block *b, float *key_sums, float *value_sums) {
     const firn_attention_layout *at = &h->job->at;
     float *slot = h->slot;
-    pack_rows(h, slot + at->query_rows, queries(h), b->query, b->count);
-    pack_rows(h, slot + at->gradient_rows, output_gradients(h), b->query, b->count);
+    pack_rows(h, slot + at->query_rows, firn_attention_queries(h), b->query, b->count);
+    pack_rows(h, slot + at->gradient_rows, firn_attention_output_gradients(h), b->query, b->count);
     add_queries(h, b, QUERIES_AND_KEYS, slot + at->gradients, slot + at->query_rows, key_sums, slot + at->key_chunks);
     add_queries(h, b, VALUES, slot + at->scores, slot + at->gradient_rows, value_sums, slot + at->value_chunks);
-}
-
-void firn_attention_store_key_gradients(const head *h, size_t begin, size_t end) {
-    const firn_attention_layout *at = &h->job->at;
-    store_rows(h, h->a->dkey, h->key, begin, end - begin, h->slot + at->key_sums, h->a->scale);
-    store_rows(h, h->a->dvalue, h->key, begin, end - begin, h->slot + at->value_sums, 1.0f);
 }

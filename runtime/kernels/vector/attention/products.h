@@ -1,9 +1,14 @@
-/* The five products of attention, for a block of queries at a time. Their factors are packed into the slot, widened to
- * float32; their results are stored with one rounding. */
+/* The five products of attention, for a block of queries at a time. Their factors are packed into the slot; their
+ * results are stored with one rounding. Implemented twice: by products.c for every kind of sum, with factors widened to
+ * float32, and by engine/attention_products.c for the instructions of a matrix engine. A set has one of them. */
 #ifndef FIRN_KERNELS_VECTOR_ATTENTION_PRODUCTS_H
 #define FIRN_KERNELS_VECTOR_ATTENTION_PRODUCTS_H
 
 #include "runtime/kernels/vector/attention/work.h"
+
+/* Must be called before and after the products of a piece, in its thread. */
+void firn_attention_products_begin(void);
+void firn_attention_products_end(void);
 
 /* scores[key][query] = q_i . k_j, with descriptor 0. */
 void firn_attention_multiply_scores(firn_attention_head *h, const firn_attention_block *b);
@@ -21,8 +26,5 @@ void firn_attention_store_query_gradients(firn_attention_head *h, const firn_att
  * the keys, whose first row is key h->origin. */
 void firn_attention_add_key_gradients(const firn_attention_head *h, const firn_attention_block *b, float *key_sums,
                                       float *value_sums);
-
-/* Stores scale dk_j and dv_j for the keys [begin, end), after all query heads have been added to their sums. */
-void firn_attention_store_key_gradients(const firn_attention_head *h, size_t begin, size_t end);
 
 #endif

@@ -49,10 +49,10 @@ static void add_pair(key_matrices *matrices, size_t *of_keys, size_t *of_values)
 }
 
 /* Places everything whose size does not depend on the steps, and returns the end. */
-static size_t lay_out_block(firn_attention_layout *at, size_t size, size_t width) {
+static size_t lay_out_block(firn_attention_layout *at, size_t width) {
     size_t end = 0;
-    at->query_columns = claim(&end, size * QUERIES);
-    at->gradient_columns = claim(&end, size * QUERIES);
+    at->query_columns = claim(&end, width * QUERIES);
+    at->gradient_columns = claim(&end, width * QUERIES);
     at->query_rows = claim(&end, QUERIES * width);
     at->gradient_rows = claim(&end, QUERIES * width);
     at->sums = claim(&end, QUERIES * width);
@@ -60,11 +60,13 @@ static size_t lay_out_block(firn_attention_layout *at, size_t size, size_t width
     at->lanes = claim(&end, (size_t)RUN * QUERIES);
     at->drawn = claim(&end, (size_t)QUERIES * RUN);
     at->transposed = claim(&end, (size_t)RUN * QUERIES);
+    at->own = claim(&end, firn_attention_packing_of_set.own);
     return end;
 }
 
 bool firn_attention_lay_out(firn_attention_job *job, bool of_keys) {
-    const size_t size = job->a.size, width = round_up(size, FIRN_VECTOR), keys = round_up(job->a.keys, QUERIES);
+    const size_t width = round_up(job->a.size, firn_attention_packing_of_set.unit);
+    const size_t keys = round_up(job->a.keys, QUERIES), spare = firn_attention_packing_of_set.spare_rows;
     const size_t score_rows = job->backward ? 2 : 1, score_row = score_rows * QUERIES + 1;
     firn_attention_layout *at = &job->at;
     key_matrices matrices = {.count = 0};
@@ -76,8 +78,8 @@ bool firn_attention_lay_out(firn_attention_job *job, bool of_keys) {
     if (of_keys && job->a.group > 1)
         add_pair(&matrices, &at->head_key_sums, &at->head_value_sums);
     job->width = width;
-    size_t end = lay_out_block(at, size, width);
-    const size_t fixed = end + (of_keys ? 0 : keys * score_row), per_key = matrices.count * width;
+    size_t end = lay_out_block(at, width);
+    const size_t per_key = matrices.count * width, fixed = end + spare * per_key + (of_keys ? 0 : keys * score_row);
     if (fixed >= SLOT)
         return false;
     job->span = firn_smaller((SLOT - fixed) / (per_key + (of_keys ? score_row : 0)) / QUERIES * QUERIES, keys);
@@ -86,7 +88,7 @@ bool firn_attention_lay_out(firn_attention_job *job, bool of_keys) {
     at->scores = claim(&end, rows * QUERIES);
     at->gradients = claim(&end, (score_rows - 1) * rows * QUERIES);
     for (size_t i = 0; i < matrices.count; i++)
-        *matrices.place[i] = claim(&end, job->span * width);
+        *matrices.place[i] = claim(&end, (job->span + spare) * width);
     at->end = end;
     return job->span > 0;
 }
@@ -123,7 +125,7 @@ firn_attention_head firn_attention_head_of(const firn_attention_job *job, void *
     h.key = query_head / job->a.group;
     h.row = firn_attention_row(&job->a, batch, query_head);
     h.reach = job->a.keys;
-    h.packed_keys = h.packed_values = SIZE_MAX; /* nothing is packed */
+    h.packed_keys = h.packed_values = h.packed_key_columns = SIZE_MAX; /* nothing is packed */
     if (job->chunked)
         firn_attention_clear(h.slot + job->at.chunk_sums, QUERIES * job->width);
     return h;

@@ -16,10 +16,20 @@ enum {
     FIRN_RUN_KEYS = FIRN_SUM_LANES /* keys processed while they are in the L1 cache: one for each lane of a sum */
 };
 
+/* What the products (products.h) need of a slot; given by the file that implements them. */
+typedef struct firn_attention_packing {
+    size_t unit;       /* floats of which a packed row is a multiple; itself one of FIRN_VECTOR */
+    size_t spare_rows; /* of each matrix of keys, behind its keys */
+    size_t own;        /* floats of a part for the products alone */
+} firn_attention_packing;
+
+extern const firn_attention_packing firn_attention_packing_of_set;
+
 /* Offsets of the parts of a slot, in floats. Rows of `width` floats hold D elements; rows of scores hold a float or a
- * bit for each query of a block. */
+ * bit for each query of a block. What the products pack is described as float32; others use the parts in their own way.
+ */
 typedef struct firn_attention_layout {
-    size_t query_columns, gradient_columns; /* [panel][D][panel queries]: q and dy of a block */
+    size_t query_columns, gradient_columns; /* [panel][width][panel queries]: q and dy of a block */
     size_t query_rows, gradient_rows;       /* [block queries][width]: the same as rows */
     size_t sums;                            /* [block queries][width]: y or dq of a block */
     size_t chunk_sums; /* of unfinished chunks: [block queries][width] like sums, or [tile rows][block queries] of
@@ -28,6 +38,7 @@ typedef struct firn_attention_layout {
     size_t drawn, transposed;        /* [block queries][run keys], [panel][run keys][panel queries]: random numbers */
     size_t kept;                     /* [rows]: bits, 1 where dropout keeps a probability */
     size_t scores, gradients;        /* [rows][block queries]: scores of a block and their gradients */
+    size_t own;                      /* of the products alone */
     size_t keys, values;             /* [span][width] */
     size_t key_sums, value_sums;     /* [span][width]: dk and dv */
     size_t key_chunks, value_chunks; /* [span][width]: of the unfinished chunks */
@@ -39,7 +50,7 @@ typedef struct firn_attention_job {
     firn_attention a;
     bool backward;
     float *projections; /* D of each query */
-    size_t width;       /* floats of a packed row: the head's elements, padded to whole registers */
+    size_t width;       /* floats of a packed row: the head's elements, padded to whole units */
     size_t span;        /* keys that the slot can hold packed */
     bool chunked;       /* at least one of the reductions is chunked */
     size_t parts;       /* parts of a head, each one piece */
@@ -58,6 +69,7 @@ typedef struct firn_attention_head {
     size_t origin;                     /* key of the first row of scores */
     size_t reach;                      /* end of the keys of the piece */
     size_t packed_keys, packed_values; /* the first packed key and value */
+    size_t packed_key_columns;         /* the first key packed transposed, where products do so */
 } firn_attention_head;
 
 /* A block of queries, and those keys of the piece that its last query sees. */
@@ -92,6 +104,24 @@ static inline size_t firn_attention_scratch(const firn_attention_job *job) {
 /* Divides heads of so many queries or keys (steps) into parts of whole blocks, at most `most` steps each, if the heads
  * alone would not keep all threads busy. Returns the number of pieces. */
 size_t firn_attention_divide(firn_attention_job *job, size_t heads, size_t steps, size_t threads, size_t most);
+
+/* --- the matrices of a head: [T][D], from the first step to the last ---------------------------------------------- */
+
+static inline firn_matrix firn_attention_queries(const firn_attention_head *h) {
+    return firn_attention_part(h->a, h->a->query, h->batch, h->query);
+}
+
+static inline firn_matrix firn_attention_keys(const firn_attention_head *h) {
+    return firn_attention_part(h->a, h->a->key, h->batch, h->key);
+}
+
+static inline firn_matrix firn_attention_values(const firn_attention_head *h) {
+    return firn_attention_part(h->a, h->a->value, h->batch, h->key);
+}
+
+static inline firn_matrix firn_attention_output_gradients(const firn_attention_head *h) {
+    return firn_attention_part(h->a, (firn_attention_heads){h->a->y, 0}, h->batch, h->query);
+}
 
 /* --- heads and blocks --------------------------------------------------------------------------------------------- */
 

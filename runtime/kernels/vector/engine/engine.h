@@ -1,4 +1,4 @@
-/* What the product of words (product.c) needs of a matrix engine: one of amx.c and pairs.c. */
+/* What products of words (product.c, attention_products.c) need of a matrix engine: one of amx.c and pairs.c. */
 #ifndef FIRN_KERNELS_VECTOR_ENGINE_ENGINE_H
 #define FIRN_KERNELS_VECTOR_ENGINE_ENGINE_H
 
@@ -34,6 +34,11 @@ typedef struct firn_engine {
     uint64_t cost;       /* multiplications that take as long as one operation on an element (FIRN_GRAIN) */
     void (*begin)(void); /* before the first tile of a piece, in its thread */
     void (*multiply)(const firn_engine_tile *tile);
+    /* The same at the diagonal of a causal mask, for at most FIRN_ENGINE_ROWS_MAX rows and half as many words: only the
+     * columns from 2w on have word w, or only the rows up to 2w + 1. NULL if one instruction adds so many words that
+     * all rows and columns have some of them. */
+    void (*multiply_from_column)(const firn_engine_tile *tile);
+    void (*multiply_up_to_row)(const firn_engine_tile *tile);
     void (*end)(void); /* after the last one */
 } firn_engine;
 

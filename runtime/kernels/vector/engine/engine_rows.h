@@ -2,13 +2,18 @@
 #ifndef FIRN_KERNELS_VECTOR_ENGINE_ENGINE_ROWS_H
 #define FIRN_KERNELS_VECTOR_ENGINE_ENGINE_ROWS_H
 
+#include "runtime/kernels/vector/attention/attention.h"
 #include "runtime/kernels/vector/engine/product.h"
 
-/* Returns the kernel of an op whose first reduction is of that kind; empty if there is none. */
-static inline firn_kernel_choice firn_engine_find(uint8_t kind, uint16_t op, const firn_reduction *reduction) {
+/* Returns the kernel of an op all of whose reductions are of that kind; empty if there is none. */
+static inline firn_kernel_choice firn_engine_find(uint8_t kind, uint16_t op, const firn_reduction *reductions) {
     const firn_kernel_choice none = {.run = NULL};
-    if (reduction == NULL || reduction->kind != kind)
+    const firn_op_info *info = reductions != NULL ? firn_op_find(op) : NULL;
+    if (info == NULL)
         return none;
+    for (uint8_t i = 0; i < info->reductions; i++)
+        if (reductions[i].kind != kind)
+            return none;
     switch (op) {
     case FIRN_OP_linear:
         return (firn_kernel_choice){firn_engine_linear, firn_engine_linear_scratch};
@@ -20,6 +25,14 @@ static inline firn_kernel_choice firn_engine_find(uint8_t kind, uint16_t op, con
         return (firn_kernel_choice){firn_engine_linear_backward_weight_rows, firn_engine_linear_scratch};
     case FIRN_OP_matmul:
         return (firn_kernel_choice){firn_engine_matmul, firn_engine_matmul_scratch};
+    case FIRN_OP_attention:
+        return (firn_kernel_choice){firn_vector_attention, firn_vector_attention_scratch};
+    case FIRN_OP_attention_backward:
+        return (firn_kernel_choice){firn_vector_attention_backward, firn_vector_attention_backward_scratch};
+    case FIRN_OP_cross_attention:
+        return (firn_kernel_choice){firn_vector_cross_attention, firn_vector_cross_attention_scratch};
+    case FIRN_OP_cross_attention_backward:
+        return (firn_kernel_choice){firn_vector_cross_attention_backward, firn_vector_cross_attention_backward_scratch};
     default:
         return none;
     }

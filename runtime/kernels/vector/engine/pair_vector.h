@@ -38,6 +38,12 @@ static inline firn_pair_sums firn_pair_add(firn_pair_sums sums, uint32_t left, f
     return _mm512_dpbf16_ps(sums, right, (__m512bh)_mm512_set1_epi32((int)left));
 }
 
+/* The same for the lanes whose bits are set. */
+static inline firn_pair_sums firn_pair_add_some(uint32_t lanes, firn_pair_sums sums, uint32_t left,
+                                                firn_pair_words right) {
+    return _mm512_mask_dpbf16_ps(sums, (__mmask16)lanes, right, (__m512bh)_mm512_set1_epi32((int)left));
+}
+
 #else
 
 #    include "runtime/kernels/vector/engine/model.h"
@@ -73,6 +79,14 @@ static inline firn_pair_words firn_pair_words_load(const uint32_t *from) {
 static inline firn_pair_sums firn_pair_add(firn_pair_sums sums, uint32_t left, firn_pair_words right) {
     for (size_t i = 0; i < FIRN_PAIR_SUMS; i++)
         sums.lanes[i] = firn_model_pair(sums.lanes[i], left, right.lanes[i]);
+    return sums;
+}
+
+static inline firn_pair_sums firn_pair_add_some(uint32_t lanes, firn_pair_sums sums, uint32_t left,
+                                                firn_pair_words right) {
+    for (size_t i = 0; i < FIRN_PAIR_SUMS; i++)
+        if ((lanes >> i & 1u) != 0)
+            sums.lanes[i] = firn_model_pair(sums.lanes[i], left, right.lanes[i]);
     return sums;
 }
 

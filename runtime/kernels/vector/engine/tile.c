@@ -57,12 +57,6 @@ static inline __attribute__((always_inline)) void sum_half(const size_t rows, co
         add_zero(rows, vectors, sums);
 }
 
-/* What was stored before is loaded again: no registers are left to keep it in, and compilers that try move other
- * values out of the inner loop's registers. */
-static inline void forget_stored(void) {
-    __asm__ volatile("" ::: "memory");
-}
-
 /* The sums of these two are whole registers in memory. */
 static inline __attribute__((always_inline)) void add_blocks(const size_t rows, const firn_register_tile *t,
                                                              const size_t vectors) {
@@ -79,9 +73,9 @@ static inline __attribute__((always_inline)) void add_blocks(const size_t rows, 
             for (size_t v = 0; v < vectors; v++)
                 firn_vector_store(evens[row] + v * FIRN_VECTOR, even[row][v]);
         }
-        forget_stored();
+        firn_engine_forget_stored();
         sum_half(rows, t, vectors, odd, term + 1, terms / 2);
-        forget_stored();
+        firn_engine_forget_stored();
         float *sums = t->sums;
         FIRN_UNROLL
         for (size_t row = 0; row < rows; row++, sums += t->sums_step) {
@@ -145,7 +139,8 @@ static void begin_sums(const firn_register_tile *t) {
             firn_vector_store(t->sums + row * t->sums_step + column, firn_vector_zero());
 }
 
-void firn_engine_tile_add(uint8_t kind, const firn_register_tile *tile) {
+/* Columns are whole registers; a NaN may have any payload. */
+static void add(uint8_t kind, const firn_register_tile *tile) {
     const bool is_wide = tile->columns > FIRN_VECTOR;
     if (tile->begins)
         begin_sums(tile);
@@ -188,7 +183,7 @@ void firn_engine_tile_multiply(uint8_t kind, const firn_register_tile *tile) {
             load(tile, &whole);
     }
     const unsigned mode = firn_flush_begin();
-    firn_engine_tile_add(kind, &whole);
+    add(kind, &whole);
     firn_flush_end(mode);
     store(tile, &whole);
 }
