@@ -1,8 +1,10 @@
 /* Recurrent ops in vectors; see recurrent.h. A thread packs the weight once, into its slot, for all steps; each step
- * then multiplies the rows of its samples by the panels, one register tile at a time. */
+ * then multiplies the rows of its samples by the panels, one register tile at a time. All left factors of flushed sums
+ * are values of bfloat16 already, which is what a tile of these expects. */
 #include "runtime/kernels/vector/recurrent.h"
 
 #include "runtime/kernels/recurrent/recurrent.h"
+#include "runtime/kernels/vector/engine/tile.h"
 #include "runtime/kernels/vector/pack.h"
 #include "runtime/kernels/vector/product.h"
 #include "runtime/kernels/vector/tile.h"
@@ -62,12 +64,15 @@ static void prepare(const firn_recurrence *r, size_t task) {
         }
 }
 
-/* Multiplies all rows by one panel. */
-static void multiply_panel(firn_register_tile tile, size_t rows) {
+/* Multiplies all rows by one panel. kind: of the reduction. */
+static void multiply_panel(uint8_t kind, firn_register_tile tile, size_t rows) {
     const size_t height = firn_ceiling(rows, firn_ceiling(rows, HEIGHT));
     for (size_t row = 0; row < rows; row += height) {
         tile.rows = firn_smaller(height, rows - row);
-        firn_register_tile_multiply(&tile);
+        if (kind == FIRN_REDUCTION_F32)
+            firn_register_tile_multiply(&tile);
+        else
+            firn_engine_tile_multiply(kind, &tile);
         tile.left += height * tile.left_row_step;
         tile.sums += height * tile.sums_step;
     }
@@ -98,7 +103,7 @@ static void multiply(const firn_recurrence *r, const firn_step_product *p, size_
             if (r->backward)
                 tile.right += p->first * tile.right_step;
             tile.sums = p->out + group * r->units + column;
-            multiply_panel(tile, p->rows);
+            multiply_panel(r->call->reductions[0].kind, tile, p->rows);
         }
 }
 
