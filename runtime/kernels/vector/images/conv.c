@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "runtime/kernels/images/images.h"
+#include "runtime/kernels/vector/engine/flush.h"
 #include "runtime/kernels/vector/engine/tile.h"
 #include "runtime/kernels/vector/images/channels.h"
 #include "runtime/kernels/vector/images/pointwise.h"
@@ -50,7 +51,7 @@ typedef struct gather {
     size_t samples, per_block;   /* samples of a block */
     size_t units;                /* of a piece; a unit is a line of a block of samples */
     struct {
-        size_t weight, bias, columns, from, runs, left, end; /* in floats */
+        size_t weight, bias, columns, from, runs, copies, left, end; /* in floats */
     } at;
 } gather;
 
@@ -190,17 +191,20 @@ static void lay_out(gather *g) {
     g->at.columns = g->at.bias + round_up(g->bias != NULL ? out_channels : 0);
     g->at.from = g->at.columns + round_up(firn_image_width(g->out) * sizeof(columns) / sizeof(float));
     g->at.runs = g->at.from + round_up(widens ? g->per_block * sample_elements(g->from) + WIDTH : 0);
-    g->at.left = g->at.runs + round_up(is_flushed ? kernel_of(g) * sizeof(firn_term_run) / sizeof(float) : 0);
-    g->at.end = g->at.left;
-    if (is_flushed && g->gathered)
-        g->at.end += HEIGHT * left_step(g);
-    else if (is_flushed)
+    g->at.copies = g->at.runs + round_up(is_flushed ? kernel_of(g) * sizeof(firn_term_run) / sizeof(float) : 0);
+    g->at.left = g->at.copies;
+    g->at.end = g->at.copies;
+    if (is_flushed && g->gathered) {
+        g->at.left += round_up(kernel_of(g) * sizeof(firn_term_copy) / sizeof(float));
+        g->at.end = g->at.left + HEIGHT * left_step(g);
+    } else if (is_flushed) {
         g->at.end += round_up(kernel_of(g) * sizeof(firn_channel_term) / sizeof(float));
+    }
 }
 
 _Static_assert(sizeof(columns) % sizeof(float) == 0 && sizeof(firn_term_run) % sizeof(float) == 0 &&
-                   sizeof(firn_channel_term) % sizeof(float) == 0,
-               "columns, runs and terms lie in arrays of floats");
+                   sizeof(firn_channel_term) % sizeof(float) == 0 && sizeof(firn_term_copy) % sizeof(float) == 0,
+               "these lie in an array of floats");
 
 static void describe(gather *g, uint16_t op, const firn_kernel_call *call) {
     *g = (gather){.out = &call->outputs[0], .forward = op == FIRN_OP_conv};
@@ -356,34 +360,74 @@ static firn_window_terms window_of(const gather *g, const target *t) {
                                panel_terms(g)};
 }
 
-/* Gathers the rows of a tile, and multiplies them by the panels of the group. */
-static void compute_gathered(const piece *p, target *t, size_t rows, size_t left_row_step) {
+/* The terms of the windows of some tiles. */
+typedef struct gathering {
+    const firn_term_run *runs;
+    size_t run_count;
+    const firn_term_copy *copies;
+    size_t copy_count;
+} gathering;
+
+static gathering begin_gathering(const piece *p, const target *t, size_t rows) {
     const gather *g = p->g;
     const firn_window_terms window = window_of(g, t);
-    const size_t channels = firn_image_channels(g->from), step = left_step(g);
-    const uint16_t *from = (const uint16_t *)g->from->data + t->from + first_term(g, t);
-    const ptrdiff_t line_step = t->rows.at_step * (ptrdiff_t)(firn_image_width(g->from) * channels);
+    const ptrdiff_t channels = (ptrdiff_t)firn_image_channels(g->from);
+    const ptrdiff_t line_step = t->rows.at_step * (ptrdiff_t)firn_image_width(g->from) * channels;
     firn_term_run *runs = (firn_term_run *)(void *)(p->slot + g->at.runs);
-    const size_t count = firn_window_runs(&window, g->block, runs);
-    float *left = p->slot + g->at.left, sums[HEIGHT * WIDTH];
-    for (size_t row = 0; row < rows && count != 0; row++, from += left_row_step)
-        firn_window_gather(left + row * step, &window, from, line_step, t->columns.at_step * (ptrdiff_t)channels);
+    firn_term_copy *copies = (firn_term_copy *)(void *)(p->slot + g->at.copies);
+    const gathering it = {runs, firn_window_runs(&window, g->block, runs), copies,
+                          firn_window_copies(&window, line_step, t->columns.at_step * channels, copies)};
+    for (size_t row = 0; row < rows && it.run_count != 0; row++)
+        firn_window_zeros(p->slot + g->at.left + row * left_step(g), &window, g->block, copies, it.copy_count);
+    return it;
+}
+
+/* Adds the bias and stores the sums. */
+static __attribute__((noinline)) void store_sums(const piece *p, const target *t, size_t rows, float *sums) {
+    const gather *g = p->g;
+    const size_t columns = lanes_of_panel(g, t->panel);
+    firn_channels_end(&(firn_channels_tile){.rows = rows, .columns = columns, .sums = sums}, bias_of(p, t));
+    firn_vector_narrow_rows(g->out->data, g->out->type, t->index + first_lane(g, t), t->index_step, sums, WIDTH, rows,
+                            columns);
+}
+
+/* Gathers the rows of a tile, and multiplies them by the panels of the group. In the mode of engine/flush.h, which
+ * changes no factor and no sum that is stored as it is. */
+static void compute_gathered(const piece *p, const gathering *it, target *t, size_t rows, size_t left_row_step,
+                             unsigned mode) {
+    const gather *g = p->g;
+    const size_t step = left_step(g);
+    const uint16_t *from = (const uint16_t *)g->from->data + t->from + first_term(g, t);
+    float *left = p->slot + g->at.left;
+    _Alignas(64) float sums[HEIGHT * WIDTH];
+    for (size_t row = 0; row < rows && it->run_count != 0; row++)
+        firn_window_gather(left + row * step, it->copies, it->copy_count, from + row * left_row_step);
     for (t->panel = 0; t->panel < g->panels; t->panel++) {
-        firn_register_tile tile = tile_of(p, t, rows, sums);
-        tile.left_row_step = step;
-        tile.left_term_step = 1;
-        tile.right_step = WIDTH;
-        tile.runs = 1;
-        size_t run = 0;
-        do { /* without a term there is the bias */
-            tile.terms = count != 0 ? runs[run].count : 0;
-            tile.left = count != 0 ? left + runs[run].first : left;
-            tile.right = count != 0 ? panel_of(p, t) + runs[run].first * WIDTH : panel_of(p, t);
-            tile.bias = run + 1 >= count ? bias_of(p, t) : NULL;
-            firn_engine_tile_multiply(g->kind, &tile);
-            tile.begins = false;
-        } while (++run < count);
-        store_tile(g, t, &tile);
+        firn_register_tile tile = {.left_row_step = step,
+                                   .left_term_step = 1,
+                                   .right_step = WIDTH,
+                                   .rows = rows,
+                                   .columns = lanes_of_panel(g, t->panel),
+                                   .runs = 1,
+                                   .begins = true,
+                                   .sums = sums,
+                                   .sums_step = WIDTH};
+        const float *panel = panel_of(p, t);
+        if (it->run_count == 0)
+            memset(sums, 0, sizeof sums);
+        for (size_t run = 0; run < it->run_count; run++, tile.begins = false) {
+            tile.left = left + it->runs[run].first;
+            tile.right = panel + it->runs[run].first * WIDTH;
+            tile.terms = it->runs[run].count;
+            firn_engine_tile_add(g->kind, &tile);
+        }
+        if (g->bias == NULL && (g->out->type == FIRN_BFLOAT16 || g->out->type == FIRN_FLOAT32)) {
+            store_sums(p, t, rows, sums);
+            continue;
+        }
+        firn_flush_end(mode);
+        store_sums(p, t, rows, sums);
+        (void)firn_flush_begin();
     }
 }
 
@@ -424,38 +468,40 @@ static void compute_channels(const piece *p, const target *t, size_t rows, size_
         firn_channels_add(g->kind, &tile);
         tile.begins = false;
     }
-    firn_channels_end(&tile, bias_of(p, t));
-    firn_vector_narrow_rows(g->out->data, g->out->type, t->index + first_lane(g, t), t->index_step, sums, WIDTH, rows,
-                            tile.columns);
+    store_sums(p, t, rows, sums);
 }
 
 /* --- lines of the output -------------------------------------------------------------------------------------------
  */
 
-static void compute_rows(const piece *p, target *t, size_t rows, size_t left_row_step) {
-    const gather *g = p->g;
-    if (g->gathered)
-        compute_gathered(p, t, rows, left_row_step);
-    else if (g->kind != FIRN_REDUCTION_F32)
-        compute_channels(p, t, rows, left_row_step);
-    else
-        compute_tile(p, t, rows, left_row_step);
-}
-
 /* Computes a group of columns of a line, for all samples of a block. t is for its first column and sample. */
 static void compute_columns(const piece *p, target t, const columns *own, size_t samples) {
     const gather *g = p->g;
     const size_t channels = firn_image_channels(g->from), out_channels = firn_image_channels(g->out);
+    const bool by_sample = own->count < samples; /* the rows of a tile are */
     const size_t from_sample = sample_elements(g->from), out_sample = sample_elements(g->out);
-    if (own->count >= samples) {
-        t.index_step = g->apart * out_channels;
-        for (size_t sample = 0; sample < samples; sample++, t.from += from_sample, t.index += out_sample)
-            compute_rows(p, &t, own->count, g->advance * channels);
-        return;
+    const size_t rows = by_sample ? samples : own->count, tiles = by_sample ? own->count : samples;
+    const size_t left_row_step = by_sample ? from_sample : g->advance * channels;
+    gathering it = {0};
+    unsigned mode = 0;
+    t.index_step = by_sample ? out_sample : g->apart * out_channels;
+    if (g->gathered) {
+        it = begin_gathering(p, &t, rows);
+        mode = firn_flush_begin();
     }
-    t.index_step = out_sample;
-    for (size_t i = 0; i < own->count; i++, t.columns.at += g->advance, t.index += g->apart * out_channels)
-        compute_rows(p, &t, samples, from_sample);
+    for (size_t tile = 0; tile < tiles; tile++) {
+        if (g->gathered)
+            compute_gathered(p, &it, &t, rows, left_row_step, mode);
+        else if (g->kind != FIRN_REDUCTION_F32)
+            compute_channels(p, &t, rows, left_row_step);
+        else
+            compute_tile(p, &t, rows, left_row_step);
+        t.from += by_sample ? 0 : from_sample;
+        t.columns.at += by_sample ? g->advance : 0;
+        t.index += by_sample ? g->apart * out_channels : out_sample;
+    }
+    if (g->gathered)
+        firn_flush_end(mode);
 }
 
 static void compute_line(piece *p, size_t block, size_t line) {

@@ -208,7 +208,10 @@ _Static_assert((int)HEIGHT <= 16, "a bit for each row");
 static void copy_places(const factor *f, float *copy, size_t first_element, size_t step, size_t count,
                         size_t channels) {
     const firn_matrix rows = {f->image->data, f->image->type, first_element, step, 1};
-    firn_vector_widen_rows(copy, f->row, &rows, 0, count, 0, channels);
+    if (f->row == WIDTH)
+        firn_vector_pack(copy, 2, &rows, 0, count, 0, channels);
+    else
+        firn_vector_widen_rows(copy, f->row, &rows, 0, count, 0, channels);
 }
 
 static void copy_dy(const piece *p, const part *terms, size_t channel, size_t channels) {

@@ -31,9 +31,21 @@ typedef struct firn_term_run {
  * the terms of a block. */
 size_t firn_window_runs(const firn_window_terms *window, size_t block, firn_term_run *runs);
 
-/* Gathers all terms of a window as floats. from: bfloat16, at the first term that is there; line_step and step: from an
- * element to the one below it and to that beside it. Up to FIRN_VECTOR floats behind the terms are written, too. */
-void firn_window_gather(float *out, const firn_window_terms *window, const uint16_t *from, ptrdiff_t line_step,
-                        ptrdiff_t step);
+/* Terms that lie side by side in memory: `from` elements behind the first term of the window that is there. */
+typedef struct firn_term_copy {
+    size_t to, count;
+    ptrdiff_t from;
+} firn_term_copy;
+
+/* Finds the copies that gather the terms of a window, ascending, and returns their number: at most that of the
+ * elements. line_step and step: from an element to the one below it and to that beside it. */
+size_t firn_window_copies(const firn_window_terms *window, ptrdiff_t line_step, ptrdiff_t step, firn_term_copy *copies);
+
+/* Sets the terms beside the copies to +0, in the blocks that have a term. */
+void firn_window_zeros(float *out, const firn_window_terms *window, size_t block, const firn_term_copy *copies,
+                       size_t count);
+
+/* Gathers the terms of a window as floats. from: bfloat16, at the first term that is there. Writes nothing else. */
+void firn_window_gather(float *out, const firn_term_copy *copies, size_t count, const uint16_t *from);
 
 #endif
