@@ -360,26 +360,35 @@ static firn_window_terms window_of(const gather *g, const target *t) {
                                panel_terms(g)};
 }
 
-/* The terms of the windows of some tiles. */
+/* The terms of the windows of some tiles, and what is the same in all of these. */
 typedef struct gathering {
     const firn_term_run *runs;
     size_t run_count;
     const firn_term_copy *copies;
     size_t copy_count;
+    firn_register_tile tile;
+    _Alignas(64) float sums[HEIGHT * WIDTH];
 } gathering;
 
-static gathering begin_gathering(const piece *p, const target *t, size_t rows) {
+static void begin_gathering(gathering *it, const piece *p, const target *t, size_t rows) {
     const gather *g = p->g;
     const firn_window_terms window = window_of(g, t);
     const ptrdiff_t channels = (ptrdiff_t)firn_image_channels(g->from);
     const ptrdiff_t line_step = t->rows.at_step * (ptrdiff_t)firn_image_width(g->from) * channels;
     firn_term_run *runs = (firn_term_run *)(void *)(p->slot + g->at.runs);
     firn_term_copy *copies = (firn_term_copy *)(void *)(p->slot + g->at.copies);
-    const gathering it = {runs, firn_window_runs(&window, g->block, runs), copies,
-                          firn_window_copies(&window, line_step, t->columns.at_step * channels, copies)};
-    for (size_t row = 0; row < rows && it.run_count != 0; row++)
-        firn_window_zeros(p->slot + g->at.left + row * left_step(g), &window, g->block, copies, it.copy_count);
-    return it;
+    it->runs = runs;
+    it->run_count = firn_window_runs(&window, g->block, runs);
+    it->copies = copies;
+    it->copy_count = firn_window_copies(&window, line_step, t->columns.at_step * channels, copies);
+    it->tile = (firn_register_tile){.left_row_step = left_step(g),
+                                    .left_term_step = 1,
+                                    .right_step = WIDTH,
+                                    .rows = rows,
+                                    .runs = 1,
+                                    .sums_step = WIDTH};
+    for (size_t row = 0; row < rows && it->run_count != 0; row++)
+        firn_window_zeros(p->slot + g->at.left + row * left_step(g), &window, g->block, copies, it->copy_count);
 }
 
 /* Adds the bias and stores the sums. */
@@ -393,40 +402,32 @@ static __attribute__((noinline)) void store_sums(const piece *p, const target *t
 
 /* Gathers the rows of a tile, and multiplies them by the panels of the group. In the mode of engine/flush.h, which
  * changes no factor and no sum that is stored as it is. */
-static void compute_gathered(const piece *p, const gathering *it, target *t, size_t rows, size_t left_row_step,
-                             unsigned mode) {
+static void compute_gathered(const piece *p, gathering *it, target *t, size_t left_row_step, unsigned mode) {
     const gather *g = p->g;
-    const size_t step = left_step(g);
+    const size_t rows = it->tile.rows, step = it->tile.left_row_step;
     const uint16_t *from = (const uint16_t *)g->from->data + t->from + first_term(g, t);
     float *left = p->slot + g->at.left;
-    _Alignas(64) float sums[HEIGHT * WIDTH];
     for (size_t row = 0; row < rows && it->run_count != 0; row++)
         firn_window_gather(left + row * step, it->copies, it->copy_count, from + row * left_row_step);
+    it->tile.sums = it->sums;
     for (t->panel = 0; t->panel < g->panels; t->panel++) {
-        firn_register_tile tile = {.left_row_step = step,
-                                   .left_term_step = 1,
-                                   .right_step = WIDTH,
-                                   .rows = rows,
-                                   .columns = lanes_of_panel(g, t->panel),
-                                   .runs = 1,
-                                   .begins = true,
-                                   .sums = sums,
-                                   .sums_step = WIDTH};
         const float *panel = panel_of(p, t);
+        it->tile.columns = lanes_of_panel(g, t->panel);
+        it->tile.begins = true;
         if (it->run_count == 0)
-            memset(sums, 0, sizeof sums);
-        for (size_t run = 0; run < it->run_count; run++, tile.begins = false) {
-            tile.left = left + it->runs[run].first;
-            tile.right = panel + it->runs[run].first * WIDTH;
-            tile.terms = it->runs[run].count;
-            firn_engine_tile_add(g->kind, &tile);
+            memset(it->sums, 0, sizeof it->sums);
+        for (size_t run = 0; run < it->run_count; run++, it->tile.begins = false) {
+            it->tile.left = left + it->runs[run].first;
+            it->tile.right = panel + it->runs[run].first * WIDTH;
+            it->tile.terms = it->runs[run].count;
+            firn_engine_tile_add(g->kind, &it->tile);
         }
         if (g->bias == NULL && (g->out->type == FIRN_BFLOAT16 || g->out->type == FIRN_FLOAT32)) {
-            store_sums(p, t, rows, sums);
+            store_sums(p, t, rows, it->sums);
             continue;
         }
         firn_flush_end(mode);
-        store_sums(p, t, rows, sums);
+        store_sums(p, t, rows, it->sums);
         (void)firn_flush_begin();
     }
 }
@@ -482,16 +483,16 @@ static void compute_columns(const piece *p, target t, const columns *own, size_t
     const size_t from_sample = sample_elements(g->from), out_sample = sample_elements(g->out);
     const size_t rows = by_sample ? samples : own->count, tiles = by_sample ? own->count : samples;
     const size_t left_row_step = by_sample ? from_sample : g->advance * channels;
-    gathering it = {0};
+    gathering it;
     unsigned mode = 0;
     t.index_step = by_sample ? out_sample : g->apart * out_channels;
     if (g->gathered) {
-        it = begin_gathering(p, &t, rows);
+        begin_gathering(&it, p, &t, rows);
         mode = firn_flush_begin();
     }
     for (size_t tile = 0; tile < tiles; tile++) {
         if (g->gathered)
-            compute_gathered(p, &it, &t, rows, left_row_step, mode);
+            compute_gathered(p, &it, &t, left_row_step, mode);
         else if (g->kind != FIRN_REDUCTION_F32)
             compute_channels(p, &t, rows, left_row_step);
         else

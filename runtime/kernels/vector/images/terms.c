@@ -54,11 +54,13 @@ void firn_window_zeros(float *out, const firn_window_terms *window, size_t block
     size_t done = 0;
     for (size_t i = 0; i <= count; i++) {
         const size_t next = i < count ? copies[i].to : all;
-        const size_t end = firn_smaller(firn_ceiling(done, block) * block, next);
-        size_t begin = i < count ? next / block * block : next;
-        begin = begin > end ? begin : end;
-        memset(out + done, 0, (end - done) * sizeof *out);
-        memset(out + begin, 0, (next - begin) * sizeof *out);
+        if (done < next) {
+            const size_t end = firn_smaller(firn_ceiling(done, block) * block, next);
+            size_t begin = i < count ? next / block * block : next;
+            begin = begin > end ? begin : end;
+            memset(out + done, 0, (end - done) * sizeof *out);
+            memset(out + begin, 0, (next - begin) * sizeof *out);
+        }
         done = i < count ? next + copies[i].count : next;
     }
 }
