@@ -302,17 +302,6 @@ static void add_terms(const gather *g, const target *t, firn_register_tile *tile
     }
 }
 
-/* The tile of a panel, which has no terms yet. sums: where those of an output that is no float32 wait. */
-static firn_register_tile tile_of(const piece *p, const target *t, size_t rows, float *sums) {
-    const gather *g = p->g;
-    const bool in_place = g->out->type == FIRN_FLOAT32;
-    return (firn_register_tile){.rows = rows,
-                                .columns = lanes_of_panel(g, t->panel),
-                                .begins = true,
-                                .sums = in_place ? (float *)g->out->data + t->index + first_lane(g, t) : sums,
-                                .sums_step = in_place ? t->index_step : (size_t)WIDTH};
-}
-
 static const float *bias_of(const piece *p, const target *t) {
     const gather *g = p->g;
     return g->bias != NULL ? p->slot + g->at.bias + first_lane(g, t) : NULL;
@@ -321,12 +310,6 @@ static const float *bias_of(const piece *p, const target *t) {
 static const float *panel_of(const piece *p, const target *t) {
     const gather *g = p->g;
     return p->slot + g->at.weight + (t->group * g->panels + t->panel) * panel_floats(g);
-}
-
-static void store_tile(const gather *g, const target *t, const firn_register_tile *tile) {
-    if (g->out->type != FIRN_FLOAT32)
-        firn_vector_narrow_rows(g->out->data, g->out->type, t->index + first_lane(g, t), t->index_step, tile->sums,
-                                WIDTH, tile->rows, tile->columns);
 }
 
 /* Where the first term of row 0 lies in the sample. */
@@ -338,9 +321,15 @@ static size_t first_term(const gather *g, const target *t) {
 static void compute_tile(const piece *p, const target *t, size_t rows, size_t left_row_step) {
     const gather *g = p->g;
     const size_t element = t->rows.first * g->window[FIRN_COLUMNS].elements + t->columns.first;
+    const size_t index = t->index + first_lane(g, t);
+    const bool in_place = g->out->type == FIRN_FLOAT32;
     float sums[HEIGHT * WIDTH];
-    firn_register_tile tile = tile_of(p, t, rows, sums);
-    tile.left_row_step = left_row_step;
+    firn_register_tile tile = {.left_row_step = left_row_step,
+                               .rows = rows,
+                               .columns = lanes_of_panel(g, t->panel),
+                               .begins = true,
+                               .sums = in_place ? (float *)g->out->data + index : sums,
+                               .sums_step = in_place ? t->index_step : (size_t)WIDTH};
     if (t->rows.count == 0 || t->columns.count == 0) {
         tile.bias = bias_of(p, t);
         multiply(g, &tile);
@@ -349,12 +338,16 @@ static void compute_tile(const piece *p, const target *t, size_t rows, size_t le
         tile.right = panel_of(p, t) + element * panel_terms(g) * WIDTH;
         add_terms(g, t, &tile, bias_of(p, t));
     }
-    store_tile(g, t, &tile);
+    if (!in_place)
+        firn_vector_narrow_rows(g->out->data, g->out->type, index, t->index_step, sums, WIDTH, rows, tile.columns);
 }
 
 /* --- tiles of flushed sums -----------------------------------------------------------------------------------------
  */
 
+/* What is called from compute_columns is not inlined there: its many variables would take registers from the tiles
+ * above.
+ */
 static firn_window_terms window_of(const gather *g, const target *t) {
     return (firn_window_terms){t->rows, t->columns, g->window[FIRN_ROWS].elements, g->window[FIRN_COLUMNS].elements,
                                panel_terms(g)};
@@ -370,7 +363,7 @@ typedef struct gathering {
     _Alignas(64) float sums[HEIGHT * WIDTH];
 } gathering;
 
-static void begin_gathering(gathering *it, const piece *p, const target *t, size_t rows) {
+static __attribute__((noinline)) void begin_gathering(gathering *it, const piece *p, const target *t, size_t rows) {
     const gather *g = p->g;
     const firn_window_terms window = window_of(g, t);
     const ptrdiff_t channels = (ptrdiff_t)firn_image_channels(g->from);
@@ -402,7 +395,8 @@ static __attribute__((noinline)) void store_sums(const piece *p, const target *t
 
 /* Gathers the rows of a tile, and multiplies them by the panels of the group. In the mode of engine/flush.h, which
  * changes no factor and no sum that is stored as it is. */
-static void compute_gathered(const piece *p, gathering *it, target *t, size_t left_row_step, unsigned mode) {
+static __attribute__((noinline)) void compute_gathered(const piece *p, gathering *it, target *t, size_t left_row_step,
+                                                       unsigned mode) {
     const gather *g = p->g;
     const size_t rows = it->tile.rows, step = it->tile.left_row_step;
     const uint16_t *from = (const uint16_t *)g->from->data + t->from + first_term(g, t);
@@ -450,7 +444,8 @@ static void place_terms(const piece *p, const target *t, size_t left_row_step, f
     }
 }
 
-static void compute_channels(const piece *p, const target *t, size_t rows, size_t left_row_step) {
+static __attribute__((noinline)) void compute_channels(const piece *p, const target *t, size_t rows,
+                                                       size_t left_row_step) {
     const gather *g = p->g;
     const firn_window_terms window = window_of(g, t);
     firn_term_run *runs = (firn_term_run *)(void *)(p->slot + g->at.runs);
