@@ -345,9 +345,6 @@ static void compute_tile(const piece *p, const target *t, size_t rows, size_t le
 /* --- tiles of flushed sums -----------------------------------------------------------------------------------------
  */
 
-/* What is called from compute_columns is not inlined there: its many variables would take registers from the tiles
- * above.
- */
 static firn_window_terms window_of(const gather *g, const target *t) {
     return (firn_window_terms){t->rows, t->columns, g->window[FIRN_ROWS].elements, g->window[FIRN_COLUMNS].elements,
                                panel_terms(g)};
@@ -363,7 +360,7 @@ typedef struct gathering {
     _Alignas(64) float sums[HEIGHT * WIDTH];
 } gathering;
 
-static __attribute__((noinline)) void begin_gathering(gathering *it, const piece *p, const target *t, size_t rows) {
+static void begin_gathering(gathering *it, const piece *p, const target *t, size_t rows) {
     const gather *g = p->g;
     const firn_window_terms window = window_of(g, t);
     const ptrdiff_t channels = (ptrdiff_t)firn_image_channels(g->from);
@@ -395,8 +392,7 @@ static __attribute__((noinline)) void store_sums(const piece *p, const target *t
 
 /* Gathers the rows of a tile, and multiplies them by the panels of the group. In the mode of engine/flush.h, which
  * changes no factor and no sum that is stored as it is. */
-static __attribute__((noinline)) void compute_gathered(const piece *p, gathering *it, target *t, size_t left_row_step,
-                                                       unsigned mode) {
+static void compute_gathered(const piece *p, gathering *it, target *t, size_t left_row_step, unsigned mode) {
     const gather *g = p->g;
     const size_t rows = it->tile.rows, step = it->tile.left_row_step;
     const uint16_t *from = (const uint16_t *)g->from->data + t->from + first_term(g, t);
@@ -444,6 +440,7 @@ static void place_terms(const piece *p, const target *t, size_t left_row_step, f
     }
 }
 
+/* Not inlined, as compute_all_gathered: its variables would take registers from the loop over float32 tiles. */
 static __attribute__((noinline)) void compute_channels(const piece *p, const target *t, size_t rows,
                                                        size_t left_row_step) {
     const gather *g = p->g;
@@ -470,34 +467,49 @@ static __attribute__((noinline)) void compute_channels(const piece *p, const tar
 /* --- lines of the output -------------------------------------------------------------------------------------------
  */
 
-/* Computes a group of columns of a line, for all samples of a block. t is for its first column and sample. */
+/* Tiles that follow each other: steps from one to the next. */
+typedef struct tiles {
+    size_t count, rows, left_row_step;
+    size_t from, at, index; /* in the other image, of the window's place there, in the output */
+} tiles;
+
+static inline void step_to_next(target *t, const tiles *all) {
+    t->from += all->from;
+    t->columns.at += all->at;
+    t->index += all->index;
+}
+
+static __attribute__((noinline)) void compute_all_gathered(const piece *p, target t, const tiles *all) {
+    gathering it;
+    begin_gathering(&it, p, &t, all->rows);
+    const unsigned mode = firn_flush_begin();
+    for (size_t tile = 0; tile < all->count; tile++, step_to_next(&t, all))
+        compute_gathered(p, &it, &t, all->left_row_step, mode);
+    firn_flush_end(mode);
+}
+
+/* Computes a group of columns of a line, for all samples of a block. t is for its first column and sample. The rows of
+ * a tile are columns or samples. */
 static void compute_columns(const piece *p, target t, const columns *own, size_t samples) {
     const gather *g = p->g;
-    const size_t channels = firn_image_channels(g->from), out_channels = firn_image_channels(g->out);
-    const bool by_sample = own->count < samples; /* the rows of a tile are */
+    const size_t channels = firn_image_channels(g->from), column = g->apart * firn_image_channels(g->out);
     const size_t from_sample = sample_elements(g->from), out_sample = sample_elements(g->out);
-    const size_t rows = by_sample ? samples : own->count, tiles = by_sample ? own->count : samples;
-    const size_t left_row_step = by_sample ? from_sample : g->advance * channels;
-    gathering it;
-    unsigned mode = 0;
-    t.index_step = by_sample ? out_sample : g->apart * out_channels;
+    tiles all = {samples, own->count, g->advance * channels, from_sample, 0, out_sample};
+    t.index_step = column;
+    if (own->count < samples) {
+        all = (tiles){own->count, samples, from_sample, 0, g->advance, column};
+        t.index_step = out_sample;
+    }
     if (g->gathered) {
-        begin_gathering(&it, p, &t, rows);
-        mode = firn_flush_begin();
+        compute_all_gathered(p, t, &all);
+        return;
     }
-    for (size_t tile = 0; tile < tiles; tile++) {
-        if (g->gathered)
-            compute_gathered(p, &it, &t, left_row_step, mode);
-        else if (g->kind != FIRN_REDUCTION_F32)
-            compute_channels(p, &t, rows, left_row_step);
+    for (size_t tile = 0; tile < all.count; tile++, step_to_next(&t, &all)) {
+        if (g->kind == FIRN_REDUCTION_F32)
+            compute_tile(p, &t, all.rows, all.left_row_step);
         else
-            compute_tile(p, &t, rows, left_row_step);
-        t.from += by_sample ? 0 : from_sample;
-        t.columns.at += by_sample ? g->advance : 0;
-        t.index += by_sample ? g->apart * out_channels : out_sample;
+            compute_channels(p, &t, all.rows, all.left_row_step);
     }
-    if (g->gathered)
-        firn_flush_end(mode);
 }
 
 static void compute_line(piece *p, size_t block, size_t line) {
