@@ -28,8 +28,6 @@ enum {
     GAP = 16 /* floats between gathered rows, so that they do not share cache lines */
 };
 
-_Static_assert((int)GAP >= (int)FIRN_VECTOR, "a gathered row may be written one register further");
-
 /* Columns of the output that are `apart` columns apart and have the same elements; each lies `advance` columns of the
  * other image behind the one before. */
 typedef struct columns {
