@@ -233,6 +233,7 @@ void bench_squares(void);
 void bench_blocks(void);
 void bench_attention(void);
 void bench_recurrence(void);
+void bench_convolutions(void);
 void bench_batches(void);
 void bench_adamw(void);
 void bench_steps(void);

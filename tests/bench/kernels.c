@@ -1,13 +1,23 @@
-/* Benchmarks of single kernels: products, attention, recurrence, the update of AdamW. Kernels must be looked up and
- * called as the executor does it, so that the environment's choice of a kernel set takes effect. */
+/* Benchmarks of single kernels: products, attention, recurrence, convolutions, the update of AdamW. Kernels must be
+ * looked up and called as the executor does it, so that the environment's choice of a kernel set takes effect. */
 #include <stdlib.h>
 
+#include "plan/shapes/windows.h"
 #include "runtime/numerics/numerics.h"
 #include "tests/bench/bench.h"
 #include "tests/unit/support_call.h"
 
 /* Groups of cases. GRADIENTS: of square products. */
-enum { SQUARES = 1, GRADIENTS = 2, LAYERS = 4, BATCHES = 8, ATTENTION = 16, RECURRENCE = 32, EVERY_GROUP = 63 };
+enum {
+    SQUARES = 1,
+    GRADIENTS = 2,
+    LAYERS = 4,
+    BATCHES = 8,
+    ATTENTION = 16,
+    RECURRENCE = 32,
+    CONVOLUTIONS = 64,
+    EVERY_GROUP = 127
+};
 
 /* The element type of the operands and the way a sum of products is computed. The order of a contest is that of this
  * table; a new kind of sum is one line here. */
@@ -21,12 +31,12 @@ typedef struct storage {
 static const storage storages[] = {
     {"float32", FIRN_FLOAT32, FIRN_REDUCTION_F32, 0, EVERY_GROUP},
     {"bfloat16", FIRN_BFLOAT16, FIRN_REDUCTION_F32, 0, EVERY_GROUP},
-    {"float16", FIRN_FLOAT16, FIRN_REDUCTION_F32, 0, EVERY_GROUP & ~GRADIENTS},
-    {"cbfloat16", FIRN_CBFLOAT16, FIRN_REDUCTION_F32, 0, EVERY_GROUP & ~GRADIENTS},
-    {"even_odd_blocks", FIRN_BFLOAT16, FIRN_REDUCTION_EVEN_ODD_BLOCKS, 32, EVERY_GROUP & ~RECURRENCE},
-    {"pairs", FIRN_BFLOAT16, FIRN_REDUCTION_PAIRS, 2, EVERY_GROUP & ~RECURRENCE},
-    {"float16 chunk 64", FIRN_FLOAT16, FIRN_REDUCTION_CHUNKED, 64, EVERY_GROUP},
-    {"float16 chunk 128", FIRN_FLOAT16, FIRN_REDUCTION_CHUNKED, 128, EVERY_GROUP & ~GRADIENTS},
+    {"float16", FIRN_FLOAT16, FIRN_REDUCTION_F32, 0, EVERY_GROUP & ~(GRADIENTS | CONVOLUTIONS)},
+    {"cbfloat16", FIRN_CBFLOAT16, FIRN_REDUCTION_F32, 0, EVERY_GROUP & ~(GRADIENTS | CONVOLUTIONS)},
+    {"even_odd_blocks", FIRN_BFLOAT16, FIRN_REDUCTION_EVEN_ODD_BLOCKS, 32, EVERY_GROUP},
+    {"pairs", FIRN_BFLOAT16, FIRN_REDUCTION_PAIRS, 2, EVERY_GROUP},
+    {"float16 chunk 64", FIRN_FLOAT16, FIRN_REDUCTION_CHUNKED, 64, EVERY_GROUP & ~CONVOLUTIONS},
+    {"float16 chunk 128", FIRN_FLOAT16, FIRN_REDUCTION_CHUNKED, 128, EVERY_GROUP & ~(GRADIENTS | CONVOLUTIONS)},
     {"bfloat16 chunk 64", FIRN_BFLOAT16, FIRN_REDUCTION_CHUNKED, 64, SQUARES},
     {"cbfloat16 chunk 64", FIRN_CBFLOAT16, FIRN_REDUCTION_CHUNKED, 64, SQUARES},
 };
@@ -445,6 +455,69 @@ void bench_recurrence(void) {
     }
     measure_lstm(64, 128);
     measure_lstm(64, 512);
+}
+
+/* --- convolutions ----------------------------------------------------------------------------------------------- */
+
+/* Of square images, with square windows that overhang each border by half of their extent. */
+typedef struct convolution {
+    const char *name;
+    uint32_t samples, extent, inputs, outputs, groups, kernel, stride;
+} convolution;
+
+static uint32_t windows_of(const convolution *it) {
+    return (it->extent + it->kernel / 2 * 2 - it->kernel) / it->stride + 1;
+}
+
+static job convolution_job(const convolution *it, int direction, const storage *stored) {
+    static const uint16_t codes[] = {FIRN_OP_conv, FIRN_OP_conv_backward_input, FIRN_OP_conv_backward_weight};
+    const uint32_t x[] = {it->samples, it->extent, it->extent, it->inputs};
+    const uint32_t y[] = {it->samples, windows_of(it), windows_of(it), it->outputs};
+    const uint32_t w[] = {it->outputs, it->kernel, it->kernel, it->inputs / it->groups};
+    const int64_t before = firn_pair(it->kernel / 2, it->kernel / 2);
+    job made = {.call = {.input_count = 2,
+                         .output_count = 1,
+                         .integers = {it->groups, firn_pair(it->stride, it->stride), firn_pair(1, 1), before, before},
+                         .reductions = {reduction_of(stored)}}};
+    if (direction == INPUT_GRADIENT)
+        made.call.integers[FIRN_CONV_BACKWARD_INPUT_HEIGHT] = made.call.integers[FIRN_CONV_BACKWARD_INPUT_WIDTH] =
+            it->extent;
+    if (direction == WEIGHT_GRADIENT)
+        made.call.integers[FIRN_CONV_BACKWARD_WEIGHT_KERNEL] = firn_pair(it->kernel, it->kernel);
+    made.call.inputs[0] = filled(stored->type, 4, direction == FORWARD ? x : y, 1.0f);
+    made.call.inputs[1] = filled(stored->type, 4, direction == WEIGHT_GRADIENT ? x : w, 0.1f);
+    made.call.outputs[0] = tensor(stored->type, 4, direction == FORWARD ? y : (direction == INPUT_GRADIENT ? x : w));
+    find_kernel(&made, codes[direction]);
+    return made;
+}
+
+/* Counts the terms outside the images, too. */
+static void measure_convolution(const convolution *it, int direction) {
+    static jobs list;
+    char shape[48];
+    const double outputs = (double)it->samples * windows_of(it) * windows_of(it) * it->outputs;
+    bench_format(shape, sizeof shape, "%s %s", it->name, directions[direction]);
+    list = (jobs){
+        .group = "conv", .shape = shape, .work = 2.0 * outputs * it->kernel * it->kernel * it->inputs / it->groups};
+    if (!any_takes_part(CONVOLUTIONS, list.group, shape) || !bench_turn(list.group, shape, 3.0 + 2e-9 * list.work))
+        return;
+    for (unsigned s = 0; s < STORAGES; s++)
+        if (takes_part(s, CONVOLUTIONS, list.group, shape))
+            *add_case(&list, s, run_job, NULL) = convolution_job(it, direction, &storages[s]);
+    compete(&list, NULL, 0.0);
+    for (unsigned i = 0; i < list.count; i++)
+        free_job(&list.of[i]);
+}
+
+void bench_convolutions(void) {
+    static const convolution some[] = {{"8 to 8", 1, 8, 8, 8, 1, 3, 1},        {"16 to 16", 32, 32, 16, 16, 1, 3, 1},
+                                       {"64 to 64", 32, 8, 64, 64, 1, 3, 1},   {"128 to 128", 8, 16, 128, 128, 1, 3, 1},
+                                       {"64 to 128", 8, 28, 64, 128, 1, 3, 2}, {"3 to 64", 4, 112, 3, 64, 1, 7, 2},
+                                       {"depthwise", 8, 48, 64, 64, 64, 3, 1}};
+    const unsigned count = bench_settings.smoke ? 1 : sizeof some / sizeof some[0];
+    for (unsigned i = bench_settings.smoke ? 0 : 1; i < count; i++)
+        for (int direction = FORWARD; direction < DIRECTIONS; direction++)
+            measure_convolution(&some[i], direction);
 }
 
 /* --- AdamW ------------------------------------------------------------------------------------------------------ */

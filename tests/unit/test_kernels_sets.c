@@ -374,9 +374,9 @@ static sequence sequence_of(uint8_t type, shape s, uint32_t gates) {
 }
 
 /* Compares one op; the lists end with a tensor without data. */
-static void compare_recurrent(uint16_t code, uint8_t type, shape s, const firn_tensor *inputs,
+static void compare_recurrent(uint16_t code, firn_reduction reduction, shape s, const firn_tensor *inputs,
                               const firn_tensor *outputs, const int64_t *integers) {
-    test_call call = {.reductions = {in_float32(type)}};
+    test_call call = {.reductions = {reduction}};
     for (; inputs->data != NULL; inputs++)
         call.inputs[call.input_count++] = *inputs;
     for (; outputs->data != NULL; outputs++)
@@ -394,33 +394,33 @@ static void compare_recurrent(uint16_t code, uint8_t type, shape s, const firn_t
 #define FLAGS(...) ((const int64_t[3]){__VA_ARGS__})
 
 /* Every recurrent op over n steps of k samples with o units, in one direction. */
-static void check_recurrent(uint8_t type, shape s, int64_t reverse) {
+static void check_recurrent(uint8_t type, firn_reduction reduction, shape s, int64_t reverse) {
     sequence lstm = sequence_of(type, s, 4), gru = sequence_of(type, s, 3), rnn = sequence_of(type, s, 1);
     sequence *const all[] = {&lstm, &gru, &rnn};
     const int64_t flag = !reverse; /* of gru and rnn */
     sequence *q = &lstm;
-    compare_recurrent(FIRN_OP_lstm, type, s, LIST(q->gates, q->weight, q->state, q->state),
+    compare_recurrent(FIRN_OP_lstm, reduction, s, LIST(q->gates, q->weight, q->state, q->state),
                       LIST(q->y, q->h, q->c, q->saved, q->cells), FLAGS(reverse, 1));
-    compare_recurrent(FIRN_OP_lstm_backward, type, s,
+    compare_recurrent(FIRN_OP_lstm_backward, reduction, s,
                       LIST(q->weight, q->saved, q->cells, q->y, q->state, q->last, q->state),
                       LIST(q->of_gates, q->h, q->c, q->scratch), FLAGS(reverse));
     q = &gru;
-    compare_recurrent(FIRN_OP_gru, type, s, LIST(q->gates, q->weight, q->bias, q->state), LIST(q->y, q->h, q->saved),
-                      FLAGS(flag, reverse, 1));
-    compare_recurrent(FIRN_OP_gru_backward, type, s, LIST(q->weight, q->saved, q->y, q->y, q->state, q->state),
+    compare_recurrent(FIRN_OP_gru, reduction, s, LIST(q->gates, q->weight, q->bias, q->state),
+                      LIST(q->y, q->h, q->saved), FLAGS(flag, reverse, 1));
+    compare_recurrent(FIRN_OP_gru_backward, reduction, s, LIST(q->weight, q->saved, q->y, q->y, q->state, q->state),
                       LIST(q->gates, q->of_gates, q->h, q->scratch), FLAGS(flag, reverse));
-    compare_recurrent(FIRN_OP_recurrent_backward_weight, type, s, LIST(q->of_gates, q->y, q->state, q->saved),
+    compare_recurrent(FIRN_OP_recurrent_backward_weight, reduction, s, LIST(q->of_gates, q->y, q->state, q->saved),
                       LIST(q->of_weight), FLAGS(reverse));
     q = &rnn;
-    compare_recurrent(FIRN_OP_rnn, type, s, LIST(q->gates, q->weight, q->state), LIST(q->y, q->h, q->scratch),
+    compare_recurrent(FIRN_OP_rnn, reduction, s, LIST(q->gates, q->weight, q->state), LIST(q->y, q->h, q->scratch),
                       FLAGS(flag, reverse));
-    compare_recurrent(FIRN_OP_rnn_backward, type, s, LIST(q->weight, q->y, q->y, q->state),
+    compare_recurrent(FIRN_OP_rnn_backward, reduction, s, LIST(q->weight, q->y, q->y, q->state),
                       LIST(q->of_gates, q->h, q->scratch), FLAGS(flag, reverse));
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         q = all[i];
-        compare_recurrent(FIRN_OP_recurrent_backward_weight, type, s, LIST(q->of_gates, q->y), LIST(q->of_weight),
+        compare_recurrent(FIRN_OP_recurrent_backward_weight, reduction, s, LIST(q->of_gates, q->y), LIST(q->of_weight),
                           FLAGS(reverse));
-        compare_recurrent(FIRN_OP_recurrent_backward_weight, type, s, LIST(q->of_gates, q->y, q->state),
+        compare_recurrent(FIRN_OP_recurrent_backward_weight, reduction, s, LIST(q->of_gates, q->y, q->state),
                           LIST(q->of_weight), FLAGS(reverse));
         firn_tensor *each = &q->gates;
         for (size_t k = 0; k < sizeof *q / sizeof *each; k++)
@@ -436,7 +436,19 @@ static void recurrent(void **state) {
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
             for (int64_t reverse = 0; reverse < 2; reverse++)
-                check_recurrent(type, some[i], reverse);
+                check_recurrent(type, in_float32(type), some[i], reverse);
+}
+
+/* Units that end a block of terms, and that do not. */
+static void recurrent_of_flushed_sums(void **state) {
+    (void)state;
+    skip_without_sets();
+    static const shape some[] = {{1, 1, 1}, {3, 19, 33}, {2, 6, 70}, {5, 1, 16}, {4, 13, 64}, {2, 40, 15}, {9, 7, 31}};
+    static const firn_reduction reductions[] = {{FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_FLOAT32, FIRN_BFLOAT16, 32},
+                                                {FIRN_REDUCTION_PAIRS, FIRN_FLOAT32, FIRN_BFLOAT16, 2}};
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
+        for (int64_t turn = 0; turn < 4; turn++)
+            check_recurrent(FIRN_BFLOAT16, reductions[turn / 2], some[i], turn % 2);
 }
 
 /* Products of batches: a and b turned or not. The shape is that of one batch; its matrices are [n,k] and [k,o]. */
@@ -522,11 +534,17 @@ static void initial_values(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_are_named), cmocka_unit_test(scratch_is_announced),
-        cmocka_unit_test(float32_sums),   cmocka_unit_test(other_output_types),
-        cmocka_unit_test(special_values), cmocka_unit_test(conversions),
-        cmocka_unit_test(chunked_sums),   cmocka_unit_test(flushed_sums),
-        cmocka_unit_test(initial_values), cmocka_unit_test(recurrent),
+        cmocka_unit_test(sets_are_named),
+        cmocka_unit_test(scratch_is_announced),
+        cmocka_unit_test(float32_sums),
+        cmocka_unit_test(other_output_types),
+        cmocka_unit_test(special_values),
+        cmocka_unit_test(conversions),
+        cmocka_unit_test(chunked_sums),
+        cmocka_unit_test(flushed_sums),
+        cmocka_unit_test(initial_values),
+        cmocka_unit_test(recurrent),
+        cmocka_unit_test(recurrent_of_flushed_sums),
         cmocka_unit_test(batches),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);

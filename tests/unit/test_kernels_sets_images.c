@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "plan/shapes/windows.h"
+#include "runtime/numerics/half.h"
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
@@ -67,7 +68,7 @@ static void compare(uint16_t code, test_call *call, const char *what) {
 typedef struct setting {
     uint32_t samples, extent[2], groups, inputs, outputs; /* inputs, outputs: of a group */
     uint32_t kernel[2], stride[2], dilation[2], before[2], after[2];
-    bool bias, special;
+    bool bias, special, tiny; /* tiny: products near the smallest normal value */
     uint8_t type, out_type;
     uint8_t kind; /* of the reduction */
 } setting;
@@ -83,10 +84,14 @@ static int64_t pair(const uint32_t of[2]) {
     return firn_pair(of[0], of[1]);
 }
 
-static firn_tensor filled(uint8_t type, const uint32_t dims[4], uint32_t seed, bool special) {
-    firn_tensor tensor = tensor_new(type, dims[0], dims[1], dims[2], dims[3]);
+static firn_tensor filled(const setting *s, const uint32_t dims[4], uint32_t seed) {
+    firn_tensor tensor = tensor_new(s->type, dims[0], dims[1], dims[2], dims[3]);
     tensor_fill(&tensor, seed, 1.0f);
-    if (special)
+    for (size_t i = 0; i < tensor.elements && s->tiny; i++) {
+        const float scale = firn_power_of_two(-62) * (draw(&seed, 16) == 0 ? firn_power_of_two(-66) : 1.0f);
+        set(&tensor, i, get(&tensor, i) * scale);
+    }
+    if (s->special)
         tensor_sprinkle(&tensor, seed);
     return tensor;
 }
@@ -100,8 +105,8 @@ static void check(const setting *s) {
     const uint32_t image[4] = {s->samples, s->extent[0], s->extent[1], s->groups * s->inputs};
     const uint32_t result[4] = {s->samples, positions[0], positions[1], s->groups * s->outputs};
     const uint32_t kernel[4] = {s->groups * s->outputs, s->kernel[0], s->kernel[1], s->inputs};
-    firn_tensor x = filled(s->type, image, 1, s->special), dy = filled(s->type, result, 2, s->special);
-    firn_tensor weight = filled(s->type, kernel, 3, s->special), bias = tensor_new(s->type, result[3], 0, 0, 0);
+    firn_tensor x = filled(s, image, 1), dy = filled(s, result, 2);
+    firn_tensor weight = filled(s, kernel, 3), bias = tensor_new(s->type, result[3], 0, 0, 0);
     firn_tensor y = tensor_new(s->out_type, result[0], result[1], result[2], result[3]);
     firn_tensor dx = tensor_new(s->out_type, image[0], image[1], image[2], image[3]);
     firn_tensor dweight = tensor_new(s->out_type, kernel[0], kernel[1], kernel[2], kernel[3]);
@@ -172,6 +177,44 @@ static void convolutions(void **state) {
         if (s.type == FIRN_BFLOAT16)
             s.kind = kinds[i / CHANNELS % 3];
         draw_windows(&s, &random, 19, 5);
+        if (windows(&s, 0) == 0 || windows(&s, 1) == 0)
+            continue;
+        check(&s);
+        checked++;
+    }
+    assert_true(checked > DRAWS / 2);
+}
+
+/* Windows of flushed sums: so much beside the image that whole blocks of terms are absent, terms that end blocks and
+ * that do not, more terms of a gradient than are copied at a time, and products that become zeros. */
+static void flushed_convolutions(void **state) {
+    enum { DRAWS = 240 };
+    static const uint32_t some[][3] = {{1, 32, 17}, {1, 3, 16}, {37, 1, 1}, {1, 16, 16}, {2, 7, 5},
+                                       {6, 1, 1},   {1, 40, 8}, {1, 5, 33}, {1, 64, 3},  {16, 1, 1}};
+    enum { CASES = sizeof some / sizeof some[0] };
+    static const uint32_t before[] = {0, 1, 2, 6};
+    (void)state;
+    if (!are_some_compared)
+        skip();
+    uint32_t random = 23, checked = 0;
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        const uint32_t *own = some[i % CASES];
+        setting s = {.samples = 1 + draw(&random, 9),
+                     .groups = own[0],
+                     .inputs = own[1],
+                     .outputs = own[2],
+                     .bias = draw(&random, 2) == 0,
+                     .special = draw(&random, 4) == 0,
+                     .tiny = draw(&random, 3) == 0,
+                     .type = FIRN_BFLOAT16,
+                     .out_type = draw(&random, 3) == 0 ? (uint8_t)FIRN_FLOAT32 : (uint8_t)FIRN_BFLOAT16,
+                     .kind = i / CASES % 2 == 0 ? FIRN_REDUCTION_EVEN_ODD_BLOCKS : FIRN_REDUCTION_PAIRS};
+        draw_windows(&s, &random, 13, 4);
+        for (int axis = 0; axis < 2; axis++) {
+            s.before[axis] = before[draw(&random, 4)];
+            s.after[axis] = before[draw(&random, 4)];
+            s.dilation[axis] = 1 + draw(&random, 3);
+        }
         if (windows(&s, 0) == 0 || windows(&s, 1) == 0)
             continue;
         check(&s);
@@ -267,7 +310,8 @@ static void max_pools(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(convolutions), cmocka_unit_test(pointwise),
-                                       cmocka_unit_test(whole_images), cmocka_unit_test(max_pools)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(convolutions), cmocka_unit_test(flushed_convolutions),
+                                       cmocka_unit_test(pointwise), cmocka_unit_test(whole_images),
+                                       cmocka_unit_test(max_pools)};
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }
