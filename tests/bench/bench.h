@@ -16,6 +16,7 @@
 typedef enum bench_reference {
     BENCH_PEAK,    /* fused multiply-adds in float32 at the widest vector width */
     BENCH_STREAMS, /* a loop that reads four streams and writes three */
+    BENCH_TRIAD,   /* a loop that reads two streams and writes one */
     BENCH_NOTHING  /* no ratio: a time, also given in instructions of the peak loop, or a size */
 } bench_reference;
 
@@ -235,6 +236,7 @@ void bench_attention(void);
 void bench_recurrence(void);
 void bench_batches(void);
 void bench_adamw(void);
+void bench_elements(void);
 void bench_steps(void);
 void bench_step_ops(void);
 void bench_openings(void);

@@ -157,9 +157,9 @@ int main(int count, char **words) {
         return 1;
     }
     /* The rows that others are compared with come first: a run that has too little time leaves out the last. */
-    static void (*const families[])(void) = {bench_squares,    bench_steps,    bench_attention,
-                                             bench_blocks,     bench_adamw,    bench_batches,
-                                             bench_recurrence, bench_openings, bench_step_ops};
+    static void (*const families[])(void) = {bench_squares,  bench_steps,    bench_attention, bench_blocks,
+                                             bench_adamw,    bench_elements, bench_batches,   bench_recurrence,
+                                             bench_openings, bench_step_ops};
     samples seen = {0};
     bench_rates rates = {.begin = bench_seconds()};
     look_for_others();

@@ -133,6 +133,8 @@ static double reference_rate(const bench_case *it, unsigned threads) {
         return bench_peak(threads);
     case BENCH_STREAMS:
         return bench_streams(threads, it->streams, it->stream_elements);
+    case BENCH_TRIAD:
+        return bench_triad(threads);
     default:
         return 0.0;
     }

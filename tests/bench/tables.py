@@ -27,7 +27,7 @@ def check_spread(spread, rounds):
 
 
 def check_row(row):
-    assert row["reference"] in ("peak", "streams", "none") and row["what"] and row["shape"] and row["storage"]
+    assert row["reference"] in ("peak", "streams", "triad", "none") and row["what"] and row["shape"] and row["storage"]
     for name in ("seconds", "of_one_thread", "of_all_threads", "by_first"):
         if name in row:
             check_spread(row[name], row["rounds"])
