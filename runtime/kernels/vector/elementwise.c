@@ -25,7 +25,7 @@ typedef struct group {
     firn_lanes lanes[FIRN_VECTOR_GROUP];
 } group;
 
-typedef void (*group_body)(uint8_t type, const group *g, function f);
+typedef void (*group_body)(uint8_t type, const group *g);
 
 static inline __attribute__((always_inline)) void load(uint8_t type, const group *g, const firn_tensor *from,
                                                        firn_vector *x) {
@@ -65,21 +65,20 @@ typedef struct range {
 
 /* Runs body for blocks of elements of one type. Whole groups are handled separately, because a store with a mask takes
  * much longer. */
-static inline __attribute__((always_inline)) void map(uint8_t type, const void *arguments, function f,
-                                                      group_body body) {
+static inline __attribute__((always_inline)) void map(uint8_t type, const void *arguments, group_body body) {
     const range *r = arguments;
     const size_t last = firn_smaller(r->end * FIRN_BLOCK, r->call->outputs[Y].elements);
     group g = {.call = r->call, .i = r->begin * FIRN_BLOCK};
     FIRN_EACH(v, FIRN_VECTOR_GROUP) g.lanes[v] = firn_first_lanes(FIRN_VECTOR);
     for (; g.i + GROUP <= last; g.i += GROUP)
-        body(type, &g, f);
+        body(type, &g);
     if (g.i == last)
         return;
     for (size_t v = 0; v < FIRN_VECTOR_GROUP; v++) {
         const size_t first = firn_smaller(g.i + v * FIRN_VECTOR, last);
         g.lanes[v] = firn_first_lanes(last - first);
     }
-    body(type, &g, f);
+    body(type, &g);
 }
 
 static inline __attribute__((always_inline)) void map_blocks(const firn_kernel_call *call, size_t begin, size_t end,
@@ -100,12 +99,20 @@ static bool is_of_one_type(const firn_kernel_call *call) {
 
 enum { WITH_TANH = 1 }; /* form of gelu */
 
+static inline __attribute__((always_inline)) void gelu_tanh_group(uint8_t type, const group *g) {
+    map_group(type, g, firn_vector_gelu_tanh);
+}
+
 static inline __attribute__((always_inline)) void gelu_tanh(uint8_t type, const void *arguments) {
-    map(type, arguments, firn_vector_gelu_tanh, map_group);
+    map(type, arguments, gelu_tanh_group);
+}
+
+static inline __attribute__((always_inline)) void gelu_erf_group(uint8_t type, const group *g) {
+    map_group(type, g, firn_vector_gelu_erf);
 }
 
 static inline __attribute__((always_inline)) void gelu_erf(uint8_t type, const void *arguments) {
-    map(type, arguments, firn_vector_gelu_erf, map_group);
+    map(type, arguments, gelu_erf_group);
 }
 
 static void gelu_blocks(void *argument, size_t begin, size_t end) {
@@ -123,12 +130,20 @@ void firn_vector_gelu(const firn_kernel_call *call) {
         firn_kernel_gelu(call);
 }
 
+static inline __attribute__((always_inline)) void gelu_tanh_slope_group(uint8_t type, const group *g) {
+    map_slope_group(type, g, firn_vector_gelu_tanh_slope);
+}
+
 static inline __attribute__((always_inline)) void gelu_tanh_slope(uint8_t type, const void *arguments) {
-    map(type, arguments, firn_vector_gelu_tanh_slope, map_slope_group);
+    map(type, arguments, gelu_tanh_slope_group);
+}
+
+static inline __attribute__((always_inline)) void gelu_erf_slope_group(uint8_t type, const group *g) {
+    map_slope_group(type, g, firn_vector_gelu_erf_slope);
 }
 
 static inline __attribute__((always_inline)) void gelu_erf_slope(uint8_t type, const void *arguments) {
-    map(type, arguments, firn_vector_gelu_erf_slope, map_slope_group);
+    map(type, arguments, gelu_erf_slope_group);
 }
 
 static void gelu_backward_blocks(void *argument, size_t begin, size_t end) {
@@ -148,8 +163,12 @@ void firn_vector_gelu_backward(const firn_kernel_call *call) {
 
 /* --- tanh --------------------------------------------------------------------------------------------------------- */
 
+static inline __attribute__((always_inline)) void tanh_group(uint8_t type, const group *g) {
+    map_group(type, g, firn_vector_tanh_group);
+}
+
 static inline __attribute__((always_inline)) void tanh_of(uint8_t type, const void *arguments) {
-    map(type, arguments, firn_vector_tanh_group, map_group);
+    map(type, arguments, tanh_group);
 }
 
 static void tanh_blocks(void *argument, size_t begin, size_t end) {
@@ -166,9 +185,8 @@ void firn_vector_tanh(const firn_kernel_call *call) {
 /* --- add and cast ------------------------------------------------------------------------------------------------- */
 
 /* y = a + b, of one type and as many elements. */
-static inline __attribute__((always_inline)) void add_group(uint8_t type, const group *g, function f) {
+static inline __attribute__((always_inline)) void add_group(uint8_t type, const group *g) {
     firn_vector a[FIRN_VECTOR_GROUP], b[FIRN_VECTOR_GROUP];
-    (void)f;
     load(type, g, &g->call->inputs[FIRN_ADD_IN_A], a);
     load(type, g, &g->call->inputs[FIRN_ADD_IN_B], b);
     FIRN_EACH(v, FIRN_VECTOR_GROUP) a[v] = firn_vector_add(a[v], b[v]);
@@ -176,7 +194,7 @@ static inline __attribute__((always_inline)) void add_group(uint8_t type, const 
 }
 
 static inline __attribute__((always_inline)) void add_of(uint8_t type, const void *arguments) {
-    map(type, arguments, NULL, add_group);
+    map(type, arguments, add_group);
 }
 
 static void add_blocks(void *argument, size_t begin, size_t end) {
@@ -191,26 +209,24 @@ void firn_vector_add_elements(const firn_kernel_call *call) {
 }
 
 /* The half type, the other one being float32. */
-static inline __attribute__((always_inline)) void widen_group(uint8_t type, const group *g, function f) {
+static inline __attribute__((always_inline)) void widen_group(uint8_t type, const group *g) {
     firn_vector x[FIRN_VECTOR_GROUP];
-    (void)f;
     load(type, g, &g->call->inputs[FIRN_CAST_IN_X], x);
     store(FIRN_FLOAT32, g, &g->call->outputs[FIRN_CAST_OUT_Y], x);
 }
 
-static inline __attribute__((always_inline)) void narrow_group(uint8_t type, const group *g, function f) {
+static inline __attribute__((always_inline)) void narrow_group(uint8_t type, const group *g) {
     firn_vector x[FIRN_VECTOR_GROUP];
-    (void)f;
     load(FIRN_FLOAT32, g, &g->call->inputs[FIRN_CAST_IN_X], x);
     store(type, g, &g->call->outputs[FIRN_CAST_OUT_Y], x);
 }
 
 static inline __attribute__((always_inline)) void widen_of(uint8_t type, const void *arguments) {
-    map(type, arguments, NULL, widen_group);
+    map(type, arguments, widen_group);
 }
 
 static inline __attribute__((always_inline)) void narrow_of(uint8_t type, const void *arguments) {
-    map(type, arguments, NULL, narrow_group);
+    map(type, arguments, narrow_group);
 }
 
 static void cast_blocks(void *argument, size_t begin, size_t end) {
