@@ -16,6 +16,7 @@
 typedef enum bench_reference {
     BENCH_PEAK,    /* fused multiply-adds in float32 at the widest vector width */
     BENCH_STREAMS, /* a loop that reads four streams and writes three */
+    BENCH_TRIAD,   /* a loop that reads two streams and writes one */
     BENCH_NOTHING  /* no ratio: a time, also given in instructions of the peak loop, or a size */
 } bench_reference;
 
@@ -138,8 +139,9 @@ void bench_end(void);
 
 /* Returns false if --only leaves the case out. */
 bool bench_is_wanted(const char *group, const char *shape, const char *storage);
-/* Runs the families of cases twice. In the first pass bench_turn only adds up the weights. begin: when the run's time
- * began. */
+/* Runs the families of cases, but bench_turn only adds up the weights. Returns false if there is nothing to run. */
+bool bench_budget_plan(void (*const families[])(void), size_t count);
+/* Runs the families of cases after they have been planned. begin: when the run's time began. */
 void bench_budget_run(double begin, void (*const families[])(void), size_t count);
 /* Asks for a turn: measurements that are prepared and finished together. weight: the seconds that they usually take
  * with five rounds. Returns true if the caller is to measure now, and sets the time that it may take. When the time is
@@ -236,6 +238,7 @@ void bench_recurrence(void);
 void bench_convolutions(void);
 void bench_batches(void);
 void bench_adamw(void);
+void bench_elements(void);
 void bench_steps(void);
 void bench_step_ops(void);
 void bench_openings(void);

@@ -27,11 +27,15 @@ bool bench_is_wanted(const char *group, const char *shape, const char *storage) 
     return bench_settings.only == NULL || strstr(name, bench_settings.only) != NULL;
 }
 
-void bench_budget_run(double begin, void (*const families[])(void), size_t count) {
+bool bench_budget_plan(void (*const families[])(void), size_t count) {
     budget.planning = true;
     for (size_t i = 0; i < count; i++)
         families[i]();
     budget.planning = false;
+    return budget.turns.all > 0;
+}
+
+void bench_budget_run(double begin, void (*const families[])(void), size_t count) {
     budget.end = bench_settings.minutes > 0.0 ? begin + 60.0 * bench_settings.minutes : ENDLESS;
     for (size_t i = 0; i < count; i++)
         families[i]();

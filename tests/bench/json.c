@@ -12,7 +12,7 @@
  * triad_all_threads (operations and bytes per second) torch          what pytorch.py says: version, capability, mkldnn,
  * mkl, threads, compiler; null: there is none rows           each with what, shape, storage   the name of the row
  *       contest        rows of one contest were measured in the same rounds; 0: the row was measured alone
- *       reference      peak, streams or none
+ *       reference      peak, streams, triad or none
  *       rounds         0: left out, and the note says why
  *       work           operations or bytes of one call
  *       seconds        of one call: a spread
@@ -35,7 +35,7 @@
 
 #define SCHEMA 2
 
-static const char *const reference_names[] = {"peak", "streams", "none"};
+static const char *const reference_names[] = {"peak", "streams", "triad", "none"};
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 

@@ -157,9 +157,14 @@ int main(int count, char **words) {
         return 1;
     }
     /* The rows that others are compared with come first: a run that has too little time leaves out the last. */
-    static void (*const families[])(void) = {bench_squares,  bench_steps,   bench_attention,  bench_blocks,
-                                             bench_adamw,    bench_batches, bench_recurrence, bench_convolutions,
-                                             bench_openings, bench_step_ops};
+    static void (*const families[])(void) = {bench_squares,      bench_steps,    bench_attention, bench_blocks,
+                                             bench_adamw,        bench_elements, bench_batches,   bench_recurrence,
+                                             bench_convolutions, bench_openings, bench_step_ops};
+    if (!bench_budget_plan(families, sizeof families / sizeof families[0])) {
+        fprintf(stderr, "bench: --only %s: no case has this in its name (\"what shape storage\" of a row)\n",
+                bench_settings.only);
+        return 2;
+    }
     samples seen = {0};
     bench_rates rates = {.begin = bench_seconds()};
     look_for_others();

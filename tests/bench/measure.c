@@ -1,4 +1,4 @@
-/* Measures cases in rounds. Each round times the references and each case, then PyTorch, one after the other, and
+/* Measures cases in rounds. Each round times each case, with the references before and after it, then PyTorch, and
  * computes the ratios from that round's times. The report has the medians of the ratios and their quartiles. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -127,15 +127,31 @@ size_t bench_choose_calls(const bench_case *it, double *seconds) {
     return calls;
 }
 
-static double reference_rate(const bench_case *it, unsigned threads) {
+static double measure_reference(const bench_case *it, unsigned threads) {
     switch (it->reference) {
     case BENCH_PEAK:
         return bench_peak(threads);
     case BENCH_STREAMS:
         return bench_streams(threads, it->streams, it->stream_elements);
+    case BENCH_TRIAD:
+        return bench_triad(threads);
     default:
-        return 0.0;
+        return bench_peak_instructions();
     }
+}
+
+/* What the reference reaches around a case of a round. */
+typedef struct reference {
+    double one, all; /* with one thread and with all */
+} reference;
+
+/* Measures the reference, before a case and after it, and keeps the better rate. It takes milliseconds: a thread of
+ * another process, or of PyTorch before it sleeps, may hold one of the cores all that time, which lowers the rate, and
+ * nothing raises it. */
+static void look_at_reference(const bench_case *it, reference *best) {
+    best->one = fmax(best->one, measure_reference(it, 1));
+    if (it->reference != BENCH_NOTHING)
+        best->all = fmax(best->all, measure_reference(it, bench_settings.threads));
 }
 
 /* Returns true and adds a row without a time if the last measured case of this kind predicts that a call would exceed
@@ -226,15 +242,19 @@ static void enter_torch(arena *here, const bench_contest *it, double end) {
 /* Returns false if the call failed: the case then takes part no longer. */
 static bool run_case(contestant *mine, unsigned round) {
     bench_row *row = &mine->row;
-    const double one = reference_rate(mine->it, 1), all = reference_rate(mine->it, bench_settings.threads);
-    const double instruction_rate = mine->it->reference == BENCH_NOTHING ? bench_peak_instructions() : 0.0;
+    reference rate = {0};
+    look_at_reference(mine->it, &rate);
     const double seconds = bench_time_calls(mine->it, mine->calls);
     if (bench_case_failed(mine->it))
         return false;
+    look_at_reference(mine->it, &rate);
     row->times[round] = seconds;
-    row->of_one[round] = one > 0.0 ? mine->it->work / seconds / one : 0.0;
-    row->of_all[round] = all > 0.0 ? mine->it->work / seconds / all : 0.0;
-    mine->instructions[round] = seconds * instruction_rate;
+    if (mine->it->reference == BENCH_NOTHING) {
+        mine->instructions[round] = seconds * rate.one;
+    } else {
+        row->of_one[round] = mine->it->work / seconds / rate.one;
+        row->of_all[round] = mine->it->work / seconds / rate.all;
+    }
     row->rounds = round + 1;
     return true;
 }

@@ -27,7 +27,7 @@ def check_spread(spread, rounds):
 
 
 def check_row(row):
-    assert row["reference"] in ("peak", "streams", "none") and row["what"] and row["shape"] and row["storage"]
+    assert row["reference"] in ("peak", "streams", "triad", "none") and row["what"] and row["shape"] and row["storage"]
     for name in ("seconds", "of_one_thread", "of_all_threads", "by_first"):
         if name in row:
             check_spread(row[name], row["rounds"])
@@ -147,6 +147,12 @@ def print_ops(report):
     print_table("Ops of a step", ["step", "storage", "op", "calls", "share"], lines)
 
 
+def print_elements(report):
+    """The other ops of a step, each alone: times, and shares of what a triad moves."""
+    lines = [[row["shape"], row["storage"], time_cell(row), share_cell(row)] for row in rows_of(report, "element")]
+    print_table("Ops alone", ["op", "storage", "time", "share of triad"], lines)
+
+
 def print_others(report):
     rows = [row for what in ("adamw", "open") for row in rows_of(report, what)]
     lines = [[row["what"], row["shape"], time_cell(row), share_cell(row), torch_cell(row, "eager"), row["note"]] for row in rows]
@@ -194,6 +200,7 @@ def main(words):
                         ("Products of a GPT-2 block, 256 tokens", "block 256"), ("Products of a GPT-2 block, 1,024 tokens", "block 1024"),
                         ("Products of batches", "matmul"), ("LSTM, forward", "lstm forward"), ("LSTM, backward", "lstm backward")):
         print_shares(report, title, what)
+    print_elements(report)
     print_others(report)
     print_ops(report)
     print_missing(report)

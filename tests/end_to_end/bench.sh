@@ -19,7 +19,7 @@ check() {
 
 bench all --smoke --torch no
 [ "$status" -eq 0 ]
-for kind in square "attention forward" "attention backward" "lstm forward" "lstm backward" conv adamw open memory step ops; do
+for kind in square "attention forward" "attention backward" "lstm forward" "lstm backward" conv adamw element open memory step ops; do
     grep -q "^$kind " "$folder/all.table" || {
         echo "the table has no row for: $kind" >&2
         exit 1
@@ -35,7 +35,7 @@ check "$folder/all"
 grep -q '"torch":[[:space:]]*null' "$folder/all/report.json"
 grep -q '^</svg>' "$folder/all/report.svg"
 python3 tests/bench/tables.py "$folder/all/report.json" >"$folder/tables"
-for title in "Training steps" Products "Attention, forward" "LSTM, backward" "Ops of a step"; do
+for title in "Training steps" Products "Attention, forward" "LSTM, backward" "Ops alone" "Ops of a step"; do
     grep -q "^## $title\$" "$folder/tables"
 done
 if python3 tests/bench/tables.py "$folder/no.json" 2>"$folder/log"; then exit 1; fi
@@ -168,3 +168,8 @@ for words in --fast "--minutes 0" "--minutes x" "--repeat 0"; do
     "$BUILD/firn-bench" $words 2>/dev/null || status=$?
     [ "$status" -eq 2 ]
 done
+# So is a name that no case has, in one line.
+status=0
+"$BUILD/firn-bench" --only nothing --torch no --out "$folder/nothing" 2>"$folder/log" || status=$?
+[ "$status" -eq 2 ]
+grep -q '^bench: --only nothing: no case' "$folder/log" && [ "$(wc -l <"$folder/log")" -eq 1 ]

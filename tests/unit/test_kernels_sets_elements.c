@@ -123,6 +123,23 @@ static void activations(void **state) {
     }
 }
 
+/* Counts around a register and a group of registers. */
+static void activations_of_a_few(void **state) {
+    (void)state;
+    skip_without_sets();
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
+        for (uint32_t count = 1; count < 140; count++) {
+            firn_tensor x = tensor_new(type, count, 0, 0, 0), y = tensor_copy(&x);
+            tensor_fill(&x, count, 4.0f);
+            test_call forward = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
+            test_call backward = {.input_count = 2, .output_count = 1, .inputs = {x, x}, .outputs = {y}};
+            compare(FIRN_OP_gelu, &forward, UINT8_MAX, "gelu of a few");
+            compare(FIRN_OP_gelu_backward, &backward, UINT8_MAX, "gelu_backward of a few");
+            tensor_free(&x);
+            tensor_free(&y);
+        }
+}
+
 /* dy, x and dx have different types. */
 static void activations_of_mixed_types(void **state) {
     (void)state;
@@ -331,8 +348,8 @@ static void check_layer_norm(const layer *it) {
         tensor_free(all[i]);
 }
 
-/* Widths around a register, the lanes and the blocks of a sum, the columns that a thread sums at a time; rows of dy of
- * another type, and an affine part in a half type. */
+/* Widths around a register, the lanes and the blocks of a sum, the columns that a thread sums at a time; an affine part
+ * in float32 and in a half type, and rows of dy of another type. */
 static void layer_norm(void **state) {
     (void)state;
     static const uint32_t widths[] = {1, 2, 7, 8, 9, 33, 63, 64, 65, 130, 257, 511, 513, 4095, 4096, 4100, 8200};
@@ -342,8 +359,10 @@ static void layer_norm(void **state) {
             for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
                 const uint32_t rows = i % 3 == 0 ? 67 : 5;
                 const layer same = {type, type, FIRN_FLOAT32, rows, widths[i], special != 0};
+                const layer half = {type, type, type, rows, widths[i], special != 0};
                 const layer mixed = {type, FIRN_FLOAT32, type, 5, widths[i], special != 0};
                 check_layer_norm(&same);
+                check_layer_norm(&half);
                 check_layer_norm(&mixed);
             }
 }
@@ -434,10 +453,15 @@ static void sums_over_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(activations),      cmocka_unit_test(activations_of_mixed_types),
-        cmocka_unit_test(rotary_embedding), cmocka_unit_test(casts),
-        cmocka_unit_test(cross_entropy),    cmocka_unit_test(rms_norm),
-        cmocka_unit_test(layer_norm),       cmocka_unit_test(sums_over_rows),
+        cmocka_unit_test(activations),
+        cmocka_unit_test(activations_of_a_few),
+        cmocka_unit_test(activations_of_mixed_types),
+        cmocka_unit_test(rotary_embedding),
+        cmocka_unit_test(casts),
+        cmocka_unit_test(cross_entropy),
+        cmocka_unit_test(rms_norm),
+        cmocka_unit_test(layer_norm),
+        cmocka_unit_test(sums_over_rows),
         cmocka_unit_test(batch_norm),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);

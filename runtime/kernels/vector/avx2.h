@@ -113,8 +113,7 @@ static inline firn_words firn_words_from_signed(firn_vector_halves halves) {
 }
 
 static inline firn_vector_halves firn_halves_from_words(firn_words words) {
-    const __m256i lower = _mm256_and_si256((__m256i)words, _mm256_set1_epi32(0xffff));
-    return _mm_packus_epi32(_mm256_castsi256_si128(lower), _mm256_extracti128_si256(lower, 1));
+    return _mm_packus_epi32(_mm256_castsi256_si128((__m256i)words), _mm256_extracti128_si256((__m256i)words, 1));
 }
 
 static inline firn_words firn_words_smaller(firn_words a, firn_words b) {

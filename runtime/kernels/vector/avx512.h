@@ -83,7 +83,7 @@ static inline firn_words firn_words_from_signed(firn_vector_halves halves) {
     return (firn_words)_mm512_cvtepi16_epi32(halves);
 }
 
-/* Takes the lower 16 bits of each lane. */
+/* Takes the lower 16 bits of each lane; the upper ones must be 0. */
 static inline firn_vector_halves firn_halves_from_words(firn_words words) {
     return _mm512_cvtepi32_epi16((__m512i)words);
 }

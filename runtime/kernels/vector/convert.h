@@ -86,6 +86,17 @@ static inline __attribute__((always_inline)) void firn_vector_narrow(void *data,
     firn_halves_store_some((uint16_t *)data + index, lanes, halves);
 }
 
+/* Returns x rounded to a value of the type. A NaN becomes canonical unless the type is float32. */
+static inline __attribute__((always_inline)) firn_vector firn_vector_round(uint8_t type, firn_vector x) {
+    if (type == FIRN_FLOAT32)
+        return x;
+    if (type == FIRN_FLOAT16)
+        return firn_vector_from_float16(firn_vector_to_float16(firn_vector_canonical(x)));
+    if (type == FIRN_BFLOAT16)
+        return firn_vector_from_bits(firn_words_left(firn_vector_to_bfloat16(firn_vector_canonical(x)), 16));
+    return firn_vector_from_cbfloat16(firn_halves_from_words(firn_vector_to_cbfloat16(firn_vector_canonical(x))));
+}
+
 /* --- a loop for each type ----------------------------------------------------------------------------------------- */
 
 typedef void (*firn_type_body)(uint8_t type, const void *arguments);

@@ -6,19 +6,55 @@
 #include "runtime/kernels/vector/convert.h"
 #include "runtime/kernels/vector/elementary.h"
 
-typedef firn_vector (*function)(firn_vector x);
+/* Replaces each x of a group of registers. */
+typedef void (*function)(firn_vector *x, size_t count);
+
+enum { GROUP = FIRN_VECTOR_GROUP * FIRN_VECTOR }; /* elements */
 
 /* The operands of y = f(x), which is gelu or tanh, and of dx = dy f(x), which is gelu_backward. */
 enum { X = FIRN_GELU_IN_X, Y = FIRN_GELU_OUT_Y };
 enum { SLOPE_DY = FIRN_GELU_BACKWARD_IN_DY, SLOPE_X = FIRN_GELU_BACKWARD_IN_X, SLOPE_DX = FIRN_GELU_BACKWARD_OUT_DX };
-_Static_assert((int)X == (int)FIRN_TANH_IN_X && (int)Y == (int)FIRN_TANH_OUT_Y, "gelu and tanh share map_lanes");
-_Static_assert((int)Y == (int)SLOPE_DX, "all ops of this file take their type and extent from the same output");
+_Static_assert((int)X == (int)FIRN_TANH_IN_X && (int)Y == (int)FIRN_TANH_OUT_Y, "gelu and tanh share map_group");
+_Static_assert((int)Y == (int)SLOPE_DX && (int)Y == (int)FIRN_ADD_OUT_Y && (int)Y == (int)FIRN_CAST_OUT_Y,
+               "all ops of this file take their type and extent from the same output");
 
-/* y = f(x) for the selected lanes, starting with element i. */
-static inline __attribute__((always_inline)) void map_lanes(const firn_kernel_call *call, uint8_t type, size_t i,
-                                                            firn_lanes lanes, function f) {
-    const firn_vector result = f(firn_vector_widen(call->inputs[X].data, type, i, lanes));
-    firn_vector_narrow(call->outputs[Y].data, type, i, lanes, firn_vector_canonical(result));
+/* Some elements of an op, at most GROUP: as many from element i on as the lanes select. */
+typedef struct group {
+    const firn_kernel_call *call;
+    size_t i;
+    firn_lanes lanes[FIRN_VECTOR_GROUP];
+} group;
+
+typedef void (*group_body)(uint8_t type, const group *g);
+
+static inline __attribute__((always_inline)) void load(uint8_t type, const group *g, const firn_tensor *from,
+                                                       firn_vector *x) {
+    FIRN_EACH(v, FIRN_VECTOR_GROUP)
+    x[v] = firn_vector_widen(from->data, type, g->i + v * FIRN_VECTOR, g->lanes[v]);
+}
+
+static inline __attribute__((always_inline)) void store(uint8_t type, const group *g, const firn_tensor *to,
+                                                        const firn_vector *x) {
+    FIRN_EACH(v, FIRN_VECTOR_GROUP)
+    firn_vector_narrow(to->data, type, g->i + v * FIRN_VECTOR, g->lanes[v], firn_vector_canonical(x[v]));
+}
+
+/* y = f(x) */
+static inline __attribute__((always_inline)) void map_group(uint8_t type, const group *g, function f) {
+    firn_vector x[FIRN_VECTOR_GROUP];
+    load(type, g, &g->call->inputs[X], x);
+    f(x, FIRN_VECTOR_GROUP);
+    store(type, g, &g->call->outputs[Y], x);
+}
+
+/* dx = dy f(x) */
+static inline __attribute__((always_inline)) void map_slope_group(uint8_t type, const group *g, function f) {
+    firn_vector x[FIRN_VECTOR_GROUP], dy[FIRN_VECTOR_GROUP];
+    load(type, g, &g->call->inputs[SLOPE_X], x);
+    f(x, FIRN_VECTOR_GROUP);
+    load(type, g, &g->call->inputs[SLOPE_DY], dy);
+    FIRN_EACH(v, FIRN_VECTOR_GROUP) x[v] = firn_vector_multiply(dy[v], x[v]);
+    store(type, g, &g->call->outputs[SLOPE_DX], x);
 }
 
 /* The blocks of a call that one thread computes. */
@@ -27,35 +63,22 @@ typedef struct range {
     size_t begin, end;
 } range;
 
-/* y = f(x) for blocks of elements of one type. Full registers are handled separately, because a store with a mask takes
+/* Runs body for blocks of elements of one type. Whole groups are handled separately, because a store with a mask takes
  * much longer. */
-static inline __attribute__((always_inline)) void map(uint8_t type, const void *arguments, function f) {
+static inline __attribute__((always_inline)) void map(uint8_t type, const void *arguments, group_body body) {
     const range *r = arguments;
     const size_t last = firn_smaller(r->end * FIRN_BLOCK, r->call->outputs[Y].elements);
-    size_t i = r->begin * FIRN_BLOCK;
-    for (; i + FIRN_VECTOR <= last; i += FIRN_VECTOR)
-        map_lanes(r->call, type, i, firn_first_lanes(FIRN_VECTOR), f);
-    if (i < last)
-        map_lanes(r->call, type, i, firn_first_lanes(last - i), f);
-}
-
-/* dx = dy f(x), likewise. */
-static inline __attribute__((always_inline)) void map_slope_lanes(const firn_kernel_call *call, uint8_t type, size_t i,
-                                                                  firn_lanes lanes, function f) {
-    const firn_vector slope = f(firn_vector_widen(call->inputs[SLOPE_X].data, type, i, lanes));
-    const firn_vector dy = firn_vector_widen(call->inputs[SLOPE_DY].data, type, i, lanes);
-    const firn_vector result = firn_vector_multiply(dy, slope);
-    firn_vector_narrow(call->outputs[SLOPE_DX].data, type, i, lanes, firn_vector_canonical(result));
-}
-
-static inline __attribute__((always_inline)) void map_slope(uint8_t type, const void *arguments, function f) {
-    const range *r = arguments;
-    const size_t last = firn_smaller(r->end * FIRN_BLOCK, r->call->outputs[Y].elements);
-    size_t i = r->begin * FIRN_BLOCK;
-    for (; i + FIRN_VECTOR <= last; i += FIRN_VECTOR)
-        map_slope_lanes(r->call, type, i, firn_first_lanes(FIRN_VECTOR), f);
-    if (i < last)
-        map_slope_lanes(r->call, type, i, firn_first_lanes(last - i), f);
+    group g = {.call = r->call, .i = r->begin * FIRN_BLOCK};
+    FIRN_EACH(v, FIRN_VECTOR_GROUP) g.lanes[v] = firn_first_lanes(FIRN_VECTOR);
+    for (; g.i + GROUP <= last; g.i += GROUP)
+        body(type, &g);
+    if (g.i == last)
+        return;
+    for (size_t v = 0; v < FIRN_VECTOR_GROUP; v++) {
+        const size_t first = firn_smaller(g.i + v * FIRN_VECTOR, last);
+        g.lanes[v] = firn_first_lanes(last - first);
+    }
+    body(type, &g);
 }
 
 static inline __attribute__((always_inline)) void map_blocks(const firn_kernel_call *call, size_t begin, size_t end,
@@ -76,12 +99,20 @@ static bool is_of_one_type(const firn_kernel_call *call) {
 
 enum { WITH_TANH = 1 }; /* form of gelu */
 
+static inline __attribute__((always_inline)) void gelu_tanh_group(uint8_t type, const group *g) {
+    map_group(type, g, firn_vector_gelu_tanh);
+}
+
 static inline __attribute__((always_inline)) void gelu_tanh(uint8_t type, const void *arguments) {
-    map(type, arguments, firn_vector_gelu_tanh);
+    map(type, arguments, gelu_tanh_group);
+}
+
+static inline __attribute__((always_inline)) void gelu_erf_group(uint8_t type, const group *g) {
+    map_group(type, g, firn_vector_gelu_erf);
 }
 
 static inline __attribute__((always_inline)) void gelu_erf(uint8_t type, const void *arguments) {
-    map(type, arguments, firn_vector_gelu_erf);
+    map(type, arguments, gelu_erf_group);
 }
 
 static void gelu_blocks(void *argument, size_t begin, size_t end) {
@@ -99,12 +130,20 @@ void firn_vector_gelu(const firn_kernel_call *call) {
         firn_kernel_gelu(call);
 }
 
+static inline __attribute__((always_inline)) void gelu_tanh_slope_group(uint8_t type, const group *g) {
+    map_slope_group(type, g, firn_vector_gelu_tanh_slope);
+}
+
 static inline __attribute__((always_inline)) void gelu_tanh_slope(uint8_t type, const void *arguments) {
-    map_slope(type, arguments, firn_vector_gelu_tanh_slope);
+    map(type, arguments, gelu_tanh_slope_group);
+}
+
+static inline __attribute__((always_inline)) void gelu_erf_slope_group(uint8_t type, const group *g) {
+    map_slope_group(type, g, firn_vector_gelu_erf_slope);
 }
 
 static inline __attribute__((always_inline)) void gelu_erf_slope(uint8_t type, const void *arguments) {
-    map_slope(type, arguments, firn_vector_gelu_erf_slope);
+    map(type, arguments, gelu_erf_slope_group);
 }
 
 static void gelu_backward_blocks(void *argument, size_t begin, size_t end) {
@@ -124,8 +163,12 @@ void firn_vector_gelu_backward(const firn_kernel_call *call) {
 
 /* --- tanh --------------------------------------------------------------------------------------------------------- */
 
+static inline __attribute__((always_inline)) void tanh_group(uint8_t type, const group *g) {
+    map_group(type, g, firn_vector_tanh_group);
+}
+
 static inline __attribute__((always_inline)) void tanh_of(uint8_t type, const void *arguments) {
-    map(type, arguments, firn_vector_tanh_of);
+    map(type, arguments, tanh_group);
 }
 
 static void tanh_blocks(void *argument, size_t begin, size_t end) {
@@ -137,4 +180,67 @@ void firn_vector_tanh(const firn_kernel_call *call) {
         firn_split_blocks(call, tanh_blocks);
     else
         firn_kernel_tanh(call);
+}
+
+/* --- add and cast ------------------------------------------------------------------------------------------------- */
+
+/* y = a + b, of one type and as many elements. */
+static inline __attribute__((always_inline)) void add_group(uint8_t type, const group *g) {
+    firn_vector a[FIRN_VECTOR_GROUP], b[FIRN_VECTOR_GROUP];
+    load(type, g, &g->call->inputs[FIRN_ADD_IN_A], a);
+    load(type, g, &g->call->inputs[FIRN_ADD_IN_B], b);
+    FIRN_EACH(v, FIRN_VECTOR_GROUP) a[v] = firn_vector_add(a[v], b[v]);
+    store(type, g, &g->call->outputs[FIRN_ADD_OUT_Y], a);
+}
+
+static inline __attribute__((always_inline)) void add_of(uint8_t type, const void *arguments) {
+    map(type, arguments, add_group);
+}
+
+static void add_blocks(void *argument, size_t begin, size_t end) {
+    map_blocks(argument, begin, end, add_of);
+}
+
+void firn_vector_add_elements(const firn_kernel_call *call) {
+    if (is_of_one_type(call) && call->inputs[FIRN_ADD_IN_B].elements == call->inputs[FIRN_ADD_IN_A].elements)
+        firn_split_blocks(call, add_blocks);
+    else
+        firn_kernel_add(call);
+}
+
+/* The half type, the other one being float32. */
+static inline __attribute__((always_inline)) void widen_group(uint8_t type, const group *g) {
+    firn_vector x[FIRN_VECTOR_GROUP];
+    load(type, g, &g->call->inputs[FIRN_CAST_IN_X], x);
+    store(FIRN_FLOAT32, g, &g->call->outputs[FIRN_CAST_OUT_Y], x);
+}
+
+static inline __attribute__((always_inline)) void narrow_group(uint8_t type, const group *g) {
+    firn_vector x[FIRN_VECTOR_GROUP];
+    load(FIRN_FLOAT32, g, &g->call->inputs[FIRN_CAST_IN_X], x);
+    store(type, g, &g->call->outputs[FIRN_CAST_OUT_Y], x);
+}
+
+static inline __attribute__((always_inline)) void widen_of(uint8_t type, const void *arguments) {
+    map(type, arguments, widen_group);
+}
+
+static inline __attribute__((always_inline)) void narrow_of(uint8_t type, const void *arguments) {
+    map(type, arguments, narrow_group);
+}
+
+static void cast_blocks(void *argument, size_t begin, size_t end) {
+    const range r = {argument, begin, end};
+    const uint8_t from = r.call->inputs[FIRN_CAST_IN_X].type, to = r.call->outputs[FIRN_CAST_OUT_Y].type;
+    if (to == FIRN_FLOAT32)
+        firn_for_type(from, widen_of, &r);
+    else
+        firn_for_type(to, narrow_of, &r);
+}
+
+void firn_vector_cast(const firn_kernel_call *call) {
+    if (call->inputs[FIRN_CAST_IN_X].type == FIRN_FLOAT32 || call->outputs[FIRN_CAST_OUT_Y].type == FIRN_FLOAT32)
+        firn_split_blocks(call, cast_blocks);
+    else
+        firn_kernel_cast(call);
 }

@@ -1,15 +1,28 @@
-/* The softmax cross-entropy of float32 logits; see losses.h. Each row is read twice, the second time from the cache. */
+/* The softmax cross-entropy; see losses.h. Each row is read twice, the second time from the cache. The type of the
+ * logits is a constant after inlining. */
 #include "runtime/kernels/vector/losses.h"
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/losses/losses.h"
+#include "runtime/kernels/vector/convert.h"
 #include "runtime/kernels/vector/elementary.h"
 #include "runtime/kernels/vector/sums.h"
 
-enum { VECTORS = FIRN_SUM_VECTORS };
+enum { VECTORS = FIRN_SUM_VECTORS, GROUP = FIRN_VECTOR_GROUP * FIRN_VECTOR };
+_Static_assert(VECTORS % FIRN_VECTOR_GROUP == 0, "the lanes of a sum are whole groups");
 
-/* Returns the maximum of the row, plus +0. Numbers and NaNs are tracked separately. */
-static float row_maximum(const float *x, size_t width) {
+/* The rows of a call that one thread computes. */
+typedef struct range {
+    const firn_kernel_call *call;
+    size_t begin, end;
+} range;
+
+/* --- maximum and sum ---------------------------------------------------------------------------------------------- */
+
+/* Returns the maximum of the row that begins with element `first`, plus +0. Numbers and NaNs are tracked separately. */
+static inline __attribute__((always_inline)) float row_maximum(uint8_t type, const void *x, size_t first,
+                                                               size_t width) {
+    const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
     firn_vector largest[VECTORS];
     firn_mask nan = firn_mask_from_bits(0);
     FIRN_UNROLL
@@ -19,20 +32,16 @@ static float row_maximum(const float *x, size_t width) {
     for (; at + FIRN_SUM_LANES <= width; at += FIRN_SUM_LANES) {
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v++) {
-            const firn_vector y = firn_vector_load(x + at + v * FIRN_VECTOR);
+            const firn_vector y = firn_vector_widen(x, type, first + at + v * FIRN_VECTOR, all);
             largest[v] = firn_vector_maximum(y, largest[v]);
             nan = firn_mask_or(nan, firn_vector_is_nan(y));
         }
     }
-    if (at < width) {
-        FIRN_UNROLL
-        for (size_t v = 0; v < VECTORS; v++) {
-            const size_t i = at + v * FIRN_VECTOR;
-            const firn_lanes lanes = firn_first_lanes(i < width ? width - i : 0);
-            const firn_vector y = firn_vector_load_some(lanes, x + i);
-            largest[v] = firn_vector_select(firn_mask_of(lanes), firn_vector_maximum(y, largest[v]), largest[v]);
-            nan = firn_mask_or(nan, firn_vector_is_nan(y));
-        }
+    for (; at < width; at += FIRN_VECTOR) {
+        const firn_lanes lanes = firn_first_lanes(width - at);
+        const firn_vector y = firn_vector_widen(x, type, first + at, lanes);
+        largest[0] = firn_vector_select(firn_mask_of(lanes), firn_vector_maximum(y, largest[0]), largest[0]);
+        nan = firn_mask_or(nan, firn_vector_is_nan(y));
     }
     FIRN_UNROLL
     for (size_t v = 1; v < VECTORS; v++)
@@ -40,96 +49,121 @@ static float row_maximum(const float *x, size_t width) {
     return firn_mask_to_bits(nan) != 0 ? firn_from_bits(FIRN_NAN_BITS) : firn_vector_largest(largest[0]) + 0.0f;
 }
 
-/* exp(x - maximum) */
-static inline __attribute__((always_inline)) firn_vector exp_of(firn_vector x, firn_vector maximum) {
-    return firn_vector_exp(firn_vector_subtract(x, maximum));
+/* Computes exp(x - maximum) of a group of registers. */
+static inline __attribute__((always_inline)) void exp_of(firn_vector *x, firn_vector maximum) {
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) x[i] = firn_vector_subtract(x[i], maximum);
+    firn_vector_exp_group(x, FIRN_VECTOR_GROUP);
 }
 
-/* Returns the total of one block of the sum of exp(x - maximum). */
-static float block_sum(const float *x, size_t count, firn_vector maximum) {
-    firn_vector lanes[VECTORS];
+/* Returns the total of one block of the sum of exp(x - maximum), of the elements from `first` on. */
+static inline __attribute__((always_inline)) float block_sum(uint8_t type, const void *x, size_t first, size_t count,
+                                                             firn_vector maximum) {
+    const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
+    firn_vector lanes[VECTORS], e[FIRN_VECTOR_GROUP];
     FIRN_UNROLL
     for (size_t v = 0; v < VECTORS; v++)
         lanes[v] = firn_vector_zero();
     size_t at = 0;
     for (; at + FIRN_SUM_LANES <= count; at += FIRN_SUM_LANES) {
         FIRN_UNROLL
-        for (size_t v = 0; v < VECTORS; v++)
-            lanes[v] = firn_vector_add(lanes[v], exp_of(firn_vector_load(x + at + v * FIRN_VECTOR), maximum));
+        for (size_t v = 0; v < VECTORS; v += FIRN_VECTOR_GROUP) {
+            FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_widen(x, type, first + at + (v + i) * FIRN_VECTOR, all);
+            exp_of(e, maximum);
+            FIRN_EACH(i, FIRN_VECTOR_GROUP) lanes[v + i] = firn_vector_add(lanes[v + i], e[i]);
+        }
     }
     if (at < count) {
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v++) {
             const size_t i = at + v * FIRN_VECTOR;
             const firn_lanes some = firn_first_lanes(i < count ? count - i : 0);
-            const firn_vector e = exp_of(firn_vector_load_some(some, x + i), maximum);
-            lanes[v] = firn_vector_select(firn_mask_of(some), firn_vector_add(lanes[v], e), lanes[v]);
+            const firn_vector y = firn_vector_widen(x, type, first + (i < count ? i : 0), some);
+            const firn_vector next = firn_vector_add(lanes[v], firn_vector_exp(firn_vector_subtract(y, maximum)));
+            lanes[v] = firn_vector_select(firn_mask_of(some), next, lanes[v]);
         }
     }
     return firn_fold_lanes(lanes);
 }
 
-static void cross_entropy_rows(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    const float *logits = call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS].data;
-    const size_t width = firn_last_extent(&call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS]);
-    float *maxima = call->outputs[FIRN_CROSS_ENTROPY_OUT_ROW_MAX].data,
-          *sums = call->outputs[FIRN_CROSS_ENTROPY_OUT_ROW_SUM].data;
-    for (size_t row = begin; row < end; row++) {
-        const float *x = logits + row * width;
+static inline __attribute__((always_inline)) void sum_rows(uint8_t type, const void *arguments) {
+    const range *r = arguments;
+    const firn_tensor *logits = &r->call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS];
+    const size_t width = firn_last_extent(logits);
+    float *maxima = r->call->outputs[FIRN_CROSS_ENTROPY_OUT_ROW_MAX].data,
+          *sums = r->call->outputs[FIRN_CROSS_ENTROPY_OUT_ROW_SUM].data;
+    for (size_t row = r->begin; row < r->end; row++) {
+        const size_t first = row * width;
         float total = 0.0f;
-        maxima[row] = row_maximum(x, width);
+        maxima[row] = row_maximum(type, logits->data, first, width);
         for (size_t at = 0; at < width; at += FIRN_SUM_BLOCK)
-            total += block_sum(x + at, firn_smaller(FIRN_SUM_BLOCK, width - at), firn_vector_fill(maxima[row]));
+            total += block_sum(type, logits->data, first + at, firn_smaller(FIRN_SUM_BLOCK, width - at),
+                               firn_vector_fill(maxima[row]));
         sums[row] = firn_canonical(total);
     }
 }
 
+static void cross_entropy_rows(void *argument, size_t begin, size_t end) {
+    const range r = {argument, begin, end};
+    firn_for_type(r.call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS].type, sum_rows, &r);
+}
+
 void firn_vector_cross_entropy(const firn_kernel_call *call) {
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS];
-    if (logits->type != FIRN_FLOAT32) {
-        firn_kernel_cross_entropy(call);
-        return;
-    }
     firn_split(call, firn_rows(logits), firn_last_extent(logits), cross_entropy_rows);
     firn_cross_entropy_mean(call);
 }
 
-/* exp(x - maximum) / sum * factor */
-static firn_vector share(firn_vector x, firn_vector maximum, firn_vector sum, float factor) {
-    const firn_vector part = firn_vector_divide(exp_of(x, maximum), sum);
-    return firn_vector_canonical(firn_vector_multiply(part, firn_vector_fill(factor)));
+/* --- gradient ----------------------------------------------------------------------------------------------------- */
+
+/* The statistics of a row, in every lane. */
+typedef struct statistics {
+    firn_vector maximum, sum, factor;
+} statistics;
+
+/* dx = exp(x - maximum) / sum * factor, of the elements from `first` on that the lanes select. */
+static inline __attribute__((always_inline)) void store_shares(uint8_t type, const void *x, void *dx, size_t first,
+                                                               const firn_lanes *lanes, const statistics *s) {
+    firn_vector e[FIRN_VECTOR_GROUP];
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_widen(x, type, first + i * FIRN_VECTOR, lanes[i]);
+    exp_of(e, s->maximum);
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_divide(e[i], s->sum);
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_canonical(firn_vector_multiply(e[i], s->factor));
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) firn_vector_narrow(dx, type, first + i * FIRN_VECTOR, lanes[i], e[i]);
 }
 
-static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
+static inline __attribute__((always_inline)) void gradient_rows(uint8_t type, const void *arguments) {
+    const range *r = arguments;
+    const firn_kernel_call *call = r->call;
     const int32_t *labels = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LABELS].data;
     const float *maxima = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_ROW_MAX].data;
     const float *sums = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_ROW_SUM].data;
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
-    const firn_tensor *dlogits = &call->outputs[FIRN_CROSS_ENTROPY_BACKWARD_OUT_DLOGITS];
+    void *dx = call->outputs[FIRN_CROSS_ENTROPY_BACKWARD_OUT_DLOGITS].data;
     const size_t width = firn_last_extent(logits);
     const float factor = firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]) / (float)firn_rows(logits);
-    for (size_t row = begin; row < end; row++) {
-        const float *x = (const float *)logits->data + row * width;
-        float *dx = (float *)dlogits->data + row * width;
+    firn_lanes all[FIRN_VECTOR_GROUP], rest[FIRN_VECTOR_GROUP];
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) all[i] = firn_first_lanes(FIRN_VECTOR);
+    for (size_t row = r->begin; row < r->end; row++) {
+        const size_t first = row * width, label = first + (size_t)labels[row];
         /* before dx may take its place */
-        const float p = firn_exp_inline(x[labels[row]] - maxima[row]) / sums[row];
-        const firn_vector maximum = firn_vector_fill(maxima[row]), sum = firn_vector_fill(sums[row]);
+        const float p = firn_exp_inline(firn_load(logits->data, type, label) - maxima[row]) / sums[row];
+        const statistics s = {firn_vector_fill(maxima[row]), firn_vector_fill(sums[row]), firn_vector_fill(factor)};
         size_t i = 0;
-        for (; i + FIRN_VECTOR <= width; i += FIRN_VECTOR)
-            firn_vector_store(dx + i, share(firn_vector_load(x + i), maximum, sum, factor));
-        const firn_lanes rest = firn_first_lanes(width - i);
-        firn_vector_store_some(dx + i, rest, share(firn_vector_load_some(rest, x + i), maximum, sum, factor));
-        dx[labels[row]] = firn_canonical((p - 1.0f) * factor);
+        for (; i + GROUP <= width; i += GROUP)
+            store_shares(type, logits->data, dx, first + i, all, &s);
+        for (size_t v = 0; v < FIRN_VECTOR_GROUP; v++)
+            rest[v] = firn_first_lanes(width - firn_smaller(i + v * FIRN_VECTOR, width));
+        store_shares(type, logits->data, dx, first + i, rest, &s);
+        firn_store(dx, type, label, (p - 1.0f) * factor);
     }
+}
+
+static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end) {
+    const range r = {argument, begin, end};
+    firn_for_type(r.call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS].type, gradient_rows, &r);
 }
 
 void firn_vector_cross_entropy_backward(const firn_kernel_call *call) {
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
-    if (logits->type != FIRN_FLOAT32) {
-        firn_kernel_cross_entropy_backward(call);
-        return;
-    }
     firn_split(call, firn_rows(logits), firn_last_extent(logits), cross_entropy_backward_rows);
 }

@@ -1,5 +1,5 @@
 /* The softmax cross-entropy and its gradient in vector registers. They perform the operations of the portable kernels
- * in the same order, so the bits are the same, and call the portable kernels if the logits have a half type. */
+ * in the same order, so the bits are the same. */
 #ifndef FIRN_KERNELS_VECTOR_LOSSES_H
 #define FIRN_KERNELS_VECTOR_LOSSES_H
 

@@ -139,8 +139,7 @@ static void begin_sums(const firn_register_tile *t) {
             firn_vector_store(t->sums + row * t->sums_step + column, firn_vector_zero());
 }
 
-/* Columns are whole registers; a NaN may have any payload. */
-static void add(uint8_t kind, const firn_register_tile *tile) {
+void firn_engine_tile_add(uint8_t kind, const firn_register_tile *tile) {
     const bool is_wide = tile->columns > FIRN_VECTOR;
     if (tile->begins)
         begin_sums(tile);
@@ -183,7 +182,7 @@ void firn_engine_tile_multiply(uint8_t kind, const firn_register_tile *tile) {
             load(tile, &whole);
     }
     const unsigned mode = firn_flush_begin();
-    add(kind, &whole);
+    firn_engine_tile_add(kind, &whole);
     firn_flush_end(mode);
     store(tile, &whole);
 }

@@ -42,11 +42,6 @@ static inline __attribute__((always_inline)) void add_zero(const size_t rows, co
     }
 }
 
-/* What was stored before is loaded again, and takes no register until then. */
-static inline void forget_stored(void) {
-    __asm__ volatile("" ::: "memory");
-}
-
 /* The sum of the even terms of a block, or of the odd ones. Where the block is the first, the zeros behind the last
  * term matter to no sum: that of the two sums is added to +0, and so is no -0. */
 static inline __attribute__((always_inline)) void sum_half(const size_t rows, const firn_channels_tile *t,
@@ -79,9 +74,9 @@ static inline __attribute__((always_inline)) void add_blocks(const size_t rows, 
             for (size_t v = 0; v < vectors; v++)
                 firn_vector_store(evens[row] + v * FIRN_VECTOR, even[row][v]);
         }
-        forget_stored();
+        firn_engine_forget_stored();
         sum_half(rows, t, vectors, odd, term + 1, terms / 2, is_first);
-        forget_stored();
+        firn_engine_forget_stored();
         FIRN_UNROLL
         for (size_t row = 0; row < rows; row++) {
             FIRN_UNROLL

@@ -8,8 +8,8 @@
 enum {
     VECTORS = 4, /* registers of columns in a task */
     COLUMNS = VECTORS * FIRN_VECTOR,
-    TASKS = FIRN_BLOCK / COLUMNS * 2, /* tasks whose sums are kept between rows, at most */
-    ROWS = 64                         /* rows that are added at once */
+    TASKS = FIRN_BLOCK / COLUMNS * 8, /* tasks whose sums are kept between rows, at most */
+    ROWS = 16                         /* rows that are added at once; each may lie on another page of memory */
 };
 
 /* A block of rows, and the columns of a task. */
@@ -126,8 +126,8 @@ void firn_vector_sum_leading(const firn_kernel_call *call) {
 
 enum { DY = FIRN_LAYER_NORM_BACKWARD_AFFINE_IN_DY, X = FIRN_LAYER_NORM_BACKWARD_AFFINE_IN_X };
 
-/* sum of dy x_hat, and sum of dy */
-static inline __attribute__((always_inline)) void add_affine(uint8_t type, const tile *t,
+/* sum of dy x_hat, rounded to the affine type, and sum of dy */
+static inline __attribute__((always_inline)) void add_affine(uint8_t type, uint8_t affine, const tile *t,
                                                              const firn_lanes lanes[VECTORS], size_t vectors) {
     const firn_tensor *dy = &t->call->inputs[DY], *x = &t->call->inputs[X];
     const float *means = t->call->inputs[FIRN_LAYER_NORM_BACKWARD_AFFINE_IN_MEAN].data;
@@ -147,7 +147,7 @@ static inline __attribute__((always_inline)) void add_affine(uint8_t type, const
             const size_t at = from + v * FIRN_VECTOR;
             const firn_vector gradient = firn_vector_widen(dy->data, type, at, lanes[v]);
             const firn_vector distance = firn_vector_subtract(firn_vector_widen(x->data, type, at, lanes[v]), mean);
-            const firn_vector normal = firn_vector_multiply(distance, reciprocal);
+            const firn_vector normal = firn_vector_round(affine, firn_vector_multiply(distance, reciprocal));
             gains[v] = firn_vector_fma(gradient, normal, gains[v]);
             biases[v] = firn_vector_add(biases[v], gradient);
         }
@@ -159,17 +159,36 @@ static inline __attribute__((always_inline)) void add_affine(uint8_t type, const
     }
 }
 
-static inline __attribute__((always_inline)) void add_affine_of_tile(uint8_t type, const void *t) {
-    add_tile(type, t, add_affine);
+static inline __attribute__((always_inline)) void add_plain(uint8_t type, const tile *t,
+                                                            const firn_lanes lanes[VECTORS], size_t vectors) {
+    add_affine(type, FIRN_FLOAT32, t, lanes, vectors);
+}
+
+static inline __attribute__((always_inline)) void add_rounded(uint8_t type, const tile *t,
+                                                              const firn_lanes lanes[VECTORS], size_t vectors) {
+    add_affine(type, type, t, lanes, vectors);
+}
+
+static inline __attribute__((always_inline)) void add_plain_tile(uint8_t type, const void *t) {
+    add_tile(type, t, add_plain);
+}
+
+static inline __attribute__((always_inline)) void add_rounded_tile(uint8_t type, const void *t) {
+    add_tile(type, t, add_rounded);
 }
 
 static void add_affine_gradients(const tile *t) {
-    firn_for_type(t->call->inputs[X].type, add_affine_of_tile, t);
+    const uint8_t type = t->call->inputs[X].type;
+    if (t->call->integers[FIRN_LAYER_NORM_BACKWARD_AFFINE_AFFINE] == FIRN_FLOAT32)
+        firn_for_type(type, add_plain_tile, t);
+    else
+        firn_for_type(type, add_rounded_tile, t);
 }
 
 void firn_vector_layer_norm_backward_affine(const firn_kernel_call *call) {
     const firn_tensor *x = &call->inputs[X];
-    if (call->integers[FIRN_LAYER_NORM_BACKWARD_AFFINE_AFFINE] != FIRN_FLOAT32 || x->type != call->inputs[DY].type) {
+    const int64_t affine = call->integers[FIRN_LAYER_NORM_BACKWARD_AFFINE_AFFINE];
+    if ((affine != FIRN_FLOAT32 && affine != x->type) || x->type != call->inputs[DY].type) {
         firn_kernel_layer_norm_backward_affine(call);
         return;
     }

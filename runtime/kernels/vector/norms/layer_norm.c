@@ -7,7 +7,11 @@
 #include "runtime/kernels/vector/norms/norms.h"
 #include "runtime/kernels/vector/sums.h"
 
-enum { ROWS = 4, VECTORS = FIRN_SUM_VECTORS };
+enum {
+    ROWS = 4,
+    VECTORS = FIRN_SUM_VECTORS,
+    ROUNDED = 4096 /* the widest row whose affine part is computed in a half type here */
+};
 
 /* A row of the op, and its statistics as far as they are known. */
 typedef struct row {
@@ -88,6 +92,28 @@ typedef struct range {
     size_t begin, end;
 } range;
 
+/* Whether gain and bias are rounded to the type of the rows; else they are used as they are. */
+static bool rounds(int64_t affine) {
+    return affine != FIRN_FLOAT32;
+}
+
+/* Returns gain or bias as the op uses it: as it lies in memory, or rounded, in the buffer. */
+static inline __attribute__((always_inline)) const float *affine_part(uint8_t type, int64_t affine, const float *values,
+                                                                      size_t width, float *buffer) {
+    if (!rounds(affine))
+        return values;
+    for (size_t at = 0; at < width; at += FIRN_VECTOR) {
+        const firn_lanes lanes = firn_first_lanes(width - at);
+        firn_vector_store_some(buffer + at, lanes, firn_vector_round(type, firn_vector_load_some(lanes, values + at)));
+    }
+    return buffer;
+}
+
+/* Whether this file computes an op of rows of a type with such an affine part. */
+static bool is_affine(int64_t affine, uint8_t type, size_t width) {
+    return !rounds(affine) || (affine == type && width <= ROUNDED);
+}
+
 /* Returns true if every tensor has the type. */
 static bool have_type(const firn_tensor *const tensors[], size_t count, uint8_t type) {
     for (size_t i = 0; i < count; i++)
@@ -98,12 +124,22 @@ static bool have_type(const firn_tensor *const tensors[], size_t count, uint8_t 
 
 /* --- forward ------------------------------------------------------------------------------------------------------ */
 
-static inline __attribute__((always_inline)) void store_normal(uint8_t type, const row *r, void *y, size_t at,
-                                                               firn_lanes lanes) {
+static inline __attribute__((always_inline)) void store_normal(uint8_t type, uint8_t affine, const row *r, void *y,
+                                                               size_t at, firn_lanes lanes) {
     const firn_vector gain = firn_vector_load_some(lanes, r->gain + at),
                       bias = firn_vector_load_some(lanes, r->bias + at);
-    const firn_vector result = firn_vector_fma(normal(type, r, at, lanes), gain, bias);
+    const firn_vector rounded = firn_vector_round(affine, normal(type, r, at, lanes));
+    const firn_vector result = firn_vector_fma(rounded, gain, bias);
     firn_vector_narrow(y, type, r->first + at, lanes, firn_vector_canonical(result));
+}
+
+static inline __attribute__((always_inline)) void store_row(uint8_t type, uint8_t affine, const row *r, void *y) {
+    const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
+    size_t at = 0;
+    for (; at + FIRN_VECTOR <= r->width; at += FIRN_VECTOR)
+        store_normal(type, affine, r, y, at, all);
+    if (at < r->width)
+        store_normal(type, affine, r, y, at, firn_first_lanes(r->width - at));
 }
 
 static inline __attribute__((always_inline)) void normalise_rows(uint8_t type, const void *arguments) {
@@ -113,11 +149,13 @@ static inline __attribute__((always_inline)) void normalise_rows(uint8_t type, c
     float *means = call->outputs[FIRN_LAYER_NORM_OUT_MEAN].data;
     float *reciprocals = call->outputs[FIRN_LAYER_NORM_OUT_RECIPROCAL].data;
     const float epsilon = call->reals[FIRN_LAYER_NORM_EPSILON];
-    const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
+    const int64_t affine = call->integers[FIRN_LAYER_NORM_AFFINE];
+    const size_t width = firn_last_extent(y);
+    float gains[ROUNDED], biases[ROUNDED];
     row r = {.x = call->inputs[FIRN_LAYER_NORM_IN_X].data,
-             .gain = call->inputs[FIRN_LAYER_NORM_IN_GAIN].data,
-             .bias = call->inputs[FIRN_LAYER_NORM_IN_BIAS].data,
-             .width = firn_last_extent(y)};
+             .gain = affine_part(type, affine, call->inputs[FIRN_LAYER_NORM_IN_GAIN].data, width, gains),
+             .bias = affine_part(type, affine, call->inputs[FIRN_LAYER_NORM_IN_BIAS].data, width, biases),
+             .width = width};
     for (size_t begin = part->begin; begin < part->end; begin += ROWS) {
         const size_t end = firn_smaller(begin + ROWS, part->end);
         for (size_t i = begin; i < end; i++) {
@@ -130,14 +168,13 @@ static inline __attribute__((always_inline)) void normalise_rows(uint8_t type, c
             reciprocals[i] = firn_canonical(1.0f / firn_sqrt(row_mean(type, &r, square) + epsilon));
         }
         for (size_t i = begin; i < end; i++) {
-            size_t at = 0;
             r.first = i * r.width;
             r.mean = firn_vector_fill(means[i]);
             r.reciprocal = firn_vector_fill(reciprocals[i]);
-            for (; at + FIRN_VECTOR <= r.width; at += FIRN_VECTOR)
-                store_normal(type, &r, y->data, at, all);
-            if (at < r.width)
-                store_normal(type, &r, y->data, at, firn_first_lanes(r.width - at));
+            if (rounds(affine))
+                store_row(type, type, &r, y->data);
+            else
+                store_row(type, FIRN_FLOAT32, &r, y->data);
         }
     }
 }
@@ -150,8 +187,8 @@ static void layer_norm_rows(void *argument, size_t begin, size_t end) {
 void firn_vector_layer_norm(const firn_kernel_call *call) {
     const firn_tensor *x = &call->inputs[FIRN_LAYER_NORM_IN_X];
     const firn_tensor *affine[] = {&call->inputs[FIRN_LAYER_NORM_IN_GAIN], &call->inputs[FIRN_LAYER_NORM_IN_BIAS]};
-    if (call->integers[FIRN_LAYER_NORM_AFFINE] == FIRN_FLOAT32 && have_type(affine, 2, FIRN_FLOAT32) &&
-        x->type == call->outputs[FIRN_LAYER_NORM_OUT_Y].type)
+    if (is_affine(call->integers[FIRN_LAYER_NORM_AFFINE], x->type, firn_last_extent(x)) &&
+        have_type(affine, 2, FIRN_FLOAT32) && x->type == call->outputs[FIRN_LAYER_NORM_OUT_Y].type)
         firn_split(call, firn_rows(x), 2 * firn_last_extent(x), layer_norm_rows);
     else
         firn_kernel_layer_norm(call);
@@ -179,11 +216,14 @@ static inline __attribute__((always_inline)) void gradient_rows(uint8_t type, co
     const firn_tensor *dx = &call->outputs[FIRN_LAYER_NORM_BACKWARD_OUT_DX];
     const float *row_means = call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_MEAN].data;
     const float *reciprocals = call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_RECIPROCAL].data;
+    const int64_t affine = call->integers[FIRN_LAYER_NORM_BACKWARD_AFFINE];
     const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
+    const size_t width = firn_last_extent(dx);
+    float gains[ROUNDED];
     row r = {.x = call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_X].data,
              .dy = call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_DY].data,
-             .gain = call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_GAIN].data,
-             .width = firn_last_extent(dx)};
+             .gain = affine_part(type, affine, call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_GAIN].data, width, gains),
+             .width = width};
     for (size_t begin = part->begin; begin < part->end; begin += ROWS) {
         const size_t end = firn_smaller(begin + ROWS, part->end);
         means mean[ROWS];
@@ -215,7 +255,7 @@ static void layer_norm_backward_rows(void *argument, size_t begin, size_t end) {
 void firn_vector_layer_norm_backward(const firn_kernel_call *call) {
     const firn_tensor *x = &call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_X];
     const firn_tensor *rows[] = {x, &call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_DY]};
-    if (call->integers[FIRN_LAYER_NORM_BACKWARD_AFFINE] == FIRN_FLOAT32 &&
+    if (is_affine(call->integers[FIRN_LAYER_NORM_BACKWARD_AFFINE], x->type, firn_last_extent(x)) &&
         call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_GAIN].type == FIRN_FLOAT32 &&
         have_type(rows, 2, call->outputs[FIRN_LAYER_NORM_BACKWARD_OUT_DX].type))
         firn_split(call, firn_rows(x), 4 * firn_last_extent(x), layer_norm_backward_rows);
