@@ -315,7 +315,7 @@ $(BUILD)/tests/test_replace: private LDFLAGS += $(foreach call,open64 open pwrit
 # These tests compile sources that are in no library or are not exported by a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
 SCALAR_PRODUCT := $(patsubst %,$(BUILD)/scalar/runtime/%.o,kernels/product kernels/reduce/product_flushed numerics/flushed)
-SCALAR_NAMES := $(foreach name,firn_product_tile firn_product_tiles firn_product_rows firn_product_is_direct \
+SCALAR_NAMES := $(foreach name,firn_product_tile firn_product_tile_from firn_product_tiles firn_product_rows firn_product_is_direct \
     firn_product_flushed firn_product_tile_flushed firn_flushed_multiply_add firn_flushed_multiply_add_lanes \
     firn_flushed_close firn_flushed_factors,\
     -D$(name)=$(name)_scalar)

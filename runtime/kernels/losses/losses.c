@@ -99,8 +99,7 @@ static void run_softmax_gradient(const firn_kernel_call *call, softmax_gradient 
                       softmax_gradient_rows, g);
 }
 
-/* dlogits = (softmax - onehot) dloss / N */
-void firn_kernel_cross_entropy_backward(const firn_kernel_call *call) {
+void firn_cross_entropy_gradient(const firn_kernel_call *call, float factor) {
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
     softmax_gradient g = {
         .logits = logits,
@@ -108,9 +107,15 @@ void firn_kernel_cross_entropy_backward(const firn_kernel_call *call) {
         .maxima = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_ROW_MAX].data,
         .sums = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_ROW_SUM].data,
         .weights = {.labels = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LABELS].data, .ignored = -1},
-        .factor = firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]) / (float)firn_rows(logits),
+        .factor = factor,
     };
     run_softmax_gradient(call, &g);
+}
+
+/* dlogits = (softmax - onehot) dloss / N */
+void firn_kernel_cross_entropy_backward(const firn_kernel_call *call) {
+    const size_t rows = firn_rows(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS]);
+    firn_cross_entropy_gradient(call, firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]) / (float)rows);
 }
 
 /* --- weighted cross entropy --------------------------------------------------------------------------------------- */

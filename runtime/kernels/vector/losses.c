@@ -2,6 +2,7 @@
 #include "runtime/kernels/vector/losses.h"
 
 #include "runtime/kernels/blocks.h"
+#include "runtime/kernels/losses/linear_cross_entropy.h"
 #include "runtime/kernels/losses/losses.h"
 #include "runtime/kernels/vector/elementary.h"
 #include "runtime/kernels/vector/sums.h"
@@ -101,15 +102,21 @@ static firn_vector share(firn_vector x, firn_vector maximum, firn_vector sum, fl
     return firn_vector_canonical(firn_vector_multiply(part, firn_vector_fill(factor)));
 }
 
+typedef struct gradient {
+    const firn_kernel_call *call;
+    float factor;
+} gradient;
+
 static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
+    const gradient *g = argument;
+    const firn_kernel_call *call = g->call;
     const int32_t *labels = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LABELS].data;
     const float *maxima = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_ROW_MAX].data;
     const float *sums = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_ROW_SUM].data;
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
     const firn_tensor *dlogits = &call->outputs[FIRN_CROSS_ENTROPY_BACKWARD_OUT_DLOGITS];
     const size_t width = firn_last_extent(logits);
-    const float factor = firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]) / (float)firn_rows(logits);
+    const float factor = g->factor;
     for (size_t row = begin; row < end; row++) {
         const float *x = (const float *)logits->data + row * width;
         float *dx = (float *)dlogits->data + row * width;
@@ -125,11 +132,62 @@ static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end
     }
 }
 
-void firn_vector_cross_entropy_backward(const firn_kernel_call *call) {
+/* firn_cross_entropy_gradient */
+static void cross_entropy_gradient(const firn_kernel_call *call, float factor) {
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
     if (logits->type != FIRN_FLOAT32) {
-        firn_kernel_cross_entropy_backward(call);
+        firn_cross_entropy_gradient(call, factor);
         return;
     }
-    firn_split(call, firn_rows(logits), firn_last_extent(logits), cross_entropy_backward_rows);
+    gradient g = {call, factor};
+    firn_parallel_run(&call->parallel, firn_rows(logits), firn_last_extent(logits), cross_entropy_backward_rows, &g);
+}
+
+void firn_vector_cross_entropy_backward(const firn_kernel_call *call) {
+    const size_t rows = firn_rows(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS]);
+    cross_entropy_gradient(call, firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]) / (float)rows);
+}
+
+/* --- the loss of logits by blocks of rows ------------------------------------------------------------------------- */
+
+/* Returns the kernel of the set for a product of a block. */
+static firn_kernel_choice kernel_of(uint16_t op, const firn_kernel_call *call) {
+    firn_logit_product product;
+    firn_logit_product_of(&product, op, call, 0);
+    return call->kernels->find(op, product.call.reductions);
+}
+
+void firn_vector_linear_cross_entropy(const firn_kernel_call *call) {
+    const firn_kernel add_weight = kernel_of(FIRN_KERNEL_ADD_WEIGHT, call).run;
+    const firn_logit_kernels kernels = {kernel_of(FIRN_OP_linear, call).run,
+                                        kernel_of(FIRN_OP_linear_backward_input, call).run,
+                                        kernel_of(FIRN_OP_linear_backward_weight, call).run,
+                                        add_weight != NULL ? add_weight : firn_kernel_add_weight,
+                                        firn_vector_cross_entropy,
+                                        cross_entropy_gradient};
+    firn_linear_cross_entropy(call, &kernels);
+}
+
+/* The scratch of the products of the block that begins with a row. */
+static uint64_t scratch_of_block(const firn_kernel_call *call, size_t first) {
+    static const uint16_t ops[] = {FIRN_OP_linear, FIRN_OP_linear_backward_input, FIRN_OP_linear_backward_weight,
+                                   FIRN_KERNEL_ADD_WEIGHT};
+    uint64_t most = 0;
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        firn_logit_product product;
+        firn_logit_product_of(&product, ops[i], call, first);
+        const firn_kernel_scratch scratch = kernel_of(ops[i], call).scratch;
+        const uint64_t bytes = scratch != NULL ? scratch(ops[i], &product.call) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* Blocks have two sizes: the last one may have fewer rows. */
+uint64_t firn_vector_linear_cross_entropy_scratch(uint16_t op, const firn_kernel_call *call) {
+    (void)op;
+    const size_t all = firn_rows(&call->inputs[FIRN_LINEAR_CROSS_ENTROPY_IN_X]);
+    const size_t rows = (size_t)call->integers[FIRN_LINEAR_CROSS_ENTROPY_ROWS];
+    const uint64_t first = scratch_of_block(call, 0), last = scratch_of_block(call, (all - 1) / rows * rows);
+    return first > last ? first : last;
 }

@@ -13,6 +13,7 @@ static const firn_kernel_row rows[] = {
      CHUNKED,
      FIRN_FLOAT16,
      {firn_native_linear_backward_weight_rows, firn_native_scratch}},
+    {FIRN_KERNEL_ADD_WEIGHT, CHUNKED, FIRN_FLOAT16, {firn_native_add_weight, firn_native_scratch}},
 };
 
 firn_kernel_choice firn_kernel_find_avx512(uint16_t op, const firn_reduction *reduction);

@@ -69,7 +69,7 @@ static void multiply_piece(void *argument, size_t piece, void *slot) {
     scratch *s = slot;
     const firn_rectangle r = firn_chunked_cut_piece(cut, piece);
     memset(s->sums, 0, r.rows * COLUMNS * sizeof(float));
-    memset(s->totals, 0, r.rows * COLUMNS * sizeof(float));
+    firn_chunked_begin(cut, &r, s->totals, COLUMNS);
     for (size_t term = 0; term < product->terms; term += DEPTH)
         add_block(product, &r, term, firn_smaller(DEPTH, product->terms - term), s);
     firn_chunked_store(cut->linear, &r, s->totals, COLUMNS);
@@ -103,6 +103,10 @@ void firn_chunked_linear_backward_weight(const firn_kernel_call *call) {
 
 void firn_chunked_linear_backward_weight_rows(const firn_kernel_call *call) {
     multiply(FIRN_OP_linear_backward_weight_rows, call);
+}
+
+void firn_chunked_add_weight(const firn_kernel_call *call) {
+    multiply(FIRN_KERNEL_ADD_WEIGHT, call);
 }
 
 void firn_chunked_matmul(const firn_kernel_call *call) {
