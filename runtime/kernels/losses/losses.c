@@ -99,7 +99,8 @@ static void run_softmax_gradient(const firn_kernel_call *call, softmax_gradient 
                       softmax_gradient_rows, g);
 }
 
-void firn_cross_entropy_gradient(const firn_kernel_call *call, float factor) {
+/* Inlined in either place, so that a firmware with one of them has what one function takes. */
+static inline __attribute__((always_inline)) void cross_entropy_gradient(const firn_kernel_call *call, float factor) {
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
     softmax_gradient g = {
         .logits = logits,
@@ -112,10 +113,14 @@ void firn_cross_entropy_gradient(const firn_kernel_call *call, float factor) {
     run_softmax_gradient(call, &g);
 }
 
+void firn_cross_entropy_gradient(const firn_kernel_call *call, float factor) {
+    cross_entropy_gradient(call, factor);
+}
+
 /* dlogits = (softmax - onehot) dloss / N */
 void firn_kernel_cross_entropy_backward(const firn_kernel_call *call) {
     const size_t rows = firn_rows(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS]);
-    firn_cross_entropy_gradient(call, firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]) / (float)rows);
+    cross_entropy_gradient(call, firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]) / (float)rows);
 }
 
 /* --- weighted cross entropy --------------------------------------------------------------------------------------- */
