@@ -167,7 +167,7 @@ static void plain_gradient(const run *r, const block *b) {
     firn_kernel_call call = *r->call;
     call.inputs = inputs;
     call.outputs = &b->logits;
-    r->kernels->gradient(&call, firn_scalar(&r->call->inputs[DLOSS]) / (float)firn_rows(&r->call->inputs[X]));
+    r->kernels->gradient(&call, &r->call->inputs[X]);
 }
 
 static void weighted_gradient(const run *r, const block *b) {

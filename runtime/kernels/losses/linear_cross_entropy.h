@@ -9,7 +9,7 @@
 typedef struct firn_logit_kernels {
     firn_kernel linear, backward_input, backward_weight, add_weight;
     firn_kernel cross_entropy;
-    void (*gradient)(const firn_kernel_call *call, float factor); /* firn_cross_entropy_gradient */
+    void (*gradient)(const firn_kernel_call *call, const firn_tensor *batch); /* firn_cross_entropy_gradient */
 } firn_logit_kernels;
 
 void firn_linear_cross_entropy(const firn_kernel_call *call, const firn_logit_kernels *kernels);

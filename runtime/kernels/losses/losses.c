@@ -99,8 +99,9 @@ static void run_softmax_gradient(const firn_kernel_call *call, softmax_gradient 
                       softmax_gradient_rows, g);
 }
 
-/* Inlined in either place, so that a firmware with one of them has what one function takes. */
-static inline __attribute__((always_inline)) void cross_entropy_gradient(const firn_kernel_call *call, float factor) {
+/* dlogits = (softmax - onehot) dloss / N */
+static inline __attribute__((always_inline)) void cross_entropy_gradient(const firn_kernel_call *call,
+                                                                         const firn_tensor *batch) {
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
     softmax_gradient g = {
         .logits = logits,
@@ -108,19 +109,17 @@ static inline __attribute__((always_inline)) void cross_entropy_gradient(const f
         .maxima = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_ROW_MAX].data,
         .sums = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_ROW_SUM].data,
         .weights = {.labels = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LABELS].data, .ignored = -1},
-        .factor = factor,
+        .factor = firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]) / (float)firn_rows(batch),
     };
     run_softmax_gradient(call, &g);
 }
 
-void firn_cross_entropy_gradient(const firn_kernel_call *call, float factor) {
-    cross_entropy_gradient(call, factor);
+void firn_cross_entropy_gradient(const firn_kernel_call *call, const firn_tensor *batch) {
+    cross_entropy_gradient(call, batch);
 }
 
-/* dlogits = (softmax - onehot) dloss / N */
 void firn_kernel_cross_entropy_backward(const firn_kernel_call *call) {
-    const size_t rows = firn_rows(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS]);
-    cross_entropy_gradient(call, firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]) / (float)rows);
+    cross_entropy_gradient(call, &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS]);
 }
 
 /* --- weighted cross entropy --------------------------------------------------------------------------------------- */

@@ -133,19 +133,19 @@ static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end
 }
 
 /* firn_cross_entropy_gradient */
-static void cross_entropy_gradient(const firn_kernel_call *call, float factor) {
+static void cross_entropy_gradient(const firn_kernel_call *call, const firn_tensor *batch) {
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
     if (logits->type != FIRN_FLOAT32) {
-        firn_cross_entropy_gradient(call, factor);
+        firn_cross_entropy_gradient(call, batch);
         return;
     }
-    gradient g = {call, factor};
+    const float dloss = firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]);
+    gradient g = {call, dloss / (float)firn_rows(batch)};
     firn_parallel_run(&call->parallel, firn_rows(logits), firn_last_extent(logits), cross_entropy_backward_rows, &g);
 }
 
 void firn_vector_cross_entropy_backward(const firn_kernel_call *call) {
-    const size_t rows = firn_rows(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS]);
-    cross_entropy_gradient(call, firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]) / (float)rows);
+    cross_entropy_gradient(call, &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS]);
 }
 
 /* --- the loss of logits by blocks of rows ------------------------------------------------------------------------- */
