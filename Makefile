@@ -321,7 +321,7 @@ $(BUILD)/tests/test_replace: private LDFLAGS += $(foreach call,open64 open pwrit
 # These tests compile sources that are in no library or are not exported by a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
 SCALAR_PRODUCT := $(patsubst %,$(BUILD)/scalar/runtime/%.o,kernels/product kernels/reduce/product_flushed numerics/flushed)
-SCALAR_NAMES := $(foreach name,firn_product_tile firn_product_tiles firn_product_rows firn_product_is_direct \
+SCALAR_NAMES := $(foreach name,firn_product_tile firn_product_tile_from firn_product_tiles firn_product_rows firn_product_is_direct \
     firn_product_flushed firn_product_tile_flushed firn_flushed_multiply_add firn_flushed_multiply_add_lanes \
     firn_flushed_close firn_flushed_factors,\
     -D$(name)=$(name)_scalar)
@@ -346,7 +346,7 @@ $(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx2/chunked-renamed.o
 $(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/vector/chunked/chunked.o
 	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 \
 	    --redefine-sym firn_chunked_largest=firn_chunked_largest_avx2 $< $@
-NATIVE_NAMES := $(patsubst %,firn_native_%,linear linear_backward_input linear_backward_weight scratch)
+NATIVE_NAMES := $(patsubst %,firn_native_%,linear linear_backward_input linear_backward_weight add_weight scratch)
 $(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx2/native-renamed.o
 $(BUILD)/avx2/native-renamed.o: $(patsubst %,$(BUILD)/avx2/runtime/kernels/vector/%.o,chunked/native chunked/half_pack \
     chunked/cut pieces)

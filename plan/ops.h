@@ -89,6 +89,7 @@ typedef enum firn_cost {
     FIRN_COST_none,
     FIRN_COST_product,
     FIRN_COST_product_of_weight,
+    FIRN_COST_products_of_loss,
     FIRN_COST_matmul,
     FIRN_COST_convolution,
     FIRN_COST_convolution_of_input,
@@ -183,7 +184,7 @@ typedef struct firn_op_info {
     uint8_t begins;   /* firn_begins: how the op writes output 0, which may be undefined before */
     bool gathers : 1, metric : 1, buffers : 1;
     uint8_t reduced;    /* input whose type the reductions multiply */
-    uint8_t inner;      /* the first `inner` reductions give values that are not tensors of the plan */
+    uint8_t inner;      /* the first `inner` reductions give other values than output 0 */
     uint8_t inner_flag; /* integer attribute; 1: these values have the type of `reduced`, otherwise float32 */
     uint8_t typed;      /* integer attribute that gives the element type in which the op works */
     uint8_t factors;    /* optional input that may hold the weight decay */

@@ -122,6 +122,8 @@ static __attribute__((noinline)) void begin_call(firn_kernel_call *call, const f
         call->parallel = instance->parallel;
     call->workspace = FIRN_KERNELS_HAVE_SCRATCH ? instance->workspace : NULL;
     call->slot_bytes = FIRN_KERNELS_HAVE_SCRATCH ? instance->slot_bytes : 0;
+    if (FIRN_KERNELS_HAVE_SCRATCH) /* else nothing reads it */
+        call->kernels = instance->kernels;
 }
 
 /* --- opening a plan ----------------------------------------------------------------------------------------------- */

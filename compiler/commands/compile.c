@@ -14,7 +14,7 @@
 
 typedef struct request {
     const char *recipe, *mode, *key, *pub, *output, *target, *weights, *dump_after;
-    const char *security_counter, *plan_version, *image_id, *vendor, *class, *samples;
+    const char *security_counter, *plan_version, *image_id, *vendor, *class, *samples, *logit_rows;
     bool without_signature, late_update, allow_unmatched;
     firnc_texts settings;
 } request;
@@ -49,6 +49,10 @@ static const firnc_option options[] = {
     {{"--late-update", NULL, NULL, "compute every gradient before the first update, in a larger arena; no bit changes"},
      FIRNC_OPTION_FLAG,
      offsetof(request, late_update)},
+    {{"--logit-rows", NULL, "N",
+      "compute N rows of logits at a time, 0: all; no bit changes; default: 512 if that makes a large arena smaller"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, logit_rows)},
     {{"--dump-after", NULL, "PASS", "print the graph after a pass; a wrong name lists the passes"},
      FIRNC_OPTION_TEXT,
      offsetof(request, dump_after)},
@@ -176,6 +180,20 @@ static bool read_samples(const request *r, uint64_t *samples) {
     return false;
 }
 
+/* As firnc_job.logit_rows: 0 rows, in words all of them, are the most there can be. */
+static bool read_logit_rows(const request *r, uint32_t *rows) {
+    uint64_t given = 0;
+    *rows = 0;
+    if (r->logit_rows == NULL)
+        return true;
+    if (!firnc_number_read(r->logit_rows, UINT32_MAX, &given)) {
+        firnc_usage("compile", "--logit-rows: %s is not a number of rows; write one, or 0 for all", r->logit_rows);
+        return false;
+    }
+    *rows = given == 0 ? UINT32_MAX : (uint32_t)given;
+    return true;
+}
+
 /* Returns false after one line on stderr if the command line is wrong. */
 static bool read_header(const request *r, header *h) {
     return read_word("--security-counter", r->security_counter, &h->security_counter) &&
@@ -184,7 +202,7 @@ static bool read_header(const request *r, header *h) {
            read_id("--class", r->class, h->class_id);
 }
 
-static bool compile(const request *r, const header *h, uint64_t samples, firnc_key *key) {
+static bool compile(const request *r, const header *h, uint64_t samples, uint32_t logit_rows, firnc_key *key) {
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
     recipe->samples = samples;
     firnc_job *job = &recipe->job;
@@ -198,6 +216,7 @@ static bool compile(const request *r, const header *h, uint64_t samples, firnc_k
     job->weights = r->weights;
     job->allow_unmatched = r->allow_unmatched;
     job->late_update = r->late_update;
+    job->logit_rows = logit_rows;
     job->security_counter = h->security_counter;
     job->plan_version = h->plan_version;
     if (r->image_id != NULL)
@@ -217,10 +236,11 @@ static int compile_command(int argc, char **argv) {
         return status;
     header h = {0};
     uint64_t samples;
-    if (!read_header(&r, &h) || !read_samples(&r, &samples))
+    uint32_t logit_rows;
+    if (!read_header(&r, &h) || !read_samples(&r, &samples) || !read_logit_rows(&r, &logit_rows))
         return FIRNC_EXIT_USAGE;
     firnc_key key = {0};
-    bool good = compile(&r, &h, samples, &key);
+    bool good = compile(&r, &h, samples, logit_rows, &key);
     firnc_wipe(&key, sizeof key);
     return good ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
 }

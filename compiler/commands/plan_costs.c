@@ -79,6 +79,9 @@ uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op) {
     case FIRN_COST_product_of_weight:
         return product_cost(plan, op,
                             firnc_tensor_elements(input_of(plan, op, 0)) / last_extent(input_of(plan, op, 0)));
+    case FIRN_COST_products_of_loss: /* the logits and two gradients */
+        return 3 * product_cost(plan, op,
+                                firnc_tensor_elements(input_of(plan, op, 0)) / last_extent(input_of(plan, op, 0)));
     case FIRN_COST_matmul:
         return product_cost(plan, op, matmul_terms(plan, op));
     case FIRN_COST_convolution:

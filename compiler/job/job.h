@@ -145,6 +145,7 @@ typedef struct firnc_job {
     bool check_loss;    /* a loss that is not finite stops the run */
     bool gradient_norm; /* train: the norm of the gradients is computed, even if nothing in the step needs it */
     bool late_update;   /* every gradient is computed before the first update, though the arena may be larger */
+    uint32_t logit_rows; /* train: rows of logits that are there at a time; 0: the compiler chooses; all: UINT32_MAX */
     firnc_precision precision;
     firnc_optimizer_settings optimizer;
     firnc_parameter_group groups[FIRNC_GROUPS_MAX];

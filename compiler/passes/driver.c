@@ -18,6 +18,7 @@ static const struct {
     {"outputs", firnc_add_outputs, true},
     {"training", firnc_add_training, true},
     {"fuse", firnc_fuse, true},
+    {"logits", firnc_block_logits, false},
     {"early", firnc_update_early, false},
     {"views", firnc_make_views, true},
     {"order", firnc_order, true},

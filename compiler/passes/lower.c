@@ -32,17 +32,19 @@ static firn_reduction reduction(const firnc_pol_meaning *meaning, uint8_t output
         .kind = meaning->reduction, .accumulator = meaning->accumulator, .output = output, .chunk = meaning->chunk};
 }
 
-/* Backward recomputes inner reductions, such as the scores of attention, exactly as forward computed them. They and the
- * softmax therefore have the forward level in backward nodes, too. */
+/* Backward computes the first inner reduction, the scores of attention or the logits of a loss, exactly as forward
+ * does. It and the softmax therefore have the forward level in backward nodes, too. Inner values have the type of the
+ * softmax, or of the operands. */
 static void lower_sums(const lowering *l, firnc_node *node, const firn_op_info *info) {
     uint8_t operand = type_of(l, node->inputs[info->reduced]);
     firnc_pol_meaning forward = meaning_of(l, node, node->backward ? node->forward_level : node->level, operand);
     firnc_pol_meaning own = meaning_of(l, node, node->level, operand);
+    const uint8_t inner = info->pol == FIRN_POL_attention ? forward.softmax : operand;
     if (info->inner > 0)
-        node->integers[info->inner_flag] = firn_type_is_half(forward.softmax);
+        node->integers[info->inner_flag] = firn_type_is_half(inner);
     for (uint8_t i = 0; i < info->reductions; i++)
-        node->reductions[i] =
-            i < info->inner ? reduction(&forward, forward.softmax) : reduction(&own, type_of(l, node->outputs[0]));
+        node->reductions[i] = reduction(i == 0 && info->inner > 0 ? &forward : &own,
+                                        i < info->inner ? inner : type_of(l, node->outputs[0]));
 }
 
 /* The half type is the type of the forward result, and so of the gradient that the backward node reads. */

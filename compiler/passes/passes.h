@@ -73,6 +73,7 @@ bool firnc_add_outputs(firnc_compilation *compilation);   /* outputs.c: what an 
 bool firnc_add_training(firnc_compilation *compilation);  /* training.c: the rest of a step; eval: firnc_add_metric */
 bool firnc_add_metric(firnc_compilation *compilation);    /* metric.c (eval) */
 bool firnc_fuse(firnc_compilation *compilation);          /* fuse.c: duplicate casts merged, dead ops removed */
+bool firnc_block_logits(firnc_compilation *compilation);  /* logits.c: large logits by blocks of rows (train) */
 bool firnc_update_early(firnc_compilation *compilation);  /* early.c: gradients used up one by one (train) */
 bool firnc_make_views(firnc_compilation *compilation);    /* views.c: reshapes and slices that cost nothing */
 bool firnc_order(firnc_compilation *compilation);         /* order.c: least live memory */

@@ -100,7 +100,7 @@ static bool is_reduction(const firn_fb_reduction *reduction, uint8_t operand, ui
 }
 
 /* The operands of a product have the same type, which the op's rule has checked. The values of inner reductions, such
- * as attention scores, are not tensors of the plan; an attribute chooses the operands' type or float32 for them. The
+ * as attention scores, are not output 0; an attribute chooses the operands' type or float32 for them. The
  * other reductions produce output 0. */
 static bool are_reductions(const firn_fb_op_record *op, const firn_op_info *info, const firn_op_signature *s) {
     bool good = op->reductions_count == info->reductions;

@@ -93,6 +93,7 @@ static const struct {
     {.code = 240, .kind = ROW, .position = 0, .since = 1}, /* rnn  */
     {.code = 241, .kind = ROW, .position = 0, .since = 1}, /* rnn_backward  */
     {.code = 242, .kind = ROW, .position = 0, .since = 1}, /* recurrent_backward_weight  */
+    {.code = 252, .kind = ROW, .position = 0, .since = 1}, /* linear_cross_entropy  */
     {.code = 0}, /* the end */
 };
 

@@ -123,6 +123,7 @@ const firn_op_words firn_op_words_table[FIRN_OPS] = {
     {"cross_entropy_backward", "dloss logits labels row_max row_sum", "dlogits", "", "", ""},
     {"cross_entropy_weighted", "logits labels weights", "loss row_max row_sum row_loss divisor", "ignore_index scaling", "label_smoothing factor", ""},
     {"cross_entropy_weighted_backward", "dloss logits labels row_max row_sum divisor weights", "dlogits", "ignore_index scaling", "label_smoothing factor", ""},
+    {"linear_cross_entropy", "x weight labels dloss weights", "dweight loss dx logits values", "layout classes rows half weighted ignore_index scaling", "label_smoothing factor", "logits input weight"},
     {"nll_loss", "log_probabilities labels", "loss", "", "", ""},
     {"nll_loss_backward", "dloss log_probabilities labels", "dlog_probabilities", "", "", ""},
     {"mean_squared_error", "prediction target", "loss", "", "", ""},

@@ -69,6 +69,9 @@ typedef struct firn_kernel_call {
      * the plan needs scratch. */
     void *workspace;
     size_t slot_bytes;
+    /* The set of the kernel that runs, for one that consists of others. Not set where no kernel needs scratch: there
+     * portable kernels call each other. */
+    const struct firn_kernel_set *kernels;
 } firn_kernel_call;
 
 /* Returns an input that the op may not have, or NULL if it does not: the list of inputs ends before it, or its place in
@@ -110,6 +113,12 @@ enum {
     FIRN_INITIALISE_HIGH = 3
 };
 void firn_kernel_initialise(const firn_kernel_call *call);
+
+/* The code of linear_backward_weight whose sums continue from what its output, float32, has; a chunk or a block of
+ * terms begins with the first row. It is looked up like the kernel of an op, by a code that no op has; a kernel that
+ * computes a gradient by blocks of rows calls it for all blocks but the first. */
+#define FIRN_KERNEL_ADD_WEIGHT (UINT16_MAX - 1)
+void firn_kernel_add_weight(const firn_kernel_call *call);
 
 /* A kernel for each op, or for those that a firmware was linked with. */
 typedef struct firn_kernel_set {

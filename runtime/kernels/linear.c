@@ -95,6 +95,7 @@ void firn_linear_of(firn_linear *job, uint16_t op, const firn_kernel_call *call)
         backward_input(job, call);
         break;
     case FIRN_OP_linear_backward_weight:
+    case FIRN_KERNEL_ADD_WEIGHT:
         backward_weight(job, call);
         break;
     case FIRN_OP_linear_backward_weight_rows:
@@ -173,4 +174,23 @@ void firn_kernel_linear_backward_weight_rows(const firn_kernel_call *call) {
     firn_linear job;
     backward_weight_rows(&job, call);
     run(call, &job);
+}
+
+static void add_tiles(void *argument, size_t begin, size_t end) {
+    const firn_linear *job = argument;
+    const size_t columns = job->product.columns;
+    float *out = job->out->data;
+    firn_tile tile;
+    for (size_t number = begin; number < end; number++) {
+        firn_product_tile_from(&job->product, number, out, &tile);
+        for (size_t row = 0; row < tile.rows; row++)
+            firn_narrow(out, FIRN_FLOAT32, (tile.row + row) * columns + tile.column, tile.values[row], tile.columns);
+    }
+}
+
+void firn_kernel_add_weight(const firn_kernel_call *call) {
+    firn_linear job;
+    backward_weight(&job, call);
+    const uint64_t cost = (uint64_t)FIRN_TILE_ROWS * FIRN_TILE_COLUMNS * job.product.terms;
+    firn_parallel_run(&call->parallel, firn_product_tiles(&job.product), cost, add_tiles, &job);
 }

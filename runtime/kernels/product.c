@@ -310,13 +310,14 @@ size_t firn_product_tiles(const firn_product *product) {
     return firn_ceiling(product->rows, ROWS) * tiles_across(product);
 }
 
-void firn_product_tile(const firn_product *product, size_t number, firn_tile *tile) {
+static void place_tile(const firn_product *product, size_t number, firn_tile *tile) {
     tile->row = number / tiles_across(product) * ROWS;
     tile->column = number % tiles_across(product) * COLUMNS;
     tile->rows = firn_smaller(ROWS, product->rows - tile->row);
     tile->columns = firn_smaller(COLUMNS, product->columns - tile->column);
-    if (is_cleared(product))
-        memset(tile->values, 0, sizeof tile->values);
+}
+
+static void add_to_tile(const firn_product *product, firn_tile *tile) {
     switch (product->reduction.kind) {
     case FIRN_REDUCTION_F32:
         sum_in_float32(product, tile);
@@ -327,4 +328,24 @@ void firn_product_tile(const firn_product *product, size_t number, firn_tile *ti
     default:
         firn_product_flushed(product, tile);
     }
+}
+
+void firn_product_tile(const firn_product *product, size_t number, firn_tile *tile) {
+    place_tile(product, number, tile);
+    if (is_cleared(product))
+        memset(tile->values, 0, sizeof tile->values);
+    add_to_tile(product, tile);
+}
+
+void firn_product_tile_from(const firn_product *product, size_t number, const float *sums, firn_tile *tile) {
+    /* Up to a diagonal behind the last term: each row has all terms, and no sum begins (begins_at). */
+    firn_product all = *product;
+    all.present = FIRN_TERMS_UP_TO_DIAGONAL;
+    all.diagonal = product->terms - 1;
+    place_tile(product, number, tile);
+    memset(tile->values, 0, sizeof tile->values);
+    for (size_t row = 0; row < tile->rows; row++)
+        memcpy(tile->values[row], sums + (tile->row + row) * product->columns + tile->column,
+               tile->columns * sizeof(float));
+    add_to_tile(&all, tile);
 }

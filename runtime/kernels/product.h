@@ -50,6 +50,9 @@ size_t firn_product_tiles(const firn_product *product);
 /* Computes one tile. The values are complete sums, not yet rounded to the output type. */
 void firn_product_tile(const firn_product *product, size_t number, firn_tile *tile);
 
+/* The same for sums that continue from a product-shaped array of floats. All terms are present. */
+void firn_product_tile_from(const firn_product *product, size_t number, const float *sums, firn_tile *tile);
+
 /* Returns true if the product can be computed in rows without tiles: a core without vectors, float32 factors, and all
  * terms summed in float32. */
 bool firn_product_is_direct(const firn_product *product);

@@ -78,6 +78,7 @@ train() {
 # Where $evaluate is not empty, it also evaluates.
 evaluate=
 target=portable
+rows= # of logits at a time, as an option
 same() {
     name=$1
     steps=$2
@@ -90,7 +91,7 @@ same() {
     done
     cases=$((cases + 1))
     rm -f "$folder/plan"
-    "$FIRNC" compile "$recipe" --mode train --target $target --key "$folder/test.key.pem" -o "$folder/plan" "$@" >"$folder/out" 2>&1 || {
+    "$FIRNC" compile "$recipe" --mode train --target $target $rows --key "$folder/test.key.pem" -o "$folder/plan" "$@" >"$folder/out" 2>&1 || {
         fail "$name does not compile"
         return
     }
@@ -281,6 +282,23 @@ gpt2_of "GPT-2, ALiBi, half softmax, POL 2" 2 "$texts" init.model.position_embed
 gpt2_of "GPT-2, half softmax, an output layer of its own, weighted loss" 3 "$texts" \
     init.model.attention_softmax_fp32=false init.model.share_embedding_weights=false \
     init.model.loss_scaling=batch_size init.model.loss_weight=0.125 init.model.ignore_index=32
+
+# --- logits by blocks of rows: the last block has fewer, and whole chunks are in each ---------------------------------------
+
+rows="--logit-rows 32"
+sequences="$loader.max_sequence_length=16 $loader.batch_size=5 $loader.micro_batch_size=5 init.model.hidden_size=8"
+gpt2_of "GPT-2, blocks of logits, float32" 2 "$texts" $float32 $sequences
+gpt2_of "GPT-2, blocks of logits, bfloat16, an output layer of its own, weighted loss" 2 "$texts" $sequences \
+    $precision.fp16_type=bfloat16 init.model.share_embedding_weights=false init.model.label_smoothing=0.1 \
+    init.model.loss_scaling=batch_size init.model.loss_weight=0.125 init.model.ignore_index=32
+gpt2_of "GPT-2, blocks of logits, chunks" 2 "$texts" $sequences $precision.fp16_type=float16 $emulate \
+    $precision.precision_opt_level=1 init.model.ignore_index=32 $loader.batch_size=10
+for target in amx-bf16 avx512-bf16; do
+    gpt2_of "GPT-2, blocks of logits, $target" 2 "$texts" $sequences $precision.fp16_type=bfloat16
+done
+target=portable
+rows=
+
 for name in gpt3 gptj gpt_neox llama; do
     same "$name, POL 1" 3 compiler/recipes/small_$name.yaml "$texts" init.model.num_hidden_layers=1
 done

@@ -572,10 +572,10 @@ def flushed_fma(a, b, c):
     return flushed(odd_sum(np.broadcast_to(a * b, c.shape), c)).astype(F32).astype(F64)
 
 
-def flushed_sum(reduction, count, factors, shape, present):
+def flushed_sum(reduction, count, factors, shape, present, start=None):
     """The flushed sums. An output has a block where it has a term of it; factors(k) are then those of all outputs."""
     block = 32 if reduction.kind == "even_odd_blocks" else 2
-    whole = np.zeros(shape, F64)
+    whole = np.zeros(shape, F64) if start is None else start.astype(F64)
     for begin in range(0, count, block):
         here, terms = np.zeros(shape, bool), [(np.zeros(()), np.zeros(()))] * block
         for k in range(begin, min(count, begin + block)):
@@ -595,15 +595,15 @@ def flushed_sum(reduction, count, factors, shape, present):
     return whole.astype(F32)
 
 
-def reduce(reduction, count, factors, shape, present=lambda k: ..., every=None):
+def reduce(reduction, count, factors, shape, present=lambda k: ..., every=None, start=None):
     """The dot products of an op: factors(k) are the two factors of term k, present(k) the outputs that have it. every(k) are
-    those of all outputs, where not all have it: what is absent is 0."""
+    those of all outputs, where not all have it: what is absent is 0. The sums continue from start, +0 without it."""
     if reduction.kind in ("even_odd_blocks", "pairs"):
-        return flushed_sum(reduction, count, every or factors, shape, present)
+        return flushed_sum(reduction, count, every or factors, shape, present, start)
     chunk = reduction.chunk or max(count, 1)
-    whole = np.zeros(shape, F32)
+    whole = np.zeros(shape, F32) if start is None else start
     for begin in range(0, count, chunk):
-        acc = np.zeros(shape, F64)
+        acc = np.zeros(shape, F64) if reduction.chunk else whole.astype(F64)
         for k in range(begin, min(count, begin + chunk)):
             where = present(k)
             a, b = factors(k)
@@ -1021,6 +1021,19 @@ class Call:
 
 def rows_of(x):
     return x.reshape(-1, x.shape[-1])
+
+
+class Part:
+    """A part of an op, as a call of its own: what the op does not have is in values."""
+
+    def __init__(self, call, values):
+        self.call, self.values = call, values
+
+    def __getitem__(self, name):
+        return self.values[name] if name in self.values else self.call[name]
+
+    def attribute(self, name):
+        return self.call.attribute(name)
 
 
 @computes("cast")
@@ -2130,6 +2143,30 @@ def cross_entropy_backward(call):
     p = exp(logits - call["row_max"].reshape(-1, 1)) / call["row_sum"].reshape(-1, 1)
     is_label = np.arange(logits.shape[1]) == labels[:, None]
     return {"dlogits": (np.where(is_label, p - ONE, p) * f).reshape(call["logits"].shape)}
+
+
+@computes("linear_cross_entropy")
+def linear_cross_entropy(call):
+    x, weight = rows_of(call["x"]).astype(F64), weight_by_output(call)
+    kind = call.tensor("logits").type
+    sums = reduce(call.reductions["logits"], x.shape[1], lambda k: (x[:, k, None], weight[None, :, k]), (len(x), len(weight)))
+    part = Part(call, {"logits": round_to(kind, sums).reshape(call["x"].shape[:-1] + (-1,))})
+    loss = cross_entropy_weighted(part) if call.attribute("weighted") else cross_entropy(part)
+    part.values |= loss
+    gradient = cross_entropy_weighted_backward(part) if call.attribute("weighted") else cross_entropy_backward(part)
+    dy = round_to(kind, rows_of(gradient["dlogits"])).astype(F64)
+    shape = len(dy), weight.shape[1]
+    dx = reduce(call.reductions["input"], dy.shape[1], lambda o: (dy[:, o, None], weight[None, o, :]), shape)
+    dweight = None
+    for first in range(0, len(dy), call.attribute("rows")):
+        some = min(call.attribute("rows"), len(dy) - first)
+        factors = lambda n, first=first: (dy[first + n, :, None], x[first + n, None, :])
+        dweight = reduce(call.reductions["weight"], some, factors, weight.shape, start=dweight)
+    return {
+        "dweight": dweight if call.attribute("layout") == 0 else dweight.T,
+        "loss": loss["loss"],
+        "dx": dx.reshape(call["x"].shape),
+    }
 
 
 def weights_of_rows(call):

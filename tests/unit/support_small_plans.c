@@ -175,6 +175,16 @@ static void make_language_models(compiled_plan *plans) {
     }
     for (int i = 0; i < 4; i++) {
         test_recipe recipe = small_gpt2();
+        recipe.job.logit_rows = 32; /* two blocks, of 32 rows and of 8 */
+        recipe.job.data.window = 11;
+        recipe.job.data.micro_batch_size = recipe.job.data.batch_size;
+        recipe.gpt2.share_embedding_weights = i % 2 == 0;
+        recipe.gpt2.loss.label_smoothing = i % 2 == 0 ? 0 : 0.125f;
+        set_precision(&recipe, (firn_type)i, 1, i == 1, i == 1 ? FIRNC_DYNAMIC : 1, 0, 0);
+        make(plans, &recipe, "logits by blocks of rows");
+    }
+    for (int i = 0; i < 4; i++) {
+        test_recipe recipe = small_gpt2();
         recipe.job.mode = FIRNC_EVAL;
         recipe.job.steps = 2;
         recipe.job.data = (firnc_data){.window = 5, .batch_size = 2, .micro_batch_size = 2, .stride = 4, .wrap = false};

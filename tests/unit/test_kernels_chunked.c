@@ -374,7 +374,7 @@ enum { THREADS = 3 };
 /* The kernels of native.c that were compiled for a set without the instructions; none: those of the set are tested. */
 typedef struct native_set {
     const char *set;
-    firn_kernel linear, backward_input, backward_weight;
+    firn_kernel linear, backward_input, backward_weight, add_weight;
     uint64_t (*scratch)(uint16_t op, const firn_kernel_call *call);
 } native_set;
 
@@ -384,7 +384,11 @@ static native_set native_without = {
 #else
     "avx512",
 #endif
-    firn_native_linear, firn_native_linear_backward_input, firn_native_linear_backward_weight, firn_native_scratch};
+    firn_native_linear,
+    firn_native_linear_backward_input,
+    firn_native_linear_backward_weight,
+    firn_native_add_weight,
+    firn_native_scratch};
 #ifdef __aarch64__
 static native_set native_with = {.set = "neonfp16"};
 #else
@@ -392,9 +396,14 @@ static native_set native_with = {.set = "avx512fp16"};
 void firn_native_linear_avx2(const firn_kernel_call *call);
 void firn_native_linear_backward_input_avx2(const firn_kernel_call *call);
 void firn_native_linear_backward_weight_avx2(const firn_kernel_call *call);
+void firn_native_add_weight_avx2(const firn_kernel_call *call);
 uint64_t firn_native_scratch_avx2(uint16_t op, const firn_kernel_call *call);
-static native_set native_avx2 = {"avx2", firn_native_linear_avx2, firn_native_linear_backward_input_avx2,
-                                 firn_native_linear_backward_weight_avx2, firn_native_scratch_avx2};
+static native_set native_avx2 = {"avx2",
+                                 firn_native_linear_avx2,
+                                 firn_native_linear_backward_input_avx2,
+                                 firn_native_linear_backward_weight_avx2,
+                                 firn_native_add_weight_avx2,
+                                 firn_native_scratch_avx2};
 #endif
 
 static firn_kernel_choice native_kernel(const native_set *set, uint16_t code, const test_call *call) {
@@ -402,6 +411,7 @@ static firn_kernel_choice native_kernel(const native_set *set, uint16_t code, co
         return firn_kernel_set_choose(set->set)->find(code, call->reductions);
     return (firn_kernel_choice){code == FIRN_OP_linear                  ? set->linear
                                 : code == FIRN_OP_linear_backward_input ? set->backward_input
+                                : code == FIRN_KERNEL_ADD_WEIGHT        ? set->add_weight
                                                                         : set->backward_weight,
                                 set->scratch};
 }
@@ -420,7 +430,10 @@ static void compare(uint16_t code, const native_set *set, test_call *call) {
     const firn_kernel_choice native = native_kernel(set, code, call);
     call->outputs[0] = expected;
     call->parallel = (firn_parallel){0};
-    test_call_run(support_kernel(firn_kernel_set_choose("plain"), code, call), call);
+    /* No set of portable kernels finds this one. */
+    test_call_run(code == FIRN_KERNEL_ADD_WEIGHT ? firn_kernel_add_weight
+                                                 : support_kernel(firn_kernel_set_choose("plain"), code, call),
+                  call);
     for (uint32_t threads = 1; threads <= THREADS; threads++) {
         call->parallel = (firn_parallel){.run = run_split, .threads = threads};
         call->outputs[0] = tensor_copy(&out);
@@ -466,6 +479,10 @@ static void check_native(const native_set *set, uint32_t n, uint32_t k, uint32_t
     call.inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X] = x;
     call.outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT] = dweight;
     compare(FIRN_OP_linear_backward_weight, set, &call);
+    if (out_type == FIRN_FLOAT32) {
+        tensor_fill(&dweight, chunk, 4.0f);
+        compare(FIRN_KERNEL_ADD_WEIGHT, set, &call);
+    }
     firn_tensor *const all[] = {&x, &dy, &weight, &bias, &y, &dx, &dweight};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         tensor_free(all[i]);

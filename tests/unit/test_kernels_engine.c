@@ -272,6 +272,34 @@ static void check_backward_weight(layer *l) {
     tensor_free(&expected);
 }
 
+/* The sum of all rows continues from that of the first ones, whole blocks of terms. */
+static void check_continued(const layer *l) {
+    const uint32_t first = l->s.n / 2 / 32 * 32, rest = l->s.n - first;
+    if (first == 0 || l->dweight.type != FIRN_FLOAT32)
+        return;
+    test_call call = call_of(l, &l->dy, &l->x, &l->dweight);
+    firn_tensor expected = tensor_copy(&l->dweight), begun = tensor_copy(&l->dweight);
+    const factor dy = {&l->dy, 1, l->s.o}, x = {&l->x, 1, l->s.k};
+    const factor left = l->layout == 0 ? dy : x, right = l->layout == 0 ? x : dy;
+    const factor turned = {right.tensor, right.column_step, right.row_step};
+    expect(l->reduction->kind, left, turned, l->s.n, NULL, &expected);
+    expect(l->reduction->kind, left, turned, first, NULL, &begun);
+    const uint32_t dy_dims[] = {rest, l->s.o}, x_dims[] = {rest, l->s.k};
+    call.inputs[0].data = (uint16_t *)l->dy.data + (size_t)first * l->s.o;
+    call.inputs[0].elements = (size_t)rest * l->s.o, call.inputs[0].dims = dy_dims;
+    call.inputs[1].data = (uint16_t *)l->x.data + (size_t)first * l->s.k;
+    call.inputs[1].elements = (size_t)rest * l->s.k, call.inputs[1].dims = x_dims;
+    call.outputs[0] = begun;
+    check(FIRN_KERNEL_ADD_WEIGHT, &call, &expected, l->place);
+    firn_tensor out = tensor_copy(&begun);
+    call.outputs[0] = out;
+    test_call_run(firn_kernel_add_weight, &call);
+    assert_same(&expected, &out, l->place);
+    tensor_free(&out);
+    tensor_free(&expected);
+    tensor_free(&begun);
+}
+
 static void check_layer(shape s, int layout, const firn_reduction *reduction, uint8_t out_type, numbers which) {
     if (!support_takes_next())
         return;
@@ -294,6 +322,7 @@ static void check_layer(shape s, int layout, const firn_reduction *reduction, ui
     check_forward(&l, true);
     check_backward_input(&l);
     check_backward_weight(&l);
+    check_continued(&l);
     firn_tensor *const all[] = {&l.x, &l.weight, &l.bias, &l.dy, &l.y, &l.dx, &l.dweight};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         tensor_free(all[i]);

@@ -173,6 +173,57 @@ static void compare(uint16_t code, test_call *call, const char *what, shape s) {
     call->outputs[0] = out;
 }
 
+/* The rows of a matrix from `first` on. */
+static firn_tensor rows_from(const firn_tensor *matrix, uint32_t first, uint32_t count, uint32_t dims[2]) {
+    dims[0] = count, dims[1] = matrix->dims[1];
+    return (firn_tensor){.data = (uint8_t *)matrix->data + (size_t)first * dims[1] * firn_type_bytes(matrix->type),
+                         .elements = (size_t)count * dims[1],
+                         .dims = dims,
+                         .type = matrix->type,
+                         .rank = 2};
+}
+
+/* A gradient of a weight that continues from that of the first rows is that of all rows, in each set that has a kernel
+ * for it. A chunk begins with the rows. */
+static void compare_continued(test_call *call, uint32_t rows, shape s) {
+    const firn_tensor dy = call->inputs[0], x = call->inputs[1], out = call->outputs[0];
+    const uint32_t chunk = call->reductions[0].chunk != 0 ? call->reductions[0].chunk : 1;
+    const uint32_t first = (rows / 2 + chunk - 1) / chunk * chunk;
+    uint32_t dims[2][2];
+    char place[96];
+    if (first == 0 || first >= rows || out.type != FIRN_FLOAT32)
+        return;
+    firn_tensor whole = tensor_copy(&out), begun = tensor_copy(&out);
+    call->parallel = (firn_parallel){0};
+    call->outputs[0] = whole;
+    test_call_run(support_kernel(plain, FIRN_OP_linear_backward_weight, call), call);
+    call->outputs[0] = begun;
+    call->inputs[0] = rows_from(&dy, 0, first, dims[0]), call->inputs[1] = rows_from(&x, 0, first, dims[1]);
+    test_call_run(support_kernel(plain, FIRN_OP_linear_backward_weight, call), call);
+    call->inputs[0] = rows_from(&dy, first, rows - first, dims[0]);
+    call->inputs[1] = rows_from(&x, first, rows - first, dims[1]);
+    call->outputs[0] = tensor_copy(&begun);
+    test_call_run(firn_kernel_add_weight, call);
+    assert_same(&whole, &call->outputs[0], "continued, portable");
+    tensor_free(&call->outputs[0]);
+    for (int i = 0; i < SETS; i++)
+        for (int count = 0; sets[i] != NULL && sets[i]->find(FIRN_KERNEL_ADD_WEIGHT, call->reductions).run != NULL &&
+                            count < THREAD_COUNTS;
+             count++) {
+            const uint32_t threads = thread_counts[count];
+            snprintf(place, sizeof place, "continued %ux%ux%u, %s, %u threads", s.n, s.k, s.o, names[i], threads);
+            call->outputs[0] = tensor_copy(&begun);
+            call->parallel = (firn_parallel){.run = threads > 1 ? run_split : NULL, .threads = threads};
+            test_call_run(support_kernel(sets[i], FIRN_KERNEL_ADD_WEIGHT, call), call);
+            support_check_workspace();
+            assert_same(&whole, &call->outputs[0], place);
+            tensor_free(&call->outputs[0]);
+        }
+    tensor_free(&whole);
+    tensor_free(&begun);
+    call->inputs[0] = dy, call->inputs[1] = x, call->outputs[0] = out;
+}
+
 /* Fills with values whose products are subnormal in the tensor's type, and sums that contain them. */
 static void fill_subnormal(firn_tensor *tensor, uint32_t seed) {
     static const float scales[] = {
@@ -218,6 +269,7 @@ static void check(uint8_t type, uint8_t out_type, shape s, int layout, firn_redu
     call.inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X] = x;
     call.outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT] = dweight;
     compare(FIRN_OP_linear_backward_weight, &call, "linear_backward_weight", s);
+    compare_continued(&call, s.n, s);
     const uint32_t first = rows / 3, some = (rows - first + 1) / 2;
     firn_tensor piece = tensor_new(out_type, some, columns, 0, 0);
     call.integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_FIRST] = first;

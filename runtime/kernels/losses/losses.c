@@ -100,7 +100,8 @@ static void run_softmax_gradient(const firn_kernel_call *call, softmax_gradient 
 }
 
 /* dlogits = (softmax - onehot) dloss / N */
-void firn_kernel_cross_entropy_backward(const firn_kernel_call *call) {
+static inline __attribute__((always_inline)) void cross_entropy_gradient(const firn_kernel_call *call,
+                                                                         const firn_tensor *batch) {
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
     softmax_gradient g = {
         .logits = logits,
@@ -108,9 +109,17 @@ void firn_kernel_cross_entropy_backward(const firn_kernel_call *call) {
         .maxima = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_ROW_MAX].data,
         .sums = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_ROW_SUM].data,
         .weights = {.labels = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LABELS].data, .ignored = -1},
-        .factor = firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]) / (float)firn_rows(logits),
+        .factor = firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]) / (float)firn_rows(batch),
     };
     run_softmax_gradient(call, &g);
+}
+
+void firn_cross_entropy_gradient(const firn_kernel_call *call, const firn_tensor *batch) {
+    cross_entropy_gradient(call, batch);
+}
+
+void firn_kernel_cross_entropy_backward(const firn_kernel_call *call) {
+    cross_entropy_gradient(call, &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS]);
 }
 
 /* --- weighted cross entropy --------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "runtime/kernels/vector/losses.h"
 
 #include "runtime/kernels/blocks.h"
+#include "runtime/kernels/losses/linear_cross_entropy.h"
 #include "runtime/kernels/losses/losses.h"
 #include "runtime/kernels/vector/convert.h"
 #include "runtime/kernels/vector/elementary.h"
@@ -131,16 +132,26 @@ static inline __attribute__((always_inline)) void store_shares(uint8_t type, con
     FIRN_EACH(i, FIRN_VECTOR_GROUP) firn_vector_narrow(dx, type, first + i * FIRN_VECTOR, lanes[i], e[i]);
 }
 
+typedef struct gradient {
+    const firn_kernel_call *call;
+    float factor;
+} gradient;
+
+typedef struct gradient_range {
+    const gradient *gradient;
+    size_t begin, end;
+} gradient_range;
+
 static inline __attribute__((always_inline)) void gradient_rows(uint8_t type, const void *arguments) {
-    const range *r = arguments;
-    const firn_kernel_call *call = r->call;
+    const gradient_range *r = arguments;
+    const firn_kernel_call *call = r->gradient->call;
     const int32_t *labels = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LABELS].data;
     const float *maxima = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_ROW_MAX].data;
     const float *sums = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_ROW_SUM].data;
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
     void *dx = call->outputs[FIRN_CROSS_ENTROPY_BACKWARD_OUT_DLOGITS].data;
     const size_t width = firn_last_extent(logits);
-    const float factor = firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]) / (float)firn_rows(logits);
+    const float factor = r->gradient->factor;
     firn_lanes all[FIRN_VECTOR_GROUP], rest[FIRN_VECTOR_GROUP];
     FIRN_EACH(i, FIRN_VECTOR_GROUP) all[i] = firn_first_lanes(FIRN_VECTOR);
     for (size_t row = r->begin; row < r->end; row++) {
@@ -159,11 +170,62 @@ static inline __attribute__((always_inline)) void gradient_rows(uint8_t type, co
 }
 
 static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end) {
-    const range r = {argument, begin, end};
-    firn_for_type(r.call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS].type, gradient_rows, &r);
+    const gradient_range r = {argument, begin, end};
+    firn_for_type(r.gradient->call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS].type, gradient_rows, &r);
+}
+
+/* firn_cross_entropy_gradient */
+static void cross_entropy_gradient(const firn_kernel_call *call, const firn_tensor *batch) {
+    const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
+    const float dloss = firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]);
+    gradient g = {call, dloss / (float)firn_rows(batch)};
+    firn_parallel_run(&call->parallel, firn_rows(logits), firn_last_extent(logits), cross_entropy_backward_rows, &g);
 }
 
 void firn_vector_cross_entropy_backward(const firn_kernel_call *call) {
-    const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
-    firn_split(call, firn_rows(logits), firn_last_extent(logits), cross_entropy_backward_rows);
+    cross_entropy_gradient(call, &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS]);
+}
+
+/* --- the loss of logits by blocks of rows ------------------------------------------------------------------------- */
+
+/* Returns the kernel of the set for a product of a block. */
+static firn_kernel_choice kernel_of(uint16_t op, const firn_kernel_call *call) {
+    firn_logit_product product;
+    firn_logit_product_of(&product, op, call, 0);
+    return call->kernels->find(op, product.call.reductions);
+}
+
+void firn_vector_linear_cross_entropy(const firn_kernel_call *call) {
+    const firn_kernel add_weight = kernel_of(FIRN_KERNEL_ADD_WEIGHT, call).run;
+    const firn_logit_kernels kernels = {kernel_of(FIRN_OP_linear, call).run,
+                                        kernel_of(FIRN_OP_linear_backward_input, call).run,
+                                        kernel_of(FIRN_OP_linear_backward_weight, call).run,
+                                        add_weight != NULL ? add_weight : firn_kernel_add_weight,
+                                        firn_vector_cross_entropy,
+                                        cross_entropy_gradient};
+    firn_linear_cross_entropy(call, &kernels);
+}
+
+/* The scratch of the products of the block that begins with a row. */
+static uint64_t scratch_of_block(const firn_kernel_call *call, size_t first) {
+    static const uint16_t ops[] = {FIRN_OP_linear, FIRN_OP_linear_backward_input, FIRN_OP_linear_backward_weight,
+                                   FIRN_KERNEL_ADD_WEIGHT};
+    uint64_t most = 0;
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        firn_logit_product product;
+        firn_logit_product_of(&product, ops[i], call, first);
+        const firn_kernel_scratch scratch = kernel_of(ops[i], call).scratch;
+        const uint64_t bytes = scratch != NULL ? scratch(ops[i], &product.call) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* Blocks have two sizes: the last one may have fewer rows. */
+uint64_t firn_vector_linear_cross_entropy_scratch(uint16_t op, const firn_kernel_call *call) {
+    (void)op;
+    const size_t all = firn_rows(&call->inputs[FIRN_LINEAR_CROSS_ENTROPY_IN_X]);
+    const size_t rows = (size_t)call->integers[FIRN_LINEAR_CROSS_ENTROPY_ROWS];
+    const uint64_t first = scratch_of_block(call, 0), last = scratch_of_block(call, (all - 1) / rows * rows);
+    return first > last ? first : last;
 }

@@ -8,4 +8,8 @@
 void firn_vector_cross_entropy(const firn_kernel_call *call);
 void firn_vector_cross_entropy_backward(const firn_kernel_call *call);
 
+/* The loss of logits by blocks of rows, whose products are those of the call's set. */
+void firn_vector_linear_cross_entropy(const firn_kernel_call *call);
+uint64_t firn_vector_linear_cross_entropy_scratch(uint16_t op, const firn_kernel_call *call);
+
 #endif

@@ -23,7 +23,8 @@ typedef struct multiplication {
     void *out;               /* element (row, column) at row * out_step + column */
     uint8_t out_type;
     size_t out_step;
-    bool flipped; /* rows and columns are exchanged, also for the bias and in the output */
+    bool flipped;   /* rows and columns are exchanged, also for the bias and in the output */
+    bool continues; /* sums continue from what the output, float32, has */
 } multiplication;
 
 enum {
@@ -184,7 +185,7 @@ static void multiply_rows(const piece *p, size_t row, size_t rows, const float *
     firn_register_tile tile = {.rows = rows,
                                .runs = 1,
                                .terms = p->terms,
-                               .begins = p->first,
+                               .begins = p->first && !product->continues,
                                .sums_step = is_direct ? product->out_step : (size_t)WIDTH};
     place_left(p, p->row + row, rows, &tile);
     for (size_t column = 0; column < p->columns; column += WIDTH) {
@@ -376,12 +377,12 @@ static multiplication flip(multiplication product) {
 }
 
 /* Returns true for a product with so few multiplications that dividing and packing would take longer. */
-static bool is_handful(const firn_linear *linear) {
+static bool is_handful(uint16_t op, const firn_linear *linear) {
     const firn_product *product = &linear->product;
-    return product->rows <= HANDFUL && product->columns <= HANDFUL && product->terms <= HANDFUL &&
-           product->rows * product->columns * product->terms <= HANDFUL && product->left.type == FIRN_FLOAT32 &&
-           product->right.type == FIRN_FLOAT32 && linear->out->type == FIRN_FLOAT32 &&
-           (linear->bias == NULL || linear->bias->type == FIRN_FLOAT32);
+    return op != FIRN_KERNEL_ADD_WEIGHT && product->rows <= HANDFUL && product->columns <= HANDFUL &&
+           product->terms <= HANDFUL && product->rows * product->columns * product->terms <= HANDFUL &&
+           product->left.type == FIRN_FLOAT32 && product->right.type == FIRN_FLOAT32 &&
+           linear->out->type == FIRN_FLOAT32 && (linear->bias == NULL || linear->bias->type == FIRN_FLOAT32);
 }
 
 static float sum_of_terms(const firn_product *product, size_t row, size_t column) {
@@ -424,11 +425,12 @@ static multiplication multiplication_of(const firn_linear *linear) {
 static void multiply(uint16_t op, const firn_kernel_call *call) {
     firn_linear linear;
     firn_linear_of(&linear, op, call);
-    if (is_handful(&linear)) {
+    if (is_handful(op, &linear)) {
         multiply_handful(&linear);
         return;
     }
-    const multiplication it = multiplication_of(&linear);
+    multiplication it = multiplication_of(&linear); /* of a gradient of a weight, never flipped */
+    it.continues = op == FIRN_KERNEL_ADD_WEIGHT;
     cut c = cut_for(&it, call);
     firn_pieces_run(call, slot_bytes(&c), c.row_pieces * c.column_pieces, cost_of(&it), multiply_piece, &c);
 }
@@ -436,7 +438,7 @@ static void multiply(uint16_t op, const firn_kernel_call *call) {
 uint64_t firn_vector_linear_scratch(uint16_t op, const firn_kernel_call *call) {
     firn_linear linear;
     firn_linear_of(&linear, op, call);
-    if (is_handful(&linear))
+    if (is_handful(op, &linear))
         return 0;
     const multiplication it = multiplication_of(&linear);
     const cut c = cut_for(&it, call);
@@ -457,6 +459,10 @@ void firn_vector_linear_backward_weight(const firn_kernel_call *call) {
 
 void firn_vector_linear_backward_weight_rows(const firn_kernel_call *call) {
     multiply(FIRN_OP_linear_backward_weight_rows, call);
+}
+
+void firn_vector_add_weight(const firn_kernel_call *call) {
+    multiply(FIRN_KERNEL_ADD_WEIGHT, call);
 }
 
 /* --- products of batches ------------------------------------------------------------------------------------------ */
@@ -492,13 +498,12 @@ static cut cut_of_batch(const multiplication *first, const firn_kernel_call *cal
 }
 
 uint64_t firn_vector_matmul_scratch(uint16_t op, const firn_kernel_call *call) {
-    (void)op;
     firn_matmul matmul;
     firn_linear linear;
     firn_tensor out;
     firn_matmul_of(&matmul, call);
     firn_matmul_batch(&matmul, 0, &linear, &out);
-    if (is_handful(&linear))
+    if (is_handful(op, &linear))
         return 0;
     const multiplication it = multiplication_of(&linear);
     const cut c = cut_of_batch(&it, call, matmul.batches);
@@ -511,7 +516,7 @@ void firn_vector_matmul(const firn_kernel_call *call) {
     firn_tensor out;
     firn_matmul_of(&matmul, call);
     firn_matmul_batch(&matmul, 0, &linear, &out);
-    if (is_handful(&linear)) {
+    if (is_handful(FIRN_OP_matmul, &linear)) {
         for (size_t batch = 0; batch < matmul.batches; batch++) {
             firn_matmul_batch(&matmul, batch, &linear, &out);
             multiply_handful(&linear);

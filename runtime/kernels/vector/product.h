@@ -14,6 +14,7 @@ void firn_vector_linear(const firn_kernel_call *call);
 void firn_vector_linear_backward_input(const firn_kernel_call *call);
 void firn_vector_linear_backward_weight(const firn_kernel_call *call);
 void firn_vector_linear_backward_weight_rows(const firn_kernel_call *call);
+void firn_vector_add_weight(const firn_kernel_call *call); /* FIRN_KERNEL_ADD_WEIGHT */
 
 /* The same for products of batches. */
 uint64_t firn_vector_matmul_scratch(uint16_t op, const firn_kernel_call *call);

@@ -1,6 +1,8 @@
 /* Divides products with chunked sums into rectangles; see cut.h. */
 #include "runtime/kernels/vector/chunked/cut.h"
 
+#include <string.h>
+
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/reduce/matmul.h"
 
@@ -31,6 +33,7 @@ void firn_chunked_run(uint16_t op, const firn_kernel_call *call, const firn_chun
     const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / way->cost;
     const size_t threads = firn_parallel_threads(&call->parallel, cost);
     firn_chunked_cut cut = cut_of(&linear, way, threads > 1 ? threads * way->pieces : 1);
+    cut.continues = op == FIRN_KERNEL_ADD_WEIGHT;
     firn_pieces_run(call, way->slot_bytes, cut.pieces, cost, body, &cut);
 }
 
@@ -71,6 +74,18 @@ firn_rectangle firn_chunked_cut_piece(const firn_chunked_cut *cut, size_t piece)
     r.rows = firn_smaller(cut->rows, product->rows - r.row);
     r.columns = firn_smaller(cut->columns, product->columns - r.column);
     return r;
+}
+
+void firn_chunked_begin(const firn_chunked_cut *cut, const firn_rectangle *r, float *totals, size_t step,
+                        size_t cleared) {
+    const size_t columns = cut->linear->product.columns;
+    for (size_t row = 0; row < r->rows; row++) {
+        float *to = totals + row * step;
+        memset(to, 0, cleared * sizeof *to);
+        if (cut->continues)
+            memcpy(to, (const float *)cut->linear->out->data + (r->row + row) * columns + r->column,
+                   r->columns * sizeof *to);
+    }
 }
 
 /* Processes a block of columns at a time, because of the bias. */

@@ -10,6 +10,7 @@ typedef struct firn_chunked_cut {
     const firn_linear *linear;
     size_t rows, columns; /* extents; the last rectangles may be smaller */
     size_t across, pieces;
+    bool continues; /* totals continue from what the output, float32, has */
 } firn_chunked_cut;
 
 typedef struct firn_rectangle {
@@ -33,6 +34,11 @@ void firn_chunked_run(uint16_t op, const firn_kernel_call *call, const firn_chun
 void firn_chunked_run_matmul(const firn_kernel_call *call, const firn_chunked_way *way, firn_piece_body body);
 
 firn_rectangle firn_chunked_cut_piece(const firn_chunked_cut *cut, size_t piece);
+
+/* Sets the totals to what the sums of a rectangle begin with, laid out as below. cleared: columns of a row that become
+ * 0 unless they begin with something else; at least those of the rectangle. */
+void firn_chunked_begin(const firn_chunked_cut *cut, const firn_rectangle *r, float *totals, size_t step,
+                        size_t cleared);
 
 /* Adds the bias to the totals and stores them, rounded once. The total of (row, column) of the rectangle is at row *
  * step + column. */

@@ -141,8 +141,7 @@ static void multiply_piece(void *argument, size_t piece, void *slot) {
     const size_t chunk = product->reduction.chunk, depth = chunk < DEPTH ? DEPTH - DEPTH % chunk : DEPTH;
     scratch *s = slot;
     const firn_rectangle r = firn_chunked_cut_piece(cut, piece);
-    for (size_t row = 0; row < r.rows; row++)
-        memset(s->totals + row * COLUMNS, 0, firn_ceiling(r.columns, WIDTH) * WIDTH * sizeof(float));
+    firn_chunked_begin(cut, &r, s->totals, COLUMNS, firn_ceiling(r.columns, WIDTH) * WIDTH);
     for (size_t term = 0; term < product->terms; term += depth)
         add_block(product, &r, term, firn_smaller(depth, product->terms - term), s);
     firn_chunked_store(cut->linear, &r, s->totals, COLUMNS);
@@ -176,6 +175,10 @@ void firn_native_linear_backward_weight(const firn_kernel_call *call) {
 
 void firn_native_linear_backward_weight_rows(const firn_kernel_call *call) {
     multiply(FIRN_OP_linear_backward_weight_rows, call);
+}
+
+void firn_native_add_weight(const firn_kernel_call *call) {
+    multiply(FIRN_KERNEL_ADD_WEIGHT, call);
 }
 
 void firn_native_matmul(const firn_kernel_call *call) {

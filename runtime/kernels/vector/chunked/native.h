@@ -12,6 +12,7 @@ void firn_native_linear(const firn_kernel_call *call);
 void firn_native_linear_backward_input(const firn_kernel_call *call);
 void firn_native_linear_backward_weight(const firn_kernel_call *call);
 void firn_native_linear_backward_weight_rows(const firn_kernel_call *call);
+void firn_native_add_weight(const firn_kernel_call *call); /* FIRN_KERNEL_ADD_WEIGHT */
 void firn_native_matmul(const firn_kernel_call *call);
 
 #endif

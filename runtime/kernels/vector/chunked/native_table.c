@@ -14,6 +14,7 @@ static const firn_kernel_row rows[] = {
      CHUNKED,
      FIRN_FLOAT16,
      {firn_native_linear_backward_weight_rows, firn_native_scratch}},
+    {FIRN_KERNEL_ADD_WEIGHT, CHUNKED, FIRN_FLOAT16, {firn_native_add_weight, firn_native_scratch}},
 };
 
 /* The names of the set and of the one that it completes are given by the compiler's options. */

@@ -68,10 +68,9 @@ static void multiply_piece(void *argument, size_t piece, void *slot) {
     const firn_product *product = &cut->linear->product;
     scratch *s = slot;
     const firn_rectangle r = firn_chunked_cut_piece(cut, piece);
-    for (size_t row = 0; row < r.rows; row++) {
+    for (size_t row = 0; row < r.rows; row++)
         memset(s->sums + row * COLUMNS, 0, r.columns * sizeof(float));
-        memset(s->totals + row * COLUMNS, 0, r.columns * sizeof(float));
-    }
+    firn_chunked_begin(cut, &r, s->totals, COLUMNS, r.columns);
     for (size_t term = 0; term < product->terms; term += DEPTH)
         add_block(product, &r, term, firn_smaller(DEPTH, product->terms - term), s);
     firn_chunked_store(cut->linear, &r, s->totals, COLUMNS);
@@ -105,6 +104,10 @@ void firn_chunked_linear_backward_weight(const firn_kernel_call *call) {
 
 void firn_chunked_linear_backward_weight_rows(const firn_kernel_call *call) {
     multiply(FIRN_OP_linear_backward_weight_rows, call);
+}
+
+void firn_chunked_add_weight(const firn_kernel_call *call) {
+    multiply(FIRN_KERNEL_ADD_WEIGHT, call);
 }
 
 void firn_chunked_matmul(const firn_kernel_call *call) {

@@ -23,6 +23,8 @@ static inline firn_kernel_choice firn_engine_find(uint8_t kind, uint16_t op, con
         return (firn_kernel_choice){firn_engine_linear_backward_weight, firn_engine_linear_scratch};
     case FIRN_OP_linear_backward_weight_rows:
         return (firn_kernel_choice){firn_engine_linear_backward_weight_rows, firn_engine_linear_scratch};
+    case FIRN_KERNEL_ADD_WEIGHT:
+        return (firn_kernel_choice){firn_engine_add_weight, firn_engine_linear_scratch};
     case FIRN_OP_matmul:
         return (firn_kernel_choice){firn_engine_matmul, firn_engine_matmul_scratch};
     case FIRN_OP_attention:

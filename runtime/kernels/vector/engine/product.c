@@ -4,6 +4,8 @@
  * Unfinished sums wait in the slot. The sizes are estimates: no machine with these instructions was at hand. */
 #include "runtime/kernels/vector/engine/product.h"
 
+#include <string.h>
+
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/reduce/matmul.h"
 #include "runtime/kernels/vector/engine/engine.h"
@@ -30,6 +32,7 @@ typedef struct cut {
     size_t rows, columns; /* of a piece; the last may have fewer */
     size_t row_pieces, column_pieces;
     bool waits;
+    bool continues;         /* sums continue from what the output, float32, has */
     size_t left, sums, end; /* the panels come first */
 } cut;
 
@@ -104,12 +107,26 @@ static void store_rows(const piece *p, size_t row, size_t rows, float *sums) {
     }
 }
 
+/* Reads what the sums continue from. Columns behind the last one are not stored. */
+static void load_rows(const piece *p, size_t row, size_t rows, float *sums) {
+    const firn_linear *linear = p->cut->linear;
+    const float *out = linear->out->data;
+    for (size_t i = 0; i < rows; i++) {
+        memset(sums + i * p->cut->columns, 0, p->cut->columns * sizeof(float));
+        memcpy(sums + i * p->cut->columns, out + (p->row + row + i) * linear->product.columns + p->column,
+               p->columns * sizeof(float));
+    }
+}
+
 /* Multiplies one row of tiles by all panels. */
 static void multiply_rows(const piece *p, size_t row, size_t rows) {
     const cut *cut = p->cut;
     float *sums = (float *)(void *)(p->slot + cut->sums) + (cut->waits ? row * cut->columns : 0);
-    firn_engine_tile tile = {.rows = rows, .words = p->words, .begins = p->term == 0, .sums_step = cut->columns};
+    firn_engine_tile tile = {
+        .rows = rows, .words = p->words, .begins = p->term == 0 && !cut->continues, .sums_step = cut->columns};
     place_left(p, row, rows, &tile);
+    if (cut->continues && p->term == 0)
+        load_rows(p, row, rows, sums);
     for (size_t column = 0; column < p->columns; column += FIRN_WORD_COLUMNS) {
         tile.right = panel(p, column);
         tile.sums = sums + column;
@@ -205,6 +222,7 @@ static void multiply(uint16_t op, const firn_kernel_call *call) {
     firn_linear linear;
     firn_linear_of(&linear, op, call);
     cut c = cut_for(&linear, call);
+    c.continues = op == FIRN_KERNEL_ADD_WEIGHT;
     firn_pieces_run(call, c.end, c.row_pieces * c.column_pieces, cost_of(&linear.product, 1), multiply_piece, &c);
 }
 
@@ -222,6 +240,10 @@ void firn_engine_linear_backward_weight(const firn_kernel_call *call) {
 
 void firn_engine_linear_backward_weight_rows(const firn_kernel_call *call) {
     multiply(FIRN_OP_linear_backward_weight_rows, call);
+}
+
+void firn_engine_add_weight(const firn_kernel_call *call) {
+    multiply(FIRN_KERNEL_ADD_WEIGHT, call);
 }
 
 /* --- products of batches ------------------------------------------------------------------------------------------ */

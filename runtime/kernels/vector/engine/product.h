@@ -10,6 +10,7 @@ void firn_engine_linear(const firn_kernel_call *call);
 void firn_engine_linear_backward_input(const firn_kernel_call *call);
 void firn_engine_linear_backward_weight(const firn_kernel_call *call);
 void firn_engine_linear_backward_weight_rows(const firn_kernel_call *call);
+void firn_engine_add_weight(const firn_kernel_call *call); /* FIRN_KERNEL_ADD_WEIGHT */
 
 uint64_t firn_engine_matmul_scratch(uint16_t op, const firn_kernel_call *call);
 void firn_engine_matmul(const firn_kernel_call *call);
