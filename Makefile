@@ -380,6 +380,7 @@ test-long: ## the exhaustive forms of the tests that have one; some hours on two
 	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=14400 BUILD=$(BUILD) tests/run.sh $(LONG_TESTS)
 	@python3 tests/golden/schedules.py check $(BUILD)/firnc compiler/recipes/small_mlp.yaml 200000
 	@python3 tests/golden/signatures.py check
+	@$(MAKE) --no-print-directory -s emulate-x86
 
 MUTANTS ?= 200000
 .PHONY: fuzz-plans
@@ -390,6 +391,7 @@ fuzz-plans: ## run hostile but signed plans under ASan and UBSan; MUTANTS=200000
 	$(SANITIZED)/tests/test_hostile_plans $(MUTANTS) $(FUZZ_SEED)
 
 include tests/fuzz/fuzz.mk
+include tests/emulated_x86/emulated_x86.mk
 
 # --- benchmarks ----------------------------------------------------------------------------------------------------
 
