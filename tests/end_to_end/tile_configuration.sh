@@ -1,5 +1,5 @@
 #!/bin/sh
-# The kernels of AMX configure their tiles from constant data: palette 1, eight tiles of 16 rows of 64 bytes. gcc before 14
+# The kernels of AMX configure their tiles from constant data: palette 1, eight tiles of 16 rows of 64 bytes. gcc 12
 # believes that LDTILECFG reads eight bytes, so it may leave out instructions that write the rest, and then tiles cannot be
 # used on a CPU that has them. No emulator here does, so this test looks at the object.
 set -eu

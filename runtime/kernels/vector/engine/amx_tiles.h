@@ -22,7 +22,7 @@ typedef struct firn_amx_configuration {
     uint8_t rows[16];
 } firn_amx_configuration;
 
-/* A constant, because _tile_loadconfig of gcc before 14 says that it reads eight bytes: a compiler may leave out what
+/* A constant, because _tile_loadconfig of gcc 12 says that it reads eight bytes: a compiler may leave out what
  * writes the others. */
 static inline void firn_amx_begin(void) {
     enum { BYTES = FIRN_AMX_WORDS * sizeof(uint32_t), HIGH = FIRN_AMX_ROWS };
