@@ -507,7 +507,7 @@ clean: ## remove what was built; fetched sources stay in .cache
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Intermediate files that make must not delete.
 .PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(SETS) $(MODELS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c
