@@ -395,6 +395,7 @@ test-long: ## the exhaustive forms of the tests that have one; some hours on two
 	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=14400 BUILD=$(BUILD) tests/run.sh $(LONG_TESTS)
 	@python3 tests/golden/schedules.py check $(BUILD)/firnc compiler/recipes/small_mlp.yaml 200000
 	@python3 tests/golden/signatures.py check
+	@$(MAKE) --no-print-directory -s emulate-x86
 
 MUTANTS ?= 200000
 .PHONY: fuzz-plans
@@ -405,6 +406,7 @@ fuzz-plans: ## run hostile but signed plans under ASan and UBSan; MUTANTS=200000
 	$(SANITIZED)/tests/test_hostile_plans $(MUTANTS) $(FUZZ_SEED)
 
 include tests/fuzz/fuzz.mk
+include tests/emulated_x86/emulated_x86.mk
 
 # --- benchmarks ----------------------------------------------------------------------------------------------------
 
@@ -524,7 +526,7 @@ clean: ## remove what was built; fetched sources stay in .cache
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Intermediate files that make must not delete.
 .PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(SETS) $(MODELS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c

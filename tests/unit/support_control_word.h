@@ -17,10 +17,12 @@ enum {
     CONTROL_TOWARDS_ZERO = 0x6000,
 };
 
+/* Without the flags of what has happened so far, to which any operation may add. */
 static inline uint32_t control_word(void) {
+    const uint32_t flags = 0x3f;
     uint32_t word;
     __asm__ volatile("stmxcsr %0" : "=m"(word));
-    return word;
+    return word & ~flags;
 }
 
 static inline void set_control_word(uint32_t word) {

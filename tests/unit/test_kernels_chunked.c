@@ -163,7 +163,8 @@ static void steps(void **state) {
     uint32_t seed = 1;
     for (int i = 0; i < TYPES; i++)
         for (int round = 0; round < ROUNDS; round++)
-            check_steps(kernel, &half_types[i], round % 2 != 0, &seed);
+            if (support_takes_next())
+                check_steps(kernel, &half_types[i], round % 2 != 0, &seed);
 }
 
 /* Adds the products of 8 times 16 mantissas to sums of 2^exponent times `mantissa`, in bfloat16. The sum before is a
@@ -214,7 +215,8 @@ static void middles(void **state) {
         for (int exponent = -40; exponent <= 12; exponent++)
             for (uint32_t left = 128; left < 256; left += ROWS)
                 for (uint32_t right = 128; right < 256; right += 16)
-                    check_products(kernel, left, right, exponent, mantissas[i]);
+                    if (support_takes_next())
+                        check_products(kernel, left, right, exponent, mantissas[i]);
 }
 
 /* Every rounding to binary32 is one of these times a power of two, which no rounding to bfloat16 here depends on. The
@@ -362,7 +364,8 @@ static void tiles(void **state) {
                                       .first_term = draw(&seed, 130),
                                       .present = (firn_terms)(round % 3),
                                       .diagonal = draw(&seed, 200)};
-            check_tile(kernel, o, tile, &seed);
+            if (support_takes_next())
+                check_tile(kernel, o, tile, &seed);
         }
     free(o);
 }

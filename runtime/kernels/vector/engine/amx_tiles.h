@@ -10,7 +10,8 @@
 
 enum { FIRN_AMX_TILES = 8, FIRN_AMX_ROWS = 16, FIRN_AMX_WORDS = 16 };
 
-#if defined(__AMX_BF16__) && defined(__x86_64__)
+/* The second name is clang 14's. */
+#if (defined(__AMX_BF16__) || defined(__AMXBF16__)) && defined(__x86_64__)
 
 #    include <immintrin.h>
 
@@ -21,12 +22,14 @@ typedef struct firn_amx_configuration {
     uint8_t rows[16];
 } firn_amx_configuration;
 
+/* A constant, because _tile_loadconfig of gcc 12 says that it reads eight bytes: a compiler may leave out what
+ * writes the others. */
 static inline void firn_amx_begin(void) {
-    firn_amx_configuration all = {.palette = 1};
-    for (size_t tile = 0; tile < FIRN_AMX_TILES; tile++) {
-        all.row_bytes[tile] = FIRN_AMX_WORDS * sizeof(uint32_t);
-        all.rows[tile] = FIRN_AMX_ROWS;
-    }
+    enum { BYTES = FIRN_AMX_WORDS * sizeof(uint32_t), HIGH = FIRN_AMX_ROWS };
+    static const firn_amx_configuration all = {.palette = 1,
+                                               .row_bytes = {BYTES, BYTES, BYTES, BYTES, BYTES, BYTES, BYTES, BYTES},
+                                               .rows = {HIGH, HIGH, HIGH, HIGH, HIGH, HIGH, HIGH, HIGH}};
+    _Static_assert(sizeof all == 64 && FIRN_AMX_TILES == 8, "what the processor reads, and every tile");
     _tile_loadconfig(&all);
 }
 
