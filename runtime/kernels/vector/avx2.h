@@ -11,7 +11,11 @@
 enum {
     FIRN_VECTOR = 8,
     FIRN_REGISTER_ROWS = 6, /* rows of the register tile (tile.h): twelve sums, and three registers for the factors */
-    FIRN_PACKED_FLOATS = 512 * 1024 /* of the right factor that a product packs at once (product.c) */
+    /* Of a product (product.c): the floats of the right factor that are packed at once, those of it that stay in the L2
+     * cache beside the left factor, and the terms of a block. */
+    FIRN_PACKED_FLOATS = 1024 * 1024,
+    FIRN_NEAR_FLOATS = 96 * 1024,
+    FIRN_PRODUCT_TERMS = 768
 };
 
 typedef __m256 firn_vector;

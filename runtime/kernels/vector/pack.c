@@ -80,6 +80,44 @@ void firn_vector_pack(float *out, size_t vectors, const firn_matrix *from, size_
     firn_for_type(from->type, pack, &p);
 }
 
+/* Packs two panels of consecutive lanes in one pass, so that each term is read from two adjacent cache lines. */
+static inline __attribute__((always_inline)) void pack_two_panels(float *out, const void *data, uint8_t type,
+                                                                  size_t first, size_t step, size_t terms) {
+    const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
+    float *other = out + terms * TWO_VECTORS;
+    for (size_t term = 0; term < terms; term++, first += step, out += TWO_VECTORS, other += TWO_VECTORS) {
+        firn_vector_store(out, firn_vector_widen(data, type, first, all));
+        firn_vector_store(out + FIRN_VECTOR, firn_vector_widen(data, type, first + FIRN_VECTOR, all));
+        firn_vector_store(other, firn_vector_widen(data, type, first + TWO_VECTORS, all));
+        firn_vector_store(other + FIRN_VECTOR, firn_vector_widen(data, type, first + TWO_VECTORS + FIRN_VECTOR, all));
+    }
+}
+
+static inline __attribute__((always_inline)) void pack_panels(uint8_t type, const void *arguments) {
+    const packing *p = arguments;
+    const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
+    float *out = p->out;
+    size_t lane = 0;
+    for (; lane + 2 * TWO_VECTORS <= p->lanes; lane += 2 * TWO_VECTORS, out += 2 * TWO_VECTORS * p->terms)
+        pack_two_panels(out, p->from->data, type, p->first + lane, p->from->row_step, p->terms);
+    if (lane < p->lanes)
+        pack_straight(out, p->from->data, type, p->first + lane, p->from->row_step, p->terms, all, all);
+}
+
+void firn_vector_pack_panels(float *out, const firn_matrix *from, size_t first_term, size_t terms, size_t first_lane,
+                             size_t panels) {
+    if (from->column_step != 1) {
+        for (size_t i = 0; i < panels; i++)
+            firn_vector_pack(out + i * terms * TWO_VECTORS, 2, from, first_term, terms, first_lane + i * TWO_VECTORS,
+                             TWO_VECTORS);
+        return;
+    }
+    const size_t first = from->first + first_term * from->row_step + first_lane;
+    packing p = {.from = from, .first = first, .terms = terms, .lanes = panels * TWO_VECTORS};
+    p.out = out;
+    firn_for_type(from->type, pack_panels, &p);
+}
+
 /* --- strips ------------------------------------------------------------------------------------------------------- */
 
 /* Packs one term of all strips. Each strip has the lanes of `full`, the last one those of `last`. */

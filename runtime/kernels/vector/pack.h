@@ -12,6 +12,10 @@
 void firn_vector_pack(float *out, size_t vectors, const firn_matrix *from, size_t first_term, size_t terms,
                       size_t first_lane, size_t lanes);
 
+/* Packs whole panels, one behind the other: out[panel][term][lane] with 2 * FIRN_VECTOR floats for each term. */
+void firn_vector_pack_panels(float *out, const firn_matrix *from, size_t first_term, size_t terms, size_t first_lane,
+                             size_t panels);
+
 /* out[strip][term][lane] with FIRN_VECTOR floats for each term. A strip has `height` lanes, at most FIRN_VECTOR; the
  * last one has the remaining lanes. The matrix's lanes must be consecutive in memory and at most row_step. Floats
  * beyond the height are undefined; for all terms but the last, lanes that were not requested may be read. At least one

@@ -1,10 +1,14 @@
 /* The float32 product in vectors; see product.h. The output is divided into pieces. For each block of terms, a piece
- * packs its columns of the right factor once, as panels that stay in the L2 cache, or in the L3 cache where cores have
- * AVX2 only: they read from there quickly enough, and with as few columns as their L2 caches hold, the left factor
- * would be packed too often. The piece then processes its rows, one register tile high at a time; their part of the
- * left factor stays in the L1 cache while all panels are used. A float32 factor is not packed if its terms are close
- * together in memory. If a product has few rows, the factors exchange their roles and the weight becomes the left
- * factor. */
+ * packs its columns of the right factor once, as panels. There are two orders of its register tiles:
+ *
+ * - If the left factor is read in place, the panels stay in the L2 cache. One row of tiles after the other is
+ * multiplied by all panels, and its part of the left factor stays in the L1 cache meanwhile.
+ * - If the left factor is packed, more columns than fit into L2 are worth it where there is an L3 cache, because the
+ *   left factor is packed again for each piece. Then as many rows are packed as stay in L2, a group, and each panel is
+ *   multiplied by the whole group before the next.
+ *
+ * A float32 factor is not packed if its terms are close together in memory. If a product has few rows, the factors
+ * exchange their roles and the weight becomes the left factor. */
 #include "runtime/kernels/vector/product.h"
 
 #include "runtime/kernels/blocks.h"
@@ -30,12 +34,14 @@ typedef struct multiplication {
 enum {
     HEIGHT = FIRN_REGISTER_ROWS,
     WIDTH = FIRN_REGISTER_COLUMNS,
-    DEPTH = 512,                /* terms in a block */
-    COLUMNS = 1024,             /* of a piece, at most */
+    DEPTH = FIRN_PRODUCT_TERMS, /* in a block */
+    COLUMNS = 1152,             /* of a piece, at most */
     RIGHT = FIRN_PACKED_FLOATS, /* of the packed panels of a piece */
-    SUMS = 256 * 1024,          /* floats of a piece's sums that wait for the next block of terms */
+    NEAR_RIGHT = FIRN_NEAR_FLOATS,
+    GROUP = 64 * 1024, /* floats of a group of rows, if the panels do not stay in L2 */
+    SUMS = 256 * 1024, /* floats of a piece's sums that wait for the next block of terms */
     CACHE_LINE = 64,
-    STRIPS = 4,    /* row tiles that are packed at once if rows are consecutive */
+    STRIPS = 4,    /* row tiles of a group otherwise, if rows are consecutive */
     LEFT_GAP = 16, /* floats between rows of the widened left factor, so that rows do not share cache lines */
     DIRECT_ROWS = 2 * HEIGHT,
     NEAR_STEP = 64,      /* floats between terms read in place; if larger, their lines evict each other from L1 */
@@ -52,7 +58,9 @@ enum {
 enum {
     PACK_RIGHT = 10,  /* to pack a term of a panel whose columns are consecutive */
     PACK_TURNED = 17, /* to pack a term of a panel whose terms are consecutive */
+    PACK_FAR = 40,    /* to pack a term of a panel that comes from memory, in either direction */
     PACK_LEFT = 3,    /* to pack a term of a row of tiles */
+    PACK_STRIP = 18,  /* the same if each term is far from the last */
     BEGIN_ROW = 960   /* to begin a row of tiles: its part of the output is not in the cache */
 };
 
@@ -104,17 +112,32 @@ static bool is_left_direct(const multiplication *product) {
     return left->type == FIRN_FLOAT32 && is_near(left->column_step, product->terms, product->columns);
 }
 
+/* Returns the floats that a packed row of tiles takes. */
+static size_t packed_tile(const cut *c) {
+    return c->product->left.column_step == 1 ? HEIGHT * (c->depth + LEFT_GAP) : FIRN_VECTOR * c->depth;
+}
+
+/* Returns the number of row tiles in a group. */
+static size_t group_of(const cut *c) {
+    const bool is_right_near = c->columns * c->depth <= NEAR_RIGHT;
+    if (is_left_direct(c->product) || (is_right_near && c->product->left.column_step == 1))
+        return 1;
+    return is_right_near ? STRIPS : firn_ceiling(GROUP, packed_tile(c));
+}
+
 static size_t panel_vectors(size_t columns) {
     return columns > FIRN_VECTOR ? 2 : 1;
 }
 
 static void pack_right(const piece *p) {
-    for (size_t column = 0; column < p->columns; column += WIDTH) {
-        const size_t columns = firn_smaller(WIDTH, p->columns - column);
-        if (!is_right_direct(p, columns))
-            firn_vector_pack(p->slot + p->cut->at.right + column * p->terms, panel_vectors(columns),
-                             &p->cut->product->right, p->term, p->terms, p->column + column, columns);
-    }
+    const firn_matrix *right = &p->cut->product->right;
+    const size_t panels = p->columns / WIDTH, rest = p->columns % WIDTH;
+    float *out = p->slot + p->cut->at.right;
+    if (panels > 0 && !is_right_direct(p, WIDTH))
+        firn_vector_pack_panels(out, right, p->term, p->terms, p->column, panels);
+    if (rest > 0 && !is_right_direct(p, rest))
+        firn_vector_pack(out + panels * WIDTH * p->terms, panel_vectors(rest), right, p->term, p->terms,
+                         p->column + panels * WIDTH, rest);
 }
 
 static void place_right(const piece *p, size_t column, firn_register_tile *tile) {
@@ -128,32 +151,28 @@ static void place_right(const piece *p, size_t column, firn_register_tile *tile)
     }
 }
 
-/* Consecutive rows are packed for several tiles at once, so that each cache line is read once. */
-static void place_strip(const piece *p, size_t row, firn_register_tile *tile) {
-    const firn_matrix lanes = firn_transposed(p->cut->product->left);
-    const size_t strip = (row - p->row) / p->height % STRIPS;
-    if (strip == 0)
-        firn_vector_pack_strips(p->slot + p->cut->at.left, &lanes, p->term, p->terms, row, p->height,
-                                firn_smaller(STRIPS * p->height, p->row + p->rows - row));
-    tile->left = p->slot + p->cut->at.left + strip * p->terms * FIRN_VECTOR;
-    tile->left_row_step = 1;
-    tile->left_term_step = FIRN_VECTOR;
-}
-
-static void place_left(const piece *p, size_t row, size_t rows, firn_register_tile *tile) {
+/* Places the left factor of the first tile of a group. Returns the floats from one tile's to the next one's. */
+static size_t place_left(const piece *p, size_t row, size_t rows, firn_register_tile *tile) {
     const firn_matrix *left = &p->cut->product->left;
     if (is_left_direct(p->cut->product)) {
         tile->left = (const float *)left->data + left->first + row * left->row_step + p->term * left->column_step;
         tile->left_row_step = left->row_step;
         tile->left_term_step = (ptrdiff_t)left->column_step;
-    } else if (left->column_step == 1) {
-        tile->left = p->slot + p->cut->at.left;
+        return p->height * left->row_step;
+    }
+    float *packed = p->slot + p->cut->at.left;
+    tile->left = packed;
+    if (left->column_step == 1) {
         tile->left_row_step = p->terms + LEFT_GAP;
         tile->left_term_step = 1;
-        firn_vector_widen_rows(p->slot + p->cut->at.left, tile->left_row_step, left, row, rows, p->term, p->terms);
-    } else {
-        place_strip(p, row, tile);
+        firn_vector_widen_rows(packed, tile->left_row_step, left, row, rows, p->term, p->terms);
+        return p->height * tile->left_row_step;
     }
+    const firn_matrix lanes = firn_transposed(*left);
+    firn_vector_pack_strips(packed, &lanes, p->term, p->terms, row, p->height, rows);
+    tile->left_row_step = 1;
+    tile->left_term_step = FIRN_VECTOR;
+    return p->terms * FIRN_VECTOR;
 }
 
 /* --- a piece ------------------------------------------------------------------------------------------------------ */
@@ -177,32 +196,45 @@ static float *place_sums(const piece *p, size_t row, size_t column, float *one_t
     return p->cut->waits ? p->slot + p->cut->at.sums + row * p->cut->columns + column * p->height : one_tile;
 }
 
-/* Multiplies one row of tiles by all panels. */
-static void multiply_rows(const piece *p, size_t row, size_t rows, const float *bias) {
+/* Computes one tile: `row` and `column` are those of the piece. */
+static void multiply_tile(const piece *p, size_t row, size_t column, const firn_register_tile *tile) {
     const multiplication *product = p->cut->product;
-    const bool is_direct = is_out_direct(product);
+    if (product->kind == FIRN_REDUCTION_F32)
+        firn_register_tile_multiply(tile);
+    else
+        firn_engine_tile_multiply(product->kind, tile);
+    if (!is_out_direct(product) && !product->flipped && p->last)
+        firn_vector_narrow_rows(product->out, product->out_type,
+                                (p->row + row) * product->out_step + p->column + column, product->out_step, tile->sums,
+                                WIDTH, tile->rows, tile->columns);
+}
+
+/* Multiplies a group of rows by all panels. */
+static void multiply_group(const piece *p, size_t row, size_t rows, const float *bias) {
+    const bool is_direct = is_out_direct(p->cut->product);
     _Alignas(CACHE_LINE) float one_tile[HEIGHT * WIDTH];
-    firn_register_tile tile = {.rows = rows,
-                               .runs = 1,
+    firn_register_tile tile = {.runs = 1,
                                .terms = p->terms,
-                               .begins = p->first && !product->continues,
-                               .sums_step = is_direct ? product->out_step : (size_t)WIDTH};
-    place_left(p, p->row + row, rows, &tile);
+                               .begins = p->first && !p->cut->product->continues,
+                               .sums_step = is_direct ? p->cut->product->out_step : (size_t)WIDTH};
+    const size_t left_step = place_left(p, p->row + row, rows, &tile);
+    const float *const left = tile.left;
     for (size_t column = 0; column < p->columns; column += WIDTH) {
         tile.columns = firn_smaller(WIDTH, p->columns - column);
         tile.bias = bias != NULL && p->last ? bias + column : NULL;
-        tile.sums = place_sums(p, row, column, one_tile);
         place_right(p, column, &tile);
-        if (column + WIDTH < p->columns)
-            prefetch_sums(&tile, place_sums(p, row, column + WIDTH, one_tile));
-        if (product->kind == FIRN_REDUCTION_F32)
-            firn_register_tile_multiply(&tile);
-        else
-            firn_engine_tile_multiply(product->kind, &tile);
-        if (!is_direct && !product->flipped && p->last)
-            firn_vector_narrow_rows(product->out, product->out_type,
-                                    (p->row + row) * product->out_step + p->column + column, product->out_step,
-                                    tile.sums, WIDTH, rows, tile.columns);
+        tile.left = left;
+        for (size_t inside = 0; inside < rows; inside += p->height) {
+            const size_t next = inside + p->height;
+            tile.rows = firn_smaller(p->height, rows - inside);
+            tile.sums = place_sums(p, row + inside, column, one_tile);
+            if (next < rows)
+                prefetch_sums(&tile, place_sums(p, row + next, column, one_tile));
+            else if (column + WIDTH < p->columns)
+                prefetch_sums(&tile, place_sums(p, row, column + WIDTH, one_tile));
+            multiply_tile(p, row + inside, column, &tile);
+            tile.left += left_step;
+        }
     }
 }
 
@@ -251,13 +283,14 @@ static void multiply_piece(void *argument, size_t number, void *slot_of_thread) 
     p.columns = firn_smaller(cut->columns, product->columns - p.column);
     p.height = firn_ceiling(p.rows, firn_ceiling(p.rows, HEIGHT));
     const float *bias = widen_bias(&p);
+    const size_t group = group_of(cut) * p.height;
     for (p.term = 0; p.term < product->terms; p.term += p.terms) {
         p.terms = firn_smaller(cut->depth, product->terms - p.term);
         p.first = p.term == 0;
         p.last = p.terms == product->terms - p.term;
         pack_right(&p);
-        for (size_t row = 0; row < p.rows; row += p.height)
-            multiply_rows(&p, row, firn_smaller(p.height, p.rows - row), bias);
+        for (size_t row = 0; row < p.rows; row += group)
+            multiply_group(&p, row, firn_smaller(group, p.rows - row), bias);
     }
     if (product->flipped)
         write_flipped(&p);
@@ -276,10 +309,13 @@ static void set_pieces(cut *c, size_t row_pieces, size_t column_pieces) {
  * each piece packs its own factors, and in the last round some threads are idle. */
 static size_t estimate(const cut *c, size_t threads) {
     const size_t tiles = firn_ceiling(c->rows, HEIGHT), panels = firn_ceiling(c->columns, WIDTH);
-    const size_t pack_right = c->product->right.column_step == 1 ? PACK_RIGHT : PACK_TURNED;
-    const size_t begin_row = PACK_LEFT + BEGIN_ROW / c->depth;
+    const bool is_cached = c->product->columns * c->product->terms <= NEAR_RIGHT;
+    const size_t pack_near = c->product->right.column_step == 1 ? PACK_RIGHT : PACK_TURNED;
+    const size_t pack_right = is_cached ? pack_near : PACK_FAR;
+    const size_t pack_left = is_cached || is_left_direct(c->product) ? PACK_LEFT : PACK_STRIP;
+    const size_t begin_row = pack_left + BEGIN_ROW / c->depth;
     const size_t piece = tiles * panels * 2 * HEIGHT + pack_right * panels + begin_row * tiles;
-    return firn_ceiling(c->row_pieces * c->column_pieces, threads) * piece + piece / 8;
+    return firn_ceiling(c->row_pieces * c->column_pieces, threads) * piece + piece / 32;
 }
 
 /* Terms in a block: whole blocks of a matrix engine. */
@@ -295,7 +331,8 @@ static cut divide(const multiplication *product, size_t threads) {
     cut best = {.product = product,
                 .depth = depth_of(product),
                 .waits = product->flipped || (product->out_type != FIRN_FLOAT32 && product->terms > DEPTH)};
-    const size_t fitting = firn_smaller(COLUMNS, RIGHT / best.depth / WIDTH * WIDTH);
+    const size_t packed = is_left_direct(product) ? NEAR_RIGHT : RIGHT;
+    const size_t fitting = firn_smaller(COLUMNS, packed / best.depth / WIDTH * WIDTH);
     const size_t widest = best.waits ? firn_smaller(fitting, (size_t)SUMS / SUMS_ROWS / WIDTH * WIDTH) : fitting;
     const size_t column_pieces = firn_ceiling(product->columns, widest);
     const size_t row_pieces = best.waits ? firn_ceiling(product->rows, SUMS_ROWS) : 1;
@@ -320,21 +357,13 @@ static size_t round_up(size_t x, size_t unit) {
     return (x + unit - 1) / unit * unit;
 }
 
-/* Returns the floats of the left factor that are packed at a time. */
-static size_t packed_left(const cut *c) {
-    const firn_matrix *left = &c->product->left;
-    if (is_left_direct(c->product))
-        return 0;
-    return left->column_step == 1 ? HEIGHT * (c->depth + LEFT_GAP) : STRIPS * c->depth * FIRN_VECTOR;
-}
-
 /* Places the parts of a slot, each at the start of a cache line. */
 static void lay_out(cut *c) {
     enum { LINE = CACHE_LINE / sizeof(float) };
     const bool has_bias = c->product->bias != NULL && !c->product->flipped;
     c->at.right = 0;
     c->at.left = round_up(c->columns * c->depth, LINE);
-    c->at.sums = c->at.left + round_up(packed_left(c), LINE);
+    c->at.sums = c->at.left + round_up(is_left_direct(c->product) ? 0 : group_of(c) * packed_tile(c), LINE);
     c->at.bias = c->at.sums + (c->waits ? round_up(round_up(c->rows, HEIGHT) * c->columns, LINE) : 0);
     c->at.end = c->at.bias + (has_bias ? round_up(c->columns, LINE) : 0);
 }
