@@ -67,51 +67,53 @@ static void complete_attributes(firn_kernel_call *call, firn_fb_op op, attribute
     call->reals = room->reals;
 }
 
-/* The fields of an op. All are read before a call is written, so that the compiler looks at the table once. */
-typedef struct fields {
+/* What an op gives for its attributes and reductions. All is read before a call is written, so that the compiler looks
+ * at the table once. The code separates the two pointers that a call has side by side: compilers for x86 would copy both
+ * by one load, which waits for the two stores before it. */
+typedef struct given {
+    list reductions;
+    const uint8_t *integers;
     uint16_t code;
-    list inputs, outputs, reductions;
-    const uint8_t *integers, *reals;
-} fields;
+    const uint8_t *reals;
+} given;
 
-static inline fields fields_of(firn_fb_op op) {
-    return (fields){.code = firn_fb_op_code(op),
-                    .inputs = list_of(firn_fb_op_inputs_data(op)),
-                    .outputs = list_of(firn_fb_op_outputs_data(op)),
-                    .reductions = list_of(firn_fb_op_reductions_data(op)),
-                    .integers = firn_fb_op_integers_data(op),
-                    .reals = firn_fb_op_reals_data(op)};
+static inline given given_of(firn_fb_op op) {
+    return (given){.reductions = list_of(firn_fb_op_reductions_data(op)),
+                   .integers = firn_fb_op_integers_data(op),
+                   .code = firn_fb_op_code(op),
+                   .reals = firn_fb_op_reals_data(op)};
 }
 
 /* Fills in the attributes and reductions of a call. Attributes stay in the plan if it gives them all: its numbers are
  * little-endian and aligned. */
-static void fill_attributes(firn_kernel_call *call, firn_fb_op op, const fields *fields, attributes *room) {
-    const firn_fb_reduction *given = (const firn_fb_reduction *)(const void *)fields->reductions.data;
-    const uint32_t count = fields->reductions.count;
-    call->integers = (const int64_t *)(const void *)fields->integers;
-    call->reals = (const float *)(const void *)fields->reals;
-    if (has_defaults(fields->code))
+static void fill_attributes(firn_kernel_call *call, firn_fb_op op, const given *given, attributes *room) {
+    const firn_fb_reduction *reductions = (const firn_fb_reduction *)(const void *)given->reductions.data;
+    const uint32_t count = given->reductions.count;
+    call->integers = (const int64_t *)(const void *)given->integers;
+    call->reals = (const float *)(const void *)given->reals;
+    if (has_defaults(given->code))
         complete_attributes(call, op, room);
     call->reductions = count > 0 ? room->reductions : NULL;
     for (uint32_t i = 0; i < count; i++)
-        room->reductions[i] = (firn_reduction){.kind = given[i].kind,
-                                               .accumulator = given[i].accumulator,
-                                               .output = given[i].output,
-                                               .chunk = given[i].chunk};
+        room->reductions[i] = (firn_reduction){.kind = reductions[i].kind,
+                                               .accumulator = reductions[i].accumulator,
+                                               .output = reductions[i].output,
+                                               .chunk = reductions[i].chunk};
 }
 
 /* Fills in what a call has of its own, and finds its kernel. */
 static firn_kernel_choice decode(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call,
                                  firn_tensor *operands, attributes *room) {
-    const fields fields = fields_of(op);
-    fill_attributes(call, op, &fields, room);
+    const given given = given_of(op);
+    const list inputs = list_of(firn_fb_op_inputs_data(op)), outputs = list_of(firn_fb_op_outputs_data(op));
+    fill_attributes(call, op, &given, room);
     call->inputs = operands;
-    call->outputs = operands + fields.inputs.count;
-    call->input_count = (uint8_t)fields.inputs.count;
-    call->output_count = (uint8_t)fields.outputs.count;
-    firn_instance_tensors(instance, fields.inputs.data, fields.inputs.count, operands);
-    firn_instance_tensors(instance, fields.outputs.data, fields.outputs.count, operands + fields.inputs.count);
-    return instance->kernels->find(fields.code, call->reductions);
+    call->outputs = operands + inputs.count;
+    call->input_count = (uint8_t)inputs.count;
+    call->output_count = (uint8_t)outputs.count;
+    firn_instance_tensors(instance, inputs.data, inputs.count, operands);
+    firn_instance_tensors(instance, outputs.data, outputs.count, operands + inputs.count);
+    return instance->kernels->find(given.code, call->reductions);
 }
 
 /* Fills in what the calls of all ops of an instance have in common. Not inlined, because it is used twice. */
@@ -187,8 +189,8 @@ static void run(const firn_instance *instance, firn_kernel kernel, const firn_ke
 /* Runs an op that was decoded when the plan was opened; the call is that of the phase. */
 static void run_prepared(const firn_instance *instance, const firn_prepared_op *ready, firn_kernel_call *call) {
     attributes room;
-    const fields fields = fields_of(ready->op);
-    fill_attributes(call, ready->op, &fields, &room);
+    const given given = given_of(ready->op);
+    fill_attributes(call, ready->op, &given, &room);
     call->inputs = ready->operands;
     call->outputs = ready->operands + ready->input_count;
     call->input_count = ready->input_count;
