@@ -177,7 +177,7 @@ int cli_error(const cli_session *session, int error) {
         return refuse_version(session);
     const cli_options *options = session->options;
     const char *where = options->file, *mend = mend_in(session, error);
-    char *data = NULL;
+    char *data = NULL, differs[200];
     switch (subject_of(error)) {
     case CHECKPOINT:
         where = options->checkpoint;
@@ -186,7 +186,9 @@ int cli_error(const cli_session *session, int error) {
         where = options->counter;
         break;
     case DATA:
-        where = data = data_at_fault(options, error);
+        where = error == FIRN_ERROR_DATA_TYPE ? cli_stream_at_fault(session, differs, sizeof differs) : NULL;
+        mend = where != NULL ? differs : mend;
+        where = where != NULL ? where : (data = data_at_fault(options, error));
         break;
     case KERNELS:
         where = "FIRN_KERNELS";
