@@ -50,7 +50,8 @@ static const firnc_option options[] = {
      FIRNC_OPTION_FLAG,
      offsetof(request, late_update)},
     {{"--logit-rows", NULL, "N",
-      "compute N rows of logits at a time, 0: all; no bit changes; default: 512 if that makes a large arena smaller"},
+      "compute N rows of logits at a time, rounded up to a multiple of 32, 0: all; no bit changes; default: 512 if "
+      "that makes a large arena smaller"},
      FIRNC_OPTION_TEXT,
      offsetof(request, logit_rows)},
     {{"--dump-after", NULL, "PASS", "print the graph after a pass; a wrong name lists the passes"},

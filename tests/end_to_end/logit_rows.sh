@@ -109,6 +109,11 @@ compile "$folder/default" "" $float32
 compile "$folder/whole" "--logit-rows 0" $float32
 cmp -s "$folder/default" "$folder/whole" || fail "small logits are divided without being asked for"
 
+compile "$folder/one" "--logit-rows 1" $float32
+compile "$folder/unit" "--logit-rows 32" $float32
+cmp -s "$folder/one" "$folder/unit" || fail "1 row is not rounded up to 32"
+"$FIRNC" help compile | tr -s ' \n' ' ' | grep -q 'rounded up to a multiple of 32' || fail "the help does not say so"
+
 # --- large logits -------------------------------------------------------------------------------------------------------------
 
 name="large logits"
