@@ -110,6 +110,14 @@ static const char *mend_of_data(const cli_session *session) {
                : "give the same files in the same order, or --allow-other-data";
 }
 
+/* All of the data may be long enough where the part that the plan reads is not. */
+static const char *mend_of_short(const cli_session *session) {
+    return session->info.all_data || session->info.streams == 0
+               ? mend_of(FIRN_ERROR_DATA_TOO_SHORT)
+               : "the plan reads only a part of it, that which is held out or that which is not: give more of it, or "
+                 "compile with a smaller batch or max_sequence_length";
+}
+
 /* An evaluation never begins a run. */
 static const char *mend_of_missing(const cli_session *session) {
     return session->info.eval ? "name the file that firn train --checkpoint wrote"
@@ -126,6 +134,8 @@ static const char *mend_in(const cli_session *session, int error) {
         return mend_of_missing(session);
     case FIRN_ERROR_CHECKPOINT_OTHER_DATA:
         return mend_of_data(session);
+    case FIRN_ERROR_DATA_TOO_SHORT:
+        return mend_of_short(session);
     default:
         return mend_of(error);
     }

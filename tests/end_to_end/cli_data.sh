@@ -168,6 +168,10 @@ gpt2() {
 }
 expect "floats for bytes" 1 "nan.npy: .*DATA_TYPE.*it has float32, and the plan reads uint8; give bytes" \
     gpt2 --data "$folder/nan.npy"
+head -c 300 "$folder/text" >"$folder/little"
+expect "little text" 0 "" gpt2 --data "$folder/little" --checkpoint "$folder/little.ckpt"
+expect "little text to evaluate" 1 "DATA_TOO_SHORT.*reads only a part of it" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" \
+    --data "$folder/little" --checkpoint "$folder/little.ckpt" --quiet
 mkdir "$folder/texts"
 cp /usr/share/common-licenses/GPL-2 "$folder/texts/b"
 cp /usr/share/common-licenses/GPL-3 "$folder/texts/a"
