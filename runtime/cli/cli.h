@@ -108,8 +108,8 @@ int cli_exit_code(int error);
 
 /* --- streams.c --- */
 
-/* After DATA_TYPE: returns the file of the first stream that is not as the plan reads it and writes how it differs, with
- * what to do, into `text`. NULL if there is none. */
+/* After DATA_TYPE: returns the file of the first stream that is not as the plan reads it and writes how it differs,
+ * with what to do, into `text`. NULL if there is none. */
 const char *cli_stream_at_fault(const cli_session *session, char *text, size_t size);
 
 /* --- restore.c --- */
