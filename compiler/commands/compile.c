@@ -50,7 +50,8 @@ static const firnc_option options[] = {
      FIRNC_OPTION_FLAG,
      offsetof(request, late_update)},
     {{"--logit-rows", NULL, "N",
-      "compute N rows of logits at a time, 0: all; no bit changes; default: 512 if that makes a large arena smaller"},
+      "compute N rows of logits at a time, rounded up to a multiple of 32, 0: all; no bit changes; default: 512 if "
+      "that makes a large arena smaller"},
      FIRNC_OPTION_TEXT,
      offsetof(request, logit_rows)},
     {{"--dump-after", NULL, "PASS", "print the graph after a pass; a wrong name lists the passes"},
@@ -130,12 +131,28 @@ static int check_request(const request *r) {
 
 /* --- the work ----------------------------------------------------------------------------------------------------- */
 
+/* Warns of rows that were asked for where the logits are whole. */
+static void warn_of_idle_rows(const request *r, const firnc_graph *graph, const firnc_job *job) {
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        if (graph->nodes[i].code == FIRN_OP_linear_cross_entropy)
+            return;
+    const char *why =
+        strcmp(r->mode, "eval") == 0
+            ? "an evaluation has whole logits"
+            : "the logits have no more rows, or are not those of a trained layer without a bias that only "
+              "a cross-entropy reads";
+    if (job->logit_rows != 0 && job->logit_rows != UINT32_MAX)
+        firnc_say("firnc: %s: warning: --logit-rows: %s changes nothing: %s; leave it out", r->recipe, r->logit_rows,
+                  why);
+}
+
 static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *job, const firnc_key *key) {
     const firnc_freeze_options options = {.without_signature = r->without_signature, .dump_after = r->dump_after};
     firnc_frozen plan;
     if (!firnc_freeze_plan(graph, job, key, &options, &plan) ||
         !firnc_file_write(r->output, plan.file.data, plan.file.count))
         return false;
+    warn_of_idle_rows(r, graph, job);
     printf("%s: %llu bytes\n", firnc_printable(r->output), (unsigned long long)plan.file.count);
     if (!r->without_signature)
         firnc_print_hash("plan hash", plan.plan_hash);

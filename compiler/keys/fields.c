@@ -61,6 +61,13 @@ const char *firnc_number_text(double value) {
     return text;
 }
 
+const char *firnc_single_text(float value) {
+    const char *text = firnc_format("%.6g", (double)value);
+    for (int digits = 7; digits <= 9 && strtof(text, NULL) != value; digits++)
+        text = firnc_format("%.*g", digits, (double)value);
+    return text;
+}
+
 /* A bound of a range in the form that the field accepts. */
 static const char *bound_text(const firnc_field *field, double bound) {
     bool whole = field->kind == FIRNC_FIELD_WHOLE || field->kind == FIRNC_FIELD_LONG;

@@ -56,6 +56,8 @@ bool firnc_field_choice(const firnc_tree *node, const firnc_choice *choices, int
 
 /* A number with at most 6 significant digits, or with as many more, up to 17, as it needs to read back unchanged. */
 const char *firnc_number_text(double value);
+/* Likewise for a single: the digits that the recipe has, not those of the nearest float32. */
+const char *firnc_single_text(float value);
 
 /* "word, word, word" */
 const char *firnc_choices_text(const firnc_choice *choices);

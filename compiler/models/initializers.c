@@ -90,12 +90,12 @@ static bool check_bounds(const firnc_tree *node, firnc_init *init) {
     const firnc_tree *place = low != NULL ? low : high != NULL ? high : node;
     if (init->low >= init->high)
         return firnc_tree_fail(place, "a (%s) must be below b (%s), in absolute values; without them they are -2 and 2",
-                               firnc_number_text((double)init->low), firnc_number_text((double)init->high));
+                               firnc_single_text(init->low), firnc_single_text(init->high));
     if (share_within(init) < LEAST_SHARE)
         return firnc_tree_fail(place,
                                "less than 1 %% of the normal distribution lies between a (%s) and b (%s), which are "
                                "absolute values; widen them, or move mean",
-                               firnc_number_text((double)init->low), firnc_number_text((double)init->high));
+                               firnc_single_text(init->low), firnc_single_text(init->high));
     leave_out_idle_bounds(init);
     return true;
 }

@@ -96,14 +96,26 @@ static bool try(comparison *c, const char *name, const firnc_texts *settings) {
     return true;
 }
 
+/* Under emulate all targets compute the same, whatever the half type. */
+static void warn_of_idle_target(const comparison *c) {
+    if (c->study.asked_target != NULL)
+        firnc_say(
+            "firnc: %s: warning: --target: %s changes nothing: --lowering is emulate, which is the same for every "
+            "target; add --lowering native, or leave it out",
+            c->study.recipe, c->study.asked_target);
+}
+
 static bool try_all(comparison *c, const bool *levels, const bool *types) {
     const firnc_texts float32 = {.text = {PRECISION "enabled=false"}, .count = 1};
+    const bool emulate = strcmp(c->lowering, "emulate") == 0;
+    if (emulate)
+        warn_of_idle_target(c);
     firnc_trial_print_head();
     if (!try(c, "float32", &float32))
         return false;
     for (uint32_t type = 0; type < TYPES; type++) {
-        if (types[type])
-            firnc_study_set_target(&c->study, half_types[type], strcmp(c->lowering, "emulate") == 0);
+        if (types[type] && !emulate)
+            firnc_study_set_target(&c->study, half_types[type], false);
         for (uint32_t level = 0; level < LEVELS; level++) {
             if (!types[type] || !levels[level])
                 continue;

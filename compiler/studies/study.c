@@ -498,10 +498,11 @@ static int evaluate(const firnc_study *study, const firnc_texts *more, const fir
     words w = runner_words(study, "eval", plan);
     add_option(&w, "--checkpoint", path_of(study, trial, "checkpoint"));
     int status = run(&w, path_of(study, trial, "value"), messages);
-    if (status > 0 && status != FIRN_STOPPED)
-        firnc_say("firnc: %s: evaluating %s on the held-out part failed: %s; held_out_per_mille says how much is held "
-                  "out",
-                  study->recipe, trial->name, last_line(messages));
+    if (status > 0 && status != FIRN_STOPPED) {
+        const char *said = last_line(messages);
+        firnc_say("firnc: %s: evaluating %s on the held-out part failed: %s%s", study->recipe, trial->name, said,
+                  strstr(said, "(DATA_TOO_SHORT)") != NULL ? "; held_out_per_mille says how much is held out" : "");
+    }
     return status;
 }
 

@@ -106,6 +106,12 @@ int cli_error(const cli_session *session, int error);
 /* Returns the exit code only, for an error of data or storage whose message has already been printed. */
 int cli_exit_code(int error);
 
+/* --- streams.c --- */
+
+/* After DATA_TYPE: returns the file of the first stream that is not as the plan reads it and writes how it differs,
+ * with what to do, into `text`. NULL if there is none. */
+const char *cli_stream_at_fault(const cli_session *session, char *text, size_t size);
+
 /* --- restore.c --- */
 
 /* Fills the state from the checkpoint. Returns CLI_OK or, after a message, another exit code. */

@@ -18,8 +18,6 @@ static const struct {
 } mends[] = {
     {FIRN_ERROR_WRONG_MODE, "train runs plans compiled with --mode train, eval and predict those with --mode eval"},
     {FIRN_ERROR_NO_METRIC, "compile it with a metric, or write its outputs by firn predict"},
-    {FIRN_ERROR_KERNELS_UNKNOWN, "write plain, or on AArch64 neon or neonfp16, or on x86 fma, avx2, avx512, "
-                                 "avx512fp16, avx512bf16 or amx, one that this machine can run"},
     {FIRN_ERROR_WRONG_KEY, "give the public key of the signer by --pub"},
     {FIRN_ERROR_OTHER_DEVICE, "give the plan for this --vendor and --class"},
     {FIRN_ERROR_OTHER_IMAGE, "give the plan with this --image-id"},
@@ -112,6 +110,14 @@ static const char *mend_of_data(const cli_session *session) {
                : "give the same files in the same order, or --allow-other-data";
 }
 
+/* All of the data may be long enough where the part that the plan reads is not. */
+static const char *mend_of_short(const cli_session *session) {
+    return session->info.all_data || session->info.streams == 0
+               ? mend_of(FIRN_ERROR_DATA_TOO_SHORT)
+               : "the plan reads only a part of it, that which is held out or that which is not: give more of it, or "
+                 "compile with a smaller batch or max_sequence_length";
+}
+
 /* An evaluation never begins a run. */
 static const char *mend_of_missing(const cli_session *session) {
     return session->info.eval ? "name the file that firn train --checkpoint wrote"
@@ -128,6 +134,8 @@ static const char *mend_in(const cli_session *session, int error) {
         return mend_of_missing(session);
     case FIRN_ERROR_CHECKPOINT_OTHER_DATA:
         return mend_of_data(session);
+    case FIRN_ERROR_DATA_TOO_SHORT:
+        return mend_of_short(session);
     default:
         return mend_of(error);
     }
@@ -172,12 +180,30 @@ static int refuse_version(const cli_session *session) {
     return CLI_REFUSED;
 }
 
+/* Writes which kernel sets this build and this machine have. `text` holds all names. */
+static const char *mend_of_kernels(const cli_session *session, char *text, size_t size) {
+    static const char *const names[] = {"plain",  "neon",       "neonfp16",   "fma", "avx2",
+                                        "avx512", "avx512fp16", "avx512bf16", "amx"};
+    firn_config config = session->config;
+    uint64_t bytes;
+    size_t length = (size_t)snprintf(text, size, "write one that this machine can run: ");
+    const char *before = "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        config.kernels = names[i];
+        if (firn_workspace_bytes(&config, &bytes) == FIRN_ERROR_KERNELS_UNKNOWN)
+            continue;
+        length += (size_t)snprintf(text + length, size - length, "%s%s", before, names[i]);
+        before = ", ";
+    }
+    return text;
+}
+
 int cli_error(const cli_session *session, int error) {
     if (error == FIRN_ERROR_FORMAT_VERSION)
         return refuse_version(session);
     const cli_options *options = session->options;
     const char *where = options->file, *mend = mend_in(session, error);
-    char *data = NULL;
+    char *data = NULL, text[200];
     switch (subject_of(error)) {
     case CHECKPOINT:
         where = options->checkpoint;
@@ -186,10 +212,13 @@ int cli_error(const cli_session *session, int error) {
         where = options->counter;
         break;
     case DATA:
-        where = data = data_at_fault(options, error);
+        where = error == FIRN_ERROR_DATA_TYPE ? cli_stream_at_fault(session, text, sizeof text) : NULL;
+        mend = where != NULL ? text : mend;
+        where = where != NULL ? where : (data = data_at_fault(options, error));
         break;
     case KERNELS:
         where = "FIRN_KERNELS";
+        mend = mend_of_kernels(session, text, sizeof text);
         break;
     case PLAN:
         break;

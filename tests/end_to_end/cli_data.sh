@@ -107,9 +107,9 @@ expect "a class that is ignored" 0 "" weighted ignored
 cp "$folder/out" "$folder/ignored"
 expect "weights" 0 "" weighted weights --weights "$folder/weights.npy"
 same "a weight of 0 is not as a class that is ignored" "$folder/out" "$folder/ignored"
-expect "no weights" 1 DATA_TYPE weighted weights
-expect "weights of another type" 1 "images or .*labels or .*float_weights.npy: .*DATA_TYPE" weighted weights \
-    --weights "$folder/float_weights.npy"
+expect "no weights" 1 "images: .*DATA_TYPE.*also reads 1 uint8 of each record; give them by --weights" weighted weights
+expect "weights of another type" 1 "firn: [^ ]*/float_weights.npy: .*--weights has 1 float32 .*the plan reads 1 uint8;" \
+    weighted weights --weights "$folder/float_weights.npy"
 expect "weights alone" 2 "needs --labels" mlp --data "$folder/images" --weights "$folder/weights.npy"
 head -c 50 "$folder/classes" | npy "$folder/few_weights.npy" '(50,)'
 expect "fewer weights than images" 1 "120 records and 50 weights" weighted weights --weights "$folder/few_weights.npy"
@@ -135,8 +135,9 @@ expect "eval of NaN features" 4 "LOSS_NOT_FINITE.*evaluate another checkpoint" "
     --pub "$PUB" --data "$folder/nan.npy" --labels "$folder/labels.npy" --checkpoint "$folder/mlp" --quiet \
     --allow-other-preprocessing --allow-other-data
 
-expect "no labels" 1 DATA_TYPE mlp --data "$folder/images"
-expect "labels for features" 1 DATA_TYPE mlp --data "$folder/labels" --labels "$folder/labels"
+expect "no labels" 1 "DATA_TYPE.*give them by --labels" mlp --data "$folder/images"
+expect "labels for features" 1 "DATA_TYPE.*--data has 1 uint8 in each record, and the plan reads 784 uint8;" \
+    mlp --data "$folder/labels" --labels "$folder/labels"
 expect "raw bytes for records" 1 "not an array" mlp --data "$folder/pixels" --labels "$folder/labels"
 tr '\000-\011' '\001-\012' <"$folder/classes" | npy "$folder/eleven.npy" '(120,)'
 expect "a class too high" 1 "eleven.npy.*DATA_RANGE" mlp --data "$folder/images" --labels "$folder/eleven.npy"
@@ -165,6 +166,12 @@ expect "gzip that is cut" 1 "gzip" mlp --data "$folder/cut.gz" --labels "$folder
 gpt2() {
     "$FIRN" train "$folder/gpt2.plan" --pub "$PUB" --quiet --steps 5 "$@"
 }
+expect "floats for bytes" 1 "nan.npy: .*DATA_TYPE.*it has float32, and the plan reads uint8; give bytes" \
+    gpt2 --data "$folder/nan.npy"
+head -c 300 "$folder/text" >"$folder/little"
+expect "little text" 0 "" gpt2 --data "$folder/little" --checkpoint "$folder/little.ckpt"
+expect "little text to evaluate" 1 "DATA_TOO_SHORT.*reads only a part of it" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" \
+    --data "$folder/little" --checkpoint "$folder/little.ckpt" --quiet
 mkdir "$folder/texts"
 cp /usr/share/common-licenses/GPL-2 "$folder/texts/b"
 cp /usr/share/common-licenses/GPL-3 "$folder/texts/a"

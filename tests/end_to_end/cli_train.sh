@@ -362,8 +362,12 @@ expect "a negative number" 2 "--steps" train --steps -1
 expect "no value" 2 "--log" train --log
 expect "twice" 2 "--steps 2: is given twice; leave one out" train --steps 1 --steps 2
 expect "too many threads" 2 "--threads 1000: .*; write one from 1 to 256" train --threads 1000
-expect "no kernel set" 2 "FIRN_KERNELS: .*; write plain.*avx2" env FIRN_KERNELS=typo "$FIRN" train "$PLAN" --pub "$PUB" \
-    --data "$DATA" --steps 1
+expect "no kernel set" 2 "FIRN_KERNELS: .*; write one that this machine can run: plain" env FIRN_KERNELS=typo "$FIRN" train \
+    "$PLAN" --pub "$PUB" --data "$DATA" --steps 1
+for set in $(sed 's/.*can run: //; s/,//g' "$folder/err"); do
+    expect "the set $set, which the message names" 0 "" env FIRN_KERNELS="$set" "$FIRN" train "$PLAN" --pub "$PUB" --data "$DATA" \
+        --steps 1 --quiet
+done
 "$FIRNC" compile compiler/recipes/small_gpt2.yaml --mode train --key "$folder/test.key.pem" -o "$folder/large.plan" \
     --set trainer.fit.train_dataloader.batch_size=1024 --set trainer.fit.train_dataloader.micro_batch_size=1024 >"$folder/out"
 expect "little memory" 1 "; .*ulimit -v" sh -c "ulimit -v 16000; exec '$FIRN' train '$folder/large.plan' --pub '$PUB' --data '$DATA' \

@@ -62,6 +62,14 @@ expect 'too little held out' 1 'evaluating float32 on the held-out part failed: 
     "$FIRNC" compare compiler/recipes/small_gpt2.yaml --data "$folder/little" --set trainer.init.loop.num_steps=100000000 \
     -o "$folder/data"
 
+# Records without their labels are detected there, too, and that is no matter of what is held out.
+{
+    printf '\223NUMPY\001\0\166\0%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': (120, 784), }"
+    head -c 94080 /dev/zero
+} >"$folder/records.npy"
+expect 'no labels' 1 'held-out part failed: .*DATA_TYPE.*give them by --labels$' "$FIRNC" compare compiler/recipes/small_mlp.yaml \
+    --data "$folder/records.npy" -o "$folder/data"
+
 # A disk that is full after the plan was written: the runner cannot write a byte, and its message is passed on.
 cat >"$folder/full" <<END
 #!/bin/sh

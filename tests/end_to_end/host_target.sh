@@ -89,6 +89,12 @@ for half in float16 bfloat16; do
 done
 ! grep -q 'changes nothing' "$folder/got" || fail "compare: a warning of firnc's own choice"
 
+"$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 1 --target amx-bf16 --types float16,bfloat16 --pol 0 \
+    -o "$folder/emulated" >"$folder/out" 2>"$folder/got"
+[ "$(grep -c 'warning: --target: amx-bf16 changes nothing: .*; add --lowering native' "$folder/got")" -eq 1 ] ||
+    fail "compare: a target of what is emulated"
+[ "$(grep -c 'changes nothing' "$folder/got")" -eq 1 ] || fail "compare: a second warning of the target"
+
 # tune finds that in linear layers a level changes nothing once they have the engine's order, but in attention it does.
 "$FIRNC" tune "$RECIPE" --data "$folder/text" --steps 2 --target avx512-bf16 --tolerance 0.99 --least-gain 0 \
     --set trainer.init.model.num_hidden_layers=1 -o "$folder/tuned" >"$folder/out" 2>"$folder/got" || fail "tune: exit $?"

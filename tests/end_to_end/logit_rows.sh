@@ -71,6 +71,7 @@ unchanged() {
     compile "$folder/whole" "--logit-rows 0" "$@"
     compile "$folder/blocks" "--logit-rows 32" "$@"
     cmp -s "$folder/whole" "$folder/blocks" || fail "$name: another plan"
+    grep -q 'warning: --logit-rows: 32 changes nothing: the logits have' "$folder/out" || fail "$name: no warning"
     checked=$((checked + 1))
 }
 
@@ -107,7 +108,14 @@ unchanged "a frozen output layer" $float32 "init.fine_tuning={bias_only: true}"
 unchanged "no more rows than a block has" $float32 $loader.batch_size=2 $loader.micro_batch_size=2
 compile "$folder/default" "" $float32
 compile "$folder/whole" "--logit-rows 0" $float32
+! grep -q warning "$folder/out" || fail "a warning of whole logits that were asked for"
 cmp -s "$folder/default" "$folder/whole" || fail "small logits are divided without being asked for"
+
+compile "$folder/one" "--logit-rows 1" $float32
+! grep -q warning "$folder/out" || fail "a warning of blocks"
+compile "$folder/unit" "--logit-rows 32" $float32
+cmp -s "$folder/one" "$folder/unit" || fail "1 row is not rounded up to 32"
+"$FIRNC" help compile | tr -s ' \n' ' ' | grep -q 'rounded up to a multiple of 32' || fail "the help does not say so"
 
 # --- large logits -------------------------------------------------------------------------------------------------------------
 
@@ -119,6 +127,8 @@ compile "$folder/blocks" "--logit-rows 512" $float32 $many
 cmp -s "$folder/default" "$folder/blocks" || fail "$name: not blocks of 512 rows"
 [ "$(arena "$folder/default")" -lt $(($(arena "$folder/whole") - 8000000)) ] || fail "$name: the arena is not smaller"
 
+"$FIRNC" compile $recipe --mode eval --key "$folder/test.key.pem" -o "$folder/plan" --logit-rows 32 >"$folder/out" 2>&1
+grep -q 'logit-rows: 32 changes nothing: an evaluation' "$folder/out" || fail "no warning of an evaluation"
 expect "--logit-rows few" 2 "few is not a number of rows" "$FIRNC" compile $recipe --mode train --key "$folder/test.key.pem" \
     -o "$folder/plan" --logit-rows few
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # `make all` on a machine without a required package prints one line that names the package and the command that
 # installs it, before anything that needs it is compiled or fetched. The machine is simulated by a compiler that finds
-# every header of this one except those of the package.
+# every header of this one except those of the package. Likewise a wheel that pip does not find, with a python3 that says
+# what pip says.
 set -eu
 
 . tests/end_to_end/expectations
@@ -152,5 +153,19 @@ expect "libraries on Ubuntu" 0 "" env -C "$folder" FIRN_OS_RELEASE="$folder/os-r
 for package in $(sed -n '/<<END/,/^END/s/^[a-z0-9-]*$/&/p' .packages/check | grep -v '^END$'); do
     grep -q "^build: .*$package" .packages/list || fail "$package is not in the group build"
 done
+
+# wheel NAME PATTERN TEXT: pip fails with TEXT
+wheel() {
+    mkdir -p "$folder/bin"
+    printf '#!/bin/sh\n[ "$1" = --version ] && echo Python 3.99.0 && exit\necho "%s"\nexit 1\n' "$3" >"$folder/bin/python3"
+    chmod +x "$folder/bin/python3"
+    expect "$1" 1 "wheel 1.0 cannot be fetched by Python 3.99.0: $2" env PATH="$folder/bin:$PATH" .packages/fetch-wheel wheel 1.0 \
+        "$folder/wheel" 0
+    [ ! -e "$folder/wheel" ] && [ ! -e "$folder/wheel.download" ] || fail "$1: something was left"
+}
+requirement="ERROR: Could not find a version that satisfies the requirement wheel==1.0"
+wheel "no index" "pip found no version of it: no index can be reached" "$requirement (from versions: none)"
+wheel "another Python" "for this Python there are only 0.1, 0.9 (" "$requirement (from versions: 0.1, 0.9)"
+wheel "no pip" "No module named pip (" "No module named pip"
 
 [ "$failures" -eq 0 ]

@@ -344,6 +344,7 @@ static void normal_values_are_truncated(void **state) {
     const char *key = "embedding_initializer.a", *keys = "embedding_initializer: {name: truncated_normal, std: 1, %s}";
     refused("gpt2", firnc_format(keys, "a: 1, b: 0"), key, "a (1) must be below b (0)");
     refused("gpt2", firnc_format(keys, "a: 1, b: 1"), key, "must be below b");
+    refused("gpt2", firnc_format(keys, "a: 0.04, b: -0.04"), key, "a (0.04) must be below b (-0.04), in");
     refused("gpt2", firnc_format(keys, "a: 2"), key, "without them they are -2 and 2");
     refused("gpt2", firnc_format(keys, "b: -2"), "embedding_initializer.b", "a (-2) must be below b (-2)");
     refused("gpt2", firnc_format(keys, "a: .nan"), key, "");
