@@ -130,11 +130,26 @@ static int check_request(const request *r) {
 
 /* --- the work ----------------------------------------------------------------------------------------------------- */
 
+/* Says that the logits are whole although the command line asks for blocks of them. */
+static void warn_of_whole_logits(const request *r, const firnc_graph *graph, const firnc_job *job) {
+    if (job->logit_rows == 0 || job->logit_rows == UINT32_MAX)
+        return;
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        if (graph->nodes[i].code == FIRN_OP_linear_cross_entropy)
+            return;
+    firnc_say("firnc: %s: warning: --logit-rows: %s changes nothing: %s; leave it out", r->recipe, r->logit_rows,
+              job->mode == FIRNC_EVAL ? "an eval plan has no gradient of logits"
+                                      : "there are no logits with more rows that only the cross-entropy reads, of a "
+                                        "trained layer without bias");
+}
+
 static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *job, const firnc_key *key) {
     const firnc_freeze_options options = {.without_signature = r->without_signature, .dump_after = r->dump_after};
     firnc_frozen plan;
-    if (!firnc_freeze_plan(graph, job, key, &options, &plan) ||
-        !firnc_file_write(r->output, plan.file.data, plan.file.count))
+    if (!firnc_freeze_plan(graph, job, key, &options, &plan))
+        return false;
+    warn_of_whole_logits(r, graph, job);
+    if (!firnc_file_write(r->output, plan.file.data, plan.file.count))
         return false;
     printf("%s: %llu bytes\n", firnc_printable(r->output), (unsigned long long)plan.file.count);
     if (!r->without_signature)
@@ -180,7 +195,7 @@ static bool read_samples(const request *r, uint64_t *samples) {
     return false;
 }
 
-/* As firnc_job.logit_rows: 0 rows, in words all of them, are the most there can be. */
+/* Reads firnc_job.logit_rows, in which the most that there can be stands for all rows, and 0 for no option. */
 static bool read_logit_rows(const request *r, uint32_t *rows) {
     uint64_t given = 0;
     *rows = 0;

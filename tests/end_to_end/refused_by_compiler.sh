@@ -184,7 +184,7 @@ warned "weights with more tensors, allowed" \
     with_weights layers.0.bias '[2]' 8 layers.1.bias '[2]' 8
 
 expect "no mode" 2 "^firnc compile: --mode: " compile "$RECIPE"
-expect "no such pass" 2 "build, shapes, adapt, freeze, pol, autocast, autodiff, outputs, training, fuse, early, views, order, memory, rings, lower" \
+expect "no such pass" 2 "build, shapes, adapt, freeze, pol, autocast, autodiff, outputs, training, fuse, logits, early, views, order, memory, rings, lower" \
     compile "$RECIPE" --mode train --dump-after all
 expect "no such target" 2 "pdp11 is not known; write one of portable, avx512fp16, armv8.1m, amx-bf16, avx512-bf16, host" \
     compile "$RECIPE" --mode train --target pdp11
@@ -197,6 +197,16 @@ warned "a target for float32" "${idle}avx512-bf16 changes nothing: the recipe co
     compile "$RECIPE" --mode train --target avx512-bf16 --set trainer.init.precision.enabled=false
 warned "a target that is emulated" "${idle}amx-bf16 changes nothing: pol_lowering is emulate, .*; leave" \
     compile "$RECIPE" --mode train --target amx-bf16 --set trainer.init.precision.pol_lowering=emulate
+idle="^firnc: $RECIPE: warning: --logit-rows: 32 changes nothing: "
+warned "logits of an evaluation by blocks" "${idle}an eval plan has no gradient of logits; leave" \
+    compile "$RECIPE" --mode eval --logit-rows 32
+warned "fewer rows of logits than a block has" "${idle}there are no logits with more rows .*; leave" \
+    compile "$RECIPE" --mode train --logit-rows 32 \
+    --set trainer.fit.train_dataloader.batch_size=1 --set trainer.fit.train_dataloader.micro_batch_size=1
+for rows in -1 few 32x 4294967296; do
+    expect "$rows rows of logits" 2 "^firnc compile: --logit-rows: $rows is not a number of rows; " \
+        compile "$RECIPE" --mode train --logit-rows $rows
+done
 expect "no such option" 2 "nearest known one is --mode" compile "$RECIPE" --mood train
 schedule="$FIRNC schedule $RECIPE"
 expect "steps beyond any run" 2 "^firnc schedule: --steps: .* up to 1000000000000000; " $schedule --steps 0:18446744073709551615
