@@ -290,6 +290,9 @@ static void check_continued(const layer *l) {
     call.inputs[1].data = (uint16_t *)l->x.data + (size_t)first * l->s.k;
     call.inputs[1].elements = (size_t)rest * l->s.k, call.inputs[1].dims = x_dims;
     call.outputs[0] = begun;
+    for (int i = 0; i < SETS; i++)
+        assert_int_equal(has_kernel(sets[i], FIRN_KERNEL_ADD_WEIGHT, &call),
+                         has_kernel(sets[i], FIRN_OP_linear_backward_weight, &call));
     check(FIRN_KERNEL_ADD_WEIGHT, &call, &expected, l->place);
     firn_tensor out = tensor_copy(&begun);
     call.outputs[0] = out;
