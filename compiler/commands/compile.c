@@ -139,8 +139,8 @@ static void warn_of_whole_logits(const request *r, const firnc_graph *graph, con
             return;
     firnc_say("firnc: %s: warning: --logit-rows: %s changes nothing: %s; leave it out", r->recipe, r->logit_rows,
               job->mode == FIRNC_EVAL ? "an eval plan has no gradient of logits"
-                                      : "there are no logits with more rows that only the cross-entropy reads, of a "
-                                        "trained layer without bias");
+                                      : "it divides only logits of a trained layer without bias, of which there are "
+                                        "more rows and which nothing but a cross-entropy reads");
 }
 
 static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *job, const firnc_key *key) {

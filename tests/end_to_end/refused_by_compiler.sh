@@ -200,7 +200,7 @@ warned "a target that is emulated" "${idle}amx-bf16 changes nothing: pol_lowerin
 idle="^firnc: $RECIPE: warning: --logit-rows: 32 changes nothing: "
 warned "logits of an evaluation by blocks" "${idle}an eval plan has no gradient of logits; leave" \
     compile "$RECIPE" --mode eval --logit-rows 32
-warned "fewer rows of logits than a block has" "${idle}there are no logits with more rows .*; leave" \
+warned "fewer rows of logits than a block has" "${idle}it divides only logits of .* more rows .*; leave" \
     compile "$RECIPE" --mode train --logit-rows 32 \
     --set trainer.fit.train_dataloader.batch_size=1 --set trainer.fit.train_dataloader.micro_batch_size=1
 for rows in -1 few 32x 4294967296; do
