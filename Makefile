@@ -184,9 +184,10 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 # --- the kernel sets -----------------------------------------------------------------------------------------------
 # Seven sets on x86: plain and fma are the portable sources, without and with fused multiply-add as an instruction. avx2
 # and avx512 are the portable sources and the kernels of runtime/kernels/vector, whose widen.c replaces the portable
-# one. avx512fp16 holds five kernels and calls avx512 for the others. amx and avx512bf16 hold the products and the
-# attention that their matrix engines compute, and no others. Three sets on AArch64: plain, neon with the kernels of
-# runtime/kernels/vector, and neonfp16, which holds the kernels of avx512fp16 and calls neon for the others.
+# one. avx512fp16 holds the linear layers and matmul with float16 sums in chunks and calls avx512 for all else. amx and
+# avx512bf16 hold the products and the attention that their matrix engines compute, and no others. Three sets on AArch64:
+# plain, neon with the kernels of runtime/kernels/vector, and neonfp16, which holds the kernels of avx512fp16 and calls neon
+# for all else.
 # Each set but plain is one object that exports one name, firn_kernel_find_<set>; runtime/targets/x86/select.c and
 # runtime/targets/aarch64/select.c select a set, and the former completes amx and avx512bf16. Other machines use
 # runtime/kernels/table.c directly; so do builds with PORTABLE=1, for which the bits are what counts.

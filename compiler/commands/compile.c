@@ -197,7 +197,7 @@ static bool read_samples(const request *r, uint64_t *samples) {
     return false;
 }
 
-/* As firnc_job.logit_rows: 0 rows, in words all of them, are the most there can be. */
+/* Reads firnc_job.logit_rows, in which the most that there can be stands for all rows, and 0 for no option. */
 static bool read_logit_rows(const request *r, uint32_t *rows) {
     uint64_t given = 0;
     *rows = 0;

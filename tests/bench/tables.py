@@ -198,7 +198,8 @@ def main(words):
     print_steps(report)
     for title, what in (("Products", "square"), ("Attention, forward", "attention forward"), ("Attention, backward", "attention backward"),
                         ("Products of a GPT-2 block, 256 tokens", "block 256"), ("Products of a GPT-2 block, 1,024 tokens", "block 1024"),
-                        ("Products of batches", "matmul"), ("LSTM, forward", "lstm forward"), ("LSTM, backward", "lstm backward")):
+                        ("Products of batches", "matmul"), ("Convolutions", "conv"), ("LSTM, forward", "lstm forward"),
+                        ("LSTM, backward", "lstm backward")):
         print_shares(report, title, what)
     print_elements(report)
     print_others(report)

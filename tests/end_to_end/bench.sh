@@ -35,7 +35,7 @@ check "$folder/all"
 grep -q '"torch":[[:space:]]*null' "$folder/all/report.json"
 grep -q '^</svg>' "$folder/all/report.svg"
 python3 tests/bench/tables.py "$folder/all/report.json" >"$folder/tables"
-for title in "Training steps" Products "Attention, forward" "LSTM, backward" "Ops alone" "Ops of a step"; do
+for title in "Training steps" Products "Attention, forward" Convolutions "LSTM, backward" "Ops alone" "Ops of a step"; do
     grep -q "^## $title\$" "$folder/tables"
 done
 if python3 tests/bench/tables.py "$folder/no.json" 2>"$folder/log"; then exit 1; fi

@@ -197,6 +197,16 @@ warned "a target for float32" "${idle}avx512-bf16 changes nothing: the recipe co
     compile "$RECIPE" --mode train --target avx512-bf16 --set trainer.init.precision.enabled=false
 warned "a target that is emulated" "${idle}amx-bf16 changes nothing: pol_lowering is emulate, .*; leave" \
     compile "$RECIPE" --mode train --target amx-bf16 --set trainer.init.precision.pol_lowering=emulate
+idle="^firnc: $RECIPE: warning: --logit-rows: 32 changes nothing: "
+warned "logits of an evaluation by blocks" "${idle}an eval plan has no gradient of logits; leave" \
+    compile "$RECIPE" --mode eval --logit-rows 32
+warned "fewer rows of logits than a block has" "${idle}it divides only logits of .* more rows .*; leave" \
+    compile "$RECIPE" --mode train --logit-rows 32 \
+    --set trainer.fit.train_dataloader.batch_size=1 --set trainer.fit.train_dataloader.micro_batch_size=1
+for rows in -1 few 32x 4294967296; do
+    expect "$rows rows of logits" 2 "^firnc compile: --logit-rows: $rows is not a number of rows; " \
+        compile "$RECIPE" --mode train --logit-rows $rows
+done
 expect "no such option" 2 "nearest known one is --mode" compile "$RECIPE" --mood train
 schedule="$FIRNC schedule $RECIPE"
 expect "steps beyond any run" 2 "^firnc schedule: --steps: .* up to 1000000000000000; " $schedule --steps 0:18446744073709551615

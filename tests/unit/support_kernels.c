@@ -203,6 +203,18 @@ const firn_kernel_set *support_set(const char *name) {
     return set;
 }
 
+__attribute__((weak)) firn_kernel_choice firn_kernel_find_amx_model(uint16_t op, const firn_reduction *reduction);
+__attribute__((weak)) firn_kernel_choice firn_kernel_find_avx512bf16_model(uint16_t op,
+                                                                           const firn_reduction *reduction);
+
+const firn_kernel_set support_models[SUPPORT_MODELS] = {
+    {.name = "model of amx", .find = firn_kernel_find_amx_model, .has_scratch = true},
+    {.name = "model of avx512bf16", .find = firn_kernel_find_avx512bf16_model, .has_scratch = true}};
+
+const firn_kernel_set *support_model(int i) {
+    return support_models[i].find != NULL && firn_kernel_set_choose("avx2") != NULL ? &support_models[i] : NULL;
+}
+
 bool support_takes_next(void) {
     static unsigned long cases;
     const char *every = getenv("FIRN_TEST_EMULATED");

@@ -36,6 +36,14 @@ void assert_same(const firn_tensor *expected, const firn_tensor *actual, const c
  * is none that a CPU of this kind could have. */
 const firn_kernel_set *support_set(const char *name);
 
+/* The sets amx and avx512bf16 with plain C in place of the engine's instructions. They have only the engine's kernels,
+ * and in a test that is not linked with them none: `find` is NULL. */
+enum { SUPPORT_MODELS = 2 };
+extern const firn_kernel_set support_models[SUPPORT_MODELS];
+
+/* Returns a model, or NULL if this test or this CPU does not have it. */
+const firn_kernel_set *support_model(int i);
+
 /* Returns whether a set is for processors of this kind. */
 static inline bool support_is_set_of_this_processor(const char *name) {
     const bool is_neon = strncmp(name, "neon", 4) == 0;

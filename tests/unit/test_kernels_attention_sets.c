@@ -46,17 +46,9 @@ static firn_host_threads *pools[COUNTS];
 static const firn_kernel_set *portable;
 
 static const char *const names[] = {"avx2", "avx512", "amx", "avx512bf16", "neon"};
-enum { NAMED = sizeof names / sizeof names[0], MODELS = 2, SETS = NAMED + MODELS };
+enum { NAMED = sizeof names / sizeof names[0], SETS = NAMED + SUPPORT_MODELS };
 
-/* A build without the sets of x86 has none of them. */
-__attribute__((weak)) firn_kernel_choice firn_kernel_find_amx_model(uint16_t op, const firn_reduction *reduction);
-__attribute__((weak)) firn_kernel_choice firn_kernel_find_avx512bf16_model(uint16_t op,
-                                                                           const firn_reduction *reduction);
-
-static const firn_kernel_set models[MODELS] = {
-    {.name = "model of amx", .find = firn_kernel_find_amx_model, .has_scratch = true},
-    {.name = "model of avx512bf16", .find = firn_kernel_find_avx512bf16_model, .has_scratch = true}};
-static const uint8_t kind_of_model[MODELS] = {FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_REDUCTION_PAIRS};
+static const uint8_t kind_of_model[SUPPORT_MODELS] = {FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_REDUCTION_PAIRS};
 
 static const firn_kernel_set *tested[SETS]; /* NULL: not available */
 static bool are_some_tested;
@@ -68,9 +60,8 @@ static int find_sets(void **state) {
         portable = firn_kernel_set_choose("plain");
     for (int i = 0; i < NAMED; i++)
         tested[i] = support_set(names[i]);
-    for (int i = 0; i < MODELS; i++)
-        if (models[i].find != NULL && firn_kernel_set_choose("avx2") != NULL)
-            tested[NAMED + i] = &models[i];
+    for (int i = 0; i < SUPPORT_MODELS; i++)
+        tested[NAMED + i] = support_model(i);
     for (int i = 0; i < SETS; i++)
         are_some_tested |= tested[i] != NULL;
     for (int i = 0; i < COUNTS; i++)
@@ -186,7 +177,8 @@ static void run_portable(uint16_t code, test_call *call) {
 /* Compares the first `outputs` outputs, computed by a set with each number of threads, with those of `expected`. */
 static void compare_set(const firn_kernel_set *set, uint16_t code, const test_call *expected, int outputs,
                         const setting *s) {
-    const bool is_model = set == &models[0] || set == &models[1]; /* plain C in place of instructions is slow */
+    /* Plain C in place of instructions is slow. */
+    const bool is_model = set == &support_models[0] || set == &support_models[1];
     for (int i = 0; i < COUNTS; i += is_model ? 2 : 1) {
         char place[176];
         test_call call = *expected;

@@ -24,17 +24,7 @@
 #include "tests/unit/support_workspace.h"
 
 static const char *const names[] = {"avx2", "avx512", "amx", "avx512bf16", "neon"};
-enum { NAMED = sizeof names / sizeof names[0], MODELS = 2, SETS = NAMED + MODELS };
-
-/* The sets with a matrix engine, compiled for a CPU without it; they have only its kernels. A build without the sets of
- * x86 has none of them. */
-__attribute__((weak)) firn_kernel_choice firn_kernel_find_amx_model(uint16_t op, const firn_reduction *reduction);
-__attribute__((weak)) firn_kernel_choice firn_kernel_find_avx512bf16_model(uint16_t op,
-                                                                           const firn_reduction *reduction);
-
-static const firn_kernel_set models[MODELS] = {
-    {.name = "model of amx", .find = firn_kernel_find_amx_model, .has_scratch = true},
-    {.name = "model of avx512bf16", .find = firn_kernel_find_avx512bf16_model, .has_scratch = true}};
+enum { NAMED = sizeof names / sizeof names[0], SETS = NAMED + SUPPORT_MODELS };
 
 static const firn_kernel_set *sets[SETS];
 
@@ -42,9 +32,8 @@ static int find_sets(void **state) {
     (void)state;
     for (int i = 0; i < NAMED; i++)
         sets[i] = support_set(names[i]);
-    for (int i = 0; i < MODELS; i++)
-        if (models[i].find != NULL && firn_kernel_set_choose("avx2") != NULL)
-            sets[NAMED + i] = &models[i];
+    for (int i = 0; i < SUPPORT_MODELS; i++)
+        sets[NAMED + i] = support_model(i);
     return 0;
 }
 
@@ -290,6 +279,9 @@ static void check_continued(const layer *l) {
     call.inputs[1].data = (uint16_t *)l->x.data + (size_t)first * l->s.k;
     call.inputs[1].elements = (size_t)rest * l->s.k, call.inputs[1].dims = x_dims;
     call.outputs[0] = begun;
+    for (int i = 0; i < SETS; i++)
+        assert_int_equal(has_kernel(sets[i], FIRN_KERNEL_ADD_WEIGHT, &call),
+                         has_kernel(sets[i], FIRN_OP_linear_backward_weight, &call));
     check(FIRN_KERNEL_ADD_WEIGHT, &call, &expected, l->place);
     firn_tensor out = tensor_copy(&begun);
     call.outputs[0] = out;
@@ -480,8 +472,8 @@ static void another_order_is_found(void **state) {
         skip();
     const firn_find_kernel portable = firn_kernel_set_choose("plain")->find;
     run_changed = run_other;
-    for (int i = 0; i < MODELS; i++) {
-        find_other = models[i].find;
+    for (int i = 0; i < SUPPORT_MODELS; i++) {
+        find_other = support_models[i].find;
         assert_true(firn_engine_agrees(find_other, portable, kinds[i].kind));
         assert_false(firn_engine_agrees(find_other, portable, kinds[1 - i].kind));
         assert_false(firn_engine_agrees(choose_changed, portable, kinds[i].kind));
@@ -504,8 +496,8 @@ static void any_rounding_is_probed(void **state) {
         skip();
     const firn_find_kernel portable = firn_kernel_set_choose("plain")->find;
     run_changed = run_to_nearest;
-    for (int i = 0; i < MODELS; i++) {
-        find_other = models[i].find;
+    for (int i = 0; i < SUPPORT_MODELS; i++) {
+        find_other = support_models[i].find;
         assert_int_equal(fesetround(FE_UPWARD), 0);
         const bool agrees = firn_engine_agrees(choose_changed, portable, kinds[i].kind);
         const volatile float small = 0x1p-30f, sum = 1.0f + small;

@@ -128,14 +128,6 @@ static const firn_kernel_row rows[] = {
      ANY,
      ANY,
      {firn_vector_linear_cross_entropy, firn_vector_linear_cross_entropy_scratch}},
-    {FIRN_OP_linear_cross_entropy,
-     BLOCKS,
-     ANY,
-     {firn_vector_linear_cross_entropy, firn_vector_linear_cross_entropy_scratch}},
-    {FIRN_OP_linear_cross_entropy,
-     PAIRS,
-     ANY,
-     {firn_vector_linear_cross_entropy, firn_vector_linear_cross_entropy_scratch}},
     {FIRN_OP_cross_entropy_backward, ANY, ANY, {firn_vector_cross_entropy_backward, NULL}},
 };
 

@@ -363,8 +363,8 @@ float firn_chunked_largest(uint8_t accumulator, const float *x, size_t lines, si
     float each[FIRN_VECTOR];
     uint32_t largest = 0;
     firn_vector_store(each, firn_vector_from_bits(most));
-    for (size_t i = 0; i < FIRN_VECTOR; i++)
-        largest = firn_bits(each[i]) > largest ? firn_bits(each[i]) : largest;
+    for (size_t lane = 0; lane < FIRN_VECTOR; lane++)
+        largest = firn_bits(each[lane]) > largest ? firn_bits(each[lane]) : largest;
     return firn_from_bits(largest);
 }
 

@@ -1,5 +1,5 @@
-/* The sets avx512fp16 and neonfp16: avx512 and neon with other kernels for linear layers with float16 sums inside
- * chunks. */
+/* The sets avx512fp16 and neonfp16: avx512 and neon with other kernels for linear layers and matmul with float16 sums
+ * inside chunks. */
 #include "runtime/kernels/vector/chunked/native.h"
 #include "runtime/kernels/vector/rows.h"
 

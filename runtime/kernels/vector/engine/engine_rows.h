@@ -8,7 +8,8 @@
 /* Returns the kernel of an op all of whose reductions are of that kind; empty if there is none. */
 static inline firn_kernel_choice firn_engine_find(uint8_t kind, uint16_t op, const firn_reduction *reductions) {
     const firn_kernel_choice none = {.run = NULL};
-    const firn_op_info *info = reductions != NULL ? firn_op_find(op) : NULL;
+    const uint16_t code = op == FIRN_KERNEL_ADD_WEIGHT ? FIRN_OP_linear_backward_weight : op;
+    const firn_op_info *info = reductions != NULL ? firn_op_find(code) : NULL;
     if (info == NULL)
         return none;
     for (uint8_t i = 0; i < info->reductions; i++)
