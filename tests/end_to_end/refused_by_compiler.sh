@@ -198,9 +198,9 @@ warned "a target for float32" "${idle}avx512-bf16 changes nothing: the recipe co
 warned "a target that is emulated" "${idle}amx-bf16 changes nothing: pol_lowering is emulate, .*; leave" \
     compile "$RECIPE" --mode train --target amx-bf16 --set trainer.init.precision.pol_lowering=emulate
 idle="^firnc: $RECIPE: warning: --logit-rows: 32 changes nothing: "
-warned "logits of an evaluation by blocks" "${idle}an eval plan has no gradient of logits; leave" \
+warned "logits of an evaluation by blocks" "${idle}an evaluation has whole logits; leave" \
     compile "$RECIPE" --mode eval --logit-rows 32
-warned "fewer rows of logits than a block has" "${idle}it divides only logits of .* more rows .*; leave" \
+warned "fewer rows of logits than a block has" "${idle}the logits have no more rows, or .*; leave" \
     compile "$RECIPE" --mode train --logit-rows 32 \
     --set trainer.fit.train_dataloader.batch_size=1 --set trainer.fit.train_dataloader.micro_batch_size=1
 for rows in -1 few 32x 4294967296; do

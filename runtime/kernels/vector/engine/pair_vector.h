@@ -76,14 +76,16 @@ static inline firn_pair_words firn_pair_words_load(const uint32_t *from) {
     return words;
 }
 
-static inline firn_pair_sums firn_pair_add(firn_pair_sums sums, uint32_t left, firn_pair_words right) {
+/* Not inlined: a tile has dozens of additions, which would take a compiler with sanitizers minutes. */
+static __attribute__((noinline, unused)) firn_pair_sums firn_pair_add(firn_pair_sums sums, uint32_t left,
+                                                                      firn_pair_words right) {
     for (size_t i = 0; i < FIRN_PAIR_SUMS; i++)
         sums.lanes[i] = firn_model_pair(sums.lanes[i], left, right.lanes[i]);
     return sums;
 }
 
-static inline firn_pair_sums firn_pair_add_some(uint32_t lanes, firn_pair_sums sums, uint32_t left,
-                                                firn_pair_words right) {
+static __attribute__((noinline, unused)) firn_pair_sums firn_pair_add_some(uint32_t lanes, firn_pair_sums sums,
+                                                                           uint32_t left, firn_pair_words right) {
     for (size_t i = 0; i < FIRN_PAIR_SUMS; i++)
         if ((lanes >> i & 1u) != 0)
             sums.lanes[i] = firn_model_pair(sums.lanes[i], left, right.lanes[i]);
