@@ -2,7 +2,7 @@
  * over awkward sizes (one, primes, around the edges of register tiles, panels, blocks of terms and pieces), all types,
  * both layouts, special values, one thread and several; recurrent ops, which pack in their own way. Unavailable sets
  * are named and skipped. */
-#define _POSIX_C_SOURCE 200112L
+#define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,6 +58,21 @@ static void sets_are_named(void **state) {
     const firn_kernel_set *without = firn_kernel_set_choose(NULL);
     assert_int_equal(unsetenv("FIRN_KERNELS"), 0);
     assert_ptr_equal(firn_kernel_set_choose(NULL), without);
+}
+
+/* What is no number from 1 takes every case, as does an empty text. */
+static void every_case_is_taken(void **state) {
+    (void)state;
+    static const char *const texts[] = {"0", "", "all", "1"};
+    const char *before = getenv("FIRN_TEST_EMULATED");
+    char *kept = before != NULL ? strdup(before) : NULL;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        assert_int_equal(setenv("FIRN_TEST_EMULATED", texts[i], 1), 0);
+        for (int taken = 0; taken < 3; taken++)
+            assert_true(support_takes_next());
+    }
+    assert_int_equal(kept != NULL ? setenv("FIRN_TEST_EMULATED", kept, 1) : unsetenv("FIRN_TEST_EMULATED"), 0);
+    free(kept);
 }
 
 static bool asks_for_scratch(const firn_kernel_set *set) {
@@ -587,6 +602,7 @@ static void initial_values(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_are_named),
+        cmocka_unit_test(every_case_is_taken),
         cmocka_unit_test(scratch_is_announced),
         cmocka_unit_test(float32_sums),
         cmocka_unit_test(other_output_types),
