@@ -82,14 +82,14 @@ expect 'too little held out' 1 'evaluating float32 on the held-out part failed: 
 expect 'no labels' 1 'held-out part failed: .*DATA_TYPE.*give them by --labels$' "$FIRNC" compare compiler/recipes/small_mlp.yaml \
     --data "$folder/records.npy" -o "$folder/data"
 
-# A disk that is full after the plan was written: the runner cannot write a byte, and its message is passed on.
+# A limit of file sizes that is reached after the plan was written: the runner cannot write a byte, and its message is passed on.
 cat >"$folder/full" <<END
 #!/bin/sh
 ulimit -f 0
 exec "$FIRN" "\$@"
 END
 chmod +x "$folder/full"
-expect 'no room for the runner' 1 'training float32 failed: .*the disk is full: make room' \
+expect 'no room for the runner' 1 'training float32 failed: .*limit of file sizes: raise it' \
     "$FIRNC" compare "$RECIPE" --data "$folder/text" --firn "$folder/full" -o "$folder/data"
 expect 'no room for the plan' 1 'float32.plan: cannot be written: .*ulimit -f' sh -c "ulimit -f 2; exec '$FIRNC' compare \
     '$RECIPE' --data '$folder/text' -o '$folder/data'"
