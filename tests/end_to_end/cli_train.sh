@@ -271,11 +271,13 @@ expect "nowhere to log" 1 "log cannot be written: .*; look at the folder" train 
 
 # No room: files are limited to 8 blocks of 512 bytes, and the checkpoint is larger.
 cp "$folder/b" "$folder/kept"
-expect "a limit of file sizes" 1 "STORAGE_FULL.*limit of file sizes: raise it (ulimit -f).*the checkpoint before is untouched" sh -c "ulimit -f 8; exec '$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' --quiet \
+expect "a limit of file sizes" 1 "STORAGE_FULL.*limit of file sizes: raise it (ulimit -f).*the checkpoint before is untouched" \
+    sh -c "ulimit -f 8; exec '$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' --quiet \
     --resume --checkpoint '$folder/b' --steps 3"
 same "a limit of file sizes took the checkpoint before" "$folder/b" "$folder/kept"
 [ ! -e "$folder/b.tmp" ] || fail "a limit of file sizes left half a checkpoint"
-expect "a limit of file sizes at the first save" 1 "STORAGE_FULL.*limit of file sizes: raise it (ulimit -f).*there is no checkpoint yet" sh -c "ulimit -f 8; exec '$FIRN' train \
+expect "a limit of file sizes at the first save" 1 "STORAGE_FULL.*limit of file sizes: raise it (ulimit -f).*there is no checkpoint yet" \
+    sh -c "ulimit -f 8; exec '$FIRN' train \
     '$PLAN' --pub '$PUB' --data '$DATA' --quiet --checkpoint '$folder/first' --steps 1"
 if [ -c /dev/full ]; then
     expect "a full disk under the log" 1 "log cannot be written" train --steps 1 --log /dev/full
