@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compiler/commands/commands.h"
+#include "compiler/commands/logit_rows.h"
 #include "compiler/commands/options.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/firnc.h"
@@ -49,11 +50,7 @@ static const firnc_option options[] = {
     {{"--late-update", NULL, NULL, "compute every gradient before the first update, in a larger arena; no bit changes"},
      FIRNC_OPTION_FLAG,
      offsetof(request, late_update)},
-    {{"--logit-rows", NULL, "N",
-      "compute N rows of logits at a time, rounded up to a multiple of 32, 0: all; no bit changes; default: 512 if "
-      "that makes a large arena smaller"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, logit_rows)},
+    {{"--logit-rows", NULL, "N", FIRNC_LOGIT_ROWS_TEXT}, FIRNC_OPTION_TEXT, offsetof(request, logit_rows)},
     {{"--dump-after", NULL, "PASS", "print the graph after a pass; a wrong name lists the passes"},
      FIRNC_OPTION_TEXT,
      offsetof(request, dump_after)},
@@ -131,28 +128,14 @@ static int check_request(const request *r) {
 
 /* --- the work ----------------------------------------------------------------------------------------------------- */
 
-/* Warns of rows that were asked for where the logits are whole. */
-static void warn_of_idle_rows(const request *r, const firnc_graph *graph, const firnc_job *job) {
-    for (uint32_t i = 0; i < graph->node_count; i++)
-        if (graph->nodes[i].code == FIRN_OP_linear_cross_entropy)
-            return;
-    const char *why =
-        strcmp(r->mode, "eval") == 0
-            ? "an evaluation has whole logits"
-            : "the logits have no more rows, or are not those of a trained layer without a bias that only "
-              "a cross-entropy reads";
-    if (job->logit_rows != 0 && job->logit_rows != UINT32_MAX)
-        firnc_say("firnc: %s: warning: --logit-rows: %s changes nothing: %s; leave it out", r->recipe, r->logit_rows,
-                  why);
-}
-
 static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *job, const firnc_key *key) {
     const firnc_freeze_options options = {.without_signature = r->without_signature, .dump_after = r->dump_after};
     firnc_frozen plan;
     if (!firnc_freeze_plan(graph, job, key, &options, &plan) ||
         !firnc_file_write(r->output, plan.file.data, plan.file.count))
         return false;
-    warn_of_idle_rows(r, graph, job);
+    if (!firnc_logits_are_divided(graph))
+        firnc_logit_rows_warn(r->recipe, r->logit_rows, job->logit_rows, strcmp(r->mode, "eval") == 0);
     printf("%s: %llu bytes\n", firnc_printable(r->output), (unsigned long long)plan.file.count);
     if (!r->without_signature)
         firnc_print_hash("plan hash", plan.plan_hash);
@@ -195,20 +178,6 @@ static bool read_samples(const request *r, uint64_t *samples) {
         return true;
     firnc_usage("compile", "--samples: %s is not a number of samples; write one of at least 1", r->samples);
     return false;
-}
-
-/* Reads firnc_job.logit_rows, in which the most that there can be stands for all rows, and 0 for no option. */
-static bool read_logit_rows(const request *r, uint32_t *rows) {
-    uint64_t given = 0;
-    *rows = 0;
-    if (r->logit_rows == NULL)
-        return true;
-    if (!firnc_number_read(r->logit_rows, UINT32_MAX, &given)) {
-        firnc_usage("compile", "--logit-rows: %s is not a number of rows; write one, or 0 for all", r->logit_rows);
-        return false;
-    }
-    *rows = given == 0 ? UINT32_MAX : (uint32_t)given;
-    return true;
 }
 
 /* Returns false after one line on stderr if the command line is wrong. */
@@ -254,7 +223,8 @@ static int compile_command(int argc, char **argv) {
     header h = {0};
     uint64_t samples;
     uint32_t logit_rows;
-    if (!read_header(&r, &h) || !read_samples(&r, &samples) || !read_logit_rows(&r, &logit_rows))
+    if (!read_header(&r, &h) || !read_samples(&r, &samples) ||
+        !firnc_logit_rows_read("compile", r.logit_rows, &logit_rows))
         return FIRNC_EXIT_USAGE;
     firnc_key key = {0};
     bool good = compile(&r, &h, samples, logit_rows, &key);

@@ -407,18 +407,24 @@ static void add_inner_type(cJSON *object, firn_fb_plan plan, firn_fb_op op) {
     }
 }
 
-/* The layer of an op and, where the report has it, the POL that was asked for. */
+/* The level and the origin that begin at a place of what the report says of an op, if they are there. */
+static void add_pol(cJSON *object, const char *name, const cJSON *said, int place) {
+    const double level = cJSON_GetNumberValue(cJSON_GetArrayItem(said, place)); /* NaN if it is none */
+    const char *origin = cJSON_GetStringValue(cJSON_GetArrayItem(said, place + 1));
+    if (!(level >= 0 && level <= 255) || origin == NULL)
+        return;
+    cJSON *pol = cJSON_AddObjectToObject(object, name);
+    cJSON_AddNumberToObject(pol, "level", level);
+    cJSON_AddStringToObject(pol, "origin", origin);
+}
+
+/* The layer of an op and, where the report has it, the POL that was asked for; of an op that is both directions "pol"
+ * is that of the backward one. */
 static void add_op_said(cJSON *object, const cJSON *said) {
     const char *layer = cJSON_GetStringValue(cJSON_GetArrayItem(said, 0));
-    const cJSON *level = cJSON_GetArrayItem(said, 1);
-    const char *origin = cJSON_GetStringValue(cJSON_GetArrayItem(said, 2));
     cJSON_AddStringToObject(object, "layer", layer != NULL ? layer : "");
-    const double number = cJSON_GetNumberValue(level); /* NaN if it is none */
-    if (!(number >= 0 && number <= 255) || origin == NULL)
-        return;
-    cJSON *pol = cJSON_AddObjectToObject(object, "pol");
-    cJSON_AddNumberToObject(pol, "level", number);
-    cJSON_AddStringToObject(pol, "origin", origin);
+    add_pol(object, "pol", said, 1);
+    add_pol(object, "forward_pol", said, 3);
 }
 
 static void add_op(cJSON *ops, firn_fb_plan plan, firn_fb_op op, const cJSON *said) {

@@ -335,16 +335,35 @@ static const char *rotation(const cJSON *op) {
         number(attributes, "interleaved") != 0 ? ", interleaved" : ", half-split", real(attributes, "base"));
 }
 
-static void print_op(const cJSON *op, unsigned place) {
-    const cJSON *pol = item(op, "pol"), *reduction;
+/* "1 (pattern)" */
+static const char *pol_words(const cJSON *pol) {
+    return firnc_format("%" PRIu64 " (%s)", number(pol, "level"), firnc_printable(text(pol, "origin")));
+}
+
+static void print_pol(const cJSON *op) {
+    const cJSON *pol = item(op, "pol"), *forward = item(op, "forward_pol");
+    if (pol != NULL && forward != NULL)
+        printf("  POL forward %s, backward %s", pol_words(forward), pol_words(pol));
+    else if (pol != NULL)
+        printf("  POL %s", pol_words(pol));
+}
+
+/* linear_cross_entropy is the one op of both directions: its first reduction gives the logits, the others gradients. */
+static void print_reductions(const cJSON *op) {
+    const bool both = is(op, "op", "linear_cross_entropy");
+    const cJSON *reduction, *first = cJSON_GetArrayItem(item(op, "reductions"), 0);
     const char *separator = " ->";
-    printf("  %5u  %-26s %s", place, text(op, "op"), firnc_printable(text(op, "layer")));
-    if (pol != NULL)
-        printf("  POL %" PRIu64 " (%s)", number(pol, "level"), firnc_printable(text(pol, "origin")));
     cJSON_ArrayForEach(reduction, item(op, "reductions")) {
-        printf("%s %s", separator, cJSON_GetStringValue(reduction));
+        const char *direction = !both ? "" : reduction == first ? "forward " : "backward ";
+        printf("%s %s%s", separator, direction, cJSON_GetStringValue(reduction));
         separator = ";";
     }
+}
+
+static void print_op(const cJSON *op, unsigned place) {
+    printf("  %5u  %-26s %s", place, text(op, "op"), firnc_printable(text(op, "layer")));
+    print_pol(op);
+    print_reductions(op);
     if (item(op, "softmax") != NULL)
         printf("; softmax in %s", is(op, "softmax", "float32") ? "float32" : "the half type");
     if (item(op, "affine") != NULL)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/base/words.h"
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
 #include "compiler/emit/plan_file.h"
@@ -13,6 +14,7 @@
 #include "compiler/weights/merge.h"
 #include "compiler/weights/weights.h"
 #include "plan/errors.h"
+#include "plan/identity.h"
 
 typedef struct request {
     const char *recipe, *weights, *plan, *output;
@@ -91,6 +93,27 @@ static bool open_plan(sources *from, const char *name) {
     if (error != FIRN_OK)
         firnc_plan_refuse(name, &from->plan, error);
     return error == FIRN_OK;
+}
+
+/* An export says of which model it is, and the contents of frozen weights belong to a model. False after one message.
+ */
+static bool check_model(const sources *from, const char *weights) {
+    static const firn_alive silent = {0};
+    const char *trained = from->weights.file.model_hash;
+    uint8_t hash[FIRN_HASH_BYTES];
+    if (from->plan_name == NULL || trained == NULL)
+        return true;
+    const firnc_plan_file *plan = &from->opened;
+    const int error = firn_model_hash(plan->plan, &plan->header, from->plan.data, &silent, hash);
+    if (error != FIRN_OK)
+        firnc_plan_refuse(from->plan_name, &from->plan, error);
+    else if (strcmp(trained, firnc_hex(hash, sizeof hash)) != 0)
+        firnc_say("firnc: %s: did not train %s: it has another model, or other frozen weights; give the plan of the "
+                  "training",
+                  from->plan_name, weights);
+    else
+        return true;
+    return false;
 }
 
 /* Takes a frozen weight from the plan. */
@@ -195,7 +218,7 @@ static bool rename_weights(const request *r, const firnc_recipe *recipe) {
     const firnc_weight_parameter *trained = trained_of(graph, parameters, &trained_count);
     if (!firnc_weights_check_rules(&recipe->job, parameters, count) ||
         !firnc_weights_open(&from.weights, own, trained, trained_count) || !open_plan(&from, r->plan) ||
-        !read_values(&from, graph, parameters))
+        !check_model(&from, r->weights) || !read_values(&from, graph, parameters))
         return false;
     const uint64_t room = count * (uint64_t)FIRNC_WEIGHT_TENSORS_MAX + recipe->job.model_weight_map.count + 1;
     written tensors = {.entries = firnc_allocate(room * sizeof *tensors.entries)};

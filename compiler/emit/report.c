@@ -23,7 +23,8 @@ static void add_tensors(cJSON *root, const firnc_compilation *compilation, const
     }
 }
 
-/* For each op its layer and, where POL has a say, the level that was asked for and who asked. */
+/* For each op its layer and, where POL has a say, the level that was asked for and who asked. Since an op
+ * linear_cross_entropy is a forward product, too, those of the forward direction follow. */
 static void add_ops(cJSON *root, const firnc_graph *graph) {
     cJSON *ops = cJSON_AddArrayToObject(root, "ops");
     for (uint32_t i = 0; i < graph->node_count; i++) {
@@ -35,6 +36,10 @@ static void add_ops(cJSON *root, const firnc_graph *graph) {
             continue;
         cJSON_AddItemToArray(op, cJSON_CreateNumber(node->level));
         add_name(op, firnc_pol_origin_word(node->origin));
+        if (node->code != FIRN_OP_linear_cross_entropy)
+            continue;
+        cJSON_AddItemToArray(op, cJSON_CreateNumber(node->forward_level));
+        add_name(op, firnc_pol_origin_word(node->forward_origin));
     }
 }
 

@@ -96,7 +96,7 @@ typedef struct firnc_node {
     /* after the pol pass. The level and origin of a backward node are the backward ones of its forward node */
     uint8_t level, origin;
     uint8_t backward_level, backward_origin;
-    uint8_t forward_level; /* backward nodes: the level of the forward node, for values that backward recomputes */
+    uint8_t forward_level, forward_origin; /* backward nodes: those of the forward node, whose values they recompute */
 } firnc_node;
 
 /* The statistics of a batch norm that advance in a step of training. */

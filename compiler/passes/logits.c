@@ -201,6 +201,7 @@ static firnc_node make_node(firnc_graph *graph, const head *it, uint32_t rows) {
                        .name = it->linear->name,
                        .backward = true,
                        .forward_level = it->linear->level,
+                       .forward_origin = it->linear->origin,
                        .level = it->weight->level,
                        .origin = it->weight->origin};
     node.inputs[FIRN_LINEAR_CROSS_ENTROPY_IN_X] = it->linear->inputs[FIRN_LINEAR_IN_X];

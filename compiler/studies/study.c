@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "compiler/commands/commands.h"
+#include "compiler/commands/logit_rows.h"
 #include "compiler/graph/ir.h"
 #include "compiler/job/host.h"
 #include "plan/errors.h"
@@ -69,6 +70,7 @@ const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS] = {
       "what the reductions are chosen for; host: for this machine; default: portable"},
      FIRNC_OPTION_TEXT,
      offsetof(firnc_study, asked_target)},
+    {{"--logit-rows", NULL, "N", FIRNC_LOGIT_ROWS_TEXT}, FIRNC_OPTION_TEXT, offsetof(firnc_study, logit_rows_text)},
     {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors)"},
      FIRNC_OPTION_TEXT,
      offsetof(firnc_study, weights)},
@@ -106,6 +108,8 @@ static int check_words(firnc_study *study, const char *command) {
     if (study->steps_text != NULL &&
         (!firnc_number_read(study->steps_text, UINT32_MAX, &study->steps) || study->steps == 0))
         return firnc_usage(command, "--steps: %s is not a number of steps; write one from 1", study->steps_text);
+    if (!firnc_logit_rows_read(command, study->logit_rows_text, &study->logit_rows))
+        return FIRNC_EXIT_USAGE;
     uint64_t threads = 1;
     if (study->threads != NULL && (!firnc_number_read(study->threads, THREADS_MAX, &threads) || threads == 0))
         return firnc_usage(command, "--threads: %s is not a number of threads; write one from 1 to %d", study->threads,
@@ -262,6 +266,7 @@ static bool freeze(const firnc_study *study, const firnc_texts *more, firnc_mode
         return false;
     recipe->job.target = study->target;
     recipe->job.weights = study->weights;
+    recipe->job.logit_rows = study->logit_rows;
     *graph = firnc_recipe_build(recipe);
     return firnc_freeze_plan(*graph, &recipe->job, &study->key, NULL, frozen) &&
            firnc_file_write(output, frozen->file.data, frozen->file.count);
@@ -306,6 +311,7 @@ bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc
     if (good) {
         memcpy(trial->run_hash, frozen.run_hash, sizeof trial->run_hash);
         count_sums(graph, trial->sums);
+        trial->divided_logits = firnc_logits_are_divided(graph);
     }
     firnc_memory_release(mark);
     return good;
@@ -538,6 +544,8 @@ static void say_load(const firnc_study *study, double load) {
 bool firnc_study_rehearse(const firnc_study *study, const firnc_texts *more, const firnc_trial *first) {
     const firnc_mark mark = firnc_memory_mark();
     double load = 0;
+    if (!first->divided_logits)
+        firnc_logit_rows_warn(study->recipe, study->logit_rows_text, study->logit_rows, false);
     if (getloadavg(&load, 1) != 1) /* measured before this study adds to it */
         load = 0;
     int status = train(study, first, 0, path_of(study, first, "checkpoint"), NULL);

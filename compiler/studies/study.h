@@ -12,14 +12,15 @@
 
 /* What all trials of a study share: the options of its command line, and the values read from them. */
 typedef struct firnc_study {
-    const char *recipe, *folder, *firn, *labels, *steps_text, *threads;
+    const char *recipe, *folder, *firn, *labels, *steps_text, *logit_rows_text, *threads;
     const char *asked_target, *target;    /* that of --target, NULL or "host" too; that of the next trial to freeze */
     const char *weights, *sample_weights; /* files: initial values of the parameters; weights of the records */
     firnc_texts data, settings;
     uint64_t steps;
-    bool made;     /* the folder has been created by this study */
-    bool held_out; /* the recipe holds data out, and every trial is evaluated on it */
-    firnc_key key; /* used for this study only */
+    uint32_t logit_rows; /* as in firnc_job */
+    bool made;           /* the folder has been created by this study */
+    bool held_out;       /* the recipe holds data out, and every trial is evaluated on it */
+    firnc_key key;       /* used for this study only */
 } firnc_study;
 
 typedef struct firnc_trial {
@@ -32,11 +33,12 @@ typedef struct firnc_trial {
     double loss;                      /* mean of the last FIRNC_STUDY_LAST steps */
     double held_out_loss;             /* NaN without held-out data, or if the run stopped */
     double seconds;                   /* median of the steps */
+    bool divided_logits;              /* the training plan computes them by blocks of rows */
     bool stopped;                     /* a loss was not finite, or the loss scale would have gone below its minimum */
 } firnc_trial;
 
 /* The options that every study takes. The request they are stored in begins with a firnc_study. */
-enum { FIRNC_STUDY_OPTIONS = 10 };
+enum { FIRNC_STUDY_OPTIONS = 11 };
 extern const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS];
 
 /* Checks the options, reads the recipe and creates the folder. `command` is the command's name, for messages. Returns

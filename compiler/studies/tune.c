@@ -392,7 +392,8 @@ static bool name_model_file(firnc_tree *model) {
 /* Writes the recipe, and checks that freezing it gives the run that was measured. */
 static bool write_recipe(tuning *t) {
     const firnc_texts none = {0}, settings = settings_of(t, &t->kept);
-    const char *name = firnc_study_path(&t->study, RECIPE_NAME);
+    const char *name = firnc_study_path(&t->study, RECIPE_NAME), *asked_rows = t->study.logit_rows_text;
+    const char *rows = asked_rows != NULL ? firnc_format(" --logit-rows %s", asked_rows) : "";
     firnc_tree *root = firnc_recipe_tree(t->study.recipe, t->study.settings.text, t->study.settings.count);
     for (uint32_t i = 0; root != NULL && i < settings.count; i++)
         root = firnc_tree_set(root, settings.text[i]) ? root : NULL;
@@ -402,11 +403,12 @@ static bool write_recipe(tuning *t) {
         if (firnc_tree_child(model, model_keys[i]) != NULL) /* trainer.init.precision replaces it */
             root = firnc_tree_set(root, firnc_format("trainer.init.model.%s=null", model_keys[i])) ? root : NULL;
     if (root == NULL || !name_model_file((firnc_tree *)(uintptr_t)model) ||
-        !firnc_tree_write(root,
-                          firnc_format("# Written by firnc tune for --target %s; report.md beside this file says what "
-                                       "was tried.\n",
-                                       t->study.target),
-                          name))
+        !firnc_tree_write(
+            root,
+            firnc_format("# Written by firnc tune for --target %s%s; report.md beside this file says what "
+                         "was tried.\n",
+                         t->study.target, rows),
+            name))
         return false;
     firnc_study check = t->study;
     firnc_trial trial = {.name = "check"};

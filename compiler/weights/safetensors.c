@@ -245,6 +245,8 @@ static bool read_tensors(firnc_safetensors *parsed, const cJSON *header, const f
                 return firnc_weights_refuse(parsed->file, "%s is there twice; write the file again", METADATA);
             if (!check_metadata(parsed->file, entry))
                 return false;
+            const char *hash = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, "model_hash"));
+            parsed->model_hash = hash != NULL ? firnc_format("%s", hash) : NULL;
         } else {
             firnc_safetensor *tensor = &tensors[parsed->count++];
             if (!read_tensor(parsed->file, entry, data->count, tensor))

@@ -21,6 +21,7 @@ typedef struct firnc_safetensor {
 
 typedef struct firnc_safetensors {
     const char *file;                /* the file's name, for messages */
+    const char *model_hash;          /* of the plan that trained an export of firn, in hexadecimal; NULL: not said */
     const firnc_safetensor *tensors; /* sorted by the bytes of their names */
     uint32_t count;
 } firnc_safetensors;

@@ -94,12 +94,17 @@ static const char *mend_of_loss(const cli_session *session) {
     return "the state is that of the step before; try a lower learning rate or loss scaling";
 }
 
-/* The advice for full storage depends on whether an earlier checkpoint exists. */
+/* The advice for full storage depends on what is full, and on whether an earlier checkpoint exists. */
 static const char *mend_of_full(const cli_session *session) {
+    static const char *const mends[2][2] = {
+        {"the disk is full: make room and run again; there is no checkpoint yet",
+         "the disk is full: make room and save again; the checkpoint before is untouched"},
+        {"the file would be larger than the limit of file sizes: raise it (ulimit -f) and run again; there is no "
+         "checkpoint yet",
+         "the file would be larger than the limit of file sizes: raise it (ulimit -f) and save again; the checkpoint "
+         "before is untouched"}};
     const firn_port *port = &session->port.port;
-    return port->storage->stored(port->context) > 0
-               ? "the disk is full: make room and save again; the checkpoint before is untouched"
-               : "the disk is full: make room and run again; there is no checkpoint yet";
+    return mends[session->port.over_limit][port->storage->stored(port->context) > 0];
 }
 
 /* A plan that reads all of its data, and not one part, may be given other data. */

@@ -8,6 +8,7 @@
 set -eu
 
 STEPS=5
+options=
 . tests/end_to_end/expectations
 . tests/end_to_end/targets
 compared=0
@@ -114,8 +115,8 @@ compare() {
     fi
 }
 
-# check NAME WANTED [SETTING]...: freezes the recipe with the settings and compares every place with the host. The
-# output must match the pattern WANTED, which shows that the case tests what it is meant to test.
+# check NAME WANTED [SETTING]...: freezes the recipe with the settings and $options and compares every place with the
+# host. The output must match the pattern WANTED, which shows that the case tests what it is meant to test.
 check() {
     name="$model $1"
     wanted=$2
@@ -126,7 +127,7 @@ check() {
         shift
     done
     if ! "$BUILD/firnc" compile "$recipe" --mode train --key "$folder/test.key.pem" -o "$plan" "$@" \
-        ${metric:+--set "trainer.validate.metric=$metric"} >"$folder/log" 2>&1; then
+        ${metric:+--set "trainer.validate.metric=$metric"} $options >"$folder/log" 2>&1; then
         echo "$name does not compile:"
         cat "$folder/log"
         failures=$((failures + 1))
@@ -264,6 +265,17 @@ check "biases, frozen in float16, float32" "step 5 loss" precision.enabled=false
 alibi="model.position_embedding_type=alibi"
 check "ALiBi, float32" "step 5 loss" $alibi precision.enabled=false
 check "ALiBi, float16, dynamic, POL 2" "step 5 loss" $alibi $float16 $(pol 2)
+
+# Logits by blocks of rows: 64 rows in two blocks.
+options="--logit-rows 32 --set trainer.fit.train_dataloader.micro_batch_size=4"
+check "logits by blocks, float32" "step 5 loss" precision.enabled=false
+"$BUILD/firnc" inspect "$plan" | grep -q ' linear_cross_entropy ' || {
+    failures=$((failures + 1))
+    echo "$name: the logits are whole"
+}
+check "logits by blocks, bfloat16, weighted" "step 5 loss" $bfloat16 model.label_smoothing=0.1 model.ignore_index=32
+check "logits by blocks, float16, dynamic, POL 2" "step 5 loss" $float16 $(pol 2)
+options=
 
 # The other transformers; LLaMA, whose RMS norm and gate the others do not have, in every format.
 gpt2=$recipe

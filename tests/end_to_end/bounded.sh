@@ -57,6 +57,20 @@ check_archive() {
 [ "$(names_of "$BUILD/libfirn.a" | grep -c '^firn_')" -gt 50 ] || fail "$BUILD/libfirn.a: where are its functions?"
 check_archive "$BUILD/libfirn.a" || fail "$BUILD/libfirn.a is not bounded"
 
+# --- the archive of this machine: frames ---
+
+# large_frames ARCHIVE: the functions of an x86-64 archive whose frame has 20,480 bytes or more. The probe of the matrix
+# engine is left out: it runs once, when the kernel set is chosen.
+large_frames() {
+    objdump -d "$1" | awk '/^[0-9a-f]+ </ { name = $2 }
+        /(sub +\$0x([5-9a-f][0-9a-f][0-9a-f][0-9a-f]|[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]),%rsp)/ { print name }' |
+        grep -v '^<agrees>:$' || true
+}
+
+[ "$(objdump -d "$BUILD/libfirn.a" | grep -c 'sub .*,%rsp')" -gt 50 ] || [ "$(uname -m)" != x86_64 ] ||
+    fail "$BUILD/libfirn.a: where are its frames?"
+[ -z "$(large_frames "$BUILD/libfirn.a")" ] || fail "large frames: $(large_frames "$BUILD/libfirn.a")"
+
 # --- the checks themselves ---
 
 cat >"$folder/heap.c" <<'C'

@@ -269,13 +269,15 @@ expect "an export behind a link" 0 "" "$FIRN" export "$folder/a" -o "$folder/lin
 [ -L "$folder/link" ] && [ -s "$folder/a.safetensors" ] || fail "the link was replaced, not its file"
 expect "nowhere to log" 1 "log cannot be written: .*; look at the folder" train --steps 1 --log "$folder/none/log"
 
-# A full disk: files are limited to 8 blocks of 512 bytes, and the checkpoint is larger.
+# No room: files are limited to 8 blocks of 512 bytes, and the checkpoint is larger.
 cp "$folder/b" "$folder/kept"
-expect "a full disk" 1 "STORAGE_FULL.*the checkpoint before is untouched" sh -c "ulimit -f 8; exec '$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' --quiet \
+expect "a limit of file sizes" 1 "STORAGE_FULL.*limit of file sizes: raise it (ulimit -f).*the checkpoint before is untouched" \
+    sh -c "ulimit -f 8; exec '$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' --quiet \
     --resume --checkpoint '$folder/b' --steps 3"
-same "a full disk took the checkpoint before" "$folder/b" "$folder/kept"
-[ ! -e "$folder/b.tmp" ] || fail "a full disk left half a checkpoint"
-expect "a full disk at the first save" 1 "STORAGE_FULL.*there is no checkpoint yet" sh -c "ulimit -f 8; exec '$FIRN' train \
+same "a limit of file sizes took the checkpoint before" "$folder/b" "$folder/kept"
+[ ! -e "$folder/b.tmp" ] || fail "a limit of file sizes left half a checkpoint"
+expect "a limit of file sizes at the first save" 1 "STORAGE_FULL.*limit of file sizes: raise it (ulimit -f).*there is no checkpoint yet" \
+    sh -c "ulimit -f 8; exec '$FIRN' train \
     '$PLAN' --pub '$PUB' --data '$DATA' --quiet --checkpoint '$folder/first' --steps 1"
 if [ -c /dev/full ]; then
     expect "a full disk under the log" 1 "log cannot be written" train --steps 1 --log /dev/full

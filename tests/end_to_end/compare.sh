@@ -39,6 +39,17 @@ sed -n 's/.*"loss_bits":"\([0-9a-f]*\)".*/\1/p' "$folder/log" >"$folder/by_hand"
 sed -n 's/.*"loss_bits":"\([0-9a-f]*\)".*/\1/p' "$folder/study/float16-pol2.jsonl" | cmp - "$folder/by_hand" ||
     fail "not the run made by hand"
 
+# Logits by blocks of rows change no loss; a number of rows that the plan cannot have is warned of once.
+losses_of_rows() {
+    expect "--logit-rows $1" 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 5 --types float16 --pol 2 \
+        --set trainer.fit.train_dataloader.micro_batch_size=4 --logit-rows "$1" -o "$folder/rows$1"
+    cut -d, -f1-6 "$folder/rows$1/compare.csv"
+}
+losses_of_rows 32 >"$folder/blocks"
+! grep -q 'changes nothing' "$folder/err" || fail "--logit-rows 32: the logits are whole"
+losses_of_rows 64 | cmp -s - "$folder/blocks" || fail "--logit-rows: other losses"
+[ "$(grep -c 'warning: --logit-rows: 64 changes nothing: the logits have' "$folder/err")" -eq 1 ] || fail "--logit-rows 64: no warning"
+
 # A run that ends with an error caused by values is a result. (1e38 as a static scale overflows at once.)
 expect 'a run that stops' 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 5 --types float16 --pol 0 \
     --set trainer.init.precision.loss_scaling_factor=1e38 -o "$folder/stopped"
@@ -51,6 +62,7 @@ expect 'an unknown type' 2 'float8' "$FIRNC" compare "$RECIPE" --data "$folder/t
 expect 'a level twice' 2 '1,1' "$FIRNC" compare "$RECIPE" --data "$folder/text" --pol 1,1 -o "$folder/no"
 expect 'too many steps' 1 'num_steps' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 100000 -o "$folder/no"
 [ ! -e "$folder/no" ] || fail "a refused study made its folder"
+expect 'few rows' 2 'few is not a number of rows' "$FIRNC" compare "$RECIPE" --data "$folder/text" --logit-rows few -o "$folder/no"
 expect 'no threads' 2 '--threads: 0' "$FIRNC" compare "$RECIPE" --data "$folder/text" --threads 0 -o "$folder/no"
 expect 'no runner' 1 '--firn' "$FIRNC" compare "$RECIPE" --data "$folder/text" --firn "$folder/none" -o "$folder/runner"
 expect 'data that is not there' 1 'training float32 failed' "$FIRNC" compare "$RECIPE" --data "$folder/none" -o "$folder/data"
@@ -70,14 +82,14 @@ expect 'too little held out' 1 'evaluating float32 on the held-out part failed: 
 expect 'no labels' 1 'held-out part failed: .*DATA_TYPE.*give them by --labels$' "$FIRNC" compare compiler/recipes/small_mlp.yaml \
     --data "$folder/records.npy" -o "$folder/data"
 
-# A disk that is full after the plan was written: the runner cannot write a byte, and its message is passed on.
+# A limit of file sizes that is reached after the plan was written: the runner cannot write a byte, and its message is passed on.
 cat >"$folder/full" <<END
 #!/bin/sh
 ulimit -f 0
 exec "$FIRN" "\$@"
 END
 chmod +x "$folder/full"
-expect 'no room for the runner' 1 'training float32 failed: .*the disk is full: make room' \
+expect 'no room for the runner' 1 'training float32 failed: .*limit of file sizes: raise it' \
     "$FIRNC" compare "$RECIPE" --data "$folder/text" --firn "$folder/full" -o "$folder/data"
 expect 'no room for the plan' 1 'float32.plan: cannot be written: .*ulimit -f' sh -c "ulimit -f 2; exec '$FIRNC' compare \
     '$RECIPE' --data '$folder/text' -o '$folder/data'"

@@ -67,8 +67,20 @@ done
 [ "$(grep -ac 'wte\|\.h\.' "$folder/frozen.export")" -eq 0 ] || fail "a checkpoint has frozen weights"
 expect "an export without the plan" 1 "transformer.h.0.attn.c_attn.bias is frozen.*give --plan" "$FIRNC" weights $recipe \
     --weights "$folder/frozen.export" --set "trainer.init.fine_tuning={train: '*.ln_f.*'}" -o "$folder/none"
-expect "an export with another plan" 1 "plain.plan: has no frozen weight transformer.h.0.attn.c_attn.bias" "$FIRNC" weights \
+expect "an export with another plan" 1 "plain.plan: did not train .*frozen.export: .*; give the plan of" "$FIRNC" weights \
     $recipe --weights "$folder/frozen.export" --plan "$folder/plain.plan" \
+    --set "trainer.init.fine_tuning={train: '*.ln_f.*'}" -o "$folder/none"
+# The same model with other frozen weights; a file that does not say its model is taken with any plan that has its shapes.
+expect "other frozen weights" 0 "" compile other train "{train: '*.ln_f.*'}" $float32 --set trainer.init.seed=4
+expect "an export with other frozen weights" 1 "other.plan: did not train .*other frozen weights" "$FIRNC" weights \
+    $recipe --weights "$folder/frozen.export" --plan "$folder/other.plan" \
+    --set "trainer.init.fine_tuning={train: '*.ln_f.*'}" -o "$folder/none"
+sed 's/"model_hash"/"other_hash"/' "$folder/frozen.export" >"$folder/silent.export"
+expect "a file without a model" 0 "" "$FIRNC" weights $recipe --weights "$folder/silent.export" --plan "$folder/other.plan" \
+    --set "trainer.init.fine_tuning={train: '*.ln_f.*'}" -o "$folder/other.safetensors"
+expect "a file without a model, and a plan without its weights" 1 \
+    "plain.plan: has no frozen weight transformer.h.0.attn.c_attn.bias" "$FIRNC" weights \
+    $recipe --weights "$folder/silent.export" --plan "$folder/plain.plan" \
     --set "trainer.init.fine_tuning={train: '*.ln_f.*'}" -o "$folder/none"
 
 head -c 2000 "$folder/frozen.plan" >"$folder/short.plan"

@@ -102,6 +102,15 @@ for type in float16 bfloat16 cbfloat16; do
 done
 same "float16, a dynamic scale" 32 "" $precision.fp16_type=float16 $precision.loss_scaling_factor=dynamic $large
 
+# --- what inspect says --------------------------------------------------------------------------------------------------------
+
+name="the levels of both directions"
+compile "$folder/plan" "--logit-rows 32" $precision.fp16_type=bfloat16 $precision.pol_lowering=emulate \
+    "$precision.pol=[{pattern: lm_head, level: 1, enable_bwd: false}]" $precision.precision_opt_level=0 $large
+"$FIRNC" inspect "$folder/plan" | grep ' linear_cross_entropy ' >"$folder/out"
+grep 'lm_head  POL forward 1 (pattern), backward 0 (global) -> forward chunked' "$folder/out" |
+    grep -q 'to bfloat16; backward f32 to bfloat16; backward f32 to float32' || fail "$name: another line"
+
 # --- what stays whole -------------------------------------------------------------------------------------------------------
 
 unchanged "a frozen output layer" $float32 "init.fine_tuning={bias_only: true}"

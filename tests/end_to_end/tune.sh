@@ -45,8 +45,12 @@ grep -q '^- float32, POL 0: transformer.h.1.attn$' "$report" || fail "attention 
 grep -q 'pattern: "lm_head"' "$folder/all/recipe.yaml" || fail "no annotation in the recipe"
 expect 'the recipe compiles' 0 '' "$FIRNC" compile "$folder/all/recipe.yaml" --mode eval --dump-after pol
 
-# If no loss of accuracy is allowed, a cast that loses some is rejected.
-tune --tolerance 0 -o "$folder/none" >"$folder/table"
+# If no loss of accuracy is allowed, a cast that loses some is rejected. Blocks of rows are no key of a recipe, so its
+# first line says that they were given.
+tune --tolerance 0 --set trainer.fit.train_dataloader.micro_batch_size=4 --logit-rows 32 -o "$folder/none" >"$folder/table" \
+    2>"$folder/err"
+! grep -q 'changes nothing' "$folder/err" || fail "--logit-rows: the logits are whole"
+head -n 1 "$folder/none/recipe.yaml" | grep -q -- '--target portable --logit-rows 32;' || fail "--logit-rows in the recipe"
 grep -q 'costs more than the tolerance' "$folder/none/report.md" || fail "a cost above the tolerance"
 
 # The portable target multiplies no half type, so a level changes only the type of a norm. For the five layers not

@@ -13,6 +13,7 @@ typedef struct test_call {
     firn_reduction reductions[FIRN_REDUCTIONS_MAX];
     uint64_t seed;
     const firn_moment *moment;
+    const firn_kernel_set *kernels; /* the set that the kernel is of */
     firn_parallel parallel;
     void *workspace;
     size_t slot_bytes;
@@ -29,6 +30,7 @@ static inline firn_kernel_call test_call_view(const test_call *call) {
                               .output_count = call->output_count,
                               .seed = call->seed,
                               .moment = call->moment,
+                              .kernels = call->kernels,
                               .parallel = call->parallel,
                               .workspace = call->workspace,
                               .slot_bytes = call->slot_bytes};

@@ -217,8 +217,9 @@ const firn_kernel_set *support_model(int i) {
 
 bool support_takes_next(void) {
     static unsigned long cases;
-    const char *every = getenv("FIRN_TEST_EMULATED");
-    return every == NULL || cases++ % strtoul(every, NULL, 10) == 0;
+    const char *text = getenv("FIRN_TEST_EMULATED");
+    const unsigned long every = text != NULL ? strtoul(text, NULL, 10) : 0;
+    return every == 0 || cases++ % every == 0;
 }
 
 /* Returns factor k, or what takes its place behind the last one. */

@@ -55,8 +55,8 @@ static inline bool support_is_set_of_this_processor(const char *name) {
 }
 
 /* Returns whether to test the next case of many: always, but one of N if the environment variable FIRN_TEST_EMULATED is
- * N, because an emulated CPU is some fifty times slower or more. N should be prime, so that every value of each inner
- * loop has its turn. */
+ * N from 1 on, because an emulated CPU is some fifty times slower or more. N should be prime, so that every value of
+ * each inner loop has its turn. */
 bool support_takes_next(void);
 
 /* The first micro-batch of the first step, which run_kernel uses for a call without a moment. */

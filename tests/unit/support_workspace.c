@@ -50,6 +50,7 @@ void support_check_workspace(void) {
 
 firn_kernel support_kernel(const firn_kernel_set *set, uint16_t op, test_call *call) {
     const firn_kernel_choice choice = set->find(op, call->reductions);
+    call->kernels = set;
     support_give_workspace(choice.scratch, op, call);
     return choice.run;
 }

@@ -12,7 +12,8 @@ void support_give_workspace(firn_kernel_scratch scratch, uint16_t op, test_call 
 /* Fails if a kernel has written behind a slot since workspace was last given. */
 void support_check_workspace(void);
 
-/* Returns the set's kernel for a call of an op and gives the call its workspace; NULL if the set has no kernel. */
+/* Returns the set's kernel for a call of an op and gives the call the set and its workspace; NULL if the set has
+ * no kernel. */
 firn_kernel support_kernel(const firn_kernel_set *set, uint16_t op, test_call *call);
 
 #endif

@@ -213,7 +213,8 @@ static void saves_into_a_file(void **state) {
     digest_of(&two, restored);
     assert_memory_equal(saved, restored, 32);
 
-    /* A full disk gives a separate error, the previous file stays intact, and no temporary file remains. */
+    /* Full storage gives a separate error, the port says that it was the limit of file sizes, the previous file stays
+     * intact, and no temporary file remains. */
     struct rlimit before, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = before;
@@ -224,6 +225,7 @@ static void saves_into_a_file(void **state) {
     int status = firn_save(&one.firn);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(status, FIRN_ERROR_STORAGE_FULL);
+    assert_true(port.over_limit);
     assert_false(exists("checkpoint.tmp"));
     assert_int_equal(firn_restore(&two.firn, NULL), FIRN_OK);
     digest_of(&two, restored);

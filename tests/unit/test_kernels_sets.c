@@ -2,7 +2,7 @@
  * over awkward sizes (one, primes, around the edges of register tiles, panels, blocks of terms and pieces), all types,
  * both layouts, special values, one thread and several; recurrent ops, which pack in their own way. Unavailable sets
  * are named and skipped. */
-#define _POSIX_C_SOURCE 200112L
+#define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,6 +60,21 @@ static void sets_are_named(void **state) {
     assert_ptr_equal(firn_kernel_set_choose(NULL), without);
 }
 
+/* What is no number from 1 takes every case, as does an empty text. */
+static void every_case_is_taken(void **state) {
+    (void)state;
+    static const char *const texts[] = {"0", "", "all", "1"};
+    const char *before = getenv("FIRN_TEST_EMULATED");
+    char *kept = before != NULL ? strdup(before) : NULL;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        assert_int_equal(setenv("FIRN_TEST_EMULATED", texts[i], 1), 0);
+        for (int taken = 0; taken < 3; taken++)
+            assert_true(support_takes_next());
+    }
+    assert_int_equal(kept != NULL ? setenv("FIRN_TEST_EMULATED", kept, 1) : unsetenv("FIRN_TEST_EMULATED"), 0);
+    free(kept);
+}
+
 static bool asks_for_scratch(const firn_kernel_set *set) {
     enum { OPS = 256 }; /* more than there are */
     static const uint8_t kinds[] = {FIRN_REDUCTION_F32, FIRN_REDUCTION_CHUNKED, FIRN_REDUCTION_EVEN_ODD_BLOCKS,
@@ -76,6 +91,25 @@ static bool asks_for_scratch(const firn_kernel_set *set) {
             }
     }
     return false;
+}
+
+/* The vector kernels of float32 sums compute flushed ones, too: a row that is missing from their table would cost time
+ * and no bit. */
+static void flushed_sums_have_vector_kernels(void **state) {
+    (void)state;
+    enum { OPS = 256 };
+    static const firn_reduction in_order[FIRN_REDUCTIONS_MAX] = {{.kind = FIRN_REDUCTION_F32}},
+                                blocks[FIRN_REDUCTIONS_MAX] = {{.kind = FIRN_REDUCTION_EVEN_ODD_BLOCKS}},
+                                pairs[FIRN_REDUCTIONS_MAX] = {{.kind = FIRN_REDUCTION_PAIRS}};
+    const firn_kernel_set *avx2 = firn_kernel_set_choose("avx2"), *neon = firn_kernel_set_choose("neon");
+    const firn_kernel_set *set = avx2 != NULL ? avx2 : neon;
+    if (set == NULL)
+        skip();
+    for (uint16_t op = 0; op < OPS; op++) {
+        const firn_kernel run = set->find(op, in_order).run;
+        if (set->find(op, blocks).run != run || set->find(op, pairs).run != run)
+            fail_msg("op %u: flushed sums have another kernel", op);
+    }
 }
 
 /* firn_workspace_bytes asks the kernels only if the set says that some need scratch. */
@@ -587,6 +621,8 @@ static void initial_values(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_are_named),
+        cmocka_unit_test(every_case_is_taken),
+        cmocka_unit_test(flushed_sums_have_vector_kernels),
         cmocka_unit_test(scratch_is_announced),
         cmocka_unit_test(float32_sums),
         cmocka_unit_test(other_output_types),

@@ -354,6 +354,23 @@ static void a_rough_number_ends_a_pattern(void **state) {
     }
 }
 
+/* One module multiplies by two weights, of which the exporter has stored transposes under numbers. */
+static void a_second_weight_keeps_its_number(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y");
+    put_tensor(&graph, "onnx::MatMul_7", 2, (const int64_t[]){4, 3});
+    put_tensor(&graph, "onnx::MatMul_8", 2, (const int64_t[]){3, 2});
+    put_node(&graph, "/h/MatMul", "MatMul", "x onnx::MatMul_7", "m", NULL);
+    put_node(&graph, "/h/Relu", "Relu", "m", "r", NULL);
+    put_node(&graph, "/h/MatMul_1", "MatMul", "r onnx::MatMul_8", "y", NULL);
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    assert_int_equal(parameter_of(made, "h.weight")->shape.dims[0], 4);
+    assert_int_equal(parameter_of(made, "onnx::MatMul_8")->shape.dims[0], 3);
+    assert_int_equal(model_read.names.count, 2);
+    assert_true(model_read.names.rules[1].transpose);
+}
+
 /* nn.MultiheadAttention reads the parameters of a module within it, and has a weight with a name of its own. */
 static void names_within_a_module_stay(void **state) {
     (void)state;
@@ -918,6 +935,7 @@ int main(void) {
         cmocka_unit_test_setup(a_transpose_ends_a_pattern, begin),
         cmocka_unit_test_setup(a_rough_number_ends_a_pattern, begin),
         cmocka_unit_test_setup(names_within_a_module_stay, begin),
+        cmocka_unit_test_setup(a_second_weight_keeps_its_number, begin),
         cmocka_unit_test_setup(batch_norms_of_an_evaluation_are_counted, begin),
         cmocka_unit_test_setup(what_is_known_is_computed, begin),
         cmocka_unit_test_setup(a_vector_is_one_row, begin),

@@ -235,6 +235,8 @@ static void every_error_of_every_call(void **state) {
                 assert_int_equal(status, FIRN_OK);
             else
                 assert_int_equal(status, full ? FIRN_ERROR_STORAGE_FULL : FIRN_ERROR_STORAGE);
+            if (status != FIRN_OK)
+                assert_int_equal(port.over_limit, errors[e] == EFBIG);
             const bool renamed = failed == OPEN_FOLDER || failed == SYNC_FOLDER || status == FIRN_OK;
             assert_int_equal(contents(path), renamed ? 'b' : 'a');
             assert_int_equal(access(temporary, F_OK), -1);

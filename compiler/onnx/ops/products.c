@@ -89,9 +89,17 @@ static const char *name_beside_bias(const firnc_onnx_node *node) {
     return NULL;
 }
 
+static bool is_taken(const firnc_onnx_importer *im, const char *name) {
+    for (uint32_t i = 0; i < im->parameter_count; i++)
+        if (strcmp(im->parameters[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
 /* The name that the weight of a product has in PyTorch where the exporter has stored its transpose under a name of its
- * own: that of its bias or of the module. */
-static void name_weight(const firnc_onnx_node *node, firnc_onnx_value *weight) {
+ * own: that of its bias or of the module. The second weight of a module keeps the exporter's, from which nothing leads
+ * to PyTorch's. */
+static void name_weight(const firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *weight) {
     firnc_onnx_parameter *p = weight->parameter;
     if (p == NULL || p->value != FIRNC_NONE || weight->rank != 2 || node->layer[0] == '\0')
         return;
@@ -99,7 +107,8 @@ static void name_weight(const firnc_onnx_node *node, firnc_onnx_value *weight) {
     const bool folded = strcmp(p->name, weight->name) != 0 && strchr(weight->name, '.') == NULL;
     if (numbered) {
         const char *beside = name_beside_bias(node);
-        p->name = beside != NULL ? beside : firnc_format("%s.weight", node->layer);
+        const char *name = beside != NULL ? beside : firnc_format("%s.weight", node->layer);
+        p->name = is_taken(im, name) ? p->name : name;
     }
     if (numbered || folded)
         p->outside = p->name;
@@ -113,7 +122,7 @@ bool firnc_onnx_import_matmul(firnc_onnx_importer *im, const firnc_onnx_node *no
         return firnc_onnx_fail(im, "takes matrices");
     if (!firnc_onnx_match_attention(im, node, &found) || found)
         return !im->failed;
-    name_weight(node, b);
+    name_weight(im, node, b);
     const bool row = a->rank == 1, column = b->rank == 1;
     firnc_value y = product(im, as_matrix(im, a, true), as_matrix(im, b, false), &rank);
     if (im->failed)
@@ -164,7 +173,7 @@ bool firnc_onnx_import_gemm(firnc_onnx_importer *im, const firnc_onnx_node *node
     const float alpha = firnc_onnx_float(node, "alpha", 1), beta = firnc_onnx_float(node, "beta", 1);
     if (node->inputs[0]->rank != 2 || node->inputs[1]->rank != 2)
         return firnc_onnx_fail(im, "takes matrices");
-    name_weight(node, node->inputs[1]);
+    name_weight(im, node, node->inputs[1]);
     firnc_onnx_value *a = turned(node->inputs[0], firnc_onnx_integer(node, "transA", 0) != 0);
     firnc_onnx_value *b = turned(node->inputs[1], firnc_onnx_integer(node, "transB", 0) != 0);
     if (a->dims[1] != b->dims[0])

@@ -28,6 +28,7 @@ firnc_value firnc_emit(firnc_differentiation *d, uint16_t code, const firnc_valu
         made->level = made->backward_level = d->node->backward_level;
         made->origin = made->backward_origin = d->node->backward_origin;
         made->forward_level = d->node->level;
+        made->forward_origin = d->node->origin;
         made->half_softmax = d->node->half_softmax;
     }
     return made->outputs[0];

@@ -151,6 +151,7 @@ typedef struct firn_host_port {
     firn_host_threads *threads;
     int reading;                   /* file descriptor, or -1 */
     firn_host_replacement writing; /* the record */
+    bool over_limit; /* the last write that failed was beyond the limit of file sizes; the disk has room */
 } firn_host_port;
 
 /* Fills in a port. The paths may be NULL and must outlive it. Never fails: errors of the files are reported when they

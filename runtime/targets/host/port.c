@@ -26,8 +26,10 @@ static void close_file(int *file) {
     *file = -1;
 }
 
-/* Returns the library's error for errno. */
-static int storage_error(void) {
+/* Returns the library's error for errno. The library has one for all kinds of full storage; which it was stays in the
+ * port. */
+static int storage_error(firn_host_port *port) {
+    port->over_limit = errno == EFBIG;
     return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? FIRN_ERROR_STORAGE_FULL : FIRN_ERROR_STORAGE;
 }
 
@@ -64,7 +66,7 @@ static int storage_read(void *context, uint64_t offset, void *bytes, uint32_t co
 
 /* Removes an unfinished record. The previous record is unchanged. */
 static int abandon(firn_host_port *port) {
-    int error = storage_error();
+    int error = storage_error(port);
     firn_host_replace_abandon(&port->writing);
     return error;
 }
@@ -74,7 +76,7 @@ static int storage_erase(void *context, uint64_t offset, uint64_t count) {
     (void)offset;
     (void)count;
     firn_host_replace_abandon(&port->writing);
-    return firn_host_replace_begin(&port->writing, port->checkpoint) ? FIRN_OK : storage_error();
+    return firn_host_replace_begin(&port->writing, port->checkpoint) ? FIRN_OK : storage_error(port);
 }
 
 static int storage_program(void *context, uint64_t offset, const void *bytes, uint32_t count) {
@@ -84,7 +86,7 @@ static int storage_program(void *context, uint64_t offset, const void *bytes, ui
 
 static int storage_sync(void *context) {
     firn_host_port *port = context;
-    return firn_host_replace_end(&port->writing) ? FIRN_OK : storage_error();
+    return firn_host_replace_end(&port->writing) ? FIRN_OK : storage_error(port);
 }
 
 /* --- counter --- */

@@ -1,17 +1,14 @@
 /* Layer norm and the gradient of its input, a few rows at a time; see norms.h. Each row is read two or three times,
  * from the cache but for the first time. Sums of several rows are computed before the rows are written, because the end
- * of a sum is a chain of additions that leaves the CPU time for the next row. The type of the rows is a constant after
- * inlining. */
+ * of a sum is a chain of additions that leaves the CPU time for the next row. An affine part in a half type is rounded
+ * once, into the first slot of the scratch, which all threads read. The type of the rows is a constant after inlining.
+ */
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/convert.h"
 #include "runtime/kernels/vector/norms/norms.h"
 #include "runtime/kernels/vector/sums.h"
 
-enum {
-    ROWS = 4,
-    VECTORS = FIRN_SUM_VECTORS,
-    ROUNDED = 4096 /* the widest row whose affine part is computed in a half type here */
-};
+enum { ROWS = 4, VECTORS = FIRN_SUM_VECTORS };
 
 /* A row of the op, and its statistics as far as they are known. */
 typedef struct row {
@@ -86,32 +83,61 @@ static inline __attribute__((always_inline)) float row_mean(uint8_t type, const 
     return firn_canonical(total) / (float)r->width;
 }
 
+/* A call, and its gain and bias as the op uses them. */
+typedef struct norm {
+    const firn_kernel_call *call;
+    const float *gain, *bias; /* bias: forward only */
+} norm;
+
 /* The rows of a call that one thread computes. */
 typedef struct range {
-    const firn_kernel_call *call;
+    const norm *of;
     size_t begin, end;
 } range;
+
+/* --- the affine part ---------------------------------------------------------------------------------------------- */
 
 /* Whether gain and bias are rounded to the type of the rows; else they are used as they are. */
 static bool rounds(int64_t affine) {
     return affine != FIRN_FLOAT32;
 }
 
-/* Returns gain or bias as the op uses it: as it lies in memory, or rounded, in the buffer. */
-static inline __attribute__((always_inline)) const float *affine_part(uint8_t type, int64_t affine, const float *values,
-                                                                      size_t width, float *buffer) {
-    if (!rounds(affine))
-        return values;
-    for (size_t at = 0; at < width; at += FIRN_VECTOR) {
-        const firn_lanes lanes = firn_first_lanes(width - at);
-        firn_vector_store_some(buffer + at, lanes, firn_vector_round(type, firn_vector_load_some(lanes, values + at)));
+uint64_t firn_vector_layer_norm_scratch(uint16_t op, const firn_kernel_call *call) {
+    const uint64_t bytes = firn_last_extent(&call->outputs[0]) * sizeof(float);
+    if (op == FIRN_OP_layer_norm)
+        return rounds(call->integers[FIRN_LAYER_NORM_AFFINE]) ? 2 * bytes : 0;
+    return rounds(call->integers[FIRN_LAYER_NORM_BACKWARD_AFFINE]) ? bytes : 0;
+}
+
+typedef struct rounding {
+    const float *values;
+    float *rounded;
+    size_t count;
+} rounding;
+
+static inline __attribute__((always_inline)) void round_values(uint8_t type, const void *arguments) {
+    const rounding *r = arguments;
+    for (size_t at = 0; at < r->count; at += FIRN_VECTOR) {
+        const firn_lanes lanes = firn_first_lanes(r->count - at);
+        const firn_vector x = firn_vector_load_some(lanes, r->values + at);
+        firn_vector_store_some(r->rounded + at, lanes, firn_vector_round(type, x));
     }
-    return buffer;
+}
+
+/* Returns gain or bias as the op uses it: as it lies in memory, or rounded, as part `place` of the scratch. */
+static const float *affine_part(const firn_kernel_call *call, const firn_tensor *values, int64_t affine, size_t place) {
+    const rounding r = {.values = values->data,
+                        .rounded = (float *)call->workspace + place * values->elements,
+                        .count = values->elements};
+    if (!rounds(affine))
+        return r.values;
+    firn_for_type((uint8_t)affine, round_values, &r);
+    return r.rounded;
 }
 
 /* Whether this file computes an op of rows of a type with such an affine part. */
-static bool is_affine(int64_t affine, uint8_t type, size_t width) {
-    return !rounds(affine) || (affine == type && width <= ROUNDED);
+static bool is_affine(int64_t affine, uint8_t type) {
+    return !rounds(affine) || affine == type;
 }
 
 /* Returns true if every tensor has the type. */
@@ -144,18 +170,16 @@ static inline __attribute__((always_inline)) void store_row(uint8_t type, uint8_
 
 static inline __attribute__((always_inline)) void normalise_rows(uint8_t type, const void *arguments) {
     const range *part = arguments;
-    const firn_kernel_call *call = part->call;
+    const firn_kernel_call *call = part->of->call;
     const firn_tensor *y = &call->outputs[FIRN_LAYER_NORM_OUT_Y];
     float *means = call->outputs[FIRN_LAYER_NORM_OUT_MEAN].data;
     float *reciprocals = call->outputs[FIRN_LAYER_NORM_OUT_RECIPROCAL].data;
     const float epsilon = call->reals[FIRN_LAYER_NORM_EPSILON];
     const int64_t affine = call->integers[FIRN_LAYER_NORM_AFFINE];
-    const size_t width = firn_last_extent(y);
-    float gains[ROUNDED], biases[ROUNDED];
     row r = {.x = call->inputs[FIRN_LAYER_NORM_IN_X].data,
-             .gain = affine_part(type, affine, call->inputs[FIRN_LAYER_NORM_IN_GAIN].data, width, gains),
-             .bias = affine_part(type, affine, call->inputs[FIRN_LAYER_NORM_IN_BIAS].data, width, biases),
-             .width = width};
+             .gain = part->of->gain,
+             .bias = part->of->bias,
+             .width = firn_last_extent(y)};
     for (size_t begin = part->begin; begin < part->end; begin += ROWS) {
         const size_t end = firn_smaller(begin + ROWS, part->end);
         for (size_t i = begin; i < end; i++) {
@@ -181,17 +205,21 @@ static inline __attribute__((always_inline)) void normalise_rows(uint8_t type, c
 
 static void layer_norm_rows(void *argument, size_t begin, size_t end) {
     const range part = {argument, begin, end};
-    firn_for_type(part.call->outputs[FIRN_LAYER_NORM_OUT_Y].type, normalise_rows, &part);
+    firn_for_type(part.of->call->outputs[FIRN_LAYER_NORM_OUT_Y].type, normalise_rows, &part);
 }
 
 void firn_vector_layer_norm(const firn_kernel_call *call) {
     const firn_tensor *x = &call->inputs[FIRN_LAYER_NORM_IN_X];
-    const firn_tensor *affine[] = {&call->inputs[FIRN_LAYER_NORM_IN_GAIN], &call->inputs[FIRN_LAYER_NORM_IN_BIAS]};
-    if (is_affine(call->integers[FIRN_LAYER_NORM_AFFINE], x->type, firn_last_extent(x)) &&
-        have_type(affine, 2, FIRN_FLOAT32) && x->type == call->outputs[FIRN_LAYER_NORM_OUT_Y].type)
-        firn_split(call, firn_rows(x), 2 * firn_last_extent(x), layer_norm_rows);
-    else
+    const firn_tensor *gain = &call->inputs[FIRN_LAYER_NORM_IN_GAIN], *bias = &call->inputs[FIRN_LAYER_NORM_IN_BIAS];
+    const firn_tensor *const parts[] = {gain, bias};
+    const int64_t affine = call->integers[FIRN_LAYER_NORM_AFFINE];
+    if (!is_affine(affine, x->type) || !have_type(parts, 2, FIRN_FLOAT32) ||
+        x->type != call->outputs[FIRN_LAYER_NORM_OUT_Y].type) {
         firn_kernel_layer_norm(call);
+        return;
+    }
+    norm n = {.call = call, .gain = affine_part(call, gain, affine, 0), .bias = affine_part(call, bias, affine, 1)};
+    firn_parallel_run(&call->parallel, firn_rows(x), 2 * firn_last_extent(x), layer_norm_rows, &n);
 }
 
 /* --- backward ----------------------------------------------------------------------------------------------------- */
@@ -212,18 +240,15 @@ static inline __attribute__((always_inline)) void store_gradient(uint8_t type, c
 
 static inline __attribute__((always_inline)) void gradient_rows(uint8_t type, const void *arguments) {
     const range *part = arguments;
-    const firn_kernel_call *call = part->call;
+    const firn_kernel_call *call = part->of->call;
     const firn_tensor *dx = &call->outputs[FIRN_LAYER_NORM_BACKWARD_OUT_DX];
     const float *row_means = call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_MEAN].data;
     const float *reciprocals = call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_RECIPROCAL].data;
-    const int64_t affine = call->integers[FIRN_LAYER_NORM_BACKWARD_AFFINE];
     const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
-    const size_t width = firn_last_extent(dx);
-    float gains[ROUNDED];
     row r = {.x = call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_X].data,
              .dy = call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_DY].data,
-             .gain = affine_part(type, affine, call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_GAIN].data, width, gains),
-             .width = width};
+             .gain = part->of->gain,
+             .width = firn_last_extent(dx)};
     for (size_t begin = part->begin; begin < part->end; begin += ROWS) {
         const size_t end = firn_smaller(begin + ROWS, part->end);
         means mean[ROWS];
@@ -249,16 +274,19 @@ static inline __attribute__((always_inline)) void gradient_rows(uint8_t type, co
 
 static void layer_norm_backward_rows(void *argument, size_t begin, size_t end) {
     const range part = {argument, begin, end};
-    firn_for_type(part.call->outputs[FIRN_LAYER_NORM_BACKWARD_OUT_DX].type, gradient_rows, &part);
+    firn_for_type(part.of->call->outputs[FIRN_LAYER_NORM_BACKWARD_OUT_DX].type, gradient_rows, &part);
 }
 
 void firn_vector_layer_norm_backward(const firn_kernel_call *call) {
     const firn_tensor *x = &call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_X];
-    const firn_tensor *rows[] = {x, &call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_DY]};
-    if (is_affine(call->integers[FIRN_LAYER_NORM_BACKWARD_AFFINE], x->type, firn_last_extent(x)) &&
-        call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_GAIN].type == FIRN_FLOAT32 &&
-        have_type(rows, 2, call->outputs[FIRN_LAYER_NORM_BACKWARD_OUT_DX].type))
-        firn_split(call, firn_rows(x), 4 * firn_last_extent(x), layer_norm_backward_rows);
-    else
+    const firn_tensor *gain = &call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_GAIN];
+    const firn_tensor *const rows[] = {x, &call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_DY]};
+    const int64_t affine = call->integers[FIRN_LAYER_NORM_BACKWARD_AFFINE];
+    if (!is_affine(affine, x->type) || gain->type != FIRN_FLOAT32 ||
+        !have_type(rows, 2, call->outputs[FIRN_LAYER_NORM_BACKWARD_OUT_DX].type)) {
         firn_kernel_layer_norm_backward(call);
+        return;
+    }
+    norm n = {.call = call, .gain = affine_part(call, gain, affine, 0)};
+    firn_parallel_run(&call->parallel, firn_rows(x), 4 * firn_last_extent(x), layer_norm_backward_rows, &n);
 }

@@ -5,10 +5,11 @@
 
 #include "runtime/kernels/kernels.h"
 
-/* Where the affine part is computed neither in float32 nor in the type of the rows, or in rows of more than 4,096
- * elements not in float32, or where operands have different types, the call is passed to the portable kernel. */
+/* Where the affine part is computed neither in float32 nor in the type of the rows, or where operands have different
+ * types, the call is passed to the portable kernel. */
 void firn_vector_layer_norm(const firn_kernel_call *call);
 void firn_vector_layer_norm_backward(const firn_kernel_call *call);
+uint64_t firn_vector_layer_norm_scratch(uint16_t op, const firn_kernel_call *call); /* of these two */
 void firn_vector_layer_norm_backward_affine(const firn_kernel_call *call);
 
 void firn_vector_batch_norm(const firn_kernel_call *call);
