@@ -36,6 +36,7 @@ enum {
 #define BENCH_SEQUENTIAL   ((1u << BENCH_CHANNELS_LAST) - 1) /* every way that is not for images alone */
 #define BENCH_IMAGES       (BENCH_FLOAT32_BOTH | 1u << BENCH_CHANNELS_LAST | 1u << BENCH_CHANNELS_LAST_COMPILED)
 #define BENCH_EVERY_TORCH  ((1u << BENCH_TORCHES) - 1)
+#define BENCH_AUTOCAST     (1u << BENCH_BFLOAT16 | 1u << BENCH_BFLOAT16_COMPILED)
 
 typedef struct bench_options {
     const char *only;  /* run only groups and cases whose names contain this; NULL: all */
@@ -47,6 +48,7 @@ typedef struct bench_options {
     unsigned threads;
     bool smoke;        /* one repetition of the smallest shapes */
     unsigned torches;  /* bit mask of the ways of PyTorch to run; 0: none */
+    bool chosen_torch; /* by --torch: also the ways that PyTorch emulates on this CPU */
     double call_limit; /* seconds; a case whose call is expected to take longer is left out */
     int word_count;    /* the command line */
     char **words;
@@ -203,6 +205,8 @@ typedef struct bench_machine {
 } bench_machine;
 
 const bench_machine *bench_machine_of(void);
+/* Whether the CPU has an instruction that multiplies bfloat16. */
+bool bench_multiplies_bfloat16(void);
 /* Bytes of memory that the system has available; a guess if the system does not report it. */
 double bench_available_bytes(void);
 

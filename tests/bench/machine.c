@@ -16,6 +16,9 @@ static const char *const features[] = {
     "bf16",     "i8mm",  "sve",      "sve2",     "svebf16",  "sme",      "fphp",
 };
 
+/* Those of them that multiply bfloat16. */
+static const char *const bfloat16_features[] = {"avx512_bf16", "amx_bf16", "bf16", "svebf16"};
+
 /* Reads the first line of a file, without its end. */
 static bool read_line(char *text, size_t size, const char *path) {
     FILE *file = fopen(path, "r");
@@ -163,4 +166,15 @@ const bench_machine *bench_machine_of(void) {
         machine = find();
     found = true;
     return &machine;
+}
+
+bool bench_multiplies_bfloat16(void) {
+    char all[sizeof bench_machine_of()->features + 2], wanted[32];
+    bench_format(all, sizeof all, " %s ", bench_machine_of()->features);
+    for (size_t i = 0; i < sizeof bfloat16_features / sizeof bfloat16_features[0]; i++) {
+        bench_format(wanted, sizeof wanted, " %s ", bfloat16_features[i]);
+        if (strstr(all, wanted) != NULL)
+            return true;
+    }
+    return false;
 }

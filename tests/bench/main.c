@@ -11,8 +11,8 @@
  * --limit S      leave out kernels of which one call is expected to take longer than S seconds (3)
  * --smoke        run one round of the smallest shapes and check the files that were written; takes seconds
  * --torch HOW    no: without PyTorch; float32: eager, without autocast; compiled: float32, eager and compiled, without
- *                autocast; eager: float32 and bfloat16, without torch.compile; all: everything (the default).
- *                Autocast is emulated on CPUs without bfloat16 and very slow there; torch.compile takes minutes
+ *                autocast; eager: float32 and bfloat16, without torch.compile; all: everything. The default is all but
+ *                autocast on a CPU without bfloat16, which emulates it very slowly; torch.compile takes minutes
  *
  * FIRN_KERNELS in the environment chooses the kernel set, as for firn. Exit code 0: every case ran or was left out
  * because this machine or the time lacks something that it needs, whatever the times are; 1: a case failed and has no
@@ -68,6 +68,7 @@ static bool read_torch(const char *text) {
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
         if (strcmp(text, choices[i].name) == 0) {
             bench_settings.torches = choices[i].torches;
+            bench_settings.chosen_torch = true;
             return true;
         }
     return false;

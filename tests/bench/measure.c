@@ -214,13 +214,22 @@ static void enter(arena *here, const bench_case *it) {
     here->count++;
 }
 
+/* Whether PyTorch would emulate what this way multiplies, which takes many times as long as the rest of its contest. */
+static bool is_emulated(unsigned way) {
+    return (BENCH_AUTOCAST >> way & 1u) != 0 && !bench_multiplies_bfloat16();
+}
+
 /* Prepares PyTorch in the ways that take part. A way of which the least number of rounds does not fit into the time is
- * left out. */
+ * left out, and so is one that is emulated, unless it was asked for. */
 static void enter_torch(arena *here, const bench_contest *it, double end) {
     for (unsigned way = 0; way < BENCH_TORCHES; way++) {
         if (it->torch == NULL || ((it->torches & bench_settings.torches) >> way & 1u) == 0)
             continue;
         char *why = here->torch_why[way];
+        if (is_emulated(way) && !bench_settings.chosen_torch) {
+            bench_format(why, sizeof here->torch_why[way], "left out: emulated on this CPU; --torch all measures it");
+            continue;
+        }
         const double left = fmin(end - bench_seconds(), bench_turn_left());
         const double ours = BENCH_ROUNDS_LEAST * here->round_seconds, limit = fmin(left - ours, TORCH_SECONDS);
         if (limit <= 0.0) {
