@@ -1,7 +1,8 @@
 /* Chunked sums in float32 registers; see chunked.h. One loop is compiled for each half type, for heights from HEIGHT
  * down to 1 and for one and two registers of columns, so that the sums of a chunk stay in registers. A step takes three
  * (bfloat16) to fourteen instructions (cbfloat16, AVX2), each of which depends on the one before. To hide their latency
- * many sums are computed at once, four of them stage by stage. */
+ * many sums are computed at once. The source steps one after another and leaves interleaving to the CPU, because stages
+ * of several sums at a time would need more registers than there are. */
 #include "runtime/kernels/vector/chunked/chunked.h"
 
 #include "runtime/kernels/blocks.h"
@@ -16,34 +17,17 @@ typedef firn_vector pair[2][VECTORS];
 
 /* --- one step: sum = round16(left * right + sum) ------------------------------------------------------------------ */
 
-/* Computes stage by stage, so that the instructions of four dependency chains are interleaved. */
 static inline __attribute__((always_inline)) void step(const firn_step_kind kind, const size_t rows,
                                                        const size_t vectors, const firn_vector left[2],
                                                        const firn_vector right[VECTORS], pair sums) {
-    pair down;
     FIRN_UNROLL
     for (size_t row = 0; row < rows; row++) {
         FIRN_UNROLL
-        for (size_t v = 0; v < vectors; v++)
-            down[row][v] = firn_step_down(left[row], right[v], sums[row][v]);
-    }
-    FIRN_UNROLL
-    for (size_t row = 0; row < rows; row++) {
-        FIRN_UNROLL
-        for (size_t v = 0; v < vectors; v++)
-            sums[row][v] = firn_step_up(left[row], right[v], sums[row][v]);
-    }
-    FIRN_UNROLL
-    for (size_t row = 0; row < rows; row++) {
-        FIRN_UNROLL
-        for (size_t v = 0; v < vectors; v++)
-            sums[row][v] = firn_step_odd(down[row][v], sums[row][v]);
-    }
-    FIRN_UNROLL
-    for (size_t row = 0; row < rows; row++) {
-        FIRN_UNROLL
-        for (size_t v = 0; v < vectors; v++)
-            sums[row][v] = firn_step_round(kind, sums[row][v]);
+        for (size_t v = 0; v < vectors; v++) {
+            const firn_vector down = firn_step_down(left[row], right[v], sums[row][v]);
+            const firn_vector up = firn_step_up(left[row], right[v], sums[row][v]);
+            sums[row][v] = firn_step_round(kind, firn_step_odd(down, up));
+        }
     }
 }
 

@@ -1,6 +1,5 @@
-/* One step of a chunked sum in each lane, sum = round16(left * right + sum). It is split into stages, which chunked.c
- * interleaves for several sums: compute the fused result rounded down and up, choose the odd one of the two, and round
- * it to the half type. chunked.h explains why this is correct.
+/* One step of a chunked sum in each lane, sum = round16(left * right + sum). It computes the fused result rounded down
+ * and up, chooses the odd one of the two, and rounds it to the half type. chunked.h explains why this is correct.
  *
  * AVX-512 encodes the rounding direction in the instruction. AVX2 and NEON take it from the control register: between
  * firn_step_begin and firn_step_end everything is rounded down, and the result rounded up is the negative of the
