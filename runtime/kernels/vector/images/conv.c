@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "runtime/kernels/images/images.h"
+#include "runtime/kernels/vector/convert.h"
 #include "runtime/kernels/vector/images/padded.h"
 #include "runtime/kernels/vector/images/placed.h"
 #include "runtime/kernels/vector/images/pointwise.h"
@@ -468,22 +469,33 @@ static size_t place_terms(const piece *p, const firn_steps *rows, size_t column,
     return (size_t)(place - (const firn_term_place *)(const void *)(p->slot + g->at.places));
 }
 
+/* Sums that are stored. */
+typedef struct storing {
+    const firn_register_tile *tile;
+    const float *bias; /* or NULL */
+    void *data;
+    size_t index, step; /* of row 0, and from row to row */
+} storing;
+
+static inline __attribute__((always_inline)) void store(uint8_t type, const void *arguments) {
+    const storing *it = arguments;
+    for (size_t column = 0; column < it->tile->columns; column += FIRN_VECTOR) {
+        const firn_lanes lanes = firn_first_lanes(it->tile->columns - column);
+        const firn_vector bias =
+            it->bias != NULL ? firn_vector_load_some(lanes, it->bias + column) : firn_vector_zero();
+        for (size_t row = 0; row < it->tile->rows; row++) {
+            const firn_vector sum = firn_vector_load(it->tile->sums + row * WIDTH + column);
+            firn_vector_narrow(it->data, type, it->index + row * it->step + column, lanes,
+                               firn_vector_canonical(it->bias != NULL ? firn_vector_add(sum, bias) : sum));
+        }
+    }
+}
+
 /* Adds the bias, makes NaNs canonical and stores the sums. */
 static __attribute__((noinline)) void store_sums(const piece *p, const target *t, const firn_register_tile *tile) {
     const gather *g = p->g;
-    const float *bias = bias_of(p, t);
-    for (size_t column = 0; column < tile->columns; column += FIRN_VECTOR) {
-        const firn_vector line = bias != NULL
-                                     ? firn_vector_load_some(firn_first_lanes(tile->columns - column), bias + column)
-                                     : firn_vector_zero();
-        for (size_t row = 0; row < tile->rows; row++) {
-            float *sum = tile->sums + row * WIDTH + column;
-            const firn_vector x = firn_vector_load(sum);
-            firn_vector_store(sum, firn_vector_canonical(bias != NULL ? firn_vector_add(x, line) : x));
-        }
-    }
-    firn_vector_narrow_rows(g->out->data, g->out->type, t->index + first_lane(g, t), t->index_step, tile->sums, WIDTH,
-                            tile->rows, tile->columns);
+    const storing it = {tile, bias_of(p, t), g->out->data, t->index + first_lane(g, t), t->index_step};
+    firn_for_type(g->out->type, store, &it);
 }
 
 /* Computes a tile. Within the mode of engine/flush.h, which changes no sum that is stored as it is. */
@@ -510,7 +522,6 @@ static void compute_panel(const piece *p, target *t, const stretch *own, unsigne
     const size_t channels = firn_image_channels(g->out), advance = g->advance * g->padded.row;
     const bool are_samples = own->count < own->samples; /* the rows */
     const size_t lines = are_samples ? own->count : own->samples, rows = are_samples ? own->samples : own->count;
-    const size_t height = height_of_tiles(rows);
     _Alignas(64) float sums[HEIGHT * WIDTH];
     firn_register_tile tile = {.left_row_step = are_samples ? lines_step(g) : advance,
                                .right = panel_of(p, t),
@@ -521,9 +532,9 @@ static void compute_panel(const piece *p, target *t, const stretch *own, unsigne
                                .sums_step = WIDTH};
     t->index_step = are_samples ? sample_elements(g->out) : g->apart * channels;
     for (size_t line = 0; line < lines; line++)
-        for (size_t row = 0; row < rows; row += height) {
+        for (size_t row = 0; row < rows; row += tile.rows) {
             const size_t sample = are_samples ? row : line, column = are_samples ? line : row;
-            tile.rows = firn_smaller(height, rows - row);
+            tile.rows = height_of_tiles(rows - row);
             tile.left = p->slot + g->at.lines + sample * lines_step(g) + column * advance +
                         (g->by_channel ? first_lane(g, t) : t->group * g->terms);
             t->index =
