@@ -211,7 +211,7 @@ _Static_assert(sizeof(columns) % sizeof(float) == 0 && sizeof(firn_term_run) % s
 /* The lines of `from` as far as windows reach. */
 static firn_padded lines_of(const gather *g) {
     const firn_window *window = &g->window[FIRN_COLUMNS];
-    const size_t reach = (window->elements - 1u) * window->dilation, last = firn_image_width(g->out) - 1;
+    const size_t reach = (size_t)(window->elements - 1) * window->dilation, last = firn_image_width(g->out) - 1;
     firn_padded lines = {g->from, last * window->stride + reach + 1, window->before, firn_image_channels(g->from)};
     if (!g->forward) {
         lines.before = reach > window->before ? firn_ceiling(reach - window->before, window->stride) : 0;
@@ -413,10 +413,11 @@ static void copy_lines(piece *p, const firn_steps *rows, size_t block, size_t sa
     const size_t line_floats = g->padded.width * g->padded.row, elements = g->window[FIRN_ROWS].elements;
     size_t *held = (size_t *)(void *)(p->slot + g->at.held);
     float *lines = p->slot + g->at.lines;
-    for (size_t i = 0; i < elements && p->block != block; i++)
-        held[i] = SIZE_MAX;
-    for (size_t i = 0; i < samples && p->block != block; i++)
-        firn_padded_zeros(&g->padded, lines + i * lines_step(g) + elements * line_floats);
+    if (p->block != block) {
+        memset(held, 0xff, elements * sizeof *held); /* SIZE_MAX: none */
+        for (size_t i = 0; i < samples; i++)
+            firn_padded_zeros(&g->padded, lines + i * lines_step(g) + elements * line_floats);
+    }
     p->block = block;
     for (size_t i = 0; i < rows->count; i++) {
         const size_t line = rows->at + i * (size_t)rows->at_step;

@@ -126,7 +126,7 @@ static void describe(sums *g, const firn_kernel_call *call) {
     g->turned = g->by_channel || (g->inputs < FIRN_VECTOR && g->inputs < g->outputs);
     g->panels = g->turned ? 1 : firn_ceiling(g->inputs, WIDTH);
     g->x = (firn_padded){
-        x, (firn_image_width(g->dy) - 1) * columns->stride + (columns->elements - 1) * columns->dilation + 1,
+        x, (firn_image_width(g->dy) - 1) * columns->stride + (size_t)(columns->elements - 1) * columns->dilation + 1,
         columns->before, g->turned && !g->by_channel ? g->inputs : WIDTH};
     g->together = g->by_channel || (g->turned && columns->dilation == 1) ? TOGETHER : 1;
     g->unit = g->turned ? WIDTH : HEIGHT;
@@ -327,7 +327,7 @@ static void add_to_elements(const piece *p, const some_terms *terms, size_t r, s
     firn_register_tile tile = {.left_row_step = 1, .terms = count, .sums_step = WIDTH};
     if (g->turned) {
         tile.left = x;
-        tile.left_row_step = g->by_channel ? g->window[FIRN_COLUMNS].dilation * WIDTH : 1;
+        tile.left_row_step = g->by_channel ? (size_t)g->window[FIRN_COLUMNS].dilation * WIDTH : 1;
         for (size_t lane = 0; lane < p->outputs; lane += WIDTH, dy += terms->count * WIDTH) {
             tile.right = dy;
             tile.columns = firn_smaller(WIDTH, p->outputs - lane);
