@@ -93,8 +93,8 @@ static size_t dy_step(const sums *g) {
 
 static void lay_out(sums *g) {
     const size_t line = g->panels * g->x.width * g->x.row;
-    g->some_lines = firn_smaller(g->window[FIRN_ROWS].elements, 1 + NEAR / sums_of_line(g));
-    g->some_units = firn_smaller(g->units, 1 + NEAR / (g->some_lines * sums_of_line(g)));
+    g->some_lines = 1 + firn_smaller(g->window[FIRN_ROWS].elements - 1, NEAR / sums_of_line(g));
+    g->some_units = 1 + firn_smaller(g->units - 1, NEAR / (g->some_lines * sums_of_line(g)));
     for (g->depth = DEPTH; g->depth > FIRN_ENGINE_BLOCK && most_lines(g, g->depth) * line > NEAR;)
         g->depth /= 2;
     g->lines = most_lines(g, g->depth);
