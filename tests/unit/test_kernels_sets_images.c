@@ -223,6 +223,33 @@ static void flushed_convolutions(void **state) {
     assert_true(checked > DRAWS / 2);
 }
 
+/* Gradients of weights in several pieces, lines that begin within some terms and end within the next ones, and images
+ * of more lines than are copied at a time. */
+static void large_flushed_convolutions(void **state) {
+    static const setting some[] = {
+        {.samples = 2, .extent = {12, 13}, .groups = 1, .inputs = 64, .outputs = 44, .kernel = {5, 5}},
+        {.samples = 5, .extent = {9, 7}, .groups = 2, .inputs = 33, .outputs = 14, .kernel = {3, 6}},
+        {.samples = 2, .extent = {6, 300}, .groups = 1, .inputs = 3, .outputs = 40, .kernel = {3, 7}},
+        {.samples = 1, .extent = {300, 3}, .groups = 40, .inputs = 1, .outputs = 1, .kernel = {5, 3}},
+        {.samples = 70, .extent = {2, 2}, .groups = 1, .inputs = 40, .outputs = 7, .kernel = {2, 2}},
+        {.samples = 1, .extent = {5, 200}, .groups = 3, .inputs = 2, .outputs = 12, .kernel = {2, 40}}};
+    (void)state;
+    if (!are_some_compared)
+        skip();
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        for (uint8_t stride = 1; stride < 3; stride++) {
+            setting s = some[i];
+            s.type = s.out_type = FIRN_BFLOAT16;
+            s.kind = (i + stride) % 2 == 0 ? FIRN_REDUCTION_EVEN_ODD_BLOCKS : FIRN_REDUCTION_PAIRS;
+            for (int axis = 0; axis < 2; axis++) {
+                s.stride[axis] = stride;
+                s.dilation[axis] = 1;
+                s.before[axis] = s.after[axis] = s.kernel[axis] / 2;
+            }
+            check(&s);
+        }
+}
+
 /* Windows of one element, which are linear layers. */
 static void pointwise(void **state) {
     (void)state;
@@ -310,8 +337,11 @@ static void max_pools(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(convolutions), cmocka_unit_test(flushed_convolutions),
-                                       cmocka_unit_test(pointwise), cmocka_unit_test(whole_images),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(convolutions),
+                                       cmocka_unit_test(flushed_convolutions),
+                                       cmocka_unit_test(large_flushed_convolutions),
+                                       cmocka_unit_test(pointwise),
+                                       cmocka_unit_test(whole_images),
                                        cmocka_unit_test(max_pools)};
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }

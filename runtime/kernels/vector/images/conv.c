@@ -2,17 +2,19 @@
  * sum over rows r and columns s of the window, and over the channels of a group, of an element of another image and one
  * of the weight. The elements of a window that have a term are `first`, first + step and so on, and they lie equally
  * far apart in the other image. The rows of a tile are columns of the output whose windows have the same elements, or,
- * where fewer than samples have them, as at the border, the same column of several samples. For flushed sums the terms
- * of these rows are gathered, one tile at a time, with the zeros of those outside the image: blocks of terms do not end
- * where lines of a window do. With one channel in each group they are read in place, and zeros elsewhere. */
+ * where fewer than samples have them, as at the border, the same column of several samples. Flushed sums have terms
+ * outside the image, too, and blocks of terms do not end where lines of a window do: for these the lines under a window
+ * are copied between zeros, and the terms of a tile have places in the copies. The rows of a tile are then columns
+ * whose windows have terms of the same blocks.
+ */
 #include "runtime/kernels/vector/images/conv.h"
 
 #include <string.h>
 
 #include "runtime/kernels/images/images.h"
-#include "runtime/kernels/vector/engine/flush.h"
-#include "runtime/kernels/vector/engine/tile.h"
-#include "runtime/kernels/vector/images/channels.h"
+#include "runtime/kernels/vector/convert.h"
+#include "runtime/kernels/vector/images/padded.h"
+#include "runtime/kernels/vector/images/placed.h"
 #include "runtime/kernels/vector/images/pointwise.h"
 #include "runtime/kernels/vector/images/terms.h"
 #include "runtime/kernels/vector/pack.h"
@@ -24,8 +26,7 @@ enum {
     HEIGHT = FIRN_REGISTER_ROWS,
     WIDTH = FIRN_REGISTER_COLUMNS,
     PIECES = 4, /* for each thread, so that none waits long for the last one */
-    LINE = 64 / sizeof(float),
-    GAP = 16 /* floats between gathered rows, so that they do not share cache lines */
+    LINE = 64 / sizeof(float)
 };
 
 /* Columns of the output that are `apart` columns apart and have the same elements; each lies `advance` columns of the
@@ -41,7 +42,7 @@ typedef struct gather {
     bool forward;
     uint8_t kind;                /* of the reduction */
     size_t block;                /* terms of one, of flushed sums */
-    bool gathered;               /* the terms of a tile are */
+    firn_padded padded;          /* the lines of `from`, of flushed sums */
     size_t groups, terms, lanes; /* channels of a group of `from`, and of the output */
     bool by_channel;             /* one of each: the lanes of a tile are groups */
     size_t panels;               /* of the lanes of a group; of all channels if by_channel */
@@ -49,7 +50,7 @@ typedef struct gather {
     size_t samples, per_block;   /* samples of a block */
     size_t units;                /* of a piece; a unit is a line of a block of samples */
     struct {
-        size_t weight, bias, columns, from, runs, copies, left, end; /* in floats */
+        size_t weight, bias, columns, from, runs, places, held, lines, end; /* in floats */
     } at;
 } gather;
 
@@ -58,7 +59,7 @@ typedef struct piece {
     float *slot;
     columns *columns;
     size_t column_groups;
-    size_t block;         /* whose samples are in the slot, if they are widened; SIZE_MAX: none */
+    size_t block;         /* whose samples, or some lines of them, are in the slot; SIZE_MAX: none */
     const float *samples; /* of the current block */
 } piece;
 
@@ -103,7 +104,12 @@ static bool continues(const firn_steps *window, const firn_steps *before, size_t
            window->at == before->at + advance && window->at_step == before->at_step;
 }
 
-/* Finds columns that are computed together, and returns the number of such groups. */
+static size_t height_of_tiles(size_t rows) {
+    return firn_ceiling(rows, firn_ceiling(rows, HEIGHT));
+}
+
+/* Finds columns that have the same elements, those of a tile or of flushed sums all, and returns the number of such
+ * groups. */
 static size_t find_columns(const gather *g, columns *found) {
     const size_t width = firn_image_width(g->out);
     size_t count = 0;
@@ -116,7 +122,7 @@ static size_t find_columns(const gather *g, columns *found) {
                     break;
                 last = next;
             }
-            const size_t height = firn_ceiling(run, firn_ceiling(run, HEIGHT));
+            const size_t height = g->kind != FIRN_REDUCTION_F32 ? run : height_of_tiles(run);
             for (size_t at = 0; at < run; at += height) {
                 columns *own = &found[count++];
                 *own = (columns){column + at * g->apart, firn_smaller(height, run - at), first};
@@ -176,33 +182,43 @@ static size_t round_up(size_t floats) {
     return (floats + LINE - 1) / LINE * LINE;
 }
 
-/* From a gathered row to the next. */
-static size_t left_step(const gather *g) {
-    return round_up(kernel_of(g) * g->terms) + GAP;
+/* Floats of the copied lines of a sample: as many as a window has, and one of zeros. */
+static size_t lines_step(const gather *g) {
+    return (g->window[FIRN_ROWS].elements + 1u) * g->padded.width * g->padded.row;
 }
 
 static void lay_out(gather *g) {
-    const size_t out_channels = firn_image_channels(g->out);
-    const bool widens = g->from->type != FIRN_FLOAT32 && !g->gathered, is_flushed = g->kind != FIRN_REDUCTION_F32;
+    const size_t out_channels = firn_image_channels(g->out), kernel = kernel_of(g);
+    const bool is_flushed = g->kind != FIRN_REDUCTION_F32, widens = g->from->type != FIRN_FLOAT32 && !is_flushed;
     g->at.weight = 0;
     g->at.bias = round_up(all_panels(g) * panel_floats(g));
     g->at.columns = g->at.bias + round_up(g->bias != NULL ? out_channels : 0);
     g->at.from = g->at.columns + round_up(firn_image_width(g->out) * sizeof(columns) / sizeof(float));
-    g->at.runs = g->at.from + round_up(widens ? g->per_block * sample_elements(g->from) + WIDTH : 0);
-    g->at.copies = g->at.runs + round_up(is_flushed ? kernel_of(g) * sizeof(firn_term_run) / sizeof(float) : 0);
-    g->at.left = g->at.copies;
-    g->at.end = g->at.copies;
-    if (is_flushed && g->gathered) {
-        g->at.left += round_up(kernel_of(g) * sizeof(firn_term_copy) / sizeof(float));
-        g->at.end = g->at.left + HEIGHT * left_step(g);
-    } else if (is_flushed) {
-        g->at.end += round_up(kernel_of(g) * sizeof(firn_channel_term) / sizeof(float));
-    }
+    g->at.end = g->at.from + round_up(widens ? g->per_block * sample_elements(g->from) + WIDTH : 0);
+    if (!is_flushed)
+        return;
+    g->at.runs = g->at.end;
+    g->at.places = g->at.runs + round_up(2 * kernel * sizeof(firn_term_run) / sizeof(float));
+    g->at.held = g->at.places + round_up(kernel * panel_terms(g) * sizeof(firn_term_place) / sizeof(float));
+    g->at.lines = g->at.held + round_up(g->window[FIRN_ROWS].elements * sizeof(size_t) / sizeof(float));
+    g->at.end = g->at.lines + round_up(g->per_block * lines_step(g) + WIDTH);
 }
 
 _Static_assert(sizeof(columns) % sizeof(float) == 0 && sizeof(firn_term_run) % sizeof(float) == 0 &&
-                   sizeof(firn_channel_term) % sizeof(float) == 0 && sizeof(firn_term_copy) % sizeof(float) == 0,
+                   sizeof(firn_term_place) % sizeof(float) == 0 && sizeof(size_t) % sizeof(float) == 0,
                "these lie in an array of floats");
+
+/* The lines of `from` as far as windows reach. */
+static firn_padded lines_of(const gather *g) {
+    const firn_window *window = &g->window[FIRN_COLUMNS];
+    const size_t reach = (size_t)(window->elements - 1) * window->dilation, last = firn_image_width(g->out) - 1;
+    firn_padded lines = {g->from, last * window->stride + reach + 1, window->before, firn_image_channels(g->from)};
+    if (!g->forward) {
+        lines.before = reach > window->before ? firn_ceiling(reach - window->before, window->stride) : 0;
+        lines.width = lines.before + (last + window->before) / window->stride + 1;
+    }
+    return lines;
+}
 
 static void describe(gather *g, uint16_t op, const firn_kernel_call *call) {
     *g = (gather){.out = &call->outputs[0], .forward = op == FIRN_OP_conv};
@@ -218,7 +234,7 @@ static void describe(gather *g, uint16_t op, const firn_kernel_call *call) {
     g->by_channel = g->terms == 1 && g->lanes == 1;
     g->kind = call->reductions[FIRN_CONV_REDUCTION_PRODUCTS].kind;
     g->block = call->reductions[FIRN_CONV_REDUCTION_PRODUCTS].chunk;
-    g->gathered = g->kind != FIRN_REDUCTION_F32 && !g->by_channel;
+    g->padded = lines_of(g);
     g->panels = firn_ceiling(g->by_channel ? g->groups : g->lanes, WIDTH);
     g->apart = g->forward ? 1 : g->window[FIRN_COLUMNS].stride;
     g->advance = g->forward ? g->window[FIRN_COLUMNS].stride : 1;
@@ -246,7 +262,7 @@ static const float *samples_of(piece *p, size_t block) {
 
 /* A tile of the output: `rows` rows whose places and whose windows are each equally far apart. */
 typedef struct target {
-    size_t from;              /* the first element of the sample of row 0: in the block, or in the image if gathered */
+    size_t from;              /* the first element of the sample of row 0, in the block */
     size_t group, panel;      /* by_channel: group is 0 */
     firn_steps rows, columns; /* of the window of row 0 */
     size_t index, index_step; /* in the output, at channel 0 */
@@ -340,151 +356,8 @@ static void compute_tile(const piece *p, const target *t, size_t rows, size_t le
         firn_vector_narrow_rows(g->out->data, g->out->type, index, t->index_step, sums, WIDTH, rows, tile.columns);
 }
 
-/* --- tiles of flushed sums -----------------------------------------------------------------------------------------
- */
-
-static firn_window_terms window_of(const gather *g, const target *t) {
-    return (firn_window_terms){t->rows, t->columns, g->window[FIRN_ROWS].elements, g->window[FIRN_COLUMNS].elements,
-                               panel_terms(g)};
-}
-
-/* The terms of the windows of some tiles, and what is the same in all of these. */
-typedef struct gathering {
-    const firn_term_run *runs;
-    size_t run_count;
-    const firn_term_copy *copies;
-    size_t copy_count;
-    firn_register_tile tile;
-    _Alignas(64) float sums[HEIGHT * WIDTH];
-} gathering;
-
-static void begin_gathering(gathering *it, const piece *p, const target *t, size_t rows) {
-    const gather *g = p->g;
-    const firn_window_terms window = window_of(g, t);
-    const ptrdiff_t channels = (ptrdiff_t)firn_image_channels(g->from);
-    const ptrdiff_t line_step = t->rows.at_step * (ptrdiff_t)firn_image_width(g->from) * channels;
-    firn_term_run *runs = (firn_term_run *)(void *)(p->slot + g->at.runs);
-    firn_term_copy *copies = (firn_term_copy *)(void *)(p->slot + g->at.copies);
-    it->runs = runs;
-    it->run_count = firn_window_runs(&window, g->block, runs);
-    it->copies = copies;
-    it->copy_count = firn_window_copies(&window, line_step, t->columns.at_step * channels, copies);
-    it->tile = (firn_register_tile){.left_row_step = left_step(g),
-                                    .left_term_step = 1,
-                                    .right_step = WIDTH,
-                                    .rows = rows,
-                                    .runs = 1,
-                                    .sums_step = WIDTH};
-    for (size_t row = 0; row < rows && it->run_count != 0; row++)
-        firn_window_zeros(p->slot + g->at.left + row * left_step(g), &window, g->block, copies, it->copy_count);
-}
-
-/* Adds the bias and stores the sums. */
-static __attribute__((noinline)) void store_sums(const piece *p, const target *t, size_t rows, float *sums) {
-    const gather *g = p->g;
-    const size_t columns = lanes_of_panel(g, t->panel);
-    firn_channels_end(&(firn_channels_tile){.rows = rows, .columns = columns, .sums = sums}, bias_of(p, t));
-    firn_vector_narrow_rows(g->out->data, g->out->type, t->index + first_lane(g, t), t->index_step, sums, WIDTH, rows,
-                            columns);
-}
-
-/* Gathers the rows of a tile, and multiplies them by the panels of the group. In the mode of engine/flush.h, which
- * changes no factor and no sum that is stored as it is. */
-static void compute_gathered(const piece *p, gathering *it, target *t, size_t left_row_step, unsigned mode) {
-    const gather *g = p->g;
-    const size_t rows = it->tile.rows, step = it->tile.left_row_step;
-    const uint16_t *from = (const uint16_t *)g->from->data + t->from + first_term(g, t);
-    float *left = p->slot + g->at.left;
-    for (size_t row = 0; row < rows && it->run_count != 0; row++)
-        firn_window_gather(left + row * step, it->copies, it->copy_count, from + row * left_row_step);
-    it->tile.sums = it->sums;
-    for (t->panel = 0; t->panel < g->panels; t->panel++) {
-        const float *panel = panel_of(p, t);
-        it->tile.columns = lanes_of_panel(g, t->panel);
-        it->tile.begins = true;
-        if (it->run_count == 0)
-            memset(it->sums, 0, sizeof it->sums);
-        for (size_t run = 0; run < it->run_count; run++, it->tile.begins = false) {
-            it->tile.left = left + it->runs[run].first;
-            it->tile.right = panel + it->runs[run].first * WIDTH;
-            it->tile.terms = it->runs[run].count;
-            firn_engine_tile_add(g->kind, &it->tile);
-        }
-        if (g->bias == NULL && (g->out->type == FIRN_BFLOAT16 || g->out->type == FIRN_FLOAT32)) {
-            store_sums(p, t, rows, it->sums);
-            continue;
-        }
-        firn_flush_end(mode);
-        store_sums(p, t, rows, it->sums);
-        (void)firn_flush_begin();
-    }
-}
-
-/* Where the left factors of each element of the window lie: in the image, or zeros. */
-static void place_terms(const piece *p, const target *t, size_t left_row_step, firn_channel_term *terms) {
-    static const float zeros[WIDTH];
-    const gather *g = p->g;
-    const size_t columns = g->window[FIRN_COLUMNS].elements, channels = firn_image_channels(g->from);
-    const ptrdiff_t line_step = t->rows.at_step * (ptrdiff_t)(firn_image_width(g->from) * channels);
-    const float *line = p->samples + t->from + first_term(g, t);
-    for (size_t i = 0; i < kernel_of(g); i++)
-        terms[i] = (firn_channel_term){zeros, 0};
-    for (size_t r = 0; r < t->rows.count; r++, line += line_step) {
-        firn_channel_term *own = terms + (t->rows.first + r * t->rows.step) * columns + t->columns.first;
-        const float *at = line;
-        for (size_t s = 0; s < t->columns.count;
-             s++, own += t->columns.step, at += t->columns.at_step * (ptrdiff_t)channels)
-            *own = (firn_channel_term){at, left_row_step};
-    }
-}
-
-/* Not inlined, as compute_all_gathered: its variables would take registers from the loop over float32 tiles. */
-static __attribute__((noinline)) void compute_channels(const piece *p, const target *t, size_t rows,
-                                                       size_t left_row_step) {
-    const gather *g = p->g;
-    const firn_window_terms window = window_of(g, t);
-    firn_term_run *runs = (firn_term_run *)(void *)(p->slot + g->at.runs);
-    firn_channel_term *terms = (firn_channel_term *)(void *)(p->slot + g->at.left);
-    const size_t count = firn_window_runs(&window, g->block, runs);
-    _Alignas(64) float sums[HEIGHT * WIDTH];
-    firn_channels_tile tile = {.rows = rows, .columns = lanes_of_panel(g, t->panel), .begins = true, .sums = sums};
-    if (count == 0)
-        memset(sums, 0, sizeof sums);
-    else
-        place_terms(p, t, left_row_step, terms);
-    for (size_t run = 0; run < count; run++) {
-        tile.left = terms + runs[run].first;
-        tile.right = panel_of(p, t) + runs[run].first * WIDTH;
-        tile.count = runs[run].count;
-        firn_channels_add(g->kind, &tile);
-        tile.begins = false;
-    }
-    store_sums(p, t, rows, sums);
-}
-
 /* --- lines of the output -------------------------------------------------------------------------------------------
  */
-
-/* Tiles that follow each other: steps from one to the next. */
-typedef struct tiles {
-    size_t count, rows, left_row_step;
-    size_t from, at, index; /* in the other image, of the window's place there, in the output */
-} tiles;
-
-static inline void step_to_next(target *t, const tiles *all) {
-    t->from += all->from;
-    t->columns.at += all->at;
-    t->index += all->index;
-}
-
-static __attribute__((noinline)) void compute_all_gathered(const piece *p, target t, const tiles *all) {
-    gathering it;
-    begin_gathering(&it, p, &t, all->rows);
-    const unsigned mode = firn_flush_begin();
-    for (size_t tile = 0; tile < all->count; tile++, step_to_next(&t, all))
-        compute_gathered(p, &it, &t, all->left_row_step, mode);
-    firn_flush_end(mode);
-}
 
 /* Computes a group of columns of a line, for all samples of a block. t is for its first column and sample. The rows of
  * a tile are columns or samples. */
@@ -492,39 +365,216 @@ static void compute_columns(const piece *p, target t, const columns *own, size_t
     const gather *g = p->g;
     const size_t channels = firn_image_channels(g->from), column = g->apart * firn_image_channels(g->out);
     const size_t from_sample = sample_elements(g->from), out_sample = sample_elements(g->out);
-    tiles all = {samples, own->count, g->advance * channels, from_sample, 0, out_sample};
-    t.index_step = column;
-    if (own->count < samples) {
-        all = (tiles){own->count, samples, from_sample, 0, g->advance, column};
-        t.index_step = out_sample;
-    }
-    if (g->gathered) {
-        compute_all_gathered(p, t, &all);
-        return;
-    }
-    for (size_t tile = 0; tile < all.count; tile++, step_to_next(&t, &all)) {
-        if (g->kind == FIRN_REDUCTION_F32)
-            compute_tile(p, &t, all.rows, all.left_row_step);
-        else
-            compute_channels(p, &t, all.rows, all.left_row_step);
+    const bool are_samples = own->count < samples; /* the rows */
+    const size_t tiles = are_samples ? own->count : samples;
+    t.index_step = are_samples ? out_sample : column;
+    for (size_t tile = 0; tile < tiles; tile++) {
+        compute_tile(p, &t, are_samples ? samples : own->count, are_samples ? from_sample : g->advance * channels);
+        t.from += are_samples ? 0 : from_sample;
+        t.columns.at += are_samples ? g->advance : 0;
+        t.index += are_samples ? column : out_sample;
     }
 }
 
 static void compute_line(piece *p, size_t block, size_t line) {
     const gather *g = p->g;
     const size_t first = block * g->per_block, samples = firn_smaller(g->per_block, g->samples - first);
-    target t = {.from = g->gathered ? first * sample_elements(g->from) : 0, .rows = steps_along(g, FIRN_ROWS, line)};
-    if (!g->gathered)
-        p->samples = samples_of(p, block);
+    target t = {.rows = steps_along(g, FIRN_ROWS, line)};
+    p->samples = samples_of(p, block);
     for (t.group = 0; t.group < (g->by_channel ? 1 : g->groups); t.group++)
-        for (size_t panel = 0; panel < (g->gathered ? 1 : g->panels); panel++)
+        for (t.panel = 0; t.panel < g->panels; t.panel++)
             for (size_t i = 0; i < p->column_groups; i++) {
                 const columns *own = &p->columns[i];
-                t.panel = panel;
                 t.columns = own->window;
                 t.index = firn_image_number(g->out, first, line, own->first) * firn_image_channels(g->out);
                 compute_columns(p, t, own, samples);
             }
+}
+
+/* --- lines of flushed sums -----------------------------------------------------------------------------------------
+ */
+
+/* Some columns of a line of the output whose windows have terms of the same blocks. */
+typedef struct stretch {
+    size_t line, first, count; /* columns, g->apart columns apart */
+    size_t sample, samples;
+    size_t terms; /* of the blocks; their places are in the slot */
+} stretch;
+
+/* Where the line of `from` under line r of the window is copied: lines under adjacent lines of the output have
+ * different places if windows have adjacent lines. */
+static size_t copy_of(const gather *g, size_t r, size_t line) {
+    return g->window[FIRN_ROWS].dilation == 1 ? line % g->window[FIRN_ROWS].elements : r;
+}
+
+/* Copies the lines under a line of the output, unless they are there. */
+static void copy_lines(piece *p, const firn_steps *rows, size_t block, size_t sample, size_t samples) {
+    const gather *g = p->g;
+    const size_t line_floats = g->padded.width * g->padded.row, elements = g->window[FIRN_ROWS].elements;
+    size_t *held = (size_t *)(void *)(p->slot + g->at.held);
+    float *lines = p->slot + g->at.lines;
+    if (p->block != block) {
+        memset(held, 0xff, elements * sizeof *held); /* SIZE_MAX: none */
+        for (size_t i = 0; i < samples; i++)
+            firn_padded_zeros(&g->padded, lines + i * lines_step(g) + elements * line_floats);
+    }
+    p->block = block;
+    for (size_t i = 0; i < rows->count; i++) {
+        const size_t line = rows->at + i * (size_t)rows->at_step;
+        const size_t copy = copy_of(g, rows->first + i * rows->step, line);
+        for (size_t j = 0; j < samples && held[copy] != line; j++)
+            firn_padded_line(&g->padded, lines + j * lines_step(g) + copy * line_floats,
+                             (sample + j) * firn_image_height(g->from) + line, 0, g->padded.row);
+        held[copy] = line;
+    }
+}
+
+/* Finds the blocks of which the windows of these columns have a term, and returns the number of runs of them. */
+static size_t find_runs(const gather *g, const firn_steps *rows, const columns *own, firn_term_run *runs) {
+    const firn_window_terms window = {*rows, own->window, g->window[FIRN_ROWS].elements,
+                                      g->window[FIRN_COLUMNS].elements, panel_terms(g)};
+    return firn_window_runs(&window, g->block, runs);
+}
+
+/* Where element s of the window of a column lies in a copied line; SIZE_MAX if none lies under it. */
+static size_t place_in_line(const gather *g, size_t column, size_t s) {
+    const firn_window *window = &g->window[FIRN_COLUMNS];
+    if (g->forward)
+        return column * window->stride + s * window->dilation;
+    const size_t at = column + window->before + g->padded.before * window->stride - s * window->dilation;
+    return at % window->stride == 0 ? at / window->stride : SIZE_MAX;
+}
+
+/* Places the terms of some runs, and returns their number. The left ones lie behind the first copied line, for the
+ * first of the columns. */
+static size_t place_terms(const piece *p, const firn_steps *rows, size_t column, const firn_term_run *runs,
+                          size_t count) {
+    const gather *g = p->g;
+    const size_t terms = panel_terms(g), across = g->window[FIRN_COLUMNS].elements, floats = g->padded.row;
+    const size_t zeros = g->window[FIRN_ROWS].elements * g->padded.width * floats;
+    firn_term_place *place = (firn_term_place *)(void *)(p->slot + g->at.places);
+    for (const firn_term_run *run = runs; run < runs + count; run++)
+        for (size_t term = run->first, next; term < run->first + run->count; term = next) {
+            const size_t element = term / terms, r = element / across, from = r - rows->first;
+            const size_t step = rows->count > 1 ? rows->step : 1, at = place_in_line(g, column, element % across);
+            size_t left = zeros;
+            if (r >= rows->first && from % step == 0 && from / step < rows->count && at != SIZE_MAX) {
+                const size_t line = rows->at + from / step * (size_t)rows->at_step;
+                left = (copy_of(g, r, line) * g->padded.width + at) * floats;
+            }
+            next = firn_smaller((element + 1) * terms, run->first + run->count);
+            left += term - element * terms;
+            for (size_t i = term; i < next; i++, left++)
+                *place++ = (firn_term_place){(uint32_t)left, (uint32_t)(i * WIDTH)};
+        }
+    return (size_t)(place - (const firn_term_place *)(const void *)(p->slot + g->at.places));
+}
+
+/* Sums that are stored. */
+typedef struct storing {
+    const firn_register_tile *tile;
+    const float *bias; /* or NULL */
+    void *data;
+    size_t index, step; /* of row 0, and from row to row */
+} storing;
+
+static inline __attribute__((always_inline)) void store(uint8_t type, const void *arguments) {
+    const storing *it = arguments;
+    for (size_t column = 0; column < it->tile->columns; column += FIRN_VECTOR) {
+        const firn_lanes lanes = firn_first_lanes(it->tile->columns - column);
+        const firn_vector bias =
+            it->bias != NULL ? firn_vector_load_some(lanes, it->bias + column) : firn_vector_zero();
+        for (size_t row = 0; row < it->tile->rows; row++) {
+            const firn_vector sum = firn_vector_load(it->tile->sums + row * WIDTH + column);
+            firn_vector_narrow(it->data, type, it->index + row * it->step + column, lanes,
+                               firn_vector_canonical(it->bias != NULL ? firn_vector_add(sum, bias) : sum));
+        }
+    }
+}
+
+/* Adds the bias, makes NaNs canonical and stores the sums. */
+static __attribute__((noinline)) void store_sums(const piece *p, const target *t, const firn_register_tile *tile) {
+    const gather *g = p->g;
+    const storing it = {tile, bias_of(p, t), g->out->data, t->index + first_lane(g, t), t->index_step};
+    firn_for_type(g->out->type, store, &it);
+}
+
+/* Computes a tile. Within the mode of engine/flush.h, which changes no sum that is stored as it is. */
+static void compute_placed(const piece *p, const target *t, firn_register_tile *tile, unsigned mode) {
+    const gather *g = p->g;
+    const firn_term_place *places = (const firn_term_place *)(const void *)(p->slot + g->at.places);
+    if (tile->terms == 0)
+        memset(tile->sums, 0, tile->rows * WIDTH * sizeof(float));
+    else if (g->by_channel)
+        firn_placed_add_columns(g->kind, tile, places);
+    else
+        firn_placed_add(g->kind, tile, places);
+    const bool as_it_is = g->bias == NULL && (g->out->type == FIRN_BFLOAT16 || g->out->type == FIRN_FLOAT32);
+    if (!as_it_is)
+        firn_flush_end(mode);
+    store_sums(p, t, tile);
+    if (!as_it_is)
+        (void)firn_flush_begin();
+}
+
+/* Computes the tiles of a panel of channels: their rows are columns of each sample, or samples. */
+static void compute_panel(const piece *p, target *t, const stretch *own, unsigned mode) {
+    const gather *g = p->g;
+    const size_t channels = firn_image_channels(g->out), advance = g->advance * g->padded.row;
+    const bool are_samples = own->count < own->samples; /* the rows */
+    const size_t lines = are_samples ? own->count : own->samples, rows = are_samples ? own->samples : own->count;
+    _Alignas(64) float sums[HEIGHT * WIDTH];
+    firn_register_tile tile = {.left_row_step = are_samples ? lines_step(g) : advance,
+                               .right = panel_of(p, t),
+                               .columns = lanes_of_panel(g, t->panel),
+                               .terms = own->terms,
+                               .begins = true,
+                               .sums = sums,
+                               .sums_step = WIDTH};
+    t->index_step = are_samples ? sample_elements(g->out) : g->apart * channels;
+    for (size_t line = 0; line < lines; line++)
+        for (size_t row = 0; row < rows; row += tile.rows) {
+            const size_t sample = are_samples ? row : line, column = are_samples ? line : row;
+            tile.rows = height_of_tiles(rows - row);
+            tile.left = p->slot + g->at.lines + sample * lines_step(g) + column * advance +
+                        (g->by_channel ? first_lane(g, t) : t->group * g->terms);
+            t->index =
+                firn_image_number(g->out, own->sample + sample, own->line, own->first + column * g->apart) * channels;
+            compute_placed(p, t, &tile, mode);
+        }
+}
+
+static __attribute__((noinline)) void compute_stretch(const piece *p, const stretch *own) {
+    const gather *g = p->g;
+    const unsigned mode = firn_flush_begin();
+    target t = {0};
+    for (t.group = 0; t.group < (g->by_channel ? 1 : g->groups); t.group++)
+        for (t.panel = 0; t.panel < g->panels; t.panel++)
+            compute_panel(p, &t, own, mode);
+    firn_flush_end(mode);
+}
+
+static void compute_flushed_line(piece *p, size_t block, size_t line) {
+    const gather *g = p->g;
+    const firn_steps rows = steps_along(g, FIRN_ROWS, line);
+    firn_term_run *runs = (firn_term_run *)(void *)(p->slot + g->at.runs), *others = runs + kernel_of(g);
+    stretch own = {.line = line, .sample = block * g->per_block};
+    own.samples = firn_smaller(g->per_block, g->samples - own.sample);
+    copy_lines(p, &rows, block, own.sample, own.samples);
+    for (size_t i = 0, next; i < p->column_groups; i = next) {
+        const size_t count = find_runs(g, &rows, &p->columns[i], runs);
+        own.first = p->columns[i].first;
+        own.count = p->columns[i].count;
+        for (next = i + 1; next < p->column_groups; next++) {
+            const columns *other = &p->columns[next];
+            if (other->first != own.first + own.count * g->apart || find_runs(g, &rows, other, others) != count ||
+                memcmp(runs, others, count * sizeof *runs) != 0)
+                break;
+            own.count += other->count;
+        }
+        own.terms = place_terms(p, &rows, own.first, runs, count);
+        compute_stretch(p, &own);
+    }
 }
 
 static void compute_piece(void *argument, size_t number, void *slot) {
@@ -538,7 +588,7 @@ static void compute_piece(void *argument, size_t number, void *slot) {
     if (g->bias != NULL)
         firn_widen(p.slot + g->at.bias, g->bias->data, g->bias->type, 0, g->bias->elements);
     for (size_t unit = number * g->units; unit < units && unit < (number + 1) * g->units; unit++)
-        compute_line(&p, unit / lines, unit % lines);
+        (g->kind == FIRN_REDUCTION_F32 ? compute_line : compute_flushed_line)(&p, unit / lines, unit % lines);
 }
 
 /* --- the ops -------------------------------------------------------------------------------------------------------

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "runtime/kernels/images/images.h"
-#include "runtime/kernels/vector/engine/tile.h"
-#include "runtime/kernels/vector/images/channels.h"
 #include "runtime/kernels/vector/images/conv.h"
+#include "runtime/kernels/vector/images/conv_weight_flushed.h"
 #include "runtime/kernels/vector/images/pointwise.h"
 #include "runtime/kernels/vector/pack.h"
 #include "runtime/kernels/vector/pieces.h"
@@ -18,18 +17,15 @@
 enum {
     HEIGHT = FIRN_REGISTER_ROWS,
     WIDTH = FIRN_REGISTER_COLUMNS,
-    TILES = 4,   /* tiles of rows that a piece has at most */
-    DEPTH = 256, /* terms of flushed sums that are copied at a time */
+    TILES = 4, /* tiles of rows that a piece has at most */
     LINE = 64 / sizeof(float)
 };
-
-_Static_assert((int)DEPTH % (int)FIRN_ENGINE_BLOCK == 0, "only the last terms end within a block");
 
 /* One of the two images: x or dy. */
 typedef struct factor {
     const firn_tensor *image;
     size_t channels; /* of a group */
-    bool copied;     /* the channels of a piece are widened into the slot, sample by sample or DEPTH terms at a time */
+    bool copied;     /* the channels of a piece are widened into the slot, sample by sample */
     size_t row;      /* floats from one place of the image to the next, there or in the tensor */
     size_t at;       /* of the copy, in floats of a slot */
 } factor;
@@ -38,8 +34,6 @@ typedef struct sums {
     factor x, dy;
     const firn_tensor *out;
     firn_window window[FIRN_AXES];
-    uint8_t kind; /* of the reduction */
-    size_t block; /* terms of one, of flushed sums */
     size_t groups, samples;
     bool by_channel, turned; /* turned: the rows are channels of x */
     size_t rows, columns;    /* of the product of a group; by_channel: rows of the window, and channels */
@@ -86,8 +80,6 @@ static void describe(sums *g, const firn_kernel_call *call) {
     for (int axis = FIRN_ROWS; axis <= FIRN_COLUMNS; axis++)
         g->window[axis] = firn_window_along(&call->integers[FIRN_CONV_BACKWARD_WEIGHT_STRIDE], axis,
                                             g->out->dims[(int)FIRN_WEIGHT_ROWS + axis]);
-    g->kind = call->reductions[FIRN_CONV_BACKWARD_WEIGHT_REDUCTION_PRODUCTS].kind;
-    g->block = call->reductions[FIRN_CONV_BACKWARD_WEIGHT_REDUCTION_PRODUCTS].chunk;
     g->groups = (size_t)call->integers[FIRN_CONV_BACKWARD_WEIGHT_GROUPS];
     g->samples = g->x.image->dims[0];
     g->x.channels = firn_image_channels(g->x.image) / g->groups;
@@ -99,12 +91,8 @@ static void describe(sums *g, const firn_kernel_call *call) {
     g->blocks = g->by_channel ? firn_ceiling(g->columns, WIDTH) : firn_ceiling(g->rows, (size_t)TILES * HEIGHT);
     const size_t x_channels = g->by_channel ? WIDTH : g->x.channels,
                  dy_channels = g->by_channel ? WIDTH : g->dy.channels;
-    const bool is_flushed = g->kind != FIRN_REDUCTION_F32;
-    const size_t x_rows = g->by_channel ? firn_smaller(HEIGHT, g->rows) : 1;
-    const size_t x_places = is_flushed ? x_rows * DEPTH : places_of(g->x.image);
-    const size_t dy_places = is_flushed ? (size_t)DEPTH : places_of(g->dy.image);
-    const size_t x_end = set_factor(&g->x, !g->by_channel && !g->turned, x_channels, x_places, 0);
-    g->sums_at = set_factor(&g->dy, !g->by_channel && g->turned, dy_channels, dy_places, x_end);
+    const size_t x_end = set_factor(&g->x, !g->by_channel && !g->turned, x_channels, places_of(g->x.image), 0);
+    g->sums_at = set_factor(&g->dy, !g->by_channel && g->turned, dy_channels, places_of(g->dy.image), x_end);
     g->end = g->sums_at + firn_smaller(round_up(g->rows + HEIGHT), (size_t)TILES * HEIGHT) *
                               firn_ceiling(g->by_channel ? WIDTH : g->columns, WIDTH) * WIDTH;
 }
@@ -196,113 +184,6 @@ static void add_sample(const piece *p, size_t sample, firn_span lines, firn_span
         }
 }
 
-/* Some terms of flushed sums. A bit for each row of the window that the piece has is set in `present` of the blocks of
- * which it has a term. */
-typedef struct part {
-    size_t first, count;
-    uint16_t present[DEPTH / 2];
-} part;
-
-_Static_assert((int)HEIGHT <= 16, "a bit for each row");
-
-static void copy_places(const factor *f, float *copy, size_t first_element, size_t step, size_t count,
-                        size_t channels) {
-    const firn_matrix rows = {f->image->data, f->image->type, first_element, step, 1};
-    if (f->row == WIDTH)
-        firn_vector_pack(copy, 2, &rows, 0, count, 0, channels);
-    else
-        firn_vector_widen_rows(copy, f->row, &rows, 0, count, 0, channels);
-}
-
-static void copy_dy(const piece *p, const part *terms, size_t channel, size_t channels) {
-    const size_t step = firn_image_channels(p->g->dy.image);
-    copy_places(&p->g->dy, p->slot + p->g->dy.at, terms->first * step + channel, step, terms->count, channels);
-}
-
-static void mark(const sums *g, part *terms, size_t begin, size_t end, uint16_t row) {
-    for (size_t block = begin / g->block; block * g->block < end; block++)
-        terms->present[block] = (uint16_t)(terms->present[block] | row);
-}
-
-/* Copies x at an element of the windows, zeros where it lies outside. The copy is number `row`. */
-static void copy_x(const piece *p, part *terms, size_t row, size_t r, size_t channel, size_t channels) {
-    const sums *g = p->g;
-    const size_t width = firn_image_width(g->dy.image), height = firn_image_height(g->dy.image), to = g->x.row;
-    const size_t stride = g->window[FIRN_COLUMNS].stride * firn_image_channels(g->x.image);
-    const firn_span inside = windows_with(g, FIRN_COLUMNS, p->s);
-    float *copy = p->slot + g->x.at + row * DEPTH * to;
-    for (size_t at = 0, j, end; at < terms->count; at += end - j, copy += (end - j) * to) {
-        const size_t place = terms->first + at, i = place / width % height, sample = place / width / height;
-        const size_t h = firn_window_at(&g->window[FIRN_ROWS], i, r);
-        j = place % width;
-        end = firn_smaller(width, j + terms->count - at);
-        const size_t begin = j > inside.begin ? j : inside.begin, behind = firn_smaller(end, inside.end);
-        if (h >= firn_image_height(g->x.image) || begin >= behind) {
-            memset(copy, 0, (end - j) * to * sizeof *copy);
-            continue;
-        }
-        const size_t w = firn_window_at(&g->window[FIRN_COLUMNS], begin, p->s);
-        memset(copy, 0, (begin - j) * to * sizeof *copy);
-        copy_places(&g->x, copy + (begin - j) * to,
-                    firn_image_number(g->x.image, sample, h, w) * firn_image_channels(g->x.image) + channel, stride,
-                    behind - begin, channels);
-        memset(copy + (behind - j) * to, 0, (end - behind) * to * sizeof *copy);
-        mark(g, terms, at + begin - j, at + behind - j, (uint16_t)(1u << row));
-    }
-}
-
-/* Begins the next terms. False behind the last one. */
-static bool next_part(const sums *g, part *terms) {
-    const size_t all = g->samples * places_of(g->dy.image);
-    terms->first += terms->count;
-    terms->count = firn_smaller(DEPTH, all - terms->first);
-    memset(terms->present, 0, sizeof terms->present);
-    return terms->count != 0;
-}
-
-/* Finds the blocks from term `at` on that the same rows have, and returns the number of their terms. */
-static size_t same_blocks(const sums *g, const part *terms, size_t at) {
-    size_t end = at;
-    while (end < terms->count && terms->present[end / g->block] == terms->present[at / g->block])
-        end += g->block;
-    return firn_smaller(end, terms->count) - at;
-}
-
-static void add_blocks(const piece *p, size_t at, size_t count) {
-    const sums *g = p->g;
-    const float *x = p->slot + g->x.at + at * g->x.row, *dy = p->slot + g->dy.at + at * g->dy.row;
-    firn_register_tile tile = {.left_row_step = 1,
-                               .left_term_step = (ptrdiff_t)(g->turned ? g->x.row : g->dy.row),
-                               .right_step = g->turned ? g->dy.row : g->x.row,
-                               .runs = 1,
-                               .terms = count,
-                               .sums_step = WIDTH};
-    for (size_t row = 0; row < p->rows; row += HEIGHT)
-        for (size_t column = 0; column < p->columns; column += WIDTH) {
-            tile.left = (g->turned ? x : dy) + p->row + row;
-            tile.right = (g->turned ? dy : x) + column;
-            tile.rows = firn_smaller(HEIGHT, p->rows - row);
-            tile.columns = firn_ceiling(firn_smaller(WIDTH, p->columns - column), FIRN_VECTOR) * FIRN_VECTOR;
-            tile.sums = place_sums(p, row, column);
-            firn_engine_tile_multiply(g->kind, &tile);
-        }
-}
-
-static void add_flushed(const piece *p) {
-    const sums *g = p->g;
-    part terms = {0};
-    memset(place_sums(p, 0, 0), 0, (g->end - g->sums_at) * sizeof(float));
-    while (next_part(g, &terms)) {
-        copy_x(p, &terms, 0, p->r, p->group * g->x.channels, g->x.channels);
-        copy_dy(p, &terms, p->group * g->dy.channels, g->dy.channels);
-        for (size_t at = 0, count; at < terms.count; at += count) {
-            count = same_blocks(g, &terms, at);
-            if (terms.present[at / g->block] != 0)
-                add_blocks(p, at, count);
-        }
-    }
-}
-
 /* Where the weight has element (r, s) of an output and a channel, both numbered in their group. */
 static size_t weight_at(const piece *p, size_t output, size_t channel) {
     const sums *g = p->g;
@@ -339,9 +220,7 @@ static void compute_product(void *argument, size_t number, void *slot) {
         return;
     p.rows = firn_smaller(height, g->rows - p.row);
     const firn_span lines = windows_with(g, FIRN_ROWS, p.r), columns = windows_with(g, FIRN_COLUMNS, p.s);
-    if (g->kind != FIRN_REDUCTION_F32)
-        add_flushed(&p);
-    for (size_t sample = 0; sample < g->samples && g->kind == FIRN_REDUCTION_F32; sample++)
+    for (size_t sample = 0; sample < g->samples; sample++)
         add_sample(&p, sample, lines, columns);
     write_sums(&p);
 }
@@ -389,43 +268,6 @@ static void add_channels(const piece *p, size_t sample, firn_span columns) {
     }
 }
 
-/* Adds terms to each of the rows that has their blocks: those side by side together. */
-static void add_to_rows(const piece *p, const firn_channel_term *left, size_t at, size_t count, unsigned rows) {
-    const sums *g = p->g;
-    for (size_t row = 0, end; row < p->rows; row = end) {
-        for (end = row + 1; (rows >> row & 1u) != 0 && end < p->rows && (rows >> end & 1u) != 0;)
-            end++;
-        if ((rows >> row & 1u) == 0)
-            continue;
-        firn_channels_add(g->kind, &(firn_channels_tile){.left = left + at,
-                                                         .left_first = row * DEPTH * WIDTH,
-                                                         .count = count,
-                                                         .right = p->slot + g->dy.at + at * WIDTH,
-                                                         .rows = end - row,
-                                                         .columns = p->columns,
-                                                         .sums = p->slot + g->sums_at + row * WIDTH});
-    }
-}
-
-static void add_flushed_channels(const piece *p) {
-    const sums *g = p->g;
-    firn_channel_term left[DEPTH];
-    part terms = {0};
-    for (size_t term = 0; term < DEPTH; term++)
-        left[term] = (firn_channel_term){p->slot + g->x.at + term * WIDTH, (size_t)DEPTH * WIDTH};
-    while (next_part(g, &terms)) {
-        copy_dy(p, &terms, p->column, p->columns);
-        for (size_t row = 0; row < p->rows; row++)
-            copy_x(p, &terms, row, p->row + row, p->column, p->columns);
-        for (size_t at = 0, count; at < terms.count; at += count) {
-            count = same_blocks(g, &terms, at);
-            add_to_rows(p, left, at, count, terms.present[at / g->block]);
-        }
-    }
-    firn_channels_end(&(firn_channels_tile){.rows = p->rows, .columns = p->columns, .sums = p->slot + g->sums_at},
-                      NULL);
-}
-
 /* Piece: a column of the weight, a block of its rows, and a block of channels. */
 static void compute_channels(void *argument, size_t number, void *slot) {
     const sums *g = argument;
@@ -441,10 +283,7 @@ static void compute_channels(void *argument, size_t number, void *slot) {
     for (size_t i = 0; i < p.rows * WIDTH; i++)
         values[i] = 0.0f;
     const firn_span columns = windows_with(g, FIRN_COLUMNS, p.s);
-    if (g->kind != FIRN_REDUCTION_F32)
-        add_flushed_channels(&p);
-    for (size_t sample = 0; sample < g->samples && g->kind == FIRN_REDUCTION_F32 && columns.begin < columns.end;
-         sample++)
+    for (size_t sample = 0; sample < g->samples && columns.begin < columns.end; sample++)
         add_channels(&p, sample, columns);
     for (size_t row = 0; row < p.rows; row++)
         for (size_t i = 0; i < p.columns; i++)
@@ -455,11 +294,19 @@ static void compute_channels(void *argument, size_t number, void *slot) {
 /* --- the op --------------------------------------------------------------------------------------------------------
  */
 
+static bool is_flushed(const firn_kernel_call *call) {
+    return call->reductions[FIRN_CONV_BACKWARD_WEIGHT_REDUCTION_PRODUCTS].kind != FIRN_REDUCTION_F32;
+}
+
 void firn_vector_conv_backward_weight(const firn_kernel_call *call) {
     firn_pointwise layer;
     sums g;
     if (firn_pointwise_of(&layer, FIRN_OP_conv_backward_weight, call)) {
         firn_vector_linear_backward_weight(&layer.call);
+        return;
+    }
+    if (is_flushed(call)) {
+        firn_vector_conv_weight_flushed(call);
         return;
     }
     describe(&g, call);
@@ -475,6 +322,8 @@ uint64_t firn_vector_conv_backward_weight_scratch(uint16_t op, const firn_kernel
     sums g;
     if (firn_pointwise_of(&layer, op, call))
         return firn_vector_linear_scratch(layer.op, &layer.call);
+    if (is_flushed(call))
+        return firn_vector_conv_weight_flushed_scratch(call);
     describe(&g, call);
     return g.end * sizeof(float);
 }
