@@ -386,7 +386,7 @@ $(BUILD)/tests/onnx_run: $(call object,tests/onnx/run.c) $(LIBFIRNC) $(LIBFIRN)
 unit-tests: $(TEST_PROGRAMS) $(BUILD)/tests/onnx_run
 
 SANITIZED := $(BUILD)/sanitized
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -O1
 # What this CPU cannot run, no test runs.
 SANITIZED_BUILD = BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= LEAVE_OUT='$(LACKED)'
 
