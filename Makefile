@@ -393,7 +393,7 @@ SANITIZED_BUILD = BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= LEAVE_OU
 .PHONY: test
 test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by name
 	@.packages/install test
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants $(BUILD)/runner $(BUILD)/firn-bench
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware libraries variants $(BUILD)/runner $(BUILD)/firn-bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(SANITIZED_BUILD) all unit-tests fuzz-programs
 	@$(MAKE) --no-print-directory -s aarch64
 	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
