@@ -69,6 +69,7 @@ UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
 
 object = $(patsubst %,$(BUILD)/objects/%.o,$(basename $(1)))
+comma := ,
 
 # --- mbedTLS -------------------------------------------------------------------------------------------------------
 # mbedTLS is built from source, twice: with plan/mbedtls_config.h for checking plans, without a heap, and with
@@ -92,7 +93,7 @@ endif
 
 # This file changes when the compiler or its flags change, so that one build folder never mixes objects of two variants.
 # Flags that a rule adds are not included.
-ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(SIGNING_FLAGS) $(foreach set,$(SETS) $(MODELS),$($(set)_FLAGS))
+ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(SIGNING_FLAGS) $(foreach set,$(SETS) $(MODELS),$($(set)_FLAGS)) $(LEAVE_OUT)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(ALL_FLAGS)' | cmp -s - $@ || echo '$(ALL_FLAGS)' > $@
@@ -233,13 +234,23 @@ neonfp16_SOURCES := $(NATIVE_SET)
 
 PORTABLE ?=
 SETS := $(if $(PORTABLE),,$(if $(filter x86_64 i%86,$(PROCESSOR)),fma avx2 avx512 avx512fp16 amx avx512bf16,$(if $(filter aarch64,$(PROCESSOR)),neon neonfp16)))
+# Builds that only run tests need not compile the sets of LEAVE_OUT: where select.c names one of them, it has plain instead.
+LEAVE_OUT ?=
 ifneq ($(SETS),)
-KERNEL_OBJECTS := $(patsubst %,$(BUILD)/kernels-%.o,$(SETS)) \
+LDFLAGS += $(patsubst %,-Wl$(comma)--defsym=firn_kernel_find_%=firn_kernel_find_plain,$(filter $(SETS),$(LEAVE_OUT)))
+KERNEL_OBJECTS := $(patsubst %,$(BUILD)/kernels-%.o,$(filter-out $(LEAVE_OUT),$(SETS))) \
     $(call object,$(if $(filter neon,$(SETS)),runtime/targets/aarch64/select.c,$(patsubst %,runtime/targets/x86/%.c,select engine_probe)))
 $(call object,runtime/kernels/table.c): private CFLAGS += -Dfirn_kernel_find=firn_kernel_find_plain
 else
 KERNEL_OBJECTS := $(call object,runtime/kernels/set.c)
 endif
+
+# The sets with an instruction that this CPU lacks, by what a compiler for this very CPU says that it has: the flag -mavx2
+# is the macro __AVX2__. None on a machine where the compiler does not say.
+THIS_CPU = $(shell $(CC) -march=native -dM -E -x c /dev/null 2>/dev/null | sed -n 's/^.define __\([A-Z0-9_]*\)__ 1$$/-m\1/p' | \
+    tr A-Z_ a-z-)
+lacking = $(strip $(foreach set,$(SETS),$(if $(filter-out $(1) -march=% -mprefer-%,$(filter -m%,$($(set)_FLAGS))),$(set))))
+LACKED = $(call lacking,$(or $(THIS_CPU),-m%))
 
 # $(1) is the set.
 define SET_RULES
@@ -338,7 +349,7 @@ $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c
 # The sealed check stands before the libraries, so that it takes the place of the semantic rules in them.
 $(BUILD)/tests/test_sealed: private LDFLAGS += $(call object,plan/checks/sealed/semantics.c)
 $(BUILD)/tests/test_sealed: | $(call object,plan/checks/sealed/semantics.c)
-ifneq ($(filter %/kernels-avx512.o,$(KERNEL_OBJECTS)),)
+ifneq ($(filter avx512,$(SETS)),)
 # Without AVX-512-FP16 this compiles the plain C version of its kernels.
 $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernels/vector/%.o,chunked/chunked \
     chunked/native chunked/half_pack chunked/cut pieces)
@@ -355,13 +366,13 @@ $(BUILD)/avx2/native-renamed.o: $(patsubst %,$(BUILD)/avx2/runtime/kernels/vecto
 	$(quiet)$(OBJCOPY) $(patsubst %,--keep-global-symbol=%,$(NATIVE_NAMES)) $@
 	$(quiet)$(OBJCOPY) $(foreach name,$(NATIVE_NAMES),--redefine-sym $(name)=$(name)_avx2) $@
 endif
-ifneq ($(filter %/kernels-neon.o,$(KERNEL_OBJECTS)),)
+ifneq ($(filter neon,$(SETS)),)
 # As above: compiled for neon, native.c is the plain C version.
 $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/neon/runtime/kernels/vector/%.o,chunked/chunked \
     chunked/native chunked/half_pack chunked/cut pieces)
 endif
 
-ifneq ($(filter %/kernels-avx2.o,$(KERNEL_OBJECTS)),)
+ifneq ($(filter avx2,$(SETS)),)
 $(BUILD)/tests/test_kernels_engine $(BUILD)/tests/test_kernels_attention_sets: $(patsubst %,$(BUILD)/kernels-%.o,$(MODELS))
 endif
 
@@ -375,13 +386,15 @@ $(BUILD)/tests/onnx_run: $(call object,tests/onnx/run.c) $(LIBFIRNC) $(LIBFIRN)
 unit-tests: $(TEST_PROGRAMS) $(BUILD)/tests/onnx_run
 
 SANITIZED := $(BUILD)/sanitized
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -O1
+# What this CPU cannot run, no test runs.
+SANITIZED_BUILD = BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= LEAVE_OUT='$(LACKED)'
 
 .PHONY: test
 test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by name
 	@.packages/install test
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants $(BUILD)/runner $(BUILD)/firn-bench
-	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= all unit-tests fuzz-programs
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware libraries variants $(BUILD)/runner $(BUILD)/firn-bench
+	@$(MAKE) --no-print-directory -s -j$(JOBS) $(SANITIZED_BUILD) all unit-tests fuzz-programs
 	@$(MAKE) --no-print-directory -s aarch64
 	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
 
@@ -402,8 +415,7 @@ MUTANTS ?= 200000
 .PHONY: fuzz-plans
 fuzz-plans: ## run hostile but signed plans under ASan and UBSan; MUTANTS=200000 FUZZ_SEED=
 	@.packages/install test
-	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= \
-	    $(SANITIZED)/tests/test_hostile_plans
+	@$(MAKE) --no-print-directory -s -j$(JOBS) $(SANITIZED_BUILD) $(SANITIZED)/tests/test_hostile_plans
 	$(SANITIZED)/tests/test_hostile_plans $(MUTANTS) $(FUZZ_SEED)
 
 include tests/fuzz/fuzz.mk
@@ -532,4 +544,6 @@ help: ## this list
 # Intermediate files that make must not delete.
 .PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(SETS) $(MODELS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+# Not those of the builds of their own within this one, which are some thousands.
+OWN_BUILDS := variants sanitized aarch64 gcc clang fuzz64 fuzz32
+-include $(shell find $(BUILD) -mindepth 1 $(patsubst %,-name % -prune -o,$(OWN_BUILDS)) -name '*.d' -print 2>/dev/null)

@@ -41,8 +41,21 @@ if [ "${1:-}" = --one ]; then
     exit 0
 fi
 
-# Prints a line "command name" for each test. End-to-end tests come first, because they take longest.
+# The tests that take longest, the longest first, so that none of them runs alone at the end.
+longest='end_to_end/bits sanitized/test_trust_sweep sanitized/test_kernels_attention_sets end_to_end/engine_bits
+    end_to_end/aarch64 end_to_end/second_runtime sanitized/test_kernels_sets sanitized/test_hostile_plans
+    end_to_end/firmware_lib_forms unit/test_kernels_attention_sets end_to_end/arduino end_to_end/device_life'
+
+# Prints a line "command name" for each test: the longest, then the end-to-end tests.
 list_tests() {
+    all_tests >"$logs/all"
+    for name in $longest; do
+        grep " $name\$" "$logs/all" || echo "false $name"
+    done
+    printf '%s\n' $longest | awk 'FNR == NR { is_long[$1] = 1; next } !($2 in is_long)' - "$logs/all"
+}
+
+all_tests() {
     for script in tests/end_to_end/*.sh; do
         echo "$script end_to_end/$(basename "$script" .sh)"
     done

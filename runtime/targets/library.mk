@@ -118,6 +118,12 @@ $(foreach variant,$(LIBRARY_VARIANTS),$(call LIBRARY_VARIANT,$(1),$(variant))
 endef
 $(foreach target,$(TARGETS),$(eval $(call LIBRARY_RULES,$(target))))
 
+# What several tests link. `make test` compiles it before they start, because two tests that run at the same time would
+# compile the same file, one while the other reads it.
+.PHONY: libraries
+libraries: $(foreach target,$(TARGETS),$(patsubst %,$(BUILD)/$(target)/library/%.a,full sealed full-lto sealed-lto)) \
+    $(foreach target,$(filter cortex-m7 rv32imac,$(TARGETS)),$(patsubst %,$(BUILD)/$(target)/library/%.a,$(LIBRARY_VARIANTS)))
+
 # --- what a firmware engineer takes home ---------------------------------------------------------------------------
 
 FIRN_SEALED ?= 0

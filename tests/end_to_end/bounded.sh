@@ -1,6 +1,7 @@
 #!/bin/sh
 # The runtime is bounded: no allocator and no printf, in the archive of this machine and in firmware; no recursion, and
-# no stack frame of unknown size. The checks themselves are tested with code that violates them.
+# no stack frame of unknown size; in firmware no double arithmetic except in schedules, and its example is short. The checks
+# themselves are tested with code that violates them.
 set -eu
 
 . tests/end_to_end/expectations
@@ -35,6 +36,9 @@ for target in $targets; do
     done
 done
 
+lines=$(wc -l <runtime/targets/firmware_main.c)
+[ "$lines" -le 60 ] || fail "runtime/targets/firmware_main.c has $lines lines; 60 are allowed"
+
 # --- the archive of this machine: undefined and defined symbols ---
 
 heap='^_*(malloc|calloc|realloc|free|cfree|aligned_alloc|memalign|posix_memalign|valloc|sbrk|brk|mmap|strn?dup|alloca)$'
@@ -56,6 +60,7 @@ check_archive() {
 
 [ "$(names_of "$BUILD/libfirn.a" | grep -c '^firn_')" -gt 50 ] || fail "$BUILD/libfirn.a: where are its functions?"
 check_archive "$BUILD/libfirn.a" || fail "$BUILD/libfirn.a is not bounded"
+runtime/targets/check-symbols nm "$BUILD/libfirn.a" || fail "$BUILD/libfirn.a: names of the heap or of printf"
 
 # --- the archive of this machine: frames ---
 
@@ -88,6 +93,14 @@ expect_refusal malloc runtime/targets/check-symbols nm "$folder/heap.o"
 printf 'int firn_count(void);\nint firn_count(void) {\n    static int count;\n    return ++count;\n}\n' >"$folder/state.c"
 ${CC:-gcc} -c "$folder/state.c" -o "$folder/state.o"
 expect_refusal 'variables that are written' runtime/targets/check-symbols nm "$folder/state.o" "$folder/state.o"
+
+printf 'float __extendsfdf2(float);\nfloat firn_twice(float);\nfloat firn_twice(float x) {\n    return __extendsfdf2(x);\n}\n' >"$folder/double.c"
+${CC:-gcc} -c "$folder/double.c" -o "$folder/double.o"
+expect_refusal 'double.o: double arithmetic: __extendsfdf2' runtime/targets/check-symbols nm "$folder/double.o" "$folder/state.o" \
+    "$folder/double.o"
+mkdir "$folder/schedules"
+cp "$folder/double.o" "$folder/schedules"
+runtime/targets/check-symbols nm "$folder/double.o" "$folder/schedules/double.o" || fail "schedules may have doubles"
 
 graph() {
     for name in firn_initialise firn_train_step firn_eval_step firn_save firn_restore firn_digest; do

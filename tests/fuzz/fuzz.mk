@@ -23,7 +23,7 @@ $(BUILD)/fuzz/%: $(call object,tests/fuzz/%.c) $(FUZZ_COMMON) $(FUZZ_MAIN) $(LIB
 	$(quiet)$(CC) $(FUZZ_LDFLAGS) -Wl,--wrap=firn_signature_check $(filter-out $(LIBFIRN),$^) $(LIBFIRN) $(FUZZ_LIBRARIES) \
 	    -Wl,--as-needed -lstdc++ -lm -o $@
 $(BUILD)/fuzz/recipe $(BUILD)/fuzz/weights $(BUILD)/fuzz/onnx: $(LIBFIRNC)
-$(BUILD)/fuzz/recipe $(BUILD)/fuzz/weights $(BUILD)/fuzz/onnx: private FUZZ_LIBRARIES := $(LIBFIRN) -lmbedcrypto -lyaml -lcjson \
+$(BUILD)/fuzz/recipe $(BUILD)/fuzz/weights $(BUILD)/fuzz/onnx: private FUZZ_LIBRARIES := $(LIBFIRN) -lyaml -lcjson \
     -lprotobuf-c -lz
 
 .PHONY: fuzz-programs
