@@ -168,22 +168,16 @@ static void copy_floats(const uint8_t *elements, uint32_t count, float *restrict
 }
 
 /* Computes fma(element, scale, shift). If the shift is 0 only the product rounds, so a multiplication gives the same
- * bits and saves a call on hosts where fma is a function. */
+ * bits and saves a call on hosts where fma is a function. Scale and shift are finite, as the schema demands, so no
+ * result is a NaN, also where one overflows. */
 static void scale_bytes(const firn_bound_input *input, const uint8_t *elements, uint32_t count, float *restrict out) {
     const float scale = input->scale, shift = input->shift;
-    firn_nan_watch watch = 0;
     if (shift == 0)
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; i++)
             out[i] = (float)elements[i] * scale + shift;
-            watch = firn_watch(watch, out[i]);
-        }
     else
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; i++)
             out[i] = firn_fma((float)elements[i], scale, shift);
-            watch = firn_watch(watch, out[i]);
-        }
-    if (firn_may_have_nan(watch))
-        firn_canonical_many(out, count);
 }
 
 static int convert(const firn_bound_input *input, const uint8_t *elements, uint32_t count, void *out) {
