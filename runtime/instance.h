@@ -40,8 +40,8 @@ typedef struct firn_bound_input {
     uint8_t stream, element;
 } firn_bound_input;
 
-/* Inputs of a plan that are bound when it is opened. Each sample looks up those that follow; plans of the layers and
- * losses that firnc knows have fewer. */
+/* Inputs of a plan that are bound when it is opened: features, labels and weights. Each sample looks up those that
+ * follow. */
 enum { FIRN_BOUND_INPUTS = 3 };
 
 typedef struct firn_bound_phase {
