@@ -20,7 +20,7 @@ static void bind_sampler(firn_instance *instance, firn_fb_sampler sampler) {
     bound->pushed = named(instance, firn_fb_sampler_pushed(sampler));
 }
 
-void firn_bind_input(const firn_instance *instance, uint32_t i, firn_bound_input *bound) {
+static void bind_input(const firn_instance *instance, uint32_t i, firn_bound_input *bound) {
     const firn_fb_input input = firn_fb_plan_inputs_at(instance->plan, i);
     const firn_tensor tensor = firn_instance_tensor(instance, firn_fb_input_tensor(input));
     bound->data = tensor.data;
@@ -34,13 +34,22 @@ void firn_bind_input(const firn_instance *instance, uint32_t i, firn_bound_input
     bound->element = firn_fb_input_element(input);
 }
 
+const firn_bound_input *firn_bound_input_at(const firn_instance *instance, uint32_t i, firn_bound_input *room) {
+    if (i < FIRN_BOUND_INPUTS)
+        return &instance->inputs[i];
+    bind_input(instance, i, room);
+    return room;
+}
+
 static void bind_phases(firn_fb_plan plan, firn_bindings *bound) {
     uint32_t first = 0;
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
-        uint32_t count = firn_fb_phase_ops_count(phase);
-        bound->phases[firn_fb_phase_kind(phase)] = (firn_bound_phase){.position = p, .first = first, .count = count};
-        first += count;
+        firn_bound_phase *to = &bound->phases[firn_fb_phase_kind(phase)];
+        to->ops = firn_fb_phase_ops_data(phase);
+        to->first = first;
+        to->count = firn_fb_phase_ops_count(phase);
+        first += to->count;
     }
 }
 
@@ -66,6 +75,9 @@ void firn_bind(firn_instance *instance) {
     const firn_fb_plan plan = instance->plan;
     firn_bindings *bound = &instance->bound;
     bind_sampler(instance, firn_fb_plan_sampler(plan));
+    bound->inputs = firn_fb_plan_inputs_count(plan);
+    for (uint32_t i = bound->inputs < FIRN_BOUND_INPUTS ? bound->inputs : FIRN_BOUND_INPUTS; i-- > 0;)
+        bind_input(instance, i, &instance->inputs[i]);
     for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const void *data = named(instance, firn_fb_scalar_uint32(plan.at, names[i].slot, FIRN_ABSENT));
         memcpy((uint8_t *)bound + names[i].place, &data, sizeof data);

@@ -25,7 +25,7 @@ int firn_describe(const firn *instance, firn_info *info) {
     info->window = firn_fb_sampler_window(sampler);
     info->stride = firn_fb_sampler_stride(sampler);
     info->all_data = firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL;
-    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(self->plan); i++) {
+    for (uint32_t i = 0; i < self->bound.inputs; i++) {
         uint32_t stream = firn_fb_input_stream(firn_fb_plan_inputs_at(self->plan, i));
         info->streams = stream >= info->streams ? stream + 1 : info->streams;
     }
@@ -49,13 +49,13 @@ int firn_stream_at(const firn *instance, uint32_t stream, firn_stream_info *info
     *info = (firn_stream_info){0};
     if (self == NULL)
         return FIRN_ERROR_NOT_OPEN;
-    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(self->plan); i++) {
-        firn_bound_input input;
-        firn_bind_input(self, i, &input);
-        if (input.stream != stream)
+    for (uint32_t i = 0; i < self->bound.inputs; i++) {
+        firn_bound_input room;
+        const firn_bound_input *input = firn_bound_input_at(self, i, &room);
+        if (input->stream != stream)
             continue;
-        info->element = input.element;
-        info->record_elements = (uint32_t)input.record;
+        info->element = input->element;
+        info->record_elements = (uint32_t)input->record;
         return FIRN_OK;
     }
     return FIRN_ERROR_ARGUMENT;

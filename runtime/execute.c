@@ -3,8 +3,8 @@
  * this build has a kernel for every op, and finds the scratch that the largest op needs. A missing kernel is checked
  * again before each op runs, and then traps.
  *
- * Operands are decoded when the plan is opened, into the block `prepared`, or, without this block, each time an op
- * runs, into a frame on the stack that not every op need fit. The block holds the ops in order, then their operands.
+ * Ops are decoded when the plan is opened, into the block `prepared`, or, without this block, each time one runs, its
+ * operands into a frame on the stack that not every op need fit. The block holds the ops in order, then their operands.
  * Attributes stay in the plan. */
 #define FIRN_FB_INLINE /* plan/access.h */
 #include "plan/bytes.h"
@@ -14,8 +14,8 @@
 
 enum { FRAME_OPERANDS = 16 }; /* what an op may have that is decoded on the stack */
 
-_Static_assert(sizeof(void *) != 4 || (sizeof(firn_prepared_op) == 16 && sizeof(firn_tensor) == 16),
-               "runtime/targets/ram counts 16 bytes for an op and for an operand");
+_Static_assert(sizeof(void *) != 4 || (sizeof(firn_prepared_op) == 24 && sizeof(firn_tensor) == 16),
+               "runtime/targets/ram counts 24 bytes for an op and 16 for an operand");
 _Static_assert(sizeof(firn_prepared_op) % _Alignof(firn_tensor) == 0, "operands can lie behind ops");
 
 uint64_t firn_execute_prepared_bytes(const firn_counts *counts) {
@@ -67,53 +67,37 @@ static void complete_attributes(firn_kernel_call *call, firn_fb_op op, attribute
     call->reals = room->reals;
 }
 
-/* What an op gives for its attributes and reductions. All is read before a call is written, so that the compiler looks
- * at the table once. The code separates the two pointers that a call has side by side: compilers for x86 would copy both
- * by one load, which waits for the two stores before it. */
-typedef struct given {
-    list reductions;
-    const uint8_t *integers;
-    uint16_t code;
-    const uint8_t *reals;
-} given;
-
-static inline given given_of(firn_fb_op op) {
-    return (given){.reductions = list_of(firn_fb_op_reductions_data(op)),
-                   .integers = firn_fb_op_integers_data(op),
-                   .code = firn_fb_op_code(op),
-                   .reals = firn_fb_op_reals_data(op)};
-}
-
-/* Fills in the attributes and reductions of a call. Attributes stay in the plan if it gives them all: its numbers are
- * little-endian and aligned. */
-static void fill_attributes(firn_kernel_call *call, firn_fb_op op, const given *given, attributes *room) {
-    const firn_fb_reduction *reductions = (const firn_fb_reduction *)(const void *)given->reductions.data;
-    const uint32_t count = given->reductions.count;
-    call->integers = (const int64_t *)(const void *)given->integers;
-    call->reals = (const float *)(const void *)given->reals;
-    if (has_defaults(given->code))
-        complete_attributes(call, op, room);
-    call->reductions = count > 0 ? room->reductions : NULL;
-    for (uint32_t i = 0; i < count; i++)
-        room->reductions[i] = (firn_reduction){.kind = reductions[i].kind,
-                                               .accumulator = reductions[i].accumulator,
-                                               .output = reductions[i].output,
-                                               .chunk = reductions[i].chunk};
-}
-
-/* Fills in what a call has of its own, and finds its kernel. */
-static firn_kernel_choice decode(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call,
-                                 firn_tensor *operands, attributes *room) {
-    const given given = given_of(op);
-    const list inputs = list_of(firn_fb_op_inputs_data(op)), outputs = list_of(firn_fb_op_outputs_data(op));
-    fill_attributes(call, op, &given, room);
-    call->inputs = operands;
-    call->outputs = operands + inputs.count;
-    call->input_count = (uint8_t)inputs.count;
-    call->output_count = (uint8_t)outputs.count;
+/* Decodes all of an op but its kernel. Attributes stay in the plan: its numbers are little-endian and aligned. */
+static void decode(const firn_instance *instance, firn_fb_op op, firn_tensor *operands, firn_prepared_op *ready) {
+    const list inputs = list_of(firn_fb_op_inputs_data(op)), outputs = list_of(firn_fb_op_outputs_data(op)),
+               reductions = list_of(firn_fb_op_reductions_data(op));
+    ready->operands = operands;
+    ready->integers = (const int64_t *)(const void *)firn_fb_op_integers_data(op);
+    ready->reals = (const float *)(const void *)firn_fb_op_reals_data(op);
+    ready->reductions = (const firn_fb_reduction *)(const void *)reductions.data;
+    ready->input_count = (uint8_t)inputs.count;
+    ready->output_count = (uint8_t)outputs.count;
+    ready->reduction_count = (uint8_t)reductions.count;
     firn_instance_tensors(instance, inputs.data, inputs.count, operands);
     firn_instance_tensors(instance, outputs.data, outputs.count, operands + inputs.count);
-    return instance->kernels->find(given.code, call->reductions);
+}
+
+/* Fills in what a call has of its own. */
+static inline void fill_call(firn_kernel_call *call, const firn_prepared_op *ready, firn_fb_op op, attributes *room) {
+    call->inputs = ready->operands;
+    call->outputs = ready->operands + ready->input_count;
+    call->input_count = ready->input_count;
+    call->output_count = ready->output_count;
+    call->integers = ready->integers;
+    call->reals = ready->reals;
+    if (has_defaults(firn_fb_op_code(op)))
+        complete_attributes(call, op, room);
+    call->reductions = ready->reduction_count > 0 ? room->reductions : NULL;
+    for (uint32_t i = 0; i < ready->reduction_count; i++)
+        room->reductions[i] = (firn_reduction){.kind = ready->reductions[i].kind,
+                                               .accumulator = ready->reductions[i].accumulator,
+                                               .output = ready->reductions[i].output,
+                                               .chunk = ready->reductions[i].chunk};
 }
 
 /* Fills in what the calls of all ops of an instance have in common. Not inlined, because it is used twice. */
@@ -134,19 +118,10 @@ static bool fits_frame(firn_fb_op op) {
     return firn_fb_op_inputs_count(op) + firn_fb_op_outputs_count(op) <= FRAME_OPERANDS;
 }
 
-/* An op as it is prepared, after it was decoded. */
-static firn_prepared_op prepared_of(const firn_kernel_call *call, firn_fb_op op, firn_kernel kernel) {
-    return (firn_prepared_op){.kernel = kernel,
-                              .operands = call->inputs,
-                              .op = op,
-                              .input_count = call->input_count,
-                              .output_count = call->output_count};
-}
-
 int firn_execute_check(const firn_instance *instance, void *prepared, size_t *slot_bytes) {
     firn_tensor here[FRAME_OPERANDS];
     firn_tensor *operands = prepared != NULL ? operands_in_block(prepared, &instance->header.counts) : here;
-    firn_prepared_op *next = prepared;
+    firn_prepared_op *next = prepared, unkept;
     attributes room;
     firn_kernel_call call;
     begin_call(&call, instance);
@@ -157,16 +132,18 @@ int firn_execute_check(const firn_instance *instance, void *prepared, size_t *sl
             firn_fb_op op = firn_fb_phase_ops_at(phase, i);
             if (next == NULL && !fits_frame(op))
                 return FIRN_ERROR_PREPARED_TOO_SMALL;
-            const firn_kernel_choice choice = decode(instance, op, &call, operands, &room);
+            firn_prepared_op *ready = next != NULL ? next++ : &unkept;
+            decode(instance, op, operands, ready);
+            fill_call(&call, ready, op, &room);
+            const firn_kernel_choice choice = instance->kernels->find(firn_fb_op_code(op), call.reductions);
             if (choice.run == NULL)
                 return FIRN_ERROR_KERNEL_MISSING;
+            ready->kernel = choice.run;
             const uint64_t bytes =
                 FIRN_KERNELS_HAVE_SCRATCH && choice.scratch != NULL ? choice.scratch(firn_fb_op_code(op), &call) : 0;
             most = bytes > most ? bytes : most;
-            if (next != NULL) {
-                *next++ = prepared_of(&call, op, choice.run);
+            if (next != NULL)
                 operands += call.input_count + call.output_count;
-            }
         }
     }
     const uint64_t largest = SIZE_MAX / firn_instance_threads(instance) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
@@ -186,33 +163,29 @@ static void run(const firn_instance *instance, firn_kernel kernel, const firn_ke
     firn_instance_alive(instance);
 }
 
-/* Runs an op that was decoded when the plan was opened; the call is that of the phase. */
-static void run_prepared(const firn_instance *instance, const firn_prepared_op *ready, firn_kernel_call *call) {
-    attributes room;
-    const given given = given_of(ready->op);
-    fill_attributes(call, ready->op, &given, &room);
-    call->inputs = ready->operands;
-    call->outputs = ready->operands + ready->input_count;
-    call->input_count = ready->input_count;
-    call->output_count = ready->output_count;
-    run(instance, ready->kernel, call);
-}
-
-/* Decodes an op from the plan and runs it. */
-static void run_decoded(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call) {
-    firn_tensor operands[FRAME_OPERANDS];
-    attributes room;
-    run(instance, decode(instance, op, call, operands, &room).run, call);
+static firn_fb_op op_of(const firn_bound_phase *phase, uint32_t i) {
+    return (firn_fb_op){firn_fb_follow(phase->ops + sizeof(uint32_t) * i)};
 }
 
 void firn_execute_phase(const firn_instance *instance, uint8_t kind) {
-    const firn_bound_phase phase = instance->bound.phases[kind];
-    const firn_fb_phase ops = firn_fb_plan_phases_at(instance->plan, phase.position);
+    const firn_bound_phase *phase = &instance->bound.phases[kind];
+    firn_tensor operands[FRAME_OPERANDS];
+    firn_prepared_op here;
+    attributes room;
     firn_kernel_call call;
+    if (phase->count == 0)
+        return;
     begin_call(&call, instance);
-    for (uint32_t i = 0; i < phase.count; i++)
-        if (instance->prepared != NULL)
-            run_prepared(instance, &instance->prepared[phase.first + i], &call);
-        else
-            run_decoded(instance, firn_fb_phase_ops_at(ops, i), &call);
+    for (uint32_t i = 0; i < phase->count; i++) {
+        if (instance->prepared != NULL) {
+            const firn_prepared_op *ready = &instance->prepared[phase->first + i];
+            fill_call(&call, ready, op_of(phase, i), &room);
+            run(instance, ready->kernel, &call);
+            continue;
+        }
+        const firn_fb_op op = op_of(phase, i);
+        decode(instance, op, operands, &here);
+        fill_call(&call, &here, op, &room);
+        run(instance, instance->kernels->find(firn_fb_op_code(op), call.reductions).run, &call);
+    }
 }

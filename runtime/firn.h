@@ -266,7 +266,7 @@ typedef struct firn_config {
 
 /* An instance. Zero it before firn_open, and do not move it afterwards: prepared ops hold its address. */
 struct firn {
-    uint64_t opaque[128];
+    uint64_t opaque[96 + 6 * sizeof(void *)];
 };
 
 /* Tests that the arithmetic of this processor gives the bits of plan/NUMERICS.md: a fused multiply-add with one

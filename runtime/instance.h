@@ -19,13 +19,15 @@ typedef enum firn_condition {
     FIRN_CONDITION_POISONED = 2 /* a step began to write it and did not complete */
 } firn_condition;
 
-/* An op whose operands are decoded, and whose kernel is found. Its operands lie in the block of prepared ops, or in the
- * frame of an op that is decoded each time. */
+/* An op whose operands are decoded, and whose kernel is found. Its operands lie in the block of prepared ops; what it
+ * has besides them lies in the plan. */
 typedef struct firn_prepared_op {
     firn_kernel kernel;
     const firn_tensor *operands; /* inputs, then outputs */
-    firn_fb_op op;               /* in the plan, which has the attributes */
-    uint8_t input_count, output_count;
+    const int64_t *integers;
+    const float *reals;
+    const firn_fb_reduction *reductions;
+    uint8_t input_count, output_count, reduction_count;
 } firn_prepared_op;
 
 /* One input of the plan, with its tensor. */
@@ -38,9 +40,13 @@ typedef struct firn_bound_input {
     uint8_t stream, element;
 } firn_bound_input;
 
+/* Inputs of a plan that are bound when it is opened: features, labels and weights. Each sample looks up those that
+ * follow. */
+enum { FIRN_BOUND_INPUTS = 3 };
+
 typedef struct firn_bound_phase {
-    uint32_t position;     /* in the plan's list of phases */
-    uint32_t first, count; /* of its ops, numbered through all phases */
+    const uint8_t *ops;    /* the plan's list of them */
+    uint32_t first, count; /* of the ops, numbered through all phases */
 } firn_bound_phase;
 
 /* What steps use besides their ops and inputs, other than what they read from the plan. Pointers lead into the blocks;
@@ -48,6 +54,7 @@ typedef struct firn_bound_phase {
 typedef struct firn_bindings {
     bool records;     /* true: a sample is a record; false: a window */
     uint32_t samples; /* of a micro-batch */
+    uint32_t inputs;  /* how many the plan has */
     int64_t *cursor;
     int64_t *pushed; /* NULL: the source is read */
     const int64_t *global_step, *optimizer_step;
@@ -72,12 +79,13 @@ typedef struct __attribute__((may_alias)) firn_instance {
     void *workspace;        /* scratch of the kernels; NULL if they need none */
     size_t slot_bytes;      /* scratch for each thread */
     firn_parallel parallel; /* the port's threads as they were at firn_open: the workspace has a slot for each */
-    const struct firn_instance *owner;       /* whose parameters are used; NULL: its own */
-    const uint8_t *blocks[FIRN_REGIONS_MAX]; /* of each region; constants lead into the file */
-    const uint8_t *file;                     /* the verified bytes */
-    uint64_t changes;                        /* counts the changes of the parameters, those in a step included */
-    uint64_t outside_changes;                /* counts those that no step made */
-    uint64_t derived_at;                     /* the count for which derive has run; 0: it has not run */
+    const struct firn_instance *owner;          /* whose parameters are used; NULL: its own */
+    const uint8_t *blocks[FIRN_REGIONS_MAX];    /* of each region; constants lead into the file */
+    const uint8_t *file;                        /* the verified bytes */
+    firn_bound_input inputs[FIRN_BOUND_INPUTS]; /* the first of the plan */
+    uint64_t changes;                           /* counts the changes of the parameters, those in a step included */
+    uint64_t outside_changes;                   /* counts those that no step made */
+    uint64_t derived_at;                        /* the count for which derive has run; 0: it has not run */
     bool allow_other_preprocessing, allow_other_split, allow_other_data; /* as in the config */
     const uint8_t *device_key;                                           /* as in the config */
     uint8_t data_hash[FIRN_HASH_BYTES];
@@ -154,8 +162,8 @@ void firn_request_of(const firn_config *config, firn_check_request *request);
 /* Fills in what a step of this instance uses besides its ops; `bound` is zeroed. The plan must have been checked. */
 void firn_bind(firn_instance *instance);
 
-/* Fills in input i of the plan. */
-void firn_bind_input(const firn_instance *instance, uint32_t i, firn_bound_input *bound);
+/* Returns input i of the plan, which is in *room if no input of the instance has it. */
+const firn_bound_input *firn_bound_input_at(const firn_instance *instance, uint32_t i, firn_bound_input *room);
 
 /* --- execute.c ---------------------------------------------------------------------------------------------------- */
 

@@ -15,7 +15,7 @@ typedef struct ring {
 
 /* Returns the ring of a stream; length 0 if the plan has no such stream. */
 static ring ring_of(const firn_instance *instance, uint32_t stream) {
-    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(instance->plan); i++) {
+    for (uint32_t i = 0; i < instance->bound.inputs; i++) {
         const firn_fb_input input = firn_fb_plan_inputs_at(instance->plan, i);
         if (firn_fb_input_stream(input) != stream)
             continue;
@@ -53,13 +53,13 @@ static bool in_range(uint8_t type, const uint8_t *element, uint32_t limit) {
 
 /* Checks the integers of all streams against the plan's limits, so that no element in a ring can stop a step. */
 static int check_elements(const firn_instance *instance, const void *const *streams, uint32_t count) {
-    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(instance->plan); i++) {
-        firn_bound_input input;
-        firn_bind_input(instance, i, &input);
-        const uint64_t elements = (uint64_t)input.record * count;
-        const uint8_t *at = streams[input.stream];
-        for (uint64_t e = 0; input.limit != 0 && e < elements; e++, at += firn_type_bytes(input.element))
-            if (!in_range(input.element, at, input.limit))
+    for (uint32_t i = 0; i < instance->bound.inputs; i++) {
+        firn_bound_input room;
+        const firn_bound_input *input = firn_bound_input_at(instance, i, &room);
+        const uint64_t elements = (uint64_t)input->record * count;
+        const uint8_t *at = streams[input->stream];
+        for (uint64_t e = 0; input->limit != 0 && e < elements; e++, at += firn_type_bytes(input->element))
+            if (!in_range(input->element, at, input->limit))
                 return FIRN_ERROR_DATA_RANGE;
     }
     return FIRN_OK;

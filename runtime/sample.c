@@ -1,5 +1,6 @@
 /* The sampler and the inputs: which sample each draw selects, and how its elements become tensors. A source is not
  * trusted: its types, lengths and values are checked here and only here. Only input tensors are written. */
+#define FIRN_FB_INLINE /* plan/access.h */
 #include <string.h>
 
 #include "plan/divide.h"
@@ -26,34 +27,35 @@ static int count_records(const firn_stream *stream, uint64_t *records) {
     return rest == 0 ? FIRN_OK : FIRN_ERROR_DATA_TYPE;
 }
 
-/* Where a sample is a record, every stream has the same number of them. */
-static int check_streams(const firn_source *source, bool records) {
-    uint64_t first = 0, count;
-    bool same = true;
+/* Counts the records of stream 0. Where a sample is a record, every stream has the same number of them. */
+static int check_streams(const firn_source *source, bool same, uint64_t *records) {
     for (uint32_t i = 0; i < source->stream_count; i++) {
+        uint64_t count;
         const int status = count_records(&source->streams[i], &count);
         if (status != FIRN_OK)
             return status;
         if (i == 0)
-            first = count;
-        same &= count == first;
+            *records = count;
+        else if (same && count != *records)
+            return FIRN_ERROR_DATA_TYPE;
     }
-    return same || !records ? FIRN_OK : FIRN_ERROR_DATA_TYPE;
+    return FIRN_OK;
 }
 
-static int check_source(const firn_instance *instance, const firn_source *source) {
+/* Checks a source, and counts the records of stream 0. */
+static int check_source(const firn_instance *instance, const firn_source *source, uint64_t *records) {
     if (source == NULL || source->streams == NULL || source->stream_count == 0 || source->read == NULL)
         return FIRN_ERROR_ARGUMENT;
-    const int status = check_streams(source, instance->bound.records);
+    const int status = check_streams(source, instance->bound.records, records);
     if (status != FIRN_OK)
         return status;
-    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(instance->plan); i++) {
-        firn_bound_input input;
-        firn_bind_input(instance, i, &input);
-        if (input.stream >= source->stream_count)
+    for (uint32_t i = 0; i < instance->bound.inputs; i++) {
+        firn_bound_input room;
+        const firn_bound_input *input = firn_bound_input_at(instance, i, &room);
+        if (input->stream >= source->stream_count)
             return FIRN_ERROR_DATA_TYPE;
-        const firn_stream *stream = &source->streams[input.stream];
-        if (stream->element != input.element || stream->record_elements != input.record)
+        const firn_stream *stream = &source->streams[input->stream];
+        if (stream->element != input->element || stream->record_elements != input->record)
             return FIRN_ERROR_DATA_TYPE;
     }
     return FIRN_OK;
@@ -64,34 +66,32 @@ static bool has_windows(const firn_instance *instance) {
     return firn_windows != NULL && !instance->bound.records;
 }
 
-/* Counts the samples of the part: records of stream 0, or windows of its segments. */
-static int count_samples(const firn_instance *instance, firn_samples *samples) {
+/* Counts the samples of the part: of the records of stream 0, or windows of its segments. */
+static void count_samples(const firn_instance *instance, uint64_t records, firn_samples *samples) {
     if (has_windows(instance)) {
         samples->count = firn_windows->count(instance, samples->source->streams, firn_data_part);
-        return FIRN_OK;
+        return;
     }
-    uint64_t records;
-    const int status = count_records(samples->source->streams, &records);
-    if (status != FIRN_OK)
-        return status;
     const firn_span part = firn_data_part(instance, records);
     samples->first = part.first;
     samples->count = part.length;
-    return FIRN_OK;
 }
 
 int firn_samples_begin(const firn_instance *instance, const firn_source *source, firn_samples *samples) {
     const bool pushed = instance->bound.pushed != NULL;
+    uint64_t records = 0;
     if (pushed && source != NULL)
         return FIRN_ERROR_ARGUMENT;
     samples->source = source;
     if (pushed)
         firn_ring_begin(instance, samples);
-    int status = pushed ? FIRN_OK : check_source(instance, source);
-    if (status == FIRN_OK)
-        status = count_samples(instance, samples);
-    if (status != FIRN_OK || samples->count >= instance->bound.samples)
+    const int status =
+        pushed ? count_records(samples->source->streams, &records) : check_source(instance, source, &records);
+    if (status != FIRN_OK)
         return status;
+    count_samples(instance, records, samples);
+    if (samples->count >= instance->bound.samples)
+        return FIRN_OK;
     return pushed ? FIRN_ERROR_NOT_ENOUGH_PUSHED : FIRN_ERROR_DATA_TOO_SHORT;
 }
 
@@ -168,22 +168,16 @@ static void copy_floats(const uint8_t *elements, uint32_t count, float *restrict
 }
 
 /* Computes fma(element, scale, shift). If the shift is 0 only the product rounds, so a multiplication gives the same
- * bits and saves a call on hosts where fma is a function. */
+ * bits and saves a call on hosts where fma is a function. Scale and shift are finite, as the schema demands, so no
+ * result is a NaN, also where one overflows. */
 static void scale_bytes(const firn_bound_input *input, const uint8_t *elements, uint32_t count, float *restrict out) {
     const float scale = input->scale, shift = input->shift;
-    firn_nan_watch watch = 0;
     if (shift == 0)
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; i++)
             out[i] = (float)elements[i] * scale + shift;
-            watch = firn_watch(watch, out[i]);
-        }
     else
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; i++)
             out[i] = firn_fma((float)elements[i], scale, shift);
-            watch = firn_watch(watch, out[i]);
-        }
-    if (firn_may_have_nan(watch))
-        firn_canonical_many(out, count);
 }
 
 static int convert(const firn_bound_input *input, const uint8_t *elements, uint32_t count, void *out) {
@@ -222,10 +216,10 @@ int firn_samples_fill(const firn_instance *instance, const firn_samples *samples
         return FIRN_ERROR_DATA_END;
     for (uint32_t s = 0; s < wanted; s++) {
         const uint64_t place = place_of_draw(instance, samples, cursor + s);
-        for (uint32_t i = 0; i < firn_fb_plan_inputs_count(instance->plan); i++) {
-            firn_bound_input input;
-            firn_bind_input(instance, i, &input);
-            const int status = fill_sample(&input, samples->source, place * input.record + input.advance, s);
+        for (uint32_t i = 0; i < instance->bound.inputs; i++) {
+            firn_bound_input room;
+            const firn_bound_input *input = firn_bound_input_at(instance, i, &room);
+            const int status = fill_sample(input, samples->source, place * input->record + input->advance, s);
             if (status != FIRN_OK)
                 return status;
         }

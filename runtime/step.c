@@ -1,5 +1,6 @@
 /* Runs one step, train or eval. This file defines the order in which the phases of a plan run and when the state is
  * valid. The computation itself is in the plan's ops; sample.c selects the samples. */
+#define FIRN_FB_INLINE /* plan/access.h */
 #include <string.h>
 
 #include "plan/divide.h"

@@ -18,13 +18,9 @@ static uint64_t held_out(uint64_t length, uint32_t per_mille) {
 
 firn_span firn_part_of_data(const firn_instance *instance, uint64_t length) {
     const firn_fb_sampler sampler = firn_fb_plan_sampler(instance->plan);
-    const uint64_t tail = held_out(length, firn_fb_sampler_held_out_per_mille(sampler));
-    switch (firn_fb_sampler_part(sampler)) {
-    case FIRN_FB_DATA_PART_TRAIN:
-        return (firn_span){0, length - tail};
-    case FIRN_FB_DATA_PART_HELD_OUT:
-        return (firn_span){length - tail, tail};
-    default:
+    const uint8_t part = firn_fb_sampler_part(sampler);
+    if (part == FIRN_FB_DATA_PART_ALL)
         return (firn_span){0, length};
-    }
+    const uint64_t tail = held_out(length, firn_fb_sampler_held_out_per_mille(sampler));
+    return part == FIRN_FB_DATA_PART_TRAIN ? (firn_span){0, length - tail} : (firn_span){length - tail, tail};
 }

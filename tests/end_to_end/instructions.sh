@@ -23,17 +23,17 @@ at_most() {
 }
 
 count cortex-m7 PREPARED=1
-at_most 167700 'cortex-m7, float32, prepared'
+at_most 160400 'cortex-m7, float32, prepared'
 count cortex-m7 PREPARED=1 SET=trainer.fit.train_dataloader.batch_size=1
-at_most 45700 'cortex-m7, float32, batch 1, prepared'
+at_most 42500 'cortex-m7, float32, batch 1, prepared'
 count cortex-m7 SET=trainer.fit.train_dataloader.batch_size=1
-at_most 56000 'cortex-m7, float32, batch 1'
+at_most 54700 'cortex-m7, float32, batch 1'
 count cortex-m7
 m7=$steps
-at_most 176900 'cortex-m7, float32'
+at_most 171100 'cortex-m7, float32'
 for form in full-fast sealed-fast-lto; do
     count cortex-m7 LIBRARY=$form
-    at_most 176900 "cortex-m7, float32, $form"
+    at_most 171100 "cortex-m7, float32, $form"
 done
 for target in cortex-m7 cortex-m4f cortex-m33 rv32; do
     most=160

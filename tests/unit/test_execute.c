@@ -1,5 +1,6 @@
 /* Tests how ops of a plan become kernel calls: operands and attributes of any number arrive, absent inputs stay absent,
- * and the block of prepared ops is as large as it must be. The kernels of these ops only look at their calls. */
+ * and the block of prepared ops is as large as it must be. Inputs of the plan are bound. The kernels of these ops only
+ * look at their calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -143,11 +144,16 @@ static firn_kernel_choice find(uint16_t op, const firn_reduction *reduction) {
 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
+/* More inputs of the plan than an instance keeps. */
+enum { INPUTS = FIRN_BOUND_INPUTS + 2, FIRST_LIMIT = 100 };
+
 /* Binds a plan with the first `count` ops, as firn_open would. Returns what must be freed. */
 static uint8_t *bind(uint32_t count) {
     static const firn_kernel_set set = {.name = "looks", .find = find};
     static const firn_native_sampler sampler = {.samples = 1};
-    static const firn_native_input inputs[] = {{.name = "x"}};
+    static firn_native_input inputs[INPUTS];
+    for (uint32_t i = 0; i < INPUTS; i++)
+        inputs[i] = (firn_native_input){.name = "x", .tensor = i % COUNT(tensors), .limit = FIRST_LIMIT + i};
     static const firn_native_initialiser initialisers[] = {{.rule = FIRN_FB_INITIALISER_RULE_CONSTANT}};
     const firn_native_phase phases[] = {{.kind = PHASE, .ops = ops, .ops_count = count}};
     const firn_native_plan plan = {.seed = 99,
@@ -156,7 +162,7 @@ static uint8_t *bind(uint32_t count) {
                                    .phases = phases,
                                    .phases_count = 1,
                                    .inputs = inputs,
-                                   .inputs_count = 1,
+                                   .inputs_count = INPUTS,
                                    .sampler = &sampler,
                                    .initialisers = initialisers,
                                    .initialisers_count = 1};
@@ -165,7 +171,8 @@ static uint8_t *bind(uint32_t count) {
     assert_non_null(written);
     instance = (firn_instance){
         .header.counts = counts, .blocks = {state, arena}, .kernels = &set, .plan = firn_fb_plan_root(written)};
-    instance.bound.phases[PHASE] = (firn_bound_phase){.count = count};
+    instance.bound.phases[PHASE] =
+        (firn_bound_phase){.ops = firn_fb_phase_ops_data(firn_fb_plan_phases_at(instance.plan, 0)), .count = count};
     called = 0;
     return written;
 }
@@ -230,6 +237,21 @@ static void a_large_op_needs_the_block(void **unused) {
     free(plan);
 }
 
+static void every_input_is_what_the_plan_says(void **unused) {
+    (void)unused;
+    uint8_t *plan = bind(1);
+    firn_bind(&instance);
+    assert_int_equal(instance.bound.inputs, INPUTS);
+    for (uint32_t i = 0; i < INPUTS; i++) {
+        firn_bound_input room = {0};
+        const firn_bound_input *input = firn_bound_input_at(&instance, i, &room);
+        assert_int_equal(input == &room, i >= FIRN_BOUND_INPUTS);
+        assert_int_equal(input->limit, FIRST_LIMIT + i);
+        assert_ptr_equal(input->data, firn_instance_data(&instance, i % COUNT(tensors)));
+    }
+    free(plan);
+}
+
 /* A header that was not verified can claim any number of ops. */
 static void sizes_do_not_overflow(void **unused) {
     (void)unused;
@@ -250,6 +272,7 @@ int main(void) {
         cmocka_unit_test(prepared_ops_have_what_the_plan_says),
         cmocka_unit_test(ops_are_decoded_each_time_without_the_block),
         cmocka_unit_test(a_large_op_needs_the_block),
+        cmocka_unit_test(every_input_is_what_the_plan_says),
         cmocka_unit_test(sizes_do_not_overflow),
     };
     return cmocka_run_group_tests(tests, fill_many, NULL);

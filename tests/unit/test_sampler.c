@@ -202,6 +202,28 @@ static void records_become_tensors(void **state) {
     assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_ERROR_DATA_END);
 }
 
+static void scale_without_end(firn_native_plan *changed) {
+    firn_native_input *input = (firn_native_input *)(uintptr_t)&changed->inputs[0];
+    input->scale = __builtin_inff();
+}
+
+static void shift_that_is_no_number(firn_native_plan *changed) {
+    firn_native_input *input = (firn_native_input *)(uintptr_t)&changed->inputs[0];
+    input->shift = __builtin_nanf("");
+}
+
+/* What is computed of a byte is therefore no NaN, and sample.c looks for none. */
+static void scales_and_shifts_are_finite(void **state) {
+    (void)state;
+    signed_plan_settings settings = support_settings;
+    settings.change = scale_without_end;
+    support_classifier(&plan, &settings);
+    assert_int_equal(support_open(&one, &plan, NULL), FIRN_ERROR_SCHEMA_VALUE);
+    settings.change = shift_that_is_no_number;
+    support_classifier(&plan, &settings);
+    assert_int_equal(support_open(&one, &plan, NULL), FIRN_ERROR_SCHEMA_VALUE);
+}
+
 static void streams_must_fit(void **state) {
     (void)state;
     uint8_t features[30] = {0}, labels[10] = {0};
@@ -235,13 +257,10 @@ static void streams_must_fit(void **state) {
 int main(void) {
     fill_text();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_sampler_draws_what_it_should),
-        cmocka_unit_test(train_and_held_out_share_nothing),
-        cmocka_unit_test(wrapping_starts_another_epoch),
-        cmocka_unit_test(stopping_ends_with_the_epoch),
-        cmocka_unit_test(a_permutation_draws_each_once),
-        cmocka_unit_test(records_become_tensors),
-        cmocka_unit_test(streams_must_fit),
+        cmocka_unit_test(every_sampler_draws_what_it_should), cmocka_unit_test(train_and_held_out_share_nothing),
+        cmocka_unit_test(wrapping_starts_another_epoch),      cmocka_unit_test(stopping_ends_with_the_epoch),
+        cmocka_unit_test(a_permutation_draws_each_once),      cmocka_unit_test(records_become_tensors),
+        cmocka_unit_test(scales_and_shifts_are_finite),       cmocka_unit_test(streams_must_fit),
     };
     return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
 }

@@ -189,6 +189,13 @@ static bool is_out_direct(const multiplication *product) {
     return product->out_type == FIRN_FLOAT32 && !product->flipped;
 }
 
+/* Returns the floats from the sums of one tile to those of the tile below. */
+static size_t next_sums(const piece *p) {
+    if (is_out_direct(p->cut->product))
+        return p->height * p->cut->product->out_step;
+    return p->cut->waits ? p->height * p->cut->columns : 0;
+}
+
 static float *place_sums(const piece *p, size_t row, size_t column, float *one_tile) {
     const multiplication *product = p->cut->product;
     if (is_out_direct(product))
@@ -219,21 +226,22 @@ static void multiply_group(const piece *p, size_t row, size_t rows, const float 
                                .sums_step = is_direct ? p->cut->product->out_step : (size_t)WIDTH};
     const size_t left_step = place_left(p, p->row + row, rows, &tile);
     const float *const left = tile.left;
+    const size_t sums_step = next_sums(p);
     for (size_t column = 0; column < p->columns; column += WIDTH) {
         tile.columns = firn_smaller(WIDTH, p->columns - column);
         tile.bias = bias != NULL && p->last ? bias + column : NULL;
         place_right(p, column, &tile);
         tile.left = left;
+        tile.sums = place_sums(p, row, column, one_tile);
         for (size_t inside = 0; inside < rows; inside += p->height) {
-            const size_t next = inside + p->height;
             tile.rows = firn_smaller(p->height, rows - inside);
-            tile.sums = place_sums(p, row + inside, column, one_tile);
-            if (next < rows)
-                prefetch_sums(&tile, place_sums(p, row + next, column, one_tile));
+            if (inside + p->height < rows)
+                prefetch_sums(&tile, tile.sums + sums_step);
             else if (column + WIDTH < p->columns)
                 prefetch_sums(&tile, place_sums(p, row, column + WIDTH, one_tile));
             multiply_tile(p, row + inside, column, &tile);
             tile.left += left_step;
+            tile.sums += sums_step;
         }
     }
 }
