@@ -108,19 +108,26 @@ typedef struct element {
     firn_span inside; /* the columns of dy whose windows have it in the image */
 } element;
 
-/* Copies `count` places that lie `step` apart; NULL: zeros. At most WIDTH lanes. */
+/* Copies some lanes of `count` places that lie `step` apart. */
+static inline void copy_some(uint16_t *to, const uint16_t *from, size_t step, size_t count, firn_lanes lanes) {
+    for (size_t i = 0; i < count; i++)
+        firn_halves_store_some(to + i * WIDTH, lanes, firn_halves_load_some(lanes, from + i * step));
+}
+
+/* At most WIDTH lanes. */
 static void copy_places(uint16_t *to, const uint16_t *from, size_t step, size_t count, size_t lanes) {
-    const firn_vector_halves zeros = firn_halves_from_words(firn_words_fill(0));
-    for (size_t lane = 0; lane < lanes; lane += FIRN_VECTOR) {
-        const firn_lanes here = firn_first_lanes(lanes - lane);
-        if (from == NULL)
-            for (size_t i = 0; i < count; i++)
-                firn_halves_store_some(to + i * WIDTH + lane, here, zeros);
-        else
-            for (size_t i = 0; i < count; i++)
-                firn_halves_store_some(to + i * WIDTH + lane, here,
-                                       firn_halves_load_some(here, from + i * step + lane));
+    uint16_t words[WIDTH];
+    for (size_t i = 0; lanes == WIDTH && i < count; i++) {
+        memcpy(words, from + i * step, sizeof words);
+        memcpy(to + i * WIDTH, words, sizeof words);
     }
+    for (size_t lane = 0; lanes < WIDTH && lane < lanes; lane += FIRN_VECTOR)
+        copy_some(to + lane, from + lane, step, count, firn_first_lanes(lanes - lane));
+}
+
+static void clear_places(uint16_t *to, size_t count, size_t lanes) {
+    for (size_t i = 0; i < count; i++)
+        memset(to + i * WIDTH, 0, lanes * sizeof *to);
 }
 
 static void mark(panel *own, size_t begin, size_t end, uint32_t columns) {
@@ -138,8 +145,8 @@ static void gather_line(const piece *p, panel *own, const element *e, size_t at,
     firn_span in = {j.begin > e->inside.begin ? j.begin : e->inside.begin, firn_smaller(j.end, e->inside.end)};
     if (h >= firn_image_height(g->x) || in.begin >= in.end)
         in = (firn_span){j.end, j.end};
-    copy_places(to, NULL, 0, in.begin - j.begin, e->lanes);
-    copy_places(to + (in.end - j.begin) * WIDTH, NULL, 0, j.end - in.end, e->lanes);
+    clear_places(to, in.begin - j.begin, e->lanes);
+    clear_places(to + (in.end - j.begin) * WIDTH, j.end - in.end, e->lanes);
     if (in.begin == in.end)
         return;
     const size_t w = firn_window_at(&g->window[FIRN_COLUMNS], in.begin, e->s);

@@ -93,18 +93,25 @@ void firn_engine_window_zeros(const kind *k, size_t block, uint16_t *out, size_t
         }
 }
 
-/* Whole registers, the last of which may repeat elements, or some lanes of one. */
+static inline void copy_register(uint16_t *to, const uint16_t *from) {
+    firn_vector words;
+    memcpy(&words, from, sizeof words);
+    memcpy(to, &words, sizeof words);
+}
+
+/* Whole registers, the last of which may repeat elements, or few elements. */
 static inline void copy_terms(uint16_t *to, const uint16_t *from, size_t count) {
-    const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
-    if (count < FIRN_VECTOR) {
-        const firn_lanes some = firn_first_lanes(count);
-        firn_halves_store_some(to, some, firn_halves_load_some(some, from));
+    enum { TERMS = 2 * FIRN_VECTOR };
+    if (count < TERMS) {
+        for (size_t i = 0; i < count; i += FIRN_VECTOR) {
+            const firn_lanes some = firn_first_lanes(count - i);
+            firn_halves_store_some(to + i, some, firn_halves_load_some(some, from + i));
+        }
         return;
     }
-    for (size_t i = 0; i + FIRN_VECTOR < count; i += FIRN_VECTOR)
-        firn_halves_store_some(to + i, all, firn_halves_load_some(all, from + i));
-    const size_t last = count - FIRN_VECTOR;
-    firn_halves_store_some(to + last, all, firn_halves_load_some(all, from + last));
+    for (size_t i = 0; i + TERMS < count; i += TERMS)
+        copy_register(to + i, from + i);
+    copy_register(to + count - TERMS, from + count - TERMS);
 }
 
 void firn_engine_window_gather(const kind *k, firn_engine_window_place *place, size_t group, uint16_t *out, size_t step,
