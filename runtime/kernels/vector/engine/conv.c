@@ -295,12 +295,11 @@ static void describe(conv *c, uint16_t op, const firn_kernel_call *call) {
     lay_out(c);
 }
 
-/* A tile would have one column in use. */
-static bool is_emulated(uint16_t op, const firn_kernel_call *call) {
-    const firn_tensor *from =
-        &call->inputs[op == FIRN_OP_conv ? (size_t)FIRN_CONV_IN_X : (size_t)FIRN_CONV_BACKWARD_INPUT_IN_DY];
-    const size_t groups = (size_t)call->integers[FIRN_CONV_GROUPS];
-    return firn_image_channels(from) == groups && firn_image_channels(&call->outputs[0]) == groups;
+static bool is_emulated(const firn_kernel_call *call) {
+    _Static_assert((int)FIRN_CONV_IN_WEIGHT == (int)FIRN_CONV_BACKWARD_INPUT_IN_WEIGHT &&
+                       (int)FIRN_CONV_GROUPS == (int)FIRN_CONV_BACKWARD_INPUT_GROUPS,
+                   "both ops have them in the same places");
+    return firn_engine_conv_is_emulated(&call->inputs[FIRN_CONV_IN_WEIGHT], call->integers[FIRN_CONV_GROUPS]);
 }
 
 uint64_t firn_engine_conv_scratch(uint16_t op, const firn_kernel_call *call) {
@@ -308,7 +307,7 @@ uint64_t firn_engine_conv_scratch(uint16_t op, const firn_kernel_call *call) {
     conv c;
     if (firn_pointwise_of(&layer, op, call))
         return firn_engine_linear_scratch(layer.op, &layer.call);
-    if (is_emulated(op, call))
+    if (is_emulated(call))
         return firn_vector_conv_scratch(op, call);
     describe(&c, op, call);
     return c.at.end;
@@ -325,7 +324,7 @@ void firn_engine_conv(const firn_kernel_call *call) {
     firn_pointwise layer;
     if (firn_pointwise_of(&layer, FIRN_OP_conv, call))
         firn_engine_linear(&layer.call);
-    else if (is_emulated(FIRN_OP_conv, call))
+    else if (is_emulated(call))
         firn_vector_conv(call);
     else
         run(FIRN_OP_conv, call);
@@ -335,7 +334,7 @@ void firn_engine_conv_backward_input(const firn_kernel_call *call) {
     firn_pointwise layer;
     if (firn_pointwise_of(&layer, FIRN_OP_conv_backward_input, call))
         firn_engine_linear_backward_input(&layer.call);
-    else if (is_emulated(FIRN_OP_conv_backward_input, call))
+    else if (is_emulated(call))
         firn_vector_conv_backward_input(call);
     else
         run(FIRN_OP_conv_backward_input, call);

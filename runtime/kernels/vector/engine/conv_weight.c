@@ -295,9 +295,8 @@ static void describe(gradient *g, const firn_kernel_call *call) {
 }
 
 static bool is_emulated(const firn_kernel_call *call) {
-    const size_t groups = (size_t)call->integers[FIRN_CONV_BACKWARD_WEIGHT_GROUPS];
-    return firn_image_channels(&call->inputs[FIRN_CONV_BACKWARD_WEIGHT_IN_X]) == groups &&
-           firn_image_channels(&call->inputs[FIRN_CONV_BACKWARD_WEIGHT_IN_DY]) == groups;
+    return firn_engine_conv_is_emulated(&call->outputs[FIRN_CONV_BACKWARD_WEIGHT_OUT_DWEIGHT],
+                                        call->integers[FIRN_CONV_BACKWARD_WEIGHT_GROUPS]);
 }
 
 uint64_t firn_engine_conv_backward_weight_scratch(uint16_t op, const firn_kernel_call *call) {

@@ -14,8 +14,7 @@
 typedef struct firn_engine_windows {
     const firn_tensor *from, *out; /* images [N,H,W,C] */
     firn_window window[FIRN_AXES];
-    bool forward; /* windows lie over `from`; otherwise over the output, and the terms are those of each that covers it
-                   */
+    bool forward;         /* windows lie over `from`; otherwise over the output: the gradient of the input */
     size_t groups, terms; /* terms: channels of a group of `from` */
 } firn_engine_windows;
 
