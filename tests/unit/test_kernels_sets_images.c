@@ -1,6 +1,8 @@
 /* Tests that every kernel set that this CPU can run gives the bits of the plain one: convolutions and their gradients
  * with windows, strides, dilations, paddings and groups drawn at random, the gradient of max pool likewise, all types,
- * flushed sums, special values, one thread and several. Unavailable sets are named and skipped. */
+ * flushed sums, special values, one thread and several. Unavailable sets are named and skipped. The sets amx and
+ * avx512bf16 take part in any case, with plain C in place of their instructions: they have the flushed sum of their
+ * engine, and no others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,8 +17,8 @@
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
-static const char *const names[] = {"fma", "avx2", "avx512", "neon"};
-enum { SETS = sizeof names / sizeof names[0] };
+static const char *const names[] = {"fma", "avx2", "avx512", "amx", "avx512bf16", "neon"};
+enum { NAMED = sizeof names / sizeof names[0], SETS = NAMED + SUPPORT_MODELS };
 
 /* The sets to compare with the plain one; NULL if this CPU cannot run one. */
 static const firn_kernel_set *sets[SETS];
@@ -25,7 +27,7 @@ static bool are_some_compared;
 static int find_sets(void **state) {
     (void)state;
     for (int i = 0; i < SETS; i++) {
-        sets[i] = support_set(names[i]);
+        sets[i] = i < NAMED ? support_set(names[i]) : support_model(i - NAMED);
         are_some_compared |= sets[i] != NULL;
     }
     return 0;
@@ -40,6 +42,10 @@ static void run_backwards(void *context, size_t tasks, firn_task_body body, void
         body(argument, task - 1, task);
 }
 
+static bool has_kernel(const firn_kernel_set *set, uint16_t code, const test_call *call) {
+    return set != NULL && set->find(code, call->reductions).run != NULL;
+}
+
 /* Compares output 0, computed by each set with one and with three threads, with that of the plain set. */
 static void compare(uint16_t code, test_call *call, const char *what) {
     const firn_tensor out = call->outputs[0];
@@ -48,9 +54,9 @@ static void compare(uint16_t code, test_call *call, const char *what) {
     call->parallel = (firn_parallel){0};
     test_call_run(support_kernel(firn_kernel_set_choose("plain"), code, call), call);
     for (int i = 0; i < SETS; i++)
-        for (uint32_t threads = 1; sets[i] != NULL && threads <= 3; threads += 2) {
-            char place[200];
-            snprintf(place, sizeof place, "%s, %s, %u threads", what, names[i], threads);
+        for (uint32_t threads = 1; has_kernel(sets[i], code, call) && threads <= 3; threads += 2) {
+            char place[256];
+            snprintf(place, sizeof place, "op %u, %s, %s, %u threads", code, what, sets[i]->name, threads);
             call->outputs[0] = tensor_copy(&out);
             call->parallel = (firn_parallel){.run = threads > 1 ? run_backwards : NULL, .threads = threads};
             test_call_run(support_kernel(sets[i], code, call), call);
@@ -100,7 +106,7 @@ static void check(const setting *s) {
     static const uint32_t terms[] = {[FIRN_REDUCTION_EVEN_ODD_BLOCKS] = 32, [FIRN_REDUCTION_PAIRS] = 2};
     if (!support_takes_next())
         return;
-    char what[176];
+    char what[192];
     const uint32_t positions[2] = {windows(s, 0), windows(s, 1)};
     const uint32_t image[4] = {s->samples, s->extent[0], s->extent[1], s->groups * s->inputs};
     const uint32_t result[4] = {s->samples, positions[0], positions[1], s->groups * s->outputs};
@@ -112,7 +118,8 @@ static void check(const setting *s) {
     firn_tensor dweight = tensor_new(s->out_type, kernel[0], kernel[1], kernel[2], kernel[3]);
     tensor_fill(&bias, 4, 1.0f);
     snprintf(what, sizeof what,
-             "x %u,%u,%u,%ux%u kernel %u,%u stride %u,%u dilation %u,%u before %u,%u outputs %u type %u kind %u",
+             "x %u,%u,%u,%ux%u kernel %u,%u stride %u,%u dilation %u,%u before %u,%u outputs %u type %u kind "
+             "%u",
              s->samples, s->extent[0], s->extent[1], s->groups, s->inputs, s->kernel[0], s->kernel[1], s->stride[0],
              s->stride[1], s->dilation[0], s->dilation[1], s->before[0], s->before[1], s->outputs, s->type, s->kind);
     test_call call = {.output_count = 1,
@@ -250,6 +257,38 @@ static void large_flushed_convolutions(void **state) {
         }
 }
 
+/* Flushed sums of more terms than a block that a matrix engine packs has, of more rows than may wait, and of more
+ * columns than a piece has, in each of the products. */
+static void flushed_convolutions_of_many_terms(void **state) {
+    static const uint32_t large[][5] = {/* samples, extent, groups, inputs, outputs */
+                                        {9, 8, 1, 64, 24},
+                                        {1, 3, 1, 520, 18},
+                                        {1, 3, 1, 18, 520},
+                                        {3, 15, 2, 12, 30}};
+    (void)state;
+    if (!are_some_compared)
+        skip();
+    for (size_t i = 0; i < 2 * sizeof large / sizeof *large; i++) {
+        const uint32_t *own = large[i / 2];
+        const setting s = {.samples = own[0],
+                           .extent = {own[1], own[1]},
+                           .groups = own[2],
+                           .inputs = own[3],
+                           .outputs = own[4],
+                           .kernel = {3, 3},
+                           .stride = {1, 1},
+                           .dilation = {1, 1},
+                           .before = {1, 1},
+                           .after = {1, 1},
+                           .bias = true,
+                           .special = i / 2 == 0,
+                           .type = FIRN_BFLOAT16,
+                           .out_type = FIRN_FLOAT32,
+                           .kind = i % 2 == 0 ? FIRN_REDUCTION_EVEN_ODD_BLOCKS : FIRN_REDUCTION_PAIRS};
+        check(&s);
+    }
+}
+
 /* Windows of one element, which are linear layers. */
 static void pointwise(void **state) {
     (void)state;
@@ -340,6 +379,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(convolutions),
                                        cmocka_unit_test(flushed_convolutions),
                                        cmocka_unit_test(large_flushed_convolutions),
+                                       cmocka_unit_test(flushed_convolutions_of_many_terms),
                                        cmocka_unit_test(pointwise),
                                        cmocka_unit_test(whole_images),
                                        cmocka_unit_test(max_pools)};

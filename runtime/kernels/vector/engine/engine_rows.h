@@ -3,6 +3,7 @@
 #define FIRN_KERNELS_VECTOR_ENGINE_ENGINE_ROWS_H
 
 #include "runtime/kernels/vector/attention/attention.h"
+#include "runtime/kernels/vector/engine/conv.h"
 #include "runtime/kernels/vector/engine/product.h"
 
 /* Returns the kernel of an op all of whose reductions are of that kind; empty if there is none. */
@@ -28,6 +29,12 @@ static inline firn_kernel_choice firn_engine_find(uint8_t kind, uint16_t op, con
         return (firn_kernel_choice){firn_engine_add_weight, firn_engine_linear_scratch};
     case FIRN_OP_matmul:
         return (firn_kernel_choice){firn_engine_matmul, firn_engine_matmul_scratch};
+    case FIRN_OP_conv:
+        return (firn_kernel_choice){firn_engine_conv, firn_engine_conv_scratch};
+    case FIRN_OP_conv_backward_input:
+        return (firn_kernel_choice){firn_engine_conv_backward_input, firn_engine_conv_scratch};
+    case FIRN_OP_conv_backward_weight:
+        return (firn_kernel_choice){firn_engine_conv_backward_weight, firn_engine_conv_backward_weight_scratch};
     case FIRN_OP_attention:
         return (firn_kernel_choice){firn_vector_attention, firn_vector_attention_scratch};
     case FIRN_OP_attention_backward:

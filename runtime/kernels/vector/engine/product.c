@@ -8,6 +8,7 @@
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/reduce/matmul.h"
+#include "runtime/kernels/vector/engine/division.h"
 #include "runtime/kernels/vector/engine/engine.h"
 #include "runtime/kernels/vector/pieces.h"
 #include "runtime/kernels/vector/vector.h"
@@ -18,8 +19,7 @@ enum {
     SUMS_ROWS = 512, /* of a piece, at most, if sums wait */
     GAP = 32,        /* terms between the packed rows, so that rows do not share cache sets */
     SHARING = 1024,  /* rows that are a multiple of so many terms apart share them; there are fewer than rows */
-    CACHE_LINE = 64,
-    CHOICES = 8 /* numbers of row pieces, and of column pieces, that are tried */
+    CACHE_LINE = 64
 };
 
 _Static_assert((int)DEPTH % (int)FIRN_ENGINE_TERMS == 0, "a block of terms is whole instructions");
@@ -42,10 +42,6 @@ typedef struct piece {
     size_t row, rows, column, columns;
     size_t term, terms, words; /* of the current block */
 } piece;
-
-static size_t round_up(size_t x, size_t unit) {
-    return (x + unit - 1) / unit * unit;
-}
 
 /* --- factors ------------------------------------------------------------------------------------------------------ */
 
@@ -149,7 +145,7 @@ static void multiply_piece(void *argument, size_t number, void *slot) {
     engine->begin();
     for (p.term = 0; p.term < product->terms; p.term += p.terms) {
         p.terms = firn_smaller(cut->depth, product->terms - p.term);
-        p.words = round_up(firn_ceiling(p.terms, 2), engine->words);
+        p.words = firn_engine_round_up(firn_ceiling(p.terms, 2), engine->words);
         pack_right(&p);
         for (size_t row = 0; row < p.rows; row += engine->rows)
             multiply_rows(&p, row, firn_smaller(engine->rows, p.rows - row));
@@ -159,45 +155,26 @@ static void multiply_piece(void *argument, size_t number, void *slot) {
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static void set_pieces(cut *c, size_t row_pieces, size_t column_pieces) {
-    const firn_product *product = &c->linear->product;
-    c->rows = round_up(firn_ceiling(product->rows, row_pieces), firn_engine_of_set.rows);
-    c->columns = round_up(firn_ceiling(product->columns, column_pieces), FIRN_WORD_COLUMNS);
-    c->row_pieces = firn_ceiling(product->rows, c->rows);
-    c->column_pieces = firn_ceiling(product->columns, c->columns);
-}
-
-/* Estimates the time with this many threads, in multiplications for each term: pieces run in rounds. */
-static size_t estimate(const cut *c, size_t threads) {
-    const firn_engine *engine = &firn_engine_of_set;
-    const size_t left = c->linear->product.left.column_step == 1 ? engine->copying : engine->packing;
-    const size_t piece = c->rows * c->columns + left * c->rows + engine->packing * c->columns;
-    return firn_ceiling(c->row_pieces * c->column_pieces, threads) * piece + piece / 8;
-}
-
 /* Divides the output into pieces that fit a slot and keep all threads busy. */
 static cut divide(const firn_linear *linear, size_t threads) {
     const firn_product *product = &linear->product;
     const size_t depth = firn_ceiling(product->terms, firn_ceiling(product->terms, DEPTH));
-    cut best = {.linear = linear, .depth = round_up(depth, FIRN_ENGINE_TERMS)};
+    cut best = {.linear = linear, .depth = firn_engine_round_up(depth, FIRN_ENGINE_TERMS)};
     best.waits = product->terms > best.depth;
-    const size_t column_pieces = firn_ceiling(product->columns, COLUMNS);
-    const size_t row_pieces = best.waits ? firn_ceiling(product->rows, SUMS_ROWS) : 1;
-    set_pieces(&best, row_pieces, column_pieces);
-    size_t least = estimate(&best, threads);
-    for (size_t r = row_pieces; threads > 1 && r < row_pieces + CHOICES; r++)
-        for (size_t c = column_pieces; c < column_pieces + CHOICES; c++) {
-            cut other = best;
-            set_pieces(&other, r, c);
-            const size_t time = estimate(&other, threads);
-            if (time < least) {
-                best = other;
-                least = time;
-            }
-        }
-    const size_t rows = firn_engine_of_set.rows, sums_rows = best.waits ? round_up(best.rows, rows) : rows;
+    const firn_engine *engine = &firn_engine_of_set;
+    const firn_engine_whole whole = {.products = 1,
+                                     .rows = product->rows,
+                                     .columns = product->columns,
+                                     .most_rows = best.waits ? (size_t)SUMS_ROWS : product->rows,
+                                     .most_columns = COLUMNS,
+                                     .row_packing = product->left.column_step == 1 ? engine->copying : engine->packing,
+                                     .column_packing = engine->packing};
+    const firn_engine_division division = firn_engine_divide(&whole, threads);
+    best.rows = division.rows, best.columns = division.columns;
+    best.row_pieces = division.row_pieces, best.column_pieces = division.column_pieces;
+    const size_t rows = engine->rows, sums_rows = best.waits ? firn_engine_round_up(best.rows, rows) : rows;
     best.left = best.columns * best.depth * sizeof(uint16_t);
-    best.sums = best.left + round_up(rows * (best.depth + GAP) * sizeof(uint16_t), CACHE_LINE);
+    best.sums = best.left + firn_engine_round_up(rows * (best.depth + GAP) * sizeof(uint16_t), CACHE_LINE);
     best.end = best.sums + sums_rows * best.columns * sizeof(float);
     return best;
 }

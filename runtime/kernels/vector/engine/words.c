@@ -26,17 +26,31 @@ static inline firn_vector load_along(const firn_words_of *from, size_t word, siz
     return words;
 }
 
-/* Loads a word of several lanes, which lie side by side. */
+/* Loads a word of several lanes, which lie side by side from `first` and `second` on. NULL: a term of zeros. */
+static inline firn_vector load_line(const uint16_t *first, const uint16_t *second, firn_lanes lanes) {
+    firn_words words = firn_words_fill(0);
+    if (first != NULL)
+        words = firn_words_from_halves(firn_halves_load_some(lanes, first));
+    if (second != NULL)
+        words = firn_words_or(words, firn_words_left(firn_words_from_halves(firn_halves_load_some(lanes, second)), 16));
+    return firn_vector_from_bits(words);
+}
+
 static inline firn_vector load_across(const firn_words_of *from, size_t word, size_t lane) {
     const uint16_t *first = from->first + lane + 2 * word * from->term_step;
-    const firn_lanes lanes = firn_first_lanes(from->lanes - lane);
     if (2 * word >= from->terms)
         return firn_vector_zero();
-    firn_words words = firn_words_from_halves(firn_halves_load_some(lanes, first));
-    if (2 * word + 1 < from->terms)
-        words = firn_words_or(
-            words, firn_words_left(firn_words_from_halves(firn_halves_load_some(lanes, first + from->term_step)), 16));
-    return firn_vector_from_bits(words);
+    return load_line(first, 2 * word + 1 < from->terms ? first + from->term_step : NULL,
+                     firn_first_lanes(from->lanes - lane));
+}
+
+void firn_words_pack_line(uint32_t *out, const uint16_t *first, const uint16_t *second, size_t lanes) {
+    for (size_t lane = 0; lane < FIRN_WORD_COLUMNS; lane += FIRN_VECTOR) {
+        const firn_lanes here = firn_first_lanes(lane < lanes ? lanes - lane : 0);
+        const uint16_t *second_here = second != NULL ? second + lane : NULL;
+        store(out + lane,
+              lane < lanes ? load_line(first != NULL ? first + lane : NULL, second_here, here) : firn_vector_zero());
+    }
 }
 
 void firn_words_pack_panel(uint32_t *out, const firn_words_of *from, size_t words) {

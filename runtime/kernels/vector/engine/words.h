@@ -18,6 +18,10 @@ typedef struct firn_words_of {
  * others become zeros. */
 void firn_words_pack_panel(uint32_t *out, const firn_words_of *from, size_t words);
 
+/* One word of each lane of a panel, whose terms lie side by side from `first` and `second` on; NULL: a term of zeros.
+ * At most FIRN_WORD_COLUMNS lanes; others become zeros. */
+void firn_words_pack_line(uint32_t *out, const uint16_t *first, const uint16_t *second, size_t lanes);
+
 /* out[lane][word], lanes out_step words apart; out_step is at least `words` rounded up to a multiple of FIRN_VECTOR,
  * which are all written. */
 void firn_words_pack_rows(uint32_t *out, size_t out_step, const firn_words_of *from, size_t words);
