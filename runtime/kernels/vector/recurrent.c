@@ -1,9 +1,13 @@
 /* Recurrent ops in vectors; see recurrent.h. A thread packs the weight once, into its slot, for all steps; each step
  * then multiplies the rows of its samples by the panels, one register tile at a time. All left factors of flushed sums
- * are values of bfloat16 already, which is what a tile of these expects. */
+ * are values of bfloat16 already, which is what a tile of these expects. The mode of engine/flush.h is set once for the
+ * products of a step, because setting it waits for all arithmetic before. */
 #include "runtime/kernels/vector/recurrent.h"
 
+#include <string.h>
+
 #include "runtime/kernels/recurrent/recurrent.h"
+#include "runtime/kernels/vector/engine/flush.h"
 #include "runtime/kernels/vector/engine/tile.h"
 #include "runtime/kernels/vector/pack.h"
 #include "runtime/kernels/vector/product.h"
@@ -65,6 +69,21 @@ static void prepare(const firn_recurrence *r, size_t task) {
         }
 }
 
+/* Multiplies a tile within the mode of flush.h. A part of a register of columns waits in a whole one. */
+static void multiply_flushed(uint8_t kind, const firn_register_tile *tile) {
+    _Alignas(64) float sums[HEIGHT][WIDTH];
+    if (tile->columns % FIRN_VECTOR == 0) {
+        firn_engine_tile_add(kind, tile);
+        return;
+    }
+    firn_register_tile whole = *tile;
+    whole.sums = sums[0];
+    whole.sums_step = WIDTH;
+    firn_engine_tile_add(kind, &whole);
+    for (size_t row = 0; row < tile->rows; row++)
+        memcpy(tile->sums + row * tile->sums_step, sums[row], tile->columns * sizeof(float));
+}
+
 /* Multiplies all rows by one panel. kind: of the reduction. */
 static void multiply_panel(uint8_t kind, firn_register_tile tile, size_t rows) {
     const size_t height = firn_ceiling(rows, firn_ceiling(rows, HEIGHT));
@@ -73,7 +92,7 @@ static void multiply_panel(uint8_t kind, firn_register_tile tile, size_t rows) {
         if (kind == FIRN_REDUCTION_F32)
             firn_register_tile_multiply(&tile);
         else
-            firn_engine_tile_multiply(kind, &tile);
+            multiply_flushed(kind, &tile);
         tile.left += height * tile.left_row_step;
         tile.sums += height * tile.sums_step;
     }
@@ -95,6 +114,8 @@ static void multiply(const firn_recurrence *r, const firn_step_product *p, size_
         tile.left_row_step = terms + LEFT_GAP;
         firn_vector_widen_rows(rows, tile.left_row_step, &p->left, 0, p->rows, 0, terms);
     }
+    const uint8_t kind = r->call->reductions[0].kind;
+    const unsigned mode = kind == FIRN_REDUCTION_F32 ? 0 : firn_flush_begin();
     const size_t first = r->backward ? 0 : p->first / r->units, groups = r->backward ? 1 : p->count / r->units;
     for (size_t group = 0; group < groups; group++)
         for (size_t column = 0; column < r->units; column += WIDTH) {
@@ -104,8 +125,10 @@ static void multiply(const firn_recurrence *r, const firn_step_product *p, size_
             if (r->backward)
                 tile.right += p->first * tile.right_step;
             tile.sums = p->out + group * r->units + column;
-            multiply_panel(r->call->reductions[0].kind, tile, p->rows);
+            multiply_panel(kind, tile, p->rows);
         }
+    if (kind != FIRN_REDUCTION_F32)
+        firn_flush_end(mode);
 }
 
 uint64_t firn_vector_recurrent_scratch(uint16_t op, const firn_kernel_call *call) {
