@@ -185,16 +185,16 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 # Seven sets on x86: plain and fma are the portable sources, without and with fused multiply-add as an instruction. avx2
 # and avx512 are the portable sources and the kernels of runtime/kernels/vector, whose widen.c replaces the portable
 # one. avx512fp16 holds the linear layers and matmul with float16 sums in chunks and calls avx512 for all else. amx and
-# avx512bf16 hold the products and the attention that their matrix engines compute, and no others. Three sets on AArch64:
-# plain, neon with the kernels of runtime/kernels/vector, and neonfp16, which holds the kernels of avx512fp16 and calls neon
-# for all else.
+# avx512bf16 hold the products, the attention and the recurrence that their matrix engines compute, and no others. Three
+# sets on AArch64: plain, neon with the kernels of runtime/kernels/vector, and neonfp16, which holds the kernels of
+# avx512fp16 and calls neon for all else.
 # Each set but plain is one object that exports one name, firn_kernel_find_<set>; runtime/targets/x86/select.c and
 # runtime/targets/aarch64/select.c select a set, and the former completes amx and avx512bf16. Other machines use
 # runtime/kernels/table.c directly; so do builds with PORTABLE=1, for which the bits are what counts.
 
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
 NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table half_pack)
-ENGINE_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,product words attention_products)
+ENGINE_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,product words attention_products recurrent)
 AMX_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,amx amx_table)
 PAIRS_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,pairs pairs_table)
 VECTOR_SOURCES := $(filter-out $(NATIVE_SOURCES) $(ENGINE_SOURCES) $(AMX_SOURCES) $(PAIRS_SOURCES),$(wildcard runtime/kernels/vector/*.c runtime/kernels/vector/*/*.c))
@@ -211,8 +211,8 @@ NATIVE_SET := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,chunked/
 avx512fp16_FLAGS := $(avx512_FLAGS) -mavx512fp16 -Dfirn_kernel_find_native=firn_kernel_find_avx512fp16
 avx512fp16_SOURCES := $(NATIVE_SET)
 ENGINE_SET := $(ENGINE_SOURCES) \
-    $(patsubst %,runtime/kernels/vector/%.c,pieces pack widen $(patsubst %,attention/%,forward backward scores stores work)) \
-    $(patsubst %,runtime/kernels/%.c,linear attention blocks product quads reduce/matmul reduce/product_flushed) \
+    $(patsubst %,runtime/kernels/vector/%.c,pieces pack widen recurrent_weight $(patsubst %,attention/%,forward backward scores stores work)) \
+    $(patsubst %,runtime/kernels/%.c,linear attention blocks flushed_parts product quads images/sums_flushed reduce/matmul reduce/product_flushed $(patsubst %,recurrent/%,gru lstm rnn steps weight)) \
     $(filter-out runtime/numerics/widen.c,$(NUMERICS_SOURCES))
 amx_FLAGS := $(avx512_FLAGS) -mamx-tile -mamx-bf16
 amx_SOURCES := $(AMX_SOURCES) $(ENGINE_SET)
@@ -362,7 +362,7 @@ $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/neon/runtime/kernels/
 endif
 
 ifneq ($(filter %/kernels-avx2.o,$(KERNEL_OBJECTS)),)
-$(BUILD)/tests/test_kernels_engine $(BUILD)/tests/test_kernels_attention_sets: $(patsubst %,$(BUILD)/kernels-%.o,$(MODELS))
+$(patsubst %,$(BUILD)/tests/test_kernels_%,engine attention_sets sets): $(patsubst %,$(BUILD)/kernels-%.o,$(MODELS))
 endif
 
 # Runs ONNX models for the scripts of tests/onnx.
