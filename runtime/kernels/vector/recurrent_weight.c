@@ -88,8 +88,8 @@ static bool is_in_rows(const firn_kernel_call *call) {
            firn_call_input(call, FIRN_RECURRENT_BACKWARD_WEIGHT_IN_ACTIVATIONS) == NULL && has_h0(call);
 }
 
-/* Makes the layer give some rows of the gradient in float32. */
-static void set_rows(layer *l, size_t first, size_t rows, float *out) {
+/* Makes the layer give some rows of the gradient in float32, where `out` is. */
+static void set_rows(layer *l, size_t first, size_t rows, void *out) {
     l->some[0] = (uint32_t)rows;
     l->some[1] = l->x[1];
     l->out = (firn_tensor){.data = out, .elements = rows * l->x[1], .dims = l->some, .type = FIRN_FLOAT32, .rank = 2};
