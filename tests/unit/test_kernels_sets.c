@@ -25,7 +25,7 @@ static const char *const names[] = {"fma", "avx2", "avx512", "avx512fp16", "amx"
 enum { NAMED = sizeof names / sizeof names[0], SETS = NAMED + SUPPORT_MODELS };
 
 /* The plain set, and the sets to compare with it; NULL if this CPU cannot run one. The last ones are models of engines,
- * which only some tests compare. */
+ * which only some tests compare, and none on an emulated CPU, where that would take minutes. */
 static const firn_kernel_set *plain, *sets[SETS];
 static bool are_some_compared;
 
@@ -41,7 +41,7 @@ static int find_sets(void **state) {
 
 static int add_models(void **state) {
     (void)state;
-    for (int i = 0; i < SUPPORT_MODELS; i++)
+    for (int i = 0; i < SUPPORT_MODELS && getenv("FIRN_TEST_EMULATED") == NULL; i++)
         sets[NAMED + i] = support_model(i);
     return 0;
 }
@@ -496,8 +496,6 @@ static void compare_recurrent(uint16_t code, firn_reduction reduction, shape s, 
 /* Every recurrent op over n steps of k samples with o units, in one direction. weights: NUMBERS, or SUBNORMALS, which
  * make products near the smallest normal value; the gates then add nothing to their sums. */
 static void check_recurrent(uint8_t type, firn_reduction reduction, shape s, int64_t reverse, filling weights) {
-    if (!support_takes_next())
-        return;
     sequence lstm = sequence_of(type, s, 4), gru = sequence_of(type, s, 3), rnn = sequence_of(type, s, 1);
     sequence *const all[] = {&lstm, &gru, &rnn};
     const int64_t flag = !reverse; /* of gru and rnn */
@@ -552,13 +550,14 @@ static void recurrent_of_flushed_sums(void **state) {
     (void)state;
     skip_without_sets();
     static const shape some[] = {{1, 1, 1},  {3, 19, 33}, {2, 6, 70},  {5, 1, 16},  {4, 13, 64}, {2, 40, 15},
-                                 {9, 7, 31}, {3, 5, 2},   {2, 64, 32}, {2, 33, 65}, {1, 17, 47}};
+                                 {9, 7, 31}, {3, 5, 2},   {1, 34, 32}, {1, 33, 65}, {1, 17, 47}};
     static const firn_reduction reductions[] = {{FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_FLOAT32, FIRN_BFLOAT16, 32},
                                                 {FIRN_REDUCTION_PAIRS, FIRN_FLOAT32, FIRN_BFLOAT16, 2}};
     for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
         for (int64_t turn = 0; turn < 4; turn++) {
             check_recurrent(FIRN_BFLOAT16, reductions[turn / 2], some[i], turn % 2, NUMBERS);
-            check_recurrent(FIRN_BFLOAT16, reductions[turn / 2], some[i], turn % 2, SUBNORMALS);
+            if (support_takes_next())
+                check_recurrent(FIRN_BFLOAT16, reductions[turn / 2], some[i], turn % 2, SUBNORMALS);
         }
 }
 
