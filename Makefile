@@ -186,8 +186,8 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 # Seven sets on x86: plain and fma are the portable sources, without and with fused multiply-add as an instruction. avx2
 # and avx512 are the portable sources and the kernels of runtime/kernels/vector, whose widen.c replaces the portable
 # one. avx512fp16 holds the linear layers and matmul with float16 sums in chunks and calls avx512 for all else. amx and
-# avx512bf16 hold the products, the attention and the convolutions that their matrix engines compute, and no others.
-# Three sets on AArch64: plain, neon with the kernels of runtime/kernels/vector, and neonfp16, which holds the kernels of
+# avx512bf16 hold the products, the attention, the convolutions and the recurrence that their matrix engines compute, and no
+# others. Three sets on AArch64: plain, neon with the kernels of runtime/kernels/vector, and neonfp16, which holds the kernels of
 # avx512fp16 and calls neon for all else.
 # Each set but plain is one object that exports one name, firn_kernel_find_<set>; runtime/targets/x86/select.c and
 # runtime/targets/aarch64/select.c select a set, and the former completes amx and avx512bf16. Other machines use
@@ -195,7 +195,7 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
 NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table half_pack)
-ENGINE_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,product words division attention_products windows conv conv_weight)
+ENGINE_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,product words division attention_products windows conv conv_weight recurrent)
 AMX_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,amx amx_table)
 PAIRS_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,pairs pairs_table)
 VECTOR_SOURCES := $(filter-out $(NATIVE_SOURCES) $(ENGINE_SOURCES) $(AMX_SOURCES) $(PAIRS_SOURCES),$(wildcard runtime/kernels/vector/*.c runtime/kernels/vector/*/*.c))
@@ -213,8 +213,8 @@ avx512fp16_FLAGS := $(avx512_FLAGS) -mavx512fp16 -Dfirn_kernel_find_native=firn_
 avx512fp16_SOURCES := $(NATIVE_SET)
 # With the convolutions that are emulated whatever the engine is.
 ENGINE_SET := $(ENGINE_SOURCES) $(filter-out %/pool.c,$(wildcard runtime/kernels/vector/images/*.c)) \
-    $(patsubst %,runtime/kernels/vector/%.c,pieces pack widen product tile engine/tile $(patsubst %,attention/%,forward backward scores stores work)) \
-    $(patsubst %,runtime/kernels/%.c,linear attention blocks product quads reduce/matmul reduce/product_flushed) \
+    $(patsubst %,runtime/kernels/vector/%.c,pieces pack widen product recurrent_weight tile engine/tile $(patsubst %,attention/%,forward backward scores stores work)) \
+    $(patsubst %,runtime/kernels/%.c,linear attention blocks flushed_parts product quads images/sums_flushed reduce/matmul reduce/product_flushed $(patsubst %,recurrent/%,gru lstm rnn steps weight)) \
     $(filter-out runtime/numerics/widen.c,$(NUMERICS_SOURCES))
 amx_FLAGS := $(avx512_FLAGS) -mamx-tile -mamx-bf16
 amx_SOURCES := $(AMX_SOURCES) $(ENGINE_SET)
@@ -374,7 +374,7 @@ $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/neon/runtime/kernels/
 endif
 
 ifneq ($(filter avx2,$(SETS)),)
-$(patsubst %,$(BUILD)/tests/test_kernels_%,engine attention_sets sets_images): $(patsubst %,$(BUILD)/kernels-%.o,$(MODELS))
+$(patsubst %,$(BUILD)/tests/test_kernels_%,engine attention_sets sets sets_images): $(patsubst %,$(BUILD)/kernels-%.o,$(MODELS))
 endif
 
 # Runs ONNX models for the scripts of tests/onnx.

@@ -1,5 +1,5 @@
-/* What products of words (product.c, attention_products.c, conv.c, conv_weight.c) need of a matrix engine: one of amx.c
- * and pairs.c. */
+/* What products of words (product.c, attention_products.c, conv.c, conv_weight.c, recurrent.c) need of a matrix engine:
+ * one of amx.c and pairs.c. */
 #ifndef FIRN_KERNELS_VECTOR_ENGINE_ENGINE_H
 #define FIRN_KERNELS_VECTOR_ENGINE_ENGINE_H
 

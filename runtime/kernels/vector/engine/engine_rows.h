@@ -5,6 +5,7 @@
 #include "runtime/kernels/vector/attention/attention.h"
 #include "runtime/kernels/vector/engine/conv.h"
 #include "runtime/kernels/vector/engine/product.h"
+#include "runtime/kernels/vector/engine/recurrent.h"
 
 /* Returns the kernel of an op all of whose reductions are of that kind; empty if there is none. */
 static inline firn_kernel_choice firn_engine_find(uint8_t kind, uint16_t op, const firn_reduction *reductions) {
@@ -43,6 +44,20 @@ static inline firn_kernel_choice firn_engine_find(uint8_t kind, uint16_t op, con
         return (firn_kernel_choice){firn_vector_cross_attention, firn_vector_cross_attention_scratch};
     case FIRN_OP_cross_attention_backward:
         return (firn_kernel_choice){firn_vector_cross_attention_backward, firn_vector_cross_attention_backward_scratch};
+    case FIRN_OP_lstm:
+        return (firn_kernel_choice){firn_engine_lstm, firn_engine_recurrent_scratch};
+    case FIRN_OP_lstm_backward:
+        return (firn_kernel_choice){firn_engine_lstm_backward, firn_engine_recurrent_scratch};
+    case FIRN_OP_gru:
+        return (firn_kernel_choice){firn_engine_gru, firn_engine_recurrent_scratch};
+    case FIRN_OP_gru_backward:
+        return (firn_kernel_choice){firn_engine_gru_backward, firn_engine_recurrent_scratch};
+    case FIRN_OP_rnn:
+        return (firn_kernel_choice){firn_engine_rnn, firn_engine_recurrent_scratch};
+    case FIRN_OP_rnn_backward:
+        return (firn_kernel_choice){firn_engine_rnn_backward, firn_engine_recurrent_scratch};
+    case FIRN_OP_recurrent_backward_weight:
+        return (firn_kernel_choice){firn_engine_recurrent_backward_weight, firn_engine_recurrent_weight_scratch};
     default:
         return none;
     }

@@ -13,7 +13,7 @@ enum { FIRN_ENGINE_BLOCK = 32 }; /* terms of a block of even_odd_blocks; a multi
  * There is one run of terms. The rest is as in vector/tile.h; the bias is added with subnormals. */
 void firn_engine_tile_multiply(uint8_t kind, const firn_register_tile *tile);
 
-/* The same within the mode of flush.h, for whole registers of columns, without a bias and with NaNs of any payload. */
+/* The same within the mode of flush.h, for whole registers of columns and without a bias. */
 void firn_engine_tile_add(uint8_t kind, const firn_register_tile *tile);
 
 /* What was stored before is loaded again: no registers are left to keep it in, and compilers that try move other

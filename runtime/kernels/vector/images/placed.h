@@ -3,7 +3,12 @@
 #ifndef FIRN_KERNELS_VECTOR_IMAGES_PLACED_H
 #define FIRN_KERNELS_VECTOR_IMAGES_PLACED_H
 
-#include "runtime/kernels/vector/engine/flushed.h"
+#include "runtime/kernels/vector/engine/tile.h"
+
+/* Where the factors of a term lie, in floats behind those that the tile names. */
+typedef struct firn_term_place {
+    uint32_t left, right;
+} firn_term_place;
 
 /* Adds terms to the tile, which is as in engine/tile.h but for the steps from term to term: places has the factors of
  * each. kind: FIRN_REDUCTION_EVEN_ODD_BLOCKS or FIRN_REDUCTION_PAIRS. Called within the mode of engine/flush.h.
