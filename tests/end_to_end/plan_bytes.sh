@@ -126,6 +126,10 @@ everything() {
     variant $mlp eval validate.metric=mean_squared_error init.model.loss=l1
     variant $gpt2 eval validate.metric=accuracy
 
+    for mode in train eval; do
+        hash "small_gpt2 $mode without copies of weights" $gpt2 $mode --weight-copies never
+    done
+
     # The targets whose engine adds in an order of its own.
     for target in amx-bf16 avx512-bf16; do
         for recipe in $gpt2 $mlp compiler/recipes/small_lenet.yaml; do
