@@ -242,6 +242,29 @@ static void put_blocks(heads *h, const head *it, uint32_t rows) {
         }
 }
 
+void firnc_put_list(firnc_graph *graph, const firnc_node_list *list) {
+    firnc_take_nodes(graph);
+    for (uint32_t i = 0; i < list->count; i++)
+        firnc_put_node(graph, &list->nodes[i]);
+}
+
+uint64_t firnc_bytes_ahead(firnc_compilation *compilation) {
+    firnc_graph *graph = compilation->graph;
+    const firnc_node_list list = {.nodes = graph->nodes, .count = graph->node_count};
+    const uint32_t count = graph->value_count;
+    firnc_value_info *values = firnc_allocate(count * sizeof *values);
+    memcpy(values, graph->values, count * sizeof *values);
+    firnc_put_list(graph, &list);
+    if (compilation->job->mode == FIRNC_TRAIN)
+        (void)firnc_update_early(compilation);
+    (void)firnc_order(compilation);
+    const uint64_t bytes = firnc_live_bytes(graph);
+    memcpy(graph->values, values, count * sizeof *values);
+    graph->value_count = count;
+    firnc_put_list(graph, &list);
+    return bytes;
+}
+
 bool firnc_block_logits(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     heads h = {.graph = graph, .list = {.nodes = graph->nodes, .count = graph->node_count}};

@@ -54,10 +54,10 @@ void firnc_store_statistics(firnc_graph *graph, const firnc_value *next);
  * of every value. */
 uint64_t firnc_live_bytes(firnc_graph *graph);
 
-/* The same for the order that the passes which move ops will give the step (memory.c). The graph stays as it was. */
+/* The same for the order that the passes which move ops will give the step (logits.c). The graph stays as it was. */
 uint64_t firnc_bytes_ahead(firnc_compilation *compilation);
 
-/* Makes a list that firnc_take_nodes gave, or another of its nodes, that of the graph again (memory.c). */
+/* Makes a list that firnc_take_nodes gave, or another of its nodes, that of the graph again (logits.c). */
 void firnc_put_list(firnc_graph *graph, const firnc_node_list *list);
 
 /* Finds the value of each output of the job by its name (outputs.c). Part of the build pass. False after one message if
