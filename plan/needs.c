@@ -122,8 +122,9 @@ uint32_t firn_schema_needs(const uint8_t *flatbuffers, const firn_marked_schema 
     return s.needs;
 }
 
-/* In minor version 1 the rule was relaxed that no op may write a view, and flushed sums got their meaning. */
-enum { VIEWS_MAY_BE_WRITTEN = 1, SUMS_MAY_BE_FLUSHED = 1 };
+/* In minor version 1 the rule was relaxed that no op may write a view, flushed sums got their meaning, and products
+ * learned to round a weight as they read it. */
+enum { VIEWS_MAY_BE_WRITTEN = 1, SUMS_MAY_BE_FLUSHED = 1, WEIGHTS_MAY_BE_ROUNDED = 1 };
 
 static bool writes_view(firn_fb_plan plan, firn_fb_op op) {
     for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++)
@@ -136,6 +137,25 @@ static bool has_flushed_sum(firn_fb_op op) {
     for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
         if (firn_reduction_is_flushed(firn_fb_op_reductions_at(op, i).kind))
             return true;
+    return false;
+}
+
+/* An input may be absent where the op needs it, because the meaning of the plan has not been checked. */
+static uint8_t type_of_input(firn_fb_plan plan, firn_fb_op op, uint32_t i) {
+    const uint32_t tensor = firn_fb_op_inputs_at(op, i);
+    return tensor < firn_fb_plan_tensors_count(plan) ? firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, tensor))
+                                                     : (uint8_t)FIRN_FLOAT32;
+}
+
+/* Whether an input is float32 in place of the type of another one. No input that may be so is optional, nor is the
+ * other. */
+static bool rounds_input(firn_fb_plan plan, firn_fb_op op, const firn_op_info *info) {
+    for (uint32_t i = 0; i < info->inputs && i < firn_fb_op_inputs_count(op); i++) {
+        const firn_operand *operand = firn_op_input(info, i);
+        if (operand->rounded &&
+            type_of_input(plan, op, i) != type_of_input(plan, op, (uint32_t)operand->type - FIRN_TYPE_OF_INPUT))
+            return true;
+    }
     return false;
 }
 
@@ -156,6 +176,8 @@ static uint32_t ops_need(firn_fb_plan plan) {
                 needs = VIEWS_MAY_BE_WRITTEN;
             if (needs < SUMS_MAY_BE_FLUSHED && has_flushed_sum(op))
                 needs = SUMS_MAY_BE_FLUSHED;
+            if (needs < WEIGHTS_MAY_BE_ROUNDED && info != NULL && rounds_input(plan, op, info))
+                needs = WEIGHTS_MAY_BE_ROUNDED;
         }
     }
     return needs;

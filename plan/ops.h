@@ -149,6 +149,7 @@ typedef struct firn_operand {
     uint8_t changed;   /* outputs: the input that the op changes in place; otherwise FIRN_FRESH */
     bool optional : 1; /* inputs */
     bool scratch : 1;  /* outputs: what the kernel leaves is unspecified, and nothing may read it */
+    bool rounded : 1;  /* inputs of TYPE_OF_INPUT: also float32, which the op rounds to that type as it reads it */
 } firn_operand;
 
 /* The permitted values of an attribute; plan/ops.def explains them. */

@@ -15,7 +15,7 @@
 
 typedef struct request {
     const char *recipe, *mode, *key, *pub, *output, *target, *weights, *dump_after;
-    const char *security_counter, *plan_version, *image_id, *vendor, *class, *samples, *logit_rows;
+    const char *security_counter, *plan_version, *image_id, *vendor, *class, *samples, *logit_rows, *weight_copies;
     bool without_signature, late_update, allow_unmatched;
     firnc_texts settings;
 } request;
@@ -51,6 +51,11 @@ static const firnc_option options[] = {
      FIRNC_OPTION_FLAG,
      offsetof(request, late_update)},
     {{"--logit-rows", NULL, "N", FIRNC_LOGIT_ROWS_TEXT}, FIRNC_OPTION_TEXT, offsetof(request, logit_rows)},
+    {{"--weight-copies", NULL, "auto|always|never",
+      "copy float32 weights to the half type, or let products round them as they read them; no bit changes; default: "
+      "auto, which leaves out large copies that make the arena larger"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, weight_copies)},
     {{"--dump-after", NULL, "PASS", "print the graph after a pass; a wrong name lists the passes"},
      FIRNC_OPTION_TEXT,
      offsetof(request, dump_after)},
@@ -180,6 +185,22 @@ static bool read_samples(const request *r, uint64_t *samples) {
     return false;
 }
 
+/* Reads firnc_job.weight_copies. */
+static bool read_weight_copies(const request *r, firnc_weight_copies *copies) {
+    static const char *const words[] = {
+        [FIRNC_COPIES_AUTO] = "auto", [FIRNC_COPIES_ALWAYS] = "always", [FIRNC_COPIES_NEVER] = "never"};
+    *copies = FIRNC_COPIES_AUTO;
+    if (r->weight_copies == NULL)
+        return true;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(r->weight_copies, words[i]) == 0) {
+            *copies = (firnc_weight_copies)i;
+            return true;
+        }
+    firnc_usage("compile", "--weight-copies: write auto, always or never instead of %s", r->weight_copies);
+    return false;
+}
+
 /* Returns false after one line on stderr if the command line is wrong. */
 static bool read_header(const request *r, header *h) {
     return read_word("--security-counter", r->security_counter, &h->security_counter) &&
@@ -188,9 +209,18 @@ static bool read_header(const request *r, header *h) {
            read_id("--class", r->class, h->class_id);
 }
 
-static bool compile(const request *r, const header *h, uint64_t samples, uint32_t logit_rows, firnc_key *key) {
+/* The options of the command line that are numbers or words. */
+typedef struct settings {
+    header header;
+    uint64_t samples;
+    uint32_t logit_rows;
+    firnc_weight_copies weight_copies;
+} settings;
+
+static bool compile(const request *r, const settings *s, firnc_key *key) {
+    const header *h = &s->header;
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
-    recipe->samples = samples;
+    recipe->samples = s->samples;
     firnc_job *job = &recipe->job;
     firnc_mode mode = strcmp(r->mode, "train") == 0 ? FIRNC_TRAIN : FIRNC_EVAL;
     if (!firnc_recipe_read(recipe, r->recipe, mode, r->settings.text, r->settings.count))
@@ -202,7 +232,8 @@ static bool compile(const request *r, const header *h, uint64_t samples, uint32_
     job->weights = r->weights;
     job->allow_unmatched = r->allow_unmatched;
     job->late_update = r->late_update;
-    job->logit_rows = logit_rows;
+    job->logit_rows = s->logit_rows;
+    job->weight_copies = s->weight_copies;
     job->security_counter = h->security_counter;
     job->plan_version = h->plan_version;
     if (r->image_id != NULL)
@@ -220,14 +251,12 @@ static int compile_command(int argc, char **argv) {
     int status = check_request(&r);
     if (status != FIRNC_EXIT_OK)
         return status;
-    header h = {0};
-    uint64_t samples;
-    uint32_t logit_rows;
-    if (!read_header(&r, &h) || !read_samples(&r, &samples) ||
-        !firnc_logit_rows_read("compile", r.logit_rows, &logit_rows))
+    settings s = {0};
+    if (!read_header(&r, &s.header) || !read_samples(&r, &s.samples) ||
+        !firnc_logit_rows_read("compile", r.logit_rows, &s.logit_rows) || !read_weight_copies(&r, &s.weight_copies))
         return FIRNC_EXIT_USAGE;
     firnc_key key = {0};
-    bool good = compile(&r, &h, samples, logit_rows, &key);
+    bool good = compile(&r, &s, &key);
     firnc_wipe(&key, sizeof key);
     return good ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
 }

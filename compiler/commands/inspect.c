@@ -37,6 +37,34 @@ static void count_ops(firnc_report *report) {
     }
 }
 
+/* Marks the operands of an op that are float32 in place of the type of another one. */
+static void mark_rounded(firn_fb_plan plan, firn_fb_op op, bool *rounded) {
+    const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
+    for (uint32_t i = 0; i < info->inputs && i < firn_fb_op_inputs_count(op); i++) {
+        const firn_operand *operand = firn_op_input(info, i);
+        if (!operand->rounded)
+            continue;
+        const uint32_t tensor = firn_fb_op_inputs_at(op, i);
+        const uint32_t other = firn_fb_op_inputs_at(op, (uint32_t)operand->type - FIRN_TYPE_OF_INPUT);
+        if (firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, tensor)) !=
+            firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, other)))
+            rounded[tensor] = true;
+    }
+}
+
+static void count_rounded(firnc_report *report) {
+    const firn_fb_plan plan = report->plan;
+    bool *rounded = firnc_allocate(firn_fb_plan_tensors_count(plan) * sizeof *rounded);
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        const firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
+            mark_rounded(plan, firn_fb_phase_ops_at(phase, i), rounded);
+    }
+    for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++)
+        if (rounded[i])
+            report->rounded += firnc_tensor_elements(firn_fb_plan_tensors_at(plan, i));
+}
+
 typedef struct placed_tensor {
     firnc_block buffer;
     uint32_t index;
@@ -182,6 +210,7 @@ int firnc_inspect(const char *file, firnc_inspect_form form) {
     count_ops(&report);
     measure_state(&report);
     find_arena(&report);
+    count_rounded(&report);
     print_document(&report, form);
     cJSON_Delete(said);
     return 0;

@@ -487,6 +487,7 @@ static void add_totals(cJSON *root, const firnc_report *report) {
     add_number(totals, "operands", header->counts.operands);
     add_number(totals, "parameters", report->parameters);
     add_number(totals, "frozen_weights", report->frozen);
+    add_number(totals, "rounded_weights", report->rounded);
     add_number(totals, "multiply_adds", report->multiply_adds);
     add_number(totals, "plan_bytes", header->total_bytes);
     add_number(totals, "checkpoint_bytes", report->checkpoint_bytes);

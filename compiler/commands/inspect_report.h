@@ -18,6 +18,7 @@ typedef struct firnc_report {
     uint8_t plan_hash[FIRN_HASH_BYTES], model_hash[FIRN_HASH_BYTES];
     uint64_t parameters;        /* elements of all parameters that are trained */
     uint64_t frozen;            /* elements of all frozen weights */
+    uint64_t rounded;           /* elements of the weights that products round as they read them */
     uint64_t multiply_adds;     /* in the products of one step, over all micro-batches */
     uint64_t arena_bytes;       /* of all arenas */
     uint64_t arena_block_bytes; /* the same, of which the first is at least the verification pool */

@@ -403,6 +403,9 @@ static void print_totals(const cJSON *totals) {
     heading("totals");
     line("  ops", grouped(totals, "ops"));
     line("  reductions", reduction_counts(item(totals, "reductions")));
+    if (number(totals, "rounded_weights") > 0)
+        line("  rounded weights", firnc_format("%s elements, which products read as float32: no half copy of them",
+                                               grouped(totals, "rounded_weights")));
     line("  cost of a step", firnc_format("%s multiply-adds in products", grouped(totals, "multiply_adds")));
     line("  flash",
          firnc_format("%s bytes of plan (%s of them its report, which a device may leave out), and %s for one "

@@ -136,6 +136,10 @@ typedef struct firnc_job_places {
     firnc_place ring;
 } firnc_job_places;
 
+/* Half copies of float32 weights: AUTO where they are small or do not make the arena larger, ALWAYS, or NEVER where
+ * products can do without. */
+typedef enum firnc_weight_copies { FIRNC_COPIES_AUTO, FIRNC_COPIES_ALWAYS, FIRNC_COPIES_NEVER } firnc_weight_copies;
+
 typedef struct firnc_job {
     const char *name; /* start of each message: the recipe's file, or a name for the run; not NULL */
     firnc_mode mode;
@@ -146,6 +150,7 @@ typedef struct firnc_job {
     bool gradient_norm; /* train: the norm of the gradients is computed, even if nothing in the step needs it */
     bool late_update;   /* every gradient is computed before the first update, though the arena may be larger */
     uint32_t logit_rows; /* train: rows of logits that are there at a time; 0: the compiler chooses; all: UINT32_MAX */
+    firnc_weight_copies weight_copies;
     firnc_precision precision;
     firnc_optimizer_settings optimizer;
     firnc_parameter_group groups[FIRNC_GROUPS_MAX];

@@ -19,6 +19,7 @@ static const struct {
     {"training", firnc_add_training, true},
     {"fuse", firnc_fuse, true},
     {"logits", firnc_block_logits, false},
+    {"copies", firnc_leave_out_copies, true},
     {"early", firnc_update_early, false},
     {"views", firnc_make_views, true},
     {"order", firnc_order, true},

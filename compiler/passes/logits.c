@@ -243,26 +243,26 @@ static void put_blocks(heads *h, const head *it, uint32_t rows) {
         }
 }
 
-static void put_list(firnc_graph *graph, const firnc_node_list *list) {
+void firnc_put_list(firnc_graph *graph, const firnc_node_list *list) {
     firnc_take_nodes(graph);
     for (uint32_t i = 0; i < list->count; i++)
         firnc_put_node(graph, &list->nodes[i]);
 }
 
-/* The arena that the step needs after the passes that move its ops. The graph stays as it was. */
-static uint64_t bytes_of(firnc_compilation *compilation) {
+uint64_t firnc_bytes_ahead(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     const firnc_node_list list = {.nodes = graph->nodes, .count = graph->node_count};
     const uint32_t count = graph->value_count;
     firnc_value_info *values = firnc_allocate(count * sizeof *values);
     memcpy(values, graph->values, count * sizeof *values);
-    put_list(graph, &list);
-    (void)firnc_update_early(compilation);
+    firnc_put_list(graph, &list);
+    if (compilation->job->mode == FIRNC_TRAIN)
+        (void)firnc_update_early(compilation);
     (void)firnc_order(compilation);
     const uint64_t bytes = firnc_live_bytes(graph);
     memcpy(graph->values, values, count * sizeof *values);
     graph->value_count = count;
-    put_list(graph, &list);
+    firnc_put_list(graph, &list);
     return bytes;
 }
 
@@ -277,9 +277,9 @@ bool firnc_block_logits(firnc_compilation *compilation) {
     if (rows == 0)
         return true;
     const bool asked = compilation->job->logit_rows != 0;
-    const uint64_t whole = asked ? UINT64_MAX : bytes_of(compilation);
+    const uint64_t whole = asked ? UINT64_MAX : firnc_bytes_ahead(compilation);
     put_blocks(&h, &it, rows);
-    if (!asked && bytes_of(compilation) >= whole)
-        put_list(graph, &h.list);
+    if (!asked && firnc_bytes_ahead(compilation) >= whole)
+        firnc_put_list(graph, &h.list);
     return true;
 }

@@ -54,6 +54,12 @@ void firnc_store_statistics(firnc_graph *graph, const firnc_value *next);
  * of every value. */
 uint64_t firnc_live_bytes(firnc_graph *graph);
 
+/* The same for the order that the passes which move ops will give the step (logits.c). The graph stays as it was. */
+uint64_t firnc_bytes_ahead(firnc_compilation *compilation);
+
+/* Makes a list that firnc_take_nodes gave, or another of its nodes, that of the graph again (logits.c). */
+void firnc_put_list(firnc_graph *graph, const firnc_node_list *list);
+
 /* Finds the value of each output of the job by its name (outputs.c). Part of the build pass. False after one message if
  * a name stands for none. */
 bool firnc_find_outputs(firnc_compilation *compilation);
@@ -74,11 +80,12 @@ bool firnc_add_training(firnc_compilation *compilation);  /* training.c: the res
 bool firnc_add_metric(firnc_compilation *compilation);    /* metric.c (eval) */
 bool firnc_fuse(firnc_compilation *compilation);          /* fuse.c: duplicate casts merged, dead ops removed */
 bool firnc_block_logits(firnc_compilation *compilation);  /* logits.c: large logits by blocks of rows (train) */
-bool firnc_update_early(firnc_compilation *compilation);  /* early.c: gradients used up one by one (train) */
-bool firnc_make_views(firnc_compilation *compilation);    /* views.c: reshapes and slices that cost nothing */
-bool firnc_order(firnc_compilation *compilation);         /* order.c: least live memory */
-bool firnc_plan_memory(firnc_compilation *compilation);   /* memory.c */
-bool firnc_add_rings(firnc_compilation *compilation);     /* rings.c: room for samples that are pushed */
-bool firnc_lower(firnc_compilation *compilation);         /* lower.c: POL and target -> reductions */
+bool firnc_leave_out_copies(firnc_compilation *compilation); /* copies.c: weights that products round themselves */
+bool firnc_update_early(firnc_compilation *compilation);     /* early.c: gradients used up one by one (train) */
+bool firnc_make_views(firnc_compilation *compilation);       /* views.c: reshapes and slices that cost nothing */
+bool firnc_order(firnc_compilation *compilation);            /* order.c: least live memory */
+bool firnc_plan_memory(firnc_compilation *compilation);      /* memory.c */
+bool firnc_add_rings(firnc_compilation *compilation);        /* rings.c: room for samples that are pushed */
+bool firnc_lower(firnc_compilation *compilation);            /* lower.c: POL and target -> reductions */
 
 #endif

@@ -170,9 +170,10 @@ static void describe_operand(const struct op_operand *operand, char entry[ENTRY_
     describe_form(operand, form, sizeof form);
     if (operand->type_of != OP_NONE)
         snprintf(type, sizeof type, "TYPE_OF_INPUT + %u", operand->type_of);
-    snprintf(entry, ENTRY_BYTES, ".type = FIRN_%s%s, %s, .changed = FIRN_FRESH%s%s",
+    snprintf(entry, ENTRY_BYTES, ".type = FIRN_%s%s, %s, .changed = FIRN_FRESH%s%s%s",
              operand->type_of == OP_NONE && !is_element_type(operand->type) ? "TYPE_" : "", type, form,
-             operand->optional ? ", .optional = true" : "", operand->scratch ? ", .scratch = true" : "");
+             operand->optional ? ", .optional = true" : "", operand->scratch ? ", .scratch = true" : "",
+             operand->rounded ? ", .rounded = true" : "");
 }
 
 static unsigned put_operand_sequence(struct sequences *list, const struct op_row *row) {

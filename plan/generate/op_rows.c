@@ -317,9 +317,13 @@ static void read_form(struct op_row *row, struct op_operand *operand, const char
     }
 }
 
-/* Parses a type: "int32(V)" gives the type "int32" and the range "V"; "@x" is the type of operand x. */
+/* Parses a type: "int32(V)" gives the type "int32" and the range "V"; "@x" is the type of operand x, and behind it "|"
+ * and "float32" may stand. */
 static void read_type(const struct op_row *row, struct op_operand *operand, const char *text, bool is_input) {
-    const char *rest = take(row, text, "(", operand->type, sizeof operand->type);
+    const char *rest = take(row, text, "(|", operand->type, sizeof operand->type);
+    operand->rounded = *rest == '|';
+    if (operand->rounded && (strcmp(rest, "|float32") != 0 || text[0] != '@' || !is_input))
+        refuse_row(row, operand->name, "only an input of type @x is of another type, too: @x|float32");
     if (*rest == '(') {
         rest = take(row, rest + 1, ")", operand->range, sizeof operand->range);
         if (strcmp(rest, ")") != 0 || operand->range[0] == '\0' || strcmp(operand->type, "int32") != 0 || !is_input)
@@ -327,7 +331,7 @@ static void read_type(const struct op_row *row, struct op_operand *operand, cons
     }
     operand->type_of = OP_NONE;
     if (text[0] == '@')
-        operand->type_of = find_reference(row, operand, text + 1);
+        operand->type_of = find_reference(row, operand, operand->type + 1);
     else if (!is_one_of(operand->type, "real float32 int32 int64 own"))
         refuse_row(row, operand->name, "an operand has no type of plan/ops.def");
 }

@@ -67,7 +67,7 @@ static bool attributes_are_in_range(const firn_op_signature *s, const firn_op_in
 
 static bool type_fits(uint8_t type, const firn_operand *operand, const firn_op_signature *s) {
     if (operand->type >= FIRN_TYPE_OF_INPUT)
-        return type == s->inputs[operand->type - FIRN_TYPE_OF_INPUT].type;
+        return type == s->inputs[operand->type - FIRN_TYPE_OF_INPUT].type || (operand->rounded && type == FIRN_FLOAT32);
     if (operand->type == FIRN_TYPE_REAL)
         return type == FIRN_FLOAT32 || firn_type_is_half(type);
     return operand->type == FIRN_TYPE_OWN || type == operand->type;

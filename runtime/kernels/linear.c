@@ -4,6 +4,7 @@
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/parts.h"
+#include "runtime/numerics/half_parts.h"
 
 enum { OUT_IN = 0, IN_OUT = 1 }; /* layout of a weight */
 
@@ -39,12 +40,15 @@ static void set_factor(firn_matrix *factor, const firn_tensor *tensor, bool turn
     *columns = turned ? others : last;
 }
 
-/* Fills in a layer that is the product of two inputs, without a bias. */
+/* Fills in a layer that is the product of two inputs, without a bias. A weight may be float32 where the other factor is
+ * not: then it is rounded. */
 static void multiply(firn_linear *job, const firn_kernel_call *call, size_t left, bool left_turned, size_t right,
                      bool right_turned) {
     firn_product *product = &job->product;
     set_factor(&product->left, &call->inputs[left], left_turned, &product->rows, &product->terms);
     set_factor(&product->right, &call->inputs[right], right_turned, &product->terms, &product->columns);
+    if (firn_has_half_part(product->left.type) && product->right.type == FIRN_FLOAT32)
+        product->right.type = FIRN_ROUNDED_TO + product->left.type;
     product->present = FIRN_TERMS_ALL;
     product->diagonal = 0;
     product->reduction = call->reductions[FIRN_LINEAR_REDUCTION_PRODUCTS];

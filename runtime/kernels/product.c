@@ -30,15 +30,37 @@ static bool is_direct(const firn_matrix *factor) {
 
 /* --- widening ----------------------------------------------------------------------------------------------------- */
 
+/* Reads elements of a float32 factor as values of a half type, each rounded as a cast rounds it. */
+static __attribute__((noinline)) void round_rows(float *out, size_t out_step, const float *from, size_t step,
+                                                 uint8_t type, size_t rows, size_t count) {
+    uint16_t halves[DEPTH];
+    for (; rows > 0; rows--, out += out_step, from += step) {
+        firn_narrow(halves, type, 0, from, count);
+        firn_widen(out, halves, type, 0, count);
+    }
+}
+
+_Static_assert((int)DEPTH >= (int)ROWS, "a run is the terms of a block or the lanes of a tile");
+
+/* Reads rows of elements, as firn_widen_rows does. */
+static void read_rows(float *out, size_t out_step, const firn_matrix *factor, size_t first, size_t step, size_t rows,
+                      size_t count) {
+    if (factor->type >= FIRN_ROUNDED_TO)
+        round_rows(out, out_step, (const float *)factor->data + first, step, factor->type - FIRN_ROUNDED_TO, rows,
+                   count);
+    else
+        firn_widen_rows(out, out_step, factor->data, factor->type, first, step, rows, count);
+}
+
 /* Widens `terms` terms of `lanes` lanes into a buffer for ROWS lanes, in the order that they have in memory. The steps
  * are those of the factor's elements. */
 static firn_strip widen_in_order(float *buffer, const firn_matrix *factor, size_t first, size_t lane_step,
                                  size_t term_step, size_t lanes, size_t terms) {
     if (lane_step != 1) {
-        firn_widen_rows(buffer, DEPTH, factor->data, factor->type, first, lane_step, lanes, terms);
+        read_rows(buffer, DEPTH, factor, first, lane_step, lanes, terms);
         return (firn_strip){buffer, DEPTH, 1};
     }
-    firn_widen_rows(buffer, ROWS, factor->data, factor->type, first, term_step, terms, lanes);
+    read_rows(buffer, ROWS, factor, first, term_step, terms, lanes);
     return (firn_strip){buffer, 1, ROWS};
 }
 
@@ -63,7 +85,7 @@ static firn_strip right_strip(const firn_matrix *right, const firn_tile *tile, c
         return widen_in_order(buffer, right, first, right->column_step, right->row_step, tile->columns, terms);
     for (size_t column = 0; column < tile->columns; column++) {
         float line[DEPTH];
-        firn_widen(line, right->data, right->type, first + column * right->column_step, terms);
+        read_rows(line, DEPTH, right, first + column * right->column_step, 0, 1, terms);
         for (size_t term = 0; term < terms; term++)
             buffer[term * COLUMNS + column] = line[term];
     }

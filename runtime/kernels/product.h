@@ -11,11 +11,15 @@
 
 enum { FIRN_TILE_ROWS = 16, FIRN_TILE_COLUMNS = 16 };
 
+/* Added to a half type: the elements are float32, and each is rounded to that type as it is read, as the op cast rounds
+ * it. Only a right factor of a product whose left factor has that type may be so: the weight of a layer. */
+enum { FIRN_ROUNDED_TO = 0x80 };
+
 /* Element (row, column) of a matrix is element first + row * row_step + column * column_step of data. One of the steps
  * is 1. */
 typedef struct firn_matrix {
     const void *data;
-    uint8_t type; /* float32 or a half type */
+    uint8_t type; /* float32, a half type, or FIRN_ROUNDED_TO + a half type */
     size_t first, row_step, column_step;
 } firn_matrix;
 

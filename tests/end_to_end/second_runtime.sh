@@ -285,6 +285,10 @@ gpt2_of "GPT-2, half softmax, an output layer of its own, weighted loss" 3 "$tex
 
 # --- logits by blocks of rows: the last block has fewer, and whole chunks are in each ---------------------------------------
 
+for type in float16 bfloat16 cbfloat16; do
+    rows="--weight-copies never --logit-rows 32"
+    gpt2_of "GPT-2, $type, weights that products round" 2 "$texts" $precision.fp16_type=$type
+done
 rows="--logit-rows 32"
 sequences="$loader.max_sequence_length=16 $loader.batch_size=5 $loader.micro_batch_size=5 init.model.hidden_size=8"
 gpt2_of "GPT-2, blocks of logits, float32" 2 "$texts" $float32 $sequences

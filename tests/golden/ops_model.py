@@ -177,8 +177,13 @@ def weight_rows(w, layout):
     return w.rows() if layout == 0 else [list(column) for column in zip(*w.rows())]
 
 
+def rounded(w, x):
+    """A float32 weight as the product reads it whose other factor is x."""
+    return w if w.kind == x.kind else Tensor(x.kind, w.dims, w.values)
+
+
 def linear(kind, x, w, bias=None, *, layout, reductions):
-    w_rows, y = weight_rows(w, layout), []
+    w_rows, y = weight_rows(rounded(w, x), layout), []
     for row in x.rows():
         for o, weights in enumerate(w_rows):
             total = reduce(reductions[0], [(k, a, b) for k, (a, b) in enumerate(zip(row, weights))])
@@ -187,7 +192,7 @@ def linear(kind, x, w, bias=None, *, layout, reductions):
 
 
 def linear_backward_input(kind, dy, w, *, layout, reductions):
-    columns = list(zip(*weight_rows(w, layout)))
+    columns = list(zip(*weight_rows(rounded(w, dy), layout)))
     dx = [reduce(reductions[0], [(o, a, b) for o, (a, b) in enumerate(zip(row, column))])
           for row in dy.rows() for column in columns]
     return [Tensor(kind, dy.dims[:-1] + (len(columns),), dx)]
@@ -3003,6 +3008,26 @@ def flushed_sums(kind):
         crossings(kind, r)
 
 
+def rounded_weights(kind):
+    """Float32 weights: close to where rounding to the type changes direction, beyond its range, subnormal in float32, NaN."""
+    flushed = [(name, 'float32', block) for name, block in scalar.FLUSHED.items()] if kind == 'bfloat16' else []
+    for turn, r in enumerate([F32, chunked(kind, 3)] + flushed):
+        awkward = float_edges(kind) + edges('float32') + values(5, -140 if kind == 'bfloat16' else -20, 4)
+        for k, o, layout in ((len(awkward), 2, 0), (3, 18, 1)):
+            w = Tensor('float32', (o, k) if layout == 0 else (k, o), values(k * o))
+            if layout == 0:  # one awkward weight in each product, and all of them in one
+                w = with_values(w, dict(enumerate(awkward)))
+                x = Tensor(kind, (k, k), [ONE if i == j else ZERO for i in range(k) for j in range(k)])
+                x = with_values(x, {i: widen(kind, 1) for i in range(k)})
+                dy = tensor(kind, 3, o)
+            else:
+                w = with_values(w, {2 * i + turn: v for i, v in enumerate(float_edges(kind)[:20])})
+                x, dy = tensor(kind, 2, k), tensor(kind, 2, o)
+            tag = f'{kind}_rounded_weight_{turn}_layout{layout}'
+            case(tag, 'linear', 'float32', [x, w], layout=layout, reductions=[r])
+            case(tag + '_dx', 'linear_backward_input', kind, [dy, w], layout=layout, reductions=[r])
+
+
 def main():
     for kind in HALF_NAMES + ['float32']:
         if kind != 'float32':
@@ -3059,6 +3084,9 @@ def main():
         crossings(kind)
     chance.seed(300)
     flushed_sums('bfloat16')
+    chance.seed(252)
+    for kind in HALF_NAMES:
+        rounded_weights(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

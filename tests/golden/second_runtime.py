@@ -1216,15 +1216,15 @@ def cumulative_sum(call):
     return {"y": np.moveaxis(y, 0, axis)}
 
 
-def weight_by_output(call):
-    """The weight as [output, input], in binary64."""
-    weight = call["weight"].astype(F64)
+def weight_by_output(call, other):
+    """The weight as [output, input], in binary64: a float32 one is rounded to the type of the other factor."""
+    weight = round_to(call.tensor(other).type, call["weight"]).astype(F64)
     return weight if call.attribute("layout") == 0 else weight.T
 
 
 @computes("linear")
 def linear(call):
-    x, weight, bias = rows_of(call["x"]).astype(F64), weight_by_output(call), call["bias"]
+    x, weight, bias = rows_of(call["x"]).astype(F64), weight_by_output(call, "x"), call["bias"]
     y = reduce(call.reductions["products"], x.shape[1], lambda k: (x[:, k, None], weight[None, :, k]), (len(x), len(weight)))
     y = y if bias is None else y + bias
     return {"y": y.reshape(call.tensor("y").dims)}
@@ -1232,7 +1232,7 @@ def linear(call):
 
 @computes("linear_backward_input")
 def linear_backward_input(call):
-    dy, weight = rows_of(call["dy"]).astype(F64), weight_by_output(call)
+    dy, weight = rows_of(call["dy"]).astype(F64), weight_by_output(call, "dy")
     shape = len(dy), weight.shape[1]
     dx = reduce(call.reductions["products"], dy.shape[1], lambda o: (dy[:, o, None], weight[None, o, :]), shape)
     return {"dx": dx.reshape(call.tensor("dx").dims)}
@@ -2147,7 +2147,7 @@ def cross_entropy_backward(call):
 
 @computes("linear_cross_entropy")
 def linear_cross_entropy(call):
-    x, weight = rows_of(call["x"]).astype(F64), weight_by_output(call)
+    x, weight = rows_of(call["x"]).astype(F64), weight_by_output(call, "x")
     kind = call.tensor("logits").type
     sums = reduce(call.reductions["logits"], x.shape[1], lambda k: (x[:, k, None], weight[None, :, k]), (len(x), len(weight)))
     part = Part(call, {"logits": round_to(kind, sums).reshape(call["x"].shape[:-1] + (-1,))})

@@ -81,6 +81,31 @@ void tensor_sprinkle(firn_tensor *tensor, uint32_t seed) {
         set(tensor, draw(&state, (uint32_t)tensor->elements), firn_from_bits(special[i]));
 }
 
+/* The bits of a float that may round to x; half_unit: of the last bit that stays. */
+static uint32_t draw_near(float x, uint32_t half_unit, uint32_t *seed) {
+    const uint32_t bits = firn_bits(x), magnitude = bits & FIRN_MAGNITUDE_BITS, sign = bits & FIRN_SIGN_BIT;
+    const uint32_t step = draw(seed, 4) == 0 ? half_unit : draw(seed, half_unit);
+    if (magnitude > FIRN_INFINITY_BITS)
+        return draw(seed, 2) << 31 | FIRN_INFINITY_BITS | (draw(seed, 2) != 0 ? 0x7fffffu : 1 + draw(seed, 1u << 22));
+    if (magnitude == FIRN_INFINITY_BITS)
+        return bits - step - 1;
+    return sign | (draw(seed, 2) != 0 || magnitude < step ? magnitude + step : magnitude - step);
+}
+
+firn_tensor tensor_before_rounding(const firn_tensor *half, uint32_t seed) {
+    static const uint32_t half_units[] = {
+        [FIRN_FLOAT16] = 1u << 12, [FIRN_BFLOAT16] = 1u << 15, [FIRN_CBFLOAT16] = 1u << 13};
+    firn_tensor out = tensor_new(FIRN_FLOAT32, half->dims[0], half->dims[1], 0, 0);
+    for (size_t i = 0; i < half->elements; i++) {
+        const float x = get(half, i);
+        uint32_t bits = draw_near(x, half_units[half->type], &seed);
+        if (firn_bits(firn_round_to(half->type, firn_from_bits(bits))) != firn_bits(x))
+            bits = firn_bits(x);
+        memcpy((uint8_t *)out.data + i * sizeof bits, &bits, sizeof bits);
+    }
+    return out;
+}
+
 float get(const firn_tensor *tensor, size_t i) {
     return firn_load(tensor->data, tensor->type, i);
 }

@@ -22,6 +22,10 @@ void tensor_fill(firn_tensor *tensor, uint32_t seed, float spread);
 /* Replaces some elements by NaN, infinities, zeros of both signs, subnormals, and the largest and smallest values. */
 void tensor_sprinkle(firn_tensor *tensor, uint32_t seed);
 
+/* Makes a float32 matrix of which each element rounds to that of a matrix of a half type: most lie anywhere between its
+ * neighbours, some half-way, and NaNs have any payload. */
+firn_tensor tensor_before_rounding(const firn_tensor *half, uint32_t seed);
+
 float get(const firn_tensor *tensor, size_t i);
 void set(firn_tensor *tensor, size_t i, float x);
 

@@ -167,8 +167,10 @@ static void make_language_models(compiled_plan *plans) {
             recipe.gpt2.rotary_dim = 4;
             recipe.gpt2.rope_theta = 100;
         }
-        if (i >= 8)
+        if (i >= 8) {
             recipe.job.data.micro_batch_size = recipe.job.data.batch_size;
+            recipe.job.weight_copies = FIRNC_COPIES_NEVER;
+        }
         set_precision(&recipe, (firn_type)(i % 4), i % 3, i % 4 == 3, i % 4 != 0 ? FIRNC_DYNAMIC : 1,
                       i % 3 != 1 ? 1.0f : 0, i % 3 == 1 ? 1.0f : 0);
         make(plans, &recipe, "a language model");
@@ -176,6 +178,7 @@ static void make_language_models(compiled_plan *plans) {
     for (int i = 0; i < 4; i++) {
         test_recipe recipe = small_gpt2();
         recipe.job.logit_rows = 32; /* two blocks, of 32 rows and of 8 */
+        recipe.job.weight_copies = i < 3 ? FIRNC_COPIES_NEVER : FIRNC_COPIES_ALWAYS;
         recipe.job.data.window = 11;
         recipe.job.data.micro_batch_size = recipe.job.data.batch_size;
         recipe.gpt2.share_embedding_weights = i % 2 == 0;

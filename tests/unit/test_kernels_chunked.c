@@ -479,6 +479,13 @@ static void check_native(const native_set *set, uint32_t n, uint32_t k, uint32_t
     compare(FIRN_OP_linear, set, &call);
     call.inputs[FIRN_LINEAR_BACKWARD_INPUT_IN_DY] = dy, call.outputs[FIRN_LINEAR_BACKWARD_INPUT_OUT_DX] = dx;
     compare(FIRN_OP_linear_backward_input, set, &call);
+    firn_tensor before = tensor_before_rounding(&weight, n);
+    call.inputs[FIRN_LINEAR_BACKWARD_INPUT_IN_WEIGHT] = before;
+    compare(FIRN_OP_linear_backward_input, set, &call);
+    call.inputs[FIRN_LINEAR_IN_X] = x, call.outputs[FIRN_LINEAR_OUT_Y] = y;
+    compare(FIRN_OP_linear, set, &call);
+    call.inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_DY] = dy;
+    tensor_free(&before);
     call.inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X] = x;
     call.outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT] = dweight;
     compare(FIRN_OP_linear_backward_weight, set, &call);

@@ -199,6 +199,7 @@ typedef struct shape {
 
 typedef struct layer {
     firn_tensor x, weight, bias, dy, y, dx, dweight;
+    firn_tensor rounded; /* float32, of which the weight is the rounded copy */
     shape s;
     int layout;
     const firn_reduction *reduction;
@@ -229,6 +230,8 @@ static void check_forward(layer *l, bool has_bias) {
     expect(l->reduction->kind, (factor){&l->x, l->s.k, 1}, weight_of(l, false), l->s.k, has_bias ? &l->bias : NULL,
            &expected);
     check(FIRN_OP_linear, &call, &expected, l->place);
+    call.inputs[FIRN_LINEAR_IN_WEIGHT] = l->rounded;
+    check(FIRN_OP_linear, &call, &expected, l->place);
     tensor_free(&expected);
 }
 
@@ -236,6 +239,8 @@ static void check_backward_input(layer *l) {
     test_call call = call_of(l, &l->dy, &l->weight, &l->dx);
     firn_tensor expected = tensor_copy(&l->dx);
     expect(l->reduction->kind, (factor){&l->dy, l->s.o, 1}, weight_of(l, true), l->s.o, NULL, &expected);
+    check(FIRN_OP_linear_backward_input, &call, &expected, l->place);
+    call.inputs[FIRN_LINEAR_BACKWARD_INPUT_IN_WEIGHT] = l->rounded;
     check(FIRN_OP_linear_backward_input, &call, &expected, l->place);
     tensor_free(&expected);
 }
@@ -306,6 +311,7 @@ static void check_layer(shape s, int layout, const firn_reduction *reduction, ui
     l.y = tensor_new(out_type, s.n, s.o, 0, 0), l.dx = tensor_new(out_type, s.n, s.k, 0, 0);
     l.dweight = tensor_new(out_type, rows, columns, 0, 0);
     fill(&l.x, which, s.n + s.k), fill(&l.weight, which, s.o), fill(&l.dy, which, s.k + 3);
+    l.rounded = tensor_before_rounding(&l.weight, s.n);
     fill(&l.bias, which == HUGE ? COMMON : which, 5);
     /* A bias and its sum with an output keep their subnormals. */
     for (size_t i = 0; i < l.bias.elements && which == TINY; i++)
@@ -315,7 +321,7 @@ static void check_layer(shape s, int layout, const firn_reduction *reduction, ui
     check_backward_input(&l);
     check_backward_weight(&l);
     check_continued(&l);
-    firn_tensor *const all[] = {&l.x, &l.weight, &l.bias, &l.dy, &l.y, &l.dx, &l.dweight};
+    firn_tensor *const all[] = {&l.x, &l.weight, &l.bias, &l.dy, &l.y, &l.dx, &l.dweight, &l.rounded};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         tensor_free(all[i]);
 }

@@ -1,5 +1,6 @@
 /* Tests linear layers, forward and backward, bit by bit against the formula written as three loops: all types, layouts
- * and reductions, sizes around the edges of a tile, special values, and no bias. */
+ * and reductions, weights that are rounded as they are read, sizes around the edges of a tile, special values, and no
+ * bias. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,6 +38,7 @@ static float weight_at(const firn_tensor *weight, int layout, shape s, size_t o,
 
 typedef struct operands {
     firn_tensor x, weight, bias, dy, y, dx, dweight;
+    firn_tensor rounded; /* float32, of which the weight is the rounded copy; without elements if that is float32 */
 } operands;
 
 static operands operands_new(uint8_t type, uint8_t out_type, int layout, shape s) {
@@ -62,6 +64,21 @@ static void operands_free(operands *t) {
     tensor_free(&t->y);
     tensor_free(&t->dx);
     tensor_free(&t->dweight);
+    if (t->rounded.elements != 0)
+        tensor_free(&t->rounded);
+}
+
+/* Runs an op, and again with the weight that it has to round. */
+static void run_both(uint16_t code, test_call *call, const operands *t, uint8_t weight) {
+    run_kernel(code, call);
+    if (t->rounded.elements == 0)
+        return;
+    firn_tensor expected = tensor_copy(&call->outputs[0]);
+    test_call own = *call;
+    own.inputs[weight] = t->rounded;
+    run_kernel(code, &own);
+    assert_same(&expected, &own.outputs[0], "a weight that is rounded");
+    tensor_free(&expected);
 }
 
 static void check_forward(const operands *t, int layout, shape s, firn_reduction reduction, int with_bias) {
@@ -82,7 +99,7 @@ static void check_forward(const operands *t, int layout, shape s, firn_reduction
             float sum = reduce(reduction, a, b, s.k, 0);
             set(&expected, n * s.o + o, with_bias ? sum + get(&t->bias, o) : sum);
         }
-    run_kernel(FIRN_OP_linear, &call);
+    run_both(FIRN_OP_linear, &call, t, FIRN_LINEAR_IN_WEIGHT);
     assert_same(&expected, &t->y, "linear");
     tensor_free(&expected);
     free(a);
@@ -106,7 +123,7 @@ static void check_backward_input(const operands *t, int layout, shape s, firn_re
             }
             set(&expected, n * s.k + k, reduce(reduction, a, b, s.o, 0));
         }
-    run_kernel(FIRN_OP_linear_backward_input, &call);
+    run_both(FIRN_OP_linear_backward_input, &call, t, FIRN_LINEAR_BACKWARD_INPUT_IN_WEIGHT);
     assert_same(&expected, &t->dx, "linear_backward_input");
     tensor_free(&expected);
     free(a);
@@ -167,6 +184,8 @@ static void check_reduction(uint8_t type, uint8_t out_type, shape s, firn_reduct
             tensor_sprinkle(&t.dy, 3);
             tensor_sprinkle(&t.bias, 4);
         }
+        if (type != FIRN_FLOAT32)
+            t.rounded = tensor_before_rounding(&t.weight, s.n);
         check_forward(&t, layout, s, reduction, 0);
         check_forward(&t, layout, s, reduction, 1);
         check_backward_input(&t, layout, s, reduction);

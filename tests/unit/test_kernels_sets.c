@@ -250,6 +250,19 @@ static void compare(uint16_t code, test_call *call, const char *what, shape s) {
     }
 }
 
+_Static_assert((int)FIRN_LINEAR_IN_WEIGHT == (int)FIRN_LINEAR_BACKWARD_INPUT_IN_WEIGHT, "one place for the weight");
+
+/* The same with a float32 weight, which the op rounds to the type of the other factor. */
+static void compare_rounded(uint16_t code, test_call call, const char *what, shape s) {
+    const firn_tensor half = call.inputs[FIRN_LINEAR_IN_WEIGHT];
+    if (half.type == FIRN_FLOAT32)
+        return;
+    firn_tensor weight = tensor_before_rounding(&half, s.n);
+    call.inputs[FIRN_LINEAR_IN_WEIGHT] = weight;
+    compare(code, &call, what, s);
+    tensor_free(&weight);
+}
+
 /* The rows of a matrix from `first` on. */
 static firn_tensor rows_from(const firn_tensor *matrix, uint32_t first, uint32_t count, uint32_t dims[2]) {
     dims[0] = count, dims[1] = matrix->dims[1];
@@ -341,8 +354,10 @@ static void check(uint8_t type, uint8_t out_type, shape s, int layout, firn_redu
     call.input_count = 3;
     compare(FIRN_OP_linear, &call, "linear with bias", s);
     call.input_count = 2;
+    compare_rounded(FIRN_OP_linear, call, "linear, rounded weight", s);
     call.inputs[FIRN_LINEAR_BACKWARD_INPUT_IN_DY] = dy, call.outputs[FIRN_LINEAR_BACKWARD_INPUT_OUT_DX] = dx;
     compare(FIRN_OP_linear_backward_input, &call, "linear_backward_input", s);
+    compare_rounded(FIRN_OP_linear_backward_input, call, "linear_backward_input, rounded weight", s);
     call.inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X] = x;
     call.outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT] = dweight;
     compare(FIRN_OP_linear_backward_weight, &call, "linear_backward_weight", s);

@@ -2766,12 +2766,29 @@ static void flushed_sums_need_minor_1(void **state) {
     free(s);
 }
 
+/* So did weights that a product rounds as it reads them. */
+static void a_rounded_weight_needs_minor_1(void **state) {
+    (void)state;
+    support_plan *s = calloc(1, sizeof *s);
+    assert_non_null(s);
+    support_plan_train(s);
+    for (uint32_t needs = 0; needs < 2; needs++) {
+        size_t bytes;
+        uint8_t *payload = support_plan_write(s, &bytes);
+        assert_non_null(payload);
+        assert_int_equal(firn_needs_minor(payload), needs);
+        free(payload);
+        s->tensors[TRAIN_FEATURES].type = FIRN_BFLOAT16;
+    }
+    free(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_valid_plans_are_accepted),         cmocka_unit_test(test_broken_plans_are_refused),
         cmocka_unit_test(overlaps_are_what_the_rule_says),       cmocka_unit_test(scratch_is_held_to_its_size),
         cmocka_unit_test(a_view_that_is_written_needs_minor_1),  cmocka_unit_test(flushed_sums_need_minor_1),
-        cmocka_unit_test(a_truncated_initialiser_needs_minor_1),
+        cmocka_unit_test(a_truncated_initialiser_needs_minor_1), cmocka_unit_test(a_rounded_weight_needs_minor_1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,35 @@
 
 enum { TWO_VECTORS = 2 * FIRN_VECTOR };
 
+/* --- factors ------------------------------------------------------------------------------------------------------ */
+
+/* Loads elements of a factor, starting with `index`, as firn_vector_widen does, and rounds those that the matrix has to
+ * be rounded. */
+static inline __attribute__((always_inline)) firn_vector read_factor(const void *data, uint8_t type, size_t index,
+                                                                     firn_lanes lanes) {
+    if (type >= FIRN_ROUNDED_TO)
+        return firn_vector_round(type - FIRN_ROUNDED_TO, firn_vector_load_some(lanes, (const float *)data + index));
+    return firn_vector_widen(data, type, index, lanes);
+}
+
+/* firn_for_type for the types of a matrix. */
+static inline __attribute__((always_inline)) void for_factor_type(uint8_t type, firn_type_body body,
+                                                                  const void *arguments) {
+    switch (type) {
+    case FIRN_ROUNDED_TO + FIRN_FLOAT16:
+        body(FIRN_ROUNDED_TO + FIRN_FLOAT16, arguments);
+        break;
+    case FIRN_ROUNDED_TO + FIRN_BFLOAT16:
+        body(FIRN_ROUNDED_TO + FIRN_BFLOAT16, arguments);
+        break;
+    case FIRN_ROUNDED_TO + FIRN_CBFLOAT16:
+        body(FIRN_ROUNDED_TO + FIRN_CBFLOAT16, arguments);
+        break;
+    default:
+        firn_for_type(type, body, arguments);
+    }
+}
+
 /* --- panels ------------------------------------------------------------------------------------------------------- */
 
 /* Packs lanes that are consecutive in memory: those of `low`, then those of `high`. */
@@ -12,8 +41,8 @@ static inline __attribute__((always_inline)) void pack_straight(float *out, cons
                                                                 size_t first, size_t step, size_t terms, firn_lanes low,
                                                                 firn_lanes high) {
     for (size_t term = 0; term < terms; term++, first += step, out += TWO_VECTORS) {
-        firn_vector_store(out, firn_vector_widen(data, type, first, low));
-        firn_vector_store(out + FIRN_VECTOR, firn_vector_widen(data, type, first + FIRN_VECTOR, high));
+        firn_vector_store(out, read_factor(data, type, first, low));
+        firn_vector_store(out + FIRN_VECTOR, read_factor(data, type, first + FIRN_VECTOR, high));
     }
 }
 
@@ -21,7 +50,7 @@ static inline __attribute__((always_inline)) void pack_straight_narrow(float *ou
                                                                        size_t first, size_t step, size_t terms,
                                                                        firn_lanes lanes) {
     for (size_t term = 0; term < terms; term++, first += step, out += FIRN_VECTOR)
-        firn_vector_store(out, firn_vector_widen(data, type, first, lanes));
+        firn_vector_store(out, read_factor(data, type, first, lanes));
 }
 
 /* Packs terms that are consecutive in memory. */
@@ -36,8 +65,7 @@ static inline __attribute__((always_inline)) void pack_transposed(float *out, si
             firn_vector v[FIRN_VECTOR];
             FIRN_UNROLL
             for (size_t i = 0; i < FIRN_VECTOR; i++)
-                v[i] = i < here ? firn_vector_widen(data, type, first + (lane + i) * step + term, mask)
-                                : firn_vector_zero();
+                v[i] = i < here ? read_factor(data, type, first + (lane + i) * step + term, mask) : firn_vector_zero();
             firn_vector_transpose(v);
             float *square = out + term * width + lane;
             FIRN_UNROLL
@@ -77,7 +105,7 @@ void firn_vector_pack(float *out, size_t vectors, const firn_matrix *from, size_
     const size_t first = from->first + first_term * from->row_step + first_lane * from->column_step;
     packing p = {.width = vectors, .from = from, .first = first, .terms = terms, .lanes = lanes};
     p.out = out; /* assigned here because clang-tidy would ask for const in an initialiser */
-    firn_for_type(from->type, pack, &p);
+    for_factor_type(from->type, pack, &p);
 }
 
 /* Packs two panels of consecutive lanes in one pass, so that each term is read from two adjacent cache lines. */
@@ -86,10 +114,10 @@ static inline __attribute__((always_inline)) void pack_two_panels(float *out, co
     const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
     float *other = out + terms * TWO_VECTORS;
     for (size_t term = 0; term < terms; term++, first += step, out += TWO_VECTORS, other += TWO_VECTORS) {
-        firn_vector_store(out, firn_vector_widen(data, type, first, all));
-        firn_vector_store(out + FIRN_VECTOR, firn_vector_widen(data, type, first + FIRN_VECTOR, all));
-        firn_vector_store(other, firn_vector_widen(data, type, first + TWO_VECTORS, all));
-        firn_vector_store(other + FIRN_VECTOR, firn_vector_widen(data, type, first + TWO_VECTORS + FIRN_VECTOR, all));
+        firn_vector_store(out, read_factor(data, type, first, all));
+        firn_vector_store(out + FIRN_VECTOR, read_factor(data, type, first + FIRN_VECTOR, all));
+        firn_vector_store(other, read_factor(data, type, first + TWO_VECTORS, all));
+        firn_vector_store(other + FIRN_VECTOR, read_factor(data, type, first + TWO_VECTORS + FIRN_VECTOR, all));
     }
 }
 
@@ -115,7 +143,7 @@ void firn_vector_pack_panels(float *out, const firn_matrix *from, size_t first_t
     const size_t first = from->first + first_term * from->row_step + first_lane;
     packing p = {.from = from, .first = first, .terms = terms, .lanes = panels * TWO_VECTORS};
     p.out = out;
-    firn_for_type(from->type, pack_panels, &p);
+    for_factor_type(from->type, pack_panels, &p);
 }
 
 /* --- strips ------------------------------------------------------------------------------------------------------- */
@@ -126,8 +154,8 @@ static inline __attribute__((always_inline)) void pack_term(float *out, size_t s
                                                             firn_lanes full, firn_lanes last) {
     size_t lane = 0;
     for (; lane + height < lanes; lane += height, out += strip_step)
-        firn_vector_store(out, firn_vector_widen(data, type, first + lane, full));
-    firn_vector_store(out, firn_vector_widen(data, type, first + lane, last));
+        firn_vector_store(out, read_factor(data, type, first + lane, full));
+    firn_vector_store(out, read_factor(data, type, first + lane, last));
 }
 
 /* Whole registers can be read for every term but the last. The lanes of a term lie within row_step elements and are
@@ -152,7 +180,7 @@ void firn_vector_pack_strips(float *out, const firn_matrix *from, size_t first_t
     const size_t first = from->first + first_term * from->row_step + first_lane;
     packing p = {.width = height, .from = from, .first = first, .terms = terms, .lanes = lanes};
     p.out = out;
-    firn_for_type(from->type, pack_strips, &p);
+    for_factor_type(from->type, pack_strips, &p);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
@@ -165,9 +193,9 @@ static inline __attribute__((always_inline)) void widen_rows(uint8_t type, const
     size_t first = p->first;
     for (size_t row = 0; row < p->lanes; row++, out += p->width, first += p->from->row_step) {
         for (size_t term = 0; term < whole; term += FIRN_VECTOR)
-            firn_vector_store(out + term, firn_vector_widen(p->from->data, type, first + term, all));
+            firn_vector_store(out + term, read_factor(p->from->data, type, first + term, all));
         if (whole < p->terms)
-            firn_vector_store_some(out + whole, rest, firn_vector_widen(p->from->data, type, first + whole, rest));
+            firn_vector_store_some(out + whole, rest, read_factor(p->from->data, type, first + whole, rest));
     }
 }
 
@@ -176,7 +204,7 @@ void firn_vector_widen_rows(float *out, size_t out_step, const firn_matrix *from
     const size_t first = from->first + first_row * from->row_step + first_term;
     packing p = {.width = out_step, .from = from, .first = first, .terms = terms, .lanes = rows};
     p.out = out;
-    firn_for_type(from->type, widen_rows, &p);
+    for_factor_type(from->type, widen_rows, &p);
 }
 
 /* Rows of sums, and the elements in which they are stored. */

@@ -1,6 +1,6 @@
 /* Packs the factors of a product for the register tile: widens them to float32 once, in a layout that the inner loop
  * reads sequentially. Lanes outside the matrix become zeros; their sums are computed but not stored. Terms are never
- * padded. */
+ * padded. A factor that is rounded as it is read (FIRN_ROUNDED_TO) is rounded here. */
 #ifndef FIRN_KERNELS_VECTOR_PACK_H
 #define FIRN_KERNELS_VECTOR_PACK_H
 

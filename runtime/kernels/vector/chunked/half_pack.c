@@ -1,5 +1,6 @@
 /* Packs float16 factors; see half_pack.h. Where terms are consecutive in memory, two of them are exchanged as one
- * 32-bit word: half as many shuffles as for floats, and no conversions. */
+ * 32-bit word: half as many shuffles as for floats, and no conversions. Floats are rounded a few lanes and terms at a
+ * time, and then packed like the others. */
 #include "runtime/kernels/vector/chunked/half_pack.h"
 
 #include <string.h>
@@ -90,6 +91,27 @@ static inline __attribute__((always_inline)) void pack(const place *to, const bo
         pack_transposed(to, is_left, data, from->column_step, terms, lanes);
 }
 
+/* Rounds floats to columns: one term of all lanes, or some terms of each, whichever lie side by side. */
+static void round_columns(const place *to, const firn_matrix *from, size_t first_term, size_t terms, size_t first_lane,
+                          size_t lanes) {
+    const float *data =
+        (const float *)from->data + from->first + first_term * from->row_step + first_lane * from->column_step;
+    const size_t most = from->column_step == 1 ? 1 : PAIRED;
+    for (size_t term = 0; term < terms; term += most) {
+        uint16_t halves[FIRN_VECTOR][PAIRED];
+        const place part = {.halves = to->halves + term * to->width, .width = to->width};
+        if (most == 1) {
+            firn_narrow(halves[0], FIRN_FLOAT16, 0, data + term * from->row_step, lanes);
+            pack_straight(&part, false, halves[0], 0, 1, firn_first_lanes(lanes));
+            continue;
+        }
+        const size_t here = firn_smaller(PAIRED, terms - term);
+        for (size_t lane = 0; lane < lanes; lane++)
+            firn_narrow(halves[lane], FIRN_FLOAT16, 0, data + lane * from->column_step + term, here);
+        pack_transposed(&part, false, halves[0], PAIRED, here, lanes);
+    }
+}
+
 void firn_half_pack_rows(firn_half_factor *out, const firn_matrix *from, size_t first_term, size_t terms,
                          size_t first_lane, size_t lanes) {
     const place to = {.factors = out, .width = FIRN_VECTOR};
@@ -99,5 +121,8 @@ void firn_half_pack_rows(firn_half_factor *out, const firn_matrix *from, size_t 
 void firn_half_pack_columns(uint16_t *out, size_t width, const firn_matrix *from, size_t first_term, size_t terms,
                             size_t first_lane, size_t lanes) {
     const place to = {.halves = out, .width = width};
-    pack(&to, false, from, first_term, terms, first_lane, lanes);
+    if (from->type >= FIRN_ROUNDED_TO)
+        round_columns(&to, from, first_term, terms, first_lane, lanes);
+    else
+        pack(&to, false, from, first_term, terms, first_lane, lanes);
 }

@@ -45,8 +45,8 @@ typedef struct piece {
 
 /* --- factors ------------------------------------------------------------------------------------------------------ */
 
-static const uint16_t *element(const firn_matrix *matrix, size_t row, size_t column) {
-    return (const uint16_t *)matrix->data + matrix->first + row * matrix->row_step + column * matrix->column_step;
+static size_t index_of(const firn_matrix *matrix, size_t row, size_t column) {
+    return matrix->first + row * matrix->row_step + column * matrix->column_step;
 }
 
 static uint32_t *panel(const piece *p, size_t column) {
@@ -55,8 +55,11 @@ static uint32_t *panel(const piece *p, size_t column) {
 
 static void pack_right(const piece *p) {
     const firn_matrix *right = &p->cut->linear->product.right;
+    const bool is_rounded = right->type >= FIRN_ROUNDED_TO;
     for (size_t column = 0; column < p->columns; column += FIRN_WORD_COLUMNS) {
-        const firn_words_of from = {.first = element(right, p->term, p->column + column),
+        const size_t first = index_of(right, p->term, p->column + column);
+        const firn_words_of from = {.first = is_rounded ? NULL : (const uint16_t *)right->data + first,
+                                    .floats = is_rounded ? (const float *)right->data + first : NULL,
                                     .term_step = right->row_step,
                                     .lane_step = right->column_step,
                                     .terms = p->terms,
@@ -68,7 +71,7 @@ static void pack_right(const piece *p) {
 static void place_left(const piece *p, size_t row, size_t rows, firn_engine_tile *tile) {
     const firn_matrix *left = &p->cut->linear->product.left;
     const firn_engine *engine = &firn_engine_of_set;
-    const uint16_t *first = element(left, p->row + row, p->term);
+    const uint16_t *first = (const uint16_t *)left->data + index_of(left, p->row + row, p->term);
     if (left->column_step == 1 && left->row_step % SHARING != 0 && p->terms == 2 * p->words &&
         rows % engine->height == 0) {
         tile->left = first;

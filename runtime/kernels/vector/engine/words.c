@@ -5,14 +5,34 @@
 #include <string.h>
 
 #include "runtime/kernels/blocks.h"
-#include "runtime/kernels/vector/vector.h"
+#include "runtime/kernels/vector/convert.h"
 
 static void store(uint32_t *to, firn_vector words) {
     memcpy(to, &words, sizeof words);
 }
 
+static firn_vector round_along(const firn_words_of *from, size_t word, size_t lane) {
+    uint16_t terms[2 * FIRN_VECTOR] = {0};
+    firn_vector words;
+    if (2 * word < from->terms)
+        firn_narrow(terms, FIRN_BFLOAT16, 0, from->floats + lane * from->lane_step + 2 * word,
+                    firn_smaller(2 * FIRN_VECTOR, from->terms - 2 * word));
+    memcpy(&words, terms, sizeof words);
+    return words;
+}
+
+/* Returns a term of several lanes in the lower halves of words; a rounded float is one. */
+static inline firn_words load_term(const firn_words_of *from, size_t term, size_t lane, firn_lanes lanes) {
+    const size_t at = lane + term * from->term_step;
+    if (from->floats != NULL)
+        return firn_vector_to_bfloat16(firn_vector_canonical(firn_vector_load_some(lanes, from->floats + at)));
+    return firn_words_from_halves(firn_halves_load_some(lanes, from->first + at));
+}
+
 /* Loads terms of a lane, at most two for each word of a register, which lie side by side. */
 static inline firn_vector load_along(const firn_words_of *from, size_t word, size_t lane) {
+    if (from->floats != NULL)
+        return round_along(from, word, lane);
     const uint16_t *first = from->first + lane * from->lane_step + 2 * word;
     uint16_t terms[2 * FIRN_VECTOR] = {0};
     firn_vector words;
@@ -37,11 +57,13 @@ static inline firn_vector load_line(const uint16_t *first, const uint16_t *secon
 }
 
 static inline firn_vector load_across(const firn_words_of *from, size_t word, size_t lane) {
-    const uint16_t *first = from->first + lane + 2 * word * from->term_step;
+    const firn_lanes lanes = firn_first_lanes(from->lanes - lane);
     if (2 * word >= from->terms)
         return firn_vector_zero();
-    return load_line(first, 2 * word + 1 < from->terms ? first + from->term_step : NULL,
-                     firn_first_lanes(from->lanes - lane));
+    firn_words words = load_term(from, 2 * word, lane, lanes);
+    if (2 * word + 1 < from->terms)
+        words = firn_words_or(words, firn_words_left(load_term(from, 2 * word + 1, lane, lanes), 16));
+    return firn_vector_from_bits(words);
 }
 
 void firn_words_pack_line(uint32_t *out, const uint16_t *first, const uint16_t *second, size_t lanes) {

@@ -1,5 +1,5 @@
-/* Packs factors of bfloat16 for a matrix engine. A word is two consecutive terms, the first in its lower half; terms
- * that a word lacks are +0. */
+/* Packs factors of bfloat16 for a matrix engine, or floats that are rounded to it. A word is two consecutive terms, the
+ * first in its lower half; terms that a word lacks are +0. */
 #ifndef FIRN_KERNELS_VECTOR_ENGINE_WORDS_H
 #define FIRN_KERNELS_VECTOR_ENGINE_WORDS_H
 
@@ -12,6 +12,7 @@ typedef struct firn_words_of {
     const uint16_t *first; /* of the first term and lane */
     size_t term_step, lane_step;
     size_t terms, lanes;
+    const float *floats; /* to be rounded, in place of `first`; NULL: there are none */
 } firn_words_of;
 
 /* out[word][FIRN_WORD_COLUMNS]: `words` words, which may be more than the terms fill. At most FIRN_WORD_COLUMNS lanes;

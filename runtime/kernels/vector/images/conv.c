@@ -13,6 +13,7 @@
 
 #include "runtime/kernels/images/images.h"
 #include "runtime/kernels/vector/convert.h"
+#include "runtime/kernels/vector/engine/flush.h"
 #include "runtime/kernels/vector/images/padded.h"
 #include "runtime/kernels/vector/images/placed.h"
 #include "runtime/kernels/vector/images/pointwise.h"

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "runtime/kernels/images/images.h"
+#include "runtime/kernels/vector/engine/flush.h"
 #include "runtime/kernels/vector/images/padded.h"
 #include "runtime/kernels/vector/images/placed.h"
 #include "runtime/kernels/vector/pack.h"
