@@ -547,4 +547,4 @@ help: ## this list
 
 # Not those of the builds of their own within this one, which are some thousands.
 OWN_BUILDS := variants sanitized aarch64 gcc clang fuzz64 fuzz32
--include $(shell find $(BUILD) -mindepth 1 $(patsubst %,-name % -prune -o,$(OWN_BUILDS)) -name '*.d' -print 2>/dev/null)
+-include $(shell find $(BUILD) -mindepth 1 $(patsubst %,-path $(BUILD)/% -prune -o,$(OWN_BUILDS)) -name '*.d' -print 2>/dev/null)
