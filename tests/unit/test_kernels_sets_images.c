@@ -68,8 +68,7 @@ static void compare(uint16_t code, test_call *call, const char *what) {
     call->outputs[0] = out;
 }
 
-/* --- convolutions --------------------------------------------------------------------------------------------------
- */
+/* --- convolutions ------------------------------------------------------------------------------------------------- */
 
 typedef struct setting {
     uint32_t samples, extent[2], groups, inputs, outputs; /* inputs, outputs: of a group */

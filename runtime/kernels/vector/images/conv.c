@@ -64,8 +64,7 @@ typedef struct piece {
     const float *samples; /* of the current block */
 } piece;
 
-/* --- which elements of windows have a term -------------------------------------------------------------------------
- */
+/* --- which elements of windows have a term ------------------------------------------------------------------------ */
 
 static firn_steps steps_of_window(const firn_window *window, size_t position, size_t extent) {
     const firn_span span = firn_window_elements(window, position, extent);
@@ -133,8 +132,7 @@ static size_t find_columns(const gather *g, columns *found) {
     return count;
 }
 
-/* --- the slot ------------------------------------------------------------------------------------------------------
- */
+/* --- the slot ----------------------------------------------------------------------------------------------------- */
 
 static size_t kernel_of(const gather *g) {
     return (size_t)g->window[FIRN_ROWS].elements * g->window[FIRN_COLUMNS].elements;
@@ -250,8 +248,7 @@ static void describe(gather *g, uint16_t op, const firn_kernel_call *call) {
     lay_out(g);
 }
 
-/* --- tiles ---------------------------------------------------------------------------------------------------------
- */
+/* --- tiles -------------------------------------------------------------------------------------------------------- */
 
 /* The samples of a block as floats: where they lie, or widened into the slot. */
 static const float *samples_of(piece *p, size_t block) {
@@ -363,8 +360,7 @@ static void compute_tile(const piece *p, const target *t, size_t rows, size_t le
         firn_vector_narrow_rows(g->out->data, g->out->type, index, t->index_step, sums, WIDTH, rows, tile.columns);
 }
 
-/* --- lines of the output -------------------------------------------------------------------------------------------
- */
+/* --- lines of the output ------------------------------------------------------------------------------------------ */
 
 /* Computes a group of columns of a line, for all samples of a block. t is for its first column and sample. The rows of
  * a tile are columns or samples. */
@@ -398,8 +394,7 @@ static void compute_line(piece *p, size_t block, size_t line) {
             }
 }
 
-/* --- lines of flushed sums -----------------------------------------------------------------------------------------
- */
+/* --- lines of flushed sums ---------------------------------------------------------------------------------------- */
 
 /* Some columns of a line of the output whose windows have terms of the same blocks. */
 typedef struct stretch {
@@ -598,8 +593,7 @@ static void compute_piece(void *argument, size_t number, void *slot) {
         (g->kind == FIRN_REDUCTION_F32 ? compute_line : compute_flushed_line)(&p, unit / lines, unit % lines);
 }
 
-/* --- the ops -------------------------------------------------------------------------------------------------------
- */
+/* --- the ops ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t cost_of(const gather *g) {
     return (uint64_t)g->out->elements * kernel_of(g) * g->terms / FIRN_MULTIPLICATIONS;
