@@ -214,7 +214,7 @@ avx512fp16_SOURCES := $(NATIVE_SET)
 # With the convolutions that are emulated whatever the engine is.
 ENGINE_SET := $(ENGINE_SOURCES) $(filter-out %/pool.c,$(wildcard runtime/kernels/vector/images/*.c)) \
     $(patsubst %,runtime/kernels/vector/%.c,pieces pack widen product recurrent_weight tile engine/tile $(patsubst %,attention/%,forward backward scores stores work)) \
-    $(patsubst %,runtime/kernels/%.c,linear attention blocks flushed_parts product quads images/sums_flushed reduce/matmul reduce/product_flushed $(patsubst %,recurrent/%,gru lstm rnn steps weight)) \
+    $(patsubst %,runtime/kernels/%.c,linear attention blocks flushed_parts product quads $(patsubst %,images/%,conv sums sums_flushed) reduce/matmul reduce/product_flushed $(patsubst %,recurrent/%,gru lstm rnn steps weight)) \
     $(filter-out runtime/numerics/widen.c,$(NUMERICS_SOURCES))
 amx_FLAGS := $(avx512_FLAGS) -mamx-tile -mamx-bf16
 amx_SOURCES := $(AMX_SOURCES) $(ENGINE_SET)
@@ -547,4 +547,4 @@ help: ## this list
 
 # Not those of the builds of their own within this one, which are some thousands.
 OWN_BUILDS := variants sanitized aarch64 gcc clang fuzz64 fuzz32
--include $(shell find $(BUILD) -mindepth 1 $(patsubst %,-name % -prune -o,$(OWN_BUILDS)) -name '*.d' -print 2>/dev/null)
+-include $(shell find $(BUILD) -mindepth 1 $(patsubst %,-path $(BUILD)/% -prune -o,$(OWN_BUILDS)) -name '*.d' -print 2>/dev/null)

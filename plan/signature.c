@@ -23,8 +23,7 @@ void mbedtls_platform_zeroize(void *buf, size_t len) {
     __asm__ volatile("" : : "r"(buf) : "memory");
 }
 
-/* --- SHA-256 ---------------------------------------------------------------------------------------------------------
- */
+/* --- SHA-256 ------------------------------------------------------------------------------------------------------ */
 
 _Static_assert(sizeof(mbedtls_sha256_context) <= sizeof(firn_sha256), "the context must fit");
 _Static_assert(_Alignof(mbedtls_sha256_context) <= _Alignof(firn_sha256), "the context must be aligned");
@@ -87,8 +86,7 @@ int firn_key_hash(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], uint8_t hash[
     return firn_sha256_of(point, sizeof point, hash);
 }
 
-/* --- ECDSA P-256 -----------------------------------------------------------------------------------------------------
- */
+/* --- ECDSA P-256 -------------------------------------------------------------------------------------------------- */
 
 /* The source of random numbers that p256-m names for making keys and signatures. Nothing here calls those functions; if
  * one were called, it would fail. */

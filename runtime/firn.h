@@ -264,7 +264,8 @@ typedef struct firn_config {
     bool allow_other_preprocessing, allow_other_split, allow_other_data;
 } firn_config;
 
-/* An instance. Zero it before firn_open, and do not move it afterwards: prepared ops hold its address. */
+/* An instance. Zero it before firn_open, and do not move it afterwards: instances that use its parameters hold its
+ * address. */
 struct firn {
     uint64_t opaque[96 + 6 * sizeof(void *)];
 };

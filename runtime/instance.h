@@ -19,8 +19,8 @@ typedef enum firn_condition {
     FIRN_CONDITION_POISONED = 2 /* a step began to write it and did not complete */
 } firn_condition;
 
-/* An op whose operands are decoded, and whose kernel is found. Its operands lie in the block of prepared ops; what it
- * has besides them lies in the plan. */
+/* An op whose operands are decoded, and whose kernel is found if it is prepared. Its operands lie in the block of
+ * prepared ops, or in the frame of a step that has no such block; what it has besides them lies in the plan. */
 typedef struct firn_prepared_op {
     firn_kernel kernel;
     const firn_tensor *operands; /* inputs, then outputs */

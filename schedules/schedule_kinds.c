@@ -257,8 +257,7 @@ static double expression(const firn_schedule_list *list, const firn_schedule_nod
     return firn_schedule_expression(list->instructions + node->auxiliary, node->total, t);
 }
 
-/* --- the parts -----------------------------------------------------------------------------------------------------
- */
+/* --- the parts ---------------------------------------------------------------------------------------------------- */
 
 enum {
     USES_TOTAL = FIRN_SCHEDULE_USES_TOTAL,

@@ -647,8 +647,7 @@ firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x) {
     return record(graph, FIRN_OP_log_softmax, &x, 1, NULL, NULL);
 }
 
-/* --- elementwise ops with repeated operands ------------------------------------------------------------------------
- */
+/* --- elementwise ops with repeated operands ----------------------------------------------------------------------- */
 
 static firnc_value record_two(firnc_graph *graph, uint16_t code, firnc_value a, firnc_value b) {
     return record(graph, code, (firnc_value[]){a, b}, 2, NULL, NULL);

@@ -323,8 +323,7 @@ uint8_t firnc_onnx_axes_without(const firnc_onnx_value *value, uint32_t dropped,
 /* Where the axis stands. */
 uint8_t firnc_onnx_place(const uint8_t *order, uint8_t rank, uint8_t axis);
 
-/* --- ops of the graph (build.c): each infers its result's extents at once; FIRNC_NONE after a message ---------------
- */
+/* --- ops of the graph (build.c): each infers its result's extents at once; FIRNC_NONE after a message ------------- */
 
 const firn_shape *firnc_onnx_shape(const firnc_onnx_importer *im, firnc_value value);
 /* Infers the results of the op that made this value. */

@@ -1,10 +1,11 @@
 /* The training pass; an eval graph goes to metric.c instead. In: the micro-batch phase with every parameter's gradient.
  * Out: the whole step:
  *
- *     micro_batch  the seed of the gradient takes 1/micro_batches and the loss scale; gradients are accumulated;
- * running statistics advance beside their buffers finalise     squares of the unscaled gradients, norm and finiteness;
- * the factors that unscale and clip update       powers of beta, the optimizer for each parameter, which applies the
- * factors; the optimizer step bookkeep     running statistics, loss scale, global step
+ * - micro_batch: the seed of the gradient takes 1/micro_batches and the loss scale; gradients are accumulated; running
+ *   statistics advance beside their buffers
+ * - finalise: squares of the unscaled gradients, norm and finiteness; the factors that unscale and clip
+ * - update: powers of beta, the optimizer for each parameter, which applies the factors; the optimizer step
+ * - bookkeep: running statistics, loss scale, global step
  *
  * and the state that these use. Semantics: NUMERICS.md, "Finalise", "Update" and "Bookkeep". */
 #include "compiler/passes/passes.h"

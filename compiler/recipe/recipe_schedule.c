@@ -195,8 +195,7 @@ static bool read_scaled(const firnc_schedule_reader *r, const firnc_tree *mappin
     return true;
 }
 
-/* --- any class ------------------------------------------------------------------------------------------------------
- */
+/* --- any class ---------------------------------------------------------------------------------------------------- */
 
 /* Lists the names of all classes. The index of a weight decay class is that of its learning rate twin plus CLASSES. */
 static void list_classes(firnc_choice *choices) {
@@ -254,8 +253,7 @@ static bool read_node(const firnc_schedule_reader *around, const firnc_tree *ent
     }
 }
 
-/* --- the older layout: optimizer.learning_rate ----------------------------------------------------------------------
- */
+/* --- the older layout: optimizer.learning_rate -------------------------------------------------------------------- */
 
 static const firnc_choice main_schedulers[] = {{"sequential", 0}, {"chained", 1}, {NULL, 0}};
 
@@ -347,8 +345,7 @@ static bool read_older(const firnc_schedule_reader *own, const firnc_tree *init,
     return chained ? read_chain(r, list, index, &traits) : read_sequence(r, list, NULL, index, &traits);
 }
 
-/* --- which parameters a schedule is for ------------------------------------------------------------------------------
- */
+/* --- which parameters a schedule is for --------------------------------------------------------------------------- */
 
 /* Names an entry for messages: entry 0 is the parameters that no group of the optimizer takes, entry i is group i -
  * 1. */
@@ -392,8 +389,7 @@ static bool check_tags(const firnc_job *job, const firnc_tree *tags) {
     return true;
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------------------
- */
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 /* Finds the root of a schedule for an entry, or adds one. *fresh: the root is new and its node has not been filled
  * yet. */

@@ -121,8 +121,7 @@ static const struct {
 #undef VALUE
 #undef LENGTH
 
-/* --- lists ----------------------------------------------------------------------------------------------------------
- */
+/* --- lists -------------------------------------------------------------------------------------------------------- */
 
 /* Reads a list of steps, each greater than the one before. */
 static bool add_milestones(const firnc_schedule_reader *r, const firnc_tree *list) {
@@ -150,8 +149,7 @@ static bool add_values(const firnc_schedule_reader *r, const firnc_tree *list) {
     return list->first != NULL || firnc_tree_fail(list, "is empty; add a value");
 }
 
-/* --- the nodes ------------------------------------------------------------------------------------------------------
- */
+/* --- the nodes ---------------------------------------------------------------------------------------------------- */
 
 /* A leaf being read. When a class's function is called, its node has its kind, mode 0 and no other value. */
 typedef struct leaf {
@@ -308,8 +306,7 @@ static bool make_one_cycle(leaf *l) {
     return true;
 }
 
-/* --- LambdaLR --------------------------------------------------------------------------------------------------------
- */
+/* --- LambdaLR ----------------------------------------------------------------------------------------------------- */
 
 /* Reads one lambda: a text is an expression, a list is a table. */
 static bool make_lambda(const firnc_schedule_reader *r, const firnc_tree *lambda, uint32_t index) {
@@ -380,8 +377,7 @@ static bool make_lambdas(leaf *l) {
     return true;
 }
 
-/* --- the classes -----------------------------------------------------------------------------------------------------
- */
+/* --- the classes -------------------------------------------------------------------------------------------------- */
 
 #define TAKES(setting) (UINT64_C(1) << (setting))
 

@@ -21,6 +21,11 @@ static inline size_t firn_ceiling(size_t a, size_t b) {
     return a <= b ? 1 : (a - 1) / b + 1;
 }
 
+/* Returns the least multiple of a unit that is not below x. */
+static inline size_t firn_round_up(size_t x, size_t unit) {
+    return (x + unit - 1) / unit * unit;
+}
+
 static inline size_t firn_last_extent(const firn_tensor *tensor) {
     return tensor->dims[tensor->rank - 1];
 }

@@ -163,8 +163,7 @@ void firn_random_truncated_many(float *out, const firn_rng *rng, uint64_t first,
     }
 }
 
-/* --- permutations ---------------------------------------------------------------------------------------------------
- */
+/* --- permutations ------------------------------------------------------------------------------------------------- */
 
 #define FEISTEL_ROUNDS 8
 #define FEISTEL_TAG    0xffffff00u /* used in the place of rng_id; ids from here on are reserved for this file */

@@ -25,8 +25,7 @@ float firn_metric_accuracy(const firn_instance *instance, firn_fb_metric metric)
            (float)firn_instance_int64(instance, firn_fb_metric_count(metric));
 }
 
-/* --- a confusion matrix: rows are labels, columns predictions, the last column the rows without one ----------------
- */
+/* --- a confusion matrix: rows are labels, columns predictions, the last column the rows without one --------------- */
 
 typedef struct confusion {
     const uint64_t *counters;
@@ -106,8 +105,7 @@ static float confusion_value(const confusion *matrix) {
     return micro ? f_beta(firn_fb_metric_beta(matrix->metric), all) : ratio(total, (float)classes);
 }
 
-/* --- a histogram of scores: negatives, then positives --------------------------------------------------------------
- */
+/* --- a histogram of scores: negatives, then positives ------------------------------------------------------------- */
 
 /* Returns the area under the curve of the true-positive rate over the false-positive rate, with straight lines between
  * the thresholds. */

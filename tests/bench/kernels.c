@@ -246,8 +246,7 @@ void bench_attention(void) {
         measure_attention(length);
 }
 
-/* --- products of batches: the scores and the values of attention that is written out -------------------------------
- */
+/* --- products of batches: the scores and the values of attention that is written out ------------------------------ */
 
 static job batches_job(uint32_t length, bool scores, const storage *stored) {
     const uint32_t rows[] = {BATCH * HEADS, length, HEAD_SIZE}, square[] = {BATCH * HEADS, length, length};

@@ -211,8 +211,7 @@ static void make_schedules(compiled_plan *plans) {
     plans[made++].name = "schedules";
 }
 
-/* --- images, recurrence, and ops of graphs --------------------------------------------------------------------------
- */
+/* --- images, recurrence, and ops of graphs ------------------------------------------------------------------------ */
 
 /* Each graph in float32 and in a half type, with two micro-batches. */
 static void make_graphs(compiled_plan *plans) {

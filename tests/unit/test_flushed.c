@@ -38,8 +38,7 @@ static uint32_t random_bits(void) {
     return (uint32_t)(state * 0x2545f4914f6cdd1du >> 32);
 }
 
-/* --- the model: integers in units of 2^-300, wide enough for any product of two floats -------------------------------
- */
+/* --- the model: integers in units of 2^-300, wide enough for any product of two floats ---------------------------- */
 
 enum { WORDS = 20, UNIT = 300 };
 

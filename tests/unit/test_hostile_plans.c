@@ -45,8 +45,7 @@ static uint64_t seed = SEED;
 static const char *sets[8];
 static uint32_t set_count;
 
-/* --- what is being done, for a run that does not return ------------------------------------------------------------
- */
+/* --- what is being done, for a run that does not return ----------------------------------------------------------- */
 
 static char doing[4000];
 
@@ -58,8 +57,7 @@ static void say_what(void) {
 /* Part of the sanitizers: the callback runs before they end the program. */
 extern void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
-/* --- ways to run ---------------------------------------------------------------------------------------------------
- */
+/* --- ways to run -------------------------------------------------------------------------------------------------- */
 
 static void find_sets(void) {
     static const char *const names[] = {"plain", "fma",        "avx2", "avx512",  "avx512fp16",
@@ -120,8 +118,7 @@ static bool agrees_with_itself(const compiled_plan *plan, uint64_t number, bool 
     return true;
 }
 
-/* --- one mutant ----------------------------------------------------------------------------------------------------
- */
+/* --- one mutant --------------------------------------------------------------------------------------------------- */
 
 typedef enum verdict { REFUSED, ACCEPTED, UNWRITTEN, DIVERGED } verdict;
 
@@ -212,8 +209,7 @@ static void run_file(const char *name) {
     compiled_plan_free(&plan);
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------------------
- */
+/* --- tests -------------------------------------------------------------------------------------------------------- */
 
 static int set_up(void **state) {
     (void)state;

@@ -68,8 +68,7 @@ static void compare(uint16_t code, test_call *call, const char *what) {
     call->outputs[0] = out;
 }
 
-/* --- convolutions --------------------------------------------------------------------------------------------------
- */
+/* --- convolutions ------------------------------------------------------------------------------------------------- */
 
 typedef struct setting {
     uint32_t samples, extent[2], groups, inputs, outputs; /* inputs, outputs: of a group */
@@ -149,7 +148,7 @@ static void check(const setting *s) {
 static const uint32_t channels[][3] = {{1, 1, 1},  {1, 3, 16}, {1, 16, 3},  {1, 8, 40},  {2, 5, 3},   {3, 1, 1},
                                        {17, 1, 1}, {32, 1, 1}, {2, 16, 17}, {1, 33, 9},  {5, 1, 2},   {4, 2, 1},
                                        {1, 2, 64}, {1, 64, 2}, {70, 1, 1},  {1, 24, 26}, {1, 1, 100}, {8, 9, 8}};
-enum { CHANNELS = sizeof channels / sizeof channels[0] };
+enum { CHANNELS = sizeof channels / sizeof channels[0], CHANNELS_BEYOND = 1 << 15 };
 
 /* Extents up to `extents`, and windows of up to `kernel` by `kernel` elements. */
 static void draw_windows(setting *s, uint32_t *random, uint32_t extents, uint32_t kernel) {
@@ -289,6 +288,30 @@ static void flushed_convolutions_of_many_terms(void **state) {
     }
 }
 
+/* Flushed sums of images whose padding has more places than a copy of them could name, on each axis. */
+static void padding_beyond_copies(void **state) {
+    (void)state;
+    if (!are_some_compared)
+        skip();
+    for (int axis = 0; axis < 2; axis++)
+        for (int by_channel = 0; by_channel < 2; by_channel++) {
+            setting s = {.samples = 1,
+                         .extent = {1, 1},
+                         .groups = by_channel ? CHANNELS_BEYOND : 1,
+                         .inputs = by_channel ? 1 : CHANNELS_BEYOND,
+                         .outputs = 1,
+                         .kernel = {1, 1},
+                         .stride = {1, 1},
+                         .dilation = {1, 1},
+                         .type = FIRN_BFLOAT16,
+                         .out_type = FIRN_FLOAT32,
+                         .kind = axis == 0 ? FIRN_REDUCTION_PAIRS : FIRN_REDUCTION_EVEN_ODD_BLOCKS};
+            s.kernel[axis] = 2;
+            s.stride[axis] = s.dilation[axis] = s.before[axis] = s.after[axis] = UINT16_MAX;
+            check(&s);
+        }
+}
+
 /* Windows of one element, which are linear layers. */
 static void pointwise(void **state) {
     (void)state;
@@ -380,6 +403,7 @@ int main(void) {
                                        cmocka_unit_test(flushed_convolutions),
                                        cmocka_unit_test(large_flushed_convolutions),
                                        cmocka_unit_test(flushed_convolutions_of_many_terms),
+                                       cmocka_unit_test(padding_beyond_copies),
                                        cmocka_unit_test(pointwise),
                                        cmocka_unit_test(whole_images),
                                        cmocka_unit_test(max_pools)};

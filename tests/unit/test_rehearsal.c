@@ -15,8 +15,7 @@
 #include "tests/unit/support_network.h"
 #include "tests/unit/support_signed_plans.h"
 
-/* --- the data ------------------------------------------------------------------------------------------------------
- */
+/* --- the data ----------------------------------------------------------------------------------------------------- */
 
 enum { RECORDS = 24 };
 
@@ -49,8 +48,7 @@ static const firn_stream streams[] = {
 static const firn_source source = {.streams = streams, .stream_count = 2, .read = read_records};
 static const firn_source unlabelled = {.streams = streams, .stream_count = 1, .read = read_records};
 
-/* --- an open instance ----------------------------------------------------------------------------------------------
- */
+/* --- an open instance --------------------------------------------------------------------------------------------- */
 
 typedef struct run {
     _Alignas(64) uint8_t memory[32768];
@@ -152,8 +150,7 @@ static void assert_same_float(float x, float y) {
     assert_memory_equal(&x, &y, sizeof x);
 }
 
-/* --- storage for a checkpoint --------------------------------------------------------------------------------------
- */
+/* --- storage for a checkpoint ------------------------------------------------------------------------------------- */
 
 static uint8_t stored[8192];
 static uint64_t stored_bytes;
@@ -211,8 +208,7 @@ static int setup(void **state) {
     return 0;
 }
 
-/* --- shared parameters ----------------------------------------------------------------------------------------------
- */
+/* --- shared parameters -------------------------------------------------------------------------------------------- */
 
 /* Trains with an evaluation after each step, over the same parameters; and without one, with an evaluation of a
  * checkpoint after each step. Metrics and digests must be the same. */
@@ -284,8 +280,7 @@ static void parameters_lie_in_several_regions(void **state) {
     assert_int_equal(open_as(&three, &other, &one.firn, NULL), FIRN_ERROR_OTHER_OWNER);
 }
 
-/* --- rings ----------------------------------------------------------------------------------------------------------
- */
+/* --- rings -------------------------------------------------------------------------------------------------------- */
 
 /* Opens an evaluation of two inputs that read these streams from these two rings. */
 static int open_with_rings(const uint8_t of_streams[2], const int of_rings[2]) {
@@ -353,8 +348,7 @@ static void pushed_samples_are_drawn(void **state) {
     assert_same_state(&one, &two);
 }
 
-/* --- buffers --------------------------------------------------------------------------------------------------------
- */
+/* --- buffers ------------------------------------------------------------------------------------------------------ */
 
 /* The sums of the features of a step, added up in float32 in the order of the micro-batches. */
 static void expected_sums(uint32_t step, uint32_t micro_batches, float sums[NETWORK_WIDTH]) {
@@ -435,8 +429,7 @@ static void a_skipped_step_leaves_buffers(void **state) {
     make_data();
 }
 
-/* --- a frozen weight with an adapter --------------------------------------------------------------------------------
- */
+/* --- a frozen weight with an adapter ------------------------------------------------------------------------------ */
 
 static void count_call(void *calls) {
     ++*(uint32_t *)calls;
@@ -475,8 +468,7 @@ static void a_frozen_weight_is_read_in_place(void **state) {
     assert_same_state(&one, &four);
 }
 
-/* --- initial values and continued runs ------------------------------------------------------------------------------
- */
+/* --- initial values and continued runs ---------------------------------------------------------------------------- */
 
 static void weights_begin_in_half_types(void **state) {
     (void)state;
@@ -544,8 +536,7 @@ static void a_run_continues_under_a_new_plan(void **state) {
     assert_same_state(&one, &two);
 }
 
-/* --- evaluation without labels --------------------------------------------------------------------------------------
- */
+/* --- evaluation without labels ------------------------------------------------------------------------------------ */
 
 static void expected_logits(uint32_t first, float logits[NETWORK_SAMPLES * NETWORK_CLASSES]) {
     for (uint32_t s = 0; s < NETWORK_SAMPLES; s++) {
@@ -588,8 +579,7 @@ static void an_evaluation_needs_no_labels(void **state) {
     assert_false(info.metric);
 }
 
-/* --- a session ------------------------------------------------------------------------------------------------------
- */
+/* --- a session ---------------------------------------------------------------------------------------------------- */
 
 /* An evaluation carries caches from one batch to the next: here the last logits, and a position. */
 static void caches_stay_between_batches(void **state) {
@@ -637,8 +627,7 @@ static void caches_stay_between_batches(void **state) {
     assert_int_equal(*(const int64_t *)support_tensor(&one.firn, "cache.position").data, 0);
 }
 
-/* --- a run without an end -------------------------------------------------------------------------------------------
- */
+/* --- a run without an end ----------------------------------------------------------------------------------------- */
 
 static void a_run_may_have_no_end(void **state) {
     (void)state;
@@ -670,8 +659,7 @@ static void a_run_may_have_no_end(void **state) {
     assert_true(report.learning_rate == 0.125f && isfinite(report.loss));
 }
 
-/* --- wide ops -------------------------------------------------------------------------------------------------------
- */
+/* --- wide ops ----------------------------------------------------------------------------------------------------- */
 
 enum { JOINED = 40 };
 
@@ -711,8 +699,7 @@ static void an_op_may_have_forty_inputs(void **state) {
     assert_int_equal(firn_open(&two.firn, &config), FIRN_ERROR_PREPARED_TOO_SMALL);
 }
 
-/* --- absent inputs --------------------------------------------------------------------------------------------------
- */
+/* --- absent inputs ------------------------------------------------------------------------------------------------ */
 
 /* gradient_factors has a norm but no scale before it. */
 static void an_input_may_be_absent_in_the_middle(void **state) {
@@ -738,8 +725,7 @@ static void an_input_may_be_absent_in_the_middle(void **state) {
     assert_true(fabsf(clipped_step * 4 - free_step) < fabsf(free_step) * 1e-3f);
 }
 
-/* --- views ----------------------------------------------------------------------------------------------------------
- */
+/* --- views -------------------------------------------------------------------------------------------------------- */
 
 static void views_change_no_value(void **state) {
     (void)state;
@@ -764,8 +750,7 @@ static void views_change_no_value(void **state) {
     assert_int_equal(view.dims[1], NETWORK_SAMPLES);
 }
 
-/* --- derived tensors ------------------------------------------------------------------------------------------------
- */
+/* --- derived tensors ---------------------------------------------------------------------------------------------- */
 
 /* Spoils the copy in the arena, runs a batch, and tells whether the copy was made again from the parameter. */
 static bool is_derived_again(run *run) {
@@ -924,8 +909,7 @@ static void every_set_computes_blocks_and_pairs(void **state) {
     }
 }
 
-/* --- types that no op takes -----------------------------------------------------------------------------------------
- */
+/* --- types that no op takes --------------------------------------------------------------------------------------- */
 
 static void constants_of_every_type_are_accepted(void **state) {
     (void)state;

@@ -33,8 +33,7 @@ static int end(void **state) {
     return unlink(path);
 }
 
-/* --- an instance ---------------------------------------------------------------------------------------------------
- */
+/* --- an instance -------------------------------------------------------------------------------------------------- */
 
 typedef struct opened {
     compiled_plan plan;
@@ -83,8 +82,7 @@ static void save_run(uint8_t data) {
     close_plan(&run);
 }
 
-/* --- the record ----------------------------------------------------------------------------------------------------
- */
+/* --- the record --------------------------------------------------------------------------------------------------- */
 
 static size_t read_record(uint8_t *bytes, size_t most) {
     FILE *file = fopen(path, "rb");
@@ -118,8 +116,7 @@ static void write_header(firn_record record) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* --- the tests -----------------------------------------------------------------------------------------------------
- */
+/* --- the tests ---------------------------------------------------------------------------------------------------- */
 
 static void expect_report(const firn_restore_report *report, uint8_t preprocessing, uint8_t split, uint8_t data) {
     assert_int_equal(report->preprocessing, preprocessing);

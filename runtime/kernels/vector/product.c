@@ -361,19 +361,15 @@ static cut divide(const multiplication *product, size_t threads) {
     return best;
 }
 
-static size_t round_up(size_t x, size_t unit) {
-    return (x + unit - 1) / unit * unit;
-}
-
 /* Places the parts of a slot, each at the start of a cache line. */
 static void lay_out(cut *c) {
     enum { LINE = CACHE_LINE / sizeof(float) };
     const bool has_bias = c->product->bias != NULL && !c->product->flipped;
     c->at.right = 0;
-    c->at.left = round_up(c->columns * c->depth, LINE);
-    c->at.sums = c->at.left + round_up(is_left_direct(c->product) ? 0 : group_of(c) * packed_tile(c), LINE);
-    c->at.bias = c->at.sums + (c->waits ? round_up(round_up(c->rows, HEIGHT) * c->columns, LINE) : 0);
-    c->at.end = c->at.bias + (has_bias ? round_up(c->columns, LINE) : 0);
+    c->at.left = firn_round_up(c->columns * c->depth, LINE);
+    c->at.sums = c->at.left + firn_round_up(is_left_direct(c->product) ? 0 : group_of(c) * packed_tile(c), LINE);
+    c->at.bias = c->at.sums + (c->waits ? firn_round_up(firn_round_up(c->rows, HEIGHT) * c->columns, LINE) : 0);
+    c->at.end = c->at.bias + (has_bias ? firn_round_up(c->columns, LINE) : 0);
 }
 
 static uint64_t cost_of(const multiplication *product) {

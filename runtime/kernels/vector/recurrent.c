@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "runtime/kernels/blocks.h"
 #include "runtime/kernels/recurrent/recurrent.h"
 #include "runtime/kernels/vector/engine/flush.h"
 #include "runtime/kernels/vector/engine/tile.h"
@@ -29,15 +30,11 @@ typedef struct layout {
     size_t rows, end;            /* offsets */
 } layout;
 
-static size_t round_up(size_t x, size_t unit) {
-    return (x + unit - 1) / unit * unit;
-}
-
 static layout layout_of(const firn_recurrence *r) {
     layout l;
     l.terms = r->backward ? r->weight->dims[0] : r->units;
     l.groups = r->backward ? 1 : r->weight->dims[0] / r->units;
-    l.group = round_up(round_up(r->units, FIRN_VECTOR) * l.terms, LINE);
+    l.group = firn_round_up(firn_round_up(r->units, FIRN_VECTOR) * l.terms, LINE);
     l.rows = l.groups * l.group;
     l.end = l.rows + (r->weight->type == FIRN_FLOAT32 ? 0 : r->together * (l.terms + LEFT_GAP));
     return l;

@@ -9,10 +9,6 @@ enum {
     ROWS_TOGETHER = 126 /* rows of a gradient that are computed at a time: whole tiles */
 };
 
-static size_t round_up(size_t x, size_t unit) {
-    return (x + unit - 1) / unit * unit;
-}
-
 /* Some steps as the rows of a linear layer. */
 typedef struct layer {
     const firn_weight_products *products;
@@ -124,7 +120,7 @@ static size_t sums_at(const firn_weight_products *products, const firn_kernel_ca
     }
     set_first(&l, products, call);
     const uint64_t other = scratch_of_rows(&l, rows);
-    return round_up((size_t)(bytes > other ? bytes : other), LINE * sizeof(float));
+    return firn_round_up((size_t)(bytes > other ? bytes : other), LINE * sizeof(float));
 }
 
 static size_t sums_bytes(const firn_kernel_call *call) {

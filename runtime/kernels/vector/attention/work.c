@@ -25,15 +25,11 @@ _Static_assert(
 _Static_assert(RUN % QUERIES == 0, "a run of keys begins where a block of queries does");
 
 /* Rounds x up to a multiple of unit; 0 stays 0, unlike in firn_ceiling. */
-static size_t round_up(size_t x, size_t unit) {
-    return (x + unit - 1) / unit * unit;
-}
-
 /* --- the slot ----------------------------------------------------------------------------------------------------- */
 
 static size_t claim(size_t *end, size_t floats) {
     const size_t at = *end;
-    *end += round_up(floats, FIRN_VECTOR);
+    *end += firn_round_up(floats, FIRN_VECTOR);
     return at;
 }
 
@@ -65,8 +61,8 @@ static size_t lay_out_block(firn_attention_layout *at, size_t width) {
 }
 
 bool firn_attention_lay_out(firn_attention_job *job, bool of_keys) {
-    const size_t width = round_up(job->a.size, firn_attention_packing_of_set.unit);
-    const size_t keys = round_up(job->a.keys, QUERIES), spare = firn_attention_packing_of_set.spare_rows;
+    const size_t width = firn_round_up(job->a.size, firn_attention_packing_of_set.unit);
+    const size_t keys = firn_round_up(job->a.keys, QUERIES), spare = firn_attention_packing_of_set.spare_rows;
     const size_t score_rows = job->backward ? 2 : 1, score_row = score_rows * QUERIES + 1;
     firn_attention_layout *at = &job->at;
     key_matrices matrices = {.count = 0};

@@ -1,7 +1,6 @@
 /* Packs float16 factors for native.c as they are, not by way of float32. The matrices are of type float16; columns may
- * also be of floats that are rounded to it. At least one
- * term and one lane, at most FIRN_VECTOR lanes; lanes beyond those requested become zeros, and no memory outside the
- * matrix is read. */
+ * also be of floats that are rounded to it. At least one term and one lane, at most FIRN_VECTOR lanes; lanes beyond
+ * those requested become zeros, and no memory outside the matrix is read. */
 #ifndef FIRN_KERNELS_VECTOR_CHUNKED_HALF_PACK_H
 #define FIRN_KERNELS_VECTOR_CHUNKED_HALF_PACK_H
 

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/engine/division.h"
 #include "runtime/kernels/vector/engine/engine.h"
 #include "runtime/kernels/vector/engine/product.h"
@@ -70,7 +71,7 @@ static float *floats_at(const piece *p, size_t at) {
 /* Moves the end of the slot behind so many bytes and returns where these begin. */
 static size_t take(conv *c, size_t bytes) {
     const size_t at = c->at.end;
-    c->at.end += firn_engine_round_up(bytes, CACHE_LINE);
+    c->at.end += firn_round_up(bytes, CACHE_LINE);
     return at;
 }
 
@@ -80,7 +81,7 @@ static void lay_out(conv *c) {
     (void)take(c, c->division.columns * c->depth * sizeof(uint16_t));
     c->at.left = take(c, FIRN_ENGINE_ROWS_MAX * left_step(c) * sizeof(uint16_t));
     c->at.sums = take(c, FIRN_ENGINE_ROWS_MAX * row_bytes);
-    c->at.waiting = take(c, c->waits ? firn_engine_round_up(c->division.rows, rows) * row_bytes : 0);
+    c->at.waiting = take(c, c->waits ? firn_round_up(c->division.rows, rows) * row_bytes : 0);
     c->at.lines = take(c, firn_image_height(out) * sizeof(firn_engine_alike));
     c->at.columns = take(c, firn_image_width(out) * sizeof(firn_engine_alike));
     c->at.copies = take(c, elements_of(c) * sizeof(firn_engine_window_copy));
@@ -253,7 +254,7 @@ static void compute_piece(void *argument, size_t number, void *slot) {
     firn_engine_of_set.begin();
     for (p.term = 0; p.term < c->terms; p.term += p.terms) {
         p.terms = firn_smaller(c->depth, c->terms - p.term);
-        p.words = firn_engine_round_up(firn_ceiling(p.terms, 2), firn_engine_of_set.words);
+        p.words = firn_round_up(firn_ceiling(p.terms, 2), firn_engine_of_set.words);
         pack_right(&p);
         compute_rows(&p, lines, columns);
     }
@@ -281,7 +282,7 @@ static void describe(conv *c, uint16_t op, const firn_kernel_call *call) {
     w->terms = firn_image_channels(w->from) / groups;
     c->lanes = channels / groups;
     c->terms = elements_of(c) * w->terms;
-    c->depth = firn_engine_round_up(firn_ceiling(c->terms, firn_ceiling(c->terms, DEPTH)), FIRN_ENGINE_TERMS);
+    c->depth = firn_round_up(firn_ceiling(c->terms, firn_ceiling(c->terms, DEPTH)), FIRN_ENGINE_TERMS);
     c->waits = c->terms > c->depth;
     const size_t rows = w->out->elements / channels;
     const firn_engine_whole whole = {.products = groups,

@@ -5,6 +5,7 @@
  * have is added to copies of the sums. The sizes are estimates: no machine with these instructions was at hand. */
 #include <string.h>
 
+#include "runtime/kernels/blocks.h"
 #include "runtime/kernels/images/images.h"
 #include "runtime/kernels/vector/engine/conv.h"
 #include "runtime/kernels/vector/engine/division.h"
@@ -58,16 +59,16 @@ typedef struct panel {
 /* Moves the end of the slot behind so many bytes and returns where these begin. */
 static size_t take(gradient *g, size_t bytes) {
     const size_t at = g->at.end;
-    g->at.end += firn_engine_round_up(bytes, CACHE_LINE);
+    g->at.end += firn_round_up(bytes, CACHE_LINE);
     return at;
 }
 
 static size_t sums_bytes(const gradient *g) {
-    return firn_engine_round_up(g->division.rows, FIRN_ENGINE_ROWS_MAX) * g->division.columns * sizeof(float);
+    return firn_round_up(g->division.rows, FIRN_ENGINE_ROWS_MAX) * g->division.columns * sizeof(float);
 }
 
 static void lay_out(gradient *g) {
-    const size_t rows = firn_engine_round_up(g->division.rows, FIRN_ENGINE_ROWS_MAX);
+    const size_t rows = firn_round_up(g->division.rows, FIRN_ENGINE_ROWS_MAX);
     g->at.left = take(g, rows * (DEPTH + GAP) * sizeof(uint16_t));
     g->at.gathered = take(g, (size_t)DEPTH * WIDTH * sizeof(uint16_t));
     g->at.panel = take(g, (size_t)DEPTH / 2 * WIDTH * sizeof(uint32_t));
@@ -252,7 +253,7 @@ static void compute_piece(void *argument, size_t number, void *slot) {
     firn_engine_of_set.begin();
     for (; p.term < g->terms; p.term += p.terms) {
         p.terms = firn_smaller(DEPTH, g->terms - p.term);
-        p.words = firn_engine_round_up(firn_ceiling(p.terms, 2), firn_engine_of_set.words);
+        p.words = firn_round_up(firn_ceiling(p.terms, 2), firn_engine_of_set.words);
         pack_left(&p);
         for (size_t column = 0; column < p.columns; column += WIDTH) {
             panel own = {.column = column, .lanes = firn_smaller(WIDTH, p.columns - column)};

@@ -8,8 +8,8 @@ enum { CHOICES = 8 /* numbers of row pieces, and of column pieces, that are trie
 
 static firn_engine_division of_pieces(const firn_engine_whole *whole, size_t row_pieces, size_t column_pieces) {
     firn_engine_division d;
-    d.rows = firn_engine_round_up(firn_ceiling(whole->rows, row_pieces), firn_engine_of_set.rows);
-    d.columns = firn_engine_round_up(firn_ceiling(whole->columns, column_pieces), FIRN_WORD_COLUMNS);
+    d.rows = firn_round_up(firn_ceiling(whole->rows, row_pieces), firn_engine_of_set.rows);
+    d.columns = firn_round_up(firn_ceiling(whole->columns, column_pieces), FIRN_WORD_COLUMNS);
     d.row_pieces = firn_ceiling(whole->rows, d.rows);
     d.column_pieces = firn_ceiling(whole->columns, d.columns);
     return d;

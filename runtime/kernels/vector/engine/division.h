@@ -21,8 +21,4 @@ typedef struct firn_engine_division {
 /* Finds pieces that keep so many threads busy. */
 firn_engine_division firn_engine_divide(const firn_engine_whole *whole, size_t threads);
 
-static inline size_t firn_engine_round_up(size_t x, size_t unit) {
-    return (x + unit - 1) / unit * unit;
-}
-
 #endif

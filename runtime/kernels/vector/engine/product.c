@@ -148,7 +148,7 @@ static void multiply_piece(void *argument, size_t number, void *slot) {
     engine->begin();
     for (p.term = 0; p.term < product->terms; p.term += p.terms) {
         p.terms = firn_smaller(cut->depth, product->terms - p.term);
-        p.words = firn_engine_round_up(firn_ceiling(p.terms, 2), engine->words);
+        p.words = firn_round_up(firn_ceiling(p.terms, 2), engine->words);
         pack_right(&p);
         for (size_t row = 0; row < p.rows; row += engine->rows)
             multiply_rows(&p, row, firn_smaller(engine->rows, p.rows - row));
@@ -162,7 +162,7 @@ static void multiply_piece(void *argument, size_t number, void *slot) {
 static cut divide(const firn_linear *linear, size_t threads) {
     const firn_product *product = &linear->product;
     const size_t depth = firn_ceiling(product->terms, firn_ceiling(product->terms, DEPTH));
-    cut best = {.linear = linear, .depth = firn_engine_round_up(depth, FIRN_ENGINE_TERMS)};
+    cut best = {.linear = linear, .depth = firn_round_up(depth, FIRN_ENGINE_TERMS)};
     best.waits = product->terms > best.depth;
     const firn_engine *engine = &firn_engine_of_set;
     const firn_engine_whole whole = {.products = 1,
@@ -175,9 +175,9 @@ static cut divide(const firn_linear *linear, size_t threads) {
     const firn_engine_division division = firn_engine_divide(&whole, threads);
     best.rows = division.rows, best.columns = division.columns;
     best.row_pieces = division.row_pieces, best.column_pieces = division.column_pieces;
-    const size_t rows = engine->rows, sums_rows = best.waits ? firn_engine_round_up(best.rows, rows) : rows;
+    const size_t rows = engine->rows, sums_rows = best.waits ? firn_round_up(best.rows, rows) : rows;
     best.left = best.columns * best.depth * sizeof(uint16_t);
-    best.sums = best.left + firn_engine_round_up(rows * (best.depth + GAP) * sizeof(uint16_t), CACHE_LINE);
+    best.sums = best.left + firn_round_up(rows * (best.depth + GAP) * sizeof(uint16_t), CACHE_LINE);
     best.end = best.sums + sums_rows * best.columns * sizeof(float);
     return best;
 }

@@ -39,10 +39,6 @@ typedef struct layout {
     size_t sums, left, end; /* in words */
 } layout;
 
-static size_t round_up(size_t x, size_t unit) {
-    return (x + unit - 1) / unit * unit;
-}
-
 /* A gru whose factor r is before the products has those of its candidate apart, which come after the others. */
 static size_t parts_of(const firn_recurrence *r) {
     _Static_assert(FIRN_GRU_RESET_AFTER == FIRN_GRU_BACKWARD_RESET_AFTER, "both ops have it at the same place");
@@ -60,12 +56,12 @@ static layout layout_of(const firn_recurrence *r) {
         p->count = l.count == 1 ? rows : i == 0 ? rows - r->units : r->units;
         p->terms = r->backward ? p->count : r->units;
         p->columns = r->backward ? r->units : p->count;
-        p->words = round_up(firn_ceiling(p->terms, 2), engine->words);
+        p->words = firn_round_up(firn_ceiling(p->terms, 2), engine->words);
         p->at = l.sums;
-        l.sums += p->words * round_up(p->columns, FIRN_WORD_COLUMNS);
+        l.sums += p->words * firn_round_up(p->columns, FIRN_WORD_COLUMNS);
         l.left_words = p->words > l.left_words ? p->words : l.left_words;
     }
-    l.left_words = round_up(l.left_words, FIRN_VECTOR) + GAP / 2;
+    l.left_words = firn_round_up(l.left_words, FIRN_VECTOR) + GAP / 2;
     l.left = l.sums + engine->rows * FIRN_WORD_COLUMNS;
     l.end = l.left + engine->rows * l.left_words;
     return l;

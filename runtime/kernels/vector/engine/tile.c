@@ -1,7 +1,7 @@
 /* The register tile with the sums of a matrix engine; see tile.h. A sum of even_odd_blocks needs two accumulators, so a
- * tile as high as one of float32 sums goes through each block twice, for one half of its rows and then for the other,
- * and the sums wait in memory meanwhile. A missing term adds (+0)(+0), which only turns a -0 into +0, so one
- * addition of +0 is enough for all that are missing. */
+ * tile as high as one of float32 sums goes through all of its terms twice, for one half of its rows and then for the
+ * other. The sum of the blocks before waits in memory while a block is added. A missing term adds (+0)(+0), which only
+ * turns a -0 into +0, so one addition of +0 is enough for all that are missing. */
 #include "runtime/kernels/vector/engine/tile.h"
 
 #include <stdbool.h>

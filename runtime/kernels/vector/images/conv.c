@@ -51,7 +51,7 @@ typedef struct gather {
     size_t samples, per_block;   /* samples of a block */
     size_t units;                /* of a piece; a unit is a line of a block of samples */
     struct {
-        size_t weight, bias, columns, from, runs, places, held, lines, end; /* in floats */
+        uint64_t weight, bias, columns, from, runs, places, held, lines, end; /* in floats */
     } at;
 } gather;
 
@@ -64,8 +64,7 @@ typedef struct piece {
     const float *samples; /* of the current block */
 } piece;
 
-/* --- which elements of windows have a term -------------------------------------------------------------------------
- */
+/* --- which elements of windows have a term ------------------------------------------------------------------------ */
 
 static firn_steps steps_of_window(const firn_window *window, size_t position, size_t extent) {
     const firn_span span = firn_window_elements(window, position, extent);
@@ -133,8 +132,7 @@ static size_t find_columns(const gather *g, columns *found) {
     return count;
 }
 
-/* --- the slot ------------------------------------------------------------------------------------------------------
- */
+/* --- the slot ----------------------------------------------------------------------------------------------------- */
 
 static size_t kernel_of(const gather *g) {
     return (size_t)g->window[FIRN_ROWS].elements * g->window[FIRN_COLUMNS].elements;
@@ -167,8 +165,8 @@ static void pack_panel(const gather *g, size_t group, size_t panel, float *out) 
     }
 }
 
-static size_t panel_floats(const gather *g) {
-    return kernel_of(g) * panel_terms(g) * WIDTH;
+static uint64_t panel_floats(const gather *g) {
+    return (uint64_t)kernel_of(g) * panel_terms(g) * WIDTH;
 }
 
 static size_t all_panels(const gather *g) {
@@ -179,13 +177,19 @@ static size_t sample_elements(const firn_tensor *image) {
     return firn_image_height(image) * firn_image_width(image) * firn_image_channels(image);
 }
 
-static size_t round_up(size_t floats) {
+static uint64_t round_up(uint64_t floats) {
     return (floats + LINE - 1) / LINE * LINE;
 }
 
 /* Floats of the copied lines of a sample: as many as a window has, and one of zeros. */
-static size_t lines_step(const gather *g) {
-    return (g->window[FIRN_ROWS].elements + 1u) * g->padded.width * g->padded.row;
+static uint64_t lines_step(const gather *g) {
+    return (g->window[FIRN_ROWS].elements + UINT64_C(1)) * g->padded.width * g->padded.row;
+}
+
+/* Columns that lie only in the padding are copied, too, and a place of a term has 32 bits. Where these are too few, the
+ * portable kernel takes the op. The slot is measured in 64 bits also where a size has 32. */
+static bool fits(const gather *g) {
+    return g->kind == FIRN_REDUCTION_F32 || g->at.end <= UINT32_MAX;
 }
 
 static void lay_out(gather *g) {
@@ -194,13 +198,13 @@ static void lay_out(gather *g) {
     g->at.weight = 0;
     g->at.bias = round_up(all_panels(g) * panel_floats(g));
     g->at.columns = g->at.bias + round_up(g->bias != NULL ? out_channels : 0);
-    g->at.from = g->at.columns + round_up(firn_image_width(g->out) * sizeof(columns) / sizeof(float));
-    g->at.end = g->at.from + round_up(widens ? g->per_block * sample_elements(g->from) + WIDTH : 0);
+    g->at.from = g->at.columns + round_up((uint64_t)firn_image_width(g->out) * sizeof(columns) / sizeof(float));
+    g->at.end = g->at.from + round_up(widens ? (uint64_t)g->per_block * sample_elements(g->from) + WIDTH : 0);
     if (!is_flushed)
         return;
     g->at.runs = g->at.end;
-    g->at.places = g->at.runs + round_up(2 * kernel * sizeof(firn_term_run) / sizeof(float));
-    g->at.held = g->at.places + round_up(kernel * panel_terms(g) * sizeof(firn_term_place) / sizeof(float));
+    g->at.places = g->at.runs + round_up(2 * (uint64_t)kernel * sizeof(firn_term_run) / sizeof(float));
+    g->at.held = g->at.places + round_up((uint64_t)kernel * panel_terms(g) * sizeof(firn_term_place) / sizeof(float));
     g->at.lines = g->at.held + round_up(g->window[FIRN_ROWS].elements * sizeof(size_t) / sizeof(float));
     g->at.end = g->at.lines + round_up(g->per_block * lines_step(g) + WIDTH);
 }
@@ -244,8 +248,7 @@ static void describe(gather *g, uint16_t op, const firn_kernel_call *call) {
     lay_out(g);
 }
 
-/* --- tiles ---------------------------------------------------------------------------------------------------------
- */
+/* --- tiles -------------------------------------------------------------------------------------------------------- */
 
 /* The samples of a block as floats: where they lie, or widened into the slot. */
 static const float *samples_of(piece *p, size_t block) {
@@ -357,8 +360,7 @@ static void compute_tile(const piece *p, const target *t, size_t rows, size_t le
         firn_vector_narrow_rows(g->out->data, g->out->type, index, t->index_step, sums, WIDTH, rows, tile.columns);
 }
 
-/* --- lines of the output -------------------------------------------------------------------------------------------
- */
+/* --- lines of the output ------------------------------------------------------------------------------------------ */
 
 /* Computes a group of columns of a line, for all samples of a block. t is for its first column and sample. The rows of
  * a tile are columns or samples. */
@@ -392,8 +394,7 @@ static void compute_line(piece *p, size_t block, size_t line) {
             }
 }
 
-/* --- lines of flushed sums -----------------------------------------------------------------------------------------
- */
+/* --- lines of flushed sums ---------------------------------------------------------------------------------------- */
 
 /* Some columns of a line of the output whose windows have terms of the same blocks. */
 typedef struct stretch {
@@ -525,7 +526,7 @@ static void compute_panel(const piece *p, target *t, const stretch *own, unsigne
     const bool are_samples = own->count < own->samples; /* the rows */
     const size_t lines = are_samples ? own->count : own->samples, rows = are_samples ? own->samples : own->count;
     _Alignas(64) float sums[HEIGHT * WIDTH];
-    firn_register_tile tile = {.left_row_step = are_samples ? lines_step(g) : advance,
+    firn_register_tile tile = {.left_row_step = are_samples ? (size_t)lines_step(g) : advance,
                                .right = panel_of(p, t),
                                .columns = lanes_of_panel(g, t->panel),
                                .terms = own->terms,
@@ -592,8 +593,7 @@ static void compute_piece(void *argument, size_t number, void *slot) {
         (g->kind == FIRN_REDUCTION_F32 ? compute_line : compute_flushed_line)(&p, unit / lines, unit % lines);
 }
 
-/* --- the ops -------------------------------------------------------------------------------------------------------
- */
+/* --- the ops ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t cost_of(const gather *g) {
     return (uint64_t)g->out->elements * kernel_of(g) * g->terms / FIRN_MULTIPLICATIONS;
@@ -610,10 +610,15 @@ static void run(uint16_t op, const firn_kernel_call *call) {
     }
     gather g;
     describe(&g, op, call);
+    if (!fits(&g)) {
+        (op == FIRN_OP_conv ? firn_kernel_conv : firn_kernel_conv_backward_input)(call);
+        return;
+    }
     const size_t threads = firn_parallel_threads(&call->parallel, cost_of(&g));
     const size_t units = firn_ceiling(g.samples, g.per_block) * firn_image_height(g.out);
     g.units = firn_ceiling(units, threads == 1 ? 1 : threads * PIECES);
-    firn_pieces_run(call, g.at.end * sizeof(float), firn_ceiling(units, g.units), cost_of(&g), compute_piece, &g);
+    firn_pieces_run(call, (size_t)g.at.end * sizeof(float), firn_ceiling(units, g.units), cost_of(&g), compute_piece,
+                    &g);
 }
 
 uint64_t firn_vector_conv_scratch(uint16_t op, const firn_kernel_call *call) {
@@ -622,7 +627,7 @@ uint64_t firn_vector_conv_scratch(uint16_t op, const firn_kernel_call *call) {
     if (firn_pointwise_of(&layer, op, call))
         return firn_vector_linear_scratch(layer.op, &layer.call);
     describe(&g, op, call);
-    return g.at.end * sizeof(float);
+    return fits(&g) ? g.at.end * sizeof(float) : 0;
 }
 
 void firn_vector_conv(const firn_kernel_call *call) {

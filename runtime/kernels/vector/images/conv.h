@@ -1,8 +1,8 @@
 /* Convolutions in vectors: the same terms in the same order as runtime/kernels/images/conv.c, and therefore the same
  * bits. Every output is one lane of a register tile. For sums in float32 that of runtime/kernels/vector/tile.h leaves
  * out the terms outside the image by its runs of terms; no image is laid out anew, half types are widened once. For
- * flushed sums (vector/engine/tile.h, channels.h) such terms are zeros in their blocks, and are gathered with the
- * others, some rows at a time. */
+ * flushed sums (placed.h) such terms are zeros in their blocks: lines of the image are copied between zeros
+ * (padded.h), and each term has a place in the copies. */
 #ifndef FIRN_KERNELS_VECTOR_IMAGES_CONV_H
 #define FIRN_KERNELS_VECTOR_IMAGES_CONV_H
 

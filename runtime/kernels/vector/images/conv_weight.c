@@ -49,8 +49,7 @@ typedef struct piece {
     size_t column, columns; /* likewise; not by_channel: all */
 } piece;
 
-/* --- the slot ------------------------------------------------------------------------------------------------------
- */
+/* --- the slot ----------------------------------------------------------------------------------------------------- */
 
 static size_t round_up(size_t floats) {
     return (floats + LINE - 1) / LINE * LINE;
@@ -109,8 +108,7 @@ static const float *sample_of(const piece *p, const factor *f, size_t sample, si
     return copy;
 }
 
-/* --- a rectangle of terms ------------------------------------------------------------------------------------------
- */
+/* --- a rectangle of terms ----------------------------------------------------------------------------------------- */
 
 /* The lines or columns of dy whose windows have an element in the image. */
 static firn_span windows_with(const sums *g, int axis, size_t element) {
@@ -147,8 +145,7 @@ static void set_terms(firn_register_tile *tile, const terms *left, const terms *
     tile->terms = columns;
 }
 
-/* --- rows of outputs and columns of channels -----------------------------------------------------------------------
- */
+/* --- rows of outputs and columns of channels ---------------------------------------------------------------------- */
 
 /* The sums of a tile in the slot: tiles one behind the other. */
 static float *place_sums(const piece *p, size_t row, size_t column) {
@@ -225,8 +222,7 @@ static void compute_product(void *argument, size_t number, void *slot) {
     write_sums(&p);
 }
 
-/* --- one channel in each group -------------------------------------------------------------------------------------
- */
+/* --- one channel in each group ------------------------------------------------------------------------------------ */
 
 /* Adds lines of dy to rows of the weight that all have terms of them. */
 static void add_lines(const piece *p, const float *dy, const float *x, firn_span lines, firn_span columns, size_t row,
@@ -291,8 +287,7 @@ static void compute_channels(void *argument, size_t number, void *slot) {
                        values[row * WIDTH + i]);
 }
 
-/* --- the op --------------------------------------------------------------------------------------------------------
- */
+/* --- the op ------------------------------------------------------------------------------------------------------- */
 
 static bool is_flushed(const firn_kernel_call *call) {
     return call->reductions[FIRN_CONV_BACKWARD_WEIGHT_REDUCTION_PRODUCTS].kind != FIRN_REDUCTION_F32;

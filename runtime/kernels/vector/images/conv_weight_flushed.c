@@ -41,11 +41,12 @@ typedef struct sums {
     bool by_channel, turned;        /* turned: the rows are channels of x; so if by_channel */
     size_t panels;                  /* of the copy of x */
     size_t together;                /* elements side by side whose rows are equally far apart */
-    size_t depth, lines;            /* of the copies: terms, and lines of a panel of x */
+    size_t depth;                   /* terms of the copies */
+    uint64_t lines;                 /* of a panel of x, of the copy */
     size_t unit, units;             /* outputs of a strip or a panel, and strips or panels of a group */
     size_t some_units, some_lines;  /* of a piece: units, and lines of the window */
     struct {
-        size_t columns, places, x, dy, sums, end; /* in floats */
+        uint64_t columns, places, x, dy, sums, end; /* in floats */
     } at;
 } sums;
 
@@ -59,20 +60,20 @@ typedef struct piece {
 
 /* --- the slot ----------------------------------------------------------------------------------------------------- */
 
-static size_t round_up(size_t floats) {
+static uint64_t round_up(uint64_t floats) {
     return (floats + LINE - 1) / LINE * LINE;
 }
 
 /* Lines of x under `lines` lines of the window and `count` lines of dy of one sample. */
-static size_t lines_under(const sums *g, size_t lines, size_t count) {
+static uint64_t lines_under(const sums *g, uint64_t lines, uint64_t count) {
     const firn_window *rows = &g->window[FIRN_ROWS];
     return (count - 1) * rows->stride + (lines - 1) * rows->dilation + 1;
 }
 
 /* Lines of x under so many terms, at most. */
-static size_t most_lines(const sums *g, size_t depth) {
+static uint64_t most_lines(const sums *g, size_t depth) {
     const size_t width = firn_image_width(g->dy), height = firn_image_height(g->dy);
-    const size_t lines = firn_smaller((depth - 1) / width + 2, depth), samples = (lines - 1) / height + 2;
+    const uint64_t lines = firn_smaller((depth - 1) / width + 2, depth), samples = (lines - 1) / height + 2;
     return lines * g->window[FIRN_ROWS].stride + samples * lines_under(g, g->some_lines, 1);
 }
 
@@ -82,8 +83,8 @@ static size_t rows_of_element(const sums *g) {
 }
 
 /* Sums of a piece for each unit and each line of the window. */
-static size_t sums_of_line(const sums *g) {
-    const size_t columns = g->window[FIRN_COLUMNS].elements;
+static uint64_t sums_of_line(const sums *g) {
+    const uint64_t columns = g->window[FIRN_COLUMNS].elements;
     return columns * WIDTH * (g->turned ? rows_of_element(g) : g->panels * HEIGHT);
 }
 
@@ -93,18 +94,24 @@ static size_t dy_step(const sums *g) {
 }
 
 static void lay_out(sums *g) {
-    const size_t line = g->panels * g->x.width * g->x.row;
-    g->some_lines = 1 + firn_smaller(g->window[FIRN_ROWS].elements - 1, NEAR / sums_of_line(g));
-    g->some_units = 1 + firn_smaller(g->units - 1, NEAR / (g->some_lines * sums_of_line(g)));
+    const uint64_t line = (uint64_t)g->panels * g->x.width * g->x.row;
+    g->some_lines = 1 + firn_smaller(g->window[FIRN_ROWS].elements - 1, (size_t)(NEAR / sums_of_line(g)));
+    g->some_units = 1 + firn_smaller(g->units - 1, (size_t)(NEAR / (g->some_lines * sums_of_line(g))));
     for (g->depth = DEPTH; g->depth > FIRN_ENGINE_BLOCK && most_lines(g, g->depth) * line > NEAR;)
         g->depth /= 2;
     g->lines = most_lines(g, g->depth);
     g->at.columns = 0;
-    g->at.places = round_up(g->window[FIRN_COLUMNS].elements * sizeof(firn_span) / sizeof(float));
+    g->at.places = round_up((uint64_t)g->window[FIRN_COLUMNS].elements * sizeof(firn_span) / sizeof(float));
     g->at.x = g->at.places + round_up(g->depth * sizeof(firn_term_place) / sizeof(float));
     g->at.dy = g->at.x + round_up(g->lines * line);
     g->at.sums = g->at.dy + g->some_units * g->depth * dy_step(g);
     g->at.end = g->at.sums + g->some_units * g->some_lines * sums_of_line(g);
+}
+
+/* Lines and columns that lie only in the padding are copied, too, and a place of a term has 32 bits. Where these are
+ * too few, the portable kernel takes the op. The slot is measured in 64 bits also where a size has 32. */
+static bool fits(const sums *g) {
+    return g->at.end <= UINT32_MAX;
 }
 
 _Static_assert(sizeof(firn_span) % sizeof(float) == 0 && sizeof(firn_term_place) % sizeof(float) == 0,
@@ -167,7 +174,7 @@ static bool next_terms(const sums *g, some_terms *terms) {
         column = 0;
         if (++line == height) {
             line = 0;
-            copy += lines_under(g, g->some_lines, 1);
+            copy += (size_t)lines_under(g, g->some_lines, 1);
         }
     }
     return true;
@@ -433,7 +440,7 @@ static void compute_piece(void *argument, size_t number, void *slot) {
     for (size_t s = 0; s < g->window[FIRN_COLUMNS].elements; s++)
         columns[s] =
             firn_window_positions(&g->window[FIRN_COLUMNS], s, firn_image_width(g->x.image), firn_image_width(g->dy));
-    memset(p.slot + g->at.sums, 0, (g->at.end - g->at.sums) * sizeof(float));
+    memset(p.slot + g->at.sums, 0, (size_t)(g->at.end - g->at.sums) * sizeof(float));
     terms.first = terms.count = 0;
     while (next_terms(g, &terms)) {
         copy_terms(&p, &terms);
@@ -449,9 +456,13 @@ static void compute_piece(void *argument, size_t number, void *slot) {
 void firn_vector_conv_weight_flushed(const firn_kernel_call *call) {
     sums g;
     describe(&g, call);
+    if (!fits(&g)) {
+        firn_kernel_conv_backward_weight(call);
+        return;
+    }
     const uint64_t cost = (uint64_t)g.dy->elements * g.window[FIRN_ROWS].elements * g.window[FIRN_COLUMNS].elements *
                           g.inputs / FIRN_MULTIPLICATIONS;
-    const size_t needed = g.at.end * sizeof(float), threads = firn_parallel_threads(&call->parallel, cost);
+    const size_t needed = (size_t)g.at.end * sizeof(float), threads = firn_parallel_threads(&call->parallel, cost);
     while (threads > 1 && pieces_of(&g) < threads * PIECES && g.some_units > 1)
         g.some_units = firn_ceiling(g.some_units, 2);
     while (threads > 1 && pieces_of(&g) < threads * PIECES && g.some_lines > 1)
@@ -462,5 +473,5 @@ void firn_vector_conv_weight_flushed(const firn_kernel_call *call) {
 uint64_t firn_vector_conv_weight_flushed_scratch(const firn_kernel_call *call) {
     sums g;
     describe(&g, call);
-    return g.at.end * sizeof(float);
+    return fits(&g) ? g.at.end * sizeof(float) : 0;
 }

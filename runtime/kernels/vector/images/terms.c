@@ -1,8 +1,9 @@
 /* The terms of windows for flushed sums; see terms.h. */
 #include "runtime/kernels/vector/images/terms.h"
 
-#include "runtime/kernels/blocks.h"
 #include <stdbool.h>
+
+#include "runtime/kernels/blocks.h"
 
 /* The terms of a line of elements lie side by side in the window. */
 static bool is_one_run(const firn_window_terms *window) {
