@@ -26,8 +26,8 @@ bool firnc_logits_are_divided(const firnc_graph *graph) {
 
 void firnc_logit_rows_warn(const char *recipe, const char *text, uint32_t rows, bool eval) {
     const char *why = eval ? "an evaluation has whole logits"
-                           : "the logits have no more rows, or are not those of a trained layer without a bias that "
-                             "only a cross-entropy reads";
+                           : "the logits have no more rows than a block, which is whole chunks of POL, or are not "
+                             "those of a trained layer without a bias that only a cross-entropy reads";
     if (rows != 0 && rows != UINT32_MAX)
         firnc_say("firnc: %s: warning: --logit-rows: %s changes nothing: %s; leave it out", recipe, text, why);
 }

@@ -9,8 +9,8 @@
 #include "compiler/graph/ir.h"
 
 #define FIRNC_LOGIT_ROWS_TEXT                                                                                          \
-    "compute N rows of logits at a time, rounded up to a multiple of 32, 0: all; no bit changes; default: 512 if "     \
-    "that makes a large arena smaller"
+    "compute N rows of logits at a time, rounded up to a multiple of 32 and to whole chunks of POL, 0: all; no bit "   \
+    "changes; default: 512 if that makes a large arena smaller"
 
 /* Reads the value of the option, NULL without it, into firnc_job.logit_rows. Returns false after one line on stderr. */
 bool firnc_logit_rows_read(const char *command, const char *text, uint32_t *rows);

@@ -110,7 +110,8 @@ static int run(int (*command)(int argc, char **argv), int argc, char **argv) {
     int status = command(argc, argv);
     if ((fflush(stdout) == 0 && !ferror(stdout)) || status != FIRNC_EXIT_OK)
         return status;
-    firnc_say("firnc: standard output cannot be written; make room where it goes");
+    firnc_say("firnc: standard output cannot be written; make room where it goes, or raise the limit of file sizes "
+              "(ulimit -f)");
     return FIRNC_EXIT_WRONG;
 }
 

@@ -70,7 +70,7 @@ static int write_file(const char *path, const cli_record *record, const char *he
         firn_host_replace_end(&file))
         return CLI_OK;
     firn_host_replace_abandon(&file);
-    firn_host_fail(path, "cannot be written: %s", strerror(errno));
+    firn_host_fail(path, "cannot be written: %s; %s", strerror(errno), firn_host_room());
     return CLI_FILE;
 }
 

@@ -16,7 +16,8 @@
 /* --- writing --- */
 
 static bool cannot_write(const cli_log *log) {
-    return firn_host_fail(log->path, "the log cannot be written: %s; look at the folder and the disk", strerror(errno));
+    return firn_host_fail(log->path, "the log cannot be written: %s; %s", strerror(errno),
+                          errno == EFBIG ? firn_host_room() : "look at the folder and the disk");
 }
 
 /* Prints a number with enough digits to recover the float exactly. JSON has no NaN or infinity; they become null. */

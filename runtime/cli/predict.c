@@ -127,7 +127,7 @@ static bool put_header(const table *table) {
 }
 
 static int fail_to_write(const table *table) {
-    firn_host_fail(table->options->output, "cannot be written: %s", strerror(errno));
+    firn_host_fail(table->options->output, "cannot be written: %s; %s", strerror(errno), firn_host_room());
     return CLI_FILE;
 }
 

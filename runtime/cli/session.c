@@ -453,7 +453,7 @@ void cli_hex(char text[65], const uint8_t hash[32]) {
 int cli_flush(void) {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return CLI_OK;
-    firn_host_fail("stdout", "cannot be written: %s; make room where it goes, or send it elsewhere", strerror(errno));
+    firn_host_fail("stdout", "cannot be written: %s; %s", strerror(errno), firn_host_room());
     return CLI_FILE;
 }
 

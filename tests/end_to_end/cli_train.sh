@@ -279,6 +279,8 @@ same "a limit of file sizes took the checkpoint before" "$folder/b" "$folder/kep
 expect "a limit of file sizes at the first save" 1 "STORAGE_FULL.*limit of file sizes: raise it (ulimit -f).*there is no checkpoint yet" \
     sh -c "ulimit -f 8; exec '$FIRN' train \
     '$PLAN' --pub '$PUB' --data '$DATA' --quiet --checkpoint '$folder/first' --steps 1"
+expect "a limit of file sizes under the log" 1 "log cannot be written: .*; raise the limit of file sizes (ulimit -f)" \
+    sh -c "ulimit -f 4; exec '$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' --quiet --steps 40 --log '$folder/limited.jsonl'"
 if [ -c /dev/full ]; then
     expect "a full disk under the log" 1 "log cannot be written" train --steps 1 --log /dev/full
     expect "nowhere to print" 1 "stdout.*; make room" sh -c "'$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' --quiet --steps 1 >/dev/full"

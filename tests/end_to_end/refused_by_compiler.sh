@@ -200,9 +200,13 @@ warned "a target that is emulated" "${idle}amx-bf16 changes nothing: pol_lowerin
 idle="^firnc: $RECIPE: warning: --logit-rows: 32 changes nothing: "
 warned "logits of an evaluation by blocks" "${idle}an evaluation has whole logits; leave" \
     compile "$RECIPE" --mode eval --logit-rows 32
-warned "fewer rows of logits than a block has" "${idle}the logits have no more rows, or .*; leave" \
+warned "fewer rows of logits than a block has" "${idle}the logits have no more rows than a block, .*, or .*; leave" \
     compile "$RECIPE" --mode train --logit-rows 32 \
     --set trainer.fit.train_dataloader.batch_size=1 --set trainer.fit.train_dataloader.micro_batch_size=1
+warned "fewer rows of logits than a chunk has" "${idle}.* whole chunks of POL, or .*; leave" \
+    compile "$RECIPE" --mode train --logit-rows 32 --set trainer.init.precision.fp16_type=float16 \
+    --set trainer.init.precision.precision_opt_level=2 --set trainer.init.precision.pol_lowering=emulate \
+    --set trainer.fit.train_dataloader.micro_batch_size=4 --set trainer.init.model.share_embedding_weights=false
 for rows in -1 few 32x 4294967296; do
     expect "$rows rows of logits" 2 "^firnc compile: --logit-rows: $rows is not a number of rows; " \
         compile "$RECIPE" --mode train --logit-rows $rows

@@ -1,5 +1,6 @@
 /* Messages and memory allocation of the host's programs. An error is one line; an allocation either succeeds or ends
  * the program. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,11 @@ bool firn_host_fail(const char *where, const char *format, ...) {
     fputc('\n', stderr);
     va_end(arguments);
     return false;
+}
+
+const char *firn_host_room(void) {
+    return errno == EFBIG ? "raise the limit of file sizes (ulimit -f), or write elsewhere"
+                          : "make room there, or write elsewhere";
 }
 
 void firn_host_note(const char *format, ...) {
