@@ -131,6 +131,19 @@ static int check_request(const request *r) {
     return FIRNC_EXIT_OK;
 }
 
+/* Whether a product of half types rounds a float32 weight as it reads it. */
+static bool rounds_weights(const firnc_graph *graph) {
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        for (uint8_t j = 1; j < node->input_count; j++)
+            if (node->inputs[j] != FIRNC_NONE && firn_op_input(firn_op_find(node->code), j)->rounded &&
+                graph->values[node->inputs[j]].shape.type == FIRN_FLOAT32 &&
+                firn_type_is_half(graph->values[node->inputs[0]].shape.type))
+                return true;
+    }
+    return false;
+}
+
 /* --- the work ----------------------------------------------------------------------------------------------------- */
 
 static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *job, const firnc_key *key) {
@@ -141,6 +154,11 @@ static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *jo
         return false;
     if (!firnc_logits_are_divided(graph))
         firnc_logit_rows_warn(r->recipe, r->logit_rows, job->logit_rows, strcmp(r->mode, "eval") == 0);
+    if (job->weight_copies == FIRNC_COPIES_NEVER && !rounds_weights(graph))
+        firnc_say(
+            "firnc: %s: warning: --weight-copies: never changes nothing: no product of half types reads a float32 "
+            "weight; leave it out",
+            r->recipe);
     printf("%s: %llu bytes\n", firnc_printable(r->output), (unsigned long long)plan.file.count);
     if (!r->without_signature)
         firnc_print_hash("plan hash", plan.plan_hash);

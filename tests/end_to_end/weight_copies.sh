@@ -53,6 +53,7 @@ same() {
     shift 2
     compile "$folder/always" "--weight-copies always $options" "$@"
     compile "$folder/never" "--weight-copies never $options" "$@"
+    ! grep -q 'weight-copies: never changes nothing' "$folder/out" || fail "$name: a warning"
     [ "$(total "$folder/always" rounded_weights)" -eq 0 ] || fail "$name: always, and a weight has no copy"
     [ "$(total "$folder/never" rounded_weights)" -gt 0 ] || fail "$name: never, and every weight has a copy"
     [ "$(total "$folder/never" plan_arena_bytes)" -lt "$(total "$folder/always" plan_arena_bytes)" ] ||
@@ -96,6 +97,7 @@ compile "$folder/never" "--weight-copies never" $precision.fp16_type=bfloat16 \
 name="float32"
 compile "$folder/always" "--weight-copies always" $precision.enabled=false
 compile "$folder/never" "--weight-copies never" $precision.enabled=false
+grep -q 'warning: --weight-copies: never changes nothing: ' "$folder/out" || fail "$name: no warning"
 cmp -s "$folder/always" "$folder/never" || fail "$name: another plan"
 name="small copies"
 compile "$folder/always" "--weight-copies always" $precision.fp16_type=bfloat16
