@@ -318,12 +318,12 @@ static void read_form(struct op_row *row, struct op_operand *operand, const char
 }
 
 /* Parses a type: "int32(V)" gives the type "int32" and the range "V"; "@x" is the type of operand x, and behind it "|"
- * and "float32" may stand. */
+ * and "float32^1" may stand, for float32 since minor version 1. */
 static void read_type(const struct op_row *row, struct op_operand *operand, const char *text, bool is_input) {
     const char *rest = take(row, text, "(|", operand->type, sizeof operand->type);
     operand->rounded = *rest == '|';
-    if (operand->rounded && (strcmp(rest, "|float32") != 0 || text[0] != '@' || !is_input))
-        refuse_row(row, operand->name, "only an input of type @x is of another type, too: @x|float32");
+    if (operand->rounded && (strcmp(rest, "|float32^1") != 0 || text[0] != '@' || !is_input))
+        refuse_row(row, operand->name, "only an input of type @x is of another type, too: @x|float32^1");
     if (*rest == '(') {
         rest = take(row, rest + 1, ")", operand->range, sizeof operand->range);
         if (strcmp(rest, ")") != 0 || operand->range[0] == '\0' || strcmp(operand->type, "int32") != 0 || !is_input)

@@ -52,7 +52,7 @@ struct op_operand {
     unsigned extent_count;
     struct op_extent extents[2]; /* FORM_ROWS: the last one; FORM_EXTENTS: all */
     bool optional, reusable, repeats, scratch;
-    bool rounded;              /* "@x|float32": also float32, rounded to the type of x as it is read */
+    bool rounded;              /* "@x|float32^1": also float32, rounded to the type of x as it is read */
     unsigned since;            /* minor version in which it came; 0: with the row */
     unsigned changed;          /* outputs: index of the input that it changes, or OP_NONE */
     char range[OP_NAME_BYTES]; /* operands that hold indices: a letter or an integer attribute; otherwise "" */

@@ -90,6 +90,7 @@ found ops.def "$cross s/row_max:float32\[N\] row_sum:float32\[N\]/row_sum:float3
 found ops.def "$cross s/labels:int32(V)\[N\]/& spare:float32[1]?/"
 found ops.def "$cross s/logits:real/logits:float32/"
 found ops.def "$cross s/row_sum:float32\[N\]/&!/"
+found ops.def "/^FIRN_OP(linear_backward_weight,/,/)$/ s/x:@dy/&|float32/"
 found ops.def "$add d"
 found ops.def "\$ s/\$/\n$new)/"
 passes ops.def "$dropout s/rng_id:rng_id/& form:flag=0^1/"
@@ -98,6 +99,7 @@ passes ops.def "$add s/, .autocast/, .integers = \"form:flag=1^1\"&/"
 passes ops.def "$cross s/labels:int32(V)\[N\]/& spare:float32[1]?^3/"
 passes ops.def "$cross s/row_sum:float32\[N\]/& spare:float32[1]!^4/"
 passes ops.def "$cross s/logits:real\[N,V\] /&\" \"/"
+passes ops.def "/^FIRN_OP(linear_backward_weight,/,/)$/ s/x:@dy/&|float32^1/"
 passes ops.def "\$ s/\$/\n$new, .since = 5)/"
 
 [ "$failures" -eq 0 ]
