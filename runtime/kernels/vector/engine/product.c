@@ -14,12 +14,13 @@
 #include "runtime/kernels/vector/pieces.h"
 
 enum {
-    DEPTH = 640,     /* terms in a block: a row of tiles fills 40 KiB of the L1 cache, and each panel is read for it */
-    WHOLE = 768,     /* terms that make one block: no sums wait */
-    COLUMNS = 512,   /* of a piece, at most: the panels of a block fill 512 KiB of the L2 cache */
-    SUMS_ROWS = 512, /* of a piece, at most, if sums wait */
-    GAP = 32,        /* terms between the packed rows, so that rows do not share cache sets */
-    SHARING = 1024,  /* rows that are a multiple of so many terms apart share them; there are fewer than rows */
+    DEPTH = 640,      /* terms in a block: a row of tiles fills 40 KiB of the L1 cache, and each panel is read for it */
+    WHOLE = 768,      /* terms that make one block: no sums wait */
+    COLUMNS = 768,    /* of a piece, at most: the panels of a block fill 960 KiB of the L2 cache, or a little more */
+    SUMS_ROWS = 1024, /* of a piece, at most, if sums wait: each piece packs all of its columns */
+    GROUP = 4,        /* rows of tiles that are packed at once: columns of a matrix are read by whole lines, and more */
+    GAP = 32,         /* terms between the packed rows, so that rows do not share cache sets */
+    SHARING = 1024,   /* rows that are a multiple of so many terms apart share them; there are fewer than rows */
     CACHE_LINE = 64
 };
 
@@ -67,22 +68,34 @@ static void pack_right(const piece *p) {
     firn_words_pack_panel(panel(p, 0), &from, p->words);
 }
 
-static void place_left(const piece *p, size_t row, size_t rows, firn_engine_tile *tile) {
+static const uint16_t *left_at(const piece *p, size_t row) {
     const firn_matrix *left = &p->cut->linear->product.left;
-    const firn_engine *engine = &firn_engine_of_set;
-    const uint16_t *first = (const uint16_t *)left->data + index_of(left, p->row + row, p->term);
-    if (left->column_step == 1 && left->row_step % SHARING != 0 && p->terms == 2 * p->words &&
-        rows % engine->height == 0) {
-        tile->left = first;
-        tile->left_step = left->row_step;
-        return;
-    }
-    const firn_words_of from = {
-        .first = first, .term_step = left->column_step, .lane_step = left->row_step, .terms = p->terms, .lanes = rows};
-    uint32_t *packed = (uint32_t *)(void *)(p->slot + p->cut->left);
-    tile->left_step = p->cut->depth + GAP;
-    tile->left = (const uint16_t *)(const void *)packed;
-    firn_words_pack_rows(packed, tile->left_step / 2, &from, p->words);
+    return (const uint16_t *)left->data + index_of(left, p->row + row, p->term);
+}
+
+/* Whether rows can be read where they are. */
+static bool is_in_place(const piece *p, size_t rows) {
+    const firn_matrix *left = &p->cut->linear->product.left;
+    return left->column_step == 1 && left->row_step % SHARING != 0 && p->terms == 2 * p->words &&
+           rows % firn_engine_of_set.height == 0;
+}
+
+static size_t packed_step(const cut *cut) {
+    return cut->depth + GAP;
+}
+
+static uint16_t *packed_left(const piece *p) {
+    return (uint16_t *)(void *)(p->slot + p->cut->left);
+}
+
+static void pack_left(const piece *p, size_t row, size_t rows) {
+    const firn_matrix *left = &p->cut->linear->product.left;
+    const firn_words_of from = {.first = left_at(p, row),
+                                .term_step = left->column_step,
+                                .lane_step = left->row_step,
+                                .terms = p->terms,
+                                .lanes = rows};
+    firn_words_pack_rows((uint32_t *)(void *)packed_left(p), packed_step(p->cut) / 2, &from, p->words);
 }
 
 /* --- a piece ------------------------------------------------------------------------------------------------------ */
@@ -145,11 +158,14 @@ static void load_rows(const piece *p, size_t row, size_t rows) {
 }
 
 /* Multiplies one row of tiles by all panels. */
-static void multiply_rows(const piece *p, size_t row, size_t rows) {
+static void multiply_rows(const piece *p, size_t row, size_t rows, const uint16_t *left, size_t left_step) {
     const cut *cut = p->cut;
-    firn_engine_tile tile = {
-        .rows = rows, .words = p->words, .begins = p->term == 0 && !cut->continues, .sums_step = FIRN_WORD_COLUMNS};
-    place_left(p, row, rows, &tile);
+    firn_engine_tile tile = {.left = left,
+                             .left_step = left_step,
+                             .rows = rows,
+                             .words = p->words,
+                             .begins = p->term == 0 && !cut->continues,
+                             .sums_step = FIRN_WORD_COLUMNS};
     if (cut->continues && p->term == 0)
         load_rows(p, row, rows);
     for (size_t column = 0; column < p->columns; column += FIRN_WORD_COLUMNS) {
@@ -159,6 +175,18 @@ static void multiply_rows(const piece *p, size_t row, size_t rows) {
     }
     if (p->term + p->terms == cut->linear->product.terms)
         store_rows(p, row, rows);
+}
+
+/* The same for several rows of tiles. */
+static void multiply_group(const piece *p, size_t first, size_t rows) {
+    const size_t height = firn_engine_of_set.rows;
+    const bool in_place = is_in_place(p, rows);
+    const size_t step = in_place ? p->cut->linear->product.left.row_step : packed_step(p->cut);
+    const uint16_t *left = in_place ? left_at(p, first) : packed_left(p);
+    if (!in_place)
+        pack_left(p, first, rows);
+    for (size_t row = 0; row < rows; row += height)
+        multiply_rows(p, first + row, firn_smaller(height, rows - row), left + row * step, step);
 }
 
 static void multiply_piece(void *argument, size_t number, void *slot) {
@@ -176,8 +204,8 @@ static void multiply_piece(void *argument, size_t number, void *slot) {
         p.terms = firn_smaller(cut->depth, product->terms - p.term);
         p.words = firn_round_up(firn_ceiling(p.terms, 2), engine->words);
         pack_right(&p);
-        for (size_t row = 0; row < p.rows; row += engine->rows)
-            multiply_rows(&p, row, firn_smaller(engine->rows, p.rows - row));
+        for (size_t row = 0; row < p.rows; row += GROUP * engine->rows)
+            multiply_group(&p, row, firn_smaller(GROUP * engine->rows, p.rows - row));
     }
     engine->end();
 }
@@ -205,7 +233,7 @@ static cut divide(const firn_linear *linear, size_t threads) {
     const size_t rows = engine->rows, tile = rows * FIRN_WORD_COLUMNS;
     const size_t tiles = (best.waits ? firn_ceiling(best.rows, rows) : 1) * (best.columns / FIRN_WORD_COLUMNS);
     best.left = best.columns * best.depth * sizeof(uint16_t);
-    best.sums = best.left + firn_round_up(rows * (best.depth + GAP) * sizeof(uint16_t), CACHE_LINE);
+    best.sums = best.left + firn_round_up(GROUP * rows * packed_step(&best) * sizeof(uint16_t), CACHE_LINE);
     best.end = best.sums + tiles * tile * sizeof(float);
     return best;
 }

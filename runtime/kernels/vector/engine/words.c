@@ -133,8 +133,8 @@ void firn_words_pack_rows(uint32_t *out, size_t out_step, const firn_words_of *f
                 store(out + lane * out_step + word, load_along(from, word, lane));
         return;
     }
-    for (size_t lane = 0; lane < from->lanes; lane += FIRN_VECTOR)
-        for (size_t word = 0; word < words; word += FIRN_VECTOR) {
+    for (size_t word = 0; word < words; word += FIRN_VECTOR)
+        for (size_t lane = 0; lane < from->lanes; lane += FIRN_VECTOR) {
             firn_vector v[FIRN_VECTOR];
             FIRN_UNROLL
             for (size_t i = 0; i < FIRN_VECTOR; i++)
