@@ -18,9 +18,9 @@ enum {
     WHOLE = 768,      /* terms that make one block: no sums wait */
     COLUMNS = 768,    /* of a piece, at most: the panels of a block fill 960 KiB of the L2 cache, or a little more */
     SUMS_ROWS = 1024, /* of a piece, at most, if sums wait: each piece packs all of its columns */
-    GROUP = 4,        /* rows of tiles that are packed at once: columns of a matrix are read by whole lines, and more */
-    GAP = 32,         /* terms between the packed rows, so that rows do not share cache sets */
-    SHARING = 1024,   /* rows that are a multiple of so many terms apart share them; there are fewer than rows */
+    GROUP = 4,      /* rows of tiles that are packed at once if their terms lie apart: memory is read by longer runs */
+    GAP = 32,       /* terms between the packed rows, so that rows do not share cache sets */
+    SHARING = 1024, /* rows that are a multiple of so many terms apart share them; there are fewer than rows */
     CACHE_LINE = 64
 };
 
@@ -199,13 +199,14 @@ static void multiply_piece(void *argument, size_t number, void *slot) {
                .column = number / cut->row_pieces * cut->columns};
     p.rows = firn_smaller(cut->rows, product->rows - p.row);
     p.columns = firn_smaller(cut->columns, product->columns - p.column);
+    const size_t group = product->left.column_step == 1 ? engine->rows : GROUP * engine->rows;
     engine->begin();
     for (p.term = 0; p.term < product->terms; p.term += p.terms) {
         p.terms = firn_smaller(cut->depth, product->terms - p.term);
         p.words = firn_round_up(firn_ceiling(p.terms, 2), engine->words);
         pack_right(&p);
-        for (size_t row = 0; row < p.rows; row += GROUP * engine->rows)
-            multiply_group(&p, row, firn_smaller(GROUP * engine->rows, p.rows - row));
+        for (size_t row = 0; row < p.rows; row += group)
+            multiply_group(&p, row, firn_smaller(group, p.rows - row));
     }
     engine->end();
 }
