@@ -39,8 +39,8 @@ static void multiply_high(const firn_engine_tile *t) {
     }
     for (size_t word = 0; word < t->words; word += FIRN_AMX_WORDS) {
         firn_amx_load(4, left, left_bytes);
-        firn_amx_load(6, right, RIGHT_BYTES);
-        firn_amx_load(7, right + FIRN_AMX_WORDS, RIGHT_BYTES);
+        firn_amx_stream(6, right, RIGHT_BYTES);
+        firn_amx_stream(7, right + FIRN_AMX_WORDS, RIGHT_BYTES);
         firn_amx_multiply(0, 4, 6);
         firn_amx_load(5, below, left_bytes);
         firn_amx_multiply(1, 4, 7);
@@ -71,8 +71,8 @@ static void multiply_low(const firn_engine_tile *t) {
     }
     for (size_t word = 0; word < t->words; word += FIRN_AMX_WORDS) {
         firn_amx_load(4, left, left_bytes);
-        firn_amx_load(6, right, RIGHT_BYTES);
-        firn_amx_load(7, right + FIRN_AMX_WORDS, RIGHT_BYTES);
+        firn_amx_stream(6, right, RIGHT_BYTES);
+        firn_amx_stream(7, right + FIRN_AMX_WORDS, RIGHT_BYTES);
         firn_amx_multiply(0, 4, 6);
         firn_amx_multiply(1, 4, 7);
         left += BLOCK;

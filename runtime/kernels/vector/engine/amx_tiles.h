@@ -37,8 +37,10 @@ static inline void firn_amx_end(void) {
     _tile_release();
 }
 
-#    define firn_amx_zero(tile)                  _tile_zero(tile)
-#    define firn_amx_load(tile, from, bytes)     _tile_loadd(tile, from, bytes)
+#    define firn_amx_zero(tile)              _tile_zero(tile)
+#    define firn_amx_load(tile, from, bytes) _tile_loadd(tile, from, bytes)
+/* The same for what is not to be kept in the L1 cache. */
+#    define firn_amx_stream(tile, from, bytes)   _tile_stream_loadd(tile, from, bytes)
 #    define firn_amx_store(tile, to, bytes)      _tile_stored(tile, to, bytes)
 #    define firn_amx_multiply(sums, left, right) _tile_dpbf16ps(sums, left, right)
 
@@ -63,6 +65,10 @@ static inline void firn_amx_zero(unsigned tile) {
 static inline void firn_amx_load(unsigned tile, const void *from, size_t bytes) {
     for (size_t row = 0; row < FIRN_AMX_ROWS; row++)
         memcpy(firn_amx_tiles[tile][row], (const uint8_t *)from + row * bytes, sizeof firn_amx_tiles[tile][row]);
+}
+
+static inline void firn_amx_stream(unsigned tile, const void *from, size_t bytes) {
+    firn_amx_load(tile, from, bytes);
 }
 
 static inline void firn_amx_store(unsigned tile, void *to, size_t bytes) {

@@ -1,24 +1,28 @@
 /* Products in words; see product.h. The output is divided into pieces. For each block of terms, a piece packs its
  * columns of the right factor as panels, which stay in the L2 cache, and goes through its rows, one tile high at a
  * time: these are read in place if their terms lie side by side and fill whole instructions, and packed otherwise.
- * Unfinished sums wait in the slot. The sizes are estimates: no machine with these instructions was at hand. */
+ * Unfinished sums wait in the slot. The sizes were found by measurement with AMX, L2 caches of 2 MiB and an L3 cache
+ * that gives a core nine bytes in each cycle: packing a factor again, and reading sums again, take the time of memory.
+ */
 #include "runtime/kernels/vector/engine/product.h"
 
 #include <string.h>
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/reduce/matmul.h"
+#include "runtime/kernels/vector/convert.h"
 #include "runtime/kernels/vector/engine/division.h"
 #include "runtime/kernels/vector/engine/engine.h"
 #include "runtime/kernels/vector/pieces.h"
-#include "runtime/kernels/vector/vector.h"
 
 enum {
-    DEPTH = 512,     /* terms in a block: a row of tiles fills 32 KiB of the L1 cache, and each panel is read for it */
-    COLUMNS = 512,   /* of a piece, at most: the panels of a block fill 512 KiB of the L2 cache */
-    SUMS_ROWS = 512, /* of a piece, at most, if sums wait */
-    GAP = 32,        /* terms between the packed rows, so that rows do not share cache sets */
-    SHARING = 1024,  /* rows that are a multiple of so many terms apart share them; there are fewer than rows */
+    DEPTH = 640,      /* terms in a block: a row of tiles fills 40 KiB of the L1 cache, and each panel is read for it */
+    WHOLE = 768,      /* terms that make one block: no sums wait */
+    COLUMNS = 768,    /* of a piece, at most: the panels of a block fill 960 KiB of the L2 cache, or a little more */
+    SUMS_ROWS = 1024, /* of a piece, at most, if sums wait: each piece packs all of its columns */
+    GROUP = 4,      /* rows of tiles that are packed at once if their terms lie apart: memory is read by longer runs */
+    GAP = 32,       /* terms between the packed rows, so that rows do not share cache sets */
+    SHARING = 2048, /* terms of which a multiple between rows makes them all share a few cache sets */
     CACHE_LINE = 64
 };
 
@@ -56,83 +60,135 @@ static uint32_t *panel(const piece *p, size_t column) {
 static void pack_right(const piece *p) {
     const firn_matrix *right = &p->cut->linear->product.right;
     const bool is_rounded = right->type >= FIRN_ROUNDED_TO;
-    for (size_t column = 0; column < p->columns; column += FIRN_WORD_COLUMNS) {
-        const size_t first = index_of(right, p->term, p->column + column);
-        const firn_words_of from = {.first = is_rounded ? NULL : (const uint16_t *)right->data + first,
-                                    .floats = is_rounded ? (const float *)right->data + first : NULL,
-                                    .term_step = right->row_step,
-                                    .lane_step = right->column_step,
-                                    .terms = p->terms,
-                                    .lanes = firn_smaller(FIRN_WORD_COLUMNS, p->columns - column)};
-        firn_words_pack_panel(panel(p, column), &from, p->words);
-    }
+    const size_t first = index_of(right, p->term, p->column);
+    const firn_words_of from = {.first = is_rounded ? NULL : (const uint16_t *)right->data + first,
+                                .floats = is_rounded ? (const float *)right->data + first : NULL,
+                                .term_step = right->row_step,
+                                .lane_step = right->column_step,
+                                .terms = p->terms,
+                                .lanes = p->columns};
+    firn_words_pack_panel(panel(p, 0), &from, p->words);
 }
 
-static void place_left(const piece *p, size_t row, size_t rows, firn_engine_tile *tile) {
+static const uint16_t *left_at(const piece *p, size_t row) {
     const firn_matrix *left = &p->cut->linear->product.left;
-    const firn_engine *engine = &firn_engine_of_set;
-    const uint16_t *first = (const uint16_t *)left->data + index_of(left, p->row + row, p->term);
-    if (left->column_step == 1 && left->row_step % SHARING != 0 && p->terms == 2 * p->words &&
-        rows % engine->height == 0) {
-        tile->left = first;
-        tile->left_step = left->row_step;
-        return;
-    }
-    const firn_words_of from = {
-        .first = first, .term_step = left->column_step, .lane_step = left->row_step, .terms = p->terms, .lanes = rows};
-    uint32_t *packed = (uint32_t *)(void *)(p->slot + p->cut->left);
-    tile->left_step = p->cut->depth + GAP;
-    tile->left = (const uint16_t *)(const void *)packed;
-    firn_words_pack_rows(packed, tile->left_step / 2, &from, p->words);
+    return (const uint16_t *)left->data + index_of(left, p->row + row, p->term);
+}
+
+/* Whether rows can be read where they are. */
+static bool is_in_place(const piece *p, size_t rows) {
+    const firn_matrix *left = &p->cut->linear->product.left;
+    return left->column_step == 1 && left->row_step % SHARING != 0 && p->terms == 2 * p->words &&
+           rows % firn_engine_of_set.height == 0;
+}
+
+static size_t packed_step(const cut *cut) {
+    return cut->depth + GAP;
+}
+
+static uint16_t *packed_left(const piece *p) {
+    return (uint16_t *)(void *)(p->slot + p->cut->left);
+}
+
+static void pack_left(const piece *p, size_t row, size_t rows) {
+    const firn_matrix *left = &p->cut->linear->product.left;
+    const firn_words_of from = {.first = left_at(p, row),
+                                .term_step = left->column_step,
+                                .lane_step = left->row_step,
+                                .terms = p->terms,
+                                .lanes = rows};
+    firn_words_pack_rows((uint32_t *)(void *)packed_left(p), packed_step(p->cut) / 2, &from, p->words);
 }
 
 /* --- a piece ------------------------------------------------------------------------------------------------------ */
 
+/* Sums lie by tiles, whose rows follow each other. They wait for the next block of terms, or for the end of the row of
+ * tiles: a row of the output is written from beginning to end, because lines that lie a row apart take turns in a few
+ * sets of the cache and come from far one by one. */
+static float *sums_of(const piece *p, size_t row, size_t column) {
+    const size_t rows = firn_engine_of_set.rows, wide = p->cut->columns / FIRN_WORD_COLUMNS;
+    const size_t tile = (p->cut->waits ? row / rows * wide : 0) + column / FIRN_WORD_COLUMNS;
+    return (float *)(void *)(p->slot + p->cut->sums) + tile * rows * FIRN_WORD_COLUMNS;
+}
+
+typedef struct storing {
+    const piece *piece;
+    size_t row, rows;
+    const float *bias; /* of the piece's columns, or NULL */
+} storing;
+
 /* Adds the bias to finished sums and stores them, rounded once. */
-static void store_rows(const piece *p, size_t row, size_t rows, float *sums) {
-    const firn_linear *linear = p->cut->linear;
-    float bias[FIRN_BLOCK];
-    for (size_t done = 0; done < p->columns; done += FIRN_BLOCK) {
-        const size_t columns = firn_smaller(FIRN_BLOCK, p->columns - done);
-        if (linear->bias != NULL)
-            firn_widen(bias, linear->bias->data, linear->bias->type, p->column + done, columns);
-        for (size_t i = 0; i < rows; i++) {
-            float *values = sums + i * p->cut->columns + done;
-            for (size_t c = 0; linear->bias != NULL && c < columns; c++)
-                values[c] += bias[c];
-            firn_narrow(linear->out->data, linear->out->type,
-                        (p->row + row + i) * linear->product.columns + p->column + done, values, columns);
+static inline __attribute__((always_inline)) void store_as(uint8_t type, const void *arguments) {
+    const storing s = *(const storing *)arguments;
+    const piece p = *s.piece;
+    const firn_linear *linear = p.cut->linear;
+    const size_t tile = firn_engine_of_set.rows * FIRN_WORD_COLUMNS;
+    void *const out = linear->out->data;
+    for (size_t row = 0; row < s.rows; row++) {
+        const size_t first = (p.row + s.row + row) * linear->product.columns + p.column;
+        const float *sums = sums_of(&p, s.row, 0) + row * FIRN_WORD_COLUMNS;
+        for (size_t column = 0; column < p.columns; column += FIRN_VECTOR) {
+            firn_vector sum = firn_vector_load(sums + column / FIRN_WORD_COLUMNS * tile + column % FIRN_WORD_COLUMNS);
+            if (s.bias != NULL)
+                sum = firn_vector_add(sum, firn_vector_load(s.bias + column));
+            firn_vector_narrow(out, type, first + column, firn_first_lanes(p.columns - column),
+                               firn_vector_canonical(sum));
         }
     }
 }
 
-/* Reads what the sums continue from. Columns behind the last one are not stored. */
-static void load_rows(const piece *p, size_t row, size_t rows, float *sums) {
+static void store_rows(const piece *p, size_t row, size_t rows) {
     const firn_linear *linear = p->cut->linear;
-    const float *out = linear->out->data;
-    for (size_t i = 0; i < rows; i++) {
-        memset(sums + i * p->cut->columns, 0, p->cut->columns * sizeof(float));
-        memcpy(sums + i * p->cut->columns, out + (p->row + row + i) * linear->product.columns + p->column,
-               p->columns * sizeof(float));
+    float bias[COLUMNS] = {0};
+    if (linear->bias != NULL)
+        firn_widen(bias, linear->bias->data, linear->bias->type, p->column, p->columns);
+    const storing all = {.piece = p, .row = row, .rows = rows, .bias = linear->bias != NULL ? bias : NULL};
+    firn_for_type(linear->out->type, store_as, &all);
+}
+
+/* Reads what the sums continue from. Columns behind the last one are not stored. */
+static void load_rows(const piece *p, size_t row, size_t rows) {
+    const firn_linear *linear = p->cut->linear;
+    for (size_t column = 0; column < p->columns; column += FIRN_WORD_COLUMNS) {
+        const size_t columns = firn_smaller(FIRN_WORD_COLUMNS, p->columns - column);
+        const float *out = (const float *)linear->out->data + (p->row + row) * linear->product.columns + p->column;
+        float *sums = sums_of(p, row, column);
+        memset(sums, 0, rows * FIRN_WORD_COLUMNS * sizeof(float));
+        for (size_t i = 0; i < rows; i++)
+            memcpy(sums + i * FIRN_WORD_COLUMNS, out + i * linear->product.columns + column, columns * sizeof(float));
     }
 }
 
 /* Multiplies one row of tiles by all panels. */
-static void multiply_rows(const piece *p, size_t row, size_t rows) {
+static void multiply_rows(const piece *p, size_t row, size_t rows, const uint16_t *left, size_t left_step) {
     const cut *cut = p->cut;
-    float *sums = (float *)(void *)(p->slot + cut->sums) + (cut->waits ? row * cut->columns : 0);
-    firn_engine_tile tile = {
-        .rows = rows, .words = p->words, .begins = p->term == 0 && !cut->continues, .sums_step = cut->columns};
-    place_left(p, row, rows, &tile);
+    firn_engine_tile tile = {.left = left,
+                             .left_step = left_step,
+                             .rows = rows,
+                             .words = p->words,
+                             .begins = p->term == 0 && !cut->continues,
+                             .sums_step = FIRN_WORD_COLUMNS};
     if (cut->continues && p->term == 0)
-        load_rows(p, row, rows, sums);
+        load_rows(p, row, rows);
     for (size_t column = 0; column < p->columns; column += FIRN_WORD_COLUMNS) {
         tile.right = panel(p, column);
-        tile.sums = sums + column;
+        tile.sums = sums_of(p, row, column);
         firn_engine_of_set.multiply(&tile);
     }
     if (p->term + p->terms == cut->linear->product.terms)
-        store_rows(p, row, rows, sums);
+        store_rows(p, row, rows);
+}
+
+/* The same for several rows of tiles. */
+static void multiply_group(const piece *p, size_t first, size_t rows) {
+    const size_t height = firn_engine_of_set.rows;
+    const bool in_place = is_in_place(p, rows);
+    const size_t step = in_place ? p->cut->linear->product.left.row_step : packed_step(p->cut);
+    const uint16_t *left = in_place ? left_at(p, first) : packed_left(p);
+    if (!in_place)
+        pack_left(p, first, rows);
+    for (size_t row = 0; row < rows; row += height)
+        multiply_rows(p, first + row, firn_smaller(height, rows - row), left + row * step, step);
 }
 
 static void multiply_piece(void *argument, size_t number, void *slot) {
@@ -145,13 +201,14 @@ static void multiply_piece(void *argument, size_t number, void *slot) {
                .column = number / cut->row_pieces * cut->columns};
     p.rows = firn_smaller(cut->rows, product->rows - p.row);
     p.columns = firn_smaller(cut->columns, product->columns - p.column);
+    const size_t group = product->left.column_step == 1 ? engine->rows : GROUP * engine->rows;
     engine->begin();
     for (p.term = 0; p.term < product->terms; p.term += p.terms) {
         p.terms = firn_smaller(cut->depth, product->terms - p.term);
         p.words = firn_round_up(firn_ceiling(p.terms, 2), engine->words);
         pack_right(&p);
-        for (size_t row = 0; row < p.rows; row += engine->rows)
-            multiply_rows(&p, row, firn_smaller(engine->rows, p.rows - row));
+        for (size_t row = 0; row < p.rows; row += group)
+            multiply_group(&p, row, firn_smaller(group, p.rows - row));
     }
     engine->end();
 }
@@ -161,7 +218,8 @@ static void multiply_piece(void *argument, size_t number, void *slot) {
 /* Divides the output into pieces that fit a slot and keep all threads busy. */
 static cut divide(const firn_linear *linear, size_t threads) {
     const firn_product *product = &linear->product;
-    const size_t depth = firn_ceiling(product->terms, firn_ceiling(product->terms, DEPTH));
+    const size_t blocks = product->terms <= WHOLE ? 1 : firn_ceiling(product->terms, DEPTH);
+    const size_t depth = firn_ceiling(product->terms, blocks);
     cut best = {.linear = linear, .depth = firn_round_up(depth, FIRN_ENGINE_TERMS)};
     best.waits = product->terms > best.depth;
     const firn_engine *engine = &firn_engine_of_set;
@@ -175,10 +233,11 @@ static cut divide(const firn_linear *linear, size_t threads) {
     const firn_engine_division division = firn_engine_divide(&whole, threads);
     best.rows = division.rows, best.columns = division.columns;
     best.row_pieces = division.row_pieces, best.column_pieces = division.column_pieces;
-    const size_t rows = engine->rows, sums_rows = best.waits ? firn_round_up(best.rows, rows) : rows;
+    const size_t rows = engine->rows, tile = rows * FIRN_WORD_COLUMNS;
+    const size_t tiles = (best.waits ? firn_ceiling(best.rows, rows) : 1) * (best.columns / FIRN_WORD_COLUMNS);
     best.left = best.columns * best.depth * sizeof(uint16_t);
-    best.sums = best.left + firn_round_up(rows * (best.depth + GAP) * sizeof(uint16_t), CACHE_LINE);
-    best.end = best.sums + sums_rows * best.columns * sizeof(float);
+    best.sums = best.left + firn_round_up(GROUP * rows * packed_step(&best) * sizeof(uint16_t), CACHE_LINE);
+    best.end = best.sums + tiles * tile * sizeof(float);
     return best;
 }
 

@@ -11,16 +11,6 @@ static void store(uint32_t *to, firn_vector words) {
     memcpy(to, &words, sizeof words);
 }
 
-static firn_vector round_along(const firn_words_of *from, size_t word, size_t lane) {
-    uint16_t terms[2 * FIRN_VECTOR] = {0};
-    firn_vector words;
-    if (2 * word < from->terms)
-        firn_narrow(terms, FIRN_BFLOAT16, 0, from->floats + lane * from->lane_step + 2 * word,
-                    firn_smaller(2 * FIRN_VECTOR, from->terms - 2 * word));
-    memcpy(&words, terms, sizeof words);
-    return words;
-}
-
 /* Returns a term of several lanes in the lower halves of words; a rounded float is one. */
 static inline firn_words load_term(const firn_words_of *from, size_t term, size_t lane, firn_lanes lanes) {
     const size_t at = lane + term * from->term_step;
@@ -31,8 +21,6 @@ static inline firn_words load_term(const firn_words_of *from, size_t term, size_
 
 /* Loads terms of a lane, at most two for each word of a register, which lie side by side. */
 static inline firn_vector load_along(const firn_words_of *from, size_t word, size_t lane) {
-    if (from->floats != NULL)
-        return round_along(from, word, lane);
     const uint16_t *first = from->first + lane * from->lane_step + 2 * word;
     uint16_t terms[2 * FIRN_VECTOR] = {0};
     firn_vector words;
@@ -75,26 +63,67 @@ void firn_words_pack_line(uint32_t *out, const uint16_t *first, const uint16_t *
     }
 }
 
+/* A word of all lanes at a time: these are read from beginning to end. */
+static void pack_across(uint32_t *out, const firn_words_of *from, size_t words, size_t panels) {
+    for (size_t word = 0; word < words; word++)
+        for (size_t lane = 0; lane < panels * FIRN_WORD_COLUMNS; lane += FIRN_VECTOR)
+            store(out + (lane / FIRN_WORD_COLUMNS * words + word) * FIRN_WORD_COLUMNS + lane % FIRN_WORD_COLUMNS,
+                  lane < from->lanes ? load_across(from, word, lane) : firn_vector_zero());
+}
+
+/* One register of lanes of a panel. */
+static void pack_along(uint32_t *out, const firn_words_of *from, size_t words, size_t lane) {
+    for (size_t word = 0; word < words; word += FIRN_VECTOR) {
+        firn_vector v[FIRN_VECTOR];
+        FIRN_UNROLL
+        for (size_t i = 0; i < FIRN_VECTOR; i++)
+            v[i] = lane + i < from->lanes ? load_along(from, word, lane + i) : firn_vector_zero();
+        firn_vector_transpose(v);
+        FIRN_UNROLL
+        for (size_t i = 0; i < FIRN_VECTOR; i++)
+            if (word + i < words)
+                store(out + (word + i) * FIRN_WORD_COLUMNS, v[i]);
+    }
+}
+
+/* The same of floats, which fill half as many words of a register. */
+static void pack_floats_along(uint32_t *out, const firn_words_of *from, size_t words, size_t lane) {
+    enum { WORDS = FIRN_VECTOR / 2 };
+    for (size_t word = 0; word < words; word += WORDS) {
+        const size_t term = 2 * word;
+        const firn_lanes terms = firn_first_lanes(term < from->terms ? from->terms - term : 0);
+        const float *first = from->floats + lane * from->lane_step + term;
+        firn_vector v[FIRN_VECTOR];
+        FIRN_UNROLL
+        for (size_t i = 0; i < FIRN_VECTOR; i++)
+            v[i] = lane + i < from->lanes && term < from->terms
+                       ? firn_vector_load_some(terms, first + i * from->lane_step)
+                       : firn_vector_zero();
+        firn_vector_transpose(v);
+        FIRN_UNROLL
+        for (size_t i = 0; i < WORDS; i++) {
+            const firn_words low = firn_vector_to_bfloat16(firn_vector_canonical(v[2 * i]));
+            const firn_words high = firn_vector_to_bfloat16(firn_vector_canonical(v[2 * i + 1]));
+            if (word + i < words)
+                store(out + (word + i) * FIRN_WORD_COLUMNS,
+                      firn_vector_from_bits(firn_words_or(low, firn_words_left(high, 16))));
+        }
+    }
+}
+
 void firn_words_pack_panel(uint32_t *out, const firn_words_of *from, size_t words) {
+    const size_t panels = firn_ceiling(from->lanes, FIRN_WORD_COLUMNS);
     if (from->lane_step == 1) {
-        for (size_t word = 0; word < words; word++)
-            for (size_t lane = 0; lane < FIRN_WORD_COLUMNS; lane += FIRN_VECTOR)
-                store(out + word * FIRN_WORD_COLUMNS + lane,
-                      lane < from->lanes ? load_across(from, word, lane) : firn_vector_zero());
+        pack_across(out, from, words, panels);
         return;
     }
-    for (size_t lane = 0; lane < FIRN_WORD_COLUMNS; lane += FIRN_VECTOR)
-        for (size_t word = 0; word < words; word += FIRN_VECTOR) {
-            firn_vector v[FIRN_VECTOR];
-            FIRN_UNROLL
-            for (size_t i = 0; i < FIRN_VECTOR; i++)
-                v[i] = lane + i < from->lanes ? load_along(from, word, lane + i) : firn_vector_zero();
-            firn_vector_transpose(v);
-            FIRN_UNROLL
-            for (size_t i = 0; i < FIRN_VECTOR; i++)
-                if (word + i < words)
-                    store(out + (word + i) * FIRN_WORD_COLUMNS + lane, v[i]);
-        }
+    for (size_t lane = 0; lane < panels * FIRN_WORD_COLUMNS; lane += FIRN_VECTOR) {
+        uint32_t *to = out + lane / FIRN_WORD_COLUMNS * words * FIRN_WORD_COLUMNS + lane % FIRN_WORD_COLUMNS;
+        if (from->floats != NULL)
+            pack_floats_along(to, from, words, lane);
+        else
+            pack_along(to, from, words, lane);
+    }
 }
 
 void firn_words_pack_rows(uint32_t *out, size_t out_step, const firn_words_of *from, size_t words) {
@@ -104,8 +133,8 @@ void firn_words_pack_rows(uint32_t *out, size_t out_step, const firn_words_of *f
                 store(out + lane * out_step + word, load_along(from, word, lane));
         return;
     }
-    for (size_t lane = 0; lane < from->lanes; lane += FIRN_VECTOR)
-        for (size_t word = 0; word < words; word += FIRN_VECTOR) {
+    for (size_t word = 0; word < words; word += FIRN_VECTOR)
+        for (size_t lane = 0; lane < from->lanes; lane += FIRN_VECTOR) {
             firn_vector v[FIRN_VECTOR];
             FIRN_UNROLL
             for (size_t i = 0; i < FIRN_VECTOR; i++)

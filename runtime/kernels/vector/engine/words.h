@@ -15,8 +15,8 @@ typedef struct firn_words_of {
     const float *floats; /* to be rounded, in place of `first`; NULL: there are none */
 } firn_words_of;
 
-/* out[word][FIRN_WORD_COLUMNS]: `words` words, which may be more than the terms fill. At most FIRN_WORD_COLUMNS lanes;
- * others become zeros. */
+/* out[panel][word][FIRN_WORD_COLUMNS]: `words` words, which may be more than the terms fill. The last panel's lanes
+ * that are missing become zeros. */
 void firn_words_pack_panel(uint32_t *out, const firn_words_of *from, size_t words);
 
 /* One word of each lane of a panel, whose terms lie side by side from `first` and `second` on; NULL: a term of zeros.
