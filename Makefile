@@ -208,7 +208,7 @@ avx2_SOURCES := $(VECTOR_SET)
 avx512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512 \
     -Dfirn_kernel_find_vector=firn_kernel_find_avx512
 avx512_SOURCES := $(VECTOR_SET)
-NATIVE_SET := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,chunked/cut pieces)
+NATIVE_SET := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,chunked/cut pieces widen)
 avx512fp16_FLAGS := $(avx512_FLAGS) -mavx512fp16 -Dfirn_kernel_find_native=firn_kernel_find_avx512fp16
 avx512fp16_SOURCES := $(NATIVE_SET)
 # With the convolutions that are emulated whatever the engine is.

@@ -1,18 +1,20 @@
-/* Packs float16 factors for native.c as they are, not by way of float32. The matrices are of type float16; columns may
- * also be of floats that are rounded to it. At least one term and one lane, at most FIRN_VECTOR lanes; lanes beyond
- * those requested become zeros, and no memory outside the matrix is read. */
+/* Packs float16 factors for native.c and half_attention.c as they are, not by way of float32. The matrices are of type
+ * float16; columns may also be of floats that are rounded to it. At least one term and one lane; no memory outside the
+ * matrix is read. */
 #ifndef FIRN_KERNELS_VECTOR_CHUNKED_HALF_PACK_H
 #define FIRN_KERNELS_VECTOR_CHUNKED_HALF_PACK_H
 
 #include "runtime/kernels/product.h"
 #include "runtime/kernels/vector/chunked/half_vector.h"
 
-/* out[term][lane] with FIRN_VECTOR factors for each term, starting with element (term, lane) of the matrix. */
+/* out[term][lane] with FIRN_VECTOR factors for each term, starting with element (term, lane) of the matrix. At most
+ * FIRN_VECTOR lanes; those beyond the requested ones become zeros. */
 void firn_half_pack_rows(firn_half_factor *out, const firn_matrix *from, size_t first_term, size_t terms,
                          size_t first_lane, size_t lanes);
 
-/* The same for right factors, with `width` halves for each term, of which FIRN_VECTOR are written. */
+/* The same for right factors, with `width` halves for each term: any number of columns, up to a multiple of 2
+ * FIRN_VECTOR of which zeros are written. */
 void firn_half_pack_columns(uint16_t *out, size_t width, const firn_matrix *from, size_t first_term, size_t terms,
-                            size_t first_lane, size_t lanes);
+                            size_t first_column, size_t columns);
 
 #endif

@@ -1,8 +1,8 @@
 /* Products with float16 sums inside chunks; see native.h. A piece of work is a rectangle of the output. For each block
- * of terms, its rows of the left factor are packed, then the right factor, one panel of columns at a time; the terms of
- * a chunk then meet all rows, so that they stay in the L1 cache. The inner loop keeps 14 x 64 sums in 28 registers of
- * AVX-512, or 6 x 32 in 24 of NEON. A block holds whole chunks where it can: then their sums never leave registers, and
- * are added in the slot, in float32. */
+ * of terms, its rows of the left factor are packed, then the right factor, one panel of columns at a time; all terms of
+ * the block then meet one register tile after the other. The inner loop keeps 14 x 64 sums in 28 registers of AVX-512,
+ * or 6 x 32 in 24 of NEON. A block holds whole chunks where it can. The sums of a chunk go by way of memory in the L1
+ * cache, from which they are widened as part of a load, and are added in the slot, in float32. */
 #include "runtime/kernels/vector/chunked/native.h"
 
 #include <stdbool.h>
@@ -31,8 +31,9 @@ enum {
 typedef struct scratch {
     firn_half_factor left[ROWS / HEIGHT][LEFT_STEP * DEPTH];
     uint16_t right[WIDTH * DEPTH];
-    uint16_t sums[ROWS * COLUMNS]; /* of a chunk that is longer than a block */
-    float totals[ROWS * COLUMNS];  /* of earlier chunks */
+    uint16_t whole[HEIGHT * WIDTH]; /* sums of a chunk that lies in a block */
+    uint16_t sums[ROWS * COLUMNS];  /* of a chunk that is longer than a block */
+    float totals[ROWS * COLUMNS];   /* of earlier chunks */
 } scratch;
 
 /* --- a register tile ---------------------------------------------------------------------------------------------- */
@@ -42,9 +43,9 @@ typedef struct tile {
     const firn_half_factor *left; /* [term][LEFT_STEP] */
     const uint16_t *right;        /* [term][WIDTH] */
     size_t terms;
-    bool begins, ends; /* the chunk begins or ends with these terms */
-    uint16_t *sums;
-    float *totals; /* [row][COLUMNS], like the sums */
+    bool begins;    /* the chunk begins with these terms */
+    uint16_t *sums; /* [row][sums_step] */
+    size_t sums_step;
 } tile;
 
 static inline __attribute__((always_inline)) void add_tile(const size_t rows, const tile *t) {
@@ -56,7 +57,15 @@ static inline __attribute__((always_inline)) void add_tile(const size_t rows, co
     for (size_t row = 0; row < rows; row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v++)
-            sums[row][v] = firn_half_vector_load(t->begins ? zeros : t->sums + row * COLUMNS + v * FIRN_HALVES);
+            sums[row][v] = firn_half_vector_load(zeros);
+    }
+    if (!t->begins) {
+        FIRN_UNROLL
+        for (size_t row = 0; row < rows; row++) {
+            FIRN_UNROLL
+            for (size_t v = 0; v < VECTORS; v++)
+                sums[row][v] = firn_half_vector_load(t->sums + row * t->sums_step + v * FIRN_HALVES);
+        }
     }
     const firn_half_factor *left = t->left;
     const uint16_t *right = t->right;
@@ -76,13 +85,8 @@ static inline __attribute__((always_inline)) void add_tile(const size_t rows, co
     FIRN_UNROLL
     for (size_t row = 0; row < rows; row++) {
         FIRN_UNROLL
-        for (size_t v = 0; v < VECTORS; v++) {
-            const size_t at = row * COLUMNS + v * FIRN_HALVES;
-            if (t->ends)
-                firn_half_vector_add_to(t->totals + at, sums[row][v]);
-            else
-                firn_half_vector_store(t->sums + at, sums[row][v]);
-        }
+        for (size_t v = 0; v < VECTORS; v++)
+            firn_half_vector_store(t->sums + row * t->sums_step + v * FIRN_HALVES, sums[row][v]);
     }
 }
 
@@ -99,39 +103,57 @@ static void pack_rows(const firn_product *product, const firn_rectangle *r, size
                             firn_smaller(HEIGHT, r->rows - row));
 }
 
-/* Registers beyond the last column keep their old contents; their results are not stored. */
-static void pack_columns(const firn_product *product, size_t term, size_t terms, size_t column, size_t columns,
-                         scratch *s) {
-    for (size_t lane = 0; lane < columns; lane += FIRN_VECTOR)
-        firn_half_pack_columns(s->right + lane, WIDTH, &product->right, term, terms, column + lane,
-                               firn_smaller(FIRN_VECTOR, columns - lane));
+/* Adds the sums of a finished chunk to the totals, or to +0 where there are none yet. */
+static void end_chunk(const tile *t, size_t rows, float *totals, bool is_first) {
+    for (size_t row = 0; row < rows; row++)
+        for (size_t v = 0; v < VECTORS; v++) {
+            float *to = totals + row * COLUMNS + v * FIRN_HALVES;
+            const uint16_t *sums = t->sums + row * t->sums_step + v * FIRN_HALVES;
+            if (is_first)
+                firn_half_vector_add_to(to, NULL, sums);
+            else
+                firn_half_vector_add_to(to, to, sums);
+        }
 }
 
-/* Adds terms of one chunk, from `begin` of the block to t->terms more, to a panel of columns. */
-static void add_panel(const firn_rectangle *r, tile t, size_t column, size_t begin, scratch *s) {
-    t.right = s->right + begin * WIDTH;
-    for (size_t row = 0; row < r->rows; row += HEIGHT) {
-        const size_t at = row * COLUMNS + column;
-        t.left = s->left[row / HEIGHT] + begin * LEFT_STEP;
-        t.sums = s->sums + at;
-        t.totals = s->totals + at;
-        add_height(&t, firn_smaller(HEIGHT, r->rows - row));
+/* Some terms of a product, as many as are packed at a time. */
+typedef struct span {
+    size_t terms;
+    size_t before; /* terms of the first chunk that come before these */
+    size_t chunk;
+    bool begins, ends; /* no totals precede, no terms follow */
+} span;
+
+/* Adds the packed terms, chunk by chunk, to a register tile, whose totals then stay in the L1 cache. */
+static void add_span(const span *all, const firn_half_factor *left, size_t rows, size_t at, scratch *s) {
+    tile t = {.left = left, .right = s->right};
+    size_t before = all->before;
+    for (size_t done = 0; done < all->terms; done += t.terms, before = 0) {
+        t.terms = firn_smaller(all->chunk - before, all->terms - done);
+        t.begins = before == 0;
+        const bool ends = before + t.terms == all->chunk || (all->ends && done + t.terms == all->terms);
+        const bool whole = t.begins && ends;
+        t.sums = whole ? s->whole : s->sums + at;
+        t.sums_step = whole ? WIDTH : COLUMNS;
+        add_height(&t, rows);
+        if (ends)
+            end_chunk(&t, rows, s->totals + at, all->begins && done < all->chunk - all->before);
+        t.left += t.terms * LEFT_STEP;
+        t.right += t.terms * WIDTH;
     }
 }
 
-static void add_block(const firn_product *product, const firn_rectangle *r, size_t term, size_t terms, scratch *s) {
+static void add_block(const firn_chunked_cut *cut, const firn_rectangle *r, size_t term, size_t terms, scratch *s) {
+    const firn_product *product = &cut->linear->product;
     const size_t chunk = product->reduction.chunk;
+    const span all = {terms, term % chunk, chunk, !cut->continues && term < chunk, term + terms == product->terms};
     pack_rows(product, r, term, terms, s);
     for (size_t column = 0; column < r->columns; column += WIDTH) {
-        pack_columns(product, term, terms, r->column + column, firn_smaller(WIDTH, r->columns - column), s);
-        tile t = {.terms = 0};
-        for (size_t done = 0; done < terms; done += t.terms) {
-            const size_t before = (term + done) % chunk;
-            t.terms = firn_smaller(chunk - before, terms - done);
-            t.begins = before == 0;
-            t.ends = before + t.terms == chunk || term + done + t.terms == product->terms;
-            add_panel(r, t, column, done, s);
-        }
+        /* Registers beyond the last column keep their old contents; their results are not stored. */
+        firn_half_pack_columns(s->right, WIDTH, &product->right, term, terms, r->column + column,
+                               firn_smaller(WIDTH, r->columns - column));
+        for (size_t row = 0; row < r->rows; row += HEIGHT)
+            add_span(&all, s->left[row / HEIGHT], firn_smaller(HEIGHT, r->rows - row), row * COLUMNS + column, s);
     }
 }
 
@@ -141,9 +163,10 @@ static void multiply_piece(void *argument, size_t piece, void *slot) {
     const size_t chunk = product->reduction.chunk, depth = chunk < DEPTH ? DEPTH - DEPTH % chunk : DEPTH;
     scratch *s = slot;
     const firn_rectangle r = firn_chunked_cut_piece(cut, piece);
-    firn_chunked_begin(cut, &r, s->totals, COLUMNS, firn_ceiling(r.columns, WIDTH) * WIDTH);
+    if (cut->continues)
+        firn_chunked_begin(cut, &r, s->totals, COLUMNS, firn_ceiling(r.columns, WIDTH) * WIDTH);
     for (size_t term = 0; term < product->terms; term += depth)
-        add_block(product, &r, term, firn_smaller(depth, product->terms - term), s);
+        add_block(cut, &r, term, firn_smaller(depth, product->terms - term), s);
     firn_chunked_store(cut->linear, &r, s->totals, COLUMNS);
 }
 
