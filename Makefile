@@ -194,7 +194,7 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 # runtime/kernels/table.c directly; so do builds with PORTABLE=1, for which the bits are what counts.
 
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
-NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table half_pack)
+NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table half_pack half_tile half_attention)
 ENGINE_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,product words division attention_products windows conv conv_weight recurrent)
 AMX_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,amx amx_table)
 PAIRS_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,pairs pairs_table)
@@ -208,7 +208,9 @@ avx2_SOURCES := $(VECTOR_SET)
 avx512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512 \
     -Dfirn_kernel_find_vector=firn_kernel_find_avx512
 avx512_SOURCES := $(VECTOR_SET)
-NATIVE_SET := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,chunked/cut pieces widen)
+NATIVE_SET := $(NATIVE_SOURCES) \
+    $(patsubst %,runtime/kernels/vector/%.c,pieces pack widen chunked/cut $(patsubst %,attention/%,forward backward scores stores work)) \
+    $(patsubst %,runtime/kernels/%.c,attention blocks) $(filter-out runtime/numerics/widen.c,$(NUMERICS_SOURCES))
 avx512fp16_FLAGS := $(avx512_FLAGS) -mavx512fp16 -Dfirn_kernel_find_native=firn_kernel_find_avx512fp16
 avx512fp16_SOURCES := $(NATIVE_SET)
 # With the convolutions that are emulated whatever the engine is.

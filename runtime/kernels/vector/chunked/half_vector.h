@@ -79,6 +79,24 @@ firn_half_vector_fma(firn_half_factors a, size_t row, firn_half_vector b, firn_h
     return (firn_half_vector){firn_neon_fma_lane(a, row, b.low, c.low), firn_neon_fma_lane(a, row, b.high, c.high)};
 }
 
+static inline firn_half_vector firn_half_vector_fill(firn_half_factor factor) {
+    const float16x8_t each = vreinterpretq_f16_u16(vdupq_n_u16(factor));
+    return (firn_half_vector){each, each};
+}
+
+static inline firn_half_vector firn_half_vector_fma_of(firn_half_vector a, firn_half_vector b, firn_half_vector c) {
+    return (firn_half_vector){vfmaq_f16(c.low, a.low, b.low), vfmaq_f16(c.high, a.high, b.high)};
+}
+
+static inline firn_half_vector firn_half_vector_fma_some(uint32_t lanes, firn_half_vector a, firn_half_vector b,
+                                                         firn_half_vector c) {
+    static const uint16_t each[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+    const uint16x8_t bits = vld1q_u16(each);
+    const firn_half_vector sums = firn_half_vector_fma_of(a, b, c);
+    return (firn_half_vector){vbslq_f16(vtstq_u16(vdupq_n_u16(lanes & 0xff), bits), sums.low, c.low),
+                              vbslq_f16(vtstq_u16(vdupq_n_u16(lanes >> 8 & 0xff), bits), sums.high, c.high)};
+}
+
 static inline void firn_half_vector_add_to(float *to, const float *totals, const uint16_t *sums) {
     const firn_half_vector x = firn_half_vector_load(sums);
     const firn_vector low = {vcvt_f32_f16(vget_low_f16(x.low)), vcvt_high_f32_f16(x.low)};
@@ -130,10 +148,25 @@ static inline void firn_half_vector_store(uint16_t *to, firn_half_vector x) {
     _mm512_storeu_si512(to, _mm512_castph_si512(x));
 }
 
-/* Computes a[row] * b + c, rounded once, with subnormals, regardless of the control register. */
+static inline firn_half_vector firn_half_vector_fill(firn_half_factor factor) {
+    return _mm512_castsi512_ph(_mm512_set1_epi32((int)factor));
+}
+
+/* Computes a * b + c, rounded once, with subnormals, regardless of the control register. */
+static inline firn_half_vector firn_half_vector_fma_of(firn_half_vector a, firn_half_vector b, firn_half_vector c) {
+    return _mm512_fmadd_ph(a, b, c);
+}
+
+/* The same in lane i if bit i of `lanes` is set, else c. */
+static inline firn_half_vector firn_half_vector_fma_some(uint32_t lanes, firn_half_vector a, firn_half_vector b,
+                                                         firn_half_vector c) {
+    return _mm512_mask3_fmadd_ph(a, b, c, lanes);
+}
+
+/* Computes a[row] * b + c, as above. */
 static inline firn_half_vector firn_half_vector_fma(firn_half_factors a, size_t row, firn_half_vector b,
                                                     firn_half_vector c) {
-    return _mm512_fmadd_ph(_mm512_castsi512_ph(_mm512_set1_epi32((int)a[row])), b, c);
+    return firn_half_vector_fma_of(firn_half_vector_fill(a[row]), b, c);
 }
 
 /* to[] = totals[] + sums[] for FIRN_HALVES sums, in float32; totals: NULL if they are +0. The sums are in memory
@@ -162,13 +195,30 @@ static inline void firn_half_vector_store(uint16_t *to, firn_half_vector x) {
     memcpy(to, &x, sizeof x);
 }
 
+static inline firn_half_vector firn_half_vector_fill(firn_half_factor factor) {
+    firn_half_vector x;
+    for (size_t i = 0; i < FIRN_HALVES; i++)
+        x.lanes[i] = (uint16_t)factor;
+    return x;
+}
+
+static inline firn_half_vector firn_half_vector_fma_some(uint32_t lanes, firn_half_vector a, firn_half_vector b,
+                                                         firn_half_vector c) {
+    for (size_t i = 0; i < FIRN_HALVES; i++)
+        if ((lanes >> i & 1) != 0)
+            c.lanes[i] = firn_float16_from_float(firn_half_fma(FIRN_FLOAT16, firn_float16_to_float(a.lanes[i]),
+                                                               firn_float16_to_float(b.lanes[i]),
+                                                               firn_float16_to_float(c.lanes[i])));
+    return c;
+}
+
+static inline firn_half_vector firn_half_vector_fma_of(firn_half_vector a, firn_half_vector b, firn_half_vector c) {
+    return firn_half_vector_fma_some(~0u, a, b, c);
+}
+
 static inline firn_half_vector firn_half_vector_fma(firn_half_factors a, size_t row, firn_half_vector b,
                                                     firn_half_vector c) {
-    const float factor = firn_float16_to_float((uint16_t)a[row]);
-    for (size_t i = 0; i < FIRN_HALVES; i++)
-        c.lanes[i] = firn_float16_from_float(
-            firn_half_fma(FIRN_FLOAT16, factor, firn_float16_to_float(b.lanes[i]), firn_float16_to_float(c.lanes[i])));
-    return c;
+    return firn_half_vector_fma_of(firn_half_vector_fill(a[row]), b, c);
 }
 
 static inline void firn_half_vector_add_to(float *to, const float *totals, const uint16_t *sums) {
