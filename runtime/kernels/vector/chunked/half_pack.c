@@ -44,11 +44,14 @@ static inline __attribute__((always_inline)) void load_square(firn_vector pairs[
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-static void pack_straight_rows(firn_half_factor *out, const uint16_t *from, size_t step, size_t terms,
-                               firn_lanes lanes) {
-    for (size_t term = 0; term < terms; term++)
-        firn_half_factors_store(out + term * FIRN_VECTOR,
-                                firn_words_from_halves(firn_halves_load_some(lanes, from + term * step)));
+/* Reads a term of all strips before the next one, because it lies on other cache lines. */
+static void pack_straight_rows(firn_half_factor *out, size_t height, size_t step, const firn_matrix *from,
+                               const uint16_t *data, size_t terms, size_t lane_count) {
+    for (size_t term = 0; term < terms; term++, data += from->row_step)
+        for (size_t lane = 0, strip = 0; lane < lane_count; lane += height, strip += step)
+            firn_half_factors_store(
+                out + strip + term * FIRN_VECTOR,
+                firn_words_from_halves(firn_halves_load_some(firn_first_lanes(lane_count - lane), data + lane)));
 }
 
 static inline __attribute__((always_inline)) void pack_square_of_rows(firn_half_factor *out, const lanes *of,
@@ -66,20 +69,26 @@ static inline __attribute__((always_inline)) void pack_square_of_rows(firn_half_
     }
 }
 
-void firn_half_pack_rows(firn_half_factor *out, const firn_matrix *from, size_t first_term, size_t terms,
-                         size_t first_lane, size_t lane_count) {
+static void pack_turned_rows(firn_half_factor *out, const lanes *of, size_t terms) {
+    const size_t whole = terms - terms % PAIRED;
+    for (size_t term = 0; term < whole; term += PAIRED)
+        pack_square_of_rows(out, of, term, PAIRED);
+    if (whole < terms)
+        pack_square_of_rows(out, of, whole, terms - whole);
+}
+
+void firn_half_pack_rows(firn_half_factor *out, size_t height, size_t step, const firn_matrix *from, size_t first_term,
+                         size_t terms, size_t first_lane, size_t lane_count) {
     const uint16_t *data =
         (const uint16_t *)from->data + from->first + first_term * from->row_step + first_lane * from->column_step;
     if (from->column_step == 1) {
-        pack_straight_rows(out, data, from->row_step, terms, firn_first_lanes(lane_count));
+        pack_straight_rows(out, height, step, from, data, terms, lane_count);
         return;
     }
-    const lanes of = {data, from->column_step, lane_count};
-    const size_t whole = terms - terms % PAIRED;
-    for (size_t term = 0; term < whole; term += PAIRED)
-        pack_square_of_rows(out, &of, term, PAIRED);
-    if (whole < terms)
-        pack_square_of_rows(out, &of, whole, terms - whole);
+    for (size_t lane = 0; lane < lane_count; lane += height, out += step) {
+        const lanes of = {data + lane * from->column_step, from->column_step, firn_smaller(height, lane_count - lane)};
+        pack_turned_rows(out, &of, terms);
+    }
 }
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */

@@ -7,12 +7,13 @@
 #include "runtime/kernels/product.h"
 #include "runtime/kernels/vector/chunked/half_vector.h"
 
-/* out[term][lane] with FIRN_VECTOR factors for each term, starting with element (term, lane) of the matrix. At most
- * FIRN_VECTOR lanes; those beyond the requested ones become zeros. */
-void firn_half_pack_rows(firn_half_factor *out, const firn_matrix *from, size_t first_term, size_t terms,
-                         size_t first_lane, size_t lanes);
+/* Packs strips of `height` lanes, at most FIRN_VECTOR, each `step` factors behind the one before: strip[term][lane]
+ * with FIRN_VECTOR factors for each term, starting with element (term, lane) of the matrix. Lanes beyond the last
+ * become zeros; those of a strip beyond its height are not used. */
+void firn_half_pack_rows(firn_half_factor *out, size_t height, size_t step, const firn_matrix *from, size_t first_term,
+                         size_t terms, size_t first_lane, size_t lanes);
 
-/* The same for right factors, with `width` halves for each term: any number of columns, up to a multiple of 2
+/* Packs right factors, with `width` halves for each term: any number of columns, up to a multiple of 2
  * FIRN_VECTOR of which zeros are written. */
 void firn_half_pack_columns(uint16_t *out, size_t width, const firn_matrix *from, size_t first_term, size_t terms,
                             size_t first_column, size_t columns);

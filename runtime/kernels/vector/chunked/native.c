@@ -6,12 +6,12 @@
 #include "runtime/kernels/vector/chunked/native.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/chunked/cut.h"
 #include "runtime/kernels/vector/chunked/half_pack.h"
 #include "runtime/kernels/vector/chunked/half_vector.h"
+#include "runtime/kernels/vector/convert.h"
 #include "runtime/kernels/vector/heights.h"
 
 enum {
@@ -23,17 +23,20 @@ enum {
     /* Rows and columns of a piece, at most: what the packing of a panel of columns is good for. Half of either is a
      * whole number of register tiles, and so is half of that (cut.c). */
     ROWS = 16 * HEIGHT,
-    COLUMNS = 256,
+    COLUMNS = 512,
+    TILES = ROWS / HEIGHT * (COLUMNS / WIDTH),
     PIECES = 2, /* wanted for each thread */
     COST = 32   /* multiplications that take as long as one operation on an element (FIRN_GRAIN) */
 };
 
+/* Sums and totals lie tile by tile, because rows of a whole piece would share cache sets. */
 typedef struct scratch {
     firn_half_factor left[ROWS / HEIGHT][LEFT_STEP * DEPTH];
     uint16_t right[WIDTH * DEPTH];
-    uint16_t whole[HEIGHT * WIDTH]; /* sums of a chunk that lies in a block */
-    uint16_t sums[ROWS * COLUMNS];  /* of a chunk that is longer than a block */
-    float totals[ROWS * COLUMNS];   /* of earlier chunks */
+    uint16_t whole[HEIGHT * WIDTH];       /* sums of a chunk that lies in a block */
+    uint16_t sums[TILES][HEIGHT * WIDTH]; /* of a chunk that is longer than a block */
+    float totals[TILES][HEIGHT * WIDTH];  /* of earlier chunks */
+    float bias[WIDTH];
 } scratch;
 
 /* --- a register tile ---------------------------------------------------------------------------------------------- */
@@ -44,8 +47,7 @@ typedef struct tile {
     const uint16_t *right;        /* [term][WIDTH] */
     size_t terms;
     bool begins;    /* the chunk begins with these terms */
-    uint16_t *sums; /* [row][sums_step] */
-    size_t sums_step;
+    uint16_t *sums; /* [row][WIDTH] */
 } tile;
 
 static inline __attribute__((always_inline)) void add_tile(const size_t rows, const tile *t) {
@@ -64,7 +66,7 @@ static inline __attribute__((always_inline)) void add_tile(const size_t rows, co
         for (size_t row = 0; row < rows; row++) {
             FIRN_UNROLL
             for (size_t v = 0; v < VECTORS; v++)
-                sums[row][v] = firn_half_vector_load(t->sums + row * t->sums_step + v * FIRN_HALVES);
+                sums[row][v] = firn_half_vector_load(t->sums + row * WIDTH + v * FIRN_HALVES);
         }
     }
     const firn_half_factor *left = t->left;
@@ -86,7 +88,7 @@ static inline __attribute__((always_inline)) void add_tile(const size_t rows, co
     for (size_t row = 0; row < rows; row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v++)
-            firn_half_vector_store(t->sums + row * t->sums_step + v * FIRN_HALVES, sums[row][v]);
+            firn_half_vector_store(t->sums + row * WIDTH + v * FIRN_HALVES, sums[row][v]);
     }
 }
 
@@ -96,19 +98,22 @@ static void add_height(const tile *t, size_t rows) {
 
 /* --- a piece ------------------------------------------------------------------------------------------------------ */
 
-static void pack_rows(const firn_product *product, const firn_rectangle *r, size_t term, size_t terms, scratch *s) {
-    const firn_matrix left = firn_transposed(product->left);
-    for (size_t row = 0; row < r->rows; row += HEIGHT)
-        firn_half_pack_rows(s->left[row / HEIGHT], &left, term, terms, r->row + row,
-                            firn_smaller(HEIGHT, r->rows - row));
-}
+/* Some terms of a piece, as many as are packed at a time. */
+typedef struct block {
+    const firn_chunked_cut *cut;
+    const firn_rectangle *r;
+    size_t term, terms;
+    size_t chunk, before; /* before: terms of the first chunk that come before these */
+    bool begins, ends;    /* no totals precede the first chunk, no terms follow the last */
+    scratch *s;
+} block;
 
 /* Adds the sums of a finished chunk to the totals, or to +0 where there are none yet. */
 static void end_chunk(const tile *t, size_t rows, float *totals, bool is_first) {
     for (size_t row = 0; row < rows; row++)
         for (size_t v = 0; v < VECTORS; v++) {
-            float *to = totals + row * COLUMNS + v * FIRN_HALVES;
-            const uint16_t *sums = t->sums + row * t->sums_step + v * FIRN_HALVES;
+            float *to = totals + row * WIDTH + v * FIRN_HALVES;
+            const uint16_t *sums = t->sums + row * WIDTH + v * FIRN_HALVES;
             if (is_first)
                 firn_half_vector_add_to(to, NULL, sums);
             else
@@ -116,44 +121,98 @@ static void end_chunk(const tile *t, size_t rows, float *totals, bool is_first) 
         }
 }
 
-/* Some terms of a product, as many as are packed at a time. */
-typedef struct span {
-    size_t terms;
-    size_t before; /* terms of the first chunk that come before these */
-    size_t chunk;
-    bool begins, ends; /* no totals precede, no terms follow */
-} span;
+/* The end of the last chunk of a tile. */
+typedef struct finish {
+    const uint16_t *sums; /* [row][WIDTH] */
+    const float *totals;  /* [row][WIDTH]; NULL: +0 */
+    const float *bias;    /* [WIDTH] or NULL */
+    void *out;
+    size_t index, out_step, rows, columns;
+} finish;
 
-/* Adds the packed terms, chunk by chunk, to a register tile, whose totals then stay in the L1 cache. */
-static void add_span(const span *all, const firn_half_factor *left, size_t rows, size_t at, scratch *s) {
-    tile t = {.left = left, .right = s->right};
-    size_t before = all->before;
-    for (size_t done = 0; done < all->terms; done += t.terms, before = 0) {
-        t.terms = firn_smaller(all->chunk - before, all->terms - done);
+/* Adds the sums to the totals, then the bias, and stores them, rounded once. */
+static inline __attribute__((always_inline)) void store_type(const uint8_t type, const void *arguments) {
+    const finish f = *(const finish *)arguments; /* a copy, because the stores could change *arguments */
+    const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
+    for (size_t row = 0; row < f.rows; row++)
+        for (size_t i = 0; i < f.columns; i += FIRN_VECTOR) {
+            const firn_vector sum = firn_vector_from_float16(firn_halves_load_some(all, f.sums + row * WIDTH + i));
+            firn_vector x = f.totals == NULL ? firn_vector_zero() : firn_vector_load(f.totals + row * WIDTH + i);
+            x = firn_vector_add(x, sum);
+            if (f.bias != NULL)
+                x = firn_vector_add(x, firn_vector_load(f.bias + i));
+            firn_vector_narrow(f.out, type, f.index + row * f.out_step + i, firn_first_lanes(f.columns - i),
+                               firn_vector_canonical(x));
+        }
+}
+
+static void finish_tile(const block *b, const tile *t, size_t row, size_t rows, size_t column, const float *totals) {
+    const firn_linear *linear = b->cut->linear;
+    const firn_rectangle *r = b->r;
+    const size_t step = linear->product.columns;
+    finish f = {.sums = t->sums,
+                .totals = totals,
+                .bias = linear->bias != NULL ? b->s->bias : NULL,
+                .index = (r->row + row) * step + r->column + column,
+                .out_step = step,
+                .rows = rows,
+                .columns = firn_smaller(WIDTH, r->columns - column)};
+    f.out = linear->out->data; /* assigned here because clang-tidy would ask for const in an initialiser */
+    firn_for_type(linear->out->type, store_type, &f);
+}
+
+static void continue_from_output(const block *b, float *totals, size_t row, size_t rows, size_t column) {
+    const firn_rectangle part = {b->r->row + row, rows, b->r->column + column,
+                                 firn_smaller(WIDTH, b->r->columns - column)};
+    firn_chunked_begin(b->cut, &part, totals, WIDTH, WIDTH);
+}
+
+/* Adds the terms, chunk by chunk, to a register tile, whose totals then stay in the L1 cache. */
+static void add_chunks(const block *b, size_t row, size_t rows, size_t column) {
+    const size_t number = row / HEIGHT * (COLUMNS / WIDTH) + column / WIDTH;
+    float *totals = b->s->totals[number];
+    tile t = {.left = b->s->left[row / HEIGHT], .right = b->s->right};
+    size_t before = b->before;
+    if (b->cut->continues && b->term == 0)
+        continue_from_output(b, totals, row, rows, column);
+    for (size_t done = 0; done < b->terms; done += t.terms, before = 0) {
+        t.terms = firn_smaller(b->chunk - before, b->terms - done);
         t.begins = before == 0;
-        const bool ends = before + t.terms == all->chunk || (all->ends && done + t.terms == all->terms);
-        const bool whole = t.begins && ends;
-        t.sums = whole ? s->whole : s->sums + at;
-        t.sums_step = whole ? WIDTH : COLUMNS;
+        const bool is_last = b->ends && done + t.terms == b->terms;
+        const bool ends = before + t.terms == b->chunk || is_last;
+        const bool is_first = b->begins && done < b->chunk - b->before;
+        t.sums = t.begins && ends ? b->s->whole : b->s->sums[number];
         add_height(&t, rows);
-        if (ends)
-            end_chunk(&t, rows, s->totals + at, all->begins && done < all->chunk - all->before);
+        if (is_last)
+            finish_tile(b, &t, row, rows, column, is_first ? NULL : totals);
+        else if (ends)
+            end_chunk(&t, rows, totals, is_first);
         t.left += t.terms * LEFT_STEP;
         t.right += t.terms * WIDTH;
     }
 }
 
-static void add_block(const firn_chunked_cut *cut, const firn_rectangle *r, size_t term, size_t terms, scratch *s) {
-    const firn_product *product = &cut->linear->product;
-    const size_t chunk = product->reduction.chunk;
-    const span all = {terms, term % chunk, chunk, !cut->continues && term < chunk, term + terms == product->terms};
-    pack_rows(product, r, term, terms, s);
-    for (size_t column = 0; column < r->columns; column += WIDTH) {
-        /* Registers beyond the last column keep their old contents; their results are not stored. */
-        firn_half_pack_columns(s->right, WIDTH, &product->right, term, terms, r->column + column,
-                               firn_smaller(WIDTH, r->columns - column));
-        for (size_t row = 0; row < r->rows; row += HEIGHT)
-            add_span(&all, s->left[row / HEIGHT], firn_smaller(HEIGHT, r->rows - row), row * COLUMNS + column, s);
+static void pack_rows(const block *b) {
+    const firn_matrix left = firn_transposed(b->cut->linear->product.left);
+    firn_half_pack_rows(b->s->left[0], HEIGHT, sizeof b->s->left[0] / sizeof b->s->left[0][0], &left, b->term, b->terms,
+                        b->r->row, b->r->rows);
+}
+
+/* Registers beyond the last column keep their old contents; their results are not stored. */
+static void pack_columns(const block *b, size_t column) {
+    const firn_linear *linear = b->cut->linear;
+    const size_t first = b->r->column + column, columns = firn_smaller(WIDTH, b->r->columns - column);
+    firn_half_pack_columns(b->s->right, WIDTH, &linear->product.right, b->term, b->terms, first, columns);
+    if (b->ends && linear->bias != NULL)
+        firn_widen(b->s->bias, linear->bias->data, linear->bias->type, first, columns);
+}
+
+static void add_block(const block *b) {
+    pack_rows(b);
+    for (size_t column = 0; column < b->r->columns; column += WIDTH) {
+        pack_columns(b, column);
+        for (size_t row = 0; row < b->r->rows; row += HEIGHT)
+            add_chunks(b, row, firn_smaller(HEIGHT, b->r->rows - row), column);
     }
 }
 
@@ -161,13 +220,16 @@ static void multiply_piece(void *argument, size_t piece, void *slot) {
     const firn_chunked_cut *cut = argument;
     const firn_product *product = &cut->linear->product;
     const size_t chunk = product->reduction.chunk, depth = chunk < DEPTH ? DEPTH - DEPTH % chunk : DEPTH;
-    scratch *s = slot;
     const firn_rectangle r = firn_chunked_cut_piece(cut, piece);
-    if (cut->continues)
-        firn_chunked_begin(cut, &r, s->totals, COLUMNS, firn_ceiling(r.columns, WIDTH) * WIDTH);
-    for (size_t term = 0; term < product->terms; term += depth)
-        add_block(cut, &r, term, firn_smaller(depth, product->terms - term), s);
-    firn_chunked_store(cut->linear, &r, s->totals, COLUMNS);
+    block b = {.cut = cut, .r = &r, .chunk = chunk};
+    b.s = slot; /* assigned here because clang-tidy would ask for const in an initialiser */
+    for (; b.term < product->terms; b.term += b.terms) {
+        b.terms = firn_smaller(depth, product->terms - b.term);
+        b.before = b.term % chunk;
+        b.begins = !cut->continues && b.term < chunk;
+        b.ends = b.term + b.terms == product->terms;
+        add_block(&b);
+    }
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
