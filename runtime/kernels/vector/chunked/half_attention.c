@@ -97,7 +97,7 @@ static const uint16_t *pack_columns(const head *h, size_t at, firn_matrix from, 
     uint16_t *out = halves_at(h, at);
     if (b->count < QUERIES)
         memset(out, 0, h->a->size * QUERIES * sizeof *out);
-    firn_half_pack_columns(out, QUERIES, &columns, 0, h->a->size, b->query, b->count);
+    firn_half_pack_columns(out, QUERIES, 0, &columns, 0, h->a->size, b->query, b->count);
     return out;
 }
 

@@ -93,16 +93,24 @@ void firn_half_pack_rows(firn_half_factor *out, size_t height, size_t step, cons
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-static void pack_straight_columns(uint16_t *out, size_t width, const uint16_t *from, size_t step, size_t terms,
-                                  size_t columns) {
-    if (columns == LANES)
-        for (size_t term = 0; term < terms; term++)
-            memcpy(out + term * width, from + term * step, LANES * sizeof *out);
-    else
-        for (size_t term = 0; term < terms; term++) {
-            uint16_t line[LANES] = {0};
-            memcpy(line, from + term * step, columns * sizeof *line);
-            memcpy(out + term * width, line, sizeof line);
+static inline void copy_lanes(uint16_t *to, const uint16_t *from, size_t columns) {
+    uint16_t line[LANES] = {0};
+    if (columns >= LANES) {
+        memcpy(to, from, sizeof line);
+        return;
+    }
+    memcpy(line, from, columns * sizeof *line);
+    memcpy(to, line, sizeof line);
+}
+
+/* Reads a term of all panels before the next one, because it lies on other cache lines. */
+static void pack_straight_columns(uint16_t *out, size_t width, size_t step, const uint16_t *from, size_t from_step,
+                                  size_t terms, size_t columns) {
+    for (size_t term = 0; term < terms; term++, from += from_step)
+        for (size_t panel = 0; panel * width < columns; panel++) {
+            const size_t first = panel * width, end = firn_smaller(first + width, columns);
+            for (size_t column = first; column < end; column += LANES)
+                copy_lanes(out + panel * step + term * width + column - first, from + column, end - column);
         }
 }
 
@@ -143,7 +151,7 @@ static void round_columns(uint16_t *out, size_t width, const firn_matrix *from, 
         uint16_t *to = out + term * width;
         if (most == 1) {
             firn_narrow(halves[0], FIRN_FLOAT16, 0, data + term * from->row_step, columns);
-            pack_straight_columns(to, width, halves[0], 0, 1, columns);
+            copy_lanes(to, halves[0], columns);
             continue;
         }
         const size_t here = firn_smaller(PAIRED, terms - term);
@@ -153,22 +161,24 @@ static void round_columns(uint16_t *out, size_t width, const firn_matrix *from, 
     }
 }
 
-/* The same as firn_half_pack_columns for at most LANES columns. */
-static void pack_columns(uint16_t *out, size_t width, const firn_matrix *from, size_t first_term, size_t terms,
-                         size_t first_column, size_t columns) {
-    const size_t first = from->first + first_term * from->row_step + first_column * from->column_step;
-    const uint16_t *halves = (const uint16_t *)from->data + first;
+/* Packs at most LANES columns. */
+static void pack_some_columns(uint16_t *out, size_t width, const firn_matrix *from, size_t first, size_t terms,
+                              size_t columns) {
+    const lanes of = {(const uint16_t *)from->data + first, from->column_step, columns};
     if (from->type >= FIRN_ROUNDED_TO)
         round_columns(out, width, from, (const float *)from->data + first, terms, columns);
-    else if (from->column_step == 1)
-        pack_straight_columns(out, width, halves, from->row_step, terms, columns);
     else
-        pack_turned_columns(out, width, &(lanes){halves, from->column_step, columns}, terms);
+        pack_turned_columns(out, width, &of, terms);
 }
 
-void firn_half_pack_columns(uint16_t *out, size_t width, const firn_matrix *from, size_t first_term, size_t terms,
-                            size_t first_column, size_t columns) {
-    for (size_t done = 0; done < columns; done += LANES)
-        pack_columns(out + done, width, from, first_term, terms, first_column + done,
-                     firn_smaller(LANES, columns - done));
+void firn_half_pack_columns(uint16_t *out, size_t width, size_t step, const firn_matrix *from, size_t first_term,
+                            size_t terms, size_t first_column, size_t columns) {
+    const size_t first = from->first + first_term * from->row_step + first_column * from->column_step;
+    if (from->type < FIRN_ROUNDED_TO && from->column_step == 1) {
+        pack_straight_columns(out, width, step, (const uint16_t *)from->data + first, from->row_step, terms, columns);
+        return;
+    }
+    for (size_t column = 0; column < columns; column += LANES)
+        pack_some_columns(out + column / width * step + column % width, width, from, first + column * from->column_step,
+                          terms, firn_smaller(LANES, columns - column));
 }

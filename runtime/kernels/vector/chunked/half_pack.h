@@ -13,9 +13,9 @@
 void firn_half_pack_rows(firn_half_factor *out, size_t height, size_t step, const firn_matrix *from, size_t first_term,
                          size_t terms, size_t first_lane, size_t lanes);
 
-/* Packs right factors, with `width` halves for each term: any number of columns, up to a multiple of 2
- * FIRN_VECTOR of which zeros are written. */
-void firn_half_pack_columns(uint16_t *out, size_t width, const firn_matrix *from, size_t first_term, size_t terms,
-                            size_t first_column, size_t columns);
+/* Packs right factors as panels of `width` columns, a multiple of 2 FIRN_VECTOR, each `step` halves behind the one
+ * before: panel[term][column]. The last is filled with zeros up to a multiple of 2 FIRN_VECTOR. */
+void firn_half_pack_columns(uint16_t *out, size_t width, size_t step, const firn_matrix *from, size_t first_term,
+                            size_t terms, size_t first_column, size_t columns);
 
 #endif

@@ -1,8 +1,8 @@
 /* Products with float16 sums inside chunks; see native.h. A piece of work is a rectangle of the output. For each block
- * of terms, its rows of the left factor are packed, then the right factor, one panel of columns at a time; all terms of
- * the block then meet one register tile after the other. The inner loop keeps 14 x 64 sums in 28 registers of AVX-512,
- * or 6 x 32 in 24 of NEON. A block holds whole chunks where it can. The sums of a chunk go by way of memory in the L1
- * cache, from which they are widened as part of a load, and are added in the slot, in float32. */
+ * of terms, its rows of the left factor and its columns of the right one are packed; all terms of the block then meet
+ * one register tile after the other. The inner loop keeps 14 x 64 sums in 28 registers of AVX-512, or 6 x 32 in 24 of
+ * NEON. A block holds whole chunks where it can. The sums of a chunk go by way of memory in the L1 cache, from which
+ * they are widened as part of a load, and are added in the slot, in float32. */
 #include "runtime/kernels/vector/chunked/native.h"
 
 #include <stdbool.h>
@@ -32,7 +32,7 @@ enum {
 /* Sums and totals lie tile by tile, because rows of a whole piece would share cache sets. */
 typedef struct scratch {
     firn_half_factor left[ROWS / HEIGHT][LEFT_STEP * DEPTH];
-    uint16_t right[WIDTH * DEPTH];
+    uint16_t right[COLUMNS / WIDTH][WIDTH * DEPTH];
     uint16_t whole[HEIGHT * WIDTH];       /* sums of a chunk that lies in a block */
     uint16_t sums[TILES][HEIGHT * WIDTH]; /* of a chunk that is longer than a block */
     float totals[TILES][HEIGHT * WIDTH];  /* of earlier chunks */
@@ -109,16 +109,13 @@ typedef struct block {
 } block;
 
 /* Adds the sums of a finished chunk to the totals, or to +0 where there are none yet. */
-static void end_chunk(const tile *t, size_t rows, float *totals, bool is_first) {
-    for (size_t row = 0; row < rows; row++)
-        for (size_t v = 0; v < VECTORS; v++) {
-            float *to = totals + row * WIDTH + v * FIRN_HALVES;
-            const uint16_t *sums = t->sums + row * WIDTH + v * FIRN_HALVES;
-            if (is_first)
-                firn_half_vector_add_to(to, NULL, sums);
-            else
-                firn_half_vector_add_to(to, to, sums);
-        }
+static void end_chunk(const uint16_t *sums, size_t rows, float *totals, bool is_first) {
+    if (is_first)
+        for (size_t i = 0; i < rows * WIDTH; i += FIRN_HALVES)
+            firn_half_vector_add_to(totals + i, NULL, sums + i);
+    else
+        for (size_t i = 0; i < rows * WIDTH; i += FIRN_HALVES)
+            firn_half_vector_add_to(totals + i, totals + i, sums + i);
 }
 
 /* The end of the last chunk of a tile. */
@@ -131,19 +128,29 @@ typedef struct finish {
 } finish;
 
 /* Adds the sums to the totals, then the bias, and stores them, rounded once. */
+static inline __attribute__((always_inline)) void store_lanes(const uint8_t type, const finish *f, size_t row, size_t i,
+                                                              firn_lanes lanes) {
+    const firn_vector sum =
+        firn_vector_from_float16(firn_halves_load_some(firn_first_lanes(FIRN_VECTOR), f->sums + row * WIDTH + i));
+    firn_vector x = f->totals == NULL ? firn_vector_zero() : firn_vector_load(f->totals + row * WIDTH + i);
+    x = firn_vector_add(x, sum);
+    if (f->bias != NULL)
+        x = firn_vector_add(x, firn_vector_load(f->bias + i));
+    firn_vector_narrow(f->out, type, f->index + row * f->out_step + i, lanes, firn_vector_canonical(x));
+}
+
 static inline __attribute__((always_inline)) void store_type(const uint8_t type, const void *arguments) {
     const finish f = *(const finish *)arguments; /* a copy, because the stores could change *arguments */
-    const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
-    for (size_t row = 0; row < f.rows; row++)
-        for (size_t i = 0; i < f.columns; i += FIRN_VECTOR) {
-            const firn_vector sum = firn_vector_from_float16(firn_halves_load_some(all, f.sums + row * WIDTH + i));
-            firn_vector x = f.totals == NULL ? firn_vector_zero() : firn_vector_load(f.totals + row * WIDTH + i);
-            x = firn_vector_add(x, sum);
-            if (f.bias != NULL)
-                x = firn_vector_add(x, firn_vector_load(f.bias + i));
-            firn_vector_narrow(f.out, type, f.index + row * f.out_step + i, firn_first_lanes(f.columns - i),
-                               firn_vector_canonical(x));
+    for (size_t row = 0; row < f.rows; row++) {
+        if (f.columns == WIDTH) {
+            FIRN_UNROLL
+            for (size_t i = 0; i < WIDTH; i += FIRN_VECTOR)
+                store_lanes(type, &f, row, i, firn_first_lanes(FIRN_VECTOR));
+            continue;
         }
+        for (size_t i = 0; i < f.columns; i += FIRN_VECTOR)
+            store_lanes(type, &f, row, i, firn_first_lanes(f.columns - i));
+    }
 }
 
 static void finish_tile(const block *b, const tile *t, size_t row, size_t rows, size_t column, const float *totals) {
@@ -171,7 +178,7 @@ static void continue_from_output(const block *b, float *totals, size_t row, size
 static void add_chunks(const block *b, size_t row, size_t rows, size_t column) {
     const size_t number = row / HEIGHT * (COLUMNS / WIDTH) + column / WIDTH;
     float *totals = b->s->totals[number];
-    tile t = {.left = b->s->left[row / HEIGHT], .right = b->s->right};
+    tile t = {.left = b->s->left[row / HEIGHT], .right = b->s->right[column / WIDTH]};
     size_t before = b->before;
     if (b->cut->continues && b->term == 0)
         continue_from_output(b, totals, row, rows, column);
@@ -186,7 +193,7 @@ static void add_chunks(const block *b, size_t row, size_t rows, size_t column) {
         if (is_last)
             finish_tile(b, &t, row, rows, column, is_first ? NULL : totals);
         else if (ends)
-            end_chunk(&t, rows, totals, is_first);
+            end_chunk(t.sums, rows, totals, is_first);
         t.left += t.terms * LEFT_STEP;
         t.right += t.terms * WIDTH;
     }
@@ -199,18 +206,19 @@ static void pack_rows(const block *b) {
 }
 
 /* Registers beyond the last column keep their old contents; their results are not stored. */
-static void pack_columns(const block *b, size_t column) {
-    const firn_linear *linear = b->cut->linear;
-    const size_t first = b->r->column + column, columns = firn_smaller(WIDTH, b->r->columns - column);
-    firn_half_pack_columns(b->s->right, WIDTH, &linear->product.right, b->term, b->terms, first, columns);
-    if (b->ends && linear->bias != NULL)
-        firn_widen(b->s->bias, linear->bias->data, linear->bias->type, first, columns);
+static void pack_columns(const block *b) {
+    firn_half_pack_columns(b->s->right[0], WIDTH, sizeof b->s->right[0] / sizeof b->s->right[0][0],
+                           &b->cut->linear->product.right, b->term, b->terms, b->r->column, b->r->columns);
 }
 
 static void add_block(const block *b) {
+    const firn_tensor *bias = b->cut->linear->bias;
     pack_rows(b);
+    pack_columns(b);
     for (size_t column = 0; column < b->r->columns; column += WIDTH) {
-        pack_columns(b, column);
+        if (b->ends && bias != NULL)
+            firn_widen(b->s->bias, bias->data, bias->type, b->r->column + column,
+                       firn_smaller(WIDTH, b->r->columns - column));
         for (size_t row = 0; row < b->r->rows; row += HEIGHT)
             add_chunks(b, row, firn_smaller(HEIGHT, b->r->rows - row), column);
     }
