@@ -222,12 +222,15 @@ amx_FLAGS := $(avx512_FLAGS) -mamx-tile -mamx-bf16
 amx_SOURCES := $(AMX_SOURCES) $(ENGINE_SET)
 avx512bf16_FLAGS := $(avx512_FLAGS) -mavx512bf16
 avx512bf16_SOURCES := $(PAIRS_SOURCES) $(ENGINE_SET)
-# The last two for tests on a CPU without their instructions, which plain C replaces.
+# The last two and avx512fp16 for tests on a CPU without their instructions, which plain C replaces.
 amx_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_amx=firn_kernel_find_amx_model
 amx_model_SOURCES := $(amx_SOURCES)
 avx512bf16_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_avx512bf16=firn_kernel_find_avx512bf16_model
 avx512bf16_model_SOURCES := $(avx512bf16_SOURCES)
-MODELS := amx_model avx512bf16_model
+avx512fp16_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_native=firn_kernel_find_avx512fp16_model
+avx512fp16_model_SOURCES := $(avx512fp16_SOURCES)
+ENGINE_MODELS := amx_model avx512bf16_model
+MODELS := $(ENGINE_MODELS) avx512fp16_model
 # gcc orders the instructions after it has assigned registers, too; doing it before keeps so many factors waiting that
 # the sums of a register tile no longer fit. clang does neither, and says that it ignores the option.
 neon_FLAGS := -O3 -fno-schedule-insns -Wno-ignored-optimization-argument -Dfirn_kernel_find_vector=firn_kernel_find_neon
@@ -376,7 +379,8 @@ $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/neon/runtime/kernels/
 endif
 
 ifneq ($(filter avx2,$(SETS)),)
-$(patsubst %,$(BUILD)/tests/test_kernels_%,engine attention_sets sets sets_images): $(patsubst %,$(BUILD)/kernels-%.o,$(MODELS))
+$(patsubst %,$(BUILD)/tests/test_kernels_%,engine attention_sets sets sets_images): $(patsubst %,$(BUILD)/kernels-%.o,$(ENGINE_MODELS))
+$(BUILD)/tests/test_kernels_attention_sets: $(BUILD)/kernels-avx512fp16_model.o
 endif
 
 # Runs ONNX models for the scripts of tests/onnx.
