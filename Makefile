@@ -185,7 +185,7 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 # --- the kernel sets -----------------------------------------------------------------------------------------------
 # Seven sets on x86: plain and fma are the portable sources, without and with fused multiply-add as an instruction. avx2
 # and avx512 are the portable sources and the kernels of runtime/kernels/vector, whose widen.c replaces the portable
-# one. avx512fp16 holds the linear layers and matmul with float16 sums in chunks and calls avx512 for all else. amx and
+# one. avx512fp16 holds linear layers, matmul and attention with float16 sums in chunks and calls avx512 for all else. amx and
 # avx512bf16 hold the products, the attention, the convolutions and the recurrence that their matrix engines compute, and no
 # others. Three sets on AArch64: plain, neon with the kernels of runtime/kernels/vector, and neonfp16, which holds the kernels of
 # avx512fp16 and calls neon for all else.

@@ -1,4 +1,4 @@
-/* A vector of float16, the left factors of a term, and the operations that native.c needs of them. Compiled for
+/* A vector of float16, the left factors of a term, and the operations that products need of them. Compiled for
  * AVX-512-FP16 or for AArch64 with FEAT_FP16, each is one or two instructions. Compiled without, they compute what
  * these instructions are defined to compute, in plain C with runtime/numerics, so that tests can check everything but
  * the instructions on a machine without them. */
