@@ -50,10 +50,14 @@ typedef struct tile {
     uint16_t *sums; /* [row][WIDTH] */
 } tile;
 
+/* There is at least one term: a loop that could be passed by would make the compiler keep a copy of all sums. */
 static inline __attribute__((always_inline)) void add_tile(const size_t rows, const tile *t) {
     if (rows > HEIGHT)
         __builtin_unreachable();
     static const uint16_t zeros[FIRN_HALVES];
+    const firn_half_factor *left = t->left;
+    const uint16_t *right = t->right, *const end = right + t->terms * WIDTH;
+    uint16_t *const out = t->sums;
     firn_half_vector sums[HEIGHT][VECTORS];
     FIRN_UNROLL
     for (size_t row = 0; row < rows; row++) {
@@ -66,12 +70,10 @@ static inline __attribute__((always_inline)) void add_tile(const size_t rows, co
         for (size_t row = 0; row < rows; row++) {
             FIRN_UNROLL
             for (size_t v = 0; v < VECTORS; v++)
-                sums[row][v] = firn_half_vector_load(t->sums + row * WIDTH + v * FIRN_HALVES);
+                sums[row][v] = firn_half_vector_load(out + row * WIDTH + v * FIRN_HALVES);
         }
     }
-    const firn_half_factor *left = t->left;
-    const uint16_t *right = t->right;
-    for (size_t term = 0; term < t->terms; term++, left += LEFT_STEP, right += WIDTH) {
+    do {
         const firn_half_factors factors = firn_half_factors_load(left);
         firn_half_vector line[VECTORS];
         FIRN_UNROLL
@@ -83,12 +85,14 @@ static inline __attribute__((always_inline)) void add_tile(const size_t rows, co
             for (size_t v = 0; v < VECTORS; v++)
                 sums[row][v] = firn_half_vector_fma(factors, row, line[v], sums[row][v]);
         }
-    }
+        left += LEFT_STEP;
+        right += WIDTH;
+    } while (right < end);
     FIRN_UNROLL
     for (size_t row = 0; row < rows; row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v++)
-            firn_half_vector_store(t->sums + row * WIDTH + v * FIRN_HALVES, sums[row][v]);
+            firn_half_vector_store(out + row * WIDTH + v * FIRN_HALVES, sums[row][v]);
     }
 }
 
