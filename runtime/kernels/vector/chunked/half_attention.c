@@ -17,6 +17,7 @@
 #include "runtime/kernels/vector/attention/stores.h"
 #include "runtime/kernels/vector/chunked/half_pack.h"
 #include "runtime/kernels/vector/chunked/half_tile.h"
+#include "runtime/kernels/vector/pieces.h"
 
 enum {
     QUERIES = FIRN_BLOCK_QUERIES,
@@ -41,7 +42,8 @@ enum {
 typedef firn_attention_head head;
 typedef firn_attention_block block;
 
-const firn_attention_packing firn_attention_packing_of_set = {.unit = UNIT, .own = (size_t)RUN * QUERIES / 2};
+const firn_attention_packing firn_attention_packing_of_set = {
+    .unit = UNIT, .own = (size_t)RUN * QUERIES / 2, .chunked_multiplications = 2 * FIRN_MULTIPLICATIONS};
 
 void firn_attention_products_begin(void) {}
 
