@@ -180,8 +180,8 @@ static void continue_from_output(const block *b, float *totals, size_t row, size
 
 /* Adds the terms, chunk by chunk, to a register tile, whose totals then stay in the L1 cache. */
 static void add_chunks(const block *b, size_t row, size_t rows, size_t column) {
-    /* Totals that are begun and stored by one call need no place of their own, and so stay in the L1 cache. */
-    const size_t number = b->begins && b->ends ? 0 : row / HEIGHT * (COLUMNS / WIDTH) + column / WIDTH;
+    /* If one block has all terms, tiles need no place of their own, and their totals stay in the L1 cache. */
+    const size_t number = b->term == 0 && b->ends ? 0 : row / HEIGHT * (COLUMNS / WIDTH) + column / WIDTH;
     float *totals = b->s->totals[number];
     tile t = {.left = b->s->left[row / HEIGHT], .right = b->s->right[column / WIDTH]};
     size_t before = b->before;
