@@ -185,7 +185,7 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 # --- the kernel sets -----------------------------------------------------------------------------------------------
 # Seven sets on x86: plain and fma are the portable sources, without and with fused multiply-add as an instruction. avx2
 # and avx512 are the portable sources and the kernels of runtime/kernels/vector, whose widen.c replaces the portable
-# one. avx512fp16 holds the linear layers and matmul with float16 sums in chunks and calls avx512 for all else. amx and
+# one. avx512fp16 holds linear layers, matmul and attention with float16 sums in chunks and calls avx512 for all else. amx and
 # avx512bf16 hold the products, the attention, the convolutions and the recurrence that their matrix engines compute, and no
 # others. Three sets on AArch64: plain, neon with the kernels of runtime/kernels/vector, and neonfp16, which holds the kernels of
 # avx512fp16 and calls neon for all else.
@@ -194,7 +194,7 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 # runtime/kernels/table.c directly; so do builds with PORTABLE=1, for which the bits are what counts.
 
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
-NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table half_pack)
+NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table half_pack half_tile half_attention)
 ENGINE_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,product words division attention_products windows conv conv_weight recurrent)
 AMX_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,amx amx_table)
 PAIRS_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,pairs pairs_table)
@@ -208,7 +208,9 @@ avx2_SOURCES := $(VECTOR_SET)
 avx512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512 \
     -Dfirn_kernel_find_vector=firn_kernel_find_avx512
 avx512_SOURCES := $(VECTOR_SET)
-NATIVE_SET := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,chunked/cut pieces)
+NATIVE_SET := $(NATIVE_SOURCES) \
+    $(patsubst %,runtime/kernels/vector/%.c,pieces pack widen chunked/cut $(patsubst %,attention/%,forward backward scores stores work)) \
+    $(patsubst %,runtime/kernels/%.c,attention blocks) $(filter-out runtime/numerics/widen.c,$(NUMERICS_SOURCES))
 avx512fp16_FLAGS := $(avx512_FLAGS) -mavx512fp16 -Dfirn_kernel_find_native=firn_kernel_find_avx512fp16
 avx512fp16_SOURCES := $(NATIVE_SET)
 # With the convolutions that are emulated whatever the engine is.
@@ -220,12 +222,15 @@ amx_FLAGS := $(avx512_FLAGS) -mamx-tile -mamx-bf16
 amx_SOURCES := $(AMX_SOURCES) $(ENGINE_SET)
 avx512bf16_FLAGS := $(avx512_FLAGS) -mavx512bf16
 avx512bf16_SOURCES := $(PAIRS_SOURCES) $(ENGINE_SET)
-# The last two for tests on a CPU without their instructions, which plain C replaces.
+# The last two and avx512fp16 for tests on a CPU without their instructions, which plain C replaces.
 amx_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_amx=firn_kernel_find_amx_model
 amx_model_SOURCES := $(amx_SOURCES)
 avx512bf16_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_avx512bf16=firn_kernel_find_avx512bf16_model
 avx512bf16_model_SOURCES := $(avx512bf16_SOURCES)
-MODELS := amx_model avx512bf16_model
+avx512fp16_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_native=firn_kernel_find_avx512fp16_model
+avx512fp16_model_SOURCES := $(avx512fp16_SOURCES)
+ENGINE_MODELS := amx_model avx512bf16_model
+MODELS := $(ENGINE_MODELS) avx512fp16_model
 # gcc orders the instructions after it has assigned registers, too; doing it before keeps so many factors waiting that
 # the sums of a register tile no longer fit. clang does neither, and says that it ignores the option.
 neon_FLAGS := -O3 -fno-schedule-insns -Wno-ignored-optimization-argument -Dfirn_kernel_find_vector=firn_kernel_find_neon
@@ -374,7 +379,8 @@ $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/neon/runtime/kernels/
 endif
 
 ifneq ($(filter avx2,$(SETS)),)
-$(patsubst %,$(BUILD)/tests/test_kernels_%,engine attention_sets sets sets_images): $(patsubst %,$(BUILD)/kernels-%.o,$(MODELS))
+$(patsubst %,$(BUILD)/tests/test_kernels_%,engine attention_sets sets sets_images): $(patsubst %,$(BUILD)/kernels-%.o,$(ENGINE_MODELS))
+$(BUILD)/tests/test_kernels_attention_sets: $(BUILD)/kernels-avx512fp16_model.o
 endif
 
 # Runs ONNX models for the scripts of tests/onnx.

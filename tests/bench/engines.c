@@ -15,23 +15,21 @@
 #if defined(__x86_64__)
 #    include <immintrin.h>
 
-/* Results are stored here so that the compiler cannot remove a loop. */
-static volatile int sink;
-
-/* Not all compilers know the types of these two instructions outside of a file that is compiled for them. All numbers
- * are 0.5 in the half type. */
+/* The registers of the sums are named because compilers keep an array of them in memory, where each would wait for its
+ * last store. Not all compilers know the types of the two instructions outside of a file that is compiled for them. All
+ * numbers are 0.5 in the half type. */
+#    define SUM_REGISTERS "16,17,18,19,20,21,22,23,24,25,26,27"
 #    define LOOP(name, instruction, half)                                                                              \
         __attribute__((target("avx512f"))) static void name(size_t rounds) {                                           \
-            __m512i sums[SUMS];                                                                                        \
-            const __m512i factor = _mm512_set1_epi32((half) << 16 | (half));                                           \
-            for (int i = 0; i < SUMS; i++)                                                                             \
-                sums[i] = factor;                                                                                      \
-            for (size_t round = 0; round < rounds; round++)                                                            \
-                for (int i = 0; i < SUMS; i++)                                                                         \
-                    __asm__(instruction " %1, %1, %0" : "+v"(sums[i]) : "v"(factor));                                  \
-            for (int i = 1; i < SUMS; i++)                                                                             \
-                sums[0] = _mm512_xor_si512(sums[0], sums[i]);                                                          \
-            sink = _mm512_cvtsi512_si32(sums[0]);                                                                      \
+            __asm__ volatile("vpbroadcastd %1, %%zmm31\n"                                                              \
+                             ".irp sum," SUM_REGISTERS "\n vmovdqa64 %%zmm31, %%zmm\\sum\n .endr\n"                    \
+                             "1:\n"                                                                                    \
+                             ".irp sum," SUM_REGISTERS "\n " instruction " %%zmm31, %%zmm31, %%zmm\\sum\n .endr\n"     \
+                             "dec %0\n jnz 1b"                                                                         \
+                             : "+r"(rounds)                                                                            \
+                             : "r"((half) << 16 | (half))                                                              \
+                             : "cc", "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24",  \
+                               "xmm25", "xmm26", "xmm27", "xmm31");                                                    \
         }
 LOOP(multiply_pairs, "vdpbf16ps", 0x3f00)
 LOOP(multiply_float16, "vfmadd213ph", 0x3800)

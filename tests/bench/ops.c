@@ -34,33 +34,35 @@ static const struct {
 };
 enum { OPS_END = sizeof ops / sizeof ops[0] };
 
+static const firn_kernel_set *timed_set; /* whose kernels are timed */
+
 /* Per op code, since the last round began. */
 static struct {
-    firn_kernel kernel; /* the kernel that is timed */
     size_t calls;
     double seconds;
 } totals[OPS_END];
 
-/* A kernel that consists of others finds them in this set; their time is part of its own. */
+/* A kernel that consists of others finds them in this set; their time is part of its own. Ops of one code may have
+ * several kernels, one for each kind of sum, so the kernel is found anew for each call. */
 static void run_timed(uint16_t code, const firn_kernel_call *call) {
     static bool is_inside;
+    const firn_kernel kernel = timed_set->find(code, call->reductions).run;
     if (is_inside) {
-        totals[code].kernel(call);
+        kernel(call);
         return;
     }
     is_inside = true;
     const double begin = bench_seconds();
-    totals[code].kernel(call);
+    kernel(call);
     is_inside = false;
     totals[code].seconds += bench_seconds() - begin;
     totals[code].calls++;
 }
 
 static firn_kernel_choice find_timed(uint16_t code, const firn_reduction *reduction) {
-    firn_kernel_choice choice = __real_firn_kernel_set_choose(NULL)->find(code, reduction);
+    firn_kernel_choice choice = timed_set->find(code, reduction);
     if (code >= OPS_END || choice.run == NULL)
         return choice;
-    totals[code].kernel = choice.run;
     choice.run = ops[code].timed;
     return choice;
 }
@@ -71,6 +73,7 @@ const firn_kernel_set *__wrap_firn_kernel_set_choose(const char *name) {
     const firn_kernel_set *set = __real_firn_kernel_set_choose(is_timed ? NULL : name);
     if (!is_timed || set == NULL)
         return set;
+    timed_set = set;
     timed.has_scratch = set->has_scratch;
     return &timed;
 }

@@ -2,7 +2,8 @@
  * and 8 threads. Covers step counts around the edges of blocks and runs, all types, head sizes, grouped heads, causal
  * or not, dropout, all kinds of sums, special values, and calls too large for a slot. The portable kernel itself is
  * tested in test_kernels_attention.c. The sets amx and avx512bf16 take part in any case, with plain C in place of their
- * instructions: they have the flushed sum of their engine, and no others. */
+ * instructions: they have the flushed sum of their engine, and no others. So does avx512fp16, where all sums are of
+ * float16 in chunks; it inherits all others. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,8 +46,18 @@ static firn_host_threads *pools[COUNTS];
  * same source is far slower there. */
 static const firn_kernel_set *portable;
 
-static const char *const names[] = {"avx2", "avx512", "amx", "avx512bf16", "neon"};
-enum { NAMED = sizeof names / sizeof names[0], SETS = NAMED + SUPPORT_MODELS };
+static const char *const names[] = {"avx2", "avx512", "amx", "avx512bf16", "neon", "avx512fp16", "neonfp16"};
+enum {
+    NAMED = sizeof names / sizeof names[0],
+    HALF_SETS = NAMED - 2, /* those behind this one are tested where all sums are of float16 in chunks */
+    HALF_MODEL = NAMED + SUPPORT_MODELS,
+    SETS
+};
+
+__attribute__((weak)) firn_kernel_choice firn_kernel_find_avx512fp16_model(uint16_t op,
+                                                                           const firn_reduction *reduction);
+static const firn_kernel_set half_model = {
+    .name = "model of avx512fp16", .find = firn_kernel_find_avx512fp16_model, .has_scratch = true};
 
 static const uint8_t kind_of_model[SUPPORT_MODELS] = {FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_REDUCTION_PAIRS};
 
@@ -62,6 +73,7 @@ static int find_sets(void **state) {
         tested[i] = support_set(names[i]);
     for (int i = 0; i < SUPPORT_MODELS; i++)
         tested[NAMED + i] = support_model(i);
+    tested[HALF_MODEL] = half_model.find != NULL && firn_kernel_set_choose("avx2") != NULL ? &half_model : NULL;
     for (int i = 0; i < SETS; i++)
         are_some_tested |= tested[i] != NULL;
     for (int i = 0; i < COUNTS; i++)
@@ -178,7 +190,7 @@ static void run_portable(uint16_t code, test_call *call) {
 static void compare_set(const firn_kernel_set *set, uint16_t code, const test_call *expected, int outputs,
                         const setting *s) {
     /* Plain C in place of instructions is slow. */
-    const bool is_model = set == &support_models[0] || set == &support_models[1];
+    const bool is_model = set == &support_models[0] || set == &support_models[1] || set == &half_model;
     for (int i = 0; i < COUNTS; i += is_model ? 2 : 1) {
         char place[176];
         test_call call = *expected;
@@ -201,10 +213,21 @@ static void compare_set(const firn_kernel_set *set, uint16_t code, const test_ca
     }
 }
 
+static bool is_in_half_chunks(uint16_t code, const test_call *call) {
+    for (uint8_t i = 0; i < firn_op_find(code)->reductions; i++)
+        if (call->reductions[i].kind != FIRN_REDUCTION_CHUNKED || call->reductions[i].accumulator != FIRN_FLOAT16)
+            return false;
+    return true;
+}
+
 static void compare(uint16_t code, const test_call *expected, int outputs, const setting *s) {
-    for (int i = 0; i < SETS; i++)
-        if (tested[i] != NULL && tested[i]->find(code, expected->reductions).run != NULL)
+    const bool in_half_chunks = is_in_half_chunks(code, expected);
+    for (int i = 0; i < SETS; i++) {
+        const bool only_half_chunks = (i >= HALF_SETS && i < NAMED) || i == HALF_MODEL;
+        if (tested[i] != NULL && tested[i]->find(code, expected->reductions).run != NULL &&
+            (in_half_chunks || !only_half_chunks))
             compare_set(tested[i], code, expected, outputs, s);
+    }
 }
 
 static void check(setting s) {
@@ -376,9 +399,18 @@ static void other_output_types(void **state) {
             check(s);
 }
 
-/* Chunks that end inside a block, at its edge and beyond it. */
+/* Chunks that end inside a block, at its edge and beyond it. Of float16, also more keys than are halves at a time, and
+ * more than fit into a slot. */
 static void chunked_sums(void **state) {
     (void)state;
+    setting s = {.batch = 1, .steps = 300, .heads = 2, .kv_heads = 1, .size = 33, .type = FIRN_FLOAT16, .chunk = 100};
+    check(s);
+    s.causal = true;
+    check(s);
+    s.steps = 99;
+    s.size = 2900;
+    s.chunk = 128;
+    check(s);
     static const uint32_t chunks[] = {1, 5, 32, 64, 128};
     for (unsigned i = 0; i < sizeof chunks / sizeof chunks[0]; i++)
         for_each_shape((setting){.half_softmax = i % 2 == 0, .dropout = 0.1f * (float)(i % 3), .chunk = chunks[i]},
@@ -464,7 +496,7 @@ static void no_kind_is_left_to_the_portable_kernel(void **state) {
                 };
                 const unsigned used = ops[op] == FIRN_OP_attention || ops[op] == FIRN_OP_cross_attention ? 2 : 3;
                 bool is_there = true;
-                for (unsigned r = 0; r < used && i >= NAMED; r++)
+                for (unsigned r = 0; r < used && i >= NAMED && i < HALF_MODEL; r++)
                     is_there &= reductions[r].kind == kind_of_model[i - NAMED];
                 assert_int_equal(is_there, tested[i]->find(ops[op], reductions).scratch != NULL);
             }

@@ -1,7 +1,7 @@
 /* Selects a kernel set on AArch64. All sets give the same bits. plain is the portable sources, for which the compiler
  * already uses NEON and fused multiply-add; neon has the kernels of runtime/kernels/vector besides. Every AArch64 CPU
- * can run both. neonfp16 replaces the kernels of neon for linear layers and matmul with float16 sums in chunks, on CPUs
- * with FEAT_FP16. No kernel may be written here. */
+ * can run both. neonfp16 replaces the kernels of neon for linear layers, matmul and attention with float16 sums in
+ * chunks, on CPUs with FEAT_FP16. No kernel may be written here. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

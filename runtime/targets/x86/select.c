@@ -1,9 +1,9 @@
 /* Selects a kernel set on x86. All sets give the same bits. plain and fma are the portable sources, which run many
  * times faster if fused multiply-add may be an instruction. avx2 and avx512 are the portable sources and the kernels of
- * runtime/kernels/vector. avx512fp16 replaces the kernels of avx512 for linear layers and matmul with float16 sums in
- * chunks. amx and avx512bf16 have the products, the attention, the convolutions and the recurrence of a matrix engine
- * and take all other kernels from avx512fp16, or from avx512 if the CPU lacks it; a set whose engine sums in another
- * order than NUMERICS.md (engine_probe.h) cannot be run. No kernel may be written here. */
+ * runtime/kernels/vector. avx512fp16 replaces the kernels of avx512 for linear layers, matmul and attention with
+ * float16 sums in chunks. amx and avx512bf16 have the products, the attention, the convolutions and the recurrence of a
+ * matrix engine and take all other kernels from avx512fp16, or from avx512 if the CPU lacks it; a set whose engine sums
+ * in another order than NUMERICS.md (engine_probe.h) cannot be run. No kernel may be written here. */
 #define _DEFAULT_SOURCE /* syscall */
 #include <cpuid.h>
 #include <stdbool.h>

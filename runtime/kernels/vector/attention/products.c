@@ -17,7 +17,7 @@ enum {
 typedef firn_attention_head head;
 typedef firn_attention_block block;
 
-const firn_attention_packing firn_attention_packing_of_set = {.unit = FIRN_VECTOR};
+const firn_attention_packing firn_attention_packing_of_set = {.unit = FIRN_VECTOR, .chunked_multiplications = 2};
 
 void firn_attention_products_begin(void) {}
 

@@ -1,6 +1,7 @@
 /* The five products of attention, for a block of queries at a time. Their factors are packed into the slot; their
- * results are stored with one rounding. Implemented twice: by products.c for every kind of sum, with factors widened to
- * float32, and by engine/attention_products.c for the instructions of a matrix engine. A set has one of them. */
+ * results are stored with one rounding. Implemented three times: by products.c for every kind of sum, with factors
+ * widened to float32, by engine/attention_products.c for the instructions of a matrix engine, and by
+ * chunked/half_attention.c for float16 sums in chunks. A set has one of them. */
 #ifndef FIRN_KERNELS_VECTOR_ATTENTION_PRODUCTS_H
 #define FIRN_KERNELS_VECTOR_ATTENTION_PRODUCTS_H
 

@@ -1,6 +1,7 @@
 /* Stores finished sums of attention; see stores.h. */
 #include "runtime/kernels/vector/attention/stores.h"
 
+#include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/pack.h"
 
 void firn_attention_store_rows(const firn_attention_head *h, firn_attention_heads out, size_t number, size_t first,
@@ -13,6 +14,24 @@ void firn_attention_store_rows(const firn_attention_head *h, firn_attention_head
     }
     firn_vector_narrow_rows(out.tensor->data, part.type, part.first + first * part.row_step, part.row_step, sums, width,
                             rows, h->a->size);
+}
+
+void firn_attention_store_turned(const firn_attention_head *h, const firn_attention_block *b, firn_attention_heads out,
+                                 float factor) {
+    const firn_matrix part = firn_attention_part(h->a, out, h->batch, h->query);
+    float *sums = h->slot + h->job->at.sums;
+    for (size_t i = 0; i < h->a->size * FIRN_BLOCK_QUERIES; i += FIRN_VECTOR) {
+        const firn_vector x = firn_vector_multiply(firn_vector_load(sums + i), firn_vector_fill(factor));
+        firn_vector_store(sums + i, firn_vector_canonical(x));
+    }
+    for (size_t first = 0; first < h->a->size; first += FIRN_VECTOR) {
+        const size_t rows = firn_smaller(FIRN_VECTOR, h->a->size - first);
+        const float *lines[FIRN_VECTOR];
+        for (size_t i = 0; i < rows; i++)
+            lines[i] = sums + (first + i) * FIRN_BLOCK_QUERIES;
+        firn_vector_narrow_columns(out.tensor->data, part.type, part.first + b->query * part.row_step + first,
+                                   part.row_step, lines, rows, b->count, NULL);
+    }
 }
 
 void firn_attention_store_key_gradients(const firn_attention_head *h, size_t begin, size_t end) {

@@ -10,9 +10,6 @@ enum {
     SLOT = 1024 * 1024 /* floats of the largest slot */
 };
 
-/* Replaces FIRN_MULTIPLICATIONS if the sums are chunked. */
-enum { CHUNKED_MULTIPLICATIONS = 2 };
-
 /* Pieces for each thread, if there are too few heads to keep all threads busy. */
 enum { PIECES = 4 };
 
@@ -101,7 +98,8 @@ bool firn_attention_is_chunked(const firn_kernel_call *call, size_t reductions) 
 uint64_t firn_attention_cost(const firn_attention_job *job, uint64_t products) {
     const firn_attention *a = &job->a;
     const uint64_t pairs = (uint64_t)a->batch * a->heads * a->queries * a->keys / (a->causal ? 2 : 1);
-    return products * pairs * a->size / (job->chunked ? CHUNKED_MULTIPLICATIONS : FIRN_MULTIPLICATIONS);
+    return products * pairs * a->size /
+           (job->chunked ? firn_attention_packing_of_set.chunked_multiplications : FIRN_MULTIPLICATIONS);
 }
 
 size_t firn_attention_divide(firn_attention_job *job, size_t heads, size_t steps, size_t threads, size_t most) {

@@ -21,6 +21,8 @@ typedef struct firn_attention_packing {
     size_t unit;       /* floats of which a packed row is a multiple; itself one of FIRN_VECTOR */
     size_t spare_rows; /* of each matrix of keys, behind its keys */
     size_t own;        /* floats of a part for the products alone */
+    /* Of chunked sums, like FIRN_MULTIPLICATIONS, which is for all others; 0 in a set without chunked sums. */
+    unsigned chunked_multiplications;
 } firn_attention_packing;
 
 extern const firn_attention_packing firn_attention_packing_of_set;

@@ -1,4 +1,4 @@
-/* A vector of float16, the left factors of a term, and the operations that native.c needs of them. Compiled for
+/* A vector of float16, the left factors of a term, and the operations that products need of them. Compiled for
  * AVX-512-FP16 or for AArch64 with FEAT_FP16, each is one or two instructions. Compiled without, they compute what
  * these instructions are defined to compute, in plain C with runtime/numerics, so that tests can check everything but
  * the instructions on a machine without them. */
@@ -37,6 +37,15 @@ static inline void firn_half_factors_store(firn_half_factor *to, firn_words halv
     vst1q_u16(to, firn_halves_from_words(halves));
 }
 
+/* Takes the lower half of each word, or the upper one. */
+static inline void firn_half_factors_store_low(firn_half_factor *to, firn_words pairs) {
+    firn_half_factors_store(to, firn_words_and(pairs, firn_words_fill(0xffffu)));
+}
+
+static inline void firn_half_factors_store_high(firn_half_factor *to, firn_words pairs) {
+    firn_half_factors_store(to, firn_words_right(pairs, 16));
+}
+
 static inline firn_half_factors firn_half_factors_load(const firn_half_factor *from) {
     return vreinterpretq_f16_u16(vld1q_u16(from));
 }
@@ -70,11 +79,33 @@ firn_half_vector_fma(firn_half_factors a, size_t row, firn_half_vector b, firn_h
     return (firn_half_vector){firn_neon_fma_lane(a, row, b.low, c.low), firn_neon_fma_lane(a, row, b.high, c.high)};
 }
 
-static inline void firn_half_vector_add_to(float *total, firn_half_vector x) {
+static inline firn_half_vector firn_half_vector_fill(firn_half_factor factor) {
+    const float16x8_t each = vreinterpretq_f16_u16(vdupq_n_u16(factor));
+    return (firn_half_vector){each, each};
+}
+
+static inline firn_half_vector firn_half_vector_fma_of(firn_half_vector a, firn_half_vector b, firn_half_vector c) {
+    return (firn_half_vector){vfmaq_f16(c.low, a.low, b.low), vfmaq_f16(c.high, a.high, b.high)};
+}
+
+static inline firn_half_vector firn_half_vector_fma_some(uint32_t lanes, firn_half_vector a, firn_half_vector b,
+                                                         firn_half_vector c) {
+    static const uint16_t each[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+    const uint16x8_t bits = vld1q_u16(each);
+    const firn_half_vector sums = firn_half_vector_fma_of(a, b, c);
+    return (firn_half_vector){vbslq_f16(vtstq_u16(vdupq_n_u16(lanes & 0xff), bits), sums.low, c.low),
+                              vbslq_f16(vtstq_u16(vdupq_n_u16(lanes >> 8 & 0xff), bits), sums.high, c.high)};
+}
+
+static inline void firn_half_vector_add_to(float *to, const float *totals, const uint16_t *sums) {
+    const firn_half_vector x = firn_half_vector_load(sums);
     const firn_vector low = {vcvt_f32_f16(vget_low_f16(x.low)), vcvt_high_f32_f16(x.low)};
     const firn_vector high = {vcvt_f32_f16(vget_low_f16(x.high)), vcvt_high_f32_f16(x.high)};
-    firn_vector_store(total, firn_vector_add(firn_vector_load(total), low));
-    firn_vector_store(total + FIRN_VECTOR, firn_vector_add(firn_vector_load(total + FIRN_VECTOR), high));
+    const bool is_first = totals == NULL;
+    const firn_vector before_low = is_first ? firn_vector_zero() : firn_vector_load(totals);
+    const firn_vector before_high = is_first ? firn_vector_zero() : firn_vector_load(totals + FIRN_VECTOR);
+    firn_vector_store(to, firn_vector_add(before_low, low));
+    firn_vector_store(to + FIRN_VECTOR, firn_vector_add(before_high, high));
 }
 
 #else
@@ -88,6 +119,16 @@ typedef const firn_half_factor *firn_half_factors;
 /* Each word holds a half below 16 zeros. */
 static inline void firn_half_factors_store(firn_half_factor *to, firn_words halves) {
     const firn_words twice = firn_words_or(halves, firn_words_left(halves, 16));
+    memcpy(to, &twice, sizeof twice);
+}
+
+static inline void firn_half_factors_store_low(firn_half_factor *to, firn_words pairs) {
+    const firn_words twice = firn_words_mix(0xffff0000u, firn_words_left(pairs, 16), pairs);
+    memcpy(to, &twice, sizeof twice);
+}
+
+static inline void firn_half_factors_store_high(firn_half_factor *to, firn_words pairs) {
+    const firn_words twice = firn_words_mix(0xffff0000u, pairs, firn_words_right(pairs, 16));
     memcpy(to, &twice, sizeof twice);
 }
 
@@ -107,19 +148,35 @@ static inline void firn_half_vector_store(uint16_t *to, firn_half_vector x) {
     _mm512_storeu_si512(to, _mm512_castph_si512(x));
 }
 
-/* Computes a[row] * b + c, rounded once, with subnormals, regardless of the control register. */
-static inline firn_half_vector firn_half_vector_fma(firn_half_factors a, size_t row, firn_half_vector b,
-                                                    firn_half_vector c) {
-    return _mm512_fmadd_ph(_mm512_castsi512_ph(_mm512_set1_epi32((int)a[row])), b, c);
+static inline firn_half_vector firn_half_vector_fill(firn_half_factor factor) {
+    return _mm512_castsi512_ph(_mm512_set1_epi32((int)factor));
 }
 
-/* total[0 to FIRN_HALVES - 1] += x, in float32. */
-static inline void firn_half_vector_add_to(float *total, firn_half_vector x) {
-    const __m512i bits = _mm512_castph_si512(x);
-    const firn_vector low = _mm512_cvtph_ps(_mm512_castsi512_si256(bits));
-    const firn_vector high = _mm512_cvtph_ps(_mm512_extracti64x4_epi64(bits, 1));
-    firn_vector_store(total, firn_vector_add(firn_vector_load(total), low));
-    firn_vector_store(total + FIRN_VECTOR, firn_vector_add(firn_vector_load(total + FIRN_VECTOR), high));
+/* Computes a * b + c, rounded once, with subnormals, regardless of the control register. */
+static inline firn_half_vector firn_half_vector_fma_of(firn_half_vector a, firn_half_vector b, firn_half_vector c) {
+    return _mm512_fmadd_ph(a, b, c);
+}
+
+/* The same in lane i if bit i of `lanes` is set, else c. */
+static inline firn_half_vector firn_half_vector_fma_some(uint32_t lanes, firn_half_vector a, firn_half_vector b,
+                                                         firn_half_vector c) {
+    return _mm512_mask3_fmadd_ph(a, b, c, lanes);
+}
+
+/* Computes a[row] * b + c, as above. */
+static inline firn_half_vector firn_half_vector_fma(firn_half_factors a, size_t row, firn_half_vector b,
+                                                    firn_half_vector c) {
+    return firn_half_vector_fma_of(firn_half_vector_fill(a[row]), b, c);
+}
+
+/* to[] = totals[] + sums[] for FIRN_HALVES sums, in float32; totals: NULL if they are +0. The sums are in memory
+ * because the conversion is one operation as part of a load, and three of a register's half. */
+static inline void firn_half_vector_add_to(float *to, const float *totals, const uint16_t *sums) {
+    for (size_t i = 0; i < FIRN_HALVES; i += FIRN_VECTOR) {
+        const firn_vector x = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(sums + i)));
+        firn_vector_store(to + i,
+                          firn_vector_add(totals == NULL ? firn_vector_zero() : firn_vector_load(totals + i), x));
+    }
 }
 
 #    else
@@ -138,18 +195,35 @@ static inline void firn_half_vector_store(uint16_t *to, firn_half_vector x) {
     memcpy(to, &x, sizeof x);
 }
 
-static inline firn_half_vector firn_half_vector_fma(firn_half_factors a, size_t row, firn_half_vector b,
-                                                    firn_half_vector c) {
-    const float factor = firn_float16_to_float((uint16_t)a[row]);
+static inline firn_half_vector firn_half_vector_fill(firn_half_factor factor) {
+    firn_half_vector x;
     for (size_t i = 0; i < FIRN_HALVES; i++)
-        c.lanes[i] = firn_float16_from_float(
-            firn_half_fma(FIRN_FLOAT16, factor, firn_float16_to_float(b.lanes[i]), firn_float16_to_float(c.lanes[i])));
+        x.lanes[i] = (uint16_t)factor;
+    return x;
+}
+
+static inline firn_half_vector firn_half_vector_fma_some(uint32_t lanes, firn_half_vector a, firn_half_vector b,
+                                                         firn_half_vector c) {
+    for (size_t i = 0; i < FIRN_HALVES; i++)
+        if ((lanes >> i & 1) != 0)
+            c.lanes[i] = firn_float16_from_float(firn_half_fma(FIRN_FLOAT16, firn_float16_to_float(a.lanes[i]),
+                                                               firn_float16_to_float(b.lanes[i]),
+                                                               firn_float16_to_float(c.lanes[i])));
     return c;
 }
 
-static inline void firn_half_vector_add_to(float *total, firn_half_vector x) {
+static inline firn_half_vector firn_half_vector_fma_of(firn_half_vector a, firn_half_vector b, firn_half_vector c) {
+    return firn_half_vector_fma_some(~0u, a, b, c);
+}
+
+static inline firn_half_vector firn_half_vector_fma(firn_half_factors a, size_t row, firn_half_vector b,
+                                                    firn_half_vector c) {
+    return firn_half_vector_fma_of(firn_half_vector_fill(a[row]), b, c);
+}
+
+static inline void firn_half_vector_add_to(float *to, const float *totals, const uint16_t *sums) {
     for (size_t i = 0; i < FIRN_HALVES; i++)
-        total[i] += firn_float16_to_float(x.lanes[i]);
+        to[i] = (totals == NULL ? 0.0f : totals[i]) + firn_float16_to_float(sums[i]);
 }
 
 #    endif

@@ -242,31 +242,13 @@ static void add_keys(const head *h, const block *b, const float *weights, const 
     }
 }
 
-/* Stores factor * sums[element][query] for the queries of a block, rounded once. Overwrites the sums. */
-static void store_turned(const head *h, const block *b, firn_attention_heads out, float factor) {
-    const firn_matrix part = firn_attention_part(h->a, out, h->batch, h->query);
-    float *sums = h->slot + h->job->at.sums;
-    for (size_t i = 0; i < h->a->size * QUERIES; i += FIRN_VECTOR) {
-        const firn_vector x = firn_vector_multiply(firn_vector_load(sums + i), firn_vector_fill(factor));
-        firn_vector_store(sums + i, firn_vector_canonical(x));
-    }
-    for (size_t first = 0; first < h->a->size; first += FIRN_VECTOR) {
-        const size_t rows = firn_smaller(FIRN_VECTOR, h->a->size - first);
-        const float *lines[FIRN_VECTOR];
-        for (size_t i = 0; i < rows; i++)
-            lines[i] = sums + (first + i) * QUERIES;
-        firn_vector_narrow_columns(out.tensor->data, part.type, part.first + b->query * part.row_step + first,
-                                   part.row_step, lines, rows, b->count, NULL);
-    }
-}
-
 void firn_attention_store_outputs(head *h, const block *b) {
     const firn_attention_layout *at = &h->job->at;
     for (size_t key = 0; key < b->end; key += h->job->span)
         add_keys(h, b, h->slot + at->scores,
                  pack_turned(h, at->values, firn_attention_values(h), key, &h->packed_values), key,
                  firn_smaller(b->end, key + h->job->span));
-    store_turned(h, b, (firn_attention_heads){h->a->y, 0}, 1.0f);
+    firn_attention_store_turned(h, b, (firn_attention_heads){h->a->y, 0}, 1.0f);
 }
 
 void firn_attention_store_query_gradients(head *h, const block *b) {
@@ -276,7 +258,7 @@ void firn_attention_store_query_gradients(head *h, const block *b) {
         add_keys(h, b, h->slot + at->gradients,
                  pack_turned(h, behind_rows, firn_attention_keys(h), key, &h->packed_key_columns), key,
                  firn_smaller(b->end, key + h->job->span));
-    store_turned(h, b, h->a->dquery, h->a->scale);
+    firn_attention_store_turned(h, b, h->a->dquery, h->a->scale);
 }
 
 /* sums[key] = weights[key][] . rows[] over the queries of the block that see the key, added to the previous sums. */
