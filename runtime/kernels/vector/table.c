@@ -1,6 +1,7 @@
 /* The table of the kernels in this folder. They replace portable kernels compiled for the same CPU and give the same
  * bits. */
 #include "runtime/kernels/vector/attention/attention.h"
+#include "runtime/kernels/vector/chunked/conv.h"
 #include "runtime/kernels/vector/chunked/product.h"
 #include "runtime/kernels/vector/elementwise.h"
 #include "runtime/kernels/vector/images/conv.h"
@@ -43,6 +44,9 @@ static const firn_kernel_row rows[] = {
      FLUSHED,
      ANY,
      {firn_vector_conv_backward_weight, firn_vector_conv_backward_weight_scratch}},
+    {FIRN_OP_conv, CHUNKED, ANY, {firn_chunked_conv, firn_chunked_conv_scratch}},
+    {FIRN_OP_conv_backward_input, CHUNKED, ANY, {firn_chunked_conv_backward_input, firn_chunked_conv_scratch}},
+    {FIRN_OP_conv_backward_weight, CHUNKED, ANY, {firn_chunked_conv_backward_weight, firn_chunked_conv_weight_scratch}},
     {FIRN_OP_max_pool_backward, ANY, ANY, {firn_vector_max_pool_backward, NULL}},
     {FIRN_OP_matmul, F32, ANY, {firn_vector_matmul, firn_vector_matmul_scratch}},
     {FIRN_OP_matmul, CHUNKED, ANY, {firn_chunked_matmul, firn_chunked_scratch}},
