@@ -34,6 +34,8 @@ typedef struct firn_chunked_tile {
     size_t rows, columns, terms;
     size_t first_term;  /* its index in the whole sum, from which chunks are counted */
     bool ends;          /* no terms follow, so the last chunk ends here */
+    const size_t *cuts; /* not NULL: chunks end in front of these terms of the tile instead, which ascend from 1 on; */
+    size_t cut_count;   /* the number of terms may be the last one, and no chunk has more terms than `chunk` */
     firn_terms present; /* row 0 of the tile has its diagonal at the term of this index */
     size_t diagonal;
     float *sums, *totals; /* of the current chunk and of earlier chunks; (row, column) at row * step + column */

@@ -19,8 +19,6 @@ enum {
 
 _Static_assert(PANELS *HEIGHT *DEPTH <= FIRN_CHUNKED_ROWS * LEFT_STEP, "either order of the left factor has room");
 
-#define NO_TERM SIZE_MAX /* in place of a term's number: there is none */
-
 /* --- factors ------------------------------------------------------------------------------------------------------ */
 
 /* Where term `at` of a row lies; the row is a multiple of HEIGHT. */
@@ -56,34 +54,25 @@ static float largest_of_left(firn_chunked_sums *s, size_t row) {
 
 static void pack_right(firn_chunked_sums *s, size_t column, size_t columns) {
     for (size_t i = 0; i < s->run_count; i++) {
-        const firn_chunked_part *run = &s->runs[i];
-        firn_vector_pack(s->right + run->at * WIDTH, WIDTH / FIRN_VECTOR, &run->right, 0, run->terms, column, columns);
+        const firn_chunked_right *run = &s->runs[i];
+        firn_vector_pack(s->right + run->at * WIDTH, WIDTH / FIRN_VECTOR, &run->matrix, 0, run->terms, column, columns);
     }
 }
 
 /* --- the terms that wait ------------------------------------------------------------------------------------------ */
-
-/* Adds them to one tile of the rectangle. */
-static void add_to_tile(firn_chunked_sums *s, firn_chunked_tile *tile, size_t row) {
-    tile->left_row_step = s->in_rows ? LEFT_STEP : 1;
-    tile->left_term_step = s->in_rows ? 1 : HEIGHT;
-    for (size_t i = 0; i < s->stretch_count; i++) {
-        const firn_chunked_part *stretch = &s->stretches[i];
-        tile->left = left_at(s, row, stretch->at);
-        tile->right = s->right + stretch->at * WIDTH;
-        tile->first_term = stretch->number;
-        tile->terms = stretch->terms;
-        tile->ends = stretch->ends;
-        firn_chunked_tile_add(tile);
-    }
-}
 
 /* Adds them to all sums. None wait afterwards. */
 static void add_waiting(firn_chunked_sums *s) {
     float left_largest[PANELS];
     firn_chunked_tile tile = {.accumulator = s->reduction.accumulator,
                               .chunk = s->reduction.chunk,
+                              .left_row_step = s->in_rows ? LEFT_STEP : 1,
+                              .left_term_step = s->in_rows ? 1 : HEIGHT,
+                              .right = s->right,
                               .right_step = WIDTH,
+                              .terms = s->terms,
+                              .cuts = s->cuts,
+                              .cut_count = s->cut_count,
                               .present = FIRN_TERMS_ALL,
                               .step = FIRN_CHUNKED_COLUMNS};
     for (size_t row = 0; row < s->rows; row += HEIGHT)
@@ -94,36 +83,36 @@ static void add_waiting(firn_chunked_sums *s) {
         tile.right_largest = firn_chunked_largest(tile.accumulator, s->right, s->terms, WIDTH, tile.columns);
         for (size_t row = 0; row < s->rows; row += HEIGHT) {
             tile.rows = firn_smaller(HEIGHT, s->rows - row);
+            tile.left = left_at(s, row, 0);
             tile.left_largest = left_largest[row / HEIGHT];
             tile.sums = s->sums + row * FIRN_CHUNKED_COLUMNS + column;
             tile.totals = s->totals + row * FIRN_CHUNKED_COLUMNS + column;
-            add_to_tile(s, &tile, row);
+            firn_chunked_tile_add(&tile);
         }
     }
-    s->terms = s->run_count = s->stretch_count = 0;
+    s->terms = s->run_count = s->cut_count = 0;
 }
 
-/* Ends the last chunk of the last stretch unless the term with the number `next`, the next one, belongs to it. */
-static void end_stretch(firn_chunked_sums *s, size_t next) {
-    if (s->stretch_count == 0)
-        return;
-    firn_chunked_part *last = &s->stretches[s->stretch_count - 1];
-    const size_t number = last->number + last->terms - 1;
-    last->ends = next == NO_TERM || next / s->reduction.chunk != number / s->reduction.chunk;
+/* Ends the chunk of the terms that wait, if there are any, unless the term with this number, the next one, is in it. */
+static void cut_before(firn_chunked_sums *s, size_t number) {
+    if (s->terms > 0 && number / s->reduction.chunk != s->last / s->reduction.chunk)
+        s->cuts[s->cut_count++] = s->terms;
+}
+
+/* Ends chunks in front of the terms of a run that are in another one than the term before. */
+static void cut_run(firn_chunked_sums *s, const firn_chunked_terms *run) {
+    const size_t chunk = s->reduction.chunk;
+    cut_before(s, run->number);
+    for (size_t next = chunk - run->number % chunk; next < run->terms; next += chunk)
+        s->cuts[s->cut_count++] = s->terms + next;
+    s->last = run->number + run->terms - 1;
 }
 
 /* Notes a run for which there is room. */
 static void put_run(firn_chunked_sums *s, const firn_chunked_terms *run) {
-    firn_chunked_part *last = &s->stretches[s->stretch_count == 0 ? 0 : s->stretch_count - 1];
+    cut_run(s, run);
     put_left(s, run);
-    s->runs[s->run_count++] = (firn_chunked_part){.right = run->right, .at = s->terms, .terms = run->terms};
-    if (s->stretch_count != 0 && last->number + last->terms == run->number) {
-        last->terms += run->terms;
-    } else {
-        end_stretch(s, run->number);
-        s->stretches[s->stretch_count++] =
-            (firn_chunked_part){.at = s->terms, .terms = run->terms, .number = run->number};
-    }
+    s->runs[s->run_count++] = (firn_chunked_right){run->right, s->terms, run->terms};
     s->terms += run->terms;
 }
 
@@ -133,7 +122,7 @@ void firn_chunked_sums_begin(firn_chunked_sums *s, const firn_reduction *reducti
     s->reduction = *reduction;
     s->rows = rows;
     s->columns = columns;
-    s->terms = s->run_count = s->stretch_count = 0;
+    s->terms = s->run_count = s->cut_count = s->last = 0;
     for (size_t row = 0; row < rows; row++) {
         memset(s->sums + row * FIRN_CHUNKED_COLUMNS, 0, columns * sizeof(float));
         memset(s->totals + row * FIRN_CHUNKED_COLUMNS, 0, columns * sizeof(float));
@@ -144,7 +133,7 @@ void firn_chunked_sums_add(firn_chunked_sums *s, const firn_chunked_terms *run) 
     firn_chunked_terms rest = *run;
     for (size_t left = run->terms; left > 0; left -= rest.terms) {
         if (s->terms == DEPTH) {
-            end_stretch(s, rest.number);
+            cut_before(s, rest.number);
             add_waiting(s);
         }
         rest.terms = firn_smaller(left, DEPTH - s->terms);
@@ -156,6 +145,7 @@ void firn_chunked_sums_add(firn_chunked_sums *s, const firn_chunked_terms *run) 
 }
 
 void firn_chunked_sums_end(firn_chunked_sums *s) {
-    end_stretch(s, NO_TERM);
+    if (s->terms > 0)
+        s->cuts[s->cut_count++] = s->terms;
     add_waiting(s);
 }

@@ -10,7 +10,7 @@
 #include "runtime/kernels/vector/vector.h"
 
 enum {
-    FIRN_CHUNKED_ROWS = 64, /* at most; more of either would not be faster */
+    FIRN_CHUNKED_ROWS = 128, /* at most; more of either would not be faster */
     FIRN_CHUNKED_COLUMNS = 256,
     FIRN_CHUNKED_HEIGHT = FIRN_VECTOR, /* rows and columns that are packed together */
     FIRN_CHUNKED_WIDTH = 2 * FIRN_VECTOR,
@@ -26,23 +26,22 @@ typedef struct firn_chunked_terms {
     const size_t *places; /* row r of `left` begins at element first + places[r], not first + r * row_step; or NULL */
 } firn_chunked_terms;
 
-/* Terms that wait: `terms` of them from place `at` on. */
-typedef struct firn_chunked_part {
-    firn_matrix right; /* of a run */
-    size_t at, terms;
-    size_t number; /* of a stretch: that of the first term */
-    bool ends;     /* of a stretch: its last chunk ends with it */
-} firn_chunked_part;
+/* The right factor of a run that waits. */
+typedef struct firn_chunked_right {
+    firn_matrix matrix;
+    size_t at, terms; /* its place among the terms that wait */
+} firn_chunked_right;
 
 /* Part of a slot. */
 typedef struct firn_chunked_sums {
     firn_reduction reduction;
     size_t rows, columns;
     size_t terms; /* that wait */
+    size_t last;  /* the number of the last term that was added, if there is one */
     bool in_rows; /* the left factor lies row by row, and not term by term in panels of FIRN_CHUNKED_HEIGHT rows */
-    /* The waiting terms twice: as runs, and as stretches of successive numbers, of which each may have many runs. */
-    firn_chunked_part runs[FIRN_CHUNKED_DEPTH], stretches[FIRN_CHUNKED_DEPTH];
-    size_t run_count, stretch_count;
+    firn_chunked_right runs[FIRN_CHUNKED_DEPTH];
+    size_t cuts[FIRN_CHUNKED_DEPTH]; /* the terms that wait in front of which chunks end, ascending */
+    size_t run_count, cut_count;
     float left[FIRN_CHUNKED_ROWS * (FIRN_CHUNKED_DEPTH + FIRN_CHUNKED_LEFT_GAP)];
     float right[FIRN_CHUNKED_WIDTH * FIRN_CHUNKED_DEPTH];
     float sums[FIRN_CHUNKED_ROWS * FIRN_CHUNKED_COLUMNS];
