@@ -1,8 +1,10 @@
-/* Chunked sums in float32 registers; see chunked.h. One loop is compiled for each half type, for heights from HEIGHT
- * down to 1 and for one and two registers of columns, so that the sums of a chunk stay in registers. A step takes three
- * (bfloat16) to fourteen instructions (cbfloat16, AVX2), each of which depends on the one before. To hide their latency
- * many sums are computed at once. The source steps one after another and leaves interleaving to the CPU, because stages
- * of several sums at a time would need more registers than there are. */
+/* Chunked sums in float32 registers; see chunked.h. What the CPU must notice is asked for once for several chunks,
+ * whose sums wait until then; if there was something, the first of them is added again by slower steps. One loop is
+ * compiled for each half type, for heights from HEIGHT down to 1 and for one and two registers of columns, so that the
+ * sums of a chunk stay in registers. A step takes three (bfloat16) to fourteen instructions (cbfloat16, AVX2), each of
+ * which depends on the one before. To hide their latency many sums are computed at once. The source steps one after
+ * another and leaves interleaving to the CPU, because stages of several sums at a time would need more registers than
+ * there are. */
 #include "runtime/kernels/vector/chunked/chunked.h"
 
 #include "runtime/kernels/blocks.h"
@@ -45,7 +47,7 @@ typedef struct subtile {
     const float *left, *right;
     float *sums, *totals;
     bool is_small;    /* the sums are far below the largest value of their type */
-    float scale;      /* bfloat16: for rounding twice; 0 if that is not known to be possible */
+    float scale;      /* of scaled sums; 0 if these are not known to be possible */
     firn_lanes lanes; /* lanes of a subtile with one register; with more, all registers are full */
 } subtile;
 
@@ -104,7 +106,7 @@ static inline __attribute__((always_inline)) void add_terms(const subtile *s, co
     }
 }
 
-/* --- rounding twice ----------------------------------------------------------------------------------------------- */
+/* --- scaled sums ------------------------------------------------------------------------------------------------- */
 
 /* Marks a function that runs with another rounding mode than its caller. Compilers assume that arithmetic does not
  * depend on the control word, so they may move operations across its change, unless these are in a function that is
@@ -123,10 +125,11 @@ typedef struct chunks {
     bool ends; /* the last one, too, ends here */
 } chunks;
 
-/* Adds terms to a subtile of full height, each rounded with firn_step_round_twice. Right factors and sums are scaled so
- * that a sum of 2^-24 of a product is tiny, and a subnormal one, too. Gives the sums of each chunk, scaled; registers
- * of columns that the subtile does not have are left as they are. */
-static inline __attribute__((always_inline)) void add_scaled(const subtile *s, const chunks *c, const size_t vectors,
+/* Adds terms to a subtile of full height, each rounded with firn_step_watched. Right factors and sums are scaled so
+ * that sums which must be noticed are tiny: of bfloat16 those of 2^-24 of a product, and subnormal ones. Gives the sums
+ * of each chunk, scaled; registers of columns that the subtile does not have are left as they are. */
+static inline __attribute__((always_inline)) void add_scaled(const subtile *s, const chunks *c,
+                                                             const firn_step_kind kind, const size_t vectors,
                                                              float finished[CHUNKS][HEIGHT][WIDTH]) {
     const firn_chunked_tile *t = s->tile;
     const size_t row_step = t->left_row_step, term_step = t->left_term_step, right_step = t->right_step;
@@ -151,7 +154,7 @@ static inline __attribute__((always_inline)) void add_scaled(const subtile *s, c
                 const firn_vector factor = firn_vector_fill(left[row * row_step]);
                 FIRN_UNROLL
                 for (size_t v = 0; v < vectors; v++)
-                    sums[row][v] = firn_step_round_twice(firn_vector_fma(factor, line[v], sums[row][v]));
+                    sums[row][v] = firn_step_watched(kind, factor, line[v], sums[row][v]);
             }
         }
         FIRN_UNROLL
@@ -165,13 +168,22 @@ static inline __attribute__((always_inline)) void add_scaled(const subtile *s, c
     }
 }
 
-static FIRN_STEP_APART void add_scaled_wide(const subtile *s, const chunks *c, float finished[CHUNKS][HEIGHT][WIDTH]) {
-    add_scaled(s, c, VECTORS, finished);
+static inline __attribute__((always_inline)) void
+add_scaled_kind(const subtile *s, const chunks *c, const firn_step_kind kind, float finished[CHUNKS][HEIGHT][WIDTH]) {
+    if (s->columns == WIDTH)
+        add_scaled(s, c, kind, VECTORS, finished);
+    else
+        add_scaled(s, c, kind, 1, finished);
 }
 
-static FIRN_STEP_APART void add_scaled_narrow(const subtile *s, const chunks *c,
-                                              float finished[CHUNKS][HEIGHT][WIDTH]) {
-    add_scaled(s, c, 1, finished);
+static FIRN_STEP_APART void add_scaled_bfloat16(const subtile *s, const chunks *c,
+                                                float finished[CHUNKS][HEIGHT][WIDTH]) {
+    add_scaled_kind(s, c, FIRN_STEP_BFLOAT16, finished);
+}
+
+static FIRN_STEP_APART void add_scaled_cbfloat16(const subtile *s, const chunks *c,
+                                                 float finished[CHUNKS][HEIGHT][WIDTH]) {
+    add_scaled_kind(s, c, FIRN_STEP_SMALL_CBFLOAT16, finished);
 }
 
 /* Adds the finished sums to the totals, but keeps those of a chunk that does not end. */
@@ -195,15 +207,16 @@ static inline __attribute__((always_inline)) void put_finished(const subtile *s,
     }
 }
 
-/* Returns false, and changes nothing, if a sum forbids rounding twice. */
-static bool add_twice(const subtile *s, const chunks *c) {
+/* Returns false, and changes nothing, if there was a sum that must be noticed. */
+static bool try_scaled(const subtile *s, const chunks *c) {
     float finished[CHUNKS][HEIGHT][WIDTH];
-    const firn_step_watch before = firn_step_watch_begin();
-    if (s->columns == WIDTH)
-        add_scaled_wide(s, c, finished);
+    const bool is_bfloat16 = s->tile->accumulator == FIRN_BFLOAT16;
+    const firn_step_watch before = firn_step_watch_begin(is_bfloat16);
+    if (FIRN_STEP_IS_DIRECTED && !is_bfloat16)
+        add_scaled_cbfloat16(s, c, finished);
     else
-        add_scaled_narrow(s, c, finished);
-    if (!firn_step_watch_end(before))
+        add_scaled_bfloat16(s, c, finished);
+    if (!firn_step_watch_end(before, is_bfloat16))
         return false;
     if (s->columns == WIDTH)
         put_finished(s, c, VECTORS, finished);
@@ -213,11 +226,11 @@ static bool add_twice(const subtile *s, const chunks *c) {
 }
 
 /* The same, if it is possible. After chunks that forbade it the rest of the tile is not tried. */
-static bool has_added_twice(subtile *s, const extent *present, const chunks *c) {
+static bool has_added_scaled(subtile *s, const extent *present, const chunks *c) {
     const bool have_all = present->all_begin <= c->bounds[0] && c->bounds[c->count] <= present->all_end;
     if (s->scale == 0.0f || s->rows != HEIGHT || !have_all)
         return false;
-    if (!add_twice(s, c))
+    if (!try_scaled(s, c))
         s->scale = 0.0f;
     return s->scale != 0.0f;
 }
@@ -378,7 +391,7 @@ static void add_subtile(subtile *s) {
     for (size_t begin = 0, cut = 0, done; begin < t->terms; cut += done) {
         const chunks c = chunks_from(t, &present, begin, cut);
         done = c.count;
-        if (!has_added_twice(s, &present, &c)) {
+        if (!has_added_scaled(s, &present, &c)) {
             const extent e = between(&present, begin, c.bounds[1]);
             done = 1;
             add_to_sums(s, &e);
@@ -449,16 +462,25 @@ static float scale_of_bfloat16(float product) {
     return exponent < sum_of_exponents - 127 ? 1.0f : firn_from_bits((sum_of_exponents - exponent) << 23);
 }
 
+/* Returns the power of two that makes subnormals of cbfloat16 those of float32; 0 where sums may be too large, or where
+ * the products are so small that sums may well be subnormal. */
+static float scale_of_cbfloat16(float product, bool is_small) {
+    return FIRN_STEP_IS_DIRECTED && is_small && product >= 0x1p-8f ? firn_power_of_two(FIRN_CBFLOAT16_BIAS - 127)
+                                                                   : 0.0f;
+}
+
 /* Decides how the tile can be computed. */
 static void look_at_sizes(subtile *s) {
     const firn_chunked_tile *t = s->tile;
     if (!firn_step_asks_for_size(t->accumulator))
         return;
     const float product = left_largest(t) * right_largest(t);
-    if (t->accumulator == FIRN_CBFLOAT16)
-        s->is_small = is_small_cbfloat16(t, product);
-    else
+    if (t->accumulator == FIRN_BFLOAT16) {
         s->scale = scale_of_bfloat16(product);
+        return;
+    }
+    s->is_small = is_small_cbfloat16(t, product);
+    s->scale = scale_of_cbfloat16(product, s->is_small);
 }
 
 void firn_chunked_tile_add(const firn_chunked_tile *tile) {

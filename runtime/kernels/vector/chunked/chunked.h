@@ -8,7 +8,8 @@
  *    odd, and among subnormals the grid is that of binary32.
  * 2. Rounding this result to nearest even, in a type with at most 22 bits, equals rounding the exact a * b + c.
  *
- * For bfloat16 there is a faster way that rounds to nearest twice, and notices where that would differ (step.h).
+ * There are faster ways that notice where they would differ: for bfloat16 to round to nearest twice, for cbfloat16 with
+ * AVX-512 a shorter second step (step.h).
  *
  * A sum that rounds to zero may lose its sign. This has no effect: adding a number other than zero to either zero gives
  * the same result, and a total begins at +0. Nothing here may depend on matrices, layers or threads. */
