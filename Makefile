@@ -199,7 +199,8 @@ ENGINE_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,product words d
 AMX_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,amx amx_table)
 PAIRS_SOURCES := $(patsubst %,runtime/kernels/vector/engine/%.c,pairs pairs_table)
 VECTOR_SOURCES := $(filter-out $(NATIVE_SOURCES) $(ENGINE_SOURCES) $(AMX_SOURCES) $(PAIRS_SOURCES),$(wildcard runtime/kernels/vector/*.c runtime/kernels/vector/*/*.c))
-VECTOR_SET := $(filter-out runtime/numerics/widen.c,$(KERNEL_SET)) $(VECTOR_SOURCES)
+# With the windows of convolutions, which those with chunked sums have, too.
+VECTOR_SET := $(filter-out runtime/numerics/widen.c,$(KERNEL_SET)) $(VECTOR_SOURCES) runtime/kernels/vector/engine/windows.c
 
 fma_FLAGS := -O3 -mavx2 -mfma -Dfirn_kernel_find=firn_kernel_find_fma
 fma_SOURCES := $(KERNEL_SET)

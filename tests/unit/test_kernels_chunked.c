@@ -111,26 +111,30 @@ static bool is_same(float expected, float actual) {
     return firn_bits(expected) == firn_bits(actual) || expected == actual || (expected != expected && actual != actual);
 }
 
-enum { ROWS = 8, ROUNDS = 8000 };
+enum { ROWS = 8, ROUNDS = 9000 };
 
-/* If `small` is set, replaces a value whose magnitude is 2^exponent or more by 1. */
-static float tamed(bool small, float x, int exponent) {
-    const float limit = firn_power_of_two(exponent);
-    return !small || (x < limit && -x < limit) ? x : 1.0f;
+/* The sizes of operands: any, none near the largest value, or so that no sum is near the smallest, either. The kernel
+ * may have separate loops for these. */
+typedef enum sizes { ANY_SIZE, SMALL, NEITHER_SMALLEST, SIZES } sizes;
+
+/* Replaces a value that is too large for these sizes, 2^most or more, or too small, less than 2^least, by 1. */
+static float tamed(sizes sizes, float x, int least, int most) {
+    const float magnitude = x < 0.0f ? -x : x;
+    const bool is_smallest = sizes == NEITHER_SMALLEST && magnitude < firn_power_of_two(least);
+    return sizes == ANY_SIZE || (magnitude < firn_power_of_two(most) && !is_smallest) ? x : 1.0f;
 }
 
-/* Checks as many steps at once as a tile has elements, each with a separate sum. small: none of them near the largest
- * value, for which the kernel may have a separate loop. */
-static void check_steps(const tile_kernel *kernel, const half_type *h, bool small, uint32_t *seed) {
+/* Checks as many steps at once as a tile has elements, each with a separate sum. */
+static void check_steps(const tile_kernel *kernel, const half_type *h, sizes sizes, uint32_t *seed) {
     float left[ROWS], right[WIDTH], before[ROWS][WIDTH], sums[ROWS][WIDTH], totals[ROWS][WIDTH] = {{0}};
     const int range = 1 << (14 - h->mantissa), exponent = (int)draw(seed, (uint32_t)range) - range / 2;
     for (size_t row = 0; row < ROWS; row++)
-        left[row] = tamed(small, factor(h, exponent, seed), 12);
+        left[row] = tamed(sizes, factor(h, exponent, seed), -3, 12);
     for (size_t column = 0; column < WIDTH; column++)
-        right[column] = tamed(small, factor(h, draw(seed, 2) ? exponent : -exponent, seed), 12);
+        right[column] = tamed(sizes, factor(h, draw(seed, 2) ? exponent : -exponent, seed), -3, 12);
     for (size_t row = 0; row < ROWS; row++)
         for (size_t column = 0; column < WIDTH; column++)
-            before[row][column] = tamed(small, addend(h, left[row] * right[column], seed), 28);
+            before[row][column] = tamed(sizes, addend(h, left[row] * right[column], seed), -26, 28);
     memcpy(sums, before, sizeof sums);
     const firn_chunked_tile tile = {.accumulator = h->type,
                                     .chunk = 3,
@@ -164,7 +168,7 @@ static void steps(void **state) {
     for (int i = 0; i < TYPES; i++)
         for (int round = 0; round < ROUNDS; round++)
             if (support_takes_next())
-                check_steps(kernel, &half_types[i], round % 2 != 0, &seed);
+                check_steps(kernel, &half_types[i], (sizes)(round % SIZES), &seed);
 }
 
 /* Adds the products of 8 times 16 mantissas to sums of 2^exponent times `mantissa`, in bfloat16. The sum before is a
@@ -219,17 +223,20 @@ static void middles(void **state) {
                         check_products(kernel, left, right, exponent, mantissas[i]);
 }
 
-/* Every rounding to binary32 is one of these times a power of two, which no rounding to bfloat16 here depends on. The
- * steps are those of firn_step_round_twice, whose multiply-add has an exact product. */
-static void rounding_twice(void **state) {
+/* Every rounding to binary32 is one of these times a power of two, which no rounding to bfloat16 or cbfloat16 here
+ * depends on. The steps are those of firn_step_to_half, whose multiply-add has an exact product. */
+static void rounding_to_half(void **state) {
     (void)state;
-    for (uint32_t i = 0; i < 1u << 24; i++) {
-        const float x = firn_from_bits((i & 1u) << 31 | 127u << 23 | i >> 1), less = x * -65535.0f;
-        const uint32_t expected = (firn_bits(x) + 0x7fffu + (firn_bits(x) >> 16 & 1u)) & 0xffff0000u;
-        const uint32_t actual = firn_bits(x * 65536.0f + less);
-        if (actual != expected)
-            fail_msg("%a: expected %#x, got %#x", (double)x, (unsigned)expected, (unsigned)actual);
-    }
+    for (int drop = 14; drop <= 16; drop += 2)
+        for (uint32_t i = 0; i < 1u << 24; i++) {
+            const float x = firn_from_bits((i & 1u) << 31 | 127u << 23 | i >> 1), raised = firn_power_of_two(drop);
+            const float less = x * (1.0f - raised);
+            const uint32_t just_less = (1u << (drop - 1)) - 1u, last = firn_bits(x) >> drop & 1u;
+            const uint32_t expected = (firn_bits(x) + just_less + last) & ~0u << drop;
+            const uint32_t actual = firn_bits(x * raised + less);
+            if (actual != expected)
+                fail_msg("%a: expected %#x, got %#x", (double)x, (unsigned)expected, (unsigned)actual);
+        }
 }
 
 /* A sum that cancels gives a zero of either sign while rounding; adding it to the total must leave +0. */
@@ -524,7 +531,7 @@ static void native_products_of_any_numbers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounding_twice),
+        cmocka_unit_test(rounding_to_half),
         {"steps", steps, NULL, NULL, &kernels[0]},
         {"middles", middles, NULL, NULL, &kernels[0]},
         {"zeros", zeros, NULL, NULL, &kernels[0]},

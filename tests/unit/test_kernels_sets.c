@@ -610,6 +610,22 @@ static void recurrent_of_flushed_sums(void **state) {
         }
 }
 
+/* Chunks that end with the units, that do not, and that are longer; samples around a tile. */
+static void recurrent_of_chunked_sums(void **state) {
+    (void)state;
+    skip_without_sets();
+    static const shape some[] = {{1, 1, 1}, {3, 19, 33}, {2, 6, 70}, {5, 1, 16}, {4, 16, 64}, {2, 40, 15}, {3, 5, 2}};
+    static const uint32_t chunks[] = {1, 7, 32, 64};
+    for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
+        for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
+            const firn_reduction reduction = {FIRN_REDUCTION_CHUNKED, type, type, chunks[i % 4]};
+            for (int64_t reverse = 0; reverse < 2; reverse++)
+                check_recurrent(type, reduction, some[i], reverse, NUMBERS);
+            if (support_takes_next())
+                check_recurrent(type, reduction, some[i], 0, SUBNORMALS);
+        }
+}
+
 /* Products of batches: a and b turned or not. The shape is that of one batch; its matrices are [n,k] and [k,o]. */
 static void check_batches(uint8_t type, uint8_t out_type, uint32_t batches, shape s, int turned,
                           firn_reduction reduction, filling filling) {
@@ -706,6 +722,7 @@ int main(void) {
         cmocka_unit_test(initial_values),
         cmocka_unit_test(recurrent),
         cmocka_unit_test_setup_teardown(recurrent_of_flushed_sums, add_models, remove_models),
+        cmocka_unit_test(recurrent_of_chunked_sums),
         cmocka_unit_test(batches),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);

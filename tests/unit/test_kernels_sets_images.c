@@ -1,8 +1,8 @@
 /* Tests that every kernel set that this CPU can run gives the bits of the plain one: convolutions and their gradients
  * with windows, strides, dilations, paddings and groups drawn at random, the gradient of max pool likewise, all types,
- * flushed sums, special values, one thread and several. Unavailable sets are named and skipped. The sets amx and
- * avx512bf16 take part in any case, with plain C in place of their instructions: they have the flushed sum of their
- * engine, and no others. */
+ * flushed and chunked sums, special values, one thread and several. Unavailable sets are named and skipped. The sets
+ * amx and avx512bf16 take part in any case, with plain C in place of their instructions: they have the flushed sum of
+ * their engine, and no others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -75,7 +75,8 @@ typedef struct setting {
     uint32_t kernel[2], stride[2], dilation[2], before[2], after[2];
     bool bias, special, tiny; /* tiny: products near the smallest normal value */
     uint8_t type, out_type;
-    uint8_t kind; /* of the reduction */
+    uint8_t kind;   /* of the reduction */
+    uint32_t chunk; /* of chunked sums */
 } setting;
 
 /* The number of windows along an axis, 0 if none fits. */
@@ -124,6 +125,8 @@ static void check(const setting *s) {
     test_call call = {.output_count = 1,
                       .integers = {s->groups, pair(s->stride), pair(s->dilation), pair(s->before), pair(s->after)},
                       .reductions = {{s->kind, FIRN_FLOAT32, s->out_type, terms[s->kind]}}};
+    if (s->kind == FIRN_REDUCTION_CHUNKED)
+        call.reductions[0] = (firn_reduction){s->kind, s->type, s->out_type, s->chunk};
     call.input_count = s->bias ? 3 : 2;
     call.inputs[FIRN_CONV_IN_X] = x, call.inputs[FIRN_CONV_IN_WEIGHT] = weight;
     call.inputs[FIRN_CONV_IN_BIAS] = bias, call.outputs[0] = y;
@@ -312,6 +315,72 @@ static void padding_beyond_copies(void **state) {
         }
 }
 
+/* Sums in chunks that begin or end at borders of images, of which whole chunks are absent, or which have more terms
+ * than wait; with infinite factors, which absent terms must not meet. */
+static void chunked_convolutions(void **state) {
+    enum { DRAWS = 400 };
+    static const uint32_t chunks[] = {1, 2, 5, 16, 64, 100};
+    static const uint32_t before[] = {0, 1, 2, 6};
+    (void)state;
+    if (!are_some_compared)
+        skip();
+    uint32_t random = 29, checked = 0;
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        const uint32_t *own = channels[i % CHANNELS];
+        setting s = {.samples = 1 + draw(&random, 9),
+                     .groups = own[0],
+                     .inputs = own[1],
+                     .outputs = own[2],
+                     .bias = draw(&random, 2) == 0,
+                     .special = draw(&random, 4) == 0,
+                     .tiny = draw(&random, 4) == 0,
+                     .type = (uint8_t)(FIRN_FLOAT16 + draw(&random, last_real_type)),
+                     .kind = FIRN_REDUCTION_CHUNKED,
+                     .chunk = chunks[draw(&random, sizeof chunks / sizeof *chunks)]};
+        s.out_type = draw(&random, 3) == 0 ? (uint8_t)FIRN_FLOAT32 : s.type;
+        draw_windows(&s, &random, 13, 4);
+        s.before[i % 2] = before[draw(&random, 4)];
+        if (windows(&s, 0) == 0 || windows(&s, 1) == 0)
+            continue;
+        check(&s);
+        checked++;
+    }
+    assert_true(checked > DRAWS / 2);
+}
+
+/* More terms than wait, more rows and columns than a piece has, and more outputs of a kind than a rectangle has. */
+static void large_chunked_convolutions(void **state) {
+    static const uint32_t large[][5] = {/* samples, extent, groups, inputs, outputs */
+                                        {9, 8, 1, 64, 24},
+                                        {1, 3, 1, 520, 18},
+                                        {1, 3, 1, 18, 520},
+                                        {3, 15, 2, 12, 70}};
+    (void)state;
+    if (!are_some_compared)
+        skip();
+    for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
+        for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+            const uint32_t *own = large[i];
+            const setting s = {.samples = own[0],
+                               .extent = {own[1], own[1]},
+                               .groups = own[2],
+                               .inputs = own[3],
+                               .outputs = own[4],
+                               .kernel = {3, 3},
+                               .stride = {1, 1},
+                               .dilation = {1, 1},
+                               .before = {1, 1},
+                               .after = {1, 1},
+                               .bias = true,
+                               .special = i == 0,
+                               .type = type,
+                               .out_type = i % 2 == 0 ? (uint8_t)FIRN_FLOAT32 : type,
+                               .kind = FIRN_REDUCTION_CHUNKED,
+                               .chunk = i % 2 == 0 ? 64 : 300};
+            check(&s);
+        }
+}
+
 /* Windows of one element, which are linear layers. */
 static void pointwise(void **state) {
     (void)state;
@@ -404,6 +473,8 @@ int main(void) {
                                        cmocka_unit_test(large_flushed_convolutions),
                                        cmocka_unit_test(flushed_convolutions_of_many_terms),
                                        cmocka_unit_test(padding_beyond_copies),
+                                       cmocka_unit_test(chunked_convolutions),
+                                       cmocka_unit_test(large_chunked_convolutions),
                                        cmocka_unit_test(pointwise),
                                        cmocka_unit_test(whole_images),
                                        cmocka_unit_test(max_pools)};

@@ -1,4 +1,4 @@
-/* Recurrent ops in vectors, for sums in float32 and for flushed sums. Everything but the products is that of
+/* Recurrent ops in vectors, for all kinds of sums. Everything but the products is that of
  * runtime/kernels/recurrent; a sum is one lane, which sees its terms in ascending order, so the bits are the same. */
 #ifndef FIRN_KERNELS_VECTOR_RECURRENT_H
 #define FIRN_KERNELS_VECTOR_RECURRENT_H

@@ -1,6 +1,7 @@
 /* The table of the kernels in this folder. They replace portable kernels compiled for the same CPU and give the same
  * bits. */
 #include "runtime/kernels/vector/attention/attention.h"
+#include "runtime/kernels/vector/chunked/conv.h"
 #include "runtime/kernels/vector/chunked/product.h"
 #include "runtime/kernels/vector/elementwise.h"
 #include "runtime/kernels/vector/images/conv.h"
@@ -43,6 +44,9 @@ static const firn_kernel_row rows[] = {
      FLUSHED,
      ANY,
      {firn_vector_conv_backward_weight, firn_vector_conv_backward_weight_scratch}},
+    {FIRN_OP_conv, CHUNKED, ANY, {firn_chunked_conv, firn_chunked_conv_scratch}},
+    {FIRN_OP_conv_backward_input, CHUNKED, ANY, {firn_chunked_conv_backward_input, firn_chunked_conv_scratch}},
+    {FIRN_OP_conv_backward_weight, CHUNKED, ANY, {firn_chunked_conv_backward_weight, firn_chunked_conv_weight_scratch}},
     {FIRN_OP_max_pool_backward, ANY, ANY, {firn_vector_max_pool_backward, NULL}},
     {FIRN_OP_matmul, F32, ANY, {firn_vector_matmul, firn_vector_matmul_scratch}},
     {FIRN_OP_matmul, CHUNKED, ANY, {firn_chunked_matmul, firn_chunked_scratch}},
@@ -61,24 +65,14 @@ static const firn_kernel_row rows[] = {
      ANY,
      ANY,
      {firn_vector_cross_attention_backward, firn_vector_cross_attention_backward_scratch}},
-    {FIRN_OP_lstm, F32, ANY, {firn_vector_lstm, firn_vector_recurrent_scratch}},
-    {FIRN_OP_lstm_backward, F32, ANY, {firn_vector_lstm_backward, firn_vector_recurrent_scratch}},
-    {FIRN_OP_gru, F32, ANY, {firn_vector_gru, firn_vector_recurrent_scratch}},
-    {FIRN_OP_gru_backward, F32, ANY, {firn_vector_gru_backward, firn_vector_recurrent_scratch}},
-    {FIRN_OP_rnn, F32, ANY, {firn_vector_rnn, firn_vector_recurrent_scratch}},
-    {FIRN_OP_rnn_backward, F32, ANY, {firn_vector_rnn_backward, firn_vector_recurrent_scratch}},
+    {FIRN_OP_lstm, ANY, ANY, {firn_vector_lstm, firn_vector_recurrent_scratch}},
+    {FIRN_OP_lstm_backward, ANY, ANY, {firn_vector_lstm_backward, firn_vector_recurrent_scratch}},
+    {FIRN_OP_gru, ANY, ANY, {firn_vector_gru, firn_vector_recurrent_scratch}},
+    {FIRN_OP_gru_backward, ANY, ANY, {firn_vector_gru_backward, firn_vector_recurrent_scratch}},
+    {FIRN_OP_rnn, ANY, ANY, {firn_vector_rnn, firn_vector_recurrent_scratch}},
+    {FIRN_OP_rnn_backward, ANY, ANY, {firn_vector_rnn_backward, firn_vector_recurrent_scratch}},
     {FIRN_OP_recurrent_backward_weight,
-     F32,
      ANY,
-     {firn_vector_recurrent_backward_weight, firn_vector_recurrent_weight_scratch}},
-    {FIRN_OP_lstm, FLUSHED, ANY, {firn_vector_lstm, firn_vector_recurrent_scratch}},
-    {FIRN_OP_lstm_backward, FLUSHED, ANY, {firn_vector_lstm_backward, firn_vector_recurrent_scratch}},
-    {FIRN_OP_gru, FLUSHED, ANY, {firn_vector_gru, firn_vector_recurrent_scratch}},
-    {FIRN_OP_gru_backward, FLUSHED, ANY, {firn_vector_gru_backward, firn_vector_recurrent_scratch}},
-    {FIRN_OP_rnn, FLUSHED, ANY, {firn_vector_rnn, firn_vector_recurrent_scratch}},
-    {FIRN_OP_rnn_backward, FLUSHED, ANY, {firn_vector_rnn_backward, firn_vector_recurrent_scratch}},
-    {FIRN_OP_recurrent_backward_weight,
-     FLUSHED,
      ANY,
      {firn_vector_recurrent_backward_weight, firn_vector_recurrent_weight_scratch}},
     {FIRN_OP_gelu, ANY, ANY, {firn_vector_gelu, NULL}},

@@ -1,8 +1,10 @@
-/* Chunked sums in float32 registers; see chunked.h. One loop is compiled for each half type, for heights from HEIGHT
- * down to 1 and for one and two registers of columns, so that the sums of a chunk stay in registers. A step takes three
- * (bfloat16) to fourteen instructions (cbfloat16, AVX2), each of which depends on the one before. To hide their latency
- * many sums are computed at once. The source steps one after another and leaves interleaving to the CPU, because stages
- * of several sums at a time would need more registers than there are. */
+/* Chunked sums in float32 registers; see chunked.h. What the CPU must notice is asked for once for several chunks,
+ * whose sums wait until then; if there was something, the first of them is added again by slower steps. One loop is
+ * compiled for each half type, for heights from HEIGHT down to 1 and for one and two registers of columns, so that the
+ * sums of a chunk stay in registers. A step takes three (bfloat16) to fourteen instructions (cbfloat16, AVX2), each of
+ * which depends on the one before. To hide their latency many sums are computed at once. The source steps one after
+ * another and leaves interleaving to the CPU, because stages of several sums at a time would need more registers than
+ * there are. */
 #include "runtime/kernels/vector/chunked/chunked.h"
 
 #include "runtime/kernels/blocks.h"
@@ -10,7 +12,12 @@
 #include "runtime/kernels/vector/vector.h"
 
 /* The height of a subtile is half the number of registers. */
-enum { HEIGHT = FIRN_VECTOR / 2, VECTORS = 2, WIDTH = VECTORS * FIRN_VECTOR };
+enum {
+    HEIGHT = FIRN_VECTOR / 2,
+    VECTORS = 2,
+    WIDTH = VECTORS * FIRN_VECTOR,
+    CHUNKS = 4 /* that are added together, at most */
+};
 
 /* Sums of two rows that are computed together. */
 typedef firn_vector pair[2][VECTORS];
@@ -40,7 +47,7 @@ typedef struct subtile {
     const float *left, *right;
     float *sums, *totals;
     bool is_small;    /* the sums are far below the largest value of their type */
-    float scale;      /* bfloat16: for rounding twice; 0 if that is not known to be possible */
+    float scale;      /* of scaled sums; 0 if these are not known to be possible */
     firn_lanes lanes; /* lanes of a subtile with one register; with more, all registers are full */
 } subtile;
 
@@ -99,7 +106,7 @@ static inline __attribute__((always_inline)) void add_terms(const subtile *s, co
     }
 }
 
-/* --- rounding twice ----------------------------------------------------------------------------------------------- */
+/* --- scaled sums ------------------------------------------------------------------------------------------------- */
 
 /* Marks a function that runs with another rounding mode than its caller. Compilers assume that arithmetic does not
  * depend on the control word, so they may move operations across its change, unless these are in a function that is
@@ -111,74 +118,119 @@ static inline __attribute__((always_inline)) void add_terms(const subtile *s, co
 #    define FIRN_STEP_APART __attribute__((noinline))
 #endif
 
-static inline void scale_line(firn_vector line[VECTORS], const float *from, firn_vector scale) {
-    FIRN_UNROLL
-    for (size_t v = 0; v < VECTORS; v++)
-        line[v] = firn_vector_multiply(firn_vector_load(from + v * FIRN_VECTOR), scale);
-}
+/* Some chunks, which are added before anything is stored: terms bounds[i] to bounds[i + 1] are a chunk, or what the
+ * tile has of it. Every row of the subtile has all of them. */
+typedef struct chunks {
+    size_t count, bounds[CHUNKS + 1];
+    bool ends; /* the last one, too, ends here */
+} chunks;
 
-/* Adds the terms of an extent to a subtile of full size, each rounded with firn_step_round_twice. Right factors and
- * sums are scaled so that a sum of 2^-24 of a product is tiny, and a subnormal one, too. Returns the sums to
- * `finished`, scaled. */
-static FIRN_STEP_APART void add_scaled(const subtile *s, const extent *e, float finished[HEIGHT][WIDTH]) {
+/* Adds terms to a subtile of full height, each rounded with firn_step_watched. Right factors and sums are scaled so
+ * that sums which must be noticed are tiny: of bfloat16 those of 2^-24 of a product, and subnormal ones. Gives the sums
+ * of each chunk, scaled; registers of columns that the subtile does not have are left as they are. */
+static inline __attribute__((always_inline)) void add_scaled(const subtile *s, const chunks *c,
+                                                             const firn_step_kind kind, const size_t vectors,
+                                                             float finished[CHUNKS][HEIGHT][WIDTH]) {
     const firn_chunked_tile *t = s->tile;
     const size_t row_step = t->left_row_step, term_step = t->left_term_step, right_step = t->right_step;
-    const float *left = s->left + e->begin * term_step, *right = s->right + e->begin * right_step;
+    const float *left = s->left + c->bounds[0] * term_step, *right = s->right + c->bounds[0] * right_step;
     const firn_vector scale = firn_vector_fill(s->scale);
     firn_vector sums[HEIGHT][VECTORS];
     FIRN_UNROLL
-    for (size_t row = 0; row < HEIGHT; row++)
-        scale_line(sums[row], s->sums + row * t->step, scale);
-    for (size_t term = e->begin; term < e->end; term++, left += term_step, right += right_step) {
-        firn_vector line[VECTORS];
-        scale_line(line, right, scale);
-        FIRN_UNROLL
-        for (size_t row = 0; row < HEIGHT; row++) {
-            const firn_vector factor = firn_vector_fill(left[row * row_step]);
-            FIRN_UNROLL
-            for (size_t v = 0; v < VECTORS; v++)
-                sums[row][v] = firn_step_round_twice(firn_vector_fma(factor, line[v], sums[row][v]));
-        }
-    }
-    FIRN_UNROLL
     for (size_t row = 0; row < HEIGHT; row++) {
         FIRN_UNROLL
-        for (size_t v = 0; v < VECTORS; v++)
-            firn_vector_store(finished[row] + v * FIRN_VECTOR, sums[row][v]);
+        for (size_t v = 0; v < vectors; v++)
+            sums[row][v] = firn_vector_multiply(load(s, s->sums + row * t->step, v, vectors), scale);
+    }
+    for (size_t chunk = 0; chunk < c->count; chunk++) {
+        for (size_t term = c->bounds[chunk]; term < c->bounds[chunk + 1];
+             term++, left += term_step, right += right_step) {
+            firn_vector line[VECTORS];
+            FIRN_UNROLL
+            for (size_t v = 0; v < vectors; v++)
+                line[v] = firn_vector_multiply(load(s, right, v, vectors), scale);
+            FIRN_UNROLL
+            for (size_t row = 0; row < HEIGHT; row++) {
+                const firn_vector factor = firn_vector_fill(left[row * row_step]);
+                FIRN_UNROLL
+                for (size_t v = 0; v < vectors; v++)
+                    sums[row][v] = firn_step_watched(kind, factor, line[v], sums[row][v]);
+            }
+        }
+        FIRN_UNROLL
+        for (size_t row = 0; row < HEIGHT; row++) {
+            FIRN_UNROLL
+            for (size_t v = 0; v < vectors; v++) {
+                firn_vector_store(finished[chunk][row] + v * FIRN_VECTOR, sums[row][v]);
+                sums[row][v] = firn_vector_zero();
+            }
+        }
     }
 }
 
-/* Adds a register of finished sums to the totals, or keeps them. */
-static inline void put(float *sums, float *totals, firn_vector finished, bool ends) {
-    if (ends)
-        firn_vector_store(totals, firn_vector_add(firn_vector_load(totals), finished));
-    firn_vector_store(sums, ends ? firn_vector_zero() : finished);
+static inline __attribute__((always_inline)) void
+add_scaled_kind(const subtile *s, const chunks *c, const firn_step_kind kind, float finished[CHUNKS][HEIGHT][WIDTH]) {
+    if (s->columns == WIDTH)
+        add_scaled(s, c, kind, VECTORS, finished);
+    else
+        add_scaled(s, c, kind, 1, finished);
 }
 
-/* Returns false, and changes nothing, if a sum forbids rounding twice. */
-static bool add_twice(const subtile *s, const extent *e, bool ends) {
-    float finished[HEIGHT][WIDTH];
-    const firn_step_watch before = firn_step_watch_begin();
-    add_scaled(s, e, finished);
-    if (!firn_step_watch_end(before))
-        return false;
+static FIRN_STEP_APART void add_scaled_bfloat16(const subtile *s, const chunks *c,
+                                                float finished[CHUNKS][HEIGHT][WIDTH]) {
+    add_scaled_kind(s, c, FIRN_STEP_BFLOAT16, finished);
+}
+
+static FIRN_STEP_APART void add_scaled_cbfloat16(const subtile *s, const chunks *c,
+                                                 float finished[CHUNKS][HEIGHT][WIDTH]) {
+    add_scaled_kind(s, c, FIRN_STEP_SMALL_CBFLOAT16, finished);
+}
+
+/* Adds the finished sums to the totals, but keeps those of a chunk that does not end. */
+static inline __attribute__((always_inline)) void put_finished(const subtile *s, const chunks *c, const size_t vectors,
+                                                               float finished[CHUNKS][HEIGHT][WIDTH]) {
     const firn_vector unscale = firn_vector_fill(1.0f / s->scale);
+    const size_t ended = c->ends ? c->count : c->count - 1, step = s->tile->step;
+    for (size_t chunk = 0; chunk < ended; chunk++)
+        for (size_t row = 0; row < HEIGHT; row++)
+            FIRN_UNROLL
+    for (size_t v = 0; v < vectors; v++) {
+        const firn_vector sum = firn_vector_multiply(firn_vector_load(finished[chunk][row] + v * FIRN_VECTOR), unscale);
+        const firn_vector total = load(s, s->totals + row * step, v, vectors);
+        store(s, s->totals + row * step, v, vectors, firn_vector_add(total, sum));
+    }
     for (size_t row = 0; row < HEIGHT; row++)
-        for (size_t lane = 0; lane < WIDTH; lane += FIRN_VECTOR) {
-            const size_t at = row * s->tile->step + lane;
-            put(s->sums + at, s->totals + at, firn_vector_multiply(firn_vector_load(finished[row] + lane), unscale),
-                ends);
-        }
+        FIRN_UNROLL
+    for (size_t v = 0; v < vectors; v++) {
+        const firn_vector sum = firn_vector_load(finished[c->count - 1][row] + v * FIRN_VECTOR);
+        store(s, s->sums + row * step, v, vectors, c->ends ? firn_vector_zero() : firn_vector_multiply(sum, unscale));
+    }
+}
+
+/* Returns false, and changes nothing, if there was a sum that must be noticed. */
+static bool try_scaled(const subtile *s, const chunks *c) {
+    float finished[CHUNKS][HEIGHT][WIDTH];
+    const bool is_bfloat16 = s->tile->accumulator == FIRN_BFLOAT16;
+    const firn_step_watch before = firn_step_watch_begin(is_bfloat16);
+    if (FIRN_STEP_IS_DIRECTED && !is_bfloat16)
+        add_scaled_cbfloat16(s, c, finished);
+    else
+        add_scaled_bfloat16(s, c, finished);
+    if (!firn_step_watch_end(before, is_bfloat16))
+        return false;
+    if (s->columns == WIDTH)
+        put_finished(s, c, VECTORS, finished);
+    else
+        put_finished(s, c, 1, finished);
     return true;
 }
 
-/* The same, and what follows a chunk's end, if it is possible. After a chunk that forbade it the rest of the tile is
- * not tried. */
-static bool has_added_twice(subtile *s, const extent *e, bool ends) {
-    const bool is_full = s->rows == HEIGHT && s->columns == WIDTH && e->begin == e->all_begin && e->all_end == e->end;
-    if (s->scale == 0.0f || !is_full)
+/* The same, if it is possible. After chunks that forbade it the rest of the tile is not tried. */
+static bool has_added_scaled(subtile *s, const extent *present, const chunks *c) {
+    const bool have_all = present->all_begin <= c->bounds[0] && c->bounds[c->count] <= present->all_end;
+    if (s->scale == 0.0f || s->rows != HEIGHT || !have_all)
         return false;
-    if (!add_twice(s, e, ends))
+    if (!try_scaled(s, c))
         s->scale = 0.0f;
     return s->scale != 0.0f;
 }
@@ -305,20 +357,48 @@ static void end_chunk(const subtile *s) {
     }
 }
 
+/* Returns the first term behind the chunk that term `begin` belongs to, or behind the tile. cut: of those in front of
+ * which chunks end, the first one behind `begin`. */
+static size_t behind_chunk(const firn_chunked_tile *t, size_t begin, size_t cut, bool *ends) {
+    if (t->cuts != NULL) {
+        *ends = cut < t->cut_count;
+        return *ends ? t->cuts[cut] : t->terms;
+    }
+    const size_t chunk_left = t->chunk - (t->first_term + begin) % t->chunk;
+    const size_t end = begin + firn_smaller(chunk_left, t->terms - begin);
+    *ends = chunk_left == end - begin || (t->ends && end == t->terms);
+    return end;
+}
+
+/* The chunks from a term on: one, or several if every row has all of their terms. */
+static chunks chunks_from(const firn_chunked_tile *t, const extent *present, size_t begin, size_t cut) {
+    chunks c = {.bounds = {begin}};
+    while (c.count < CHUNKS && c.bounds[c.count] < t->terms) {
+        bool ends;
+        const size_t end = behind_chunk(t, c.bounds[c.count], cut + c.count, &ends);
+        if (c.count > 0 && end > present->all_end)
+            break;
+        c.bounds[++c.count] = end;
+        c.ends = ends;
+    }
+    return c;
+}
+
 /* Adds all terms of a subtile, chunk by chunk. A chunk without present terms adds +0, which does not change a total. */
 static void add_subtile(subtile *s) {
     const firn_chunked_tile *t = s->tile;
     const extent present = present_terms(t, s->row, s->rows);
-    for (size_t begin = 0, end; begin < t->terms; begin = end) {
-        const size_t chunk_left = t->chunk - (t->first_term + begin) % t->chunk;
-        end = begin + firn_smaller(chunk_left, t->terms - begin);
-        const extent e = between(&present, begin, end);
-        const bool ends = chunk_left == end - begin || (t->ends && end == t->terms);
-        if (has_added_twice(s, &e, ends))
-            continue;
-        add_to_sums(s, &e);
-        if (ends)
-            end_chunk(s);
+    for (size_t begin = 0, cut = 0, done; begin < t->terms; cut += done) {
+        const chunks c = chunks_from(t, &present, begin, cut);
+        done = c.count;
+        if (!has_added_scaled(s, &present, &c)) {
+            const extent e = between(&present, begin, c.bounds[1]);
+            done = 1;
+            add_to_sums(s, &e);
+            if (c.count > 1 || c.ends)
+                end_chunk(s);
+        }
+        begin = c.bounds[done];
     }
 }
 
@@ -382,16 +462,25 @@ static float scale_of_bfloat16(float product) {
     return exponent < sum_of_exponents - 127 ? 1.0f : firn_from_bits((sum_of_exponents - exponent) << 23);
 }
 
+/* Returns the power of two that makes subnormals of cbfloat16 those of float32; 0 where sums may be too large, or where
+ * the products are so small that sums may well be subnormal. */
+static float scale_of_cbfloat16(float product, bool is_small) {
+    return FIRN_STEP_IS_DIRECTED && is_small && product >= 0x1p-8f ? firn_power_of_two(FIRN_CBFLOAT16_BIAS - 127)
+                                                                   : 0.0f;
+}
+
 /* Decides how the tile can be computed. */
 static void look_at_sizes(subtile *s) {
     const firn_chunked_tile *t = s->tile;
     if (!firn_step_asks_for_size(t->accumulator))
         return;
     const float product = left_largest(t) * right_largest(t);
-    if (t->accumulator == FIRN_CBFLOAT16)
-        s->is_small = is_small_cbfloat16(t, product);
-    else
+    if (t->accumulator == FIRN_BFLOAT16) {
         s->scale = scale_of_bfloat16(product);
+        return;
+    }
+    s->is_small = is_small_cbfloat16(t, product);
+    s->scale = scale_of_cbfloat16(product, s->is_small);
 }
 
 void firn_chunked_tile_add(const firn_chunked_tile *tile) {

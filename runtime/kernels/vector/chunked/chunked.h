@@ -8,7 +8,8 @@
  *    odd, and among subnormals the grid is that of binary32.
  * 2. Rounding this result to nearest even, in a type with at most 22 bits, equals rounding the exact a * b + c.
  *
- * For bfloat16 there is a faster way that rounds to nearest twice, and notices where that would differ (step.h).
+ * There are faster ways that notice where they would differ: for bfloat16 to round to nearest twice, for cbfloat16 with
+ * AVX-512 a shorter second step (step.h).
  *
  * A sum that rounds to zero may lose its sign. This has no effect: adding a number other than zero to either zero gives
  * the same result, and a total begins at +0. Nothing here may depend on matrices, layers or threads. */
@@ -34,6 +35,8 @@ typedef struct firn_chunked_tile {
     size_t rows, columns, terms;
     size_t first_term;  /* its index in the whole sum, from which chunks are counted */
     bool ends;          /* no terms follow, so the last chunk ends here */
+    const size_t *cuts; /* not NULL: chunks end in front of these terms of the tile instead, which ascend from 1 on; */
+    size_t cut_count;   /* the number of terms may be the last one, and no chunk has more terms than `chunk` */
     firn_terms present; /* row 0 of the tile has its diagonal at the term of this index */
     size_t diagonal;
     float *sums, *totals; /* of the current chunk and of earlier chunks; (row, column) at row * step + column */

@@ -3,6 +3,8 @@
 #ifndef FIRN_KERNELS_VECTOR_CHUNKED_STEP_AVX2_H
 #define FIRN_KERNELS_VECTOR_CHUNKED_STEP_AVX2_H
 
+enum { FIRN_STEP_IS_DIRECTED = 0 }; /* whether instructions encode the rounding direction */
+
 /* Sets the rounding mode. Returns the previous mode, which firn_step_end restores. */
 static inline unsigned firn_step_begin(void) {
     const unsigned mode = _mm_getcsr();

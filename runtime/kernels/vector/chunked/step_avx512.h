@@ -3,6 +3,8 @@
 #ifndef FIRN_KERNELS_VECTOR_CHUNKED_STEP_AVX512_H
 #define FIRN_KERNELS_VECTOR_CHUNKED_STEP_AVX512_H
 
+enum { FIRN_STEP_IS_DIRECTED = 1 }; /* whether instructions encode the rounding direction */
+
 static inline unsigned firn_step_begin(void) {
     return 0;
 }
