@@ -253,7 +253,7 @@ static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, flo
 static void cross_entropy(void **state) {
     (void)state;
     skip_without_sets();
-    static const uint32_t widths[] = {1, 2, 15, 16, 17, 63, 64, 65, 100, 255, 257, 4095, 4096, 4097, 9001};
+    static const uint32_t widths[] = {1, 2, 7, 8, 9, 10, 15, 16, 17, 63, 64, 65, 100, 255, 257, 4095, 4096, 4097, 9001};
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
             check_cross_entropy(type, 5, widths[i], 3.0f, false);

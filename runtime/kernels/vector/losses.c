@@ -86,13 +86,42 @@ static inline __attribute__((always_inline)) float block_sum(uint8_t type, const
     return firn_fold_lanes(lanes);
 }
 
+/* Rows of one register at most are computed several at a time, because an exponential waits for itself longer than it
+ * takes. */
+static inline bool is_narrow(size_t width) {
+    return width <= FIRN_VECTOR;
+}
+
+/* Computes the statistics of FIRN_VECTOR_GROUP narrow rows. */
+static inline __attribute__((always_inline)) void sum_narrow_rows(uint8_t type, const void *x, size_t first,
+                                                                  size_t width, float *maxima, float *sums) {
+    const firn_lanes some = firn_first_lanes(width);
+    firn_vector e[FIRN_VECTOR_GROUP];
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) {
+        maxima[i] = row_maximum(type, x, first + i * width, width);
+        e[i] = firn_vector_subtract(firn_vector_widen(x, type, first + i * width, some), firn_vector_fill(maxima[i]));
+    }
+    firn_vector_exp_group(e, FIRN_VECTOR_GROUP);
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) {
+        firn_vector lanes[VECTORS];
+        FIRN_UNROLL
+        for (size_t v = 1; v < VECTORS; v++)
+            lanes[v] = firn_vector_zero();
+        lanes[0] = firn_vector_keep(firn_mask_of(some), e[i]);
+        sums[i] = firn_canonical(firn_fold_lanes(lanes));
+    }
+}
+
 static inline __attribute__((always_inline)) void sum_rows(uint8_t type, const void *arguments) {
     const range *r = arguments;
     const firn_tensor *logits = &r->call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS];
     const size_t width = firn_last_extent(logits);
     float *maxima = r->call->outputs[FIRN_CROSS_ENTROPY_OUT_ROW_MAX].data,
           *sums = r->call->outputs[FIRN_CROSS_ENTROPY_OUT_ROW_SUM].data;
-    for (size_t row = r->begin; row < r->end; row++) {
+    size_t row = r->begin;
+    for (; is_narrow(width) && row + FIRN_VECTOR_GROUP <= r->end; row += FIRN_VECTOR_GROUP)
+        sum_narrow_rows(type, logits->data, row * width, width, maxima + row, sums + row);
+    for (; row < r->end; row++) {
         const size_t first = row * width;
         float total = 0.0f;
         maxima[row] = row_maximum(type, logits->data, first, width);
@@ -108,9 +137,14 @@ static void cross_entropy_rows(void *argument, size_t begin, size_t end) {
     firn_for_type(r.call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS].type, sum_rows, &r);
 }
 
+/* The cost of a row: that of its elements, and as much as some more. */
+static uint64_t cost_of_row(const firn_tensor *logits) {
+    return (uint64_t)firn_last_extent(logits) + 64;
+}
+
 void firn_vector_cross_entropy(const firn_kernel_call *call) {
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS];
-    firn_split(call, firn_rows(logits), firn_last_extent(logits), cross_entropy_rows);
+    firn_split(call, firn_rows(logits), cost_of_row(logits), cross_entropy_rows);
     firn_cross_entropy_mean(call);
 }
 
@@ -130,6 +164,24 @@ static inline __attribute__((always_inline)) void store_shares(uint8_t type, con
     FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_divide(e[i], s->sum);
     FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_canonical(firn_vector_multiply(e[i], s->factor));
     FIRN_EACH(i, FIRN_VECTOR_GROUP) firn_vector_narrow(dx, type, first + i * FIRN_VECTOR, lanes[i], e[i]);
+}
+
+/* The same for FIRN_VECTOR_GROUP narrow rows, with the label's share reduced by one before it is multiplied. */
+static inline __attribute__((always_inline)) void store_narrow_rows(uint8_t type, const void *x, void *dx, size_t first,
+                                                                    size_t width, const int32_t *labels,
+                                                                    const float *maxima, const float *sums,
+                                                                    float factor) {
+    const firn_lanes some = firn_first_lanes(width);
+    const firn_vector one = firn_vector_fill(1.0f), factors = firn_vector_fill(factor);
+    firn_vector e[FIRN_VECTOR_GROUP];
+    FIRN_EACH(i, FIRN_VECTOR_GROUP)
+    e[i] = firn_vector_subtract(firn_vector_widen(x, type, first + i * width, some), firn_vector_fill(maxima[i]));
+    firn_vector_exp_group(e, FIRN_VECTOR_GROUP);
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_divide(e[i], firn_vector_fill(sums[i]));
+    FIRN_EACH(i, FIRN_VECTOR_GROUP)
+    e[i] = firn_vector_select(firn_mask_from_bits(1u << labels[i]), firn_vector_subtract(e[i], one), e[i]);
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_canonical(firn_vector_multiply(e[i], factors));
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) firn_vector_narrow(dx, type, first + i * width, some, e[i]);
 }
 
 typedef struct gradient {
@@ -154,7 +206,10 @@ static inline __attribute__((always_inline)) void gradient_rows(uint8_t type, co
     const float factor = r->gradient->factor;
     firn_lanes all[FIRN_VECTOR_GROUP], rest[FIRN_VECTOR_GROUP];
     FIRN_EACH(i, FIRN_VECTOR_GROUP) all[i] = firn_first_lanes(FIRN_VECTOR);
-    for (size_t row = r->begin; row < r->end; row++) {
+    size_t row = r->begin;
+    for (; is_narrow(width) && row + FIRN_VECTOR_GROUP <= r->end; row += FIRN_VECTOR_GROUP)
+        store_narrow_rows(type, logits->data, dx, row * width, width, labels + row, maxima + row, sums + row, factor);
+    for (; row < r->end; row++) {
         const size_t first = row * width, label = first + (size_t)labels[row];
         /* before dx may take its place */
         const float p = firn_exp_inline(firn_load(logits->data, type, label) - maxima[row]) / sums[row];
@@ -179,7 +234,7 @@ static void cross_entropy_gradient(const firn_kernel_call *call, const firn_tens
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
     const float dloss = firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]);
     gradient g = {call, dloss / (float)firn_rows(batch)};
-    firn_parallel_run(&call->parallel, firn_rows(logits), firn_last_extent(logits), cross_entropy_backward_rows, &g);
+    firn_parallel_run(&call->parallel, firn_rows(logits), cost_of_row(logits), cross_entropy_backward_rows, &g);
 }
 
 void firn_vector_cross_entropy_backward(const firn_kernel_call *call) {
