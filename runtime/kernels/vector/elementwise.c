@@ -136,6 +136,11 @@ static inline __attribute__((always_inline)) void map_blocks(const firn_kernel_c
     firn_for_type(call->outputs[Y].type, body, &r);
 }
 
+/* Divides blocks of an op that only moves and adds: in a register an element costs a fraction of an operation. */
+static void split_light_blocks(const firn_kernel_call *call, firn_task_body body) {
+    firn_split(call, firn_blocks(call->outputs[Y].elements), FIRN_BLOCK, body);
+}
+
 /* Returns true if every operand has the type of the output. */
 static bool is_of_one_type(const firn_kernel_call *call) {
     for (uint8_t i = 0; i < call->input_count; i++)
@@ -255,7 +260,7 @@ static void relu_blocks(void *argument, size_t begin, size_t end) {
 
 void firn_vector_relu(const firn_kernel_call *call) {
     if (is_of_one_type(call))
-        firn_split_blocks(call, relu_blocks);
+        split_light_blocks(call, relu_blocks);
     else
         firn_kernel_relu(call);
 }
@@ -280,7 +285,7 @@ static void relu_backward_blocks(void *argument, size_t begin, size_t end) {
 
 void firn_vector_relu_backward(const firn_kernel_call *call) {
     if (is_of_one_type(call))
-        firn_split_blocks(call, relu_backward_blocks);
+        split_light_blocks(call, relu_backward_blocks);
     else
         firn_kernel_relu_backward(call);
 }
@@ -306,7 +311,7 @@ static void add_blocks(void *argument, size_t begin, size_t end) {
 
 void firn_vector_add_elements(const firn_kernel_call *call) {
     if (is_of_one_type(call) && call->inputs[FIRN_ADD_IN_B].elements == call->inputs[FIRN_ADD_IN_A].elements)
-        firn_split_blocks(call, add_blocks);
+        split_light_blocks(call, add_blocks);
     else
         firn_kernel_add(call);
 }
@@ -343,7 +348,7 @@ static void cast_blocks(void *argument, size_t begin, size_t end) {
 
 void firn_vector_cast(const firn_kernel_call *call) {
     if (call->inputs[FIRN_CAST_IN_X].type == FIRN_FLOAT32 || call->outputs[FIRN_CAST_OUT_Y].type == FIRN_FLOAT32)
-        firn_split_blocks(call, cast_blocks);
+        split_light_blocks(call, cast_blocks);
     else
         firn_kernel_cast(call);
 }
