@@ -56,9 +56,20 @@ static inline __attribute__((always_inline)) void exp_of(firn_vector *x, firn_ve
     firn_vector_exp_group(x, FIRN_VECTOR_GROUP);
 }
 
-/* Returns the total of one block of the sum of exp(x - maximum), of the elements from `first` on. */
+/* Prefetches as many elements as a sum has lanes. They need not exist. */
+static inline __attribute__((always_inline)) void prefetch_lanes(uint8_t type, const void *x, size_t first) {
+    const size_t bytes = type == FIRN_FLOAT32 ? sizeof(float) : sizeof(uint16_t);
+    const uintptr_t begin = (uintptr_t)x + first * bytes;
+    FIRN_UNROLL
+    for (size_t at = 0; at < FIRN_SUM_LANES * bytes; at += 64)
+        __builtin_prefetch((const void *)(begin + at), 0, 2);
+}
+
+/* Returns the total of one block of the sum of exp(x - maximum), of the elements from `first` on. Meanwhile those that
+ * lie `ahead` elements further are fetched: the exponentials leave memory idle, and the next row's maximum waits for
+ * it. */
 static inline __attribute__((always_inline)) float block_sum(uint8_t type, const void *x, size_t first, size_t count,
-                                                             firn_vector maximum) {
+                                                             size_t ahead, firn_vector maximum) {
     const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
     firn_vector lanes[VECTORS], e[FIRN_VECTOR_GROUP];
     FIRN_UNROLL
@@ -66,6 +77,7 @@ static inline __attribute__((always_inline)) float block_sum(uint8_t type, const
         lanes[v] = firn_vector_zero();
     size_t at = 0;
     for (; at + FIRN_SUM_LANES <= count; at += FIRN_SUM_LANES) {
+        prefetch_lanes(type, x, first + at + ahead);
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v += FIRN_VECTOR_GROUP) {
             FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_widen(x, type, first + at + (v + i) * FIRN_VECTOR, all);
@@ -126,7 +138,7 @@ static inline __attribute__((always_inline)) void sum_rows(uint8_t type, const v
         float total = 0.0f;
         maxima[row] = row_maximum(type, logits->data, first, width);
         for (size_t at = 0; at < width; at += FIRN_SUM_BLOCK)
-            total += block_sum(type, logits->data, first + at, firn_smaller(FIRN_SUM_BLOCK, width - at),
+            total += block_sum(type, logits->data, first + at, firn_smaller(FIRN_SUM_BLOCK, width - at), width,
                                firn_vector_fill(maxima[row]));
         sums[row] = firn_canonical(total);
     }
