@@ -178,6 +178,30 @@ static inline __attribute__((always_inline)) void store_shares(uint8_t type, con
     FIRN_EACH(i, FIRN_VECTOR_GROUP) firn_vector_narrow(dx, type, first + i * FIRN_VECTOR, lanes[i], e[i]);
 }
 
+/* Fetches what a group some kilobytes further reads and writes, which need not exist: a CPU fetches less far ahead by
+ * itself. */
+static inline __attribute__((always_inline)) void prefetch_group(uint8_t type, const void *x, const void *dx,
+                                                                 size_t first) {
+    enum { AHEAD = 2048 };
+    const size_t bytes = type == FIRN_FLOAT32 ? sizeof(float) : sizeof(uint16_t), from = (first + AHEAD) * bytes;
+    FIRN_UNROLL
+    for (size_t at = 0; at < GROUP * bytes; at += 64) {
+        __builtin_prefetch((const void *)((uintptr_t)x + from + at), 0, 2);
+        __builtin_prefetch((const void *)((uintptr_t)dx + from + at), 1, 2);
+    }
+}
+
+/* The same for a whole group of bfloat16, in pairs of lanes. */
+static inline __attribute__((always_inline)) void store_pairs_of_shares(const uint16_t *x, uint16_t *dx,
+                                                                        const statistics *s) {
+    firn_vector e[FIRN_VECTOR_GROUP];
+    FIRN_EACH(i, FIRN_VECTOR_GROUP / 2) firn_pairs_widen(x + 2 * i * FIRN_VECTOR, e + 2 * i);
+    exp_of(e, s->maximum);
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_divide(e[i], s->sum);
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_canonical(firn_vector_multiply(e[i], s->factor));
+    FIRN_EACH(i, FIRN_VECTOR_GROUP / 2) firn_pairs_narrow(dx + 2 * i * FIRN_VECTOR, e + 2 * i);
+}
+
 /* The same for FIRN_VECTOR_GROUP narrow rows, with the label's share reduced by one before it is multiplied. */
 static inline __attribute__((always_inline)) void store_narrow_rows(uint8_t type, const void *x, void *dx, size_t first,
                                                                     size_t width, const int32_t *labels,
@@ -227,8 +251,13 @@ static inline __attribute__((always_inline)) void gradient_rows(uint8_t type, co
         const float p = firn_exp_inline(firn_load(logits->data, type, label) - maxima[row]) / sums[row];
         const statistics s = {firn_vector_fill(maxima[row]), firn_vector_fill(sums[row]), firn_vector_fill(factor)};
         size_t i = 0;
-        for (; i + GROUP <= width; i += GROUP)
-            store_shares(type, logits->data, dx, first + i, all, &s);
+        for (; i + GROUP <= width; i += GROUP) {
+            prefetch_group(type, logits->data, dx, first + i);
+            if (type == FIRN_BFLOAT16)
+                store_pairs_of_shares((const uint16_t *)logits->data + first + i, (uint16_t *)dx + first + i, &s);
+            else
+                store_shares(type, logits->data, dx, first + i, all, &s);
+        }
         for (size_t v = 0; v < FIRN_VECTOR_GROUP; v++)
             rest[v] = firn_first_lanes(width - firn_smaller(i + v * FIRN_VECTOR, width));
         store_shares(type, logits->data, dx, first + i, rest, &s);
