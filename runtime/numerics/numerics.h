@@ -277,4 +277,7 @@ void firn_random_truncated_many(float *out, const firn_rng *rng, uint64_t first,
  * count. */
 uint64_t firn_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t index);
 
+/* Replaces each of `number` indices by its image, in vector lanes. */
+void firn_permute_many(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t *indices, size_t number);
+
 #endif

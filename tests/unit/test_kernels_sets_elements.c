@@ -110,6 +110,13 @@ static void activations(void **state) {
         test_call backward = {.input_count = 2, .output_count = 1, .inputs = {dy, x}, .outputs = {y}};
         compare(FIRN_OP_tanh, &forward, UINT8_MAX, "tanh");
         compare(FIRN_OP_tanh, &forward, 0, "tanh in place");
+        compare(FIRN_OP_relu, &forward, UINT8_MAX, "relu");
+        compare(FIRN_OP_relu, &forward, 0, "relu in place");
+        compare(FIRN_OP_relu_backward, &backward, UINT8_MAX, "relu_backward");
+        compare(FIRN_OP_relu_backward, &backward, 0, "relu_backward in the place of dy");
+        compare(FIRN_OP_relu_backward, &backward, 1, "relu_backward in the place of y");
+        compare(FIRN_OP_add, &backward, UINT8_MAX, "add");
+        compare(FIRN_OP_add, &backward, 0, "add in the place of a");
         for (int64_t form = 0; form < 2; form++) {
             forward.integers[FIRN_GELU_FORM] = backward.integers[FIRN_GELU_BACKWARD_FORM] = form;
             compare(FIRN_OP_gelu, &forward, UINT8_MAX, "gelu");
@@ -133,6 +140,8 @@ static void activations_of_a_few(void **state) {
             tensor_fill(&x, count, 4.0f);
             test_call forward = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
             test_call backward = {.input_count = 2, .output_count = 1, .inputs = {x, x}, .outputs = {y}};
+            compare(FIRN_OP_relu, &forward, UINT8_MAX, "relu of a few");
+            compare(FIRN_OP_relu_backward, &backward, UINT8_MAX, "relu_backward of a few");
             compare(FIRN_OP_gelu, &forward, UINT8_MAX, "gelu of a few");
             compare(FIRN_OP_gelu_backward, &backward, UINT8_MAX, "gelu_backward of a few");
             tensor_free(&x);
@@ -153,6 +162,8 @@ static void activations_of_mixed_types(void **state) {
         test_call forward = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
         test_call backward = {.input_count = 2, .output_count = 1, .inputs = {dy, x}, .outputs = {y}};
         compare(FIRN_OP_tanh, &forward, UINT8_MAX, "tanh");
+        compare(FIRN_OP_relu, &forward, UINT8_MAX, "relu");
+        compare(FIRN_OP_relu_backward, &backward, UINT8_MAX, "relu_backward");
         compare(FIRN_OP_gelu, &forward, UINT8_MAX, "gelu");
         compare(FIRN_OP_gelu_backward, &backward, UINT8_MAX, "gelu_backward");
         tensor_free(&x);
@@ -242,7 +253,7 @@ static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, flo
 static void cross_entropy(void **state) {
     (void)state;
     skip_without_sets();
-    static const uint32_t widths[] = {1, 2, 15, 16, 17, 63, 64, 65, 100, 255, 257, 4095, 4096, 4097, 9001};
+    static const uint32_t widths[] = {1, 2, 7, 8, 9, 10, 15, 16, 17, 63, 64, 65, 100, 255, 257, 4095, 4096, 4097, 9001};
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
             check_cross_entropy(type, 5, widths[i], 3.0f, false);

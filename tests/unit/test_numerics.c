@@ -643,6 +643,23 @@ static void test_permutations_are_bijective(void **state) {
     check_permutation(3, 4, 65537);
 }
 
+/* Fewer indices than lanes, and more; in some orders a cycle is walked several times. */
+static void test_many_are_permuted_as_one(void **state) {
+    (void)state;
+    uint64_t many[100];
+    for (uint64_t count = 1; count < 140; count += 3)
+        for (size_t number = 1; number <= COUNT(many); number += 11) {
+            for (size_t i = 0; i < number; i++)
+                many[i] = i * 5 % count;
+            firn_permute_many(0xfedcba9876543210u, 12345678901u + count, count, many, number);
+            for (size_t i = 0; i < number; i++)
+                assert_true(many[i] == firn_permute(0xfedcba9876543210u, 12345678901u + count, count, i * 5 % count));
+        }
+    uint64_t large = ((uint64_t)1 << 40) + 12345;
+    firn_permute_many(7, 1, large + 1, &large, 1);
+    assert_true(large == firn_permute(7, 1, ((uint64_t)1 << 40) + 12346, ((uint64_t)1 << 40) + 12345));
+}
+
 /* Another epoch or seed gives another order, and no order is the identity. */
 static void test_permutations_differ(void **state) {
     (void)state;
@@ -691,6 +708,7 @@ int main(void) {
         cmocka_unit_test(test_random_numbers_are_spread),
         cmocka_unit_test(test_permutations_match_the_model),
         cmocka_unit_test(test_permutations_are_bijective),
+        cmocka_unit_test(test_many_are_permuted_as_one),
         cmocka_unit_test(test_permutations_differ),
         cmocka_unit_test(test_checksum),
     };

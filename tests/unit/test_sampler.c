@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_signed_plans.h"
 
@@ -254,13 +255,111 @@ static void streams_must_fit(void **state) {
     assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_OK);
 }
 
+/* --- batches --- */
+
+/* A data set of which each element tells its position; floats have every kind of NaN among them. */
+static uint32_t word_at(uint64_t element) {
+    const uint32_t word = (uint32_t)element * 2654435761u;
+    return element % 5 == 3 ? word | 0x7f800000u : word;
+}
+
+static int read_words(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements) {
+    const firn_stream *streams = context;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t word = word_at(first + i);
+        if (stream == 1)
+            ((uint8_t *)elements)[i] = (uint8_t)((first + i) % 4);
+        else if (streams[0].element == FIRN_FB_ELEMENT_TYPE_UINT8)
+            ((uint8_t *)elements)[i] = (uint8_t)(word >> 24);
+        else
+            memcpy((uint8_t *)elements + (size_t)4 * i, &word, sizeof word);
+    }
+    return FIRN_OK;
+}
+
+/* Runs two ranges of the tasks, the last first. */
+static void run_backwards(void *context, size_t tasks, firn_task_body body, void *argument) {
+    (void)context;
+    body(argument, tasks / 2, tasks);
+    body(argument, 0, tasks / 2);
+}
+
+typedef struct batch_case {
+    uint32_t samples, elements;
+    uint64_t records, cursor;
+    float shift;
+    bool floats, divided;
+} batch_case;
+
+/* Fills two inputs of an open instance, which are put in the place of its own. */
+static void check_batch(const batch_case *at) {
+    firn_instance instance = *firn_instance_of(&one.firn);
+    const firn_stream streams[] = {{.element = at->floats ? FIRN_FB_ELEMENT_TYPE_FLOAT32 : FIRN_FB_ELEMENT_TYPE_UINT8},
+                                   {.element = 0}};
+    const firn_source source = {.context = (void *)(uintptr_t)streams, .streams = streams, .read = read_words};
+    const firn_samples samples = {.source = &source, .count = at->records, .first = 3};
+    uint32_t *x = malloc((size_t)4 * at->samples * at->elements);
+    int32_t *labels = malloc((size_t)4 * at->samples);
+    instance.bound.samples = at->samples;
+    instance.inputs[0] = (firn_bound_input){.data = (uint8_t *)x,
+                                            .elements = at->elements,
+                                            .record = at->elements,
+                                            .element = streams[0].element,
+                                            .scale = 0.375f,
+                                            .shift = at->shift};
+    instance.inputs[1] = (firn_bound_input){.data = (uint8_t *)labels,
+                                            .elements = 1,
+                                            .record = 1,
+                                            .limit = 4,
+                                            .stream = 1,
+                                            .element = FIRN_FB_ELEMENT_TYPE_UINT8};
+    instance.parallel = (firn_parallel){.run = at->divided ? run_backwards : NULL, .threads = 2};
+    assert_int_equal(firn_samples_fill(&instance, &samples, at->cursor), FIRN_OK);
+    for (uint32_t s = 0; s < at->samples; s++) {
+        const uint64_t draw = at->cursor + s, record = 3 + firn_permute(support_settings.seed, draw / at->records,
+                                                                        at->records, draw % at->records);
+        assert_int_equal(labels[s], record % 4);
+        for (uint32_t i = 0; i < at->elements; i++) {
+            const uint32_t word = word_at(record * at->elements + i);
+            const float scaled = firn_fma((float)(word >> 24), 0.375f, at->shift);
+            const float expected = at->floats ? firn_canonical(firn_from_bits(word)) : scaled;
+            if (x[(size_t)s * at->elements + i] != firn_bits(expected))
+                fail_msg("sample %u of %u, element %u of %u", s, at->samples, i, at->elements);
+        }
+    }
+    free(x);
+    free(labels);
+}
+
+/* One sample and many, of which the last batches have their bytes in their own rows or in common; around a piece and
+ * more than a batch's bytes; from an epoch to the next ones; in one thread and in two. */
+static void batches_have_what_single_draws_have(void **state) {
+    (void)state;
+    static const uint32_t samples[] = {1, 7, 8, 17, 100, 300}, elements[] = {1, 255, 256, 257, 784, 70000};
+    signed_plan_settings settings = support_settings;
+    settings.sampler = FIRN_FB_SAMPLER_KIND_PERMUTATION;
+    support_classifier(&plan, &settings);
+    assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
+    for (size_t s = 0; s < sizeof samples / sizeof samples[0]; s++)
+        for (size_t e = 0; e < sizeof elements / sizeof elements[0]; e++)
+            for (uint32_t kind = 0; kind < 4 && samples[s] * elements[e] < 2000000; kind++)
+                check_batch(&(batch_case){.samples = samples[s],
+                                          .elements = elements[e],
+                                          .records = kind == 0 ? 1000 : 37,
+                                          .cursor = 30,
+                                          .shift = kind == 3 ? -0.3f : 0.0f,
+                                          .floats = kind == 2,
+                                          .divided = kind % 2 == 1});
+}
+
 int main(void) {
     fill_text();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_sampler_draws_what_it_should), cmocka_unit_test(train_and_held_out_share_nothing),
-        cmocka_unit_test(wrapping_starts_another_epoch),      cmocka_unit_test(stopping_ends_with_the_epoch),
-        cmocka_unit_test(a_permutation_draws_each_once),      cmocka_unit_test(records_become_tensors),
-        cmocka_unit_test(scales_and_shifts_are_finite),       cmocka_unit_test(streams_must_fit),
+        cmocka_unit_test(every_sampler_draws_what_it_should),  cmocka_unit_test(train_and_held_out_share_nothing),
+        cmocka_unit_test(wrapping_starts_another_epoch),       cmocka_unit_test(stopping_ends_with_the_epoch),
+        cmocka_unit_test(a_permutation_draws_each_once),       cmocka_unit_test(records_become_tensors),
+        cmocka_unit_test(scales_and_shifts_are_finite),        cmocka_unit_test(streams_must_fit),
+        cmocka_unit_test(batches_have_what_single_draws_have),
     };
     return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
 }

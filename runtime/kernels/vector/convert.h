@@ -62,11 +62,16 @@ static inline __attribute__((always_inline)) firn_vector firn_vector_widen(const
                                  : firn_vector_from_cbfloat16(halves);
 }
 
-/* Rounds to nearest even by adding half a unit of the last bit kept, or just less if that bit is 0. */
-static inline firn_words firn_vector_to_bfloat16(firn_vector x) {
+/* Rounds to nearest even by adding half a unit of the last bit kept, or just less if that bit is 0. The result is in
+ * the upper half of each word; the lower half is undefined. */
+static inline firn_words firn_vector_to_bfloat16_above(firn_vector x) {
     const firn_words bits = firn_vector_bits(x);
     const firn_words last = firn_words_and(firn_words_right(bits, 16), firn_words_fill(1u));
-    return firn_words_right(firn_words_add(firn_words_add(bits, firn_words_fill(0x7fffu)), last), 16);
+    return firn_words_add(firn_words_add(bits, firn_words_fill(0x7fffu)), last);
+}
+
+static inline firn_words firn_vector_to_bfloat16(firn_vector x) {
+    return firn_words_right(firn_vector_to_bfloat16_above(x), 16);
 }
 
 /* Stores x, rounded to the type. NaNs in x must be canonical. */
@@ -84,6 +89,32 @@ static inline __attribute__((always_inline)) void firn_vector_narrow(void *data,
     else
         halves = firn_halves_from_words(firn_vector_to_cbfloat16(x));
     firn_halves_store_some((uint16_t *)data + index, lanes, halves);
+}
+
+/* --- bfloat16 in pairs -------------------------------------------------------------------------------------------- */
+
+/* Two registers take 2 FIRN_VECTOR elements of bfloat16 in another order, those with even numbers first, which needs no
+ * instruction that moves elements between lanes. It suits a loop whose elements are independent. */
+static inline void firn_pairs_widen(const uint16_t *from, firn_vector x[2]) {
+    firn_words pairs;
+    __builtin_memcpy(&pairs, from, sizeof pairs);
+    x[0] = firn_vector_from_bits(firn_words_left(pairs, 16));
+    x[1] = firn_vector_from_bits(firn_words_and(pairs, firn_words_fill(0xffff0000u)));
+}
+
+static inline void firn_pairs_store(uint16_t *to, firn_words even_above, firn_words odd_above) {
+    const firn_words pairs = firn_words_mix(0xffff0000u, odd_above, firn_words_right(even_above, 16));
+    __builtin_memcpy(to, &pairs, sizeof pairs);
+}
+
+/* NaNs must be canonical. */
+static inline void firn_pairs_narrow(uint16_t *to, const firn_vector x[2]) {
+    firn_pairs_store(to, firn_vector_to_bfloat16_above(x[0]), firn_vector_to_bfloat16_above(x[1]));
+}
+
+/* The same for values of bfloat16, which need no rounding. */
+static inline void firn_pairs_narrow_exact(uint16_t *to, const firn_vector x[2]) {
+    firn_pairs_store(to, firn_vector_bits(x[0]), firn_vector_bits(x[1]));
 }
 
 /* Returns x rounded to a value of the type. A NaN becomes canonical unless the type is float32. */

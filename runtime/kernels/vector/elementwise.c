@@ -22,21 +22,69 @@ _Static_assert((int)Y == (int)SLOPE_DX && (int)Y == (int)FIRN_ADD_OUT_Y && (int)
 typedef struct group {
     const firn_kernel_call *call;
     size_t i;
+    bool whole; /* there are GROUP; a constant after inlining */
     firn_lanes lanes[FIRN_VECTOR_GROUP];
 } group;
 
 typedef void (*group_body)(uint8_t type, const group *g);
 
-static inline __attribute__((always_inline)) void load(uint8_t type, const group *g, const firn_tensor *from,
-                                                       firn_vector *x) {
+static inline __attribute__((always_inline)) void load_in_order(uint8_t type, const group *g, const firn_tensor *from,
+                                                                firn_vector *x) {
     FIRN_EACH(v, FIRN_VECTOR_GROUP)
     x[v] = firn_vector_widen(from->data, type, g->i + v * FIRN_VECTOR, g->lanes[v]);
 }
 
-static inline __attribute__((always_inline)) void store(uint8_t type, const group *g, const firn_tensor *to,
-                                                        const firn_vector *x) {
+static inline __attribute__((always_inline)) void store_in_order(uint8_t type, const group *g, const firn_tensor *to,
+                                                                 const firn_vector *x) {
     FIRN_EACH(v, FIRN_VECTOR_GROUP)
     firn_vector_narrow(to->data, type, g->i + v * FIRN_VECTOR, g->lanes[v], firn_vector_canonical(x[v]));
+}
+
+/* Operands of one type may lie in the registers in any order, the same for all of them. */
+
+static inline bool is_in_pairs(uint8_t type, const group *g) {
+    return type == FIRN_BFLOAT16 && g->whole;
+}
+
+static inline __attribute__((always_inline)) void load(uint8_t type, const group *g, const firn_tensor *from,
+                                                       firn_vector *x) {
+    if (!is_in_pairs(type, g)) {
+        load_in_order(type, g, from, x);
+        return;
+    }
+    FIRN_EACH(v, FIRN_VECTOR_GROUP / 2)
+    firn_pairs_widen((const uint16_t *)from->data + g->i + 2 * v * FIRN_VECTOR, x + 2 * v);
+}
+
+/* exact: each x is a value of the type. */
+static inline __attribute__((always_inline)) void store_in_pairs(bool exact, const group *g, const firn_tensor *to,
+                                                                 const firn_vector *x) {
+    firn_vector y[FIRN_VECTOR_GROUP];
+    FIRN_EACH(v, FIRN_VECTOR_GROUP) y[v] = firn_vector_canonical(x[v]);
+    FIRN_EACH(v, FIRN_VECTOR_GROUP / 2) {
+        uint16_t *out = (uint16_t *)to->data + g->i + 2 * v * FIRN_VECTOR;
+        if (exact)
+            firn_pairs_narrow_exact(out, y + 2 * v);
+        else
+            firn_pairs_narrow(out, y + 2 * v);
+    }
+}
+
+static inline __attribute__((always_inline)) void store(uint8_t type, const group *g, const firn_tensor *to,
+                                                        const firn_vector *x) {
+    if (is_in_pairs(type, g))
+        store_in_pairs(false, g, to, x);
+    else
+        store_in_order(type, g, to, x);
+}
+
+/* Stores values of the type. */
+static inline __attribute__((always_inline)) void store_exact(uint8_t type, const group *g, const firn_tensor *to,
+                                                              const firn_vector *x) {
+    if (is_in_pairs(type, g))
+        store_in_pairs(true, g, to, x);
+    else
+        store_in_order(type, g, to, x);
 }
 
 /* y = f(x) */
@@ -68,12 +116,13 @@ typedef struct range {
 static inline __attribute__((always_inline)) void map(uint8_t type, const void *arguments, group_body body) {
     const range *r = arguments;
     const size_t last = firn_smaller(r->end * FIRN_BLOCK, r->call->outputs[Y].elements);
-    group g = {.call = r->call, .i = r->begin * FIRN_BLOCK};
+    group g = {.call = r->call, .i = r->begin * FIRN_BLOCK, .whole = true};
     FIRN_EACH(v, FIRN_VECTOR_GROUP) g.lanes[v] = firn_first_lanes(FIRN_VECTOR);
     for (; g.i + GROUP <= last; g.i += GROUP)
         body(type, &g);
     if (g.i == last)
         return;
+    g.whole = false;
     for (size_t v = 0; v < FIRN_VECTOR_GROUP; v++) {
         const size_t first = firn_smaller(g.i + v * FIRN_VECTOR, last);
         g.lanes[v] = firn_first_lanes(last - first);
@@ -85,6 +134,11 @@ static inline __attribute__((always_inline)) void map_blocks(const firn_kernel_c
                                                              firn_type_body body) {
     const range r = {call, begin, end};
     firn_for_type(call->outputs[Y].type, body, &r);
+}
+
+/* Divides blocks of an op that only moves and adds: in a register an element costs a fraction of an operation. */
+static void split_light_blocks(const firn_kernel_call *call, firn_task_body body) {
+    firn_split(call, firn_blocks(call->outputs[Y].elements), FIRN_BLOCK, body);
 }
 
 /* Returns true if every operand has the type of the output. */
@@ -182,6 +236,60 @@ void firn_vector_tanh(const firn_kernel_call *call) {
         firn_kernel_tanh(call);
 }
 
+/* --- relu --------------------------------------------------------------------------------------------------------- */
+
+/* The operands of y = max(x, 0), and of dx = dy where y is positive or a NaN, else 0. */
+_Static_assert((int)FIRN_RELU_IN_X == (int)X && (int)FIRN_RELU_OUT_Y == (int)Y, "relu has the operands of gelu");
+_Static_assert((int)FIRN_RELU_BACKWARD_OUT_DX == (int)Y, "relu_backward has the output of gelu");
+
+static inline __attribute__((always_inline)) void relu_group(uint8_t type, const group *g) {
+    const firn_vector zero = firn_vector_zero();
+    firn_vector x[FIRN_VECTOR_GROUP];
+    load(type, g, &g->call->inputs[X], x);
+    FIRN_EACH(v, FIRN_VECTOR_GROUP) x[v] = firn_vector_select(firn_vector_is_at_least(zero, x[v]), zero, x[v]);
+    store_exact(type, g, &g->call->outputs[Y], x);
+}
+
+static inline __attribute__((always_inline)) void relu_of(uint8_t type, const void *arguments) {
+    map(type, arguments, relu_group);
+}
+
+static void relu_blocks(void *argument, size_t begin, size_t end) {
+    map_blocks(argument, begin, end, relu_of);
+}
+
+void firn_vector_relu(const firn_kernel_call *call) {
+    if (is_of_one_type(call))
+        split_light_blocks(call, relu_blocks);
+    else
+        firn_kernel_relu(call);
+}
+
+static inline __attribute__((always_inline)) void relu_slope_group(uint8_t type, const group *g) {
+    const firn_vector zero = firn_vector_zero();
+    firn_vector y[FIRN_VECTOR_GROUP], dy[FIRN_VECTOR_GROUP];
+    load(type, g, &g->call->inputs[FIRN_RELU_BACKWARD_IN_Y], y);
+    load(type, g, &g->call->inputs[FIRN_RELU_BACKWARD_IN_DY], dy);
+    FIRN_EACH(v, FIRN_VECTOR_GROUP)
+    dy[v] = firn_vector_select(firn_vector_is_at_least(zero, y[v]), zero, dy[v]);
+    store_exact(type, g, &g->call->outputs[FIRN_RELU_BACKWARD_OUT_DX], dy);
+}
+
+static inline __attribute__((always_inline)) void relu_slope_of(uint8_t type, const void *arguments) {
+    map(type, arguments, relu_slope_group);
+}
+
+static void relu_backward_blocks(void *argument, size_t begin, size_t end) {
+    map_blocks(argument, begin, end, relu_slope_of);
+}
+
+void firn_vector_relu_backward(const firn_kernel_call *call) {
+    if (is_of_one_type(call))
+        split_light_blocks(call, relu_backward_blocks);
+    else
+        firn_kernel_relu_backward(call);
+}
+
 /* --- add and cast ------------------------------------------------------------------------------------------------- */
 
 /* y = a + b, of one type and as many elements. */
@@ -203,7 +311,7 @@ static void add_blocks(void *argument, size_t begin, size_t end) {
 
 void firn_vector_add_elements(const firn_kernel_call *call) {
     if (is_of_one_type(call) && call->inputs[FIRN_ADD_IN_B].elements == call->inputs[FIRN_ADD_IN_A].elements)
-        firn_split_blocks(call, add_blocks);
+        split_light_blocks(call, add_blocks);
     else
         firn_kernel_add(call);
 }
@@ -211,14 +319,14 @@ void firn_vector_add_elements(const firn_kernel_call *call) {
 /* The half type, the other one being float32. */
 static inline __attribute__((always_inline)) void widen_group(uint8_t type, const group *g) {
     firn_vector x[FIRN_VECTOR_GROUP];
-    load(type, g, &g->call->inputs[FIRN_CAST_IN_X], x);
-    store(FIRN_FLOAT32, g, &g->call->outputs[FIRN_CAST_OUT_Y], x);
+    load_in_order(type, g, &g->call->inputs[FIRN_CAST_IN_X], x);
+    store_in_order(FIRN_FLOAT32, g, &g->call->outputs[FIRN_CAST_OUT_Y], x);
 }
 
 static inline __attribute__((always_inline)) void narrow_group(uint8_t type, const group *g) {
     firn_vector x[FIRN_VECTOR_GROUP];
-    load(FIRN_FLOAT32, g, &g->call->inputs[FIRN_CAST_IN_X], x);
-    store(type, g, &g->call->outputs[FIRN_CAST_OUT_Y], x);
+    load_in_order(FIRN_FLOAT32, g, &g->call->inputs[FIRN_CAST_IN_X], x);
+    store_in_order(type, g, &g->call->outputs[FIRN_CAST_OUT_Y], x);
 }
 
 static inline __attribute__((always_inline)) void widen_of(uint8_t type, const void *arguments) {
@@ -240,7 +348,7 @@ static void cast_blocks(void *argument, size_t begin, size_t end) {
 
 void firn_vector_cast(const firn_kernel_call *call) {
     if (call->inputs[FIRN_CAST_IN_X].type == FIRN_FLOAT32 || call->outputs[FIRN_CAST_OUT_Y].type == FIRN_FLOAT32)
-        firn_split_blocks(call, cast_blocks);
+        split_light_blocks(call, cast_blocks);
     else
         firn_kernel_cast(call);
 }

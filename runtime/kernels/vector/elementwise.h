@@ -9,6 +9,8 @@
 void firn_vector_gelu(const firn_kernel_call *call);
 void firn_vector_gelu_backward(const firn_kernel_call *call);
 void firn_vector_tanh(const firn_kernel_call *call);
+void firn_vector_relu(const firn_kernel_call *call);
+void firn_vector_relu_backward(const firn_kernel_call *call);
 void firn_vector_add_elements(const firn_kernel_call *call);
 void firn_vector_cast(const firn_kernel_call *call);
 

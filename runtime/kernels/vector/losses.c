@@ -56,9 +56,20 @@ static inline __attribute__((always_inline)) void exp_of(firn_vector *x, firn_ve
     firn_vector_exp_group(x, FIRN_VECTOR_GROUP);
 }
 
-/* Returns the total of one block of the sum of exp(x - maximum), of the elements from `first` on. */
+/* Prefetches as many elements as a sum has lanes. They need not exist. */
+static inline __attribute__((always_inline)) void prefetch_lanes(uint8_t type, const void *x, size_t first) {
+    const size_t bytes = type == FIRN_FLOAT32 ? sizeof(float) : sizeof(uint16_t);
+    const uintptr_t begin = (uintptr_t)x + first * bytes;
+    FIRN_UNROLL
+    for (size_t at = 0; at < FIRN_SUM_LANES * bytes; at += 64)
+        __builtin_prefetch((const void *)(begin + at), 0, 2);
+}
+
+/* Returns the total of one block of the sum of exp(x - maximum), of the elements from `first` on. Meanwhile those that
+ * lie `ahead` elements further are fetched: the exponentials leave memory idle, and the next row's maximum waits for
+ * it. */
 static inline __attribute__((always_inline)) float block_sum(uint8_t type, const void *x, size_t first, size_t count,
-                                                             firn_vector maximum) {
+                                                             size_t ahead, firn_vector maximum) {
     const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
     firn_vector lanes[VECTORS], e[FIRN_VECTOR_GROUP];
     FIRN_UNROLL
@@ -66,6 +77,7 @@ static inline __attribute__((always_inline)) float block_sum(uint8_t type, const
         lanes[v] = firn_vector_zero();
     size_t at = 0;
     for (; at + FIRN_SUM_LANES <= count; at += FIRN_SUM_LANES) {
+        prefetch_lanes(type, x, first + at + ahead);
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v += FIRN_VECTOR_GROUP) {
             FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_widen(x, type, first + at + (v + i) * FIRN_VECTOR, all);
@@ -86,18 +98,47 @@ static inline __attribute__((always_inline)) float block_sum(uint8_t type, const
     return firn_fold_lanes(lanes);
 }
 
+/* Rows of one register at most are computed several at a time, because an exponential waits for itself longer than it
+ * takes. */
+static inline bool is_narrow(size_t width) {
+    return width <= FIRN_VECTOR;
+}
+
+/* Computes the statistics of FIRN_VECTOR_GROUP narrow rows. */
+static inline __attribute__((always_inline)) void sum_narrow_rows(uint8_t type, const void *x, size_t first,
+                                                                  size_t width, float *maxima, float *sums) {
+    const firn_lanes some = firn_first_lanes(width);
+    firn_vector e[FIRN_VECTOR_GROUP];
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) {
+        maxima[i] = row_maximum(type, x, first + i * width, width);
+        e[i] = firn_vector_subtract(firn_vector_widen(x, type, first + i * width, some), firn_vector_fill(maxima[i]));
+    }
+    firn_vector_exp_group(e, FIRN_VECTOR_GROUP);
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) {
+        firn_vector lanes[VECTORS];
+        FIRN_UNROLL
+        for (size_t v = 1; v < VECTORS; v++)
+            lanes[v] = firn_vector_zero();
+        lanes[0] = firn_vector_keep(firn_mask_of(some), e[i]);
+        sums[i] = firn_canonical(firn_fold_lanes(lanes));
+    }
+}
+
 static inline __attribute__((always_inline)) void sum_rows(uint8_t type, const void *arguments) {
     const range *r = arguments;
     const firn_tensor *logits = &r->call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS];
     const size_t width = firn_last_extent(logits);
     float *maxima = r->call->outputs[FIRN_CROSS_ENTROPY_OUT_ROW_MAX].data,
           *sums = r->call->outputs[FIRN_CROSS_ENTROPY_OUT_ROW_SUM].data;
-    for (size_t row = r->begin; row < r->end; row++) {
+    size_t row = r->begin;
+    for (; is_narrow(width) && row + FIRN_VECTOR_GROUP <= r->end; row += FIRN_VECTOR_GROUP)
+        sum_narrow_rows(type, logits->data, row * width, width, maxima + row, sums + row);
+    for (; row < r->end; row++) {
         const size_t first = row * width;
         float total = 0.0f;
         maxima[row] = row_maximum(type, logits->data, first, width);
         for (size_t at = 0; at < width; at += FIRN_SUM_BLOCK)
-            total += block_sum(type, logits->data, first + at, firn_smaller(FIRN_SUM_BLOCK, width - at),
+            total += block_sum(type, logits->data, first + at, firn_smaller(FIRN_SUM_BLOCK, width - at), width,
                                firn_vector_fill(maxima[row]));
         sums[row] = firn_canonical(total);
     }
@@ -108,9 +149,14 @@ static void cross_entropy_rows(void *argument, size_t begin, size_t end) {
     firn_for_type(r.call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS].type, sum_rows, &r);
 }
 
+/* The cost of a row: that of its elements, and as much as some more. */
+static uint64_t cost_of_row(const firn_tensor *logits) {
+    return (uint64_t)firn_last_extent(logits) + 64;
+}
+
 void firn_vector_cross_entropy(const firn_kernel_call *call) {
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS];
-    firn_split(call, firn_rows(logits), firn_last_extent(logits), cross_entropy_rows);
+    firn_split(call, firn_rows(logits), cost_of_row(logits), cross_entropy_rows);
     firn_cross_entropy_mean(call);
 }
 
@@ -130,6 +176,48 @@ static inline __attribute__((always_inline)) void store_shares(uint8_t type, con
     FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_divide(e[i], s->sum);
     FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_canonical(firn_vector_multiply(e[i], s->factor));
     FIRN_EACH(i, FIRN_VECTOR_GROUP) firn_vector_narrow(dx, type, first + i * FIRN_VECTOR, lanes[i], e[i]);
+}
+
+/* Fetches what a group some kilobytes further reads and writes, which need not exist: a CPU fetches less far ahead by
+ * itself. */
+static inline __attribute__((always_inline)) void prefetch_group(uint8_t type, const void *x, const void *dx,
+                                                                 size_t first) {
+    enum { AHEAD = 2048 };
+    const size_t bytes = type == FIRN_FLOAT32 ? sizeof(float) : sizeof(uint16_t), from = (first + AHEAD) * bytes;
+    FIRN_UNROLL
+    for (size_t at = 0; at < GROUP * bytes; at += 64) {
+        __builtin_prefetch((const void *)((uintptr_t)x + from + at), 0, 2);
+        __builtin_prefetch((const void *)((uintptr_t)dx + from + at), 1, 2);
+    }
+}
+
+/* The same for a whole group of bfloat16, in pairs of lanes. */
+static inline __attribute__((always_inline)) void store_pairs_of_shares(const uint16_t *x, uint16_t *dx,
+                                                                        const statistics *s) {
+    firn_vector e[FIRN_VECTOR_GROUP];
+    FIRN_EACH(i, FIRN_VECTOR_GROUP / 2) firn_pairs_widen(x + 2 * i * FIRN_VECTOR, e + 2 * i);
+    exp_of(e, s->maximum);
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_divide(e[i], s->sum);
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_canonical(firn_vector_multiply(e[i], s->factor));
+    FIRN_EACH(i, FIRN_VECTOR_GROUP / 2) firn_pairs_narrow(dx + 2 * i * FIRN_VECTOR, e + 2 * i);
+}
+
+/* The same for FIRN_VECTOR_GROUP narrow rows, with the label's share reduced by one before it is multiplied. */
+static inline __attribute__((always_inline)) void store_narrow_rows(uint8_t type, const void *x, void *dx, size_t first,
+                                                                    size_t width, const int32_t *labels,
+                                                                    const float *maxima, const float *sums,
+                                                                    float factor) {
+    const firn_lanes some = firn_first_lanes(width);
+    const firn_vector one = firn_vector_fill(1.0f), factors = firn_vector_fill(factor);
+    firn_vector e[FIRN_VECTOR_GROUP];
+    FIRN_EACH(i, FIRN_VECTOR_GROUP)
+    e[i] = firn_vector_subtract(firn_vector_widen(x, type, first + i * width, some), firn_vector_fill(maxima[i]));
+    firn_vector_exp_group(e, FIRN_VECTOR_GROUP);
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_divide(e[i], firn_vector_fill(sums[i]));
+    FIRN_EACH(i, FIRN_VECTOR_GROUP)
+    e[i] = firn_vector_select(firn_mask_from_bits(1u << labels[i]), firn_vector_subtract(e[i], one), e[i]);
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) e[i] = firn_vector_canonical(firn_vector_multiply(e[i], factors));
+    FIRN_EACH(i, FIRN_VECTOR_GROUP) firn_vector_narrow(dx, type, first + i * width, some, e[i]);
 }
 
 typedef struct gradient {
@@ -154,14 +242,22 @@ static inline __attribute__((always_inline)) void gradient_rows(uint8_t type, co
     const float factor = r->gradient->factor;
     firn_lanes all[FIRN_VECTOR_GROUP], rest[FIRN_VECTOR_GROUP];
     FIRN_EACH(i, FIRN_VECTOR_GROUP) all[i] = firn_first_lanes(FIRN_VECTOR);
-    for (size_t row = r->begin; row < r->end; row++) {
+    size_t row = r->begin;
+    for (; is_narrow(width) && row + FIRN_VECTOR_GROUP <= r->end; row += FIRN_VECTOR_GROUP)
+        store_narrow_rows(type, logits->data, dx, row * width, width, labels + row, maxima + row, sums + row, factor);
+    for (; row < r->end; row++) {
         const size_t first = row * width, label = first + (size_t)labels[row];
         /* before dx may take its place */
         const float p = firn_exp_inline(firn_load(logits->data, type, label) - maxima[row]) / sums[row];
         const statistics s = {firn_vector_fill(maxima[row]), firn_vector_fill(sums[row]), firn_vector_fill(factor)};
         size_t i = 0;
-        for (; i + GROUP <= width; i += GROUP)
-            store_shares(type, logits->data, dx, first + i, all, &s);
+        for (; i + GROUP <= width; i += GROUP) {
+            prefetch_group(type, logits->data, dx, first + i);
+            if (type == FIRN_BFLOAT16)
+                store_pairs_of_shares((const uint16_t *)logits->data + first + i, (uint16_t *)dx + first + i, &s);
+            else
+                store_shares(type, logits->data, dx, first + i, all, &s);
+        }
         for (size_t v = 0; v < FIRN_VECTOR_GROUP; v++)
             rest[v] = firn_first_lanes(width - firn_smaller(i + v * FIRN_VECTOR, width));
         store_shares(type, logits->data, dx, first + i, rest, &s);
@@ -179,7 +275,7 @@ static void cross_entropy_gradient(const firn_kernel_call *call, const firn_tens
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
     const float dloss = firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]);
     gradient g = {call, dloss / (float)firn_rows(batch)};
-    firn_parallel_run(&call->parallel, firn_rows(logits), firn_last_extent(logits), cross_entropy_backward_rows, &g);
+    firn_parallel_run(&call->parallel, firn_rows(logits), cost_of_row(logits), cross_entropy_backward_rows, &g);
 }
 
 void firn_vector_cross_entropy_backward(const firn_kernel_call *call) {

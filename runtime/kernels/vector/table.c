@@ -78,6 +78,8 @@ static const firn_kernel_row rows[] = {
     {FIRN_OP_gelu, ANY, ANY, {firn_vector_gelu, NULL}},
     {FIRN_OP_gelu_backward, ANY, ANY, {firn_vector_gelu_backward, NULL}},
     {FIRN_OP_tanh, ANY, ANY, {firn_vector_tanh, NULL}},
+    {FIRN_OP_relu, ANY, ANY, {firn_vector_relu, NULL}},
+    {FIRN_OP_relu_backward, ANY, ANY, {firn_vector_relu_backward, NULL}},
     {FIRN_OP_add, ANY, ANY, {firn_vector_add_elements, NULL}},
     {FIRN_OP_cast, ANY, ANY, {firn_vector_cast, NULL}},
     {FIRN_OP_layer_norm, ANY, ANY, {firn_vector_layer_norm, firn_vector_layer_norm_scratch}},
