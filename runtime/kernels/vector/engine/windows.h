@@ -88,7 +88,8 @@ static inline size_t firn_engine_window_output(const firn_engine_window_kind *ki
                              kind->columns.first + place.column * firn_engine_windows_apart(w, FIRN_COLUMNS));
 }
 
-/* Copies the terms of `rows` windows from `place` on, which it moves behind them. Writes nothing between the copies. */
+/* Copies the terms of `rows` windows, at most those of a tile, from `place` on, which it moves behind them. Writes
+ * nothing between the copies. */
 void firn_engine_window_gather(const firn_engine_window_kind *kind, firn_engine_window_place *place, size_t group,
                                uint16_t *out, size_t step, size_t rows);
 
