@@ -175,9 +175,12 @@ static void store_rows(const piece *p, const firn_engine_window_kind *kind, firn
     const conv *c = p->c;
     const size_t channels = firn_image_channels(c->windows.out), lane = p->group * c->lanes + p->column;
     finished f = {.p = p, .sums = sums, .rows = rows};
-    for (size_t row = 0; row < rows; row++) {
-        f.outputs[row] = firn_engine_window_output(kind, place) * channels + lane;
-        firn_engine_window_next(kind, &place);
+    const size_t beside = firn_engine_windows_apart(&c->windows, FIRN_COLUMNS) * channels;
+    for (size_t row = 0, count; row < rows; row += count) {
+        const size_t first = firn_engine_window_output(kind, place) * channels + lane;
+        count = firn_engine_window_line(kind, &place, rows - row);
+        for (size_t i = 0; i < count; i++)
+            f.outputs[row + i] = first + i * beside;
     }
     firn_for_type(c->windows.out->type, store_as, &f);
 }
@@ -326,10 +329,17 @@ static bool is_emulated(const firn_kernel_call *call) {
     return firn_engine_conv_is_emulated(&call->inputs[FIRN_CONV_IN_WEIGHT], call->integers[FIRN_CONV_GROUPS]);
 }
 
+/* Windows of one element are rows of a linear layer, which gathers less quickly what does not fill whole blocks. */
+static bool is_linear(firn_pointwise *layer, uint16_t op, const firn_kernel_call *call) {
+    const firn_tensor *from =
+        &call->inputs[op == FIRN_OP_conv ? (size_t)FIRN_CONV_IN_X : (size_t)FIRN_CONV_BACKWARD_INPUT_IN_DY];
+    return firn_image_channels(from) % FIRN_ENGINE_TERMS == 0 && firn_pointwise_of(layer, op, call);
+}
+
 uint64_t firn_engine_conv_scratch(uint16_t op, const firn_kernel_call *call) {
     firn_pointwise layer;
     conv c;
-    if (firn_pointwise_of(&layer, op, call))
+    if (is_linear(&layer, op, call))
         return firn_engine_linear_scratch(layer.op, &layer.call);
     if (is_emulated(call))
         return firn_vector_conv_scratch(op, call);
@@ -346,7 +356,7 @@ static void run(uint16_t op, const firn_kernel_call *call) {
 
 void firn_engine_conv(const firn_kernel_call *call) {
     firn_pointwise layer;
-    if (firn_pointwise_of(&layer, FIRN_OP_conv, call))
+    if (is_linear(&layer, FIRN_OP_conv, call))
         firn_engine_linear(&layer.call);
     else if (is_emulated(call))
         firn_vector_conv(call);
@@ -356,7 +366,7 @@ void firn_engine_conv(const firn_kernel_call *call) {
 
 void firn_engine_conv_backward_input(const firn_kernel_call *call) {
     firn_pointwise layer;
-    if (firn_pointwise_of(&layer, FIRN_OP_conv_backward_input, call))
+    if (is_linear(&layer, FIRN_OP_conv_backward_input, call))
         firn_engine_linear_backward_input(&layer.call);
     else if (is_emulated(call))
         firn_vector_conv_backward_input(call);

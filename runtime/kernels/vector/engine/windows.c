@@ -144,9 +144,11 @@ void firn_engine_window_gather(const kind *k, firn_engine_window_place *place, s
     const size_t sample = firn_image_height(w->from) * width * channels;
     const uint16_t *image = (const uint16_t *)w->from->data + group * w->terms;
     window_rows from;
-    for (size_t row = 0; row < rows; row++) {
-        from[row] = image + place->sample * sample + place->line * below + place->column * beside;
-        firn_engine_window_next(k, place);
+    for (size_t row = 0, count; row < rows; row += count) {
+        const uint16_t *first = image + place->sample * sample + place->line * below + place->column * beside;
+        count = firn_engine_window_line(k, place, rows - row);
+        for (size_t i = 0; i < count; i++)
+            from[row + i] = first + i * beside;
     }
     for (size_t i = 0; i < k->copy_count; i++)
         copy_rows(out, step, from, &k->copies[i], rows);
