@@ -43,7 +43,7 @@ static const firn_kernel_row rows[] = {
      FLUSHED,
      ANY,
      {firn_vector_conv_backward_weight, firn_vector_conv_backward_weight_scratch}},
-    {FIRN_OP_max_pool_backward, ANY, ANY, {firn_vector_max_pool_backward, NULL}},
+    {FIRN_OP_max_pool_backward, ANY, ANY, {firn_vector_max_pool_backward, firn_vector_max_pool_backward_scratch}},
     {FIRN_OP_matmul, F32, ANY, {firn_vector_matmul, firn_vector_matmul_scratch}},
     {FIRN_OP_matmul, CHUNKED, ANY, {firn_chunked_matmul, firn_chunked_scratch}},
     {FIRN_OP_linear, FLUSHED, ANY, {firn_vector_linear, firn_vector_linear_scratch}},
