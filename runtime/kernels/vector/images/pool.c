@@ -1,8 +1,9 @@
 /* The gradient of max pool; see pool.h. The portable kernel asks for each element of the image which windows it wins;
  * here each window is read once to find its winner, and again to add to it. The windows of a sample are processed in
- * their order, which is the order in which an element's gradients are added. A piece is a sample. Its sums wait in the
- * slot, which has as many lines as a window spans: a line is rounded to the output when no window touches it any
- * more. */
+ * their order, which is the order in which an element's gradients are added. A piece is a sample. Sums of float32 wait
+ * in the output; others in the slot, which has as many lines as a window spans: a line is rounded to the output when no
+ * window touches it any more.
+ */
 #include "runtime/kernels/vector/images/pool.h"
 
 #include <string.h>
@@ -14,7 +15,8 @@
 typedef struct pool {
     const firn_tensor *dy, *x, *dx;
     firn_window window[FIRN_AXES];
-    size_t lines, line; /* that wait; floats of one, whose places are whole registers */
+    bool in_place;            /* sums wait in the output */
+    size_t lines, line, wide; /* that wait; floats of a line, and of a place */
 } pool;
 
 typedef struct piece {
@@ -28,11 +30,8 @@ typedef struct elements {
     size_t rows, columns;
     size_t row, column;           /* of the first one */
     size_t row_step, column_step; /* between them */
+    size_t line;                  /* of the sums that wait: of the first row */
 } elements;
-
-static size_t wide_channels(const firn_tensor *image) {
-    return firn_round_up(firn_image_channels(image), FIRN_VECTOR);
-}
 
 /* Where the channels of a place lie. */
 static inline size_t index_of(const firn_tensor *image, size_t sample, size_t row, size_t column) {
@@ -48,6 +47,7 @@ static elements elements_of(const pool *p, size_t i, firn_span rows, size_t j) {
     e.rows = rows.end - rows.begin;
     e.columns = columns.end - columns.begin;
     e.row = firn_window_at(by_row, i, rows.begin);
+    e.line = e.row % p->lines;
     e.column = firn_window_at(by_column, j, columns.begin);
     return e;
 }
@@ -73,19 +73,21 @@ static inline __attribute__((always_inline)) firn_vector winners(uint8_t type, c
     return winner;
 }
 
-static inline void add_to_winners(const piece *own, const elements *e, size_t channel, firn_vector winner,
-                                  firn_vector dy) {
-    const size_t wide = wide_channels(own->p->x);
+/* Rows of a window lie closer than the lines are many. */
+static inline void add_to_winners(const piece *own, const elements *e, size_t channel, firn_lanes lanes,
+                                  firn_vector winner, firn_vector dy) {
+    const size_t wide = own->p->wide, lines = own->p->lines;
     float number = 0.0f;
-    for (size_t row = 0; row < e->rows; row++) {
-        float *at =
-            own->sums + (e->row + row * e->row_step) % own->p->lines * own->p->line + e->column * wide + channel;
+    for (size_t row = 0, line = e->line; row < e->rows; row++, line += e->row_step) {
+        line -= line < lines ? 0 : lines;
+        float *at = own->sums + line * own->p->line + e->column * wide + channel;
         for (size_t column = 0; column < e->columns; column++, number += 1.0f, at += e->column_step * wide) {
-            const firn_vector before = firn_vector_load(at), after = firn_vector_add(before, dy);
+            const firn_vector before = firn_vector_load_some(lanes, at);
+            const firn_vector after = firn_vector_canonical(firn_vector_add(before, dy));
             const firn_words result =
                 firn_words_if_equal(firn_vector_bits(winner), firn_vector_bits(firn_vector_fill(number)),
                                     firn_vector_bits(after), firn_vector_bits(before));
-            firn_vector_store(at, firn_vector_from_bits(result));
+            firn_vector_store_some(at, lanes, firn_vector_from_bits(result));
         }
     }
 }
@@ -99,7 +101,7 @@ static inline __attribute__((always_inline)) void add_windows(uint8_t type, cons
         const size_t from = index_of(p->dy, own->sample, i, j);
         for (size_t channel = 0; channel < channels && e.rows > 0; channel += FIRN_VECTOR) {
             const firn_lanes lanes = firn_first_lanes(channels - channel);
-            add_to_winners(own, &e, channel, winners(type, own, &e, channel, lanes),
+            add_to_winners(own, &e, channel, lanes, winners(type, own, &e, channel, lanes),
                            firn_vector_widen(p->dy->data, type, from + channel, lanes));
         }
     }
@@ -110,10 +112,10 @@ static inline __attribute__((always_inline)) void finish_line(uint8_t type, cons
     const firn_tensor *dx = own->p->dx;
     const size_t channels = firn_image_channels(dx);
     float *sums = own->sums + line % own->p->lines * own->p->line;
-    for (size_t column = 0; column < firn_image_width(dx); column++, sums += wide_channels(dx)) {
+    for (size_t column = 0; column < firn_image_width(dx); column++, sums += own->p->wide) {
         const size_t to = index_of(dx, own->sample, line, column);
         for (size_t channel = 0; channel < channels; channel += FIRN_VECTOR) {
-            const firn_vector sum = firn_vector_canonical(firn_vector_load(sums + channel));
+            const firn_vector sum = firn_vector_load(sums + channel);
             firn_vector_narrow(dx->data, type, to + channel, firn_first_lanes(channels - channel), sum);
             firn_vector_store(sums + channel, firn_vector_zero());
         }
@@ -124,7 +126,7 @@ static inline __attribute__((always_inline)) void add_sample(uint8_t type, const
     const piece own = *(const piece *)arguments;
     const firn_window *by_row = &own.p->window[FIRN_ROWS];
     const size_t height = firn_image_height(own.p->dx);
-    size_t line = 0;
+    size_t line = own.p->in_place ? height : 0;
     for (size_t i = 0; i < firn_image_height(own.p->dy); i++) {
         for (; line < height && line + by_row->before < i * by_row->stride; line++)
             finish_line(type, &own, line);
@@ -138,10 +140,18 @@ static size_t sums_bytes(const pool *p) {
     return p->lines * p->line * sizeof(float);
 }
 
+static size_t slot_bytes(const pool *p) {
+    return p->in_place ? 0 : sums_bytes(p);
+}
+
 static void compute_piece(void *argument, size_t number, void *slot) {
     const pool *p = argument;
-    const piece own = {.p = p, .sample = number, .sums = slot};
-    memset(slot, 0, sums_bytes(p));
+    const piece own = {
+        .p = p,
+        .sample = number,
+        .sums = p->in_place ? (float *)p->dx->data + index_of(p->dx, number, 0, 0) : (float *)slot,
+    };
+    memset(own.sums, 0, sums_bytes(p));
     firn_for_type(p->x->type, add_sample, &own);
 }
 
@@ -153,15 +163,18 @@ static pool pool_of(const firn_kernel_call *call) {
         p.window[axis] = firn_window_along(&call->integers[FIRN_MAX_POOL_BACKWARD_STRIDE], axis,
                                            firn_pair_part(call->integers[FIRN_MAX_POOL_BACKWARD_KERNEL], axis));
     const firn_window *by_row = &p.window[FIRN_ROWS];
-    p.lines = firn_smaller(firn_image_height(p.dx), (size_t)(by_row->elements - 1) * by_row->dilation + 1);
-    p.line = firn_image_width(p.dx) * wide_channels(p.dx);
+    const size_t height = firn_image_height(p.dx), span = (size_t)(by_row->elements - 1) * by_row->dilation + 1;
+    p.in_place = p.dx->type == FIRN_FLOAT32;
+    p.lines = p.in_place ? height : firn_smaller(height, span);
+    p.wide = p.in_place ? firn_image_channels(p.dx) : firn_round_up(firn_image_channels(p.dx), FIRN_VECTOR);
+    p.line = firn_image_width(p.dx) * p.wide;
     return p;
 }
 
 uint64_t firn_vector_max_pool_backward_scratch(uint16_t op, const firn_kernel_call *call) {
     (void)op;
     const pool p = pool_of(call);
-    return sums_bytes(&p);
+    return slot_bytes(&p);
 }
 
 void firn_vector_max_pool_backward(const firn_kernel_call *call) {
@@ -172,5 +185,5 @@ void firn_vector_max_pool_backward(const firn_kernel_call *call) {
         firn_kernel_max_pool_backward(call);
         return;
     }
-    firn_pieces_run(call, sums_bytes(&p), p.x->dims[0], p.dy->elements * window + p.x->elements, compute_piece, &p);
+    firn_pieces_run(call, slot_bytes(&p), p.x->dims[0], p.dy->elements * window + p.x->elements, compute_piece, &p);
 }
