@@ -28,6 +28,8 @@ enum {
     BENCH_BFLOAT16_COMPILED,
     BENCH_CHANNELS_LAST, /* images, in float32 */
     BENCH_CHANNELS_LAST_COMPILED,
+    BENCH_BFLOAT16_LAST, /* the same under autocast */
+    BENCH_BFLOAT16_LAST_COMPILED,
     BENCH_TORCHES
 };
 #define BENCH_EAGER_ONLY   (1u << BENCH_EAGER)
@@ -36,7 +38,9 @@ enum {
 #define BENCH_SEQUENTIAL   ((1u << BENCH_CHANNELS_LAST) - 1) /* every way that is not for images alone */
 #define BENCH_IMAGES       (BENCH_FLOAT32_BOTH | 1u << BENCH_CHANNELS_LAST | 1u << BENCH_CHANNELS_LAST_COMPILED)
 #define BENCH_EVERY_TORCH  ((1u << BENCH_TORCHES) - 1)
-#define BENCH_AUTOCAST     (1u << BENCH_BFLOAT16 | 1u << BENCH_BFLOAT16_COMPILED)
+#define BENCH_AUTOCAST                                                                                                 \
+    (1u << BENCH_BFLOAT16 | 1u << BENCH_BFLOAT16_COMPILED | 1u << BENCH_BFLOAT16_LAST |                                \
+     1u << BENCH_BFLOAT16_LAST_COMPILED)
 
 typedef struct bench_options {
     const char *only;  /* run only groups and cases whose names contain this; NULL: all */

@@ -52,6 +52,11 @@ typedef struct format {
         .needs = "avx512bf16"                                                                                          \
     }
 
+/* The plans of a network over images in bfloat16. They are a contest of their own, which comes late, because each way
+ * of PyTorch takes its time. */
+#define IMAGE_HALVES                                                                                                   \
+    { {.storage = "bfloat16", .settings = HALF("bfloat16"), .also = OPS}, FOR_AMX, FOR_AVX512 }
+
 /* A network, and its plans, which are measured in the same rounds. Another recipe or format, or another target of
  * firnc, is one line in the table. */
 enum { FORMATS_MAX = 6 };
@@ -189,6 +194,29 @@ static const network networks[] = {
                  {.storage = "bfloat16", .settings = HALF("bfloat16")},
                  {.storage = "float16 POL 1", .settings = POL("1"), .like = "float16 chunk 64"},
                  {.storage = "float16 POL 2", .settings = POL("2"), .like = "float16 chunk 128"}}},
+    {.shape = "resnet8 32x32x3 B32",
+     .recipe = "compiler/recipes/resnet8.yaml",
+     .torch = "resnet8 32",
+     .torches = BENCH_AUTOCAST,
+     .weight = 30.0,
+     .ops_weight = 3.0,
+     .formats = IMAGE_HALVES},
+    {.shape = "mobilenet 96x96x3 B32",
+     .recipe = "compiler/recipes/mobilenet.yaml",
+     .settings = SET_MODEL "output_size=10",
+     .torch = "mobilenet 32",
+     .torches = BENCH_AUTOCAST,
+     .weight = 30.0,
+     .ops_weight = 3.0,
+     .formats = IMAGE_HALVES},
+    {.shape = "cct-7/3x1 32x32x3 B32",
+     .recipe = "compiler/recipes/cct.yaml",
+     .settings = SET_BATCH "32" SET_MODEL "dropout_rate=0" SET_MODEL "attention_dropout_rate=0",
+     .torch = "cct 32",
+     .torches = BENCH_AUTOCAST,
+     .weight = 40.0,
+     .ops_weight = 10.0,
+     .formats = IMAGE_HALVES},
 };
 enum { NETWORKS = sizeof networks / sizeof networks[0] };
 

@@ -25,8 +25,16 @@ static pid_t child;
 static char about[512];
 
 const char *bench_torch_name(unsigned way) {
-    static const char *const names[] = {"eager",         "compiled",      "bf16",
-                                        "bf16_compiled", "channels_last", "channels_last_compiled"};
+    static const char *const names[] = {
+        [BENCH_EAGER] = "eager",
+        [BENCH_COMPILED] = "compiled",
+        [BENCH_BFLOAT16] = "bf16",
+        [BENCH_BFLOAT16_COMPILED] = "bf16_compiled",
+        [BENCH_CHANNELS_LAST] = "channels_last",
+        [BENCH_CHANNELS_LAST_COMPILED] = "channels_last_compiled",
+        [BENCH_BFLOAT16_LAST] = "bf16_channels_last",
+        [BENCH_BFLOAT16_LAST_COMPILED] = "bf16_channels_last_compiled",
+    };
     return names[way];
 }
 

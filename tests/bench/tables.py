@@ -11,9 +11,11 @@ import json
 import sys
 
 WAYS = {"eager": "eager", "compiled": "compiled", "bf16": "bf16 autocast", "bf16_compiled": "bf16 autocast, compiled",
-        "channels_last": "channels last", "channels_last_compiled": "channels last, compiled"}
+        "channels_last": "channels last", "channels_last_compiled": "channels last, compiled",
+        "bf16_channels_last": "bf16, channels last", "bf16_channels_last_compiled": "bf16, channels last, compiled"}
 PLAIN = ["eager", "compiled", "bf16", "bf16_compiled"]
-IMAGES = ["eager", "compiled", "channels_last", "channels_last_compiled"]
+IMAGES = ["eager", "compiled", "channels_last", "channels_last_compiled", "bf16", "bf16_compiled", "bf16_channels_last",
+          "bf16_channels_last_compiled"]
 NETWORKS_OVER_IMAGES = ("resnet8", "mobilenet", "cct")
 
 
@@ -118,9 +120,9 @@ def print_steps(report):
     lines = [[row["shape"], row["storage"], time_cell(row), share_cell(row), ratio_cell(row)] + [torch_cell(row, way) for way in PLAIN]
              for row in steps]
     print_table("Training steps", ["step", "storage", "time", "share of peak", "by first"] + [WAYS[way] for way in PLAIN], lines)
-    lines = [[row["shape"], time_cell(row)] + [torch_cell(row, way) for way in IMAGES]
+    lines = [[row["shape"], row["storage"], time_cell(row)] + [torch_cell(row, way) for way in IMAGES]
              for row in rows_of(report, "step") if is_over_images(row)]
-    print_table("Networks over images", ["step", "time"] + [WAYS[way] for way in IMAGES], lines)
+    print_table("Networks over images", ["step", "storage", "time"] + [WAYS[way] for way in IMAGES], lines)
 
 
 # The rows that PyTorch is compared with, and the way that it is run in their type.

@@ -389,18 +389,23 @@ static void pointwise(void **state) {
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (size_t i = 0; i < CHANNELS; i++)
             for (uint32_t stride = 1; stride < 3; stride++) {
-                const setting s = {.samples = 3,
-                                   .extent = {5, 7},
-                                   .groups = channels[i][0],
-                                   .inputs = channels[i][1],
-                                   .outputs = channels[i][2],
-                                   .kernel = {1, 1},
-                                   .stride = {stride, 1},
-                                   .dilation = {1, 1},
-                                   .bias = true,
-                                   .type = type,
-                                   .out_type = type};
-                check(&s);
+                static const uint8_t kinds[] = {FIRN_REDUCTION_F32, FIRN_REDUCTION_EVEN_ODD_BLOCKS,
+                                                FIRN_REDUCTION_PAIRS};
+                setting s = {.samples = 3,
+                             .extent = {5, 7},
+                             .groups = channels[i][0],
+                             .inputs = channels[i][1],
+                             .outputs = channels[i][2],
+                             .kernel = {1, 1},
+                             .stride = {stride, 1},
+                             .dilation = {1, 1},
+                             .bias = true,
+                             .type = type,
+                             .out_type = type};
+                for (size_t k = 0; k < (type == FIRN_BFLOAT16 ? sizeof kinds : 1); k++) {
+                    s.kind = kinds[k];
+                    check(&s);
+                }
             }
 }
 
@@ -457,7 +462,7 @@ static void max_pools(void **state) {
     uint32_t random = 5, checked = 0;
     for (uint32_t i = 0; i < 120; i++) {
         setting s = {.samples = 1 + draw(&random, 4), .inputs = inputs[draw(&random, sizeof inputs / sizeof *inputs)]};
-        s.type = draw(&random, 4) == 0 ? last_real_type : (uint8_t)FIRN_FLOAT32;
+        s.type = draw(&random, 2) == 0 ? (uint8_t)draw(&random, 1u + last_real_type) : (uint8_t)FIRN_FLOAT32;
         draw_windows(&s, &random, 12, 4);
         if (windows(&s, 0) == 0 || windows(&s, 1) == 0)
             continue;

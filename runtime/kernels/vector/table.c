@@ -47,7 +47,7 @@ static const firn_kernel_row rows[] = {
     {FIRN_OP_conv, CHUNKED, ANY, {firn_chunked_conv, firn_chunked_conv_scratch}},
     {FIRN_OP_conv_backward_input, CHUNKED, ANY, {firn_chunked_conv_backward_input, firn_chunked_conv_scratch}},
     {FIRN_OP_conv_backward_weight, CHUNKED, ANY, {firn_chunked_conv_backward_weight, firn_chunked_conv_weight_scratch}},
-    {FIRN_OP_max_pool_backward, ANY, ANY, {firn_vector_max_pool_backward, NULL}},
+    {FIRN_OP_max_pool_backward, ANY, ANY, {firn_vector_max_pool_backward, firn_vector_max_pool_backward_scratch}},
     {FIRN_OP_matmul, F32, ANY, {firn_vector_matmul, firn_vector_matmul_scratch}},
     {FIRN_OP_matmul, CHUNKED, ANY, {firn_chunked_matmul, firn_chunked_scratch}},
     {FIRN_OP_linear, FLUSHED, ANY, {firn_vector_linear, firn_vector_linear_scratch}},

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/kernels/blocks.h"
+#include "runtime/kernels/vector/convert.h"
 #include "runtime/kernels/vector/engine/division.h"
 #include "runtime/kernels/vector/engine/engine.h"
 #include "runtime/kernels/vector/engine/product.h"
@@ -18,10 +19,10 @@
 #include "runtime/kernels/vector/pieces.h"
 
 enum {
-    DEPTH = 512,     /* terms in a block: a row of tiles fills 32 KiB of the L1 cache, and each panel is read for it */
-    COLUMNS = 512,   /* of a piece, at most: the panels of a block fill 512 KiB of the L2 cache */
-    SUMS_ROWS = 512, /* of a piece, at most, if sums wait */
-    GAP = 32,        /* terms between the gathered rows, so that rows do not share cache sets */
+    DEPTH = 512,    /* terms in a block: a row of tiles fills 32 KiB of the L1 cache, and each panel is read for it */
+    COLUMNS = 512,  /* of a piece, at most: the panels of a block fill 512 KiB of the L2 cache */
+    SUMS = 1 << 18, /* floats that wait, at most: 1 MB of the L2 cache */
+    GAP = 32,       /* terms between the gathered rows, so that rows do not share cache sets */
     CACHE_LINE = 64
 };
 
@@ -143,21 +144,45 @@ static void pack_right(const piece *p) {
 
 /* --- tiles -------------------------------------------------------------------------------------------------------- */
 
+/* Finished sums of windows, whose channels begin at these elements of the output. */
+typedef struct finished {
+    const piece *p;
+    const float *sums;
+    size_t rows, outputs[FIRN_ENGINE_ROWS_MAX];
+} finished;
+
 /* Adds the bias to finished sums and stores them, rounded once. */
-static void store_rows(const piece *p, const firn_engine_window_kind *kind, firn_engine_window_place place, size_t rows,
-                       float *sums) {
-    const conv *c = p->c;
-    const firn_tensor *out = c->windows.out;
-    const size_t channels = firn_image_channels(out), lane = p->group * c->lanes + p->column;
-    float bias[COLUMNS];
+static inline __attribute__((always_inline)) void store_as(uint8_t type, const void *arguments) {
+    const finished *f = arguments;
+    const conv *c = f->p->c;
+    void *const data = c->windows.out->data;
+    const size_t columns = f->p->columns;
+    float biases[COLUMNS];
     if (c->bias != NULL)
-        firn_widen(bias, c->bias->data, c->bias->type, lane, p->columns);
-    for (size_t row = 0; row < rows; row++, sums += c->division.columns) {
-        for (size_t i = 0; c->bias != NULL && i < p->columns; i++)
-            sums[i] += bias[i];
-        firn_narrow(out->data, out->type, firn_engine_window_output(kind, place) * channels + lane, sums, p->columns);
-        firn_engine_window_next(kind, &place);
+        firn_widen(biases, c->bias->data, c->bias->type, f->p->group * c->lanes + f->p->column, columns);
+    for (size_t row = 0; row < f->rows; row++)
+        for (size_t column = 0; column < columns; column += FIRN_VECTOR) {
+            const firn_lanes lanes = firn_first_lanes(columns - column);
+            firn_vector sum = firn_vector_load(f->sums + row * c->division.columns + column);
+            if (c->bias != NULL)
+                sum = firn_vector_add(sum, firn_vector_load_some(lanes, biases + column));
+            firn_vector_narrow(data, type, f->outputs[row] + column, lanes, firn_vector_canonical(sum));
+        }
+}
+
+static void store_rows(const piece *p, const firn_engine_window_kind *kind, firn_engine_window_place place, size_t rows,
+                       const float *sums) {
+    const conv *c = p->c;
+    const size_t channels = firn_image_channels(c->windows.out), lane = p->group * c->lanes + p->column;
+    finished f = {.p = p, .sums = sums, .rows = rows};
+    const size_t beside = firn_engine_windows_apart(&c->windows, FIRN_COLUMNS) * channels;
+    for (size_t row = 0, count; row < rows; row += count) {
+        const size_t first = firn_engine_window_output(kind, place) * channels + lane;
+        count = firn_engine_window_line(kind, &place, rows - row);
+        for (size_t i = 0; i < count; i++)
+            f.outputs[row + i] = first + i * beside;
     }
+    firn_for_type(c->windows.out->type, store_as, &f);
 }
 
 /* Multiplies a row of tiles by all panels. A kind without a term in the first block begins with zeros. */
@@ -285,10 +310,11 @@ static void describe(conv *c, uint16_t op, const firn_kernel_call *call) {
     c->depth = firn_round_up(firn_ceiling(c->terms, firn_ceiling(c->terms, DEPTH)), FIRN_ENGINE_TERMS);
     c->waits = c->terms > c->depth;
     const size_t rows = w->out->elements / channels;
+    const size_t columns = firn_smaller(COLUMNS, firn_round_up(c->lanes, FIRN_WORD_COLUMNS));
     const firn_engine_whole whole = {.products = groups,
                                      .rows = rows,
                                      .columns = c->lanes,
-                                     .most_rows = c->waits ? (size_t)SUMS_ROWS : rows,
+                                     .most_rows = c->waits ? SUMS / columns : rows,
                                      .most_columns = COLUMNS,
                                      .row_packing = firn_engine_of_set.copying,
                                      .column_packing = firn_engine_of_set.packing};
@@ -303,10 +329,17 @@ static bool is_emulated(const firn_kernel_call *call) {
     return firn_engine_conv_is_emulated(&call->inputs[FIRN_CONV_IN_WEIGHT], call->integers[FIRN_CONV_GROUPS]);
 }
 
+/* Windows of one element are rows of a linear layer, which gathers less quickly what does not fill whole blocks. */
+static bool is_linear(firn_pointwise *layer, uint16_t op, const firn_kernel_call *call) {
+    const firn_tensor *from =
+        &call->inputs[op == FIRN_OP_conv ? (size_t)FIRN_CONV_IN_X : (size_t)FIRN_CONV_BACKWARD_INPUT_IN_DY];
+    return firn_image_channels(from) % FIRN_ENGINE_TERMS == 0 && firn_pointwise_of(layer, op, call);
+}
+
 uint64_t firn_engine_conv_scratch(uint16_t op, const firn_kernel_call *call) {
     firn_pointwise layer;
     conv c;
-    if (firn_pointwise_of(&layer, op, call))
+    if (is_linear(&layer, op, call))
         return firn_engine_linear_scratch(layer.op, &layer.call);
     if (is_emulated(call))
         return firn_vector_conv_scratch(op, call);
@@ -323,7 +356,7 @@ static void run(uint16_t op, const firn_kernel_call *call) {
 
 void firn_engine_conv(const firn_kernel_call *call) {
     firn_pointwise layer;
-    if (firn_pointwise_of(&layer, FIRN_OP_conv, call))
+    if (is_linear(&layer, FIRN_OP_conv, call))
         firn_engine_linear(&layer.call);
     else if (is_emulated(call))
         firn_vector_conv(call);
@@ -333,7 +366,7 @@ void firn_engine_conv(const firn_kernel_call *call) {
 
 void firn_engine_conv_backward_input(const firn_kernel_call *call) {
     firn_pointwise layer;
-    if (firn_pointwise_of(&layer, FIRN_OP_conv_backward_input, call))
+    if (is_linear(&layer, FIRN_OP_conv_backward_input, call))
         firn_engine_linear_backward_input(&layer.call);
     else if (is_emulated(call))
         firn_vector_conv_backward_input(call);

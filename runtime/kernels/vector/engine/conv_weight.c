@@ -1,6 +1,6 @@
 /* The gradient of a convolution's weight by a matrix engine; see conv.h. For each group it is one product: its rows are
  * outputs, its columns are the elements (r, s, channel) of an output's weight, its terms are all windows. A piece turns
- * dy into rows once for each block of terms. It gathers x for one panel of columns at a time, with zeros outside of the
+ * dy into rows once for each block of terms. It packs x for one panel of columns at a time, with zeros outside of the
  * image. Columns of one panel may lack different blocks of terms, as (r, s) decides: a block that only some of them
  * have is added to copies of the sums. The sizes are estimates: no machine with these instructions was at hand. */
 #include <string.h>
@@ -36,7 +36,7 @@ typedef struct gradient {
     size_t terms;                   /* windows */
     firn_engine_division division;
     struct {
-        size_t left, gathered, panel, sums, some, end; /* in bytes of a slot */
+        size_t left, panel, sums, some, end; /* in bytes of a slot */
     } at;
 } gradient;
 
@@ -70,7 +70,6 @@ static size_t sums_bytes(const gradient *g) {
 static void lay_out(gradient *g) {
     const size_t rows = firn_round_up(g->division.rows, FIRN_ENGINE_ROWS_MAX);
     g->at.left = take(g, rows * (DEPTH + GAP) * sizeof(uint16_t));
-    g->at.gathered = take(g, (size_t)DEPTH * WIDTH * sizeof(uint16_t));
     g->at.panel = take(g, (size_t)DEPTH / 2 * WIDTH * sizeof(uint32_t));
     g->at.sums = take(g, sums_bytes(g));
     g->at.some = take(g, (size_t)FIRN_ENGINE_ROWS_MAX * WIDTH * sizeof(float));
@@ -109,26 +108,69 @@ typedef struct element {
     firn_span inside; /* the columns of dy whose windows have it in the image */
 } element;
 
-/* Copies some lanes of `count` places that lie `step` apart. */
-static inline void copy_some(uint16_t *to, const uint16_t *from, size_t step, size_t count, firn_lanes lanes) {
-    for (size_t i = 0; i < count; i++)
-        firn_halves_store_some(to + i * WIDTH, lanes, firn_halves_load_some(lanes, from + i * step));
+/* Terms [at, at + count) of the lanes [lane, lane + lanes) of a panel, whose terms are packed in ascending order: the
+ * first term of a word clears the second one. */
+typedef struct panel_part {
+    uint32_t *words;
+    size_t lane, lanes, at, count;
+} panel_part;
+
+static uint32_t *word_of(const panel_part *to, size_t term) {
+    return to->words + term / 2 * WIDTH + to->lane;
 }
 
-/* At most WIDTH lanes. */
-static void copy_places(uint16_t *to, const uint16_t *from, size_t step, size_t count, size_t lanes) {
-    uint16_t words[WIDTH];
-    for (size_t i = 0; lanes == WIDTH && i < count; i++) {
-        memcpy(words, from + i * step, sizeof words);
-        memcpy(to + i * WIDTH, words, sizeof words);
+static void clear_terms(const panel_part *to) {
+    for (size_t term = firn_round_up(to->at, 2); term < to->at + to->count; term += 2)
+        memset(word_of(to, term), 0, to->lanes * sizeof *to->words);
+}
+
+/* Some lanes of a term in the lower halves of words. */
+static inline __attribute__((always_inline)) firn_words load_term(const uint16_t *from, firn_lanes some, bool whole) {
+    firn_vector_halves halves;
+    if (!whole)
+        return firn_words_from_halves(firn_halves_load_some(some, from));
+    memcpy(&halves, from, sizeof halves);
+    return firn_words_from_halves(halves);
+}
+
+static inline __attribute__((always_inline)) void store_word(uint32_t *to, firn_words word, firn_lanes some,
+                                                             bool whole) {
+    const firn_vector bits = firn_vector_from_bits(word);
+    if (whole)
+        memcpy(to, &bits, sizeof bits);
+    else
+        firn_vector_store_some((float *)(void *)to, some, bits);
+}
+
+/* Packs a register of lanes, or some of it. The terms lie `step` apart. */
+static inline __attribute__((always_inline)) void pack_lanes(const panel_part *to, const uint16_t *from, size_t step,
+                                                             firn_lanes some, bool whole) {
+    size_t term = to->at, end = to->at + to->count;
+    if (term % 2 != 0) {
+        firn_vector before;
+        memcpy(&before, word_of(to, term), whole ? sizeof before : to->lanes * sizeof *to->words);
+        const firn_words second = firn_words_left(load_term(from, some, whole), 16);
+        store_word(word_of(to, term++), firn_words_or(firn_vector_bits(before), second), some, whole);
+        from += step;
     }
-    for (size_t lane = 0; lanes < WIDTH && lane < lanes; lane += FIRN_VECTOR)
-        copy_some(to + lane, from + lane, step, count, firn_first_lanes(lanes - lane));
+    for (; term + 2 <= end; term += 2, from += 2 * step) {
+        const firn_words second = firn_words_left(load_term(from + step, some, whole), 16);
+        store_word(word_of(to, term), firn_words_or(load_term(from, some, whole), second), some, whole);
+    }
+    if (term < end)
+        store_word(word_of(to, term), load_term(from, some, whole), some, whole);
 }
 
-static void clear_places(uint16_t *to, size_t count, size_t lanes) {
-    for (size_t i = 0; i < count; i++)
-        memset(to + i * WIDTH, 0, lanes * sizeof *to);
+static void pack_terms(const panel_part *to, const uint16_t *from, size_t step) {
+    panel_part part = *to;
+    for (size_t lane = 0; lane < to->lanes; lane += FIRN_VECTOR) {
+        part.lane = to->lane + lane;
+        part.lanes = firn_smaller(FIRN_VECTOR, to->lanes - lane);
+        if (part.lanes == FIRN_VECTOR)
+            pack_lanes(&part, from + lane, step, firn_first_lanes(FIRN_VECTOR), true);
+        else
+            pack_lanes(&part, from + lane, step, firn_first_lanes(part.lanes), false);
+    }
 }
 
 static void mark(panel *own, size_t begin, size_t end, uint32_t columns) {
@@ -137,35 +179,42 @@ static void mark(panel *own, size_t begin, size_t end, uint32_t columns) {
         own->present[i] |= columns;
 }
 
-/* Gathers the windows [j, end) of a line; `at` is the first one's term of the block. */
-static void gather_line(const piece *p, panel *own, const element *e, size_t at, size_t line, firn_span j) {
+/* Packs the windows [j, end) of a line; `at` is the first one's term of the block. */
+static void pack_line(const piece *p, panel *own, const element *e, size_t at, size_t line, firn_span j) {
     const gradient *g = p->g;
     const size_t height = firn_image_height(g->dy), channels = firn_image_channels(g->x);
     const size_t h = firn_window_at(&g->window[FIRN_ROWS], line % height, e->r);
-    uint16_t *to = halves_at(p, g->at.gathered) + at * WIDTH + e->lane;
+    panel_part to = {.words = words_at(p, g->at.panel), .lane = e->lane, .lanes = e->lanes, .at = at};
     firn_span in = {j.begin > e->inside.begin ? j.begin : e->inside.begin, firn_smaller(j.end, e->inside.end)};
     if (h >= firn_image_height(g->x) || in.begin >= in.end)
         in = (firn_span){j.end, j.end};
-    clear_places(to, in.begin - j.begin, e->lanes);
-    clear_places(to + (in.end - j.begin) * WIDTH, j.end - in.end, e->lanes);
-    if (in.begin == in.end)
-        return;
-    const size_t w = firn_window_at(&g->window[FIRN_COLUMNS], in.begin, e->s);
-    const size_t from = firn_image_number(g->x, line / height, h, w) * channels + p->group * g->inputs + e->channel;
-    copy_places(to + (in.begin - j.begin) * WIDTH, (const uint16_t *)g->x->data + from,
-                g->window[FIRN_COLUMNS].stride * channels, in.end - in.begin, e->lanes);
-    mark(own, at + in.begin - j.begin, at + in.end - j.begin, e->columns);
+    to.count = in.begin - j.begin;
+    clear_terms(&to);
+    to.at += to.count;
+    to.count = in.end - in.begin;
+    if (to.count != 0) {
+        const size_t w = firn_window_at(&g->window[FIRN_COLUMNS], in.begin, e->s);
+        const size_t from = firn_image_number(g->x, line / height, h, w) * channels + p->group * g->inputs + e->channel;
+        pack_terms(&to, (const uint16_t *)g->x->data + from, g->window[FIRN_COLUMNS].stride * channels);
+        mark(own, to.at, to.at + to.count, e->columns);
+    }
+    to.at += to.count;
+    to.count = j.end - in.end;
+    clear_terms(&to);
 }
 
-static void gather_element(const piece *p, panel *own, const element *e) {
+static void pack_element(const piece *p, panel *own, const element *e) {
     const size_t width = firn_image_width(p->g->dy);
     for (size_t at = 0, count; at < p->terms; at += count) {
         const size_t j = (p->term + at) % width;
         count = firn_smaller(width - j, p->terms - at);
-        gather_line(p, own, e, at, (p->term + at) / width, (firn_span){j, j + count});
+        pack_line(p, own, e, at, (p->term + at) / width, (firn_span){j, j + count});
     }
+    const panel_part behind = {words_at(p, p->g->at.panel), e->lane, e->lanes, p->terms, 2 * p->words - p->terms};
+    clear_terms(&behind);
 }
 
+/* Columns of the panel behind the last one keep what they have, because nobody reads their sums. */
 static void pack_panel(const piece *p, panel *own) {
     const gradient *g = p->g;
     const size_t column_elements = g->window[FIRN_COLUMNS].elements;
@@ -179,14 +228,8 @@ static void pack_panel(const piece *p, panel *own) {
         e.columns = UINT32_MAX >> (WIDTH - lanes) << lane;
         e.inside =
             firn_window_positions(&g->window[FIRN_COLUMNS], e.s, firn_image_width(g->x), firn_image_width(g->dy));
-        gather_element(p, own, &e);
+        pack_element(p, own, &e);
     }
-    const firn_words_of from = {.first = halves_at(p, g->at.gathered),
-                                .term_step = WIDTH,
-                                .lane_step = 1,
-                                .terms = p->terms,
-                                .lanes = own->lanes};
-    firn_words_pack_panel(words_at(p, g->at.panel), &from, p->words);
 }
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
@@ -249,6 +292,7 @@ static void compute_piece(void *argument, size_t number, void *slot) {
                .column = number / d->row_pieces % d->column_pieces * d->columns};
     p.rows = firn_smaller(d->rows, g->outputs - p.row);
     p.columns = firn_smaller(d->columns, g->columns - p.column);
+    memset(words_at(&p, g->at.panel), 0, (size_t)DEPTH / 2 * WIDTH * sizeof(uint32_t));
     memset(floats_at(&p, g->at.sums), 0, sums_bytes(g));
     firn_engine_of_set.begin();
     for (; p.term < g->terms; p.term += p.terms) {
@@ -283,14 +327,13 @@ static void describe(gradient *g, const firn_kernel_call *call) {
     g->outputs = firn_image_channels(g->dy) / g->groups;
     g->columns = (size_t)g->window[FIRN_ROWS].elements * g->window[FIRN_COLUMNS].elements * g->inputs;
     g->terms = g->dy->elements / firn_image_channels(g->dy);
-    /* Columns are gathered, and then packed. */
     const firn_engine_whole whole = {.products = g->groups,
                                      .rows = g->outputs,
                                      .columns = g->columns,
                                      .most_rows = ROWS,
                                      .most_columns = COLUMNS,
                                      .row_packing = firn_engine_of_set.packing,
-                                     .column_packing = 2 * firn_engine_of_set.packing};
+                                     .column_packing = firn_engine_of_set.packing};
     g->division = firn_engine_divide(&whole, firn_parallel_threads(&call->parallel, cost_of(g)));
     lay_out(g);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "runtime/kernels/vector/engine/engine.h"
 #include "runtime/kernels/vector/vector.h"
 
 typedef firn_engine_window_kind kind;
@@ -93,25 +94,45 @@ void firn_engine_window_zeros(const kind *k, size_t block, uint16_t *out, size_t
         }
 }
 
+/* A window's terms begin there in memory. */
+typedef const uint16_t *window_rows[FIRN_ENGINE_ROWS_MAX];
+
 static inline void copy_register(uint16_t *to, const uint16_t *from) {
     firn_vector words;
     memcpy(&words, from, sizeof words);
     memcpy(to, &words, sizeof words);
 }
 
-/* Whole registers, the last of which may repeat elements, or few elements. */
-static inline void copy_terms(uint16_t *to, const uint16_t *from, size_t count) {
-    enum { TERMS = 2 * FIRN_VECTOR };
-    if (count < TERMS) {
-        for (size_t i = 0; i < count; i += FIRN_VECTOR) {
-            const firn_lanes some = firn_first_lanes(count - i);
-            firn_halves_store_some(to + i, some, firn_halves_load_some(some, from + i));
+static inline void copy_half(uint16_t *to, const uint16_t *from) {
+    firn_vector_halves words;
+    memcpy(&words, from, sizeof words);
+    memcpy(to, &words, sizeof words);
+}
+
+/* Each loop copies a register of every row, or less: the number of a row's terms is known before it, and the first rows
+ * have left the store buffer when a tile reads them. The last register of a row may repeat terms. */
+static void copy_rows(uint16_t *out, size_t step, const window_rows from, const firn_engine_window_copy *copy,
+                      size_t rows) {
+    enum { HALF = FIRN_VECTOR, WHOLE = 2 * FIRN_VECTOR };
+    const size_t count = copy->count, at = copy->from;
+    uint16_t *to = out + copy->to;
+    if (count < HALF) {
+        const firn_lanes some = firn_first_lanes(count);
+        for (size_t row = 0; row < rows; row++)
+            firn_halves_store_some(to + row * step, some, firn_halves_load_some(some, from[row] + at));
+    } else if (count < WHOLE) {
+        for (size_t row = 0; row < rows; row++)
+            copy_half(to + row * step, from[row] + at);
+        for (size_t row = 0; count > HALF && row < rows; row++)
+            copy_half(to + row * step + count - HALF, from[row] + at + count - HALF);
+    } else {
+        for (size_t i = 0, next; i < count; i = next) {
+            next = i + WHOLE;
+            const size_t term = firn_smaller(i, count - WHOLE);
+            for (size_t row = 0; row < rows; row++)
+                copy_register(to + row * step + term, from[row] + at + term);
         }
-        return;
     }
-    for (size_t i = 0; i + TERMS < count; i += TERMS)
-        copy_register(to + i, from + i);
-    copy_register(to + count - TERMS, from + count - TERMS);
 }
 
 void firn_engine_window_gather(const kind *k, firn_engine_window_place *place, size_t group, uint16_t *out, size_t step,
@@ -122,10 +143,13 @@ void firn_engine_window_gather(const kind *k, firn_engine_window_place *place, s
     const size_t beside = (w->forward ? w->window[FIRN_COLUMNS].stride : 1) * channels;
     const size_t sample = firn_image_height(w->from) * width * channels;
     const uint16_t *image = (const uint16_t *)w->from->data + group * w->terms;
-    for (size_t row = 0; row < rows; row++, out += step) {
-        const uint16_t *at = image + place->sample * sample + place->line * below + place->column * beside;
-        for (size_t i = 0; i < k->copy_count; i++)
-            copy_terms(out + k->copies[i].to, at + k->copies[i].from, k->copies[i].count);
-        firn_engine_window_next(k, place);
+    window_rows from;
+    for (size_t row = 0, count; row < rows; row += count) {
+        const uint16_t *first = image + place->sample * sample + place->line * below + place->column * beside;
+        count = firn_engine_window_line(k, place, rows - row);
+        for (size_t i = 0; i < count; i++)
+            from[row + i] = first + i * beside;
     }
+    for (size_t i = 0; i < k->copy_count; i++)
+        copy_rows(out, step, from, &k->copies[i], rows);
 }

@@ -70,14 +70,20 @@ static inline firn_engine_window_place firn_engine_window_number(const firn_engi
     return (firn_engine_window_place){line / kind->lines.count, line % kind->lines.count, number % kind->columns.count};
 }
 
-static inline void firn_engine_window_next(const firn_engine_window_kind *kind, firn_engine_window_place *place) {
-    if (++place->column < kind->columns.count)
-        return;
+/* Moves the place behind the windows of its line, or behind `most` of them, and returns how many these are. */
+static inline size_t firn_engine_window_line(const firn_engine_window_kind *kind, firn_engine_window_place *place,
+                                             size_t most) {
+    const size_t left = kind->columns.count - place->column;
+    if (most < left) {
+        place->column += most;
+        return most;
+    }
     place->column = 0;
-    if (++place->line < kind->lines.count)
-        return;
-    place->line = 0;
-    place->sample++;
+    if (++place->line == kind->lines.count) {
+        place->line = 0;
+        place->sample++;
+    }
+    return left;
 }
 
 /* The number of the window's row of channels in the output. */
@@ -88,7 +94,8 @@ static inline size_t firn_engine_window_output(const firn_engine_window_kind *ki
                              kind->columns.first + place.column * firn_engine_windows_apart(w, FIRN_COLUMNS));
 }
 
-/* Copies the terms of `rows` windows from `place` on, which it moves behind them. Writes nothing between the copies. */
+/* Copies the terms of `rows` windows, at most those of a tile, from `place` on, which it moves behind them. Writes
+ * nothing between the copies. */
 void firn_engine_window_gather(const firn_engine_window_kind *kind, firn_engine_window_place *place, size_t group,
                                uint16_t *out, size_t step, size_t rows);
 

@@ -4,7 +4,8 @@
 
 #include "runtime/kernels/kernels.h"
 
-/* Passes images of half types, whose sums cannot wait in the output, to the portable kernel. */
+/* Passes images of mixed types, and windows of more elements than a float counts, to the portable kernel. */
 void firn_vector_max_pool_backward(const firn_kernel_call *call);
+uint64_t firn_vector_max_pool_backward_scratch(uint16_t op, const firn_kernel_call *call);
 
 #endif
