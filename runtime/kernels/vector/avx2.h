@@ -15,6 +15,7 @@ enum {
      * cache beside the left factor, and the terms of a block. */
     FIRN_PACKED_FLOATS = 1024 * 1024,
     FIRN_NEAR_FLOATS = 96 * 1024,
+    FIRN_PREFETCH_TERMS = 0,
     FIRN_PRODUCT_TERMS = 768
 };
 

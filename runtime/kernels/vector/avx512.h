@@ -12,7 +12,8 @@ enum {
     FIRN_REGISTER_ROWS = 14, /* rows of the register tile (tile.h): 28 sums, and four registers for the factors */
     FIRN_PACKED_FLOATS = 192 * 1024,       /* of the right factor that a product packs at once (product.c) */
     FIRN_NEAR_FLOATS = FIRN_PACKED_FLOATS, /* of those, what stays in the L2 cache */
-    FIRN_PRODUCT_TERMS = 512               /* in a block */
+    FIRN_PREFETCH_TERMS = 8, /* between the term that a register tile multiplies and the one it prefetches; 0: none */
+    FIRN_PRODUCT_TERMS = 512 /* in a block */
 };
 
 typedef __m512 firn_vector;

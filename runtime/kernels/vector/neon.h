@@ -21,6 +21,7 @@ enum {
     FIRN_REGISTER_ROWS = 6, /* rows of the register tile (tile.h): 24 registers of sums, four and one for the factors */
     FIRN_PACKED_FLOATS = 192 * 1024, /* fit into an L2 cache of 1 MB; many boards have no L3 cache */
     FIRN_NEAR_FLOATS = FIRN_PACKED_FLOATS,
+    FIRN_PREFETCH_TERMS = 0,
     FIRN_PRODUCT_TERMS = 512
 };
 

@@ -4,6 +4,35 @@
 
 #include "runtime/kernels/vector/heights.h"
 
+/* In a high tile the left factors of three rows have one pointer: x86 addresses the second and the third by it, the
+ * step and twice the step. With an offset for each row, there would be too few registers, and each term would load some
+ * of them. A tile of few rows has one pointer and an offset for each. */
+enum {
+    FEW_ROWS = 8,
+    GROUP = FIRN_REGISTER_ROWS > FEW_ROWS ? 3 : FIRN_REGISTER_ROWS,
+    GROUPS = (FIRN_REGISTER_ROWS + GROUP - 1) / GROUP
+};
+
+static inline __attribute__((always_inline)) void begin_groups(const float *groups[GROUPS], const size_t rows,
+                                                               const float *left, size_t row_step) {
+    FIRN_UNROLL
+    for (size_t group = 0; group * GROUP < rows; group++) {
+        groups[group] = left + group * GROUP * row_step;
+        __asm__("" : "+r"(groups[group])); /* clang would compute each row's pointer from the last one's */
+    }
+}
+
+/* Prefetches the right factor of a later term, which a packed panel larger than the L1 cache brings from L2. For few
+ * rows that would cost more than it saves. The address may lie behind the last term. */
+static inline __attribute__((always_inline)) void prefetch_right(const size_t rows, const size_t vectors,
+                                                                 const float *right, size_t right_step) {
+    if (FIRN_PREFETCH_TERMS == 0 || 2 * rows < FIRN_REGISTER_ROWS)
+        return;
+    FIRN_UNROLL
+    for (size_t v = 0; v < vectors; v++)
+        firn_prefetch_near(right + FIRN_PREFETCH_TERMS * right_step + v * FIRN_VECTOR);
+}
+
 /* A NaN among unfinished sums may be made canonical; it remains a NaN. by_column: each column has a left factor of its
  * own. */
 static inline __attribute__((always_inline)) void multiply(const size_t rows, const firn_register_tile *t,
@@ -22,24 +51,31 @@ static inline __attribute__((always_inline)) void multiply(const size_t rows, co
     }
     const size_t row_step = t->left_row_step, right_step = t->right_step;
     const ptrdiff_t term_step = t->left_term_step;
+    const float *groups[GROUPS];
     for (size_t run = 0; run < t->runs; run++) {
-        const float *left = t->left + (ptrdiff_t)run * t->left_run_step, *right = t->right + run * t->right_run_step;
-        for (size_t term = 0; term < t->terms; term++, left += term_step, right += right_step) {
+        const float *right = t->right + run * t->right_run_step;
+        begin_groups(groups, rows, t->left + (ptrdiff_t)run * t->left_run_step, row_step);
+        for (size_t term = 0; term < t->terms; term++, right += right_step) {
             firn_vector line[2];
+            prefetch_right(rows, by_column ? 0 : vectors, right, right_step);
             FIRN_UNROLL
             for (size_t v = 0; v < vectors; v++)
                 line[v] = by_column ? firn_vector_load_some(lanes[v], right + v * FIRN_VECTOR)
                                     : firn_vector_load(right + v * FIRN_VECTOR);
             FIRN_UNROLL
             for (size_t row = 0; row < rows; row++) {
-                const firn_vector factor = by_column ? firn_vector_zero() : firn_vector_fill(left[row * row_step]);
+                const float *from = groups[row / GROUP] + row % GROUP * row_step;
+                const firn_vector factor = by_column ? firn_vector_zero() : firn_vector_fill(*from);
                 FIRN_UNROLL
                 for (size_t v = 0; v < vectors; v++) {
                     const firn_vector own =
-                        by_column ? firn_vector_load_some(lanes[v], left + row * row_step + v * FIRN_VECTOR) : factor;
+                        by_column ? firn_vector_load_some(lanes[v], from + v * FIRN_VECTOR) : factor;
                     sums[row][v] = firn_vector_fma(own, line[v], sums[row][v]);
                 }
             }
+            FIRN_UNROLL
+            for (size_t group = 0; group * GROUP < rows; group++)
+                groups[group] += term_step;
         }
     }
     if (t->bias != NULL) {
