@@ -99,7 +99,7 @@ static void store_rows(const piece *p, const firn_engine_window_kind *kind, firn
         for (size_t i = 0; c->bias != NULL && i < p->columns; i++)
             totals[i] += bias[i];
         firn_narrow(out->data, out->type, firn_engine_window_output(kind, place) * channels + lane, totals, p->columns);
-        firn_engine_window_next(kind, &place);
+        (void)firn_engine_window_line(kind, &place, 1);
     }
 }
 
@@ -123,7 +123,7 @@ static void compute_kind(const piece *p, const firn_engine_window_kind *kind, si
         rows = firn_smaller(ROWS, end - begin);
         for (size_t row = 0; row < rows; row++) {
             places[row] = place_of_window(p->c, place);
-            firn_engine_window_next(kind, &place);
+            (void)firn_engine_window_line(kind, &place, 1);
         }
         firn_chunked_sums_begin(sums, p->c->reduction, rows, p->columns);
         for (size_t i = 0; i < kind->copy_count; i++)
