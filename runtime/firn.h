@@ -148,8 +148,9 @@ typedef struct firn_source {
     uint32_t stream_count;
     /* Copies `count` elements of a stream, starting with element `first` (counted through all segments), little-endian
      * and packed. [first, first + count) lies inside the elements that the stream's segments declare and may cross from
-     * one segment into the next. Called in the thread that called firn_train_step or firn_eval_step, never from
-     * parallel_for. Returns 0 or FIRN_ERROR_SOURCE. */
+     * one segment into the next. `count` may be that of a whole sample, and `elements` need not be aligned. Called in
+     * the thread that called firn_train_step or firn_eval_step, never from parallel_for. Returns 0 or
+     * FIRN_ERROR_SOURCE. */
     int (*read)(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements);
 } firn_source;
 

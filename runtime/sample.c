@@ -239,7 +239,7 @@ static int fill_sample(const firn_bound_input *input, const firn_source *source,
  * same place for each batch so that they stay in a cache; or, of a batch whose rows lie there, each sample's at the end
  * of its row. Floats are read to where they belong. */
 
-enum { BATCH_BYTES = 128 * 1024 };
+enum { BATCH_ELEMENTS = 128 * 1024 }; /* of the first input, at most, unless a sample has more */
 
 typedef struct batch {
     const firn_instance *instance;
@@ -256,7 +256,7 @@ static bool is_converted_later(const firn_bound_input *input) {
 /* Returns the samples of a batch. */
 static uint32_t batch_of(const firn_instance *instance) {
     firn_bound_input room;
-    const size_t most = BATCH_BYTES / firn_bound_input_at(instance, 0, &room)->elements;
+    const size_t most = BATCH_ELEMENTS / firn_bound_input_at(instance, 0, &room)->elements;
     return most < 1 ? 1 : most < BATCH ? (uint32_t)most : BATCH;
 }
 

@@ -377,6 +377,44 @@ static void tiles(void **state) {
     free(o);
 }
 
+static void set_factors(operands *o, size_t row, size_t column, size_t term, float left, float right) {
+    o->left[row][term] = o->left_by_term[term][row] = left;
+    o->right[term][column] = o->right_by_column[column][term] = right;
+}
+
+/* One of several chunks has a sum that the faster steps round to another number and must notice: in bfloat16 a middle,
+ * 259, to which 2^-24 of it or less is added; in cbfloat16 a subnormal number. The row of this sum has no other terms,
+ * so that its total shows the bits. */
+static void late_notices(void **state) {
+    const tile_kernel *kernel = *state;
+    enum { CHUNK = 2, ROWS_OF_TILE = 8, COLUMNS_OF_TILE = 32 };
+    skip_without(kernel->set);
+    operands *o = malloc(sizeof *o);
+    assert_non_null(o);
+    uint32_t seed = 3;
+    for (int i = 0; i < TYPES; i++)
+        for (size_t term = 0; term < 12 * CHUNK; term += CHUNK)
+            for (int round = 0; round < 8; round++) {
+                const size_t row = draw(&seed, ROWS_OF_TILE), column = draw(&seed, COLUMNS_OF_TILE);
+                fill_operands(o, &half_types[i], seed, false);
+                for (size_t at = 0; at < TERMS_MAX; at++)
+                    set_factors(o, row, column, at, 0.0f, o->right[at][column]);
+                if (half_types[i].type == FIRN_CBFLOAT16) {
+                    set_factors(o, row, column, term, 0x1p-16f + 0x1p-25f, 0x1p-15f);
+                } else {
+                    set_factors(o, row, column, term, -0x1p-9f, 0x1p-9f);
+                    set_factors(o, row, column, term + 1, 7.0f, 37.0f);
+                }
+                const firn_chunked_tile tile = {.accumulator = half_types[i].type,
+                                                .chunk = CHUNK,
+                                                .rows = ROWS_OF_TILE,
+                                                .columns = COLUMNS_OF_TILE,
+                                                .terms = 12 * CHUNK};
+                check_tile(kernel, o, tile, &seed);
+            }
+    free(o);
+}
+
 /* --- the kernels for CPUs that multiply float16 ------------------------------------------------------------------- */
 
 enum { THREADS = 3 };
@@ -505,13 +543,14 @@ static void check_native(const native_set *set, uint32_t n, uint32_t k, uint32_t
         tensor_free(all[i]);
 }
 
-/* Sizes around 6 and 14 rows, 16, 32 and 64 columns and 256 terms of a panel, 96 and 224 rows and 256 columns of a
- * piece, 32 terms that are packed at once; chunks that end at the end of a block of terms, inside it, and chunks longer
- * than a block. */
+/* Sizes around 6 and 14 rows, 16, 32 and 64 columns and 256 terms of a panel, 96 and 224 rows and 512 columns of a
+ * piece, 32 terms that are packed at once; many tiles whose sums wait for the next block of terms; chunks that end at
+ * the end of a block of terms, inside it, and chunks longer than a block. */
 static void native_products(void **state) {
     const native_set *set = *state;
-    static const uint32_t sizes[][3] = {{1, 1, 1},    {13, 257, 15}, {15, 64, 33},  {29, 300, 63}, {5, 31, 65},
-                                        {227, 9, 29}, {3, 260, 257}, {27, 128, 64}, {7, 70, 17},   {97, 5, 129}};
+    static const uint32_t sizes[][3] = {{1, 1, 1},   {13, 257, 15}, {15, 64, 33},  {29, 300, 63},
+                                        {5, 31, 65}, {227, 9, 29},  {3, 260, 257}, {27, 128, 64},
+                                        {7, 70, 17}, {97, 5, 129},  {20, 300, 600}};
     static const uint32_t chunks[] = {64, 5, 128, 300};
     skip_without(set->set);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
@@ -536,11 +575,13 @@ int main(void) {
         {"middles", middles, NULL, NULL, &kernels[0]},
         {"zeros", zeros, NULL, NULL, &kernels[0]},
         {"tiles", tiles, NULL, NULL, &kernels[0]},
+        {"late notices", late_notices, NULL, NULL, &kernels[0]},
 #ifndef __aarch64__
         {"steps, avx2", steps, NULL, NULL, &kernels[1]},
         {"middles, avx2", middles, NULL, NULL, &kernels[1]},
         {"zeros, avx2", zeros, NULL, NULL, &kernels[1]},
         {"tiles, avx2", tiles, NULL, NULL, &kernels[1]},
+        {"late notices, avx2", late_notices, NULL, NULL, &kernels[1]},
 #endif
         {"native products, of the set", native_products, NULL, NULL, &native_with},
         {"native products of any numbers, of the set", native_products_of_any_numbers, NULL, NULL, &native_with},

@@ -291,29 +291,31 @@ typedef struct batch_case {
     bool floats, divided;
 } batch_case;
 
-/* Fills two inputs of an open instance, which are put in the place of its own. */
-static void check_batch(const batch_case *at) {
+/* Returns the open instance with two inputs in the place of its own. */
+static firn_instance instance_with(const batch_case *at, void *x, void *labels) {
     firn_instance instance = *firn_instance_of(&one.firn);
+    instance.bound.samples = at->samples;
+    instance.inputs[0] =
+        (firn_bound_input){.data = x,
+                           .elements = at->elements,
+                           .record = at->elements,
+                           .element = at->floats ? FIRN_FB_ELEMENT_TYPE_FLOAT32 : FIRN_FB_ELEMENT_TYPE_UINT8,
+                           .scale = 0.375f,
+                           .shift = at->shift};
+    instance.inputs[1] = (firn_bound_input){
+        .data = labels, .elements = 1, .record = 1, .limit = 4, .stream = 1, .element = FIRN_FB_ELEMENT_TYPE_UINT8};
+    instance.parallel = (firn_parallel){.run = at->divided ? run_backwards : NULL, .threads = 2};
+    return instance;
+}
+
+static void check_batch(const batch_case *at) {
     const firn_stream streams[] = {{.element = at->floats ? FIRN_FB_ELEMENT_TYPE_FLOAT32 : FIRN_FB_ELEMENT_TYPE_UINT8},
                                    {.element = 0}};
     const firn_source source = {.context = (void *)(uintptr_t)streams, .streams = streams, .read = read_words};
     const firn_samples samples = {.source = &source, .count = at->records, .first = 3};
     uint32_t *x = malloc((size_t)4 * at->samples * at->elements);
     int32_t *labels = malloc((size_t)4 * at->samples);
-    instance.bound.samples = at->samples;
-    instance.inputs[0] = (firn_bound_input){.data = (uint8_t *)x,
-                                            .elements = at->elements,
-                                            .record = at->elements,
-                                            .element = streams[0].element,
-                                            .scale = 0.375f,
-                                            .shift = at->shift};
-    instance.inputs[1] = (firn_bound_input){.data = (uint8_t *)labels,
-                                            .elements = 1,
-                                            .record = 1,
-                                            .limit = 4,
-                                            .stream = 1,
-                                            .element = FIRN_FB_ELEMENT_TYPE_UINT8};
-    instance.parallel = (firn_parallel){.run = at->divided ? run_backwards : NULL, .threads = 2};
+    const firn_instance instance = instance_with(at, x, labels);
     assert_int_equal(firn_samples_fill(&instance, &samples, at->cursor), FIRN_OK);
     for (uint32_t s = 0; s < at->samples; s++) {
         const uint64_t draw = at->cursor + s, record = 3 + firn_permute(support_settings.seed, draw / at->records,
@@ -352,6 +354,51 @@ static void batches_have_what_single_draws_have(void **state) {
                                           .divided = kind % 2 == 1});
 }
 
+/* A source of zeros with one fault: an element of a stream that cannot be read, or that is 4. */
+typedef struct faulty {
+    uint32_t stream;
+    uint64_t element;
+    int error; /* FIRN_OK: it is 4 */
+} faulty;
+
+static int read_faulty(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements) {
+    const faulty *fault = context;
+    memset(elements, 0, count);
+    if (stream != fault->stream || fault->element < first || fault->element - first >= count)
+        return FIRN_OK;
+    ((uint8_t *)elements)[fault->element - first] = 4;
+    return fault->error;
+}
+
+/* The first record, some in between and the last one, in one thread and in two; the records are drawn in their order or
+ * permuted. */
+static void faults_end_a_batch_with_their_error(void **state) {
+    (void)state;
+    enum { SAMPLES = 300, ELEMENTS = 784 };
+    static float x[SAMPLES * ELEMENTS];
+    static int32_t labels[SAMPLES];
+    signed_plan_settings settings = support_settings;
+    for (int permuted = 0; permuted < 2; permuted++) {
+        settings.sampler = permuted != 0 ? FIRN_FB_SAMPLER_KIND_PERMUTATION : FIRN_FB_SAMPLER_KIND_SEQUENTIAL;
+        support_classifier(&plan, &settings);
+        assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
+        for (uint32_t record = 0; record < SAMPLES; record = record < 280 ? record + 23 : record + 1) {
+            const batch_case at = {.samples = SAMPLES, .elements = ELEMENTS, .divided = record % 2 == 0};
+            const firn_instance instance = instance_with(&at, x, labels);
+            faulty fault = {0, (uint64_t)record * ELEMENTS + record, FIRN_ERROR_SOURCE};
+            const firn_source source = {.context = &fault, .read = read_faulty};
+            const firn_samples drawn = {.source = &source, .count = SAMPLES};
+            assert_int_equal(firn_samples_fill(&instance, &drawn, 0), FIRN_ERROR_SOURCE);
+            fault = (faulty){1, record, FIRN_ERROR_SOURCE};
+            assert_int_equal(firn_samples_fill(&instance, &drawn, 0), FIRN_ERROR_SOURCE);
+            fault.error = FIRN_OK;
+            assert_int_equal(firn_samples_fill(&instance, &drawn, 0), FIRN_ERROR_DATA_RANGE);
+            fault.stream = 2; /* there is none */
+            assert_int_equal(firn_samples_fill(&instance, &drawn, 0), FIRN_OK);
+        }
+    }
+}
+
 int main(void) {
     fill_text();
     const struct CMUnitTest tests[] = {
@@ -359,7 +406,7 @@ int main(void) {
         cmocka_unit_test(wrapping_starts_another_epoch),       cmocka_unit_test(stopping_ends_with_the_epoch),
         cmocka_unit_test(a_permutation_draws_each_once),       cmocka_unit_test(records_become_tensors),
         cmocka_unit_test(scales_and_shifts_are_finite),        cmocka_unit_test(streams_must_fit),
-        cmocka_unit_test(batches_have_what_single_draws_have),
+        cmocka_unit_test(batches_have_what_single_draws_have), cmocka_unit_test(faults_end_a_batch_with_their_error),
     };
     return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
 }

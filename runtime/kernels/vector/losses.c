@@ -191,7 +191,7 @@ static inline __attribute__((always_inline)) void prefetch_group(uint8_t type, c
     }
 }
 
-/* The same for a whole group of bfloat16, in pairs of lanes. */
+/* Does the same as store_shares for a whole group of bfloat16, in pairs of lanes. */
 static inline __attribute__((always_inline)) void store_pairs_of_shares(const uint16_t *x, uint16_t *dx,
                                                                         const statistics *s) {
     firn_vector e[FIRN_VECTOR_GROUP];
@@ -202,7 +202,8 @@ static inline __attribute__((always_inline)) void store_pairs_of_shares(const ui
     FIRN_EACH(i, FIRN_VECTOR_GROUP / 2) firn_pairs_narrow(dx + 2 * i * FIRN_VECTOR, e + 2 * i);
 }
 
-/* The same for FIRN_VECTOR_GROUP narrow rows, with the label's share reduced by one before it is multiplied. */
+/* Stores dx of FIRN_VECTOR_GROUP narrow rows, each with statistics of its own. One is subtracted from the share of a
+ * row's label before it is multiplied. */
 static inline __attribute__((always_inline)) void store_narrow_rows(uint8_t type, const void *x, void *dx, size_t first,
                                                                     size_t width, const int32_t *labels,
                                                                     const float *maxima, const float *sums,

@@ -21,7 +21,6 @@ _Static_assert(
     "a width is at least FIRN_VECTOR, so chunk_sums also holds a tile of scores, [tile rows][block queries]");
 _Static_assert(RUN % QUERIES == 0, "a run of keys begins where a block of queries does");
 
-/* Rounds x up to a multiple of unit; 0 stays 0, unlike in firn_ceiling. */
 /* --- the slot ----------------------------------------------------------------------------------------------------- */
 
 static size_t claim(size_t *end, size_t floats) {

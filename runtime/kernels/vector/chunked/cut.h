@@ -1,5 +1,5 @@
 /* What the products with chunked sums share: the division of the output into rectangles, one for each piece of work,
- * and the storing of a rectangle's totals. */
+ * what a rectangle's totals begin with, and how they are stored (native.c stores its own, tile by tile). */
 #ifndef FIRN_KERNELS_VECTOR_CHUNKED_CUT_H
 #define FIRN_KERNELS_VECTOR_CHUNKED_CUT_H
 
