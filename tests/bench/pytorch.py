@@ -1,10 +1,10 @@
 """The PyTorch side of `make bench`: a child process that answers questions, so that both sides are timed in one round.
 
 A question is a line "VERB SECONDS WAY KIND ARGUMENTS". WAY is eager, compiled, bf16 (under autocast), bf16_compiled, or,
-for images, channels_last, channels_last_compiled, bf16_channels_last or bf16_channels_last_compiled. The verb "prepare" warms up, torch.compile
-included, and is answered with the seconds of one measurement; "measure" with those of one call. Any other answer is
-"none" and a reason: above all, that preparing would take longer than SECONDS. The first line of output is a JSON object
-that describes PyTorch, or says why there is none.
+for images, channels_last, channels_last_compiled, bf16_channels_last or bf16_channels_last_compiled. The verb "prepare"
+warms up, torch.compile included, and is answered with the seconds of one measurement; "measure" with those of one call.
+Any other answer is "none" and a reason: above all, that preparing would take longer than SECONDS. The first line of
+output is a JSON object that describes PyTorch, or says why there is none.
 """
 import json
 import os

@@ -99,8 +99,7 @@ void bench_report_begin(void) {
         "+-: half of the distance of the quartiles. G/s: operations or bytes. of 1, of %u: share of the reference of "
         "the same round, with 1 thread and with %u. by 1st: time divided by that of the first row of these rounds. "
         "The rest: PyTorch's time by ours, above 1 being ahead; last: channels last, bl: bf16, channels last. "
-        "Instructions: "
-        "of the peak loop in 1 thread.\n\n",
+        "Instructions: of the peak loop in 1 thread.\n\n",
         bench_settings.threads, bench_settings.threads);
     printf("%-18s %-22s %-17s %12s %5s %8s %8s    of %-2u %8s %8s %8s %8s %8s %8s %8s %8s %8s\n", "what", "shape",
            "storage", "time", "+-", "G/s", "of 1", bench_settings.threads, "by 1st", "eager", "compiled", "bf16",

@@ -12,7 +12,7 @@
  *
  * Blocks of 32 terms begin where blocks of queries and keys do. Those behind the diagonal of a causal mask are in no
  * product; in one at the diagonal the unseen scores are +0, and an engine that adds fewer terms at a time leaves out
- * what NUMERICS.md says. The sizes are estimates: no machine with these instructions was at hand. x86 only. */
+ * what NUMERICS.md says. The sizes are estimates. x86 only. */
 #include <string.h>
 
 #include "runtime/kernels/blocks.h"

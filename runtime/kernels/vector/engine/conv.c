@@ -2,8 +2,7 @@
  * windows have the same elements, in any line and sample, so all of them have the same blocks of terms; the left factor
  * is gathered, one tile high at a time, with zeros for what is absent of these blocks. The columns are the channels of
  * the output's group, of which a piece packs panels of weights. For each block of terms a piece packs its panels, which
- * stay in the L2 cache, and goes through its rows; unfinished sums wait in the slot. The sizes are estimates: no
- * machine with these instructions was at hand. */
+ * stay in the L2 cache, and goes through its rows; unfinished sums wait in the slot. The sizes are estimates. */
 #include "runtime/kernels/vector/engine/conv.h"
 
 #include <string.h>

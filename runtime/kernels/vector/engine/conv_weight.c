@@ -2,7 +2,7 @@
  * outputs, its columns are the elements (r, s, channel) of an output's weight, its terms are all windows. A piece turns
  * dy into rows once for each block of terms. It packs x for one panel of columns at a time, with zeros outside of the
  * image. Columns of one panel may lack different blocks of terms, as (r, s) decides: a block that only some of them
- * have is added to copies of the sums. The sizes are estimates: no machine with these instructions was at hand. */
+ * have is added to copies of the sums. The sizes are estimates. */
 #include <string.h>
 
 #include "runtime/kernels/blocks.h"

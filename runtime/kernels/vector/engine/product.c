@@ -22,7 +22,7 @@ enum {
     SUMS_ROWS = 1024, /* of a piece, at most, if sums wait: each piece packs all of its columns */
     GROUP = 4,      /* rows of tiles that are packed at once if their terms lie apart: memory is read by longer runs */
     GAP = 32,       /* terms between the packed rows, so that rows do not share cache sets */
-    SHARING = 2048, /* terms of which a multiple between rows makes them all share a few cache sets */
+    SHARING = 2048, /* rows that lie a multiple of so many terms apart share a few cache sets */
     CACHE_LINE = 64
 };
 
@@ -128,18 +128,18 @@ static inline __attribute__((always_inline)) void store_as(uint8_t type, const v
         const size_t first = (p.row + s.row + row) * linear->product.columns + p.column;
         const float *sums = sums_of(&p, s.row, 0) + row * FIRN_WORD_COLUMNS;
         for (size_t column = 0; column < p.columns; column += FIRN_VECTOR) {
+            const firn_lanes lanes = firn_first_lanes(p.columns - column);
             firn_vector sum = firn_vector_load(sums + column / FIRN_WORD_COLUMNS * tile + column % FIRN_WORD_COLUMNS);
             if (s.bias != NULL)
-                sum = firn_vector_add(sum, firn_vector_load(s.bias + column));
-            firn_vector_narrow(out, type, first + column, firn_first_lanes(p.columns - column),
-                               firn_vector_canonical(sum));
+                sum = firn_vector_add(sum, firn_vector_load_some(lanes, s.bias + column));
+            firn_vector_narrow(out, type, first + column, lanes, firn_vector_canonical(sum));
         }
     }
 }
 
 static void store_rows(const piece *p, size_t row, size_t rows) {
     const firn_linear *linear = p->cut->linear;
-    float bias[COLUMNS] = {0};
+    float bias[COLUMNS];
     if (linear->bias != NULL)
         firn_widen(bias, linear->bias->data, linear->bias->type, p->column, p->columns);
     const storing all = {.piece = p, .row = row, .rows = rows, .bias = linear->bias != NULL ? bias : NULL};

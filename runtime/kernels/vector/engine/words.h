@@ -12,7 +12,7 @@ typedef struct firn_words_of {
     const uint16_t *first; /* of the first term and lane */
     size_t term_step, lane_step;
     size_t terms, lanes;
-    const float *floats; /* to be rounded, in place of `first`; NULL: there are none */
+    const float *floats; /* to be rounded, in place of `first`, for panels only; NULL: there are none */
 } firn_words_of;
 
 /* out[panel][word][FIRN_WORD_COLUMNS]: `words` words, which may be more than the terms fill. The last panel's lanes

@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) firn_vector winners(uint8_t type, c
     return winner;
 }
 
-/* Rows of a window lie closer than the lines are many. */
+/* The rows of a window lie fewer than `lines` apart, so each step passes the last line that waits at most once. */
 static inline void add_to_winners(const piece *own, const elements *e, size_t channel, firn_lanes lanes,
                                   firn_vector winner, firn_vector dy) {
     const size_t wide = own->p->wide, lines = own->p->lines;
