@@ -38,6 +38,7 @@ float small_sum_end(const firn_sum *sum);
 #define firn_random_normal_many    small_random_normal_many
 #define firn_random_truncated_many small_random_truncated_many
 #define firn_permute               small_permute
+#define firn_permute_many          small_permute_many
 void small_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 uint32_t small_random_bits(const firn_rng *rng, uint64_t element);
 float small_random_uniform(const firn_rng *rng, uint64_t element);
@@ -46,6 +47,7 @@ float small_random_normal(const firn_rng *rng, uint64_t element);
 void small_random_normal_many(float *out, const firn_rng *rng, uint64_t first, size_t count);
 void small_random_truncated_many(float *out, const firn_rng *rng, uint64_t first, size_t count, firn_truncation from);
 uint64_t small_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t index);
+void small_permute_many(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t *indices, size_t number);
 #include "runtime/numerics/random.c"
 #undef firn_philox
 #undef firn_random_bits
@@ -55,6 +57,7 @@ uint64_t small_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t i
 #undef firn_random_normal_many
 #undef firn_random_truncated_many
 #undef firn_permute
+#undef firn_permute_many
 
 #define firn_block_maximum         small_block_maximum
 #define firn_block_round           small_block_round
