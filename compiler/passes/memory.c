@@ -4,7 +4,8 @@
  * Each region of the state holds its tensors by name, each at a multiple of 16, so that the parameters of a train and
  * an eval plan of one model have the same layout. Constants follow each other in the constants of the plan. In the
  * arena, tensors whose lifetimes intersect do not overlap, with one exception: if an op may work in place (the flag ~
- * of an input in plan/ops.def) and is the last use of its input, the output takes the input's bytes. */
+ * of an input in plan/ops.def) and is the last use of its input, the output takes the input's bytes. Each tensor of a
+ * large arena begins at a cache line. */
 #include "compiler/passes/placement.h"
 
 #include <stdlib.h>
@@ -14,6 +15,11 @@
 #include "plan/bytes.h"
 
 #define ALIGNMENT 16
+
+/* What follows a tensor of 16 bytes would lie across cache lines, and a register or a row of a matrix engine takes
+ * twice as long to load from there. In an arena below LARGE, which a microcontroller may have, bytes matter more. */
+#define LINE  64
+#define LARGE (UINT64_C(1) << 20)
 
 static uint64_t bytes_of(const firnc_value_info *value) {
     uint64_t bytes = 0;
@@ -115,6 +121,13 @@ static void add_buffer(buffers *b, const firnc_graph *graph, firnc_value value) 
         (firnc_block){.bytes = firn_round_up(bytes_of(info), ALIGNMENT), .first = info->first, .last = info->last};
 }
 
+static void align_to_lines(buffers *b) {
+    if (firnc_lower_bound(b->list, b->count) < LARGE)
+        return;
+    for (uint32_t i = 0; i < b->count; i++)
+        b->list[i].bytes = firn_round_up(b->list[i].bytes, LINE);
+}
+
 /* Makes one buffer for each arena value, or for each chain of values that ops compute in place. */
 static buffers make_buffers(const firnc_graph *graph) {
     buffers b = {.list = firnc_allocate(graph->value_count * sizeof *b.list),
@@ -136,6 +149,7 @@ static buffers make_buffers(const firnc_graph *graph) {
                 add_buffer(&b, graph, value);
         }
     }
+    align_to_lines(&b);
     return b;
 }
 
