@@ -224,6 +224,20 @@ static void casts(void **state) {
     }
 }
 
+/* So many elements that they are stored past the caches. */
+static void large_cast(void **state) {
+    (void)state;
+    skip_without_sets();
+    firn_tensor x = tensor_new(FIRN_BFLOAT16, (1u << 23) + 1001, 0, 0, 0);
+    firn_tensor y = tensor_new(FIRN_FLOAT32, (uint32_t)x.elements, 0, 0, 0);
+    for (size_t i = 0; i < x.elements; i++)
+        ((uint16_t *)x.data)[i] = (uint16_t)i;
+    const test_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
+    compare(FIRN_OP_cast, &call, UINT8_MAX, "large cast");
+    tensor_free(&y);
+    tensor_free(&x);
+}
+
 /* --- cross-entropy ------------------------------------------------------------------------------------------------ */
 
 static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, float spread, bool special) {
@@ -469,6 +483,7 @@ int main(void) {
         cmocka_unit_test(activations_of_mixed_types),
         cmocka_unit_test(rotary_embedding),
         cmocka_unit_test(casts),
+        cmocka_unit_test(large_cast),
         cmocka_unit_test(cross_entropy),
         cmocka_unit_test(rms_norm),
         cmocka_unit_test(layer_norm),

@@ -47,6 +47,14 @@ static inline void firn_vector_store(float *to, firn_vector x) {
     _mm256_storeu_ps(to, x);
 }
 
+static inline void firn_vector_stream(float *to, firn_vector x) {
+    _mm256_stream_ps(to, x);
+}
+
+static inline void firn_streams_end(void) {
+    _mm_sfence();
+}
+
 static inline firn_vector firn_vector_load_some(firn_lanes lanes, const float *from) {
     if (lanes.count == FIRN_VECTOR)
         return _mm256_loadu_ps(from);

@@ -39,6 +39,17 @@ static inline void firn_vector_store(float *to, firn_vector x) {
     _mm512_storeu_ps(to, x);
 }
 
+/* Stores x past the caches, for an output that is larger than they are: the line it replaces is not read. `to` must be
+ * a multiple of a register's bytes. firn_streams_end must follow the last one, in the same thread. */
+static inline void firn_vector_stream(float *to, firn_vector x) {
+    _mm512_stream_ps(to, x);
+}
+
+/* Makes what was stored past the caches visible to other threads before anything that is stored later. */
+static inline void firn_streams_end(void) {
+    _mm_sfence();
+}
+
 /* Unselected lanes are +0; their memory is not accessed. */
 static inline firn_vector firn_vector_load_some(firn_lanes lanes, const float *from) {
     return _mm512_maskz_loadu_ps(lanes, from);

@@ -111,12 +111,11 @@ typedef struct range {
     size_t begin, end;
 } range;
 
-/* Runs body for blocks of elements of one type. Whole groups are handled separately, because a store with a mask takes
- * much longer. */
-static inline __attribute__((always_inline)) void map(uint8_t type, const void *arguments, group_body body) {
-    const range *r = arguments;
-    const size_t last = firn_smaller(r->end * FIRN_BLOCK, r->call->outputs[Y].elements);
-    group g = {.call = r->call, .i = r->begin * FIRN_BLOCK, .whole = true};
+/* Runs body for the elements [first, last) of one type. Whole groups are handled separately, because a store with a
+ * mask takes much longer. */
+static inline __attribute__((always_inline)) void map_elements(uint8_t type, const firn_kernel_call *call, size_t first,
+                                                               size_t last, group_body body) {
+    group g = {.call = call, .i = first, .whole = true};
     FIRN_EACH(v, FIRN_VECTOR_GROUP) g.lanes[v] = firn_first_lanes(FIRN_VECTOR);
     for (; g.i + GROUP <= last; g.i += GROUP)
         body(type, &g);
@@ -124,10 +123,24 @@ static inline __attribute__((always_inline)) void map(uint8_t type, const void *
         return;
     g.whole = false;
     for (size_t v = 0; v < FIRN_VECTOR_GROUP; v++) {
-        const size_t first = firn_smaller(g.i + v * FIRN_VECTOR, last);
-        g.lanes[v] = firn_first_lanes(last - first);
+        const size_t from = firn_smaller(g.i + v * FIRN_VECTOR, last);
+        g.lanes[v] = firn_first_lanes(last - from);
     }
     body(type, &g);
+}
+
+static inline size_t first_of(const range *r) {
+    return r->begin * FIRN_BLOCK;
+}
+
+static inline size_t last_of(const range *r) {
+    return firn_smaller(r->end * FIRN_BLOCK, r->call->outputs[Y].elements);
+}
+
+/* Runs body for blocks. */
+static inline __attribute__((always_inline)) void map(uint8_t type, const void *arguments, group_body body) {
+    const range *r = arguments;
+    map_elements(type, r->call, first_of(r), last_of(r), body);
 }
 
 static inline __attribute__((always_inline)) void map_blocks(const firn_kernel_call *call, size_t begin, size_t end,
@@ -323,6 +336,18 @@ static inline __attribute__((always_inline)) void widen_group(uint8_t type, cons
     store_in_order(FIRN_FLOAT32, g, &g->call->outputs[FIRN_CAST_OUT_Y], x);
 }
 
+/* The same, past the caches if the group is whole. It must begin at a multiple of a register's bytes. */
+static inline __attribute__((always_inline)) void widen_group_past_caches(uint8_t type, const group *g) {
+    float *out = (float *)g->call->outputs[FIRN_CAST_OUT_Y].data + g->i;
+    firn_vector x[FIRN_VECTOR_GROUP];
+    if (!g->whole) {
+        widen_group(type, g);
+        return;
+    }
+    load_in_order(type, g, &g->call->inputs[FIRN_CAST_IN_X], x);
+    FIRN_EACH(v, FIRN_VECTOR_GROUP) firn_vector_stream(out + v * FIRN_VECTOR, firn_vector_canonical(x[v]));
+}
+
 static inline __attribute__((always_inline)) void narrow_group(uint8_t type, const group *g) {
     firn_vector x[FIRN_VECTOR_GROUP];
     load_in_order(FIRN_FLOAT32, g, &g->call->inputs[FIRN_CAST_IN_X], x);
@@ -333,14 +358,32 @@ static inline __attribute__((always_inline)) void widen_of(uint8_t type, const v
     map(type, arguments, widen_group);
 }
 
+static inline __attribute__((always_inline)) void widen_past_caches(uint8_t type, const void *arguments) {
+    const range *r = arguments;
+    const size_t first = first_of(r), last = last_of(r);
+    const uintptr_t begin = (uintptr_t)((const float *)r->call->outputs[FIRN_CAST_OUT_Y].data + first);
+    const size_t lead = (0 - begin) % sizeof(firn_vector) / sizeof(float), whole = firn_smaller(first + lead, last);
+    map_elements(type, r->call, first, whole, widen_group);
+    map_elements(type, r->call, whole, last, widen_group_past_caches);
+    firn_streams_end();
+}
+
 static inline __attribute__((always_inline)) void narrow_of(uint8_t type, const void *arguments) {
     map(type, arguments, narrow_group);
+}
+
+/* Whether a float32 output is so much larger than a core's caches that what reads it finds it in memory anyway. */
+static bool is_streamed(const firn_tensor *y) {
+    enum { STREAMED = 1 << 23 };
+    return y->elements >= STREAMED;
 }
 
 static void cast_blocks(void *argument, size_t begin, size_t end) {
     const range r = {argument, begin, end};
     const uint8_t from = r.call->inputs[FIRN_CAST_IN_X].type, to = r.call->outputs[FIRN_CAST_OUT_Y].type;
-    if (to == FIRN_FLOAT32)
+    if (to == FIRN_FLOAT32 && is_streamed(&r.call->outputs[FIRN_CAST_OUT_Y]))
+        firn_for_type(from, widen_past_caches, &r);
+    else if (to == FIRN_FLOAT32)
         firn_for_type(from, widen_of, &r);
     else
         firn_for_type(to, narrow_of, &r);
