@@ -16,6 +16,7 @@
 #include "runtime/kernels/vector/attention/products.h"
 #include "runtime/kernels/vector/attention/scores.h"
 #include "runtime/kernels/vector/attention/stores.h"
+#include "runtime/kernels/vector/convert.h"
 #include "runtime/kernels/vector/pieces.h"
 
 enum { QUERIES = FIRN_BLOCK_QUERIES, RUN = FIRN_RUN_KEYS, ROWS = FIRN_ATTENTION_TILE_ROWS };
@@ -55,18 +56,30 @@ static void probability_gradients(const head *h, block *b, bool all_keys) {
         firn_key_sum_end(&sum, b->projections);
 }
 
+/* Some scores of a block: probabilities, and their gradients. */
+typedef struct gradients {
+    const float *p, *projections;
+    float *gradient;
+    size_t count;
+} gradients;
+
+static inline __attribute__((always_inline)) void multiply_gradients(uint8_t type, const void *arguments) {
+    const gradients g = *(const gradients *)arguments; /* a copy, because the stores could change *arguments */
+    for (size_t i = 0; i < g.count; i += FIRN_VECTOR) {
+        const firn_vector projection = firn_vector_load(g.projections + i % QUERIES);
+        const firn_vector centred = firn_vector_subtract(firn_vector_load(g.gradient + i), projection);
+        const firn_vector product = firn_vector_multiply(firn_vector_load(g.p + i), centred);
+        firn_vector_store(g.gradient + i, firn_vector_round(type, product));
+    }
+}
+
 /* Turns gradients of probabilities into gradients of scores, and applies dropout to the probabilities. */
 static void score_gradients(const head *h, const block *b) {
     const firn_attention *a = h->a;
     for (size_t key = b->begin; key < b->end; key += RUN) {
         const size_t rows = firn_smaller(RUN, b->end - key), at = (key - h->origin) * QUERIES;
         float *p = h->slot + h->job->at.scores + at, *gradient = h->slot + h->job->at.gradients + at;
-        for (size_t i = 0; i < rows * QUERIES; i += FIRN_VECTOR) {
-            const firn_vector projection = firn_vector_load(b->projections + i % QUERIES);
-            const firn_vector centred = firn_vector_subtract(firn_vector_load(gradient + i), projection);
-            firn_vector_store(gradient + i, firn_vector_multiply(firn_vector_load(p + i), centred));
-        }
-        firn_block_round(a->type, gradient, rows * QUERIES);
+        firn_for_type(a->type, multiply_gradients, &(gradients){p, b->projections, gradient, rows * QUERIES});
         if (a->dropout_rate == 0.0f)
             continue;
         firn_scores_drop(a, p, firn_scores_drawn(h, key), rows);

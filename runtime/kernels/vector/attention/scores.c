@@ -2,10 +2,19 @@
 #include "runtime/kernels/vector/attention/scores.h"
 
 #include "runtime/kernels/blocks.h"
+#include "runtime/kernels/vector/convert.h"
 #include "runtime/kernels/vector/exponential.h"
 #include "runtime/kernels/vector/pack.h"
 
-enum { QUERIES = FIRN_BLOCK_QUERIES, VECTORS = FIRN_BLOCK_VECTORS, PANEL = FIRN_PANEL_QUERIES, RUN = FIRN_RUN_KEYS };
+enum {
+    QUERIES = FIRN_BLOCK_QUERIES,
+    VECTORS = FIRN_BLOCK_VECTORS,
+    PANEL = FIRN_PANEL_QUERIES,
+    RUN = FIRN_RUN_KEYS,
+    GROUP = FIRN_VECTOR_GROUP * FIRN_VECTOR /* scores of registers that are computed at once */
+};
+
+_Static_assert((int)GROUP % (int)QUERIES == 0, "a group is whole rows");
 
 /* Returns one bit for each query of a block that sees a key. */
 static uint32_t seeing(const firn_attention_head *h, const firn_attention_block *b, size_t key) {
@@ -79,24 +88,118 @@ void firn_scores_maxima(const firn_attention_head *h, const firn_attention_block
     }
 }
 
+static inline __attribute__((always_inline)) void exponentials(float *scores, const float *maxima, size_t registers) {
+    firn_vector x[FIRN_VECTOR_GROUP];
+    FIRN_EACH(v, registers)
+    x[v] = firn_vector_subtract(firn_vector_load(scores + v * FIRN_VECTOR),
+                                firn_vector_load(maxima + v * FIRN_VECTOR % QUERIES));
+    firn_vector_exp_group(x, registers);
+    FIRN_EACH(v, registers) firn_vector_store(scores + v * FIRN_VECTOR, x[v]);
+}
+
 void firn_scores_exponentials(const firn_attention *a, float *scores, const float maxima[QUERIES], size_t rows) {
-    for (size_t row = 0; row < rows; row++)
-        for (size_t i = 0; i < QUERIES; i += FIRN_VECTOR) {
-            float *at = scores + row * QUERIES + i;
-            const firn_vector score = firn_vector_load(at);
-            firn_vector_store(at, firn_vector_exp(firn_vector_subtract(score, firn_vector_load(maxima + i))));
-        }
-    firn_block_round(a->softmax_type, scores, rows * QUERIES);
+    const size_t count = rows * QUERIES;
+    size_t i = 0;
+    for (; i + GROUP <= count; i += GROUP)
+        exponentials(scores + i, maxima, FIRN_VECTOR_GROUP);
+    for (; i < count; i += FIRN_VECTOR)
+        exponentials(scores + i, maxima + i % QUERIES, 1);
+    firn_block_round(a->softmax_type, scores, count);
+}
+
+/* --- division by the sums -----------------------------------------------------------------------------------------
+ *
+ * A division takes as long as a dozen multiplications, and a query has one divisor s for all of its keys. With
+ * y = 1 / s, rounded, two steps q + y (x - q s) after q = x y give the quotient as a division rounds it: the first one
+ * leaves q at one of the two floats beside x / s, for which x - q s is exact, and the second one then rounds correctly
+ * (P. Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990). No operation may
+ * leave the range of normal numbers, and so the limits below; x - q s is a multiple of 2^-48 x. */
+
+#define LEAST_TERM    0x1p-96f
+#define MOST_TERM     0x1p60f
+#define LEAST_DIVISOR 0x1p-20f
+#define MOST_DIVISOR  0x1p20f
+
+typedef struct normalising {
+    float *x;
+    size_t count;
+    const float *sums;
+    _Alignas(64) float reciprocals[QUERIES];
+    bool by_reciprocals; /* the sums are within the limits */
+} normalising;
+
+static inline bool is_every(firn_mask mask) {
+    return firn_mask_to_bits(mask) == (UINT32_C(1) << FIRN_VECTOR) - 1;
+}
+
+/* Numbers that are not negative, and NaNs, are in the order of their bits. */
+static inline bool are_within(firn_words least, firn_words most, float low, float high) {
+    return is_every(firn_mask_and(firn_vector_is_at_least(firn_vector_from_bits(least), firn_vector_fill(low)),
+                                  firn_vector_is_at_least(firn_vector_fill(high), firn_vector_from_bits(most))));
+}
+
+/* x is not negative, or a NaN. */
+static inline __attribute__((always_inline)) bool are_terms_within(const firn_vector *x, size_t registers) {
+    firn_words least = firn_vector_bits(x[0]), most = least;
+    FIRN_EACH(v, registers) {
+        least = firn_words_smaller(least, firn_vector_bits(x[v]));
+        most = firn_words_larger(most, firn_vector_bits(x[v]));
+    }
+    return are_within(least, most, LEAST_TERM, MOST_TERM);
+}
+
+static bool take_reciprocals(normalising *n) {
+    firn_words least = firn_vector_bits(firn_vector_load(n->sums)), most = least;
+    for (size_t i = 0; i < QUERIES; i += FIRN_VECTOR) {
+        const firn_vector sum = firn_vector_load(n->sums + i);
+        firn_vector_store(n->reciprocals + i, firn_vector_divide(firn_vector_fill(1.0f), sum));
+        least = firn_words_smaller(least, firn_vector_bits(sum));
+        most = firn_words_larger(most, firn_vector_bits(sum));
+    }
+    return are_within(least, most, LEAST_DIVISOR, MOST_DIVISOR);
+}
+
+/* Replaces each x, which begins with query `first`, by x / sum. */
+static inline __attribute__((always_inline)) void divide(const normalising *n, firn_vector *x, size_t first,
+                                                         size_t registers) {
+    firn_vector q[FIRN_VECTOR_GROUP], sum[FIRN_VECTOR_GROUP], y[FIRN_VECTOR_GROUP], rest[FIRN_VECTOR_GROUP];
+    FIRN_EACH(v, registers) sum[v] = firn_vector_load(n->sums + (first + v * FIRN_VECTOR) % QUERIES);
+    if (!n->by_reciprocals || !are_terms_within(x, registers)) {
+        FIRN_EACH(v, registers) x[v] = firn_vector_divide(x[v], sum[v]);
+        return;
+    }
+    FIRN_EACH(v, registers) y[v] = firn_vector_load(n->reciprocals + (first + v * FIRN_VECTOR) % QUERIES);
+    FIRN_EACH(v, registers) q[v] = firn_vector_multiply(x[v], y[v]);
+    FIRN_EACH(v, registers) rest[v] = firn_vector_fma(firn_vector_negative(q[v]), sum[v], x[v]);
+    FIRN_EACH(v, registers) q[v] = firn_vector_fma(rest[v], y[v], q[v]);
+    FIRN_EACH(v, registers) rest[v] = firn_vector_fma(firn_vector_negative(q[v]), sum[v], x[v]);
+    FIRN_EACH(v, registers) x[v] = firn_vector_fma(rest[v], y[v], q[v]);
+}
+
+static inline __attribute__((always_inline)) void normalise_at(uint8_t type, const normalising *n, size_t i,
+                                                               size_t registers) {
+    firn_vector x[FIRN_VECTOR_GROUP];
+    FIRN_EACH(v, registers) x[v] = firn_vector_load(n->x + i + v * FIRN_VECTOR);
+    divide(n, x, i % QUERIES, registers);
+    FIRN_EACH(v, registers) firn_vector_store(n->x + i + v * FIRN_VECTOR, firn_vector_round(type, x[v]));
+}
+
+static inline __attribute__((always_inline)) void normalise(uint8_t type, const void *arguments) {
+    const normalising *n = arguments;
+    size_t i = 0;
+    for (; i + GROUP <= n->count; i += GROUP)
+        normalise_at(type, n, i, FIRN_VECTOR_GROUP);
+    for (; i < n->count; i += FIRN_VECTOR)
+        normalise_at(type, n, i, 1);
 }
 
 void firn_scores_normalise(const firn_attention *a, float *x, const float sums[QUERIES], size_t rows) {
-    for (size_t row = 0; row < rows; row++)
-        for (size_t i = 0; i < QUERIES; i += FIRN_VECTOR) {
-            float *at = x + row * QUERIES + i;
-            firn_vector_store(at, firn_vector_divide(firn_vector_load(at), firn_vector_load(sums + i)));
-        }
-    firn_block_round(a->type, x, rows * QUERIES);
+    normalising n = {.x = x, .count = rows * QUERIES, .sums = sums};
+    n.by_reciprocals = take_reciprocals(&n);
+    firn_for_type(a->type, normalise, &n);
 }
+
+/* --- what a query does not see ------------------------------------------------------------------------------------ */
 
 void firn_scores_clear_unseen(const firn_attention_head *h, const firn_attention_block *b, float *x) {
     const size_t first = b->begin > b->query ? b->begin : b->query;
