@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "tests/bench/bench.h"
 
@@ -114,14 +115,21 @@ typedef struct task {
     float *const *streams;
     size_t begin, end; /* range of rounds of the peak loop, or of elements */
     pthread_barrier_t *start;
-    double seconds;
+    double seconds, cpu_seconds;
 } task;
+
+static double cpu_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 static void *run_task(void *argument) {
     task *mine = argument;
     pthread_barrier_wait(mine->start);
-    const double begin = bench_seconds();
+    const double begin = bench_seconds(), cpu_begin = cpu_seconds();
     mine->run(mine);
+    mine->cpu_seconds = cpu_seconds() - cpu_begin;
     mine->seconds = bench_seconds() - begin;
     return NULL;
 }
@@ -130,9 +138,10 @@ static unsigned threads_used(unsigned threads) {
     return threads < THREADS_MAX ? threads : THREADS_MAX;
 }
 
-/* Splits [0, count) among threads that start together. Returns the seconds of the slowest thread. */
-static double run_threads(unsigned threads, void (*run)(const task *), peak_loop loop, float *const *streams,
-                          size_t count, bool everyone_all) {
+/* Splits [0, count) among threads that start together. Returns the seconds of the slowest thread; *waited: whether a
+ * thread was without a CPU for long. */
+static double run_once(unsigned threads, void (*run)(const task *), peak_loop loop, float *const *streams, size_t count,
+                       bool everyone_all, bool *waited) {
     pthread_barrier_t start;
     pthread_t ids[THREADS_MAX];
     task tasks[THREADS_MAX];
@@ -146,13 +155,31 @@ static double run_threads(unsigned threads, void (*run)(const task *), peak_loop
             abort();
     }
     (void)run_task(&tasks[0]);
-    double slowest = tasks[0].seconds;
-    for (unsigned i = 1; i < used; i++) {
-        pthread_join(ids[i], NULL);
+    double slowest = 0.0;
+    *waited = false;
+    for (unsigned i = 0; i < used; i++) {
+        if (i > 0)
+            pthread_join(ids[i], NULL);
         slowest = tasks[i].seconds > slowest ? tasks[i].seconds : slowest;
+        *waited |= tasks[i].seconds > 1.2 * tasks[i].cpu_seconds;
     }
     pthread_barrier_destroy(&start);
     return slowest;
+}
+
+/* The same until no thread waited, a few times at most. A system wakes one thread in ten on the CPU of another,
+ * although there is an idle one, and leaves it there for some milliseconds, which is as long as a measurement takes.
+ * Returns the seconds of the fastest time. */
+static double run_threads(unsigned threads, void (*run)(const task *), peak_loop loop, float *const *streams,
+                          size_t count, bool everyone_all) {
+    enum { TRIES = 5 };
+    double fastest = 0.0;
+    bool waited = true;
+    for (int i = 0; i < TRIES && waited; i++) {
+        const double seconds = run_once(threads, run, loop, streams, count, everyone_all, &waited);
+        fastest = i == 0 || seconds < fastest ? seconds : fastest;
+    }
+    return fastest;
 }
 
 static void run_loop(const task *mine) {
