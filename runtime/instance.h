@@ -71,6 +71,7 @@ typedef struct __attribute__((may_alias)) firn_instance {
     const firn_port *port; /* NULL: none */
     uint32_t condition;    /* firn_condition */
     bool worked;           /* a step has returned FIRN_OK */
+    bool casts_input;      /* the sampler computes the op before the first of the phase: firn_samples_bind */
     firn_bindings bound;
     const firn_prepared_op
         *prepared; /* every op in order, written only by firn_open; NULL: ops are decoded each time */
@@ -200,13 +201,17 @@ typedef struct firn_samples {
     uint64_t oldest; /* number of the oldest record in the window */
 } firn_samples;
 
+/* Of a build with vectors: if the first op of the phase that reads the inputs casts one of bytes that no other op
+ * reads, takes it out of the phase; the sampler then writes what it would. The instance must be bound. */
+void firn_samples_bind(firn_instance *instance);
+
 /* Checks a source against the plan. *samples is not moved afterwards. Errors: ARGUMENT, SOURCE, DATA_TYPE,
  * DATA_TOO_SHORT, NOT_ENOUGH_PUSHED. */
 int firn_samples_begin(const firn_instance *instance, const firn_source *source,
                        firn_samples *samples) FIRN_CHECK_RESULT;
 
-/* Fills every input with the samples of one micro-batch, starting with draw number `cursor`. Writes only the inputs.
- * Errors: SOURCE, DATA_RANGE, DATA_END. */
+/* Fills every input with the samples of one micro-batch, starting with draw number `cursor`. Writes only the inputs,
+ * and what one is cast to (firn_samples_bind). Errors: SOURCE, DATA_RANGE, DATA_END. */
 int firn_samples_fill(const firn_instance *instance, const firn_samples *samples, uint64_t cursor) FIRN_CHECK_RESULT;
 
 /* --- ring.c ------------------------------------------------------------------------------------------------------- */

@@ -278,6 +278,8 @@ static void bind(const firn_config *config, firn_instance *opened) {
         firn_checkpoint_configure(opened, config);
     opened->prepared = config->prepared;
     firn_bind(opened);
+    if (FIRN_VECTORS)
+        firn_samples_bind(opened);
 }
 
 int firn_open(firn *instance, const firn_config *config) {

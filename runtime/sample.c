@@ -1,5 +1,6 @@
 /* The sampler and the inputs: which sample each draw selects, and how its elements become tensors. A source is not
- * trusted: its types, lengths and values are checked here and only here. Only input tensors are written. */
+ * trusted: its types, lengths and values are checked here and only here. Only input tensors are written, and what one
+ * of them is cast to. */
 #define FIRN_FB_INLINE /* plan/access.h */
 #include <string.h>
 
@@ -12,9 +13,9 @@
 #define PIECE 256u
 
 /* Of a build with vectors: samples that are read before they are converted, at most, and draws whose places are
- * computed in one task. */
+ * computed in one task. Draws take turns in the lanes of registers, which the last of a task leave empty. */
 #define BATCH 256u
-#define DRAWS 16u
+#define DRAWS 64u
 
 /* --- checking a source --- */
 
@@ -237,20 +238,43 @@ static int fill_sample(const firn_bound_input *input, const firn_source *source,
 /* With vectors, samples are drawn, read and converted by the batch: threads share all but the reading, and a tensor is
  * written from its beginning to its end, which CPUs prefetch. Bytes that are read lie at the end of the tensor, in the
  * same place for each batch so that they stay in a cache; or, of a batch whose rows lie there, each sample's at the end
- * of its row. Floats are read to where they belong. */
+ * of its row. Floats are read to where they belong.
+ *
+ * Where the first op of a step casts an input of bytes to a half type, and nothing else reads the input, threads write
+ * what the op would: the floats between, four times as many bytes as the sample has, would leave the caches and return.
+ * The bytes then lie at the beginning of the input. */
 
 enum { BATCH_ELEMENTS = 128 * 1024 }; /* of the first input, at most, unless a sample has more */
 
 typedef struct batch {
     const firn_instance *instance;
     const firn_samples *samples;
-    uint64_t draw;          /* number of the first */
-    uint32_t first, count;  /* samples of the micro-batch */
-    uint64_t places[BATCH]; /* of the samples */
+    const firn_tensor *cast;    /* operands of the cast of an input, or NULL */
+    firn_kernel scale, permute; /* FIRN_KERNEL_SCALE and FIRN_KERNEL_PERMUTE, or NULL */
+    uint64_t draw;              /* number of the first */
+    uint32_t first, count;      /* samples of the micro-batch */
+    uint64_t places[BATCH];     /* of the samples */
 } batch;
 
 static bool is_converted_later(const firn_bound_input *input) {
     return has_loop(input) && input->elements >= PIECE && input->elements <= UINT32_MAX;
+}
+
+/* Whether an input is cast as it is read. */
+static bool is_cast(const batch *b, const firn_bound_input *input) {
+    return b->cast != NULL && b->cast[FIRN_CAST_IN_X].data == input->data;
+}
+
+/* Returns the phase that reads the inputs. */
+static uint8_t reading_phase(const firn_instance *instance) {
+    return instance->header.mode == FIRN_MODE_TRAIN ? FIRN_FB_PHASE_KIND_MICRO_BATCH : FIRN_FB_PHASE_KIND_EVALUATE;
+}
+
+/* Returns the operands of the cast that is taken out of the phase; NULL: there is none. */
+static const firn_tensor *taken_cast(const firn_instance *instance) {
+    if (!instance->casts_input)
+        return NULL;
+    return instance->prepared[instance->bound.phases[reading_phase(instance)].first - 1].operands;
 }
 
 /* Returns the samples of a batch. */
@@ -258,6 +282,21 @@ static uint32_t batch_of(const firn_instance *instance) {
     firn_bound_input room;
     const size_t most = BATCH_ELEMENTS / firn_bound_input_at(instance, 0, &room)->elements;
     return most < 1 ? 1 : most < BATCH ? (uint32_t)most : BATCH;
+}
+
+/* Replaces the numbers of draws of one epoch, which begin with `numbers`, by those of the samples. */
+static void permute(const batch *b, uint64_t epoch, uint64_t *numbers, size_t length) {
+    const uint64_t seed = firn_fb_sampler_seed(firn_fb_plan_sampler(b->instance->plan)), count = b->samples->count;
+    if (b->permute == NULL) {
+        firn_permute_many(seed, epoch, count, numbers, length);
+        return;
+    }
+    const firn_tensor out = {.data = numbers, .elements = length, .type = FIRN_INT64};
+    const int64_t integers[] = {[FIRN_PERMUTE_SEED] = (int64_t)seed,
+                                [FIRN_PERMUTE_EPOCH] = (int64_t)epoch,
+                                [FIRN_PERMUTE_COUNT] = (int64_t)count};
+    const firn_kernel_call call = {.outputs = &out, .output_count = 1, .integers = integers};
+    b->permute(&call);
 }
 
 /* Replaces the numbers of the draws of a task by their places. */
@@ -272,7 +311,7 @@ static void find_places(void *argument, size_t begin, size_t end) {
         for (uint32_t j = i; j < next; j++)
             b->places[j] = index + (j - i);
         if (firn_fb_sampler_kind(sampler) == FIRN_FB_SAMPLER_KIND_PERMUTATION)
-            firn_permute_many(firn_fb_sampler_seed(sampler), epoch, b->samples->count, b->places + i, next - i);
+            permute(b, epoch, b->places + i, next - i);
         for (uint32_t j = i; j < next; j++)
             b->places[j] = place_of(b->instance, b->samples, b->places[j]);
     }
@@ -281,6 +320,8 @@ static void find_places(void *argument, size_t begin, size_t end) {
 /* Where the elements of sample i of the batch lie until they are converted. */
 static uint8_t *read_elements_of(const batch *b, const firn_bound_input *input, size_t i) {
     const size_t bytes = input->elements * firn_type_bytes(input->element);
+    if (is_cast(b, input))
+        return input->data + i * bytes;
     uint8_t *end = row_of(input, b->instance->bound.samples), *common = end - b->count * bytes;
     const bool is_apart = bytes < 4 * input->elements && row_of(input, b->first + b->count) <= common;
     return is_apart ? common + i * bytes : row_of(input, b->first + i + 1) - bytes;
@@ -327,6 +368,22 @@ static void convert_samples(void *argument, size_t begin, size_t end) {
     }
 }
 
+/* Writes what an input is cast to. */
+static void cast_samples(void *argument, size_t begin, size_t end) {
+    const conversion *c = argument;
+    const firn_tensor *cast = &c->batch->cast[1 + FIRN_CAST_OUT_Y];
+    const size_t width = c->input->elements, first = c->batch->first + begin;
+    const firn_tensor in = {.data = read_elements_of(c->batch, c->input, begin),
+                            .elements = (end - begin) * width,
+                            .type = FIRN_UINT8},
+                      out = {.data = (uint8_t *)cast->data + first * width * firn_type_bytes(cast->type),
+                             .elements = in.elements,
+                             .type = cast->type};
+    const float reals[] = {[FIRN_SCALE_SCALE] = c->input->scale, [FIRN_SCALE_SHIFT] = c->input->shift};
+    const firn_kernel_call call = {.inputs = &in, .input_count = 1, .outputs = &out, .output_count = 1, .reals = reals};
+    c->batch->scale(&call);
+}
+
 static int fill_batch(batch *b) {
     enum { COST_OF_DRAW = 500 };
     const firn_parallel *parallel = &b->instance->parallel;
@@ -338,7 +395,8 @@ static int fill_batch(batch *b) {
         if (status != FIRN_OK)
             return status;
         if (is_converted_later(c.input))
-            firn_parallel_run(parallel, b->count, c.input->elements, convert_samples, &c);
+            firn_parallel_run(parallel, b->count, c.input->elements,
+                              is_cast(b, c.input) ? cast_samples : convert_samples, &c);
     }
     return FIRN_OK;
 }
@@ -362,7 +420,11 @@ static int fill_each(const firn_instance *instance, const firn_samples *samples,
 
 static int fill_batches(const firn_instance *instance, const firn_samples *samples, uint64_t cursor) {
     const uint32_t wanted = instance->bound.samples, most = batch_of(instance);
-    batch b = {.instance = instance, .samples = samples};
+    batch b = {.instance = instance,
+               .samples = samples,
+               .cast = taken_cast(instance),
+               .scale = instance->kernels->find(FIRN_KERNEL_SCALE, NULL).run,
+               .permute = instance->kernels->find(FIRN_KERNEL_PERMUTE, NULL).run};
     int status = FIRN_OK;
     for (; b.first < wanted && status == FIRN_OK; b.first += b.count) {
         b.count = wanted - b.first < most ? wanted - b.first : most;
@@ -372,12 +434,48 @@ static int fill_batches(const firn_instance *instance, const firn_samples *sampl
     return status;
 }
 
+/* Whether samples are filled by the batch. For few that does not pay. */
+static bool is_filled_in_batches(const firn_instance *instance) {
+    enum { FEW = 8 };
+    return FIRN_VECTORS && instance->bound.samples >= FEW && instance->bound.inputs > 0;
+}
+
 int firn_samples_fill(const firn_instance *instance, const firn_samples *samples, uint64_t cursor) {
-    enum { FEW = 8 }; /* samples for which a batch does not pay */
     const uint32_t wanted = instance->bound.samples;
     const bool stops = firn_fb_sampler_epoch_end(firn_fb_plan_sampler(instance->plan)) == FIRN_FB_EPOCH_END_STOP;
     if (stops && cursor > samples->count - wanted) /* the single epoch has no batch more */
         return FIRN_ERROR_DATA_END;
-    return FIRN_VECTORS && wanted >= FEW && instance->bound.inputs > 0 ? fill_batches(instance, samples, cursor)
-                                                                       : fill_each(instance, samples, cursor);
+    return is_filled_in_batches(instance) ? fill_batches(instance, samples, cursor)
+                                          : fill_each(instance, samples, cursor);
+}
+
+/* --- casts ----------------------------------------------------------------------------------------------------------
+ */
+
+/* Returns whether an op casts the tensor of input i, of bytes, to a tensor of an arena, and is the last that uses the
+ * tensor. The check of the plan has established that nothing lies there that a later op reads. */
+static bool casts_only_reader(const firn_instance *instance, firn_fb_op op, uint32_t number, uint32_t i) {
+    const uint32_t index = firn_fb_input_tensor(firn_fb_plan_inputs_at(instance->plan, i));
+    const firn_bound_input *input = &instance->inputs[i];
+    if (!is_converted_later(input) || input->element != FIRN_FB_ELEMENT_TYPE_UINT8 ||
+        firn_fb_op_inputs_at(op, FIRN_CAST_IN_X) != index ||
+        firn_fb_tensor_last(firn_fb_plan_tensors_at(instance->plan, index)) != number)
+        return false;
+    const firn_fb_tensor to = firn_fb_plan_tensors_at(instance->plan, firn_fb_op_outputs_at(op, FIRN_CAST_OUT_Y));
+    return firn_region_is_arena(instance->header.region_kinds[firn_fb_tensor_region(to)]);
+}
+
+void firn_samples_bind(firn_instance *instance) {
+    firn_bound_phase *phase = &instance->bound.phases[reading_phase(instance)];
+    if (phase->count == 0 || instance->prepared == NULL || !is_filled_in_batches(instance) ||
+        instance->kernels->find(FIRN_KERNEL_SCALE, NULL).run == NULL)
+        return;
+    const firn_fb_op op = {firn_fb_follow(phase->ops)};
+    for (uint32_t i = 0; i < instance->bound.inputs && i < FIRN_BOUND_INPUTS && !instance->casts_input; i++)
+        instance->casts_input = firn_fb_op_code(op) == FIRN_OP_cast && casts_only_reader(instance, op, phase->first, i);
+    if (!instance->casts_input)
+        return;
+    phase->ops += sizeof(uint32_t);
+    phase->first++;
+    phase->count--;
 }

@@ -120,6 +120,24 @@ void firn_kernel_initialise(const firn_kernel_call *call);
 #define FIRN_KERNEL_ADD_WEIGHT (UINT16_MAX - 1)
 void firn_kernel_add_weight(const firn_kernel_call *call);
 
+/* The codes of two kernels that compute in the calling thread for the sampler, which has loops of its own where a set
+ * lacks them: only those with vectors have them. Like the code above, no op has these. SCALE computes
+ * fma(element, scale, shift) of an input of uint8, rounded to the type of the output, which has as many elements. Scale
+ * and shift are finite. PERMUTE replaces each number of its only output, uint64 below the count and at least one, by
+ * what firn_permute returns. */
+#define FIRN_KERNEL_SCALE   (UINT16_MAX - 2)
+#define FIRN_KERNEL_PERMUTE (UINT16_MAX - 3)
+enum {
+    FIRN_SCALE_IN_ELEMENTS = 0,
+    FIRN_SCALE_OUT_VALUES = 0,
+    FIRN_SCALE_SCALE = 0,
+    FIRN_SCALE_SHIFT = 1,
+    FIRN_PERMUTE_OUT_NUMBERS = 0,
+    FIRN_PERMUTE_SEED = 0,
+    FIRN_PERMUTE_EPOCH = 1,
+    FIRN_PERMUTE_COUNT = 2
+};
+
 /* A kernel for each op, or for those that a firmware was linked with. */
 typedef struct firn_kernel_set {
     const char *name; /* printed in reports */

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "runtime/numerics/elementary.h"
+#include "runtime/numerics/permute.h"
 
 /* Applies one round of Philox to the counter c. */
 static inline void mix(uint32_t *c0, uint32_t *c1, uint32_t *c2, uint32_t *c3, uint32_t key0, uint32_t key1) {
-    uint64_t product0 = (uint64_t)0xd2511f53u * *c0, product1 = (uint64_t)0xcd9e8d57u * *c2;
+    uint64_t product0 = (uint64_t)FIRN_PHILOX_FACTOR_0 * *c0, product1 = (uint64_t)FIRN_PHILOX_FACTOR_1 * *c2;
     *c0 = (uint32_t)(product1 >> 32) ^ *c1 ^ key0;
     *c2 = (uint32_t)(product0 >> 32) ^ *c3 ^ key1;
     *c1 = (uint32_t)product1;
@@ -16,16 +17,14 @@ static inline void mix(uint32_t *c0, uint32_t *c1, uint32_t *c2, uint32_t *c3, u
 }
 
 static inline void next_key(uint32_t *key0, uint32_t *key1) {
-    *key0 += 0x9e3779b9u;
-    *key1 += 0xbb67ae85u;
+    *key0 += FIRN_PHILOX_STEP_0;
+    *key1 += FIRN_PHILOX_STEP_1;
 }
-
-enum { PHILOX_ROUNDS = 10 };
 
 void firn_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
     uint32_t key0 = key[0], key1 = key[1];
-    for (int round = 0; round < PHILOX_ROUNDS; round++) {
+    for (int round = 0; round < FIRN_PHILOX_ROUNDS; round++) {
         mix(&c0, &c1, &c2, &c3, key0, key1);
         next_key(&key0, &key1);
     }
@@ -73,7 +72,7 @@ static void mix_blocks(uint32_t *restrict c0, uint32_t *restrict c1, uint32_t *r
 /* Applies firn_philox to BLOCKS counters in vector lanes: words[w][b] is word w of block b. */
 static void philox_blocks(uint64_t key, uint32_t words[BLOCK_ELEMENTS][BLOCKS]) {
     uint32_t key0 = (uint32_t)key, key1 = (uint32_t)(key >> 32);
-    for (int round = 0; round < PHILOX_ROUNDS; round++) {
+    for (int round = 0; round < FIRN_PHILOX_ROUNDS; round++) {
         mix_blocks(words[0], words[1], words[2], words[3], key0, key1);
         next_key(&key0, &key1);
     }
@@ -175,23 +174,15 @@ void firn_random_truncated_many(float *out, const firn_rng *rng, uint64_t first,
 
 /* --- permutations ------------------------------------------------------------------------------------------------- */
 
-#define FEISTEL_ROUNDS 8
-#define FEISTEL_TAG    0xffffff00u /* used in the place of rng_id; ids from here on are reserved for this file */
-
-/* Returns a number whose lowest `bits` bits are set, at most 32. */
-static uint32_t low_bits(uint32_t bits) {
-    return (uint32_t)(((uint64_t)1 << bits) - 1);
-}
-
 /* Applies one pass of the Feistel network to a value in [0, 2^(left + right)). Each half in turn is combined with a
  * keyed function of the other. This is invertible, so the pass is a permutation. */
 static uint64_t feistel(uint64_t seed, uint64_t epoch, uint32_t left_bits, uint32_t right_bits, uint64_t value) {
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-    const uint32_t masks[2] = {low_bits(left_bits), low_bits(right_bits)};
+    const uint32_t masks[2] = {firn_low_bits(left_bits), firn_low_bits(right_bits)};
     uint32_t halves[2] = {(uint32_t)(value >> right_bits), (uint32_t)value & masks[1]};
-    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
+    for (uint32_t round = 0; round < FIRN_FEISTEL_ROUNDS; round++) {
         const uint32_t from = round % 2, to = 1 - from;
-        const uint32_t counter[4] = {halves[from], FEISTEL_TAG + round, (uint32_t)epoch, (uint32_t)(epoch >> 32)};
+        const uint32_t counter[4] = {halves[from], FIRN_FEISTEL_TAG + round, (uint32_t)epoch, (uint32_t)(epoch >> 32)};
         uint32_t words[4];
         firn_philox(counter, key, words);
         halves[to] ^= words[0] & masks[to];
@@ -200,7 +191,7 @@ static uint64_t feistel(uint64_t seed, uint64_t epoch, uint32_t left_bits, uint3
 }
 
 uint64_t firn_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t index) {
-    const uint32_t bits = count == 1 ? 0 : 64u - (uint32_t)__builtin_clzll(count - 1);
+    const uint32_t bits = firn_permuted_bits(count);
     /* Apply the network until the index is below count (cycle walking). The domain is less than twice count, so few
      * passes are needed. */
     do {
@@ -212,17 +203,17 @@ uint64_t firn_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t in
 /* Applies one pass of the Feistel network to BLOCKS values, in vector lanes. */
 static void feistel_blocks(uint64_t seed, uint64_t epoch, uint32_t left_bits, uint32_t right_bits,
                            uint64_t values[BLOCKS]) {
-    const uint32_t masks[2] = {low_bits(left_bits), low_bits(right_bits)};
+    const uint32_t masks[2] = {firn_low_bits(left_bits), firn_low_bits(right_bits)};
     uint32_t halves[2][BLOCKS], words[BLOCK_ELEMENTS][BLOCKS];
     for (uint32_t b = 0; b < BLOCKS; b++) {
         halves[0][b] = (uint32_t)(values[b] >> right_bits);
         halves[1][b] = (uint32_t)values[b] & masks[1];
     }
-    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
+    for (uint32_t round = 0; round < FIRN_FEISTEL_ROUNDS; round++) {
         const uint32_t from = round % 2, to = 1 - from;
         for (uint32_t b = 0; b < BLOCKS; b++) {
             words[0][b] = halves[from][b];
-            words[1][b] = FEISTEL_TAG + round;
+            words[1][b] = FIRN_FEISTEL_TAG + round;
             words[2][b] = (uint32_t)epoch;
             words[3][b] = (uint32_t)(epoch >> 32);
         }
@@ -234,24 +225,13 @@ static void feistel_blocks(uint64_t seed, uint64_t epoch, uint32_t left_bits, ui
         values[b] = (uint64_t)halves[0][b] << right_bits | halves[1][b];
 }
 
+static void feistel_lanes(const firn_walk *walk, uint64_t *values) {
+    feistel_blocks(walk->seed, walk->epoch, walk->bits / 2, walk->bits - walk->bits / 2, values);
+}
+
 void firn_permute_many(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t *indices, size_t number) {
-    const uint32_t bits = count == 1 ? 0 : 64u - (uint32_t)__builtin_clzll(count - 1);
+    const firn_walk walk = firn_walk_of(seed, epoch, count);
     uint64_t values[BLOCKS] = {0};
-    size_t at[BLOCKS], walking = 0, next = 0;
-    do {
-        for (; walking < BLOCKS && next < number; next++) {
-            values[walking] = indices[next];
-            at[walking++] = next;
-        }
-        feistel_blocks(seed, epoch, bits / 2, bits - bits / 2, values);
-        size_t left = 0; /* cycles that go on */
-        for (size_t b = 0; b < walking; b++)
-            if (values[b] < count) {
-                indices[at[b]] = values[b];
-            } else {
-                values[left] = values[b];
-                at[left++] = at[b];
-            }
-        walking = left;
-    } while (walking > 0 || next < number);
+    size_t at[BLOCKS];
+    firn_walk_all(&walk, indices, number, BLOCKS, values, at, feistel_lanes);
 }

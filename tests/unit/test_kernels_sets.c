@@ -707,6 +707,60 @@ static void initial_values(void **state) {
         }
 }
 
+/* The sampler's kernels, which the plain set lacks: firn_permute and fma are what they must give. */
+
+static void assert_permuted(firn_kernel kernel, uint64_t epoch, uint64_t count, size_t number) {
+    const uint64_t seed = 0xfedcba9876543210u;
+    uint64_t numbers[100];
+    for (size_t i = 0; i < number; i++)
+        numbers[i] = (i * 0x9e3779b97f4a7c15u + epoch) % count;
+    const firn_tensor out = {.data = numbers, .elements = number, .type = FIRN_INT64};
+    const int64_t integers[] = {(int64_t)seed, (int64_t)epoch, (int64_t)count};
+    kernel(&(firn_kernel_call){.outputs = &out, .output_count = 1, .integers = integers});
+    for (size_t i = 0; i < number; i++)
+        assert_int_equal(numbers[i], firn_permute(seed, epoch, count, (i * 0x9e3779b97f4a7c15u + epoch) % count));
+}
+
+static void permutations(void **state) {
+    (void)state;
+    static const uint64_t counts[] = {1, 2, 3, 17, 256, 10699, (UINT64_C(1) << 33) + 1, UINT64_MAX / 3};
+    static const size_t numbers[] = {1, 15, 16, 33, 100};
+    for (unsigned i = 0; i < SETS; i++) {
+        const firn_kernel kernel = sets[i] != NULL ? sets[i]->find(FIRN_KERNEL_PERMUTE, NULL).run : NULL;
+        for (unsigned c = 0; kernel != NULL && c < sizeof counts / sizeof counts[0]; c++)
+            for (unsigned n = 0; n < sizeof numbers / sizeof numbers[0]; n++)
+                assert_permuted(kernel, UINT64_C(12345678901) * n, counts[c], numbers[n]);
+    }
+}
+
+static void assert_scaled(firn_kernel kernel, uint8_t type, float scale, float shift, size_t count) {
+    uint8_t elements[600];
+    firn_tensor out = tensor_new(type, (uint32_t)count, 0, 0, 0), expected = tensor_copy(&out);
+    const float reals[] = {scale, shift};
+    for (size_t i = 0; i < count; i++) {
+        elements[i] = (uint8_t)(i * 7);
+        set(&expected, i, firn_fma((float)elements[i], scale, shift));
+    }
+    const firn_tensor in = {.data = elements, .elements = count, .type = FIRN_UINT8};
+    kernel(&(firn_kernel_call){.inputs = &in, .input_count = 1, .outputs = &out, .output_count = 1, .reals = reals});
+    assert_same(&expected, &out, "scaled bytes");
+    tensor_free(&out);
+    tensor_free(&expected);
+}
+
+static void scaled_bytes(void **state) {
+    (void)state;
+    static const float reals[][2] = {{1.0f / 255, 0}, {-0.3f, 0.1f}, {3e38f, -1.0f}, {1e-40f, -0.0f}, {0x1p-8f, 1.0f}};
+    static const size_t counts[] = {1, 31, 256, 600};
+    for (unsigned i = 0; i < SETS; i++) {
+        const firn_kernel kernel = sets[i] != NULL ? sets[i]->find(FIRN_KERNEL_SCALE, NULL).run : NULL;
+        for (uint8_t type = FIRN_FLOAT32; kernel != NULL && type <= last_real_type; type++)
+            for (unsigned r = 0; r < sizeof reals / sizeof reals[0]; r++)
+                for (unsigned c = 0; c < sizeof counts / sizeof counts[0]; c++)
+                    assert_scaled(kernel, type, reals[r][0], reals[r][1], counts[c]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_are_named),
@@ -720,6 +774,8 @@ int main(void) {
         cmocka_unit_test(chunked_sums),
         cmocka_unit_test(flushed_sums),
         cmocka_unit_test(initial_values),
+        cmocka_unit_test(permutations),
+        cmocka_unit_test(scaled_bytes),
         cmocka_unit_test(recurrent),
         cmocka_unit_test_setup_teardown(recurrent_of_flushed_sums, add_models, remove_models),
         cmocka_unit_test(recurrent_of_chunked_sums),

@@ -129,6 +129,14 @@ static inline firn_vector_halves firn_halves_from_words(firn_words words) {
     return _mm_packus_epi32(_mm256_castsi256_si128((__m256i)words), _mm256_extracti128_si256((__m256i)words, 1));
 }
 
+static inline firn_words firn_words_multiply_even(firn_words a, firn_words b) {
+    return (firn_words)_mm256_mul_epu32((__m256i)a, (__m256i)b);
+}
+
+static inline firn_words firn_words_odd_to_even(firn_words x) {
+    return (firn_words)_mm256_srli_epi64((__m256i)x, 32);
+}
+
 static inline firn_words firn_words_smaller(firn_words a, firn_words b) {
     return (firn_words)_mm256_min_epu32((__m256i)a, (__m256i)b);
 }

@@ -102,6 +102,16 @@ static inline firn_vector_halves firn_halves_from_words(firn_words words) {
     return _mm512_cvtepi32_epi16((__m512i)words);
 }
 
+/* Multiplies the words of even lanes. A product takes the place of two lanes, its lower word first. */
+static inline firn_words firn_words_multiply_even(firn_words a, firn_words b) {
+    return (firn_words)_mm512_mul_epu32((__m512i)a, (__m512i)b);
+}
+
+/* Moves each odd lane to the even one before it. */
+static inline firn_words firn_words_odd_to_even(firn_words x) {
+    return (firn_words)_mm512_srli_epi64((__m512i)x, 32);
+}
+
 static inline firn_words firn_words_smaller(firn_words a, firn_words b) {
     return (firn_words)_mm512_min_epu32((__m512i)a, (__m512i)b);
 }

@@ -186,6 +186,10 @@ static inline firn_words firn_words_and(firn_words a, firn_words b) {
     return (firn_words){vandq_u32(a.low, b.low), vandq_u32(a.high, b.high)};
 }
 
+static inline firn_words firn_words_xor(firn_words a, firn_words b) {
+    return (firn_words){veorq_u32(a.low, b.low), veorq_u32(a.high, b.high)};
+}
+
 static inline firn_words firn_words_or(firn_words a, firn_words b) {
     return (firn_words){vorrq_u32(a.low, b.low), vorrq_u32(a.high, b.high)};
 }
@@ -197,6 +201,19 @@ static inline firn_words firn_words_left(firn_words x, int by) {
 
 static inline firn_words firn_words_right(firn_words x, int by) {
     return (firn_words){x.low >> by, x.high >> by};
+}
+
+static inline uint32x4_t firn_neon_multiply_even(uint32x4_t a, uint32x4_t b) {
+    return vreinterpretq_u32_u64(vmull_u32(vmovn_u64(vreinterpretq_u64_u32(a)), vmovn_u64(vreinterpretq_u64_u32(b))));
+}
+
+static inline firn_words firn_words_multiply_even(firn_words a, firn_words b) {
+    return (firn_words){firn_neon_multiply_even(a.low, b.low), firn_neon_multiply_even(a.high, b.high)};
+}
+
+static inline firn_words firn_words_odd_to_even(firn_words x) {
+    return (firn_words){vreinterpretq_u32_u64(vshrq_n_u64(vreinterpretq_u64_u32(x.low), 32)),
+                        vreinterpretq_u32_u64(vshrq_n_u64(vreinterpretq_u64_u32(x.high), 32))};
 }
 
 static inline firn_words firn_words_smaller(firn_words a, firn_words b) {

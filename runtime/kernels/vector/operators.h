@@ -45,6 +45,10 @@ static inline firn_words firn_words_or(firn_words a, firn_words b) {
     return a | b;
 }
 
+static inline firn_words firn_words_xor(firn_words a, firn_words b) {
+    return a ^ b;
+}
+
 /* Shift by `by` bits, 1 to 31, a constant after inlining; zeros take the free places. */
 static inline firn_words firn_words_left(firn_words x, int by) {
     return x << by;

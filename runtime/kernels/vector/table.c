@@ -11,6 +11,7 @@
 #include "runtime/kernels/vector/product.h"
 #include "runtime/kernels/vector/recurrent.h"
 #include "runtime/kernels/vector/rows.h"
+#include "runtime/kernels/vector/samples.h"
 
 enum { ANY = FIRN_ANY, F32 = FIRN_REDUCTION_F32, CHUNKED = FIRN_REDUCTION_CHUNKED, FLUSHED = FIRN_FLUSHED };
 
@@ -94,6 +95,8 @@ static const firn_kernel_row rows[] = {
      ANY,
      {firn_vector_linear_cross_entropy, firn_vector_linear_cross_entropy_scratch}},
     {FIRN_OP_cross_entropy_backward, ANY, ANY, {firn_vector_cross_entropy_backward, NULL}},
+    {FIRN_KERNEL_SCALE, ANY, ANY, {firn_vector_scale_bytes, NULL}},
+    {FIRN_KERNEL_PERMUTE, ANY, ANY, {firn_vector_permute_numbers, NULL}},
 };
 
 firn_kernel_choice firn_kernel_find_vector(uint16_t op, const firn_reduction *reduction);
