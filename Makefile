@@ -219,7 +219,7 @@ ENGINE_SET := $(ENGINE_SOURCES) $(filter-out %/pool.c,$(wildcard runtime/kernels
     $(patsubst %,runtime/kernels/vector/%.c,pieces pack widen product recurrent_weight tile engine/tile $(patsubst %,attention/%,forward backward scores stores work)) \
     $(patsubst %,runtime/kernels/%.c,linear attention blocks flushed_parts product quads $(patsubst %,images/%,conv sums sums_flushed) reduce/matmul reduce/product_flushed $(patsubst %,recurrent/%,gru lstm rnn steps weight)) \
     $(filter-out runtime/numerics/widen.c,$(NUMERICS_SOURCES))
-amx_FLAGS := $(avx512_FLAGS) -mamx-tile -mamx-bf16
+amx_FLAGS := $(avx512_FLAGS) -mamx-tile -mamx-bf16 -mavx512bf16
 amx_SOURCES := $(AMX_SOURCES) $(ENGINE_SET)
 avx512bf16_FLAGS := $(avx512_FLAGS) -mavx512bf16
 avx512bf16_SOURCES := $(PAIRS_SOURCES) $(ENGINE_SET)

@@ -69,11 +69,13 @@ static bool may_use_tiles(void) {
 #endif
 }
 
-/* The operating system must save the tiles and their configuration: bits 17 and 18 of XCR0. */
+/* The set also uses the conversion of AVX512_BF16. The operating system must save the tiles and their configuration:
+ * bits 17 and 18 of XCR0. */
 static bool has_amx(void) {
     enum { BF16 = 1 << 22, TILE = 1 << 24, SAVED = 3 << 17 };
     unsigned a, b, c, d, low, high;
-    if (!has_avx512() || __get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & BF16) == 0 || (d & TILE) == 0)
+    if (!has_avx512() || __get_cpuid_count(7, 1, &a, &b, &c, &d) == 0 || (a & bit_AVX512BF16) == 0 ||
+        __get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & BF16) == 0 || (d & TILE) == 0)
         return false;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (low & SAVED) == SAVED && may_use_tiles() &&
