@@ -36,6 +36,11 @@ static inline void firn_prefetch_near(const void *address) {
     __builtin_prefetch(address, 0, 3);
 }
 
+/* The same into the L2 cache. */
+static inline void firn_prefetch_far(const void *address) {
+    __builtin_prefetch(address, 0, 2);
+}
+
 static inline firn_vector firn_vector_zero(void) {
     return firn_vector_fill(0.0f);
 }

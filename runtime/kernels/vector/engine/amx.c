@@ -21,7 +21,8 @@ static void end(void) {
     firn_amx_end();
 }
 
-static void multiply_high(const firn_engine_tile *t) {
+/* 17 to 32 rows. */
+static inline __attribute__((always_inline)) void multiply_high(const firn_engine_tile *t, firn_engine_beside *beside) {
     const size_t left_bytes = t->left_step * sizeof *t->left, sums_bytes = t->sums_step * sizeof *t->sums;
     const uint16_t *left = t->left, *below = left + FIRN_AMX_ROWS * t->left_step;
     float *sums = t->sums, *sums_below = sums + FIRN_AMX_ROWS * t->sums_step;
@@ -37,18 +38,32 @@ static void multiply_high(const firn_engine_tile *t) {
         firn_amx_load(2, sums_below, sums_bytes);
         firn_amx_load(3, sums_below + FIRN_AMX_WORDS, sums_bytes);
     }
-    for (size_t word = 0; word < t->words; word += FIRN_AMX_WORDS) {
-        firn_amx_load(4, left, left_bytes);
-        firn_amx_stream(6, right, RIGHT_BYTES);
-        firn_amx_stream(7, right + FIRN_AMX_WORDS, RIGHT_BYTES);
-        firn_amx_multiply(0, 4, 6);
-        firn_amx_load(5, below, left_bytes);
-        firn_amx_multiply(1, 4, 7);
-        firn_amx_multiply(2, 5, 6);
-        firn_amx_multiply(3, 5, 7);
+    firn_amx_load(4, left, left_bytes);
+    firn_amx_load(5, below, left_bytes);
+    firn_amx_stream(6, right, RIGHT_BYTES);
+    firn_amx_stream(7, right + FIRN_AMX_WORDS, RIGHT_BYTES);
+    const size_t steps = t->words / FIRN_AMX_WORDS;
+    const firn_engine_pace pace = beside != NULL ? firn_engine_pace_of(beside, steps) : (firn_engine_pace){0};
+    for (size_t step = 0; step < steps; step++) {
+        if (beside != NULL)
+            firn_engine_beside_step(beside, pace, step);
+        const bool is_last = step + 1 == steps;
         left += BLOCK;
         below += BLOCK;
         right += BLOCK_WORDS;
+        /* Each factor of the next step is loaded as soon as this one no longer needs the tile. */
+        firn_amx_multiply(0, 4, 6);
+        firn_amx_multiply(2, 5, 6);
+        if (!is_last)
+            firn_amx_stream(6, right, RIGHT_BYTES);
+        firn_amx_multiply(1, 4, 7);
+        if (!is_last)
+            firn_amx_load(4, left, left_bytes);
+        firn_amx_multiply(3, 5, 7);
+        if (!is_last) {
+            firn_amx_load(5, below, left_bytes);
+            firn_amx_stream(7, right + FIRN_AMX_WORDS, RIGHT_BYTES);
+        }
     }
     firn_amx_store(0, sums, sums_bytes);
     firn_amx_store(1, sums + FIRN_AMX_WORDS, sums_bytes);
@@ -83,10 +98,14 @@ static void multiply_low(const firn_engine_tile *t) {
 }
 
 static void multiply(const firn_engine_tile *tile) {
-    if (tile->rows > FIRN_AMX_ROWS)
-        multiply_high(tile);
-    else
+    if (tile->rows > FIRN_AMX_ROWS && tile->beside != NULL) {
+        multiply_high(tile, tile->beside);
+    } else if (tile->rows > FIRN_AMX_ROWS) {
+        multiply_high(tile, NULL);
+    } else {
+        firn_engine_do_beside(tile->beside);
         multiply_low(tile);
+    }
 }
 
 /* One instruction does 8,192 multiplications in 16 cycles; packing 64 terms of a lane takes about 8. */

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/kernels/vector/engine/beside.h"
 #include "runtime/kernels/vector/engine/words.h"
 
 enum {
@@ -23,6 +24,7 @@ typedef struct firn_engine_tile {
     bool begins; /* the sums begin at +0 instead of the stored values */
     float *sums; /* of (row, column) at row * sums_step + column */
     size_t sums_step;
+    firn_engine_beside *beside; /* done before the call returns; NULL: nothing. For `multiply` only. */
 } firn_engine_tile;
 
 typedef struct firn_engine {

@@ -67,6 +67,7 @@ static inline __attribute__((always_inline)) void multiply_tile(const firn_engin
 }
 
 static void multiply(const firn_engine_tile *t) {
+    firn_engine_do_beside(t->beside);
     multiply_tile(t, false);
 }
 

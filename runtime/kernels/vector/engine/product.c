@@ -1,7 +1,8 @@
 /* Products in words; see product.h. The output is divided into pieces. For each block of terms, a piece packs its
  * columns of the right factor as panels, which stay in the L2 cache, and goes through its rows, one tile high at a
  * time: these are read in place if their terms lie side by side and fill whole instructions, and packed otherwise.
- * Unfinished sums wait in the slot. The sizes were found by measurement with AMX, L2 caches of 2 MiB and an L3 cache
+ * Unfinished sums wait in the slot. While a tile is multiplied, the engine stores the sums of the tile before and
+ * fetches the rows that come next. The sizes were found by measurement with AMX, L2 caches of 2 MiB and an L3 cache
  * that gives a core nine bytes in each cycle: packing a factor again, and reading sums again, take the time of memory.
  */
 #include "runtime/kernels/vector/engine/product.h"
@@ -16,17 +17,21 @@
 #include "runtime/kernels/vector/pieces.h"
 
 enum {
-    DEPTH = 640,      /* terms in a block: a row of tiles fills 40 KiB of the L1 cache, and each panel is read for it */
-    WHOLE = 768,      /* terms that make one block: no sums wait */
-    COLUMNS = 768,    /* of a piece, at most: the panels of a block fill 960 KiB of the L2 cache, or a little more */
-    SUMS_ROWS = 1024, /* of a piece, at most, if sums wait: each piece packs all of its columns */
-    GROUP = 4,      /* rows of tiles that are packed at once if their terms lie apart: memory is read by longer runs */
-    GAP = 32,       /* terms between the packed rows, so that rows do not share cache sets */
-    SHARING = 2048, /* rows that lie a multiple of so many terms apart share a few cache sets */
-    CACHE_LINE = 64
+    /* Terms in a block, at most. Fewer blocks load waiting sums less often; a row of tiles that is packed should fit
+     * into the L1 cache, since each panel is multiplied by it. */
+    DEPTH = 1024,
+    PACKED_DEPTH = 768,
+    COLUMNS = 768,       /* of a piece, at most */
+    PANELS = 600 * 1024, /* terms of the panels of a block, at most: 1.2 MB of the L2 cache */
+    SUMS_ROWS = 1024,    /* of a piece, at most, if sums wait: each piece packs all of its columns */
+    GROUP = 4, /* rows of tiles that are packed at once if their terms lie apart: memory is read by longer runs */
+    GAP = 32,  /* terms between the packed rows, so that rows do not share cache sets */
+    LINE = FIRN_CACHE_LINE / sizeof(uint16_t), /* terms */
+    SHARING = 2048 /* rows that lie a multiple of so many terms apart share a few cache sets */
 };
 
-_Static_assert((int)DEPTH % (int)FIRN_ENGINE_TERMS == 0, "a block of terms is whole instructions");
+_Static_assert((int)DEPTH % (int)FIRN_ENGINE_TERMS == 0 && (int)PACKED_DEPTH % (int)FIRN_ENGINE_TERMS == 0,
+               "a block of terms is whole instructions");
 _Static_assert((int)FIRN_ENGINE_TERMS % (2 * FIRN_VECTOR) == 0, "packed words fill whole registers");
 
 /* The division of a product, and the offsets of the parts of a slot in bytes. It does not affect the result. */
@@ -45,6 +50,9 @@ typedef struct piece {
     uint8_t *slot;
     size_t row, rows, column, columns;
     size_t term, terms, words; /* of the current block */
+    size_t tiles;              /* that have been multiplied */
+    firn_engine_beside beside;
+    const float *bias; /* of the piece's columns; NULL: none */
 } piece;
 
 /* --- factors ------------------------------------------------------------------------------------------------------ */
@@ -78,8 +86,8 @@ static const uint16_t *left_at(const piece *p, size_t row) {
 /* Whether rows can be read where they are. */
 static bool is_in_place(const piece *p, size_t rows) {
     const firn_matrix *left = &p->cut->linear->product.left;
-    return left->column_step == 1 && left->row_step % SHARING != 0 && p->terms == 2 * p->words &&
-           rows % firn_engine_of_set.height == 0;
+    return left->column_step == 1 && left->row_step % SHARING != 0 && left->row_step % LINE == 0 &&
+           p->terms == 2 * p->words && rows % firn_engine_of_set.height == 0;
 }
 
 static size_t packed_step(const cut *cut) {
@@ -102,91 +110,82 @@ static void pack_left(const piece *p, size_t row, size_t rows) {
 
 /* --- a piece ------------------------------------------------------------------------------------------------------ */
 
-/* Sums lie by tiles, whose rows follow each other. They wait for the next block of terms, or for the end of the row of
- * tiles: a row of the output is written from beginning to end, because lines that lie a row apart take turns in a few
- * sets of the cache and come from far one by one. */
+/* Sums that wait for the next block of terms have a place for each tile; others are stored beside the next tile, so
+ * there are two places. */
 static float *sums_of(const piece *p, size_t row, size_t column) {
     const size_t rows = firn_engine_of_set.rows, wide = p->cut->columns / FIRN_WORD_COLUMNS;
-    const size_t tile = (p->cut->waits ? row / rows * wide : 0) + column / FIRN_WORD_COLUMNS;
+    const size_t tile = p->cut->waits ? row / rows * wide + column / FIRN_WORD_COLUMNS : p->tiles % 2;
     return (float *)(void *)(p->slot + p->cut->sums) + tile * rows * FIRN_WORD_COLUMNS;
 }
 
-typedef struct storing {
-    const piece *piece;
-    size_t row, rows;
-    const float *bias; /* of the piece's columns, or NULL */
-} storing;
-
-/* Adds the bias to finished sums and stores them, rounded once. */
-static inline __attribute__((always_inline)) void store_as(uint8_t type, const void *arguments) {
-    const storing s = *(const storing *)arguments;
-    const piece p = *s.piece;
-    const firn_linear *linear = p.cut->linear;
-    const size_t tile = firn_engine_of_set.rows * FIRN_WORD_COLUMNS;
-    void *const out = linear->out->data;
-    for (size_t row = 0; row < s.rows; row++) {
-        const size_t first = (p.row + s.row + row) * linear->product.columns + p.column;
-        const float *sums = sums_of(&p, s.row, 0) + row * FIRN_WORD_COLUMNS;
-        for (size_t column = 0; column < p.columns; column += FIRN_VECTOR) {
-            const firn_lanes lanes = firn_first_lanes(p.columns - column);
-            firn_vector sum = firn_vector_load(sums + column / FIRN_WORD_COLUMNS * tile + column % FIRN_WORD_COLUMNS);
-            if (s.bias != NULL)
-                sum = firn_vector_add(sum, firn_vector_load_some(lanes, s.bias + column));
-            firn_vector_narrow(out, type, first + column, lanes, firn_vector_canonical(sum));
-        }
-    }
+/* Reads what the sums of a tile continue from. Columns behind the last one are not stored. */
+static void load_sums(const piece *p, float *sums, size_t row, size_t rows, size_t column) {
+    const firn_linear *linear = p->cut->linear;
+    const size_t columns = firn_smaller(FIRN_WORD_COLUMNS, p->columns - column);
+    const float *out = (const float *)linear->out->data + (p->row + row) * linear->product.columns + p->column + column;
+    memset(sums, 0, rows * FIRN_WORD_COLUMNS * sizeof(float));
+    for (size_t i = 0; i < rows; i++)
+        memcpy(sums + i * FIRN_WORD_COLUMNS, out + i * linear->product.columns, columns * sizeof(float));
 }
 
-static void store_rows(const piece *p, size_t row, size_t rows) {
+static firn_engine_finished finished_tile(const piece *p, const float *sums, size_t row, size_t rows, size_t column) {
     const firn_linear *linear = p->cut->linear;
-    float bias[COLUMNS];
-    if (linear->bias != NULL)
-        firn_widen(bias, linear->bias->data, linear->bias->type, p->column, p->columns);
-    const storing all = {.piece = p, .row = row, .rows = rows, .bias = linear->bias != NULL ? bias : NULL};
-    firn_for_type(linear->out->type, store_as, &all);
-}
-
-/* Reads what the sums continue from. Columns behind the last one are not stored. */
-static void load_rows(const piece *p, size_t row, size_t rows) {
-    const firn_linear *linear = p->cut->linear;
-    for (size_t column = 0; column < p->columns; column += FIRN_WORD_COLUMNS) {
-        const size_t columns = firn_smaller(FIRN_WORD_COLUMNS, p->columns - column);
-        const float *out = (const float *)linear->out->data + (p->row + row) * linear->product.columns + p->column;
-        float *sums = sums_of(p, row, column);
-        memset(sums, 0, rows * FIRN_WORD_COLUMNS * sizeof(float));
-        for (size_t i = 0; i < rows; i++)
-            memcpy(sums + i * FIRN_WORD_COLUMNS, out + i * linear->product.columns + column, columns * sizeof(float));
-    }
+    return (firn_engine_finished){.sums = sums,
+                                  .bias = p->bias != NULL ? p->bias + column : NULL,
+                                  .out = linear->out->data,
+                                  .first = (p->row + row) * linear->product.columns + p->column + column,
+                                  .step = linear->product.columns,
+                                  .rows = rows,
+                                  .columns = firn_smaller(FIRN_WORD_COLUMNS, p->columns - column),
+                                  .type = linear->out->type};
 }
 
 /* Multiplies one row of tiles by all panels. */
-static void multiply_rows(const piece *p, size_t row, size_t rows, const uint16_t *left, size_t left_step) {
+static void multiply_rows(piece *p, size_t row, size_t rows, const uint16_t *left, size_t left_step) {
     const cut *cut = p->cut;
+    const bool is_first = p->term == 0, is_last = p->term + p->terms == cut->linear->product.terms;
     firn_engine_tile tile = {.left = left,
                              .left_step = left_step,
                              .rows = rows,
                              .words = p->words,
-                             .begins = p->term == 0 && !cut->continues,
-                             .sums_step = FIRN_WORD_COLUMNS};
-    if (cut->continues && p->term == 0)
-        load_rows(p, row, rows);
-    for (size_t column = 0; column < p->columns; column += FIRN_WORD_COLUMNS) {
+                             .begins = is_first && !cut->continues,
+                             .sums_step = FIRN_WORD_COLUMNS,
+                             .beside = &p->beside};
+    for (size_t column = 0; column < p->columns; column += FIRN_WORD_COLUMNS, p->tiles++) {
         tile.right = panel(p, column);
         tile.sums = sums_of(p, row, column);
+        if (is_first && cut->continues)
+            load_sums(p, tile.sums, row, rows, column);
         firn_engine_of_set.multiply(&tile);
+        if (is_last)
+            p->beside.finished = finished_tile(p, tile.sums, row, rows, column);
     }
-    if (p->term + p->terms == cut->linear->product.terms)
-        store_rows(p, row, rows);
+}
+
+/* Lets the rows [first, end) of the left factor be fetched beside so many tiles. */
+static void fetch_left(piece *p, size_t first, size_t end, size_t tiles) {
+    const firn_matrix *left = &p->cut->linear->product.left;
+    const bool is_along = left->column_step == 1;
+    const size_t across = is_along ? left->row_step : left->column_step;
+    const size_t rows = first < end ? end - first : 0;
+    const size_t along = (is_along ? p->terms : rows) * sizeof(uint16_t);
+    p->beside.left = (firn_engine_lines){.first = (const uint8_t *)left_at(p, first),
+                                         .row_bytes = across * sizeof(uint16_t),
+                                         .rows = is_along ? rows : p->terms,
+                                         .lines = rows > 0 ? firn_ceiling(along, FIRN_CACHE_LINE) : 0};
+    p->beside.left_lines = firn_ceiling(p->beside.left.rows * p->beside.left.lines, tiles);
 }
 
 /* The same for several rows of tiles. */
-static void multiply_group(const piece *p, size_t first, size_t rows) {
+static void multiply_group(piece *p, size_t first, size_t rows, size_t next_rows) {
     const size_t height = firn_engine_of_set.rows;
     const bool in_place = is_in_place(p, rows);
     const size_t step = in_place ? p->cut->linear->product.left.row_step : packed_step(p->cut);
     const uint16_t *left = in_place ? left_at(p, first) : packed_left(p);
     if (!in_place)
         pack_left(p, first, rows);
+    fetch_left(p, first + rows, first + rows + next_rows,
+               firn_ceiling(rows, height) * firn_ceiling(p->columns, FIRN_WORD_COLUMNS));
     for (size_t row = 0; row < rows; row += height)
         multiply_rows(p, first + row, firn_smaller(height, rows - row), left + row * step, step);
 }
@@ -194,23 +193,35 @@ static void multiply_group(const piece *p, size_t first, size_t rows) {
 static void multiply_piece(void *argument, size_t number, void *slot) {
     const cut *cut = argument;
     const firn_engine *engine = &firn_engine_of_set;
-    const firn_product *product = &cut->linear->product;
+    const firn_linear *linear = cut->linear;
+    const firn_product *product = &linear->product;
     piece p = {.cut = cut,
                .slot = slot,
                .row = number % cut->row_pieces * cut->rows,
                .column = number / cut->row_pieces * cut->columns};
     p.rows = firn_smaller(cut->rows, product->rows - p.row);
     p.columns = firn_smaller(cut->columns, product->columns - p.column);
+    float bias[COLUMNS];
+    if (linear->bias != NULL) {
+        firn_widen(bias, linear->bias->data, linear->bias->type, p.column, p.columns);
+        p.bias = bias;
+    }
     const size_t group = product->left.column_step == 1 ? engine->rows : GROUP * engine->rows;
+    if (cut->waits)
+        p.beside.sums_lines = engine->rows * FIRN_WORD_COLUMNS * sizeof(float) / FIRN_CACHE_LINE;
     engine->begin();
     for (p.term = 0; p.term < product->terms; p.term += p.terms) {
         p.terms = firn_smaller(cut->depth, product->terms - p.term);
         p.words = firn_round_up(firn_ceiling(p.terms, 2), engine->words);
         pack_right(&p);
-        for (size_t row = 0; row < p.rows; row += group)
-            multiply_group(&p, row, firn_smaller(group, p.rows - row));
+        p.beside.sums = (const uint8_t *)sums_of(&p, 0, FIRN_WORD_COLUMNS);
+        for (size_t row = 0; row < p.rows; row += group) {
+            const size_t rows = firn_smaller(group, p.rows - row);
+            multiply_group(&p, row, rows, firn_smaller(group, p.rows - row - rows));
+        }
     }
     engine->end();
+    firn_engine_do_beside(&p.beside);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
@@ -218,25 +229,26 @@ static void multiply_piece(void *argument, size_t number, void *slot) {
 /* Divides the output into pieces that fit a slot and keep all threads busy. */
 static cut divide(const firn_linear *linear, size_t threads) {
     const firn_product *product = &linear->product;
-    const size_t blocks = product->terms <= WHOLE ? 1 : firn_ceiling(product->terms, DEPTH);
+    const size_t blocks = firn_ceiling(product->terms, product->left.column_step == 1 ? DEPTH : PACKED_DEPTH);
     const size_t depth = firn_ceiling(product->terms, blocks);
     cut best = {.linear = linear, .depth = firn_round_up(depth, FIRN_ENGINE_TERMS)};
     best.waits = product->terms > best.depth;
+    const size_t columns = firn_smaller(COLUMNS, PANELS / best.depth / FIRN_WORD_COLUMNS * FIRN_WORD_COLUMNS);
     const firn_engine *engine = &firn_engine_of_set;
     const firn_engine_whole whole = {.products = 1,
                                      .rows = product->rows,
                                      .columns = product->columns,
                                      .most_rows = best.waits ? (size_t)SUMS_ROWS : product->rows,
-                                     .most_columns = COLUMNS,
+                                     .most_columns = columns,
                                      .row_packing = product->left.column_step == 1 ? engine->copying : engine->packing,
                                      .column_packing = engine->packing};
     const firn_engine_division division = firn_engine_divide(&whole, threads);
     best.rows = division.rows, best.columns = division.columns;
     best.row_pieces = division.row_pieces, best.column_pieces = division.column_pieces;
     const size_t rows = engine->rows, tile = rows * FIRN_WORD_COLUMNS;
-    const size_t tiles = (best.waits ? firn_ceiling(best.rows, rows) : 1) * (best.columns / FIRN_WORD_COLUMNS);
+    const size_t tiles = best.waits ? firn_ceiling(best.rows, rows) * (best.columns / FIRN_WORD_COLUMNS) : 2;
     best.left = best.columns * best.depth * sizeof(uint16_t);
-    best.sums = best.left + firn_round_up(GROUP * rows * packed_step(&best) * sizeof(uint16_t), CACHE_LINE);
+    best.sums = best.left + firn_round_up(GROUP * rows * packed_step(&best) * sizeof(uint16_t), FIRN_CACHE_LINE);
     best.end = best.sums + tiles * tile * sizeof(float);
     return best;
 }
