@@ -118,7 +118,7 @@ static uint32_t hard_term(uint32_t sum, int shift, int32_t distance, uint32_t *s
     const uint32_t rest = first + draw(seed, limit / period) * period;
     const uint64_t middle = shift == 24 ? rest | 1u << 24 : rest;
     const uint64_t term = (middle * sum + (uint64_t)((int64_t)distance * (1 << even))) >> shift;
-    const bool is_right = middle >= 1u << 24 && term >= LEAST_MANTISSA && term < 2 * LEAST_MANTISSA;
+    const bool is_right = middle >= 1u << 24 && term >= LEAST_MANTISSA && term < LEAST_MANTISSA + MANTISSAS;
     return is_right ? (uint32_t)term : 0;
 }
 
@@ -154,12 +154,12 @@ static void fill_hard(batch *b, const range *r, size_t query, uint32_t sum, uint
 
 /* A mantissa of a sum: close to the least or the largest one, with few bits set, or any. */
 static uint32_t draw_mantissa(uint32_t *seed) {
-    const uint32_t choice = draw(seed, 4), bits = draw(seed, MANTISSAS);
+    const uint32_t choice = draw(seed, 4), bits = draw(seed, MANTISSAS), bit = 1u << draw(seed, 23);
     if (choice == 0)
         return LEAST_MANTISSA + bits % 64;
     if (choice == 1)
         return LEAST_MANTISSA + MANTISSAS - 1 - bits % 64;
-    return LEAST_MANTISSA + (choice == 2 ? 1u << draw(seed, 23) | 1u << draw(seed, 23) : bits);
+    return LEAST_MANTISSA + (choice == 2 ? bit | 1u << bits % 23 : bits);
 }
 
 static bool is_exhaustive(void) {

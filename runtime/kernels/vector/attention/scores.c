@@ -211,7 +211,8 @@ static inline __attribute__((always_inline)) void normalise(uint8_t type, const 
 }
 
 void firn_scores_normalise(const firn_attention *a, float *x, const float sums[QUERIES], size_t rows) {
-    normalising n = {.x = x, .count = rows * QUERIES, .sums = sums};
+    normalising n = {.count = rows * QUERIES, .sums = sums};
+    n.x = x;
     take_reciprocals(&n);
     firn_for_type(a->type, normalise, &n);
 }
