@@ -384,6 +384,15 @@ $(patsubst %,$(BUILD)/tests/test_kernels_%,engine attention_sets sets sets_image
 $(BUILD)/tests/test_kernels_attention_sets: $(BUILD)/kernels-avx512fp16_model.o
 endif
 
+# One function of each set with registers, under a name of its own.
+NORMALISING := $(filter-out plain fma $(LEAVE_OUT),$(SETS))
+$(BUILD)/tests/test_kernels_normalise: $(patsubst %,$(BUILD)/%/normalise-renamed.o,$(NORMALISING))
+$(patsubst %,$(BUILD)/%/normalise-renamed.o,$(NORMALISING)): $(BUILD)/%/normalise-renamed.o: \
+    $(BUILD)/%/runtime/kernels/vector/attention/scores.o $(BUILD)/%/runtime/kernels/vector/pack.o
+	$(quiet)$(CC) $(MACHINE) $(PARTIAL_LINK) $^ -o $@
+	$(quiet)$(OBJCOPY) --keep-global-symbol=firn_scores_normalise $@
+	$(quiet)$(OBJCOPY) --redefine-sym firn_scores_normalise=firn_scores_normalise_$* $@
+
 # Runs ONNX models for the scripts of tests/onnx.
 $(BUILD)/tests/onnx_run: $(call object,tests/onnx/run.c) $(LIBFIRNC) $(LIBFIRN)
 	$(call say,$@)
@@ -406,9 +415,9 @@ test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by n
 	@$(MAKE) --no-print-directory -s aarch64
 	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
 
-# These tests have an exhaustive form: every float instead of every 997th, every step of each schedule, every format on
-# every target.
-LONG_TESTS := unit/test_kernels_engine unit/test_numerics unit/test_numerics_soft unit/test_numerics_ulp end_to_end/bits end_to_end/glitch
+# These tests have an exhaustive form: every float instead of every 997th, every mantissa of a divisor, every step of each
+# schedule, every format on every target.
+LONG_TESTS := unit/test_kernels_engine unit/test_kernels_normalise unit/test_numerics unit/test_numerics_soft unit/test_numerics_ulp end_to_end/bits end_to_end/glitch
 
 .PHONY: test-long
 test-long: ## the exhaustive forms of the tests that have one; some hours on two cores

@@ -5,7 +5,7 @@
  * an eval plan of one model have the same layout. Constants follow each other in the constants of the plan. In the
  * arena, tensors whose lifetimes intersect do not overlap, with one exception: if an op may work in place (the flag ~
  * of an input in plan/ops.def) and is the last use of its input, the output takes the input's bytes. Each tensor of a
- * large arena begins at a cache line. */
+ * large arena begins at a cache line, if it is no view. */
 #include "compiler/passes/placement.h"
 
 #include <stdlib.h>
@@ -17,7 +17,8 @@
 #define ALIGNMENT 16
 
 /* What follows a tensor of 16 bytes would lie across cache lines, and a register or a row of a matrix engine takes
- * twice as long to load from there. In an arena below LARGE, which a microcontroller may have, bytes matter more. */
+ * twice as long to load from there. Where fewer bytes than LARGE live at once, as on a microcontroller, bytes matter
+ * more. */
 #define LINE  64
 #define LARGE (UINT64_C(1) << 20)
 

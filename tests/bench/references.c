@@ -139,7 +139,7 @@ static unsigned threads_used(unsigned threads) {
 }
 
 /* Splits [0, count) among threads that start together. Returns the seconds of the slowest thread; *waited: whether a
- * thread was without a CPU for long. */
+ * thread had no CPU for more than a sixth of its time. */
 static double run_once(unsigned threads, void (*run)(const task *), peak_loop loop, float *const *streams, size_t count,
                        bool everyone_all, bool *waited) {
     pthread_barrier_t start;
@@ -167,9 +167,9 @@ static double run_once(unsigned threads, void (*run)(const task *), peak_loop lo
     return slowest;
 }
 
-/* The same until no thread waited, a few times at most. A system wakes one thread in ten on the CPU of another,
- * although there is an idle one, and leaves it there for some milliseconds, which is as long as a measurement takes.
- * Returns the seconds of the fastest time. */
+/* Repeats that until no thread waited, a few times at most, and returns the seconds of the fastest time. Of threads
+ * that start together, Linux puts one in ten on the CPU of another although a CPU is idle, and leaves it there for some
+ * milliseconds, which is as long as a measurement takes. */
 static double run_threads(unsigned threads, void (*run)(const task *), peak_loop loop, float *const *streams,
                           size_t count, bool everyone_all) {
     enum { TRIES = 5 };

@@ -7,10 +7,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "plan/bytes.h"
 #include "plan/shapes/scratch.h"
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
@@ -224,18 +226,45 @@ static void casts(void **state) {
     }
 }
 
-/* So many elements that they are stored past the caches. */
-static void large_cast(void **state) {
+/* So many elements that they are stored past the caches, which takes whole registers at multiples of their size. */
+enum { LARGE = (1 << 23) + 1001, LINE = 64 };
+
+/* Casts x to y, whose data lie `shift` bytes behind a line, and compares with *expected in every set. */
+static void check_large_cast(const firn_tensor *x, const firn_tensor *expected, size_t shift) {
+    static const uint8_t guard[LINE] = {1, 2, 3};
+    const size_t bytes = LARGE * sizeof(float);
+    uint8_t *memory = aligned_alloc(LINE, (size_t)firn_round_up(shift + bytes + LINE, LINE)), *data = memory + shift;
+    assert_non_null(memory);
+    for (int i = 0; i < 2 * SETS; i++) {
+        if (sets[i / 2] == NULL)
+            continue;
+        test_call call = {.input_count = 1, .output_count = 1, .inputs = {*x}, .outputs = {*expected}};
+        call.outputs[0].data = data;
+        if (i % 2 == 1)
+            call.parallel = (firn_parallel){.run = run_backwards, .threads = 2};
+        memset(data, 0xa5, bytes);
+        memcpy(data + bytes, guard, sizeof guard);
+        test_call_run(support_kernel(sets[i / 2], FIRN_OP_cast, &call), &call);
+        assert_same(expected, &call.outputs[0], "large cast");
+        assert_memory_equal(data + bytes, guard, sizeof guard);
+    }
+    free(memory);
+}
+
+static void large_casts(void **state) {
     (void)state;
     skip_without_sets();
-    firn_tensor x = tensor_new(FIRN_BFLOAT16, (1u << 23) + 1001, 0, 0, 0);
-    firn_tensor y = tensor_new(FIRN_FLOAT32, (uint32_t)x.elements, 0, 0, 0);
-    for (size_t i = 0; i < x.elements; i++)
-        ((uint16_t *)x.data)[i] = (uint16_t)i;
-    const test_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
-    compare(FIRN_OP_cast, &call, UINT8_MAX, "large cast");
-    tensor_free(&y);
-    tensor_free(&x);
+    for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++) {
+        firn_tensor x = tensor_new(type, LARGE, 0, 0, 0), y = tensor_new(FIRN_FLOAT32, LARGE, 0, 0, 0);
+        for (size_t i = 0; i < x.elements; i++)
+            ((uint16_t *)x.data)[i] = (uint16_t)i;
+        test_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
+        test_call_run(support_kernel(firn_kernel_set_choose("plain"), FIRN_OP_cast, &call), &call);
+        check_large_cast(&x, &y, 0);
+        check_large_cast(&x, &y, (size_t)type * 16); /* tensors lie at multiples of 16, not of a line */
+        tensor_free(&y);
+        tensor_free(&x);
+    }
 }
 
 /* --- cross-entropy ------------------------------------------------------------------------------------------------ */
@@ -483,7 +512,7 @@ int main(void) {
         cmocka_unit_test(activations_of_mixed_types),
         cmocka_unit_test(rotary_embedding),
         cmocka_unit_test(casts),
-        cmocka_unit_test(large_cast),
+        cmocka_unit_test(large_casts),
         cmocka_unit_test(cross_entropy),
         cmocka_unit_test(rms_norm),
         cmocka_unit_test(layer_norm),

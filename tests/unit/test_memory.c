@@ -347,6 +347,31 @@ static void test_graphs(void **state) {
     }
 }
 
+/* Returns how many tensors of the arena, views aside, do not begin at a cache line of 64 bytes. */
+static uint32_t count_across_lines(const firnc_graph *graph) {
+    uint32_t count = 0;
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        const firnc_value_info *value = &graph->values[i];
+        count += value->first != FIRNC_NONE && value->region == FIRNC_IN_ARENA && value->base == FIRNC_NONE &&
+                 value->offset % 64 != 0;
+    }
+    return count;
+}
+
+/* In an arena of 1 MiB tensors begin at lines; in a smaller one that would waste bytes. */
+static void test_lines_of_a_large_arena(void **state) {
+    (void)state;
+    for (int large = 0; large < 2; large++) {
+        test_recipe recipe = test_mlp_recipe();
+        recipe.job.data.batch_size = recipe.job.data.micro_batch_size = large != 0 ? 1u << 16 : 4;
+        firnc_compilation compilation = test_compilation(&recipe);
+        test_run_passes(&compilation, firnc_lower);
+        const firnc_graph *graph = compilation.graph;
+        assert_int_equal(graph->live_bytes >= 1 << 20, large);
+        assert_int_equal(count_across_lines(graph) == 0, large);
+    }
+}
+
 /* In a train and an eval plan of one model, the parameters must have the same places, and nothing else is in their
  * region. */
 static void test_regions_of_a_model(void **state) {
@@ -384,6 +409,7 @@ int main(void) {
         cmocka_unit_test(test_tight_problems),
         cmocka_unit_test(test_public_problems),
         cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_lines_of_a_large_arena),
         cmocka_unit_test(test_regions_of_a_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,8 +4,8 @@
 AARCH64_LIBRARIES := .cache/aarch64
 AARCH64_CC := clang --target=aarch64-linux-gnu
 # Tests of kernels and of the control word.
-AARCH64_TESTS := $(patsubst %,test_%,golden_ops kernels_attention_sets kernels_chunked kernels_engine kernels_sets \
-    kernels_sets_elements kernels_sets_images kernels_sets_logits numerics_soft runtime self_test)
+AARCH64_TESTS := $(patsubst %,test_%,golden_ops kernels_attention_sets kernels_chunked kernels_engine kernels_normalise \
+    kernels_sets kernels_sets_elements kernels_sets_images kernels_sets_logits numerics_soft runtime self_test)
 AARCH64_PROGRAMS := firnc firn $(patsubst %,tests/%,$(AARCH64_TESTS))
 
 .PHONY: aarch64

@@ -109,11 +109,28 @@ void firn_scores_exponentials(const firn_attention *a, float *scores, const floa
 
 /* --- division by the sums -----------------------------------------------------------------------------------------
  *
- * A division takes as long as a dozen multiplications, and a query has one divisor s for all of its keys. With
- * y = 1 / s, rounded, two steps q + y (x - q s) after q = x y give the quotient as a division rounds it: the first one
- * leaves q at one of the two floats beside x / s, for which x - q s is exact, and the second one then rounds correctly
- * (P. Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990). No operation may
- * leave the range of normal numbers, and so the limits below; x - q s is a multiple of 2^-48 x. */
+ * A division takes as long as a dozen multiplications, and a query has one divisor s for all of its keys. Therefore
+ * y = 1 / s, the result of a division, is computed once for each query, and for each key
+ *
+ *     q = x y    r = x - q s    q' = q + r y    r' = x - q' s    q" = q' + r' y
+ *
+ * each rounded once. q" has the bits of x / s: this is a theorem of P. Markstein ("Computation of elementary functions
+ * on the IBM RISC System/6000 processor", 1990). Its exception, divisors whose mantissa is all ones, is for a y that is
+ * itself found by such steps. The proof, with u = 2^-24, s = 2^b f where 1 <= f < 2, and 2^e <= x / s < 2^(e+1), where
+ * floats are h = 2^(e-23) apart:
+ *
+ *   1. y is off by 2^(-b-25) at most, so that |y s - 1| <= f u / 2 < u.
+ *   2. |q - x/s| < 2.1 u x/s, because y and the product each add an error of u. In q + r y, y and the rounded r leave
+ *      2.1 u of this: less than 4.5 u^2 x/s, which is less than h / 4. So q' is x/s if that is a float, and then r' = 0
+ *      and q" = q'; otherwise it is one of the two floats beside x/s.
+ *   3. r' is exact: x and q' s are multiples of 2^(e+b-46), and |r'| < h s < 2^24 such units.
+ *   4. Hence q" is x/s + (x/s - q') (y s - 1), rounded. Let m be the middle of the two floats, and d = |x/s - m|; then
+ *      |x/s - q'| <= h/2 + d. x and m s are multiples of 2^(e+b-47) = h u 2^b. They differ, because m needs 25 bits
+ *      and m s no fewer; so d >= h u / f. The error is at most (h/2 + d) f u / 2, which is less than d, because f <=
+ *      2 - 2 u gives f f / 4 < 1 - u: it does not reach m, and q" is rounded to the same side as x/s.
+ *
+ * Within the limits below, y, q, q' and q" are normal numbers, from 2^-117 to 2^81. r and r' may be subnormal, but no
+ * bit is lost: they are multiples of 2^(e+b-47), which is at least 2^-144 because 2^(e+b) > x / 4. */
 
 #define LEAST_TERM    0x1p-96f
 #define MOST_TERM     0x1p60f
@@ -132,31 +149,31 @@ static inline bool is_every(firn_mask mask) {
     return firn_mask_to_bits(mask) == (UINT32_C(1) << FIRN_VECTOR) - 1;
 }
 
-/* Numbers that are not negative, and NaNs, are in the order of their bits. */
-static inline bool are_within(firn_words least, firn_words most, float low, float high) {
-    return is_every(firn_mask_and(firn_vector_is_at_least(firn_vector_from_bits(least), firn_vector_fill(low)),
-                                  firn_vector_is_at_least(firn_vector_fill(high), firn_vector_from_bits(most))));
+/* Not of a NaN. */
+static inline firn_mask is_within(firn_vector x, float low, float high) {
+    return firn_mask_and(firn_vector_is_at_least(x, firn_vector_fill(low)),
+                         firn_vector_is_at_least(firn_vector_fill(high), x));
 }
 
-/* x is not negative, or a NaN. */
+/* x are exponentials: none is negative, so their order, with that of NaNs above it, is the order of their bits. */
 static inline __attribute__((always_inline)) bool are_terms_within(const firn_vector *x, size_t registers) {
     firn_words least = firn_vector_bits(x[0]), most = least;
     FIRN_EACH(v, registers) {
         least = firn_words_smaller(least, firn_vector_bits(x[v]));
         most = firn_words_larger(most, firn_vector_bits(x[v]));
     }
-    return are_within(least, most, LEAST_TERM, MOST_TERM);
+    return is_every(firn_mask_and(firn_vector_is_at_least(firn_vector_from_bits(least), firn_vector_fill(LEAST_TERM)),
+                                  firn_vector_is_at_least(firn_vector_fill(MOST_TERM), firn_vector_from_bits(most))));
 }
 
-static bool take_reciprocals(normalising *n) {
-    firn_words least = firn_vector_bits(firn_vector_load(n->sums)), most = least;
+/* The gradient reads its sums from a tensor, in which any float may lie, also a negative one. */
+static void take_reciprocals(normalising *n) {
+    n->by_reciprocals = true;
     for (size_t i = 0; i < QUERIES; i += FIRN_VECTOR) {
         const firn_vector sum = firn_vector_load(n->sums + i);
         firn_vector_store(n->reciprocals + i, firn_vector_divide(firn_vector_fill(1.0f), sum));
-        least = firn_words_smaller(least, firn_vector_bits(sum));
-        most = firn_words_larger(most, firn_vector_bits(sum));
+        n->by_reciprocals &= is_every(is_within(sum, LEAST_DIVISOR, MOST_DIVISOR));
     }
-    return are_within(least, most, LEAST_DIVISOR, MOST_DIVISOR);
 }
 
 /* Replaces each x, which begins with query `first`, by x / sum. */
@@ -194,8 +211,9 @@ static inline __attribute__((always_inline)) void normalise(uint8_t type, const 
 }
 
 void firn_scores_normalise(const firn_attention *a, float *x, const float sums[QUERIES], size_t rows) {
-    normalising n = {.x = x, .count = rows * QUERIES, .sums = sums};
-    n.by_reciprocals = take_reciprocals(&n);
+    normalising n = {.count = rows * QUERIES, .sums = sums};
+    n.x = x;
+    take_reciprocals(&n);
     firn_for_type(a->type, normalise, &n);
 }
 
