@@ -452,8 +452,8 @@ typedef struct firn_tensor_info {
     const char *name;         /* of state, frozen weights and outputs; "" for all others */
     uint8_t type, role, rank; /* ElementType, Role */
     uint32_t dims[8];
-    /* Read-only view into a block or the plan, valid between steps. What lies in an arena and is no output means nothing
-     * there, inputs included. */
+    /* Read-only view into a block or the plan, valid between steps. What lies in an arena and is no output means
+     * nothing there, inputs included. */
     const void *data;
     uint64_t bytes;
 } firn_tensor_info;

@@ -387,7 +387,7 @@ static void cast_samples(void *argument, size_t begin, size_t end) {
 static int fill_batch(batch *b) {
     enum { COST_OF_DRAW = 500 };
     const firn_parallel *parallel = &b->instance->parallel;
-    firn_parallel_run(parallel, (b->count - 1) / DRAWS + 1, COST_OF_DRAW * DRAWS, find_places, b);
+    firn_parallel_run(parallel, (b->count - 1) / DRAWS + 1, (uint64_t)COST_OF_DRAW * DRAWS, find_places, b);
     for (uint32_t i = 0; i < b->instance->bound.inputs; i++) {
         firn_bound_input room;
         conversion c = {b, firn_bound_input_at(b->instance, i, &room)};
