@@ -452,7 +452,9 @@ typedef struct firn_tensor_info {
     const char *name;         /* of state, frozen weights and outputs; "" for all others */
     uint8_t type, role, rank; /* ElementType, Role */
     uint32_t dims[8];
-    const void *data; /* read-only view into a block or the plan, valid between steps */
+    /* Read-only view into a block or the plan, valid between steps. What lies in an arena and is no output means
+     * nothing there, inputs included. */
+    const void *data;
     uint64_t bytes;
 } firn_tensor_info;
 /* Describes the tensor at a position of the plan's list. Returns ARGUMENT if there is none. */

@@ -387,7 +387,7 @@ static void cast_samples(void *argument, size_t begin, size_t end) {
 static int fill_batch(batch *b) {
     enum { COST_OF_DRAW = 500 };
     const firn_parallel *parallel = &b->instance->parallel;
-    firn_parallel_run(parallel, (b->count - 1) / DRAWS + 1, COST_OF_DRAW * DRAWS, find_places, b);
+    firn_parallel_run(parallel, (b->count - 1) / DRAWS + 1, (uint64_t)COST_OF_DRAW * DRAWS, find_places, b);
     for (uint32_t i = 0; i < b->instance->bound.inputs; i++) {
         firn_bound_input room;
         conversion c = {b, firn_bound_input_at(b->instance, i, &room)};
@@ -449,20 +449,45 @@ int firn_samples_fill(const firn_instance *instance, const firn_samples *samples
                                           : fill_each(instance, samples, cursor);
 }
 
-/* --- casts ----------------------------------------------------------------------------------------------------------
- */
+/* --- casts -------------------------------------------------------------------------------------------------------- */
 
-/* Returns whether an op casts the tensor of input i, of bytes, to a tensor of an arena, and is the last that uses the
- * tensor. The check of the plan has established that nothing lies there that a later op reads. */
-static bool casts_only_reader(const firn_instance *instance, firn_fb_op op, uint32_t number, uint32_t i) {
-    const uint32_t index = firn_fb_input_tensor(firn_fb_plan_inputs_at(instance->plan, i));
-    const firn_bound_input *input = &instance->inputs[i];
-    if (!is_converted_later(input) || input->element != FIRN_FB_ELEMENT_TYPE_UINT8 ||
-        firn_fb_op_inputs_at(op, FIRN_CAST_IN_X) != index ||
-        firn_fb_tensor_last(firn_fb_plan_tensors_at(instance->plan, index)) != number)
+/* Number of the last op in the lifetime of a tensor; UINT32_MAX: it outlives a step. */
+static uint32_t last_of(const firn_instance *instance, uint32_t tensor) {
+    return firn_fb_tensor_last(firn_fb_plan_tensors_at(instance->plan, tensor));
+}
+
+static uint32_t tensor_of_input(const firn_instance *instance, uint32_t i) {
+    return firn_fb_input_tensor(firn_fb_plan_inputs_at(instance->plan, i));
+}
+
+/* Whether no input ends before an op. One that nothing reads may, and what the op writes may then lie there. */
+static bool inputs_live_until(const firn_instance *instance, uint32_t number) {
+    bool live = true;
+    for (uint32_t i = 0; i < instance->bound.inputs; i++)
+        live &= last_of(instance, tensor_of_input(instance, i)) >= number;
+    return live;
+}
+
+/* Whether an input of bytes, which is converted by the batch, has this tensor. */
+static bool is_input_of_bytes(const firn_instance *instance, uint32_t tensor) {
+    bool is = false;
+    for (uint32_t i = 0; i < instance->bound.inputs && i < FIRN_BOUND_INPUTS; i++)
+        is |= tensor_of_input(instance, i) == tensor && is_converted_later(&instance->inputs[i]) &&
+              instance->inputs[i].element == FIRN_FB_ELEMENT_TYPE_UINT8;
+    return is;
+}
+
+/* Returns whether the sampler may write what an op, the first of the phase that reads the inputs, would write. Of a
+ * plan that was checked this holds for a cast of an input whose lifetime ends there: ops of derive read no input, so
+ * the op is its only reader. When inputs are filled, only they and tensors that outlive a step have contents, and the
+ * result of the op shares bytes with neither. A result that itself outlives the step is left to the op, because it may
+ * be an output, which a step that fails for its source does not change. */
+static bool may_take(const firn_instance *instance, firn_fb_op op, uint32_t number) {
+    if (firn_fb_op_code(op) != FIRN_OP_cast)
         return false;
-    const firn_fb_tensor to = firn_fb_plan_tensors_at(instance->plan, firn_fb_op_outputs_at(op, FIRN_CAST_OUT_Y));
-    return firn_region_is_arena(instance->header.region_kinds[firn_fb_tensor_region(to)]);
+    const uint32_t from = firn_fb_op_inputs_at(op, FIRN_CAST_IN_X), to = firn_fb_op_outputs_at(op, FIRN_CAST_OUT_Y);
+    return is_input_of_bytes(instance, from) && last_of(instance, from) == number &&
+           last_of(instance, to) != UINT32_MAX && inputs_live_until(instance, number);
 }
 
 void firn_samples_bind(firn_instance *instance) {
@@ -470,11 +495,10 @@ void firn_samples_bind(firn_instance *instance) {
     if (phase->count == 0 || instance->prepared == NULL || !is_filled_in_batches(instance) ||
         instance->kernels->find(FIRN_KERNEL_SCALE, NULL).run == NULL)
         return;
-    const firn_fb_op op = {firn_fb_follow(phase->ops)};
-    for (uint32_t i = 0; i < instance->bound.inputs && i < FIRN_BOUND_INPUTS && !instance->casts_input; i++)
-        instance->casts_input = firn_fb_op_code(op) == FIRN_OP_cast && casts_only_reader(instance, op, phase->first, i);
-    if (!instance->casts_input)
+    const firn_fb_op first = {firn_fb_follow(phase->ops)};
+    if (!may_take(instance, first, phase->first))
         return;
+    instance->casts_input = true;
     phase->ops += sizeof(uint32_t);
     phase->first++;
     phase->count--;

@@ -11,7 +11,7 @@
 #include "runtime/kernels/vector/product.h"
 #include "runtime/kernels/vector/recurrent.h"
 #include "runtime/kernels/vector/rows.h"
-#include "runtime/kernels/vector/samples.h"
+#include "runtime/kernels/vector/samples/samples.h"
 
 enum { ANY = FIRN_ANY, F32 = FIRN_REDUCTION_F32, CHUNKED = FIRN_REDUCTION_CHUNKED, FLUSHED = FIRN_FLUSHED };
 

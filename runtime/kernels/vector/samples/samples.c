@@ -1,5 +1,5 @@
 /* The sampler's kernels; see samples.h. Both compute in the calling thread: the sampler divides its work itself. */
-#include "runtime/kernels/vector/samples.h"
+#include "runtime/kernels/vector/samples/samples.h"
 
 #include <string.h>
 
