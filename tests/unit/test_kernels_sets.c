@@ -202,7 +202,8 @@ static void run_split(void *context, size_t tasks, firn_task_body body, void *ar
 
 /* A model has the kernels of its engine alone. */
 static bool takes_part(int i, uint16_t code, const test_call *call) {
-    return sets[i] != NULL && (i < NAMED || sets[i]->find(code, call->reductions).run != NULL);
+    const firn_kernel_set *set = sets[i];
+    return set != NULL && (i < NAMED || set->find(code, call->reductions).run != NULL);
 }
 
 /* Makes the NaNs of an output canonical if it is scratch, where they may be any. */
