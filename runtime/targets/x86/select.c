@@ -45,10 +45,12 @@ static bool has_avx512fp16(void) {
     return has_avx512() && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & bit_AVX512FP16) != 0;
 }
 
+/* An engine is compared with the portable kernels in each firn_open. Compiled with fused multiply-adds, which a CPU
+ * with AVX-512 has, they need a small part of the time. */
 static bool has_avx512bf16(void) {
     unsigned a, b, c, d;
     return has_avx512() && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & bit_AVX512BF16) != 0 &&
-           firn_engine_agrees(firn_kernel_find_avx512bf16, firn_kernel_find_plain, FIRN_REDUCTION_PAIRS);
+           firn_engine_agrees(firn_kernel_find_avx512bf16, firn_kernel_find_fma, FIRN_REDUCTION_PAIRS);
 }
 
 /* The instruction has half the speed of emulation on the CPUs of Intel that have it, and twice its speed on AMD's
@@ -79,7 +81,7 @@ static bool has_amx(void) {
         return false;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (low & SAVED) == SAVED && may_use_tiles() &&
-           firn_engine_agrees(firn_kernel_find_amx, firn_kernel_find_plain, FIRN_REDUCTION_EVEN_ODD_BLOCKS);
+           firn_engine_agrees(firn_kernel_find_amx, firn_kernel_find_fma, FIRN_REDUCTION_EVEN_ODD_BLOCKS);
 }
 
 static bool has_amx_and_fp16(void) {
