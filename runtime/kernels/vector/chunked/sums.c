@@ -123,6 +123,7 @@ void firn_chunked_sums_begin(firn_chunked_sums *s, const firn_reduction *reducti
     s->rows = rows;
     s->columns = columns;
     s->terms = s->run_count = s->cut_count = s->last = 0;
+    s->in_rows = false;
     for (size_t row = 0; row < rows; row++) {
         memset(s->sums + row * FIRN_CHUNKED_COLUMNS, 0, columns * sizeof(float));
         memset(s->totals + row * FIRN_CHUNKED_COLUMNS, 0, columns * sizeof(float));
