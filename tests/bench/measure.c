@@ -1,11 +1,12 @@
 /* Measures cases in rounds. Each round times each case, with the references before and after it, then PyTorch, and
  * computes the ratios from that round's times. The report has the medians of the ratios and their quartiles. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "runtime/targets/host/host.h"
@@ -49,12 +50,17 @@ bench_spread bench_spread_of(const double *values, unsigned count) {
     return (bench_spread){quantile(sorted, used, 0.25), quantile(sorted, used, 0.5), quantile(sorted, used, 0.75)};
 }
 
+/* Large tensors lie in huge pages, as they do in the arena of a program on a host (runtime/targets/host/blocks.c). */
 void *bench_allocate(size_t bytes) {
+    enum { LINE = 64, HUGE = 2 << 20 };
     void *memory = NULL;
-    if (posix_memalign(&memory, 64, bytes) != 0) {
+    const bool is_large = bytes >= HUGE;
+    if (posix_memalign(&memory, is_large ? HUGE : LINE, bytes) != 0) {
         fprintf(stderr, "bench: %zu bytes of memory cannot be had; choose less with --only\n", bytes);
         exit(1);
     }
+    if (is_large)
+        (void)madvise(memory, bytes / HUGE * HUGE, MADV_HUGEPAGE);
     memset(memory, 0, bytes);
     return memory;
 }
