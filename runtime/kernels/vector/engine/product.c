@@ -17,10 +17,10 @@
 #include "runtime/kernels/vector/pieces.h"
 
 enum {
-    /* Terms in a block, at most. Fewer blocks load waiting sums less often; a row of tiles that is packed should fit
-     * into the L1 cache, since each panel is multiplied by it. */
+    /* Terms in a block, at most. Fewer blocks load waiting sums less often, and rows that are read in place want that;
+     * a row of tiles that is packed wants to stay in the L1 cache, since each panel is multiplied by it. */
     DEPTH = 1024,
-    PACKED_DEPTH = 768,
+    PACKED_DEPTH = 608,
     COLUMNS = 768,       /* of a piece, at most */
     PANELS = 600 * 1024, /* terms of the panels of a block, at most: 1.2 MB of the L2 cache */
     SUMS_ROWS = 1024,    /* of a piece, at most, if sums wait: each piece packs all of its columns */
@@ -83,11 +83,14 @@ static const uint16_t *left_at(const piece *p, size_t row) {
     return (const uint16_t *)left->data + index_of(left, p->row + row, p->term);
 }
 
-/* Whether rows can be read where they are. */
+/* Whether whole rows of tiles can be read where they are. */
+static bool lies_in_rows(const firn_matrix *left) {
+    return left->column_step == 1 && left->row_step % SHARING != 0 && left->row_step % LINE == 0;
+}
+
 static bool is_in_place(const piece *p, size_t rows) {
-    const firn_matrix *left = &p->cut->linear->product.left;
-    return left->column_step == 1 && left->row_step % SHARING != 0 && left->row_step % LINE == 0 &&
-           p->terms == 2 * p->words && rows % firn_engine_of_set.height == 0;
+    return lies_in_rows(&p->cut->linear->product.left) && p->terms == 2 * p->words &&
+           rows % firn_engine_of_set.height == 0;
 }
 
 static size_t packed_step(const cut *cut) {
@@ -229,7 +232,7 @@ static void multiply_piece(void *argument, size_t number, void *slot) {
 /* Divides the output into pieces that fit a slot and keep all threads busy. */
 static cut divide(const firn_linear *linear, size_t threads) {
     const firn_product *product = &linear->product;
-    const size_t blocks = firn_ceiling(product->terms, product->left.column_step == 1 ? DEPTH : PACKED_DEPTH);
+    const size_t blocks = firn_ceiling(product->terms, lies_in_rows(&product->left) ? DEPTH : PACKED_DEPTH);
     const size_t depth = firn_ceiling(product->terms, blocks);
     cut best = {.linear = linear, .depth = firn_round_up(depth, FIRN_ENGINE_TERMS)};
     best.waits = product->terms > best.depth;
