@@ -9,8 +9,8 @@
 
 enum { FIRN_CACHE_LINE = 64 };
 
-/* Lines of the cache that a part of a matrix fills, and how far they have been fetched: line by line, each of all rows.
- * Addresses need not be valid. All zero: none. */
+/* The lines of the cache that a part of a matrix fills, and how far they have been fetched: first line 0 of every row,
+ * then line 1 of every row, and so on. Addresses need not be valid. All zero: none. */
 typedef struct firn_engine_lines {
     const uint8_t *first;
     size_t row_bytes;   /* from one row to the next */
@@ -40,7 +40,8 @@ typedef struct firn_engine_finished {
 
 typedef struct firn_engine_beside {
     firn_engine_lines left;        /* of the left factor, into the L2 cache */
-    const uint8_t *sums;           /* the next line of sums that wait, which goes into the L1 cache */
+    const uint8_t *sums;           /* the next line of sums that wait, which goes into the L1 cache; a tile moves it by
+                                    * sums_lines */
     size_t left_lines, sums_lines; /* to be fetched beside one tile */
     firn_engine_finished finished;
 } firn_engine_beside;
@@ -89,16 +90,21 @@ typedef struct firn_engine_pace {
     size_t left_lines, sums_lines, rows;
 } firn_engine_pace;
 
+/* a / b, rounded up, where a may be 0. */
+static inline size_t firn_engine_share(size_t a, size_t b) {
+    return (a + b - 1) / b;
+}
+
 static inline firn_engine_pace firn_engine_pace_of(const firn_engine_beside *b, size_t steps) {
-    return (firn_engine_pace){firn_ceiling(b->left_lines, steps), firn_ceiling(b->sums_lines, steps),
-                              firn_ceiling(b->finished.rows, steps)};
+    return (firn_engine_pace){firn_engine_share(b->left_lines, steps), firn_engine_share(b->sums_lines, steps),
+                              firn_engine_share(b->finished.rows, steps)};
 }
 
 static inline void firn_engine_beside_step(firn_engine_beside *b, firn_engine_pace pace, size_t step) {
     firn_engine_fetch(&b->left, pace.left_lines);
-    if (b->sums_lines > 0)
-        for (size_t i = 0; i < pace.sums_lines; i++, b->sums += FIRN_CACHE_LINE)
-            firn_prefetch_near(b->sums);
+    const size_t end = firn_smaller((step + 1) * pace.sums_lines, b->sums_lines);
+    for (size_t line = step * pace.sums_lines; line < end; line++, b->sums += FIRN_CACHE_LINE)
+        firn_prefetch_near(b->sums);
     firn_engine_store_rows(&b->finished, step * pace.rows, (step + 1) * pace.rows);
 }
 

@@ -176,7 +176,7 @@ static void fetch_left(piece *p, size_t first, size_t end, size_t tiles) {
                                          .row_bytes = across * sizeof(uint16_t),
                                          .rows = is_along ? rows : p->terms,
                                          .lines = rows > 0 ? firn_ceiling(along, FIRN_CACHE_LINE) : 0};
-    p->beside.left_lines = firn_ceiling(p->beside.left.rows * p->beside.left.lines, tiles);
+    p->beside.left_lines = firn_engine_share(p->beside.left.rows * p->beside.left.lines, tiles);
 }
 
 /* The same for several rows of tiles. */
