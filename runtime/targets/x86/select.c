@@ -6,6 +6,7 @@
  * in another order than NUMERICS.md (engine_probe.h) cannot be run. No kernel may be written here. */
 #define _DEFAULT_SOURCE /* syscall */
 #include <cpuid.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,19 +46,31 @@ static bool has_avx512fp16(void) {
     return has_avx512() && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & bit_AVX512FP16) != 0;
 }
 
-/* An engine is compared with the portable kernels in each firn_open. Compiled with fused multiply-adds, which a CPU
- * with AVX-512 has, they need a small part of the time. */
+/* Compares an engine with the portable kernels, once in a process: its CPU remains the same. Threads that ask at the
+ * same time find the same. Compiled with fused multiply-adds, which a CPU with AVX-512 has, the portable kernels need a
+ * small part of the time. */
+static bool agrees_once(atomic_int *found, firn_find_kernel engine, uint8_t kind) {
+    enum { UNKNOWN, AGREES, DIFFERS };
+    int known = atomic_load_explicit(found, memory_order_relaxed);
+    if (known == UNKNOWN) {
+        known = firn_engine_agrees(engine, firn_kernel_find_fma, kind) ? AGREES : DIFFERS;
+        atomic_store_explicit(found, known, memory_order_relaxed);
+    }
+    return known == AGREES;
+}
+
 static bool has_avx512bf16(void) {
+    static atomic_int found;
     unsigned a, b, c, d;
     return has_avx512() && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & bit_AVX512BF16) != 0 &&
-           firn_engine_agrees(firn_kernel_find_avx512bf16, firn_kernel_find_fma, FIRN_REDUCTION_PAIRS);
+           agrees_once(&found, firn_kernel_find_avx512bf16, FIRN_REDUCTION_PAIRS);
 }
 
 /* The instruction has half the speed of emulation on the CPUs of Intel that have it, and twice its speed on AMD's
- * Zen 5. Others are taken to be like the latter. */
-static bool has_fast_avx512bf16(void) {
+ * Zen 5. Others are taken to be like the latter. Whether there is the instruction, is_possible says. */
+static bool is_avx512bf16_fast(void) {
     unsigned a, b, c, d;
-    return has_avx512bf16() && __get_cpuid(0, &a, &b, &c, &d) != 0 && b != signature_INTEL_ebx;
+    return __get_cpuid(0, &a, &b, &c, &d) != 0 && b != signature_INTEL_ebx;
 }
 
 /* Linux keeps the tiles of a process only after it has asked, once for all its threads; asking again changes nothing.
@@ -75,21 +88,22 @@ static bool may_use_tiles(void) {
  * bits 17 and 18 of XCR0. */
 static bool has_amx(void) {
     enum { BF16 = 1 << 22, TILE = 1 << 24, SAVED = 3 << 17 };
+    static atomic_int found;
     unsigned a, b, c, d, low, high;
     if (!has_avx512() || __get_cpuid_count(7, 1, &a, &b, &c, &d) == 0 || (a & bit_AVX512BF16) == 0 ||
         __get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & BF16) == 0 || (d & TILE) == 0)
         return false;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (low & SAVED) == SAVED && may_use_tiles() &&
-           firn_engine_agrees(firn_kernel_find_amx, firn_kernel_find_fma, FIRN_REDUCTION_EVEN_ODD_BLOCKS);
+           agrees_once(&found, firn_kernel_find_amx, FIRN_REDUCTION_EVEN_ODD_BLOCKS);
 }
 
 static bool has_amx_and_fp16(void) {
-    return has_amx() && has_avx512fp16();
+    return has_avx512fp16() && has_amx();
 }
 
 static bool has_avx512bf16_and_fp16(void) {
-    return has_avx512bf16() && has_avx512fp16();
+    return has_avx512fp16() && has_avx512bf16();
 }
 
 static bool has_nothing_special(void) {
@@ -131,11 +145,11 @@ static const struct {
     {"avx512bf16",
      has_avx512bf16_and_fp16,
      {.name = "avx512bf16, avx512fp16", .find = find_avx512bf16_and_fp16, .has_scratch = true},
-     has_fast_avx512bf16},
+     is_avx512bf16_fast},
     {"avx512bf16",
      has_avx512bf16,
      {.name = "avx512bf16", .find = find_avx512bf16, .has_scratch = true},
-     has_fast_avx512bf16},
+     is_avx512bf16_fast},
     {"avx512fp16",
      has_avx512fp16,
      {.name = "avx512fp16", .find = firn_kernel_find_avx512fp16, .has_scratch = true},
