@@ -13,7 +13,8 @@
 #define PIECE 256u
 
 /* Of a build with vectors: samples that are read before they are converted, at most, and draws whose places are
- * computed in one task. Draws take turns in the lanes of registers, which the last of a task leave empty. */
+ * computed in one task. A task computes its draws in the lanes of registers, of which some are idle towards its end: it
+ * must have many draws. */
 #define BATCH 256u
 #define DRAWS 64u
 
@@ -178,19 +179,6 @@ static void copy_floats(const uint8_t *elements, uint32_t count, float *restrict
         firn_canonical_many(out, count);
 }
 
-/* Computes fma(element, scale, shift). If the shift is 0 only the product rounds, so a multiplication gives the same
- * bits and saves a call on hosts where fma is a function. Scale and shift are finite, as the schema demands, so no
- * result is a NaN, also where one overflows. */
-static void scale_bytes(const firn_bound_input *input, const uint8_t *elements, uint32_t count, float *restrict out) {
-    const float scale = input->scale, shift = input->shift;
-    if (shift == 0)
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = (float)elements[i] * scale + shift;
-    else
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = firn_fma((float)elements[i], scale, shift);
-}
-
 /* Whether these loops convert an input. */
 static bool has_loop(const firn_bound_input *input) {
     return !FIRN_SMALL && input->limit == 0 &&
@@ -201,7 +189,7 @@ static void convert_in_loop(const firn_bound_input *input, const uint8_t *elemen
     if (input->element == FIRN_FB_ELEMENT_TYPE_FLOAT32)
         copy_floats(elements, count, out);
     else
-        scale_bytes(input, elements, count, out);
+        firn_scale_bytes(elements, count, input->scale, input->shift, out);
 }
 
 static int convert(const firn_bound_input *input, const uint8_t *elements, uint32_t count, void *out) {

@@ -223,6 +223,19 @@ static inline float firn_fma(float a, float b, float c) {
 #endif
 }
 
+/* Computes fma(element, scale, shift). If the shift is 0 only the product rounds, so a multiplication gives the same
+ * bits and saves a call on hosts where fma is a function. Scale and shift are finite, as the schema demands, so no
+ * result is a NaN, also where one overflows. The loops are left to the compiler, which vectorises them. */
+static inline void firn_scale_bytes(const uint8_t *elements, size_t count, float scale, float shift,
+                                    float *restrict out) {
+    if (shift == 0)
+        for (size_t i = 0; i < count; i++)
+            out[i] = (float)elements[i] * scale + shift;
+    else
+        for (size_t i = 0; i < count; i++)
+            out[i] = firn_fma((float)elements[i], scale, shift);
+}
+
 /* --- other sums ---------------------------------------------------------------------------------------------------
  * Blocks of 4,096 elements; inside a block 64 lanes (element i to lane i mod 64, ascending) that begin at +0, folded
  * 32, 16, 8, 4, 2, 1 (lane[i] += lane[i + half]); block totals are added in order to a total that begins at +0. */

@@ -9,23 +9,13 @@
 
 /* --- bytes to numbers --------------------------------------------------------------------------------------------- */
 
-/* Each loop is left to the compiler, which vectorises it. Without a shift only the product rounds, as in sample.c. */
-static void scale_block(float scale, float shift, const uint8_t *elements, size_t count, float *restrict out) {
-    if (shift == 0)
-        for (size_t i = 0; i < count; i++)
-            out[i] = (float)elements[i] * scale + shift;
-    else
-        for (size_t i = 0; i < count; i++)
-            out[i] = firn_fma((float)elements[i], scale, shift);
-}
-
 void firn_vector_scale_bytes(const firn_kernel_call *call) {
     const firn_tensor *in = &call->inputs[FIRN_SCALE_IN_ELEMENTS], *out = &call->outputs[FIRN_SCALE_OUT_VALUES];
     const uint8_t *elements = in->data;
     float values[FIRN_BLOCK];
     for (size_t at = 0; at < out->elements; at += FIRN_BLOCK) {
         const size_t count = firn_smaller(FIRN_BLOCK, out->elements - at);
-        scale_block(call->reals[FIRN_SCALE_SCALE], call->reals[FIRN_SCALE_SHIFT], elements + at, count, values);
+        firn_scale_bytes(elements + at, count, call->reals[FIRN_SCALE_SCALE], call->reals[FIRN_SCALE_SHIFT], values);
         firn_narrow(out->data, out->type, at, values, count);
     }
 }
