@@ -160,21 +160,19 @@ static void look_at_reference(const bench_case *it, reference *best) {
         best->all = fmax(best->all, measure_reference(it, bench_settings.threads));
 }
 
-/* Returns true and adds a row without a time if the last measured case of this kind predicts that a call would exceed
- * the limit. */
-static bool is_too_long(const bench_case *it, double limit) {
+/* The seconds that a call is expected to take, by the last measured case of this kind; 0: unknown. */
+static double expected_seconds(const bench_case *it) {
     const bench_row *last = bench_report_last(it->group, it->storage);
     if (last == NULL && it->like != NULL)
         last = bench_report_last(NULL, it->like);
-    if (last == NULL || it->reference == BENCH_NOTHING)
-        return false;
-    const double seconds = last->seconds / last->work * it->work;
-    if (seconds <= limit)
-        return false;
+    return last == NULL || it->reference == BENCH_NOTHING ? 0.0 : last->seconds / last->work * it->work;
+}
+
+/* Adds a row without a time. */
+static void leave_out(const bench_case *it, double seconds) {
     bench_row row = bench_row_of(it);
     bench_format(row.note, sizeof row.note, "left out: a call would take about %.1f s", seconds);
     bench_report_row(&row);
-    return true;
 }
 
 /* A case that takes part in the rounds. */
@@ -206,8 +204,13 @@ static double limit_of(const arena *here, const bench_case *it) {
 
 static void enter(arena *here, const bench_case *it) {
     contestant *mine = &here->entered[here->count];
-    if (!bench_is_wanted(it->group, it->shape, it->storage) || is_too_long(it, limit_of(here, it)))
+    if (!bench_is_wanted(it->group, it->shape, it->storage))
         return;
+    const double expected = expected_seconds(it);
+    if (expected > limit_of(here, it)) {
+        leave_out(it, expected);
+        return;
+    }
     mine->it = it;
     mine->calls = bench_choose_calls(it, &mine->seconds);
     if (bench_case_failed(it))
