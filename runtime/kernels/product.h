@@ -27,7 +27,8 @@ static inline firn_matrix firn_transposed(firn_matrix m) {
     return (firn_matrix){m.data, m.type, m.first, m.column_step, m.row_step};
 }
 
-/* The terms that a row has. Absent terms are left out of its sum; they are not added as zeros. */
+/* The terms that a row has. Absent terms are left out of its sum; only flushed sums add some of them as zeros
+ * (plan/NUMERICS.md, "Reductions"). */
 typedef enum firn_terms {
     FIRN_TERMS_ALL,
     FIRN_TERMS_UP_TO_DIAGONAL, /* row r: 0 to diagonal + r */

@@ -1,6 +1,6 @@
-/* The loss of logits and its gradients, by blocks of rows (linear_cross_entropy.h). A block's logits become its
- * gradient of them where they lie, and give way to those of the next. The gradient of the weight is one sum over all
- * rows: each block continues it from float32, which rounds nothing between them. Freestanding. */
+/* The loss of logits and its gradients, by blocks of rows (linear_cross_entropy.h). The gradient of a block's
+ * logits takes their place, and the logits of the next block take the place of that. The gradient of the weight is one
+ * sum over all rows: each block continues it from float32, which rounds nothing between them. Freestanding. */
 #include "runtime/kernels/losses/linear_cross_entropy.h"
 
 #include <stdbool.h>
@@ -20,7 +20,8 @@ enum {
     VALUES = FIRN_LINEAR_CROSS_ENTROPY_OUT_VALUES
 };
 
-enum { BY_ROWS = 1 }; /* scaling of the weighted loss: by the extent of dimension 0; 0: by the sum of the weights */
+/* Scaling of the weighted loss: by the extent of dimension 0 of x; 0: by the sum of the weights. */
+enum { BATCH_SIZE = 1 };
 
 static size_t rows_of_block(const firn_kernel_call *call, size_t first) {
     return firn_smaller((size_t)call->integers[FIRN_LINEAR_CROSS_ENTROPY_ROWS], firn_rows(&call->inputs[X]) - first);
@@ -188,7 +189,7 @@ static void run_product(const run *r, firn_kernel kernel, uint16_t op, size_t fi
 static float divisor_of(const run *r) {
     const firn_tensor *x = &r->call->inputs[X];
     firn_sum total;
-    if (r->call->integers[FIRN_LINEAR_CROSS_ENTROPY_SCALING] == BY_ROWS)
+    if (r->call->integers[FIRN_LINEAR_CROSS_ENTROPY_SCALING] == BATCH_SIZE)
         return (float)x->dims[0];
     firn_sum_begin(&total);
     for (size_t row = 0; row < firn_rows(x); row++)

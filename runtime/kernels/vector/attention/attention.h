@@ -1,7 +1,7 @@
 /* Attention and its gradient in vector registers, with the same bits as runtime/kernels/attention.c. A register lane
- * belongs to one query, or to one element of a head, for the whole length of a sum, so every sum has the order it would
- * have for one query alone: fma for each present term in ascending order, and the 64 lanes of other sums. A term that
- * the causal mask excludes is never added to a sum. */
+ * belongs to one query, or to one element of a head, for the whole length of a sum, so every sum has the order that its
+ * descriptor demands for one query alone, and other sums have their 64 lanes. A term that the causal mask excludes is
+ * left out; in flushed sums it takes part as +0 where a block has another term (plan/NUMERICS.md, "Reductions"). */
 #ifndef FIRN_KERNELS_VECTOR_ATTENTION_H
 #define FIRN_KERNELS_VECTOR_ATTENTION_H
 

@@ -137,10 +137,11 @@ static void add_query_head(head *h, size_t begin, size_t end, float *key_sums, f
  * are the totals to which those of the others are added. */
 static void key_range(const job *work, float *slot, size_t batch, size_t key_head, size_t begin, size_t end) {
     const firn_attention_layout *at = &work->at;
-    const size_t group = work->a.group, rows = (end - begin + ROWS - 1) / ROWS * ROWS, floats = rows * work->width;
+    const size_t group = work->a.group, floats = (end - begin) * work->width;
     if (work->chunked) {
-        firn_attention_clear(slot + at->key_chunks, floats);
-        firn_attention_clear(slot + at->value_chunks, floats);
+        const size_t whole_tiles = firn_round_up(end - begin, ROWS) * work->width;
+        firn_attention_clear(slot + at->key_chunks, whole_tiles);
+        firn_attention_clear(slot + at->value_chunks, whole_tiles);
     }
     head h = firn_attention_head_of(work, slot, batch, key_head * group);
     h.origin = begin;

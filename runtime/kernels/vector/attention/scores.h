@@ -6,8 +6,8 @@
 
 #include "runtime/kernels/vector/attention/work.h"
 
-/* Multiplies scores by the scale, adds the slope of the head times the distance of key and query and the mask, rounds
- * them as the softmax requires. first: the key of the first row. */
+/* Multiplies scores by the scale, adds the slope of the head times (key - query), adds the mask, and rounds as the
+ * softmax requires. first: the key of the first row. */
 void firn_scores_scale(const firn_attention_head *h, const firn_attention_block *b, size_t first, float *scores,
                        size_t rows);
 

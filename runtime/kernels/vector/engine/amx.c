@@ -97,6 +97,7 @@ static void multiply_low(const firn_engine_tile *t) {
     firn_amx_store(1, sums + FIRN_AMX_WORDS, sums_bytes);
 }
 
+/* multiply_high is compiled twice, because without work beside them its steps need no tests. */
 static void multiply(const firn_engine_tile *tile) {
     if (tile->rows > FIRN_AMX_ROWS && tile->beside != NULL) {
         multiply_high(tile, tile->beside);

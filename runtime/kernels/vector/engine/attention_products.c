@@ -19,12 +19,11 @@
 #include "runtime/kernels/vector/attention/products.h"
 #include "runtime/kernels/vector/attention/stores.h"
 #include "runtime/kernels/vector/engine/engine.h"
-#include "runtime/kernels/vector/pack.h"
+#include "runtime/kernels/vector/vector.h"
 
 enum {
     QUERIES = FIRN_BLOCK_QUERIES,
     RUN = 512, /* keys whose scores are packed at a time: 32 KiB */
-    GAP = 32,  /* terms between the packed columns of keys, so that these do not share cache sets */
     UNIT = 32  /* elements of a packed row, and keys of a packed column, are a multiple of it */
 };
 
@@ -35,7 +34,7 @@ _Static_assert((int)RUN % (int)QUERIES == 0, "a run of keys is whole blocks");
 
 /* Keys take half of their matrix as rows, and as columns the other half and the spare rows. */
 const firn_attention_packing firn_attention_packing_of_set = {
-    .unit = UNIT, .spare_rows = GAP / 2, .own = (size_t)RUN / 2 * QUERIES};
+    .unit = UNIT, .spare_rows = FIRN_ENGINE_GAP / 2, .own = (size_t)RUN / 2 * QUERIES};
 
 typedef firn_attention_head head;
 typedef firn_attention_block block;
@@ -110,7 +109,7 @@ static const uint16_t *pack_rows(const head *h, size_t at, firn_matrix from, siz
 
 /* The same as terms of a left factor, whose rows are the elements, column_step(h) terms apart. */
 static size_t column_step(const head *h) {
-    return h->job->span + GAP;
+    return h->job->span + FIRN_ENGINE_GAP;
 }
 
 static const uint16_t *pack_turned(const head *h, size_t at, firn_matrix from, size_t first, size_t *packed) {

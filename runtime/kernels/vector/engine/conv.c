@@ -21,8 +21,6 @@ enum {
     DEPTH = 512,    /* terms in a block: a row of tiles fills 32 KiB of the L1 cache, and each panel is read for it */
     COLUMNS = 512,  /* of a piece, at most: the panels of a block fill 512 KiB of the L2 cache */
     SUMS = 1 << 18, /* floats that wait, at most: 1 MB of the L2 cache */
-    GAP = 32,       /* terms between the gathered rows, so that rows do not share cache sets */
-    CACHE_LINE = 64
 };
 
 _Static_assert((int)DEPTH % (int)FIRN_ENGINE_TERMS == 0, "a block of terms is whole instructions");
@@ -53,7 +51,7 @@ static size_t elements_of(const conv *c) {
 }
 
 static size_t left_step(const conv *c) {
-    return c->depth + GAP;
+    return c->depth + FIRN_ENGINE_GAP;
 }
 
 static uint32_t *panel(const piece *p, size_t column) {
@@ -71,7 +69,7 @@ static float *floats_at(const piece *p, size_t at) {
 /* Moves the end of the slot behind so many bytes and returns where these begin. */
 static size_t take(conv *c, size_t bytes) {
     const size_t at = c->at.end;
-    c->at.end += firn_round_up(bytes, CACHE_LINE);
+    c->at.end += firn_round_up(bytes, FIRN_CACHE_LINE);
     return at;
 }
 
@@ -278,7 +276,7 @@ static void compute_piece(void *argument, size_t number, void *slot) {
     firn_engine_of_set.begin();
     for (p.term = 0; p.term < c->terms; p.term += p.terms) {
         p.terms = firn_smaller(c->depth, c->terms - p.term);
-        p.words = firn_round_up(firn_ceiling(p.terms, 2), firn_engine_of_set.words);
+        p.words = firn_engine_words(p.terms);
         pack_right(&p);
         compute_rows(&p, lines, columns);
     }

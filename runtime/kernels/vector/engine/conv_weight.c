@@ -20,9 +20,7 @@ enum {
     DEPTH = 512,   /* terms in a block: a panel fills 32 KiB */
     ROWS = 512,    /* of a piece, at most: those of dy fill 512 KiB of the L2 cache */
     COLUMNS = 640, /* of a piece, at most: 3 by 3 elements of 64 channels fit */
-    GAP = 32,      /* terms between the rows, so that these do not share cache sets */
-    WIDTH = FIRN_WORD_COLUMNS,
-    CACHE_LINE = 64
+    WIDTH = FIRN_WORD_COLUMNS
 };
 
 _Static_assert((int)DEPTH % (int)FIRN_ENGINE_TERMS == 0, "a block of terms is whole instructions");
@@ -47,8 +45,8 @@ typedef struct piece {
     size_t term, terms, words; /* of the current block */
 } piece;
 
-/* Some columns of the current block of terms. A bit for each column is set in `present` of the blocks of a flushed sum
- * of which it has a term. */
+/* Some columns of the current block of terms. Bit c of present[b] is set if column c has a term in block b of the
+ * flushed sum. */
 typedef struct panel {
     size_t column, lanes;
     uint32_t present[DEPTH / 2];
@@ -59,7 +57,7 @@ typedef struct panel {
 /* Moves the end of the slot behind so many bytes and returns where these begin. */
 static size_t take(gradient *g, size_t bytes) {
     const size_t at = g->at.end;
-    g->at.end += firn_round_up(bytes, CACHE_LINE);
+    g->at.end += firn_round_up(bytes, FIRN_CACHE_LINE);
     return at;
 }
 
@@ -69,7 +67,7 @@ static size_t sums_bytes(const gradient *g) {
 
 static void lay_out(gradient *g) {
     const size_t rows = firn_round_up(g->division.rows, FIRN_ENGINE_ROWS_MAX);
-    g->at.left = take(g, rows * (DEPTH + GAP) * sizeof(uint16_t));
+    g->at.left = take(g, rows * (DEPTH + FIRN_ENGINE_GAP) * sizeof(uint16_t));
     g->at.panel = take(g, (size_t)DEPTH / 2 * WIDTH * sizeof(uint32_t));
     g->at.sums = take(g, sums_bytes(g));
     g->at.some = take(g, (size_t)FIRN_ENGINE_ROWS_MAX * WIDTH * sizeof(float));
@@ -98,7 +96,7 @@ static void pack_left(const piece *p) {
                                 .lane_step = 1,
                                 .terms = p->terms,
                                 .lanes = p->rows};
-    firn_words_pack_rows(words_at(p, g->at.left), (DEPTH + GAP) / 2, &from, p->words);
+    firn_words_pack_rows(words_at(p, g->at.left), (DEPTH + FIRN_ENGINE_GAP) / 2, &from, p->words);
 }
 
 /* An element (r, s) of the windows, and the columns that are some of its channels. */
@@ -147,8 +145,8 @@ static inline __attribute__((always_inline)) void pack_lanes(const panel_part *t
                                                              firn_lanes some, bool whole) {
     size_t term = to->at, end = to->at + to->count;
     if (term % 2 != 0) {
-        firn_vector before;
-        memcpy(&before, word_of(to, term), whole ? sizeof before : to->lanes * sizeof *to->words);
+        const float *word = (const float *)(const void *)word_of(to, term);
+        const firn_vector before = whole ? firn_vector_load(word) : firn_vector_load_some(some, word);
         const firn_words second = firn_words_left(load_term(from, some, whole), 16);
         store_word(word_of(to, term++), firn_words_or(firn_vector_bits(before), second), some, whole);
         from += step;
@@ -259,9 +257,9 @@ static void multiply_panel(const piece *p, const panel *own) {
             const uint32_t columns = own->present[begin];
             for (end = begin + 1; end < blocks && own->present[end] == columns;)
                 end++;
-            const firn_engine_tile tile = {.left =
-                                               halves_at(p, g->at.left) + row * (DEPTH + GAP) + begin * block_words * 2,
-                                           .left_step = DEPTH + GAP,
+            const firn_engine_tile tile = {.left = halves_at(p, g->at.left) + row * (DEPTH + FIRN_ENGINE_GAP) +
+                                                   begin * block_words * 2,
+                                           .left_step = DEPTH + FIRN_ENGINE_GAP,
                                            .right = words_at(p, g->at.panel) + begin * block_words * WIDTH,
                                            .rows = firn_smaller(firn_engine_of_set.rows, p->rows - row),
                                            .words = (end - begin) * block_words,
@@ -297,7 +295,7 @@ static void compute_piece(void *argument, size_t number, void *slot) {
     firn_engine_of_set.begin();
     for (; p.term < g->terms; p.term += p.terms) {
         p.terms = firn_smaller(DEPTH, g->terms - p.term);
-        p.words = firn_round_up(firn_ceiling(p.terms, 2), firn_engine_of_set.words);
+        p.words = firn_engine_words(p.terms);
         pack_left(&p);
         for (size_t column = 0; column < p.columns; column += WIDTH) {
             panel own = {.column = column, .lanes = firn_smaller(WIDTH, p.columns - column)};

@@ -8,7 +8,8 @@
 /* What is to be divided: `products` products of the same extents. */
 typedef struct firn_engine_whole {
     size_t products, rows, columns;
-    size_t most_rows, most_columns; /* of a piece */
+    /* Of a piece, before rows are rounded up to whole tiles. most_columns is a multiple of FIRN_WORD_COLUMNS. */
+    size_t most_rows, most_columns;
     /* Multiplications that take as long as packing one term of a row, or of a column. Every piece packs its own. */
     size_t row_packing, column_packing;
 } firn_engine_whole;

@@ -12,7 +12,9 @@
 
 enum {
     FIRN_ENGINE_ROWS_MAX = 32, /* of a tile, of every engine */
-    FIRN_ENGINE_TERMS = 32     /* a multiple of the terms that one instruction adds */
+    FIRN_ENGINE_TERMS = 32,    /* a multiple of the terms that one instruction adds */
+    FIRN_ENGINE_GAP = 32,      /* terms between packed rows, so that these do not share cache sets */
+    FIRN_ENGINE_SHARING = 2048 /* rows a multiple of so many terms apart, 4 KiB, share a few sets of the L1 cache */
 };
 
 /* A tile of a product: rows by FIRN_WORD_COLUMNS columns of sums, to which words of terms are added. */
@@ -28,11 +30,13 @@ typedef struct firn_engine_tile {
 } firn_engine_tile;
 
 typedef struct firn_engine {
-    size_t rows;   /* of a tile, at most */
-    size_t height; /* rows are read and stored up to a multiple of it */
-    size_t words;  /* that one instruction adds: a tile has a multiple of them */
-    /* Multiplications that take as long as packing one term of a lane whose terms lie side by side in the left factor,
-     * or of any other lane. An estimate. */
+    size_t rows; /* of a tile, at most */
+    /* Rows are read and stored up to a multiple of it. What the rows behind the last one hold does not matter, and may
+     * never have been written. */
+    size_t height;
+    size_t words; /* that one instruction adds: a tile has a multiple of them */
+    /* Multiplications that take as long as packing one term. copying: of a row of the left factor whose terms lie side
+     * by side; packing: of any other row or column. Estimates. */
     size_t copying, packing;
     uint64_t cost;       /* multiplications that take as long as one operation on an element (FIRN_GRAIN) */
     void (*begin)(void); /* before the first tile of a piece, in its thread */
@@ -46,5 +50,10 @@ typedef struct firn_engine {
 } firn_engine;
 
 extern const firn_engine firn_engine_of_set;
+
+/* The words of so many terms, at least one, up to whole instructions. */
+static inline size_t firn_engine_words(size_t terms) {
+    return firn_round_up(firn_ceiling(terms, 2), firn_engine_of_set.words);
+}
 
 #endif

@@ -17,21 +17,21 @@
 #include "runtime/kernels/vector/pieces.h"
 
 enum {
-    /* Terms in a block, at most. Fewer blocks load waiting sums less often, and rows that are read in place want that;
-     * a row of tiles that is packed wants to stay in the L1 cache, since each panel is multiplied by it. */
+    /* Terms in a block, at most. Between blocks all sums are loaded and stored again, so rows that are read in place
+     * have large blocks. Packed rows have smaller ones: a row of tiles is multiplied by each panel, so with 32 rows it
+     * must stay in an L1 cache of 48 KiB beside the sums. */
     DEPTH = 1024,
     PACKED_DEPTH = 608,
     COLUMNS = 768,       /* of a piece, at most */
     PANELS = 600 * 1024, /* terms of the panels of a block, at most: 1.2 MB of the L2 cache */
     SUMS_ROWS = 1024,    /* of a piece, at most, if sums wait: each piece packs all of its columns */
     GROUP = 4, /* rows of tiles that are packed at once if their terms lie apart: memory is read by longer runs */
-    GAP = 32,  /* terms between the packed rows, so that rows do not share cache sets */
-    LINE = FIRN_CACHE_LINE / sizeof(uint16_t), /* terms */
-    SHARING = 2048 /* rows that lie a multiple of so many terms apart share a few cache sets */
+    LINE = FIRN_CACHE_LINE / sizeof(uint16_t) /* terms */
 };
 
 _Static_assert((int)DEPTH % (int)FIRN_ENGINE_TERMS == 0 && (int)PACKED_DEPTH % (int)FIRN_ENGINE_TERMS == 0,
                "a block of terms is whole instructions");
+_Static_assert((int)COLUMNS % (int)FIRN_WORD_COLUMNS == 0, "the bias of a piece has room: pieces have whole panels");
 _Static_assert((int)FIRN_ENGINE_TERMS % (2 * FIRN_VECTOR) == 0, "packed words fill whole registers");
 
 /* The division of a product, and the offsets of the parts of a slot in bytes. It does not affect the result. */
@@ -85,7 +85,7 @@ static const uint16_t *left_at(const piece *p, size_t row) {
 
 /* Whether whole rows of tiles can be read where they are. */
 static bool lies_in_rows(const firn_matrix *left) {
-    return left->column_step == 1 && left->row_step % SHARING != 0 && left->row_step % LINE == 0;
+    return left->column_step == 1 && left->row_step % FIRN_ENGINE_SHARING != 0 && left->row_step % LINE == 0;
 }
 
 static bool is_in_place(const piece *p, size_t rows) {
@@ -94,7 +94,7 @@ static bool is_in_place(const piece *p, size_t rows) {
 }
 
 static size_t packed_step(const cut *cut) {
-    return cut->depth + GAP;
+    return cut->depth + FIRN_ENGINE_GAP;
 }
 
 static uint16_t *packed_left(const piece *p) {
@@ -215,7 +215,7 @@ static void multiply_piece(void *argument, size_t number, void *slot) {
     engine->begin();
     for (p.term = 0; p.term < product->terms; p.term += p.terms) {
         p.terms = firn_smaller(cut->depth, product->terms - p.term);
-        p.words = firn_round_up(firn_ceiling(p.terms, 2), engine->words);
+        p.words = firn_engine_words(p.terms);
         pack_right(&p);
         p.beside.sums = (const uint8_t *)sums_of(&p, 0, FIRN_WORD_COLUMNS);
         for (size_t row = 0; row < p.rows; row += group) {

@@ -16,12 +16,10 @@
 enum {
     PARTS = 2,
     GRU_GATES = 3,
-    GAP = 32,               /* terms between copied rows, so that rows do not share cache sets */
-    SHARING = 1024,         /* rows that are a multiple of so many terms apart share them */
     WORDS = 8 * 1024 * 1024 /* of a packed weight, at most; a larger one is not packed */
 };
 
-_Static_assert((int)GAP % (2 * FIRN_VECTOR) == 0, "copied rows are whole registers");
+_Static_assert((int)FIRN_ENGINE_GAP % (2 * FIRN_VECTOR) == 0, "copied rows are whole registers");
 
 /* The rows of the weight that one product of a step multiplies. Forward they are its columns, and the units its terms;
  * backward it is the other way round. */
@@ -56,12 +54,12 @@ static layout layout_of(const firn_recurrence *r) {
         p->count = l.count == 1 ? rows : i == 0 ? rows - r->units : r->units;
         p->terms = r->backward ? p->count : r->units;
         p->columns = r->backward ? r->units : p->count;
-        p->words = firn_round_up(firn_ceiling(p->terms, 2), engine->words);
+        p->words = firn_engine_words(p->terms);
         p->at = l.sums;
         l.sums += p->words * firn_round_up(p->columns, FIRN_WORD_COLUMNS);
         l.left_words = p->words > l.left_words ? p->words : l.left_words;
     }
-    l.left_words = firn_round_up(l.left_words, FIRN_VECTOR) + GAP / 2;
+    l.left_words = firn_round_up(l.left_words, FIRN_VECTOR) + FIRN_ENGINE_GAP / 2;
     l.left = l.sums + engine->rows * FIRN_WORD_COLUMNS;
     l.end = l.left + engine->rows * l.left_words;
     return l;
@@ -97,7 +95,8 @@ static void prepare(const firn_recurrence *r, size_t task) {
 
 /* --- a step ------------------------------------------------------------------------------------------------------- */
 
-/* Rounds rows of float32, all of whose values are of bfloat16, and fills them up with zeros. */
+/* Converts rows of float32 whose values are all values of bfloat16, which rounds nothing, and fills them up with
+ * zeros. */
 static void narrow_rows(uint16_t *out, size_t out_step, const firn_matrix *left, size_t row, size_t rows,
                         const part *p) {
     for (size_t i = 0; i < rows; i++, out += out_step) {
@@ -111,7 +110,7 @@ static void narrow_rows(uint16_t *out, size_t out_step, const firn_matrix *left,
 static void place_left(firn_engine_tile *tile, const firn_matrix *left, size_t row, const part *p, uint32_t *copies,
                        size_t left_words) {
     const uint16_t *first = (const uint16_t *)left->data + left->first + row * left->row_step;
-    if (left->type == FIRN_BFLOAT16 && left->row_step % SHARING != 0 && p->terms == 2 * p->words &&
+    if (left->type == FIRN_BFLOAT16 && left->row_step % FIRN_ENGINE_SHARING != 0 && p->terms == 2 * p->words &&
         tile->rows % firn_engine_of_set.height == 0) {
         tile->left = first;
         tile->left_step = left->row_step;

@@ -8,8 +8,8 @@
 
 typedef firn_engine_window_kind kind;
 
-/* Finds where the element of a window lies in the other image; false if it does not. Before the image the first case
- * wraps around to what is larger than any extent. */
+/* Finds where the element of a window lies in the other image; false if it does not. Forward, what lies before the
+ * image wraps around to a number larger than any extent. */
 static bool find_element(const firn_engine_windows *w, int axis, size_t position, size_t element, size_t *at) {
     const size_t extent = w->from->dims[FIRN_IMAGE_HEIGHT + axis];
     if (!w->forward)

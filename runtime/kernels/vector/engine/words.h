@@ -7,7 +7,8 @@
 
 enum { FIRN_WORD_COLUMNS = 32 }; /* of a panel */
 
-/* A part of a matrix: its terms along the rows of a right factor, or along the columns of a left one. */
+/* A part of a matrix. A lane is a column of a right factor, whose terms are the matrix's rows, or a row of a left
+ * factor, whose terms are its columns. One of the two steps is 1. */
 typedef struct firn_words_of {
     const uint16_t *first; /* of the first term and lane */
     size_t term_step, lane_step;
