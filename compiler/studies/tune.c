@@ -28,6 +28,7 @@
 #define LEAST_GAIN  0.01 /* as a share of a step's time; a smaller gain counts as noise */
 #define HIGHEST_POL 2
 #define UNCHANGED   "computes the same"
+#define REJECTED    "computes the same as one that was rejected"
 #define NO_TIME     "no time gained"
 #define TOO_MUCH    "costs more than the tolerance"
 #define KEPT        "kept"
@@ -49,7 +50,8 @@ typedef struct choice {
 
 typedef struct attempt {
     const char *unit, *what, *outcome;
-    double seconds, gain, loss, cost; /* gain: share of the previous time; cost: share of float32's loss */
+    double seconds, gain, loss, cost;  /* gain: share of the previous time; cost: share of float32's loss */
+    uint8_t rejected[FIRN_HASH_BYTES]; /* what it computed, if that was rejected; otherwise zeros */
 } attempt;
 
 typedef struct tuning {
@@ -271,6 +273,21 @@ static void keep(tuning *t, const choice *c, const firnc_trial *trial) {
     t->best = *trial;
 }
 
+/* Returns the attempt that computed the same and was rejected; NULL: none. To measure it again could only give noise
+ * another chance. */
+static const attempt *rejected_before(const tuning *t, const firnc_trial *trial) {
+    for (uint32_t i = 0; i < t->attempt_count; i++)
+        if (memcmp(t->attempts[i].rejected, trial->computation, sizeof trial->computation) == 0)
+            return &t->attempts[i];
+    return NULL;
+}
+
+/* Gives up a trial that was frozen and not run. */
+static void drop(tuning *t, const firnc_trial *trial) {
+    firnc_trial_forget(&t->study, trial);
+    t->runs--; /* the name can be used again */
+}
+
 /* Tries a choice, and keeps it if it gains time. */
 static bool try(tuning *t, const choice *c, const char *unit, const char *what, bool *kept) {
     firnc_trial trial = {0};
@@ -278,8 +295,7 @@ static bool try(tuning *t, const choice *c, const char *unit, const char *what, 
     if (!freeze(t, c, &trial))
         return false;
     if (memcmp(trial.computation, t->best.computation, sizeof trial.computation) == 0) {
-        firnc_trial_forget(&t->study, &trial);
-        t->runs--; /* the name can be used again */
+        drop(t, &trial);
         note(t, (attempt){.unit = unit,
                           .what = what,
                           .seconds = t->best.seconds,
@@ -288,10 +304,20 @@ static bool try(tuning *t, const choice *c, const char *unit, const char *what, 
                           .outcome = UNCHANGED});
         return true;
     }
+    const attempt *before = rejected_before(t, &trial);
+    if (before != NULL) {
+        drop(t, &trial);
+        attempt again = *before;
+        again.unit = unit, again.what = what, again.outcome = REJECTED;
+        note(t, again);
+        return true;
+    }
     attempt a = {.unit = unit, .what = what};
     if (!run(t, c, &trial) || !judge(t, c, &trial, &a))
         return false;
     *kept = strcmp(a.outcome, KEPT) == 0;
+    if (!*kept)
+        memcpy(a.rejected, trial.computation, sizeof a.rejected);
     note(t, a);
     if (*kept)
         keep(t, c, &trial);
@@ -439,10 +465,10 @@ static bool write_report(const tuning *t) {
         text = firnc_format("%s| %s | %s | %.6f | %.2f %% | %.5f | %.3f %% | %s |\n", text, a->unit, a->what,
                             a->seconds, 100 * a->gain, a->loss, 100 * a->cost, a->outcome);
     }
-    text =
-        firnc_format("%s\nKept: a step in %.6f s where float32 takes %.6f s (%.2f %% less), at a loss of %.5f where "
-                     "float32 has %.5f.\n\nUnits, and the layers in each:\n\n",
-                     text, t->best.seconds, t->float32.seconds, 100 * t->gain, loss_of(&t->best), loss_of(&t->float32));
+    text = firnc_format(
+        "%s\nKept: a step in %.6f s where float32 takes %.6f s (%.2f %% less in rounds that "
+        "timed both in turns), at a loss of %.5f where float32 has %.5f.\n\nUnits, and the layers in each:\n\n",
+        text, t->best.seconds, t->float32.seconds, 100 * t->gain, loss_of(&t->best), loss_of(&t->float32));
     for (uint32_t i = 0; i < t->unit_count; i++) {
         text = firnc_format("%s- %s, POL %u:", text, t->kept.half[i] ? t->half : "float32", (unsigned)t->kept.level[i]);
         for (uint32_t j = 0; j < t->units[i].layer_count; j++)
