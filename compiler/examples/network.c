@@ -1,5 +1,6 @@
-/* Example for libfirnc: builds a network of two layers in C and freezes it into a signed plan that trains it. The dot
- * products of the second layer stay in float32. Usage: network SECRET-KEY PLAN */
+/* Example for libfirnc: builds a network of two layers in C and freezes it into a signed plan that trains it in
+ * bfloat16. The dot products of the second layer stay in float32. Usage: network SECRET-KEY PLAN, which prints nothing.
+ */
 #include <stdio.h>
 
 #include "compiler/firnc.h"
@@ -43,6 +44,9 @@ int main(int count, char **words) {
     static firnc_job job;
     firnc_key key;
     firnc_frozen plan;
+    firnc_precision_fault fault;
+    firnc_mixed_precision bfloat16 = firnc_mixed_precision_defaults();
+    bfloat16.emulate = true; /* sums in bfloat16 where POL permits, whatever multiplies them */
     firnc_job_defaults(&job, FIRNC_TRAIN);
     job.steps = 100;
     job.data.batch_size = job.data.micro_batch_size = SAMPLES;
@@ -51,8 +55,8 @@ int main(int count, char **words) {
         fprintf(stderr, "usage: network SECRET-KEY PLAN\n");
         return 2;
     }
-    bool good = firnc_key_read(words[1], &key) && firnc_freeze_plan(network(), &job, &key, NULL, &plan) &&
-                write_plan(words[2], &plan);
+    bool good = firnc_mixed_precision_complete(&bfloat16, &job.precision, &fault) && firnc_key_read(words[1], &key) &&
+                firnc_freeze_plan(network(), &job, &key, NULL, &plan) && write_plan(words[2], &plan);
     firnc_wipe(&key, sizeof key);
     return good ? 0 : 1;
 }
