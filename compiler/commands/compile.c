@@ -146,12 +146,46 @@ static bool rounds_weights(const firnc_graph *graph) {
 
 /* --- the work ----------------------------------------------------------------------------------------------------- */
 
-static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *job, const firnc_key *key) {
+/* Sets the target that the command line names. For the host it is chosen: returns why; otherwise NULL. */
+static const char *set_target(const request *r, firnc_job *job) {
+    if (r->target == NULL)
+        return NULL;
+    if (strcmp(r->target, FIRNC_HOST) != 0) {
+        job->target = r->target;
+        return NULL;
+    }
+    const firnc_cpu cpu = firnc_cpu_read();
+    const char *why;
+    job->target = firnc_host_target(&cpu, &job->precision, &why)->name;
+    return why;
+}
+
+/* Says which target was chosen for the host. A graph that is printed has stdout to itself. */
+static void say_host_target(const request *r, const firnc_job *job, const char *why, const char *more) {
+    fprintf(r->dump_after != NULL ? stderr : stdout, "target: %s: %s%s\n", job->target, why, more);
+}
+
+/* Says which target was chosen for the host, or warns of one that was named and has no effect on the plan. */
+static void say_target(const request *r, const firnc_graph *graph, const firnc_job *job, const char *why) {
+    const firnc_target *target = firnc_target_find(job->target);
+    const bool is_idle = target != firnc_target_at(0) && !graph->has_target;
+    if (why != NULL) {
+        say_host_target(r, job, why, is_idle ? "; but no sum of this plan differs from those for portable" : "");
+    } else if (is_idle) {
+        const char *reason = firnc_target_idle(target, &job->precision);
+        firnc_say("firnc: %s: warning: --target: %s changes nothing: %s; leave it out", r->recipe, r->target,
+                  reason != NULL ? reason : "no sum of this plan differs from those for portable");
+    }
+}
+
+static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *job, const firnc_key *key,
+                       const char *why) {
     const firnc_freeze_options options = {.without_signature = r->without_signature, .dump_after = r->dump_after};
     firnc_frozen plan;
     if (!firnc_freeze_plan(graph, job, key, &options, &plan) ||
         !firnc_file_write(r->output, plan.file.data, plan.file.count))
         return false;
+    say_target(r, graph, job, why);
     if (!firnc_logits_are_divided(graph))
         firnc_logit_rows_warn(r->recipe, r->logit_rows, job->logit_rows, strcmp(r->mode, "eval") == 0);
     if (job->weight_copies == FIRNC_COPIES_NEVER && !rounds_weights(graph))
@@ -166,26 +200,13 @@ static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *jo
 }
 
 /* Runs the passes up to the one to dump; no plan is made. */
-static bool dump(const request *r, firnc_graph *graph, const firnc_job *job) {
+static bool dump(const request *r, firnc_graph *graph, const firnc_job *job, const char *why) {
     firnc_compilation compilation = {.job = job, .graph = graph};
-    return firnc_run_passes(&compilation, r->dump_after);
-}
-
-/* Sets the target that the command line names. For the host it is chosen, and one line says which and why. */
-static void set_target(const request *r, firnc_job *job) {
-    if (r->target == NULL)
-        return;
-    if (strcmp(r->target, FIRNC_HOST) == 0) {
-        const firnc_cpu cpu = firnc_cpu_read();
-        const char *why;
-        job->target = firnc_host_target(&cpu, &job->precision, &why)->name;
-        printf("target: %s: %s\n", job->target, why);
-        return;
-    }
-    job->target = r->target;
-    const char *idle = firnc_target_idle(firnc_target_find(r->target), &job->precision);
-    if (idle != NULL)
-        firnc_say("firnc: %s: warning: --target: %s changes nothing: %s; leave it out", r->recipe, r->target, idle);
+    if (!firnc_run_passes(&compilation, r->dump_after))
+        return false;
+    if (why != NULL)
+        say_host_target(r, job, why, "");
+    return true;
 }
 
 /* The fields of the plan's header that the command line sets. */
@@ -246,7 +267,7 @@ static bool compile(const request *r, const settings *s, firnc_key *key) {
     if (r->output != NULL &&
         !(r->without_signature ? firnc_public_key_read(r->pub, key->public_key) : firnc_key_read(r->key, key)))
         return false;
-    set_target(r, job);
+    const char *why = set_target(r, job);
     job->weights = r->weights;
     job->allow_unmatched = r->allow_unmatched;
     job->late_update = r->late_update;
@@ -259,7 +280,7 @@ static bool compile(const request *r, const settings *s, firnc_key *key) {
     memcpy(job->vendor, h->vendor, sizeof job->vendor);
     memcpy(job->class_id, h->class_id, sizeof job->class_id);
     firnc_graph *graph = firnc_recipe_build(recipe);
-    return r->output == NULL ? dump(r, graph, job) : write_plan(r, graph, job, key);
+    return r->output == NULL ? dump(r, graph, job, why) : write_plan(r, graph, job, key, why);
 }
 
 static int compile_command(int argc, char **argv) {

@@ -123,9 +123,10 @@ typedef struct firnc_adapter {
 
 struct firnc_graph {
     const char *model;
-    bool eval;    /* dropout is not recorded */
-    bool refused; /* the front end could not build it, and has said so */
-    bool passed;  /* the passes have begun to change the graph; it cannot be frozen again */
+    bool eval;       /* dropout is not recorded */
+    bool refused;    /* the front end could not build it, and has said so */
+    bool passed;     /* the passes have begun to change the graph; it cannot be frozen again */
+    bool has_target; /* after the lower pass: an op computes what it would not for the target portable */
     firnc_value_info *values;
     uint32_t value_count, value_capacity;
     firnc_node *nodes; /* in an order that respects every dependence, in-place changes included */

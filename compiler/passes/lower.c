@@ -7,7 +7,7 @@
 
 typedef struct lowering {
     firnc_graph *graph;
-    const firnc_target *target;
+    const firnc_target *target, *portable;
     bool emulate;
 } lowering;
 
@@ -15,16 +15,27 @@ static uint8_t type_of(const lowering *l, firnc_value value) {
     return l->graph->values[value].shape.type;
 }
 
-/* The meaning of a level for a node; `type` is that of its operands, and the half type that it may use. */
+static bool are_equal(const firnc_pol_meaning *a, const firnc_pol_meaning *b) {
+    return a->reduction == b->reduction && a->accumulator == b->accumulator && a->chunk == b->chunk &&
+           a->softmax == b->softmax;
+}
+
+/* The meaning of a level for a node; `type` is that of its operands, and the half type that it may use. Notes whether
+ * the target has a part in it. */
 static firnc_pol_meaning meaning_of(const lowering *l, const firnc_node *node, uint8_t level, uint8_t type) {
-    const firnc_pol_question question = {.pol = (firn_pol_class)firn_op_find(node->code)->pol,
-                                         .level = level,
-                                         .type = type,
-                                         .half = type,
-                                         .target = l->target,
-                                         .emulate = l->emulate,
-                                         .half_softmax_requested = node->half_softmax};
-    return firnc_pol_meaning_of(&question);
+    firnc_pol_question question = {.pol = (firn_pol_class)firn_op_find(node->code)->pol,
+                                   .level = level,
+                                   .type = type,
+                                   .half = type,
+                                   .target = l->target,
+                                   .emulate = l->emulate,
+                                   .half_softmax_requested = node->half_softmax};
+    const firnc_pol_meaning meaning = firnc_pol_meaning_of(&question);
+    question.target = l->portable;
+    const firnc_pol_meaning elsewhere = firnc_pol_meaning_of(&question);
+    if (!are_equal(&meaning, &elsewhere))
+        l->graph->has_target = true;
+    return meaning;
 }
 
 static firn_reduction reduction(const firnc_pol_meaning *meaning, uint8_t output) {
@@ -56,6 +67,7 @@ static void lower_rotation(const lowering *l, firnc_node *node, const firn_op_in
 bool firnc_lower(firnc_compilation *compilation) {
     lowering l = {.graph = compilation->graph,
                   .target = firnc_target_find(compilation->job->target),
+                  .portable = firnc_target_at(0),
                   .emulate = compilation->job->precision.emulate};
     if (l.target == NULL)
         return firnc_fail(compilation, "target: \"%s\" is not known; see compiler/job/targets.c",

@@ -16,8 +16,8 @@ typedef struct entry {
 
 static const entry entries[][FIRNC_POL_LEVELS] = {
     [FIRN_POL_product] = {{.engine = true}, {.chunk = 64, .engine = true}, {.chunk = 128, .engine = true}},
-    /* At level 1 the reference uses a half softmax for GPT-2 in cbfloat16. An engine rounds the probabilities, which
-     * are float32 values, to the half type, so level 0 does not permit it. */
+    /* At level 1 the reference uses a half softmax for GPT-2 in cbfloat16. In the blocks of an engine a term that the
+     * mask excludes takes part with a probability of +0, so level 0, in whose sums it is absent, does not permit it. */
     [FIRN_POL_attention] = {{.chunk = 0},
                             {.engine = true, .softmax = TYPE(FIRN_CBFLOAT16)},
                             {.chunk = 128, .engine = true, .softmax = HALF_TYPES}},

@@ -46,6 +46,23 @@ chosen "float32" enabled=false
 chosen "emulate" pol_lowering=emulate
 [ "$target" = portable ] || fail "emulate: $target"
 
+# A target that has no part in any sum of a plan: a warning, whatever keeps it out, and the host's line says so.
+idle() {
+    "$FIRNC" compile "$RECIPE" --key "$folder/test.key.pem" -o "$folder/plan" "$@" >"$folder/out" 2>"$folder/got" || fail "idle: $*"
+}
+for setting in 'float32_layers=["*"]' 'precision_opt_level=0'; do
+    idle --mode train --target avx512fp16 --set trainer.init.precision.fp16_type=float16 --set "trainer.init.precision.$setting"
+    [ "$(grep -c 'warning: --target: avx512fp16 changes nothing: .*; leave it out' "$folder/got")" -eq 1 ] ||
+        fail "no warning of an idle target: $setting"
+done
+idle --mode train --target amx-bf16 --set 'trainer.init.precision.float32_layers=["*"]'
+grep -q 'amx-bf16 changes nothing: no sum of this plan differs' "$folder/got" || fail "an engine without a layer"
+idle --mode train --target host --set 'trainer.init.precision.float32_layers=["*"]'
+grep -q '^target: portable: \|^target: .*; but no sum of this plan differs' "$folder/out" || fail "host: an idle target"
+"$FIRNC" compile "$RECIPE" --mode train --target host --dump-after lower >"$folder/out" 2>"$folder/got" || fail "dump: exit $?"
+! grep -q '^target: ' "$folder/out" || fail "dump: a line on stdout that is no graph"
+grep -q '^target: ' "$folder/got" || fail "dump: the target"
+
 # --- one checkpoint, plans for several targets ---
 
 cat README.md plan/*.md >"$folder/text"
