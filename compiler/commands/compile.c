@@ -178,6 +178,23 @@ static void say_target(const request *r, const firnc_graph *graph, const firnc_j
     }
 }
 
+static void warn_of_idle(const request *r, const char *option, const char *why) {
+    firnc_say("firnc: %s: warning: %s changes nothing: %s; leave it out", r->recipe, option, why);
+}
+
+/* Warns of options that had no part in the plan. */
+static void warn_of_idle_options(const request *r, const firnc_graph *graph, const firnc_job *job) {
+    const bool is_eval = job->mode == FIRNC_EVAL;
+    if (!firnc_logits_are_divided(graph))
+        firnc_logit_rows_warn(r->recipe, r->logit_rows, job->logit_rows, is_eval);
+    if (job->weight_copies == FIRNC_COPIES_NEVER && !rounds_weights(graph))
+        warn_of_idle(r, "--weight-copies: never", "no product of half types reads a float32 weight");
+    if (job->weight_copies == FIRNC_COPIES_ALWAYS && !job->precision.mixed)
+        warn_of_idle(r, "--weight-copies: always", "the recipe computes in float32");
+    if (job->late_update && is_eval)
+        warn_of_idle(r, "--late-update", "an evaluation updates nothing");
+}
+
 static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *job, const firnc_key *key,
                        const char *why) {
     const firnc_freeze_options options = {.without_signature = r->without_signature, .dump_after = r->dump_after};
@@ -186,13 +203,7 @@ static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *jo
         !firnc_file_write(r->output, plan.file.data, plan.file.count))
         return false;
     say_target(r, graph, job, why);
-    if (!firnc_logits_are_divided(graph))
-        firnc_logit_rows_warn(r->recipe, r->logit_rows, job->logit_rows, strcmp(r->mode, "eval") == 0);
-    if (job->weight_copies == FIRNC_COPIES_NEVER && !rounds_weights(graph))
-        firnc_say(
-            "firnc: %s: warning: --weight-copies: never changes nothing: no product of half types reads a float32 "
-            "weight; leave it out",
-            r->recipe);
+    warn_of_idle_options(r, graph, job);
     printf("%s: %llu bytes\n", firnc_printable(r->output), (unsigned long long)plan.file.count);
     if (!r->without_signature)
         firnc_print_hash("plan hash", plan.plan_hash);
@@ -267,6 +278,8 @@ static bool compile(const request *r, const settings *s, firnc_key *key) {
     if (r->output != NULL &&
         !(r->without_signature ? firnc_public_key_read(r->pub, key->public_key) : firnc_key_read(r->key, key)))
         return false;
+    if (s->samples != 0 && !recipe->reads_samples)
+        warn_of_idle(r, "--samples", "the length of this run does not depend on it");
     const char *why = set_target(r, job);
     job->weights = r->weights;
     job->allow_unmatched = r->allow_unmatched;

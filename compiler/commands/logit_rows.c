@@ -9,7 +9,7 @@ bool firnc_logit_rows_read(const char *command, const char *text, uint32_t *rows
     *rows = 0;
     if (text == NULL)
         return true;
-    if (!firnc_number_read(text, UINT32_MAX, &given)) {
+    if (!firnc_number_read(text, UINT32_MAX - 1, &given)) {
         firnc_usage(command, "--logit-rows: %s is not a number of rows; write one, or 0 for all", text);
         return false;
     }

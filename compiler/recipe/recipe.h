@@ -18,6 +18,7 @@ typedef struct firnc_recipe {
     firnc_model_facts facts;
     firnc_elements elements; /* element types and scaling of records */
     uint64_t samples;        /* set before reading: the samples that an epoch reads, for num_epochs; 0: not known */
+    bool reads_samples;      /* after reading: the length of the run depends on `samples` */
 } firnc_recipe;
 
 /* Reads, checks and completes a recipe, which is zero except for `samples`. `settings` are the `--set a.b=v` words,

@@ -41,10 +41,11 @@ static bool read_length(firnc_job *job, const firnc_tree *node) {
 
 /* The steps of an epoch that the recipe gives, or the whole batches of the samples that the command line gives. 0 after
  * one message. */
-static uint64_t epoch_steps(const firnc_recipe *recipe, const firnc_tree *epochs, const loop *l) {
+static uint64_t epoch_steps(firnc_recipe *recipe, const firnc_tree *epochs, const loop *l) {
     const uint64_t batch = recipe->job.data.batch_size;
     if (l->steps_per_epoch != 0)
         return l->steps_per_epoch;
+    recipe->reads_samples = true;
     if (recipe->samples == 0)
         firnc_tree_fail(epochs, "the length of an epoch is not known; add steps_per_epoch beside it, or give firnc "
                                 "compile --samples, the samples that an epoch reads");

@@ -63,6 +63,12 @@ grep -q '^target: portable: \|^target: .*; but no sum of this plan differs' "$fo
 ! grep -q '^target: ' "$folder/out" || fail "dump: a line on stdout that is no graph"
 grep -q '^target: ' "$folder/got" || fail "dump: the target"
 
+# Other options without a part in the plan.
+for option in --late-update '--samples 100'; do
+    idle --mode eval $option
+    grep -q "warning: ${option%% *} changes nothing: .*; leave it out" "$folder/got" || fail "$option: no warning"
+done
+
 # --- one checkpoint, plans for several targets ---
 
 cat README.md plan/*.md >"$folder/text"

@@ -96,6 +96,7 @@ compile "$folder/never" "--weight-copies never" $precision.fp16_type=bfloat16 \
 [ "$(digests "$folder/always")" = "$(digests "$folder/never")" ] || fail "$name: other digests"
 name="float32"
 compile "$folder/always" "--weight-copies always" $precision.enabled=false
+grep -q 'warning: --weight-copies: always changes nothing: ' "$folder/out" || fail "$name: always, and no warning"
 compile "$folder/never" "--weight-copies never" $precision.enabled=false
 grep -q 'warning: --weight-copies: never changes nothing: ' "$folder/out" || fail "$name: no warning"
 cmp -s "$folder/always" "$folder/never" || fail "$name: another plan"
