@@ -1,5 +1,5 @@
-/* The configuration of mbedTLS 3.6 for compiler/emit/sign.c, on the host: ECDSA on P-256 with deterministic nonces, keys
- * in PEM and DER, and random numbers from the system. Nothing that a plan's check uses may be configured here. */
+/* The configuration of mbedTLS 3.6 for compiler/emit/sign.c, on the host: ECDSA on P-256 with deterministic nonces,
+ * keys in PEM and DER, and random numbers from the system. Nothing that a plan's check uses may be configured here. */
 #ifndef FIRNC_MBEDTLS_CONFIG_H
 #define FIRNC_MBEDTLS_CONFIG_H
 

@@ -43,7 +43,7 @@ typedef struct firnc_weight_rule {
     uint8_t shape_count;
     /* Copies: of a table that the output layer shares, so a model whose output layer has its own has no such copy. */
     bool ties;
-    bool written; /* copies: files that are written have it, too */
+    bool written;      /* copies: files that are written have it, too */
     firnc_place place; /* for messages; zero for the rules of a model */
 } firnc_weight_rule;
 

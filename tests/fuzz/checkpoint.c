@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/container.h"
 #include "plan/checkpoint/record.h"
+#include "plan/container.h"
 #include "plan/signature.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -285,9 +285,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_drawn_from_the_ring), cmocka_unit_test(windows_are_drawn_from_the_ring),
         cmocka_unit_test(too_few_change_nothing),          cmocka_unit_test(a_wrong_sample_is_not_taken),
-        cmocka_unit_test(a_negative_label_is_not_taken),
-        cmocka_unit_test(wrong_calls_are_refused),         cmocka_unit_test(a_run_goes_on_after_a_reset),
-        cmocka_unit_test(an_evaluation_reads_its_ring),
+        cmocka_unit_test(a_negative_label_is_not_taken),   cmocka_unit_test(wrong_calls_are_refused),
+        cmocka_unit_test(a_run_goes_on_after_a_reset),     cmocka_unit_test(an_evaluation_reads_its_ring),
     };
     return cmocka_run_group_tests_name("samples that are pushed", tests, NULL, NULL);
 }

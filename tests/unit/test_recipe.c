@@ -1041,7 +1041,8 @@ static void wrong_types_and_ranges(void **state) {
     refused_edit("num_heads: 4", "num_heads: 5", ":9: trainer.init.model.num_heads: ", "not divisible by 5 heads");
     refused_edit("num_heads: 4", "num_heads: 4\n      dropout_rate: 1.0",
                  ":10: trainer.init.model.dropout_rate: ", "below 1");
-    refused_edit("name: gpt2", "name: gpt5", ":5: trainer.init.model.name: ", "llama, bert, lenet, mlp, autoencoder, ds_cnn, resnet8, mobilenet, cct");
+    refused_edit("name: gpt2", "name: gpt5", ":5: trainer.init.model.name: ",
+                 "llama, bert, lenet, mlp, autoencoder, ds_cnn, resnet8, mobilenet, cct");
     refused_edit("num_heads: 4", "num_heads: 4\n      position_embedding_type: relative",
                  ":10: trainer.init.model.position_embedding_type: ", "learned, rotary, alibi");
     refused_edit("num_heads: 4", "num_heads: 4\n      attention_type: dot_product",

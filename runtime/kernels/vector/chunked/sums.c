@@ -63,7 +63,7 @@ static void pack_right(firn_chunked_sums *s, size_t column, size_t columns) {
 
 /* Adds them to all sums. None wait afterwards. */
 static void add_waiting(firn_chunked_sums *s) {
-    float left_largest[PANELS];
+    float left_largest[PANELS] = {0};
     firn_chunked_tile tile = {.accumulator = s->reduction.accumulator,
                               .chunk = s->reduction.chunk,
                               .left_row_step = s->in_rows ? LEFT_STEP : 1,
