@@ -14,7 +14,7 @@
 #include "plan/device.h"
 
 typedef struct request {
-    const char *recipe, *mode, *key, *pub, *output, *target, *weights, *dump_after;
+    const char *recipe, *mode, *key, *pub, *output, *target, *hugging_face, *weights, *dump_after;
     const char *security_counter, *plan_version, *image_id, *vendor, *class, *samples, *logit_rows, *weight_copies;
     bool without_signature, late_update, allow_unmatched;
     firnc_texts settings;
@@ -33,6 +33,11 @@ static const firnc_option options[] = {
     {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
      FIRNC_OPTION_LIST,
      offsetof(request, settings)},
+    {{"--hf", NULL, "FOLDER",
+      "the model and its weights, as transformers' save_pretrained writes them, in place of the recipe's model and of "
+      "--weights"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, hugging_face)},
     {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors, or .index.json)"},
      FIRNC_OPTION_TEXT,
      offsetof(request, weights)},
@@ -123,8 +128,8 @@ static int check_request(const request *r) {
     for (uint32_t i = 0; i < r->settings.count; i++)
         if (strchr(r->settings.text[i], '=') == NULL)
             return firnc_usage("compile", "--set: %s has no value; write --set key=value", r->settings.text[i]);
-    if (r->allow_unmatched && r->weights == NULL)
-        return firnc_usage("compile", "--allow-unmatched: only with --weights; leave it out");
+    if (r->allow_unmatched && r->weights == NULL && r->hugging_face == NULL)
+        return firnc_usage("compile", "--allow-unmatched: only with --weights or --hf; leave it out");
     const char *const inputs[] = {r->recipe, r->key, r->pub, r->weights};
     if (!firnc_output_is_free("compile", r->output, inputs, sizeof inputs / sizeof inputs[0]))
         return FIRNC_EXIT_USAGE;
@@ -271,6 +276,7 @@ static bool compile(const request *r, const settings *s, firnc_key *key) {
     const header *h = &s->header;
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
     recipe->samples = s->samples;
+    recipe->hugging_face = r->hugging_face;
     firnc_job *job = &recipe->job;
     firnc_mode mode = strcmp(r->mode, "train") == 0 ? FIRNC_TRAIN : FIRNC_EVAL;
     if (!firnc_recipe_read(recipe, r->recipe, mode, r->settings.text, r->settings.count))
@@ -282,6 +288,9 @@ static bool compile(const request *r, const settings *s, firnc_key *key) {
         warn_of_idle(r, "--samples", "the length of this run does not depend on it");
     const char *why = set_target(r, job);
     job->weights = r->weights;
+    if (r->hugging_face != NULL && r->weights == NULL &&
+        (job->weights = firnc_hugging_face_weights(r->hugging_face)) == NULL)
+        return false;
     job->allow_unmatched = r->allow_unmatched;
     job->late_update = r->late_update;
     job->logit_rows = s->logit_rows;

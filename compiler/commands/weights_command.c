@@ -17,7 +17,7 @@
 #include "plan/identity.h"
 
 typedef struct request {
-    const char *recipe, *weights, *plan, *output;
+    const char *recipe, *hugging_face, *weights, *plan, *original, *output;
     firnc_texts settings;
 } request;
 
@@ -25,6 +25,13 @@ static const firnc_option options[] = {
     {{"--weights", NULL, "FILE", "the parameters, as firn export writes them (.safetensors)"},
      FIRNC_OPTION_TEXT,
      offsetof(request, weights)},
+    {{"--hf", NULL, "FOLDER", "take the model from this folder, as firnc compile --hf does; implies --original"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, hugging_face)},
+    {{"--original", NULL, "FILE",
+      "the weights file that the training began with: what the model does not have is copied from it"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, original)},
     {{"--plan", NULL, "PLAN", "the plan that trained them, which has the frozen weights"},
      FIRNC_OPTION_TEXT,
      offsetof(request, plan)},
@@ -44,18 +51,64 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const firnc_safetensors_entry *)a)->name, ((const firnc_safetensors_entry *)b)->name);
 }
 
-/* Adds zeros for what was added to a parameter when it was read. */
-static void add_zeros(written *to, const firnc_job *job, const firnc_weight_parameter *parameter) {
+/* The tensor of the original file whose first row was added to a parameter. NULL: there is none. */
+static const firnc_safetensor *find_added(const firnc_weights *original, const char *parameter) {
+    const firnc_weight_map *map = &original->job->model_weight_map;
+    const firnc_safetensor *tensor = NULL;
+    for (uint32_t i = 0; i < map->count && tensor == NULL; i++)
+        if (map->rules[i].kind == FIRNC_WEIGHT_ADDED && strcmp(map->rules[i].parameter, parameter) == 0)
+            tensor = firnc_safetensors_find(&original->file, map->rules[i].tensors[0]);
+    return tensor;
+}
+
+/* Adds the tensor whose first row was added to a parameter when it was read: each row less the first one, which the
+ * parameter keeps. Without the original file these are rows of zeros. False after one message. */
+static bool add_rows(written *to, const firnc_job *job, const firnc_weights *original,
+                     const firnc_weight_parameter *parameter) {
     for (uint32_t i = 0; i < job->model_weight_map.count; i++) {
         const firnc_weight_rule *rule = &job->model_weight_map.rules[i];
-        const uint64_t rows = rule->sizes[0], columns = parameter->shape.dims[1];
+        uint64_t rows = rule->sizes[0];
+        const uint64_t columns = parameter->shape.dims[1];
         if (rule->kind != FIRNC_WEIGHT_ADDED || rows == 0 || strcmp(rule->parameter, parameter->name) != 0)
             continue;
-        to->entries[to->count++] = (firnc_safetensors_entry){.name = rule->tensors[0],
-                                                             .rank = 2,
-                                                             .dims = {rows, columns},
-                                                             .values = firnc_allocate(rows * columns * sizeof(float))};
+        const firnc_safetensor *tensor = original != NULL ? find_added(original, parameter->name) : NULL;
+        if (tensor != NULL && (!tensor->real || tensor->rank != 2 || tensor->dims[1] != columns))
+            return firnc_weights_refuse(
+                original->file.file,
+                "tensor %s does not have rows of %llu numbers; give the file that the training began with",
+                tensor->name, (unsigned long long)columns);
+        rows = tensor != NULL ? tensor->dims[0] : rows;
+        float *values = firnc_allocate(rows * columns * sizeof *values);
+        if (tensor != NULL && !firnc_safetensors_values(&original->file, tensor, values))
+            return false;
+        for (uint64_t j = rows * columns; j-- > 0;) /* the first row last, because the others need it */
+            values[j] -= values[j % columns];
+        to->entries[to->count++] =
+            (firnc_safetensors_entry){.name = rule->tensors[0], .rank = 2, .dims = {rows, columns}, .values = values};
     }
+    return true;
+}
+
+/* Adds the tensors of the original file that the model does not have. Those that are no floats are left out, by name.
+ * False after one message. */
+static bool add_left_over(written *to, const firnc_weights *original) {
+    for (uint32_t i = 0; i < original->file.count; i++) {
+        const firnc_safetensor *tensor = &original->file.tensors[i];
+        if (!firnc_weights_leaves(original, i))
+            continue;
+        if (!tensor->real) {
+            firnc_say("firnc: %s: warning: tensor %s is left out: its dtype is %s, and firnc weights writes floats",
+                      original->file.file, tensor->name, tensor->dtype);
+            continue;
+        }
+        float *values = firnc_allocate(tensor->elements * sizeof *values);
+        if (!firnc_safetensors_values(&original->file, tensor, values))
+            return false;
+        firnc_safetensors_entry *entry = &to->entries[to->count++];
+        *entry = (firnc_safetensors_entry){.name = tensor->name, .rank = tensor->rank, .values = values};
+        memcpy(entry->dims, tensor->dims, sizeof entry->dims);
+    }
+    return true;
 }
 
 /* Adds what holds the values of a parameter once more. */
@@ -151,8 +204,8 @@ static bool read_values(sources *from, const firnc_graph *graph, const firnc_wei
 }
 
 /* Adds the tensors of a parameter. False after one message. */
-static bool add_parameter(written *to, const firnc_job *job, const firnc_weight_parameter *parameter,
-                          const float *values) {
+static bool add_parameter(written *to, const firnc_job *job, const firnc_weights *original,
+                          const firnc_weight_parameter *parameter, const float *values) {
     firnc_weight_layout layout;
     if (!firnc_weight_layout_make(&layout, job, firnc_weights_name_rule(job, parameter->name), parameter))
         return false;
@@ -163,9 +216,8 @@ static bool add_parameter(written *to, const firnc_job *job, const firnc_weight_
         *entry = (firnc_safetensors_entry){.name = layout.names[i], .rank = layout.rank, .values = tensor};
         memcpy(entry->dims, layout.dims[i], sizeof entry->dims);
     }
-    add_zeros(to, job, parameter);
     add_copies(to, job, parameter, values);
-    return true;
+    return add_rows(to, job, original, parameter);
 }
 
 /* Two parameters may be read from one tensor, but not written to one. */
@@ -203,6 +255,23 @@ static const firnc_weight_parameter *trained_of(const firnc_graph *graph, const 
     return trained;
 }
 
+/* Opens the file with which the training began; NULL without one. False after one message. */
+static bool open_original(const request *r, const firnc_recipe *recipe, const firnc_weight_parameter *parameters,
+                          uint32_t count, const firnc_weights **original) {
+    firnc_job *job = firnc_allocate(sizeof *job);
+    firnc_weights *opened = firnc_allocate(sizeof *opened);
+    *job = recipe->job;
+    job->allow_unmatched = true;
+    job->weights = r->original;
+    if (r->original == NULL && r->hugging_face != NULL)
+        job->weights = firnc_hugging_face_weights(r->hugging_face);
+    *original = NULL;
+    if (job->weights == NULL)
+        return r->hugging_face == NULL;
+    *original = opened;
+    return firnc_weights_open(opened, job, parameters, count);
+}
+
 /* Reads the parameters under their own names and writes those of the map. */
 static bool rename_weights(const request *r, const firnc_recipe *recipe) {
     sources from = {.plan_name = NULL};
@@ -220,14 +289,20 @@ static bool rename_weights(const request *r, const firnc_recipe *recipe) {
         !firnc_weights_open(&from.weights, own, trained, trained_count) || !open_plan(&from, r->plan) ||
         !check_model(&from, r->weights) || !read_values(&from, graph, parameters))
         return false;
-    const uint64_t room = count * (uint64_t)FIRNC_WEIGHT_TENSORS_MAX + recipe->job.model_weight_map.count + 1;
+    const firnc_weights *original;
+    if (!open_original(r, recipe, parameters, count, &original))
+        return false;
+    const uint64_t room = count * (uint64_t)FIRNC_WEIGHT_TENSORS_MAX + recipe->job.model_weight_map.count + 1 +
+                          (original != NULL ? original->file.count : 0);
     written tensors = {.entries = firnc_allocate(room * sizeof *tensors.entries)};
     firnc_value *values;
     (void)firnc_sorted_values(graph, firnc_is_weight, &values);
     for (uint32_t i = 0; i < count; i++)
         if (!graph->values[values[i]].adapter &&
-            !add_parameter(&tensors, &recipe->job, &parameters[i], from.values[values[i]]))
+            !add_parameter(&tensors, &recipe->job, original, &parameters[i], from.values[values[i]]))
             return false;
+    if (original != NULL && !add_left_over(&tensors, original))
+        return false;
     qsort(tensors.entries, tensors.count, sizeof *tensors.entries, by_name);
     if (!check_names(&recipe->job, &tensors))
         return false;
@@ -245,10 +320,11 @@ static int weights_command(int argc, char **argv) {
         return FIRNC_EXIT_USAGE;
     if (r.weights == NULL || r.output == NULL)
         return firnc_usage("weights", "--weights and -o are needed; add what is missing");
-    const char *const inputs[] = {r.recipe, r.weights, r.plan};
+    const char *const inputs[] = {r.recipe, r.weights, r.plan, r.original};
     if (!firnc_output_is_free("weights", r.output, inputs, sizeof inputs / sizeof inputs[0]))
         return FIRNC_EXIT_USAGE;
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    recipe->hugging_face = r.hugging_face;
     const bool good = firnc_recipe_read(recipe, r.recipe, FIRNC_TRAIN, r.settings.text, r.settings.count) &&
                       rename_weights(&r, recipe);
     return good ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
@@ -256,7 +332,7 @@ static int weights_command(int argc, char **argv) {
 
 const firnc_command firnc_command_weights = {
     .words = {.name = "weights",
-              .forms = {"RECIPE --weights FILE -o FILE [--plan PLAN] [--set a.b=VALUE]"},
+              .forms = {"RECIPE --weights FILE -o FILE [options]"},
               .text = "write exported parameters under the names and in the layouts that other programs know"},
     .run = weights_command,
     .options = options,

@@ -1,11 +1,12 @@
 /* BERT as a masked language model: learned positions, attention in both directions, blocks that end with a norm, tied
  * output with bias after a dense layer and a norm. A sample is a record of tokens, some of them masked, with a record
  * of labels; ignore_index says which label stands where nothing is to be predicted. Every record fills all positions:
- * there is no padding mask, no second segment and no next-sentence prediction.
+ * there is no padding mask and no next-sentence prediction, and all tokens are in segment 0.
  *
  * Parameters have the names of Hugging Face's BertForMaskedLM, but for attention.self.qkv, the rows of its query, key
- * and value in this order, and for token_type_embeddings: its row of segment 0 is added to each row of
- * position_embeddings (transformer_weights.c). intermediate.gate, which a key can add, is not in BERT. */
+ * and value in this order. num_segments gives the model the table token_type_embeddings; without it, a weights file's
+ * row of segment 0 is added to each row of position_embeddings (transformer_weights.c), which computes the same and
+ * learns otherwise. intermediate.gate, which a key can add, is not in BERT. */
 #include "compiler/models/bert.h"
 
 #include "compiler/models/transformer.h"
@@ -36,6 +37,7 @@ static const firnc_transformer defaults = {
 static const firnc_architecture architecture = {
     .body = "bert",
     .tokens = "embeddings.word_embeddings",
+    .segments = "embeddings.token_type_embeddings",
     .positions = "embeddings.position_embeddings",
     .embedding_norm = "embeddings.LayerNorm",
     .output = "cls.predictions",

@@ -1,8 +1,9 @@
 /* GPT-NeoX: rotary positions across the halves of a part of each head, attention and feed-forward part in parallel,
- * each after a norm of its own, untied output. Parameters have the names of Hugging Face's GPTNeoXForCausalLM, but for
- * qkv_proj, the rows of its query_key_value in another order: all queries, then all keys, then all values, each by
- * heads; Hugging Face has query, key and value of one head together, head after head. embed_positions and
- * dense_h_to_4h_gate, which keys can add, are not in GPT-NeoX. */
+ * each after a norm of its own, untied output; use_parallel_residual: false puts the parts one behind the other.
+ * Parameters have the names of Hugging Face's GPTNeoXForCausalLM, but for qkv_proj, the rows of its query_key_value in
+ * another order: all queries, then all keys, then all values, each by heads; Hugging Face has query, key and value of
+ * one head together, head after head. embed_positions and dense_h_to_4h_gate, which keys can add, are not in GPT-NeoX.
+ */
 #include "compiler/models/gpt_neox.h"
 
 #include "compiler/models/transformer.h"
@@ -21,6 +22,7 @@ static const firnc_transformer defaults = {
     .use_bias_in_output = false,
     .attention_softmax_fp32 = true,
     .use_untied_layer_norm = true,
+    .use_parallel_residual = true,
     .dropout_rate = 0.1F,
     .residual_dropout_rate = FIRNC_UNSET, /* as dropout_rate */
     .attention_dropout_rate = 0.1F,
@@ -51,18 +53,29 @@ static const firnc_architecture architecture = {
     .layout = FIRNC_OUT_IN,
 };
 
+/* Blocks whose parts stand one behind the other always have two norms. */
+static bool complete(const firnc_tree *keys, void *model_settings) {
+    const firnc_transformer *settings = model_settings;
+    if (!settings->use_parallel_residual && !settings->use_untied_layer_norm)
+        return firnc_tree_fail(
+            firnc_tree_child(keys, "use_untied_layer_norm"),
+            "false is for parallel blocks, and use_parallel_residual is false; remove one of the two");
+    return firnc_transformer_complete(keys, model_settings);
+}
+
 static void build(firnc_graph *graph, const firnc_job *job, const void *settings, const firnc_elements *elements) {
     firnc_transformer_build(graph, job, settings, elements, &architecture);
 }
 
 const firnc_model firnc_model_gpt_neox = {.name = "gpt-neox",
                                           .fields = &firnc_transformer_fields[FIRNC_MASKED_KEYS],
-                                          .field_count = FIRNC_TRANSFORMER_KEYS + FIRNC_PARALLEL_KEYS,
+                                          .field_count =
+                                              FIRNC_TRANSFORMER_KEYS + FIRNC_PARALLEL_KEYS + FIRNC_SEQUENTIAL_KEYS,
                                           .mixed_keys = firnc_transformer_mixed_keys,
                                           .mixed_key_count = 1,
                                           .settings_bytes = sizeof(firnc_transformer),
                                           .defaults = &defaults,
-                                          .complete = firnc_transformer_complete,
+                                          .complete = complete,
                                           .facts = firnc_transformer_facts,
                                           .build = build,
                                           .weight_map = firnc_gpt_neox_weight_map};

@@ -17,6 +17,7 @@ static const firnc_transformer defaults = {
     .use_ffn_bias_in_attention = false,
     .use_ffn_bias = true,
     .use_bias_in_output = true,
+    .use_parallel_residual = true,
     .attention_softmax_fp32 = true,
     .dropout_rate = 0.1F,
     .residual_dropout_rate = FIRNC_UNSET, /* as dropout_rate */

@@ -192,7 +192,8 @@ static firnc_value block(model m, uint32_t index, firnc_value x) {
     const char *layer = firnc_format("%s.%u", m.names->block, (unsigned)index);
     const char *name = firnc_format("%s.%s", m.names->body, layer);
     firnc_layer_begin(m.graph, layer);
-    x = forms[m.names->block_form](m, name, x);
+    const bool sequential = m.names->block_form == FIRNC_PARALLEL && !m.settings->use_parallel_residual;
+    x = forms[sequential ? FIRNC_NORM_FIRST : m.names->block_form](m, name, x);
     firnc_layer_end(m.graph);
     return x;
 }
@@ -210,6 +211,15 @@ static firnc_value add_positions(model m, firnc_value x, firnc_value table) {
     return firnc_add(m.graph, x, rows);
 }
 
+/* Adds to each token the first row of the table of segments. */
+static firnc_value add_segment(model m, firnc_value x) {
+    firnc_value table = new_table(m, m.names->segments, m.settings->segments);
+    firnc_layer_begin(m.graph, m.names->segments);
+    firnc_value row = firnc_reshape(m.graph, firnc_leading_rows(m.graph, table, 1), 1, &m.settings->hidden_size);
+    firnc_layer_end(m.graph);
+    return firnc_add(m.graph, x, row);
+}
+
 /* Embeds the tokens and, if learned, the positions. Sets *table to the token embedding, for a tied output. */
 static firnc_value embed(model m, firnc_value ids, firnc_value *table) {
     const firnc_transformer *settings = m.settings;
@@ -220,6 +230,8 @@ static firnc_value embed(model m, firnc_value ids, firnc_value *table) {
     firnc_layer_begin(m.graph, m.names->tokens);
     firnc_value x = firnc_embedding(m.graph, ids, *table);
     firnc_layer_end(m.graph);
+    if (settings->segments > 0)
+        x = add_segment(m, x);
     if (positions != FIRNC_NONE)
         x = add_positions(m, x, positions);
     if (m.names->embedding_norm != NULL)

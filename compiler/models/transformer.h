@@ -34,9 +34,12 @@ typedef struct firnc_transformer {
     int nonlinearity;                  /* a firnc_activation, with FIRNC_GATED added or not */
     firnc_activation mlm_nonlinearity; /* of the head of a masked language model */
     bool disable_nsp;                  /* masked language models, which must set it */
+    uint32_t segments; /* masked language models: rows of the table of segments, of which every token takes the first;
+                        * 0: there is no table */
     bool share_embedding_weights, use_projection_bias_in_attention, use_ffn_bias_in_attention, use_ffn_bias,
         use_bias_in_output, attention_softmax_fp32;
     bool use_untied_layer_norm; /* parallel blocks: the feed-forward part has a norm of its own */
+    bool use_parallel_residual; /* FIRNC_PARALLEL: false makes the block FIRNC_NORM_FIRST */
     float dropout_rate, residual_dropout_rate, attention_dropout_rate, embedding_dropout_rate, layer_norm_epsilon,
         initializer_range;
     firnc_initializer initializer, embedding_initializer, output_layer_initializer;
@@ -54,7 +57,7 @@ typedef enum firnc_block_form {
  * such layer. */
 typedef struct firnc_architecture {
     const char *body; /* all but the output layer and the head before it */
-    const char *tokens, *positions, *embedding_norm, *last_norm, *output;
+    const char *tokens, *segments, *positions, *embedding_norm, *last_norm, *output;
     const char *head, *head_dense, *head_norm; /* the layers between body and output, in `head` */
     const char *block;                         /* such as "h", followed by the number of the block */
     const char *attention_norm, *attention, *qkv, *attention_output;
@@ -67,8 +70,8 @@ typedef struct firnc_architecture {
 } firnc_architecture;
 
 /* The keys, for the row of a model: FIRNC_MASKED_KEYS of masked language models, then FIRNC_TRANSFORMER_KEYS of all,
- * then FIRNC_PARALLEL_KEYS of parallel blocks. */
-enum { FIRNC_MASKED_KEYS = 6, FIRNC_TRANSFORMER_KEYS = 38, FIRNC_PARALLEL_KEYS = 1 };
+ * then FIRNC_PARALLEL_KEYS of parallel blocks, then FIRNC_SEQUENTIAL_KEYS of those that may be sequential, too. */
+enum { FIRNC_MASKED_KEYS = 7, FIRNC_TRANSFORMER_KEYS = 38, FIRNC_PARALLEL_KEYS = 1, FIRNC_SEQUENTIAL_KEYS = 1 };
 extern const firnc_field firnc_transformer_fields[];
 extern const firnc_idle_key firnc_transformer_mixed_keys[1];
 

@@ -31,6 +31,7 @@ const firnc_field firnc_transformer_fields[] = {
     {"disable_nsp", .kind = FIRNC_FIELD_FLAG, AT(disable_nsp)},
     {"mlm_loss_scaling", .kind = FIRNC_FIELD_CHOICE, AT(loss_scaling), .choices = masked_loss_scalings},
     {"mlm_loss_weight", .kind = FIRNC_FIELD_SINGLE, AT(loss.loss_weight), 0, 1e30, .above_low = true},
+    {"num_segments", .kind = FIRNC_FIELD_WHOLE, AT(segments), 1, FIRNC_MODEL_SIZE_MAX},
     {"pooler_nonlinearity", .kind = FIRNC_FIELD_OTHER},
     {"vocab_size", .kind = FIRNC_FIELD_WHOLE, AT(vocab_size), 2, FIRNC_MODEL_SIZE_MAX, .required = true},
     {"hidden_size", .kind = FIRNC_FIELD_WHOLE, AT(hidden_size), 1, FIRNC_MODEL_SIZE_MAX, .required = true},
@@ -72,10 +73,11 @@ const firnc_field firnc_transformer_fields[] = {
     {"initializers", .kind = FIRNC_FIELD_REFUSED,
      .only = "use initializer, embedding_initializer and output_layer_initializer, or give the values with --weights"},
     {"use_untied_layer_norm", .kind = FIRNC_FIELD_FLAG, AT(use_untied_layer_norm)},
+    {"use_parallel_residual", .kind = FIRNC_FIELD_FLAG, AT(use_parallel_residual)},
 };
 
 _Static_assert(sizeof firnc_transformer_fields / sizeof firnc_transformer_fields[0] ==
-                   FIRNC_MASKED_KEYS + FIRNC_TRANSFORMER_KEYS + FIRNC_PARALLEL_KEYS,
+                   FIRNC_MASKED_KEYS + FIRNC_TRANSFORMER_KEYS + FIRNC_PARALLEL_KEYS + FIRNC_SEQUENTIAL_KEYS,
                "transformer.h counts the keys");
 
 static const firnc_field attention_fields[] = {

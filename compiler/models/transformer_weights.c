@@ -72,7 +72,7 @@ static const firnc_weight_rule bert[] = {
     IGNORED("*embeddings.position_ids"),
     IGNORED("*pooler.dense.*"),
     IGNORED("cls.seq_relationship.*"),
-    /* every token is in segment 0; files have two */
+    /* of a model without a table of segments: every token is in segment 0; files have two */
     {.kind = FIRNC_WEIGHT_ADDED,
      .parameter = "bert.embeddings.position_embeddings.weight",
      .tensors = {"bert.embeddings.token_type_embeddings.weight"},
@@ -88,6 +88,8 @@ static const firnc_weight_rule bert[] = {
 static bool applies(const firnc_weight_rule *rule, const firnc_transformer *settings) {
     if (rule->ties)
         return settings->share_embedding_weights;
+    if (rule->kind == FIRNC_WEIGHT_ADDED)
+        return settings->segments == 0;
     return rule->shape_count == 0 || settings->kv_heads == settings->num_heads;
 }
 

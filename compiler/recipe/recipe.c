@@ -160,14 +160,16 @@ firnc_graph *firnc_recipe_build(const firnc_recipe *recipe) {
 bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, const char *const *settings,
                        uint32_t setting_count) {
     const uint64_t samples = recipe->samples;
+    const char *hugging_face = recipe->hugging_face;
     memset(recipe, 0, sizeof *recipe);
     recipe->samples = samples;
+    recipe->hugging_face = hugging_face;
     recipe->job.name = file;
     recipe->job.mode = mode;
     recipe->job.image_id = mode;
     recipe->job.target = "portable";
     recipe->job.places.layers = recipe->job.places.samples = (firnc_place){.file = file, .line = 1, .path = ""};
-    firnc_tree *root = firnc_recipe_tree(file, settings, setting_count);
+    firnc_tree *root = firnc_recipe_tree(file, hugging_face, settings, setting_count);
     if (root == NULL)
         return false;
     if (!firnc_fields_read(root, root_fields, sizeof root_fields / sizeof root_fields[0], NULL))

@@ -16,20 +16,26 @@ typedef struct firnc_recipe {
     const firnc_model *model;
     const void *settings; /* settings of the model, in the model's own struct */
     firnc_model_facts facts;
-    firnc_elements elements; /* element types and scaling of records */
-    uint64_t samples;        /* set before reading: the samples that an epoch reads, for num_epochs; 0: not known */
-    bool reads_samples;      /* after reading: the length of the run depends on `samples` */
+    firnc_elements elements;  /* element types and scaling of records */
+    const char *hugging_face; /* set before reading: the folder that --hf names; NULL: the recipe has the model */
+    uint64_t samples;         /* set before reading: the samples that an epoch reads, for num_epochs; 0: not known */
+    bool reads_samples;       /* after reading: the length of the run depends on `samples` */
 } firnc_recipe;
 
-/* Reads, checks and completes a recipe, which is zero except for `samples`. `settings` are the `--set a.b=v` words,
- * which are applied before checking. On a fault writes one line to stderr (file, line, key, what is wrong, how to mend
- * it) and returns false. */
+/* Reads, checks and completes a recipe, which is zero except for `samples` and `hugging_face`. `settings` are the
+ * `--set a.b=v` words, which are applied before checking. On a fault writes one line to stderr (file, line, key, what
+ * is wrong, how to mend it) and returns false. */
 bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, const char *const *settings,
                        uint32_t setting_count);
 
 /* The tree of a recipe with its settings applied, in the layout of today (recipe_layout.c). A setting whose path begins
- * with trainer is for that layout, any other for the layout of the file. NULL after one message. */
-firnc_tree *firnc_recipe_tree(const char *file, const char *const *settings, uint32_t setting_count);
+ * with trainer is for that layout, any other for the layout of the file. The keys of the model are completed from the
+ * folder `hugging_face` (recipe_hugging_face.c), unless it is NULL. NULL after one message. */
+firnc_tree *firnc_recipe_tree(const char *file, const char *hugging_face, const char *const *settings,
+                              uint32_t setting_count);
+
+/* The weights file of a folder that transformers have written, or the index of several. NULL after one message. */
+const char *firnc_hugging_face_weights(const char *folder);
 
 /* Builds the graph of the recipe's model. */
 firnc_graph *firnc_recipe_build(const firnc_recipe *recipe);

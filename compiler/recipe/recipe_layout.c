@@ -329,13 +329,24 @@ static bool gather(firnc_tree *root) {
            move_level(trainer, inside(backend, "cluster_config")) && name_optimizer(init);
 }
 
+/* Takes the model from a folder of Hugging Face's. */
+static bool add_model(firnc_tree *root, const char *folder) {
+    firnc_tree *model = firnc_hugging_face_model(folder), *trainer = inside(root, "trainer");
+    if (model == NULL)
+        return false;
+    firnc_tree *given = inside(inside(trainer, "init"), "model");
+    if (trainer == NULL)
+        return firnc_tree_fail(root, "trainer is missing; add it, with init.loop and what else a run needs");
+    return given != NULL ? firnc_hugging_face_merge(given, model) : place(trainer, "init.model", model);
+}
+
 static bool is_for_trainer(const char *setting) {
     static const char word[] = "trainer";
     const char end = strncmp(setting, word, sizeof word - 1) == 0 ? setting[sizeof word - 1] : 'x';
     return end == '.' || end == '=';
 }
 
-firnc_tree *firnc_recipe_tree(const char *file, const char *const *settings, uint32_t count) {
+firnc_tree *firnc_recipe_tree(const char *file, const char *hugging_face, const char *const *settings, uint32_t count) {
     firnc_idle_forget();
     firnc_tree *root = firnc_tree_read(file);
     const bool older = root != NULL && is_older(root);
@@ -347,5 +358,7 @@ firnc_tree *firnc_recipe_tree(const char *file, const char *const *settings, uin
     for (uint32_t i = 0; i < count; i++)
         if ((!older || is_for_trainer(settings[i])) && !firnc_tree_set(root, settings[i]))
             return NULL;
+    if (hugging_face != NULL && !add_model(root, hugging_face))
+        return NULL;
     return gather(root) ? root : NULL;
 }

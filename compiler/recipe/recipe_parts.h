@@ -5,6 +5,14 @@
 #include "compiler/keys/fields.h"
 #include "compiler/recipe/recipe.h"
 
+/* The keys of trainer.init.model that FOLDER/config.json stands for, `name` included (recipe_hugging_face.c). Each
+ * value has its place in config.json, for messages. NULL after one message. */
+firnc_tree *firnc_hugging_face_model(const char *folder);
+
+/* Adds these keys to those that the recipe has of the model. The recipe may say what config.json does not, and the
+ * same; where they differ it decides about rates of dropout and initial values only. False after one message. */
+bool firnc_hugging_face_merge(firnc_tree *recipe_model, firnc_tree *config_model);
+
 /* trainer.init.model (recipe_model.c). `said` receives the settings that every model may have. */
 bool firnc_recipe_model(firnc_recipe *recipe, const firnc_tree *model, firnc_model_settings *said);
 

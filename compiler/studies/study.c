@@ -71,6 +71,9 @@ const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS] = {
      FIRNC_OPTION_TEXT,
      offsetof(firnc_study, asked_target)},
     {{"--logit-rows", NULL, "N", FIRNC_LOGIT_ROWS_TEXT}, FIRNC_OPTION_TEXT, offsetof(firnc_study, logit_rows_text)},
+    {{"--hf", NULL, "FOLDER", "the model and its weights, as firnc compile takes them"},
+     FIRNC_OPTION_TEXT,
+     offsetof(firnc_study, hugging_face)},
     {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors)"},
      FIRNC_OPTION_TEXT,
      offsetof(firnc_study, weights)},
@@ -116,6 +119,9 @@ static int check_words(firnc_study *study, const char *command) {
                            THREADS_MAX);
     if (study->firn == NULL)
         study->firn = runner_beside();
+    if (study->hugging_face != NULL && study->weights == NULL &&
+        (study->weights = firnc_hugging_face_weights(study->hugging_face)) == NULL)
+        return FIRNC_EXIT_WRONG;
     return FIRNC_EXIT_OK;
 }
 
@@ -256,6 +262,7 @@ bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc
     if (more->count > 0) /* a trial sets the precision, which recipes in the older layout set in the model */
         for (uint32_t i = 0; i < sizeof model_keys / sizeof model_keys[0]; i++)
             settings[count++] = model_keys[i];
+    recipe->hugging_face = study->hugging_face;
     return firnc_recipe_read(recipe, study->recipe, mode, settings, count);
 }
 

@@ -420,7 +420,8 @@ static bool write_recipe(tuning *t) {
     const firnc_texts none = {0}, settings = settings_of(t, &t->kept);
     const char *name = firnc_study_path(&t->study, RECIPE_NAME), *asked_rows = t->study.logit_rows_text;
     const char *rows = asked_rows != NULL ? firnc_format(" --logit-rows %s", asked_rows) : "";
-    firnc_tree *root = firnc_recipe_tree(t->study.recipe, t->study.settings.text, t->study.settings.count);
+    firnc_tree *root =
+        firnc_recipe_tree(t->study.recipe, t->study.hugging_face, t->study.settings.text, t->study.settings.count);
     for (uint32_t i = 0; root != NULL && i < settings.count; i++)
         root = firnc_tree_set(root, settings.text[i]) ? root : NULL;
     static const char *const model_keys[] = {"mixed_precision", "fp16_type", "use_bfloat16"};

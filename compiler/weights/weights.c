@@ -209,6 +209,22 @@ static bool check_unmatched(const firnc_weights *weights) {
     return true;
 }
 
+static bool is_other_use(const firnc_weight_map *map, const char *tensor) {
+    for (uint32_t i = 0; i < map->count; i++)
+        if ((map->rules[i].kind == FIRNC_WEIGHT_COPY || map->rules[i].kind == FIRNC_WEIGHT_ADDED) &&
+            strcmp(map->rules[i].tensors[0], tensor) == 0)
+            return true;
+    return false;
+}
+
+bool firnc_weights_leaves(const firnc_weights *weights, uint32_t tensor) {
+    const firnc_mark mark = firnc_memory_mark();
+    const bool leaves = !mark_used(weights)[tensor] &&
+                        !is_other_use(&weights->job->model_weight_map, weights->file.tensors[tensor].name);
+    firnc_memory_release(mark);
+    return leaves;
+}
+
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
 bool firnc_weights_open(firnc_weights *weights, const firnc_job *job, const firnc_weight_parameter *parameters,
@@ -218,6 +234,19 @@ bool firnc_weights_open(firnc_weights *weights, const firnc_job *job, const firn
     return firnc_safetensors_read(&weights->file, job->weights) &&
            firnc_weights_check_rules(job, parameters, parameter_count) && find_tensors(weights) &&
            check_unmatched(weights);
+}
+
+/* The rows behind the first are for what the model does not have, such as BERT's second segment. */
+static void warn_of_other_rows(const firnc_weights *weights, const firnc_safetensor *tensor, const float *rows) {
+    const uint64_t width = tensor->dims[1];
+    for (uint64_t i = 1; i < tensor->dims[0]; i++)
+        if (memcmp(rows, rows + i * width, (size_t)width * sizeof *rows) != 0) {
+            firnc_say(
+                "firnc: %s: warning: tensor %s has %llu rows that differ, and the model takes the first: no plan has "
+                "the others; firnc weights --original puts them back into what it writes",
+                weights->file.file, tensor->name, (unsigned long long)tensor->dims[0]);
+            return;
+        }
 }
 
 /* Adds to each row of a parameter the first row of the tensors that are added to it. */
@@ -242,6 +271,7 @@ static bool add_rows(const firnc_weights *weights, uint32_t parameter, float *va
         float *rows = firnc_allocate(tensor->elements * sizeof *rows);
         if (!firnc_safetensors_values(&weights->file, tensor, rows))
             return false;
+        warn_of_other_rows(weights, tensor, rows);
         bool finite = true;
         for (uint64_t j = 0; j < elements; j++) {
             values[j] += rows[j % tensor->dims[1]];

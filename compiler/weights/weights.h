@@ -28,6 +28,9 @@ bool firnc_weights_has(const firnc_weights *weights, uint32_t parameter);
  * message if one is not finite, or if a copy of the parameter in the file differs from it. */
 bool firnc_weights_read(const firnc_weights *weights, uint32_t parameter, void *values);
 
+/* Whether no parameter is made from, added to or compared with this tensor of the file, by its position there. */
+bool firnc_weights_leaves(const firnc_weights *weights, uint32_t tensor);
+
 /* A rule of the user that is for no parameter is a mistake in its pattern. False after one message. Part of
  * firnc_weights_open. */
 bool firnc_weights_check_rules(const firnc_job *job, const firnc_weight_parameter *parameters, uint32_t count);

@@ -1,7 +1,7 @@
 """Models of Hugging Face's transformers there and back: the file that its save_pretrained writes is compiled, trained and
 exported, and firnc weights writes a file that its from_pretrained reads with no name missing or left over; its loss of the
 next batch, in float64, is that of the next step. The file that firn export wrote and the one with the other names give the
-same plan.
+same plan. Likewise folders that firnc compile --hf and firnc weights --hf read, config.json included.
 
     hugging_face.py FIRNC FIRN FOLDER     FOLDER has key.key.pem and key.pub.pem
 """
@@ -64,12 +64,38 @@ MODELS = {
 }
 
 
+def relative(config, model, **more):
+    """A relative of LLaMA."""
+    return model(config(vocab_size=VOCABULARY, hidden_size=SIZE, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
+                        intermediate_size=FILTER, max_position_embeddings=LENGTH, pad_token_id=None, **more))
+
+
+# Models that are known by their config.json alone.
+FOLDERS = {
+    "gpt-neox, sequential": lambda: transformers.GPTNeoXForCausalLM(transformers.GPTNeoXConfig(
+        vocab_size=VOCABULARY, hidden_size=SIZE, num_hidden_layers=LAYERS, num_attention_heads=HEADS, intermediate_size=FILTER,
+        use_parallel_residual=False, max_position_embeddings=LENGTH)),
+    "llama with biases": lambda: relative(
+        transformers.LlamaConfig, transformers.LlamaForCausalLM, num_key_value_heads=2, attention_bias=True, mlp_bias=True,
+        tie_word_embeddings=True),
+    "mistral": lambda: relative(
+        transformers.MistralConfig, transformers.MistralForCausalLM, num_key_value_heads=1, sliding_window=LENGTH),
+    "qwen2": lambda: relative(transformers.Qwen2Config, transformers.Qwen2ForCausalLM, num_key_value_heads=2),
+    "stablelm": lambda: relative(
+        transformers.StableLmConfig, transformers.StableLmForCausalLM, num_key_value_heads=4, use_qkv_bias=True),
+    "bert with segments": lambda: transformers.BertForMaskedLM(transformers.BertConfig(
+        vocab_size=VOCABULARY, hidden_size=SIZE, num_hidden_layers=LAYERS, num_attention_heads=HEADS, intermediate_size=FILTER,
+        max_position_embeddings=LENGTH, hidden_dropout_prob=0, attention_probs_dropout_prob=0, pad_token_id=None)),
+}
+
+
 def run(*words):
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
 
 
-def compiled(weights, plan, settings):
-    run(FIRNC, "compile", RECIPE, "--mode", "train", "--key", f"{FOLDER}/key.key.pem", *settings, "--weights", weights,
+def compiled(weights, plan, settings, recipe=RECIPE):
+    source = "--hf" if Path(weights).is_dir() else "--weights"
+    run(FIRNC, "compile", recipe, "--mode", "train", "--key", f"{FOLDER}/key.key.pem", *settings, source, weights,
         "-o", plan)
     return Path(plan).read_bytes()
 
@@ -92,6 +118,48 @@ def next_batch(masked):
     picks = [(STEPS * BATCH + i) % windows * LENGTH for i in range(BATCH)]
     batch = torch.tensor(np.stack([text[at:at + LENGTH + 1] for at in picks]))
     return batch[:, :-1], batch[:, 1:]
+
+
+def without_model():
+    """The recipe without its part model."""
+    lines, skipping = [], False
+    for line in open(RECIPE):
+        if line.startswith("    ") and line[4] != " ":
+            skipping = line.startswith("    model:")
+        if not skipping:
+            lines.append(line)
+    path = Path(f"{FOLDER}/without_model.yaml")
+    path.write_text("".join(lines))
+    return path
+
+
+def check_folder(name, make):
+    """A folder there and back: names, shapes and the loss that PyTorch has with what comes back."""
+    model = make()
+    base = f"{FOLDER}/hugging_face_{name.replace(' ', '_')}"
+    settings = ["--set", "trainer.init.precision.enabled=false"]
+    if name.startswith("bert"):
+        settings += ["--set", "trainer.fit.train_dataloader.max_sequence_length=null", "--set",
+                     "trainer.init.model.ignore_index=0"]
+    recipe = without_model()
+    model.save_pretrained(base)
+    compiled(base, f"{base}.plan", settings, recipe)
+    trained(base, STEPS)
+    run(FIRN, "export", f"{base}.ckpt", "-o", f"{base}.safetensors")
+    run(FIRNC, "weights", recipe, *settings, "--hf", base, "--weights", f"{base}.safetensors", "-o", f"{base}.back")
+    Path(f"{base}.back").replace(f"{base}/model.safetensors")
+    trained(base, 1, "--resume")
+    losses = [step["loss"] for step in map(json.loads, open(f"{base}.jsonl")) if "loss" in step and "step" in step]
+    back, found = type(model).from_pretrained(base, output_loading_info=True)
+    assert not any(found.values()), found
+    inputs, labels = next_batch(name.startswith("bert"))
+    with torch.no_grad():
+        logits = back.double().eval()(inputs).logits
+    ignored = 0 if name.startswith("bert") else -100
+    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=ignored).item()
+    apart = abs(loss - losses[-1]) / loss
+    assert len(losses) == STEPS + 1 and apart <= 1e-6, (losses, loss)
+    print(f"{name}: {apart:.1e} from Hugging Face's, by its folder")
 
 
 def check(name, make):
@@ -128,3 +196,5 @@ transformers.utils.logging.disable_progress_bar()
 torch.manual_seed(0)
 for name, make in MODELS.items():
     check(name, make)
+for name, make in FOLDERS.items():
+    check_folder(name, make)

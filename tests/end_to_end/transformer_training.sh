@@ -86,17 +86,19 @@ architecture() {
     golden=tests/golden/transformers_$3 expected=tests/golden/transformers.losses
     keys="name: $1, vocab_size: 128, hidden_size: 32, num_hidden_layers: 2, num_heads: 4, filter_size: 64, \
 max_position_embeddings: 16, dropout_rate: 0, attention_dropout_rate: 0$4"
-    losses "$1" precision.enabled=false "model={$keys}"
-    expect "$1, float32 from PyTorch's float64, 20 steps" "$(apart "$1" "$2" 1 20)" "<=" 1e-6
-    losses "$1.changed" precision.enabled=false "model={$keys, $5}"
-    expect "$1 with $5" "$(apart "$1.changed" "$2" 1 20)" ">=" 1e-5
+    losses "$1.$2" precision.enabled=false "model={$keys}"
+    expect "$1, float32 from PyTorch's float64, 20 steps" "$(apart "$1.$2" "$2" 1 20)" "<=" 1e-6
+    losses "$1.$2.changed" precision.enabled=false "model={$keys, $5}"
+    expect "$1 with $5" "$(apart "$1.$2.changed" "$2" 1 20)" ">=" 1e-5
 }
 architecture gptj 1 gptj ", rotary_dim: 4" "rope_theta: 100"
 architecture gpt-neox 3 gpt_neox ", rotary_pct: 0.5" "rope_theta: 100"
+architecture gpt-neox 9 gpt_neox ", rotary_pct: 0.5, use_parallel_residual: false" "rope_theta: 100"
 architecture llama 5 llama ", attention_module: multiquery_attention, extra_attention_params: {num_kv_groups: 2}" \
     "nonlinearity: geglu"
 sed '/max_sequence_length/d' tests/end_to_end/gpt2_training.yaml >"$work/records.yaml"
 recipe=$work/records.yaml
 data="tests/golden/transformers_bert.tokens --labels tests/golden/transformers_bert.labels"
 architecture bert 7 bert ", disable_nsp: true, ignore_index: 0" "mlm_nonlinearity: relu"
+architecture bert 11 bert_segments ", disable_nsp: true, ignore_index: 0, num_segments: 2" "mlm_nonlinearity: relu"
 exit $status

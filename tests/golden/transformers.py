@@ -1,4 +1,5 @@
-"""Golden values for 20 training steps of a tiny GPT-J, GPT-NeoX, LLaMA and BERT, made with PyTorch.
+"""Golden values for 20 training steps of a tiny GPT-J, GPT-NeoX, LLaMA and BERT, made with PyTorch; and of a GPT-NeoX with
+use_parallel_residual=False and a BERT with a table of segments.
 
 Writes, beside this script:
   transformers_NAME.safetensors   the initial weights, in the names and the layout of Hugging Face
@@ -164,6 +165,21 @@ class GPTNeoX(Decoder):
         return dense(w, layer_norm(w, x, "gpt_neox.final_layer_norm"), "embed_out")
 
 
+class SequentialGPTNeoX(GPTNeoX):
+    """The feed-forward part reads what attention has added. Weights are those of GPTNeoX."""
+
+    def logits(self, w, ids):
+        x = F.embedding(ids, w["gpt_neox.embed_in.weight"])
+        for i in range(L):
+            p = f"gpt_neox.layers.{i}."
+            qkv = dense(w, layer_norm(w, x, p + "input_layernorm"), p + "attention.query_key_value")
+            q, k, v = qkv.view(B, T, H, 3 * D).transpose(1, 2).chunk(3, -1)
+            x = x + dense(w, attend(rotate_halves(q, ROTARY), rotate_halves(k, ROTARY), v), p + "attention.dense")
+            n = layer_norm(w, x, p + "post_attention_layernorm")
+            x = x + dense(w, F.gelu(dense(w, n, p + "mlp.dense_h_to_4h")), p + "mlp.dense_4h_to_h")
+        return dense(w, layer_norm(w, x, "gpt_neox.final_layer_norm"), "embed_out")
+
+
 class Llama(Decoder):
     file = "llama"
 
@@ -200,6 +216,7 @@ class Bert:
     """Attention in both directions, norms last, and a head; the segment of every token is 0."""
 
     file = "bert"
+    segments = "bert.embeddings.token_type_embeddings.weight"
 
     def weights(self):
         w = Weights(4)
@@ -221,7 +238,10 @@ class Bert:
         return w
 
     def logits(self, w, ids):
-        x = F.embedding(ids, w["bert.embeddings.word_embeddings.weight"]) + w["bert.embeddings.position_embeddings.weight"]
+        x = F.embedding(ids, w["bert.embeddings.word_embeddings.weight"])
+        if self.segments in w:
+            x = x + w[self.segments][0]
+        x = x + w["bert.embeddings.position_embeddings.weight"]
         x = layer_norm(w, x, "bert.embeddings.LayerNorm")
         for i in range(L):
             p = f"bert.encoder.layer.{i}."
@@ -240,6 +260,17 @@ class Bert:
     def batch(self, text, picks):
         tokens, labels = masked_records(text)
         return tokens[picks], labels[picks]
+
+
+class SegmentedBert(Bert):
+    """With a table of two segments."""
+
+    file = "bert_segments"
+
+    def weights(self):
+        w = super().weights()
+        w[self.segments] = w.draw(2, C)
+        return w
 
 
 def masked_records(text):
@@ -289,7 +320,7 @@ def main():
     text = (HERE / "gpt2_training.txt").read_bytes()
     write_records(text)
     columns = []
-    for model in (GPTJ(), GPTNeoX(), Llama(), Bert()):
+    for model in (GPTJ(), GPTNeoX(), Llama(), Bert(), SequentialGPTNeoX(), SegmentedBert()):
         weights = model.weights()
         write_safetensors(HERE / f"transformers_{model.file}.safetensors", dict(sorted(weights.items())))
         columns += [train(model, weights, text, torch.float64), train(model, weights, text, torch.float32)]

@@ -1,0 +1,224 @@
+#!/bin/sh
+# firnc compile --hf FOLDER: the plan is that of the same model written as keys of a recipe, byte for byte; every key of
+# config.json is used, has no effect, or is refused by name. firnc weights --hf and --original bring back what the model
+# does not have. Real folders of transformers are read by hugging_face.py, where that package is installed.
+set -eu
+
+. tests/end_to_end/expectations
+recipe=$folder/recipe.yaml
+float32="--set trainer.init.precision.enabled=false"
+sizes="vocab_size: 128, hidden_size: 32, num_hidden_layers: 2, num_heads: 4, filter_size: 64, max_position_embeddings: 16"
+rates="dropout_rate: 0, attention_dropout_rate: 0"
+
+python3 -c 'import numpy' 2>"$folder/err" || {
+    fail "python3 with numpy is missing; install them with: .packages/install test"
+    exit 1
+}
+"$FIRNC" keygen "$folder/key" >"$folder/out"
+awk '/^    model:/ { skip = 1; next } /^    [a-z]/ { skip = 0 } !skip' tests/end_to_end/gpt2_training.yaml >"$recipe"
+grep -q 'model:' "$recipe" && fail "the recipe still has a model"
+
+# model NAME WEIGHTS CONFIG: a folder with this file of weights of tests/golden, and these keys in its config.json.
+model() {
+    mkdir -p "$folder/$1"
+    cp "tests/golden/$2.safetensors" "$folder/$1/model.safetensors"
+    printf '{\n%s\n}\n' "$3" >"$folder/$1/config.json"
+}
+
+# compile PLAN OPTION...
+compile() {
+    plan=$1
+    shift
+    "$FIRNC" compile "$recipe" --mode train --key "$folder/key.key.pem" $float32 "$@" -o "$folder/$plan.plan"
+}
+
+# is NAME KEYS [OPTION]...: the folder NAME is the model that KEYS are.
+is() {
+    from=$1
+    keys=$2
+    shift 2
+    expect "$from from a folder" 0 "" compile hf --hf "$folder/$from" "$@"
+    expect "$from from keys" 0 "" compile keys --set "trainer.init.model={$keys, $sizes}" \
+        --weights "$folder/$from/model.safetensors" "$@"
+    cmp -s "$folder/hf.plan" "$folder/keys.plan" || fail "$from: the plan differs from that of the keys"
+}
+
+# looks_like NAME KEYS: likewise, as far as the graph; the weights are another model's.
+looks_like() {
+    "$FIRNC" compile "$recipe" --mode train $float32 --hf "$folder/$1" --dump-after build >"$folder/got" 2>"$folder/err" ||
+        fail "$1: no graph"
+    "$FIRNC" compile "$recipe" --mode train $float32 --set "trainer.init.model={$2, $sizes}" \
+        --dump-after build >"$folder/wanted" 2>"$folder/err" || fail "$1: no graph from keys"
+    cmp -s "$folder/got" "$folder/wanted" || fail "$1: another graph"
+    rm "$folder/got"
+}
+
+gpt2_keys='"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": 256, "n_embd": 32, "n_layer": 2,
+"n_head": 2, "n_inner": null, "n_positions": 16, "activation_function": "gelu"'
+no_dropout='"resid_pdrop": 0.0, "embd_pdrop": 0, "attn_pdrop": 0.0'
+modern='"vocab_size": 128, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64,
+"max_position_embeddings": 16'
+rope='"rope_parameters": {"rope_type": "default", "rope_theta": 500000.0}'
+
+# --- models ---------------------------------------------------------------------------------------------------------------
+
+model gpt2 gpt2_training "$gpt2_keys, $no_dropout, \"layer_norm_epsilon\": 1e-05, \"scale_attn_weights\": true,
+\"summary_type\": \"cls_index\", \"use_cache\": true, \"bos_token_id\": 50256, \"pad_token_id\": null"
+expect "gpt2 from a folder" 0 "" compile hf --hf "$folder/gpt2"
+expect "gpt2 from the recipe" 0 "" "$FIRNC" compile tests/end_to_end/gpt2_training.yaml --mode train \
+    --key "$folder/key.key.pem" $float32 --weights tests/golden/gpt2_training.safetensors -o "$folder/own.plan"
+"$FIRNC" inspect "$folder/hf.plan" | sed '/hash\|^plan /d' >"$folder/hf.text"
+"$FIRNC" inspect "$folder/own.plan" | sed '/hash\|^plan /d' >"$folder/own.text"
+cmp -s "$folder/hf.text" "$folder/own.text" || fail "gpt2: another plan: $(diff "$folder/hf.text" "$folder/own.text" | head -5)"
+
+model gptj transformers_gptj '"model_type": "gptj", "vocab_size": 128, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_inner": 64,
+"n_positions": 16, "activation_function": "gelu", "rotary_dim": 4, "tie_word_embeddings": false, "rotary": true'
+is gptj "name: gptj, rotary_dim: 4, $rates"
+model neox transformers_gpt_neox "\"model_type\": \"gpt_neox\", $modern, \"hidden_act\": \"gelu\", \"rotary_pct\": 0.5,
+\"rotary_emb_base\": 10000, \"use_parallel_residual\": true, \"classifier_dropout\": 0.1"
+is neox "name: gpt-neox, rotary_pct: 0.5, $rates"
+model neox transformers_gpt_neox "\"model_type\": \"gpt_neox\", $modern, \"use_parallel_residual\": false,
+\"rope_parameters\": {\"partial_rotary_factor\": 0.5, \"rope_theta\": 500000.0, \"rope_type\": \"default\"},
+\"attention_bias\": true, \"hidden_dropout\": 0.25"
+is neox "name: gpt-neox, rotary_pct: 0.5, rope_theta: 500000.0, use_parallel_residual: false, dropout_rate: 0.25,
+    attention_dropout_rate: 0"
+model llama transformers_llama "\"model_type\": \"llama\", $modern, $rope, \"num_key_value_heads\": 2, \"head_dim\": 8,
+\"hidden_act\": \"silu\", \"rms_norm_eps\": 1e-05, \"pretraining_tp\": 1, \"torch_dtype\": \"bfloat16\""
+groups="attention_module: multiquery_attention, extra_attention_params: {num_kv_groups: 2}"
+is llama "name: llama, rope_theta: 500000.0, $groups"
+model bert transformers_bert_segments "\"model_type\": \"bert\", $modern, \"hidden_act\": \"gelu\", \"type_vocab_size\": 2,
+\"layer_norm_eps\": 1e-05, \"position_embedding_type\": \"absolute\", \"architectures\": [\"BertForMaskedLM\"]"
+is bert "name: bert, disable_nsp: true, num_segments: 2" \
+    --set trainer.fit.train_dataloader.max_sequence_length=null --set trainer.init.model.ignore_index=0
+
+model mistral transformers_llama "\"model_type\": \"mistral\", $modern, \"num_key_value_heads\": 2, \"sliding_window\": 16"
+looks_like mistral "name: llama, layer_norm_epsilon: 1.0e-6, $groups"
+model qwen2 transformers_llama "\"model_type\": \"qwen2\", $modern, \"num_key_value_heads\": 2, \"use_sliding_window\": false,
+\"sliding_window\": 4, \"layer_types\": [\"full_attention\", \"full_attention\"], \"tie_word_embeddings\": true"
+looks_like qwen2 "name: llama, layer_norm_epsilon: 1.0e-6, $groups, use_projection_bias_in_attention: true,
+    share_embedding_weights: true"
+model stablelm transformers_llama "\"model_type\": \"stablelm\", $modern, \"use_qkv_bias\": true, \"partial_rotary_factor\": 0.5"
+looks_like stablelm "name: llama, norm_type: layernorm, rotary_pct: 0.5, use_projection_bias_in_attention: true"
+
+# --- with a recipe's own keys ---------------------------------------------------------------------------------------------
+
+# The recipe decides about dropout, and may say the same.
+expect "dropout of the recipe" 0 "" compile hf --hf "$folder/neox" --set trainer.init.model.dropout_rate=0 \
+    --set trainer.init.model.num_heads=4
+expect "dropout of the keys" 0 "" compile keys --weights "$folder/neox/model.safetensors" --set "trainer.init.model={
+    name: gpt-neox, rotary_pct: 0.5, rope_theta: 500000.0, use_parallel_residual: false, $rates, $sizes}"
+cmp -s "$folder/hf.plan" "$folder/keys.plan" || fail "the recipe does not decide about dropout"
+expect "a key that contradicts" 1 "trainer.init.model.num_heads: $folder/neox/config.json:2 says otherwise, and --hf" \
+    compile hf --hf "$folder/neox" --set trainer.init.model.num_heads=2
+expect "longer than the window" 1 "16" compile hf --hf "$folder/mistral" \
+    --set trainer.fit.train_dataloader.max_sequence_length=17
+
+# --- refusals -------------------------------------------------------------------------------------------------------------
+
+# refuses NAME PATTERN WEIGHTS CONFIG
+refuses() {
+    model wrong "$3" "$4"
+    expect "$1" 1 "^firnc: $folder/wrong/config.json:[0-9]*: $2" compile none --hf "$folder/wrong"
+}
+wrong() { # NAME PATTERN KEY: an additional key of gpt2
+    refuses "$1" "$2" gpt2_training "$gpt2_keys, $no_dropout,
+$3"
+}
+wrong "an unknown key" "logit_scale: is no key that firnc knows of model_type gpt2" '"logit_scale": 0.5'
+wrong "code of its own" "auto_map: is refused: the model has code of its own" '"auto_map": {"AutoModel": "m.M"}'
+wrong "quantized" "quantization_config: is refused: its weights are quantized" '"quantization_config": {"bits": 4}'
+wrong "other scores" "scale_attn_by_inverse_layer_idx: true is refused, only false is read: " \
+    '"scale_attn_by_inverse_layer_idx": true'
+wrong "an encoder" "is_encoder_decoder: true is refused" '"is_encoder_decoder": true'
+wrong "pruned" "pruned_heads: has other entries" '"pruned_heads": {"0": [1]}'
+wrong "null" "layer_norm_epsilon: is null; " '"layer_norm_epsilon": null'
+wrong "a list" "layer_norm_epsilon: is no single value; " '"layer_norm_epsilon": [1]'
+wrong "twice" "n_embd: the key is there already" '"n_embd": 32'
+refuses "another activation" "activation_function: quick_gelu is none of gelu, " gpt2_training \
+    '"model_type": "gpt2", "vocab_size": 128, "activation_function": "quick_gelu"'
+refuses "another model" "model_type: opt is none of the models that --hf reads, gpt2, " gpt2_training '"model_type": "opt"'
+refuses "no model" "model_type is missing" gpt2_training '"vocab_size": 128'
+refuses "no size" "trainer.init.model\|: vocab_size is missing\|.*vocab_size" gpt2_training '"model_type": "gpt2"'
+refuses "another head" "architectures.0: GPT2ForSequenceClassification has another head" gpt2_training \
+    '"model_type": "gpt2", "architectures": ["GPT2ForSequenceClassification"]'
+llama="\"model_type\": \"llama\", $modern"
+refuses "another size of heads" "head_dim: is 16, and hidden_size 32 among 4 heads" transformers_llama "$llama, \"head_dim\": 16"
+refuses "scaled positions" "rope_parameters.rope_type: llama3 is refused, only default is read" transformers_llama \
+    "$llama, \"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 8.0}"
+refuses "older scaled positions" "rope_scaling.type: linear is refused" transformers_llama \
+    "$llama, \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2.0}"
+refuses "two rates" "rope_parameters.rope_theta: says 5, and " transformers_llama \
+    "$llama, \"rope_theta\": 10000.0, \"rope_parameters\": {\"rope_theta\": 5}"
+refuses "windows" "layer_types: has other entries than full_attention" transformers_llama \
+    "\"model_type\": \"qwen2\", $modern, \"layer_types\": [\"sliding_attention\", \"full_attention\"]"
+refuses "no positions" "position_embedding_type: relative_key is refused" transformers_bert \
+    "\"model_type\": \"bert\", $modern, \"position_embedding_type\": \"relative_key\""
+printf 'no JSON {' >"$folder/wrong/config.json"
+expect "no JSON" 1 "$folder/wrong/config.json" compile none --hf "$folder/wrong"
+rm "$folder/wrong/config.json"
+expect "no config" 1 "$folder/wrong: has no config.json; " compile none --hf "$folder/wrong"
+expect "no folder" 1 "$folder/nothing" compile none --hf "$folder/nothing"
+model wrong gpt2_training "$gpt2_keys"
+mv "$folder/wrong/model.safetensors" "$folder/wrong/pytorch_model.bin"
+expect "no weights" 1 "$folder/wrong: has neither model.safetensors nor" compile none --hf "$folder/wrong"
+expect "weights from elsewhere" 0 "" compile other --hf "$folder/wrong" --weights "$folder/gpt2/model.safetensors"
+
+model padded gpt2_training "$gpt2_keys, $no_dropout, \"pad_token_id\": 3"
+compile padded --hf "$folder/padded" >"$folder/out" 2>"$folder/err"
+grep -q "pad_token_id: warning: the row of this token" "$folder/err" || fail "no word about the token of padding"
+
+# --- there and back -------------------------------------------------------------------------------------------------------
+
+# A BERT without a table of segments keeps only the first row, says so, and gets the rest back from the original, with what else
+# the model does not have.
+records="tests/golden/transformers_bert.tokens --labels tests/golden/transformers_bert.labels"
+python3 - tests/golden/transformers_bert_segments.safetensors "$folder/whole.safetensors" <<'END'
+import json, struct, sys
+import numpy as np
+raw = open(sys.argv[1], "rb").read()
+size = struct.unpack("<Q", raw[:8])[0]
+header, data = json.loads(raw[8:8 + size]), raw[8 + size:]
+more = np.arange(32 * 32, dtype="<f4").reshape(32, 32)
+header["bert.pooler.dense.weight"] = {"dtype": "F32", "shape": [32, 32], "data_offsets": [len(data), len(data) + more.nbytes]}
+text = json.dumps(header).encode()
+open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + data + more.tobytes())
+END
+keys="{name: bert, disable_nsp: true, ignore_index: 0, $sizes}"
+no_window="--set trainer.fit.train_dataloader.max_sequence_length=null"
+compile bert --set "trainer.init.model=$keys" $no_window --weights "$folder/whole.safetensors" >"$folder/out" 2>"$folder/err"
+grep -q "warning: tensor bert.embeddings.token_type_embeddings.weight has 2 rows that differ" "$folder/err" ||
+    fail "the second segment is lost without a word"
+"$FIRN" train "$folder/bert.plan" --pub "$folder/key.pub.pem" --data $records --quiet --steps 0 \
+    --checkpoint "$folder/bert.ckpt" >"$folder/out" 2>"$folder/err"
+"$FIRN" export "$folder/bert.ckpt" -o "$folder/bert.safetensors" >"$folder/out"
+back() {
+    "$FIRNC" weights "$recipe" --set "trainer.init.model=$keys" $no_window --weights "$folder/bert.safetensors" "$@" \
+        -o "$folder/back.safetensors"
+}
+expect "with the original" 0 "" back --original "$folder/whole.safetensors"
+python3 - "$folder/whole.safetensors" "$folder/back.safetensors" <<'END' || fail "the original does not come back"
+import json, struct, sys
+import numpy as np
+def read(path):
+    raw = open(path, "rb").read()
+    size = struct.unpack("<Q", raw[:8])[0]
+    return {name: np.frombuffer(raw[8 + size:][slice(*at["data_offsets"])], "<f4").reshape(at["shape"])
+            for name, at in json.loads(raw[8:8 + size]).items() if name != "__metadata__"}
+one, two = read(sys.argv[1]), read(sys.argv[2])
+assert sorted(one) == sorted(two), sorted(set(one) ^ set(two))
+positions, segments = "bert.embeddings.position_embeddings.weight", "bert.embeddings.token_type_embeddings.weight"
+for row in range(2):
+    assert np.abs(one[positions] + one[segments][row] - two[positions] - two[segments][row]).max() < 1e-7
+for name in one:
+    assert name in (positions, segments) or np.array_equal(one[name], two[name]), name
+END
+expect "by the folder" 0 "" "$FIRNC" weights "$recipe" --hf "$folder/gpt2" --weights "$folder/gpt2/model.safetensors" \
+    -o "$folder/back.safetensors"
+
+
+# --- studies --------------------------------------------------------------------------------------------------------------
+
+expect "compare" 0 "" "$FIRNC" compare "$recipe" --hf "$folder/gpt2" --data tests/golden/gpt2_training.txt --steps 1 \
+    -o "$folder/study"
+
+[ "$failures" -eq 0 ] || exit 1
