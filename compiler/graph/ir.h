@@ -37,7 +37,8 @@ enum {
     FIRNC_PHASE_FINALISE = FIRN_FB_PHASE_KIND_FINALISE,
     FIRNC_PHASE_UPDATE = FIRN_FB_PHASE_KIND_UPDATE,
     FIRNC_PHASE_BOOKKEEP = FIRN_FB_PHASE_KIND_BOOKKEEP,
-    FIRNC_PHASE_EVALUATE = FIRN_FB_PHASE_KIND_EVALUATE
+    FIRNC_PHASE_EVALUATE = FIRN_FB_PHASE_KIND_EVALUATE,
+    FIRNC_PHASE_COUNT = FIRN_FB_PHASE_KIND_COUNT
 };
 /* Who decided an op's POL. */
 enum {
@@ -152,6 +153,7 @@ struct firnc_graph {
     struct firnc_group *groups; /* compiler/passes/passes.h; each has a parameter */
     uint32_t group_count;
     uint8_t metric_kind;      /* MetricKind of plan.fbs */
+    bool losses_added;        /* train, after the training pass: as losses_added of plan.fbs */
     const char *early_update; /* train, after the early pass: what it did, for people */
     /* after the rings pass */
     firnc_value rings[FIRNC_STREAMS_MAX]; /* of each stream */

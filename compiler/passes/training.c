@@ -1,8 +1,9 @@
 /* The training pass; an eval graph goes to metric.c instead. In: the micro-batch phase with every parameter's gradient.
  * Out: the whole step:
  *
- * - micro_batch: the seed of the gradient takes 1/micro_batches and the loss scale; gradients are accumulated; running
- *   statistics advance beside their buffers
+ * - count: the divisor of the whole batch, where rows of the loss may be absent (batch.c)
+ * - micro_batch: the seed of the gradient takes 1/micro_batches, or 1 where losses are added, and the loss scale;
+ *   gradients are accumulated; running statistics advance beside their buffers
  * - finalise: squares of the unscaled gradients, norm and finiteness; the factors that unscale and clip
  * - update: powers of beta, the optimizer for each parameter, which applies the factors; the optimizer step
  * - bookkeep: running statistics, loss scale, global step
@@ -55,7 +56,7 @@ static void seed_loss(const training *t, uint32_t micro_batches) {
         firnc_node *node = &graph->nodes[i];
         if (node->code != FIRN_OP_loss_seed)
             continue;
-        node->reals[FIRN_LOSS_SEED_FACTOR] = 1 / (float)micro_batches;
+        node->reals[FIRN_LOSS_SEED_FACTOR] = graph->losses_added ? 1 : 1 / (float)micro_batches;
         if (is_scaled(t)) {
             node->inputs[FIRN_LOSS_SEED_IN_SCALE] = graph->loss_scale;
             node->input_count = 1;
@@ -243,6 +244,8 @@ bool firnc_add_training(firnc_compilation *compilation) {
         graph->schedules[i] = FIRNC_NONE;
     add_state(&t);
     name_result(graph, graph->loss, "loss");
+    if (!firnc_count_batch(compilation, micro_batches))
+        return false;
     seed_loss(&t, micro_batches);
     take_narrow_gradients(&t);
     if (micro_batches > 1)
