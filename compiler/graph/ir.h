@@ -67,6 +67,7 @@ typedef struct firnc_value_info {
     const float *initial; /* state: the elements that it starts with, in place of init; NULL: those of init */
     uint32_t rng_id;      /* of the rules normal and uniform; assigned in build order */
     firnc_value gradient; /* parameters, after autodiff */
+    bool total_rounded;   /* likewise: the sum of its gradients over the micro-batches is rounded to the half type */
     /* after the early and the views pass; otherwise FIRNC_NONE */
     firnc_value base;        /* a view: the value whose bytes it shares; offset is from the base's begin. Only views of
                               * state are written */

@@ -23,6 +23,19 @@ static bool is_masked(const firnc_node *node) {
             node->input_count > FIRN_CROSS_ENTROPY_WEIGHTED_IN_WEIGHTS);
 }
 
+static uint32_t micro_batches_of(const firnc_compilation *compilation) {
+    return compilation->job->data.batch_size / compilation->job->data.micro_batch_size;
+}
+
+/* A half type overflows in the gradient of a whole batch before it does in the gradients of its parts, and so would skip
+ * other steps. */
+bool firnc_rounds_totals(const firnc_compilation *compilation) {
+    const firnc_graph *graph = compilation->graph;
+    const firnc_precision *precision = &compilation->job->precision;
+    return precision->scaling == FIRNC_SCALING_DYNAMIC && precision->gradient_type != FIRN_FLOAT32 &&
+           micro_batches_of(compilation) > 1 && is_masked(&graph->nodes[graph->values[graph->loss].producer]);
+}
+
 static bool makes_needed(const counting *c, const firnc_node *node) {
     bool makes = false;
     for (uint8_t j = 0; j < node->output_count; j++)
@@ -156,14 +169,14 @@ static void put_phase(counting *c) {
     c->graph->losses_added = true;
 }
 
-bool firnc_count_batch(const firnc_compilation *compilation, uint32_t micro_batches) {
+bool firnc_count_batch(const firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     counting c = {.compilation = compilation,
                   .graph = graph,
                   .list = {.nodes = graph->nodes, .count = graph->node_count},
                   .loss = graph->values[graph->loss].producer,
-                  .micro_batches = micro_batches};
-    if (micro_batches == 1)
+                  .micro_batches = micro_batches_of(compilation)};
+    if (c.micro_batches == 1)
         return true;
     c.needed = firnc_allocate(graph->value_count * sizeof *c.needed);
     if (!is_whole_loss(&c))

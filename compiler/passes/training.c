@@ -99,6 +99,20 @@ static void accumulate_gradients(const training *t) {
     }
 }
 
+/* The gradient of a parameter as a phase behind the micro-batches reads it. */
+static firnc_value gradient_in(const training *t, uint8_t phase, firnc_value parameter) {
+    firnc_graph *graph = t->graph;
+    const firnc_value total = graph->values[parameter].gradient;
+    const uint8_t type = (uint8_t)t->job->precision.gradient_type;
+    if (!graph->values[parameter].total_rounded)
+        return total;
+    const uint32_t node = firnc_node_new(graph, FIRN_OP_cast, phase, name_of(t, parameter), &total, 1, NULL, NULL, &type);
+    const firnc_value rounded = graph->nodes[node].outputs[FIRN_CAST_OUT_Y];
+    graph->values[rounded].name = firnc_format("rounded.%s", name_of(t, total));
+    graph->values[rounded].role = FIRNC_ROLE_GRADIENT;
+    return rounded;
+}
+
 /* --- finalise ----------------------------------------------------------------------------------------------------- */
 
 static void find_norm(const training *t) {
@@ -108,7 +122,7 @@ static void find_norm(const training *t) {
     graph->values[partial].persistent = true; /* each op writes one element */
     for (uint32_t i = 0; i < t->count; i++) {
         int64_t index = i;
-        firnc_value gradient = graph->values[t->parameters[i]].gradient;
+        const firnc_value gradient = gradient_in(t, FIRNC_PHASE_FINALISE, t->parameters[i]);
         const firnc_value inputs[] = {[FIRN_SUM_OF_SQUARES_IN_GRADIENT] = gradient,
                                       [FIRN_SUM_OF_SQUARES_IN_PARTIAL] = partial,
                                       [FIRN_SUM_OF_SQUARES_IN_SCALE] = graph->loss_scale};
@@ -183,8 +197,11 @@ static void update(const training *t) {
         graph->groups[i].factors = factors_of(t, &graph->groups[i]);
         firnc_advance_powers(graph, &graph->groups[i]);
     }
-    for (uint32_t i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++) {
+        const firnc_value gradient = gradient_in(t, FIRNC_PHASE_UPDATE, t->parameters[i]);
+        graph->values[t->parameters[i]].gradient = gradient;
         firnc_update_parameter(graph, &graph->groups[graph->values[t->parameters[i]].group], t->parameters[i]);
+    }
     count_one(graph, FIRNC_PHASE_UPDATE, graph->optimizer_step);
 }
 
@@ -244,7 +261,7 @@ bool firnc_add_training(firnc_compilation *compilation) {
         graph->schedules[i] = FIRNC_NONE;
     add_state(&t);
     name_result(graph, graph->loss, "loss");
-    if (!firnc_count_batch(compilation, micro_batches))
+    if (!firnc_count_batch(compilation))
         return false;
     seed_loss(&t, micro_batches);
     take_narrow_gradients(&t);
