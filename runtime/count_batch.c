@@ -25,21 +25,16 @@ static bool reads(const firn_instance *instance, const firn_bound_input *input) 
     return false;
 }
 
-/* Runs the phase for the micro-batch that stands in the moment. */
-static int count_one(firn_instance *instance, const firn_samples *samples, uint64_t cursor) {
-    const int status = firn_samples_fill(instance, samples, cursor);
-    if (status == FIRN_OK)
-        firn_execute_phase(instance, FIRN_FB_PHASE_KIND_COUNT);
-    return status;
-}
-
-static int count(firn_instance *instance, const firn_samples *samples, uint64_t global_step, uint64_t cursor) {
+static int count(firn_instance *instance, const firn_samples *samples, firn_samples_filler fill, uint64_t global_step,
+                 uint64_t cursor) {
     const uint32_t micro_batches = firn_fb_plan_micro_batches(instance->plan);
     int status = FIRN_OK;
     instance->counting = true;
     for (uint32_t micro = 0; micro < micro_batches && status == FIRN_OK; micro++) {
         instance->moment = (firn_moment){global_step, micro};
-        status = count_one(instance, samples, cursor);
+        status = fill(instance, samples, cursor);
+        if (status == FIRN_OK)
+            firn_execute_phase(instance, FIRN_FB_PHASE_KIND_COUNT);
         cursor += instance->bound.samples;
     }
     instance->counting = false;

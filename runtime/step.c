@@ -71,7 +71,7 @@ static int run_micro_batches(firn_instance *instance, step *step, float *batch_l
     int status = FIRN_OK;
     uint32_t micro = 0;
     if (adds_losses(instance)) {
-        status = firn_batch->count(instance, &step->samples, step->global_step, step->cursor);
+        status = firn_batch->count(instance, &step->samples, firn_samples_fill, step->global_step, step->cursor);
         if (status != FIRN_OK)
             return status;
     }

@@ -1,7 +1,7 @@
 /* The training pass; an eval graph goes to metric.c instead. In: the micro-batch phase with every parameter's gradient.
  * Out: the whole step:
  *
- * - count: the divisor of the whole batch, where rows of the loss may be absent (batch.c)
+ * - count: the divisor of the whole batch, where rows of the loss may be absent (gradients/batch.c)
  * - micro_batch: the seed of the gradient takes 1/micro_batches, or 1 where losses are added, and the loss scale;
  *   gradients are accumulated; running statistics advance beside their buffers
  * - finalise: squares of the unscaled gradients, norm and finiteness; the factors that unscale and clip

@@ -1,5 +1,4 @@
 /* Running totals of an evaluation. Freestanding. */
-#include "runtime/kernels/carried_sum.h"
 #include "runtime/kernels/row_weights.h"
 
 /* in, out: position of the counter among the op's inputs and outputs. */
