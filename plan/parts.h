@@ -33,6 +33,8 @@ typedef struct firn_rule_parts {
     bool (*rings)(const firn_fb_plan_record *plan, const firn_fb_sampler_record *sampler);
     /* A tensor that ops fill element by element, starting with op `first`. */
     bool (*gathered)(const firn_fb_plan_record *plan, uint32_t partial, uint32_t elements, uint32_t first);
+    /* The losses of a plan with the phase count: each divisor is found there, and the plan's loss has one. */
+    bool (*batch)(const firn_fb_plan_record *plan);
 } firn_rule_parts;
 extern const firn_rule_parts firn_semantics_parts;
 
@@ -40,6 +42,7 @@ int firn_semantics_check_metric(const firn_fb_plan_record *plan, uint32_t i);
 bool firn_semantics_is_output(const firn_fb_plan_record *plan, uint32_t i);
 bool firn_semantics_are_rings(const firn_fb_plan_record *plan, const firn_fb_sampler_record *sampler);
 bool firn_semantics_is_gathered(const firn_fb_plan_record *plan, uint32_t partial, uint32_t elements, uint32_t first);
+bool firn_semantics_counts_batch(const firn_fb_plan_record *plan);
 
 /* The part of an op, or NULL. */
 const firn_op_part *firn_op_part_find(uint16_t code);

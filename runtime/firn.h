@@ -148,7 +148,8 @@ typedef struct firn_source {
     uint32_t stream_count;
     /* Copies `count` elements of a stream, starting with element `first` (counted through all segments), little-endian
      * and packed. [first, first + count) lies inside the elements that the stream's segments declare and may cross from
-     * one segment into the next. `count` may be that of a whole sample, and `elements` need not be aligned. Called in
+     * one segment into the next. `count` may be that of a whole sample, and `elements` need not be aligned. A step may
+     * read an element twice (plan/NUMERICS.md, "A step") and must get the same both times. Called in
      * the thread that called firn_train_step or firn_eval_step, never from parallel_for. Returns 0 or
      * FIRN_ERROR_SOURCE. */
     int (*read)(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements);
@@ -268,7 +269,7 @@ typedef struct firn_config {
 /* An instance. Zero it before firn_open, and do not move it afterwards: instances that use its parameters hold its
  * address. */
 struct firn {
-    uint64_t opaque[96 + 6 * sizeof(void *)];
+    uint64_t opaque[98 + 6 * sizeof(void *)];
 };
 
 /* Tests that the arithmetic of this processor gives the bits of plan/NUMERICS.md: a fused multiply-add with one
@@ -332,7 +333,7 @@ int firn_parameters_changed(firn *instance) FIRN_CHECK_RESULT;
 typedef struct firn_step_report {
     uint64_t global_step; /* after this step */
     uint64_t optimizer_step;
-    float loss;          /* mean over the micro-batches */
+    float loss;          /* of the batch: the mean over its micro-batches, or the sum where a plan adds losses */
     float learning_rate; /* of the first group, as used in this step */
     float loss_scale;    /* as used in this step; 1 without scaling */
     float gradient_norm; /* before clipping; NaN when the plan does not compute it */

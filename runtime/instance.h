@@ -60,7 +60,7 @@ typedef struct firn_bindings {
     const int64_t *global_step, *optimizer_step;
     const float *loss, *learning_rate, *loss_scale, *gradient_norm;
     const int32_t *finite, *at_floor;                         /* of dynamic loss scaling */
-    firn_bound_phase phases[FIRN_FB_PHASE_KIND_EVALUATE + 1]; /* indexed by kind */
+    firn_bound_phase phases[FIRN_FB_PHASE_KIND_COUNT + 1]; /* indexed by kind */
 } firn_bindings;
 
 /* may_alias, because the user zeroes these bytes through the type `firn`. What steps use comes first: an instruction of
@@ -72,6 +72,7 @@ typedef struct __attribute__((may_alias)) firn_instance {
     uint32_t condition;    /* firn_condition */
     bool worked;           /* a step has returned FIRN_OK */
     bool casts_input;      /* the sampler computes the op before the first of the phase: firn_samples_bind */
+    bool counting;         /* the phase count runs: only the inputs that it reads are filled */
     firn_bindings bound;
     const firn_prepared_op
         *prepared; /* every op in order, written only by firn_open; NULL: ops are decoded each time */

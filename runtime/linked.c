@@ -61,7 +61,7 @@ bool firn_instance_is_linked(const firn_instance *instance) {
             firn_metric_parts[firn_fb_metric_kind(firn_fb_plan_metrics_at(plan, i))] == NULL)
             return false;
     for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &phase); n++)
-        if (!sums_are_linked(op))
+        if (!sums_are_linked(op) || (phase == FIRN_FB_PHASE_KIND_COUNT && firn_batch == NULL))
             return false;
     return sampler_is_linked(firn_fb_plan_sampler(plan));
 }

@@ -9,11 +9,13 @@
 #include "runtime/numerics/half_parts.h"
 #include "schedules/parts.h"
 
+struct firn_bound_input;
 struct firn_check_request;
 struct firn_config;
 struct firn_extent;
 struct firn_header;
 struct firn_instance;
+struct firn_samples;
 struct firn_span;
 struct firn_stream;
 
@@ -34,6 +36,21 @@ typedef struct firn_windows_part {
 } firn_windows_part;
 extern const firn_windows_part firn_windows_of_segments;
 extern const firn_windows_part *const firn_windows;
+
+typedef int (*firn_samples_filler)(const struct firn_instance *instance, const struct firn_samples *samples,
+                                   uint64_t cursor);
+
+/* The divisor of a whole batch, which the phase `count` finds before the first micro-batch; NULL: not in this build. */
+typedef struct firn_batch_part {
+    /* Runs the phase for each micro-batch of a step, the first of which begins with draw number `cursor`. `fill` is
+     * firn_samples_fill. Returns FIRN_OK, or an error of `fill`; the state is only read. */
+    int (*count)(struct firn_instance *instance, const struct firn_samples *samples, firn_samples_filler fill,
+                 uint64_t global_step, uint64_t cursor);
+    /* Whether an op of the phase reads an input. */
+    bool (*reads)(const struct firn_instance *instance, const struct firn_bound_input *input);
+} firn_batch_part;
+extern const firn_batch_part firn_batch_divisors;
+extern const firn_batch_part *const firn_batch;
 
 /* The use of another instance's parameters; NULL: not in this build. Both functions are given an open owner. */
 typedef struct firn_sharing_part {

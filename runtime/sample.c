@@ -258,9 +258,14 @@ static uint8_t reading_phase(const firn_instance *instance) {
     return instance->header.mode == FIRN_MODE_TRAIN ? FIRN_FB_PHASE_KIND_MICRO_BATCH : FIRN_FB_PHASE_KIND_EVALUATE;
 }
 
-/* Returns the operands of the cast that is taken out of the phase; NULL: there is none. */
+/* Whether an input is left as it is, because the phase count runs and does not read it. */
+static bool is_left(const firn_instance *instance, const firn_bound_input *input) {
+    return firn_batch != NULL && instance->counting && !firn_batch->reads(instance, input);
+}
+
+/* Returns the operands of the cast that is taken out of the phase; NULL: there is none, or the phase count runs. */
 static const firn_tensor *taken_cast(const firn_instance *instance) {
-    if (!instance->casts_input)
+    if (!instance->casts_input || instance->counting)
         return NULL;
     return instance->prepared[instance->bound.phases[reading_phase(instance)].first - 1].operands;
 }
@@ -379,6 +384,8 @@ static int fill_batch(batch *b) {
     for (uint32_t i = 0; i < b->instance->bound.inputs; i++) {
         firn_bound_input room;
         conversion c = {b, firn_bound_input_at(b->instance, i, &room)};
+        if (is_left(b->instance, c.input))
+            continue;
         const int status = read_samples(b, c.input);
         if (status != FIRN_OK)
             return status;
@@ -398,6 +405,8 @@ static int fill_each(const firn_instance *instance, const firn_samples *samples,
         for (uint32_t i = 0; i < instance->bound.inputs; i++) {
             firn_bound_input room;
             const firn_bound_input *input = firn_bound_input_at(instance, i, &room);
+            if (is_left(instance, input))
+                continue;
             const int status = fill_sample(input, samples->source, place * input->record + input->advance, s);
             if (status != FIRN_OK)
                 return status;

@@ -57,13 +57,24 @@ static void set_schedules(const firn_instance *instance, uint64_t optimizer_step
     }
 }
 
-/* Runs forward and backward of every micro-batch. Does not write the state, so an error here leaves it valid. The mean
- * loss is the sum of the losses in order, divided by their number. */
-static int run_micro_batches(firn_instance *instance, step *step, float *mean_loss) {
+/* Whether the losses of micro-batches are divided by the divisor of the whole batch, and so added. A build without such
+ * plans opens none. */
+static bool adds_losses(const firn_instance *instance) {
+    return firn_batch != NULL && instance->bound.phases[FIRN_FB_PHASE_KIND_COUNT].count != 0;
+}
+
+/* Runs forward and backward of every micro-batch. Does not write the state, so an error here leaves it valid. The loss
+ * of the batch is the sum of the losses in order, divided by their number unless they are added. */
+static int run_micro_batches(firn_instance *instance, step *step, float *batch_loss) {
     const uint32_t micro_batches = firn_fb_plan_micro_batches(instance->plan);
     float total = -0.0f; /* added to it, the first loss stays as it is, also -0 */
     int status = FIRN_OK;
     uint32_t micro = 0;
+    if (adds_losses(instance)) {
+        status = firn_batch->count(instance, &step->samples, firn_samples_fill, step->global_step, step->cursor);
+        if (status != FIRN_OK)
+            return status;
+    }
     do {
         status = firn_samples_fill(instance, &step->samples, step->cursor);
         if (status != FIRN_OK)
@@ -76,7 +87,7 @@ static int run_micro_batches(firn_instance *instance, step *step, float *mean_lo
         if (firn_fb_plan_check_loss(instance->plan) && !finite(loss))
             status = FIRN_ERROR_LOSS_NOT_FINITE;
     } while (status == FIRN_OK && ++micro < micro_batches);
-    *mean_loss = firn_canonical(total / (float)micro_batches);
+    *batch_loss = firn_canonical(adds_losses(instance) ? total : total / (float)micro_batches);
     return status;
 }
 

@@ -30,6 +30,7 @@ typedef struct needs {
     bool windows;  /* as samples */
     bool part;     /* of the data, instead of all */
     bool weights;  /* as initial values */
+    bool batch;    /* of losses, whose divisor the phase count finds */
     firnc_export_wishes wishes;
 } needs;
 
@@ -54,6 +55,7 @@ static void need_type(needs *n, uint8_t type) {
 static void need_ops(needs *n, firn_fb_plan plan) {
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
         const firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        n->batch = n->batch || firn_fb_phase_kind(phase) == FIRN_FB_PHASE_KIND_COUNT;
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
             need_op(n, firn_fb_phase_ops_at(phase, i));
     }
@@ -190,10 +192,11 @@ static void write_rules(FILE *out, const needs *n) {
         gathered = gathered || (n->ops[i] && firn_op_at(i)->begins == FIRN_BEGINS_partial);
     fprintf(
         out,
-        "\nconst firn_rule_parts firn_semantics_parts = {.metric = %s, .output = %s, .rings = %s, .gathered = %s};\n",
+        "\nconst firn_rule_parts firn_semantics_parts = {.metric = %s, .output = %s, .rings = %s, .gathered = %s, .batch = "
+        "%s};\n",
         any(n->metrics, FIRN_METRIC_KINDS) ? "firn_semantics_check_metric" : "0",
         n->outputs ? "firn_semantics_is_output" : "0", n->rings ? "firn_semantics_are_rings" : "0",
-        gathered ? "firn_semantics_is_gathered" : "0");
+        gathered ? "firn_semantics_is_gathered" : "0", n->batch ? "firn_semantics_counts_batch" : "0");
 }
 
 static void write_parts(FILE *out, const needs *n, uint32_t plans) {
@@ -210,6 +213,7 @@ static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     write_optional_list(out, "firn_half_part *const", "firn_half_parts", "halves", n->halves, halves, FIRN_HALF_TYPES);
     fprintf(out, "\nconst firn_sharing_part *const firn_sharing = %s;\n",
             n->sharing ? "&firn_sharing_parameters" : "0");
+    fprintf(out, "const firn_batch_part *const firn_batch = %s;\n", n->batch ? "&firn_batch_divisors" : "0");
     fprintf(out, "const firn_windows_part *const firn_windows = %s;\n", n->windows ? "&firn_windows_of_segments" : "0");
     fprintf(out, "const firn_data_part_rule firn_data_part = %s;\n", n->part ? "firn_part_of_data" : "firn_all_data");
     fprintf(out, "const firn_weights_rule firn_initial_weights = %s;\n", n->weights ? "firn_copy_weights" : "0");

@@ -30,7 +30,8 @@
 static void count_ops(firnc_report *report) {
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(report->plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(report->plan, p);
-        bool repeated = firn_fb_phase_kind(phase) == FIRN_FB_PHASE_KIND_MICRO_BATCH;
+        const uint8_t kind = firn_fb_phase_kind(phase);
+        const bool repeated = kind == FIRN_FB_PHASE_KIND_MICRO_BATCH || kind == FIRN_FB_PHASE_KIND_COUNT;
         uint64_t times = repeated ? firn_fb_plan_micro_batches(report->plan) : 1;
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
             report->multiply_adds += times * firnc_op_cost(report->plan, firn_fb_phase_ops_at(phase, i));

@@ -192,6 +192,7 @@ static void add_run(cJSON *root, const firnc_report *report) {
     add_number(root, "micro_batches", firn_fb_plan_micro_batches(plan));
     cJSON_AddStringToObject(root, "micro_batch_order",
                             firn_fb_micro_batch_order_word(firn_fb_plan_micro_batch_order(plan)));
+    cJSON_AddBoolToObject(root, "losses_added", firn_fb_plan_losses_added(plan));
     cJSON_AddStringToObject(root, "seed", firnc_format("%" PRIu64, firn_fb_plan_seed(plan)));
     cJSON_AddBoolToObject(root, "check_loss", firn_fb_plan_check_loss(plan));
     if (train)

@@ -115,6 +115,8 @@ static void print_run(const cJSON *root) {
         line("continues run", text(root, "origin"));
     line("micro-batches", firnc_format("%" PRIu64 " of %" PRIu64 " samples", number(root, "micro_batches"),
                                        number(item(root, "sampler"), "samples")));
+    if (cJSON_IsTrue(item(root, "losses_added")))
+        line("loss of a step", "of the whole batch: the losses of its micro-batches are added");
     line("seed", text(root, "seed"));
     line("loss check", cJSON_IsTrue(item(root, "check_loss")) ? "stops when the loss is not finite" : "off");
 }

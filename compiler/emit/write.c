@@ -132,7 +132,7 @@ static firn_native_op make_op(const writing *w, const firnc_node *node) {
 static void fill_phases(const writing *w, firn_native_plan *plan) {
     const firnc_graph *graph = w->graph;
     firn_native_op *ops = firnc_allocate(graph->node_count * sizeof *ops);
-    firn_native_phase *phases = firnc_allocate((FIRNC_PHASE_EVALUATE + 1) * sizeof *phases);
+    firn_native_phase *phases = firnc_allocate((FIRNC_PHASE_COUNT + 1) * sizeof *phases);
     for (uint32_t i = 0; i < graph->node_count; i++) {
         ops[i] = make_op(w, &graph->nodes[i]);
         uint8_t kind = graph->nodes[i].phase;
@@ -322,7 +322,8 @@ static void fill_plan(writing *w, firn_native_plan *plan) {
                                .global_step = tensor_of(w, graph->global_step),
                                .optimizer_step = tensor_of(w, graph->optimizer_step),
                                .finite = tensor_of(w, graph->finite),
-                               .gradient_norm = tensor_of(w, graph->gradient_norm)};
+                               .gradient_norm = tensor_of(w, graph->gradient_norm),
+                               .losses_added = graph->losses_added};
     fill_phases(w, plan);
     fill_inputs(w, plan);
     fill_sampler(w, plan);

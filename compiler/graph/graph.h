@@ -275,9 +275,11 @@ typedef struct firnc_cross_entropy_options {
     bool ignores;          /* rows with the label ignore_index are not counted */
     uint32_t ignore_index; /* a class */
     float label_smoothing; /* [0, 1) */
-    bool batch_size;       /* true: sum over rows / samples of the micro-batch * loss_weight; false: weighted mean */
+    bool batch_size;       /* true: sum over rows / samples of the batch * loss_weight; false: weighted mean over the rows
+                            * of the batch, however it is cut into micro-batches */
     float loss_weight;
 } firnc_cross_entropy_options;
+/* Where a batch has several micro-batches, the weights must depend on inputs and constants alone. */
 firnc_value firnc_cross_entropy_weighted(firnc_graph *graph, firnc_value logits, firnc_value labels,
                                          firnc_value weights_or_none, firnc_cross_entropy_options options);
 firnc_value firnc_mean_squared_error(firnc_graph *graph, firnc_value prediction, firnc_value target);

@@ -37,7 +37,8 @@ enum {
     FIRNC_PHASE_FINALISE = FIRN_FB_PHASE_KIND_FINALISE,
     FIRNC_PHASE_UPDATE = FIRN_FB_PHASE_KIND_UPDATE,
     FIRNC_PHASE_BOOKKEEP = FIRN_FB_PHASE_KIND_BOOKKEEP,
-    FIRNC_PHASE_EVALUATE = FIRN_FB_PHASE_KIND_EVALUATE
+    FIRNC_PHASE_EVALUATE = FIRN_FB_PHASE_KIND_EVALUATE,
+    FIRNC_PHASE_COUNT = FIRN_FB_PHASE_KIND_COUNT
 };
 /* Who decided an op's POL. */
 enum {
@@ -66,6 +67,7 @@ typedef struct firnc_value_info {
     const float *initial; /* state: the elements that it starts with, in place of init; NULL: those of init */
     uint32_t rng_id;      /* of the rules normal and uniform; assigned in build order */
     firnc_value gradient; /* parameters, after autodiff */
+    bool total_rounded;   /* likewise: the sum of its gradients over the micro-batches is rounded to the half type */
     /* after the early and the views pass; otherwise FIRNC_NONE */
     firnc_value base;        /* a view: the value whose bytes it shares; offset is from the base's begin. Only views of
                               * state are written */
@@ -152,6 +154,7 @@ struct firnc_graph {
     struct firnc_group *groups; /* compiler/passes/passes.h; each has a parameter */
     uint32_t group_count;
     uint8_t metric_kind;      /* MetricKind of plan.fbs */
+    bool losses_added;        /* train, after the training pass: as losses_added of plan.fbs */
     const char *early_update; /* train, after the early pass: what it did, for people */
     /* after the rings pass */
     firnc_value rings[FIRNC_STREAMS_MAX]; /* of each stream */

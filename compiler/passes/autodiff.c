@@ -123,13 +123,17 @@ bool firnc_gradient_multiply(firnc_differentiation *d, firnc_value dy) {
 
 /* Gain and bias are float32 tables that the affine part reads in its own type: their gradients are those of half
  * copies. */
-static uint8_t type_of_affine_gradient(const firnc_differentiation *d, int64_t affine) {
-    return firn_type_is_half((uint8_t)affine) ? (uint8_t)d->compilation->job->precision.gradient_type
+static uint8_t type_of_affine_gradient(const firnc_differentiation *d, int64_t affine, uint8_t operand) {
+    return firn_type_is_half((uint8_t)affine) ? firnc_type_of_half_parameter(d, d->node->inputs[operand])
                                               : (uint8_t)FIRN_FLOAT32;
 }
 
 bool firnc_gradient_layer_norm(firnc_differentiation *d, firnc_value dy) {
-    const uint8_t type = type_of_affine_gradient(d, d->node->integers[FIRN_LAYER_NORM_AFFINE]);
+    const int64_t affine = d->node->integers[FIRN_LAYER_NORM_AFFINE];
+    uint8_t type = FIRN_FLOAT32;
+    for (uint8_t i = FIRN_LAYER_NORM_IN_GAIN; i <= FIRN_LAYER_NORM_IN_BIAS; i++)
+        if (firnc_wanted(d, i))
+            type = type_of_affine_gradient(d, affine, i);
     if (firnc_wanted(d, FIRN_LAYER_NORM_IN_GAIN) || firnc_wanted(d, FIRN_LAYER_NORM_IN_BIAS))
         firnc_apply_backward(d, FIRN_OP_layer_norm_backward_affine, dy, &type);
     if (firnc_wanted(d, FIRN_LAYER_NORM_IN_X))
@@ -138,7 +142,8 @@ bool firnc_gradient_layer_norm(firnc_differentiation *d, firnc_value dy) {
 }
 
 bool firnc_gradient_rms_norm(firnc_differentiation *d, firnc_value dy) {
-    const uint8_t type = type_of_affine_gradient(d, d->node->integers[FIRN_RMS_NORM_AFFINE]);
+    const uint8_t type =
+        type_of_affine_gradient(d, d->node->integers[FIRN_RMS_NORM_AFFINE], FIRN_RMS_NORM_IN_GAIN);
     if (firnc_wanted(d, FIRN_RMS_NORM_IN_GAIN))
         firnc_apply_backward(d, FIRN_OP_rms_norm_backward_gain, dy, &type);
     if (firnc_wanted(d, FIRN_RMS_NORM_IN_X))
@@ -279,7 +284,8 @@ static bool name_gradients(firnc_differentiation *d) {
 
 bool firnc_differentiate(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
-    firnc_differentiation d = {.compilation = compilation, .graph = graph};
+    firnc_differentiation d = {
+        .compilation = compilation, .graph = graph, .rounds_totals = firnc_rounds_totals(compilation)};
     survey(&d);
 
     uint32_t forward_nodes = graph->node_count;

@@ -149,7 +149,11 @@ static firnc_value scratch(firnc_graph *graph, const head *it, const char *what,
                            (firn_shape){.type = type, .rank = 2, .dims = {rows, columns}});
 }
 
-_Static_assert((int)FIRN_CROSS_ENTROPY_WEIGHTED_LABEL_SMOOTHING == (int)FIRN_LINEAR_CROSS_ENTROPY_LABEL_SMOOTHING &&
+_Static_assert((int)FIRN_LINEAR_CROSS_ENTROPY_IN_WEIGHTS == (int)FIRN_LINEAR_CROSS_ENTROPY_IN_DLOSS + 1 &&
+                   (int)FIRN_LINEAR_CROSS_ENTROPY_IN_BATCH_DIVISOR == (int)FIRN_LINEAR_CROSS_ENTROPY_IN_WEIGHTS + 1 &&
+                   (int)FIRN_CROSS_ENTROPY_WEIGHTED_IN_BATCH_DIVISOR ==
+                       (int)FIRN_CROSS_ENTROPY_WEIGHTED_IN_WEIGHTS + 1 &&
+                   (int)FIRN_CROSS_ENTROPY_WEIGHTED_LABEL_SMOOTHING == (int)FIRN_LINEAR_CROSS_ENTROPY_LABEL_SMOOTHING &&
                    (int)FIRN_CROSS_ENTROPY_WEIGHTED_FACTOR == (int)FIRN_LINEAR_CROSS_ENTROPY_FACTOR,
                "the op has the numbers of the weighted loss");
 
@@ -162,10 +166,8 @@ static void set_loss(firnc_node *node, const firnc_node *loss) {
     node->integers[FIRN_LINEAR_CROSS_ENTROPY_IGNORE_INDEX] = loss->integers[FIRN_CROSS_ENTROPY_WEIGHTED_IGNORE_INDEX];
     node->integers[FIRN_LINEAR_CROSS_ENTROPY_SCALING] = loss->integers[FIRN_CROSS_ENTROPY_WEIGHTED_SCALING];
     memcpy(node->reals, loss->reals, 2 * sizeof node->reals[0]);
-    if (loss->input_count <= FIRN_CROSS_ENTROPY_WEIGHTED_IN_WEIGHTS)
-        return;
-    node->inputs[FIRN_LINEAR_CROSS_ENTROPY_IN_WEIGHTS] = loss->inputs[FIRN_CROSS_ENTROPY_WEIGHTED_IN_WEIGHTS];
-    node->input_count = FIRN_LINEAR_CROSS_ENTROPY_IN_WEIGHTS + 1;
+    for (uint8_t i = FIRN_CROSS_ENTROPY_WEIGHTED_IN_WEIGHTS; i < loss->input_count; i++)
+        node->inputs[node->input_count++] = loss->inputs[i];
 }
 
 /* The gradient of the weight is float32, in which its sum continues from block to block; where it has another type, it

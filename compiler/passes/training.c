@@ -1,8 +1,9 @@
 /* The training pass; an eval graph goes to metric.c instead. In: the micro-batch phase with every parameter's gradient.
  * Out: the whole step:
  *
- * - micro_batch: the seed of the gradient takes 1/micro_batches and the loss scale; gradients are accumulated; running
- *   statistics advance beside their buffers
+ * - count: the divisor of the whole batch, where rows of the loss may be absent (gradients/batch.c)
+ * - micro_batch: the seed of the gradient takes 1/micro_batches, or 1 where losses are added, and the loss scale;
+ *   gradients are accumulated; running statistics advance beside their buffers
  * - finalise: squares of the unscaled gradients, norm and finiteness; the factors that unscale and clip
  * - update: powers of beta, the optimizer for each parameter, which applies the factors; the optimizer step
  * - bookkeep: running statistics, loss scale, global step
@@ -55,7 +56,7 @@ static void seed_loss(const training *t, uint32_t micro_batches) {
         firnc_node *node = &graph->nodes[i];
         if (node->code != FIRN_OP_loss_seed)
             continue;
-        node->reals[FIRN_LOSS_SEED_FACTOR] = 1 / (float)micro_batches;
+        node->reals[FIRN_LOSS_SEED_FACTOR] = graph->losses_added ? 1 : 1 / (float)micro_batches;
         if (is_scaled(t)) {
             node->inputs[FIRN_LOSS_SEED_IN_SCALE] = graph->loss_scale;
             node->input_count = 1;
@@ -98,6 +99,20 @@ static void accumulate_gradients(const training *t) {
     }
 }
 
+/* The gradient of a parameter as a phase behind the micro-batches reads it. */
+static firnc_value gradient_in(const training *t, uint8_t phase, firnc_value parameter) {
+    firnc_graph *graph = t->graph;
+    const firnc_value total = graph->values[parameter].gradient;
+    const uint8_t type = (uint8_t)t->job->precision.gradient_type;
+    if (!graph->values[parameter].total_rounded)
+        return total;
+    const uint32_t node = firnc_node_new(graph, FIRN_OP_cast, phase, name_of(t, parameter), &total, 1, NULL, NULL, &type);
+    const firnc_value rounded = graph->nodes[node].outputs[FIRN_CAST_OUT_Y];
+    graph->values[rounded].name = firnc_format("rounded.%s", name_of(t, total));
+    graph->values[rounded].role = FIRNC_ROLE_GRADIENT;
+    return rounded;
+}
+
 /* --- finalise ----------------------------------------------------------------------------------------------------- */
 
 static void find_norm(const training *t) {
@@ -107,7 +122,7 @@ static void find_norm(const training *t) {
     graph->values[partial].persistent = true; /* each op writes one element */
     for (uint32_t i = 0; i < t->count; i++) {
         int64_t index = i;
-        firnc_value gradient = graph->values[t->parameters[i]].gradient;
+        const firnc_value gradient = gradient_in(t, FIRNC_PHASE_FINALISE, t->parameters[i]);
         const firnc_value inputs[] = {[FIRN_SUM_OF_SQUARES_IN_GRADIENT] = gradient,
                                       [FIRN_SUM_OF_SQUARES_IN_PARTIAL] = partial,
                                       [FIRN_SUM_OF_SQUARES_IN_SCALE] = graph->loss_scale};
@@ -182,8 +197,11 @@ static void update(const training *t) {
         graph->groups[i].factors = factors_of(t, &graph->groups[i]);
         firnc_advance_powers(graph, &graph->groups[i]);
     }
-    for (uint32_t i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++) {
+        const firnc_value gradient = gradient_in(t, FIRNC_PHASE_UPDATE, t->parameters[i]);
+        graph->values[t->parameters[i]].gradient = gradient;
         firnc_update_parameter(graph, &graph->groups[graph->values[t->parameters[i]].group], t->parameters[i]);
+    }
     count_one(graph, FIRNC_PHASE_UPDATE, graph->optimizer_step);
 }
 
@@ -243,6 +261,8 @@ bool firnc_add_training(firnc_compilation *compilation) {
         graph->schedules[i] = FIRNC_NONE;
     add_state(&t);
     name_result(graph, graph->loss, "loss");
+    if (!firnc_count_batch(compilation))
+        return false;
     seed_loss(&t, micro_batches);
     take_narrow_gradients(&t);
     if (micro_batches > 1)

@@ -5,4 +5,5 @@
 const firn_rule_parts firn_semantics_parts = {.metric = firn_semantics_check_metric,
                                               .output = firn_semantics_is_output,
                                               .rings = firn_semantics_are_rings,
-                                              .gathered = firn_semantics_is_gathered};
+                                              .gathered = firn_semantics_is_gathered,
+                                              .batch = firn_semantics_counts_batch};

@@ -1,7 +1,8 @@
 /* Rule 17 of FORMAT.md, the data flow between the ops: every tensor is written before it is read, is used only within
  * its lifetime, shares no bytes with a tensor that is live at the same time, and is changed only by an op that may
  * change it. Ops are numbered through all phases. The ops of derive run before those of a step, and not in every step;
- * those of micro_batch run again for each micro-batch; those of update may be skipped. A view counts as its base. */
+ * those of count run for each micro-batch, and only then those of micro_batch, again for each; those of update may be
+ * skipped. A view counts as its base. */
 #include <string.h>
 
 #include "plan/checks/semantics_lookup.h"
@@ -55,13 +56,15 @@ static bool operands_are_apart(const firn_fb_plan_record *plan, const firn_fb_op
     return true;
 }
 
-/* Whether an op in a phase of this kind reads or writes a tensor that is not a view. Kinds ascend, so the ops behind
- * the phase are not visited: this is asked of each output of each op. */
+/* Whether an op in a phase of this kind reads or writes a tensor that is not a view. Phases are in their order, so the
+ * ops behind the phase are not visited: this is asked of each output of each op. */
 static bool phase_touches(const firn_fb_plan_record *plan, uint8_t kind, uint32_t tensor) {
     uint8_t phase;
     firn_fb_op table;
     firn_fb_op_record op;
-    for (uint32_t n = 0; firn_semantics_op(plan->table, n, &table, &phase) && phase <= kind; n++) {
+    for (uint32_t n = 0; firn_semantics_op(plan->table, n, &table, &phase) &&
+                         firn_semantics_place(phase) <= firn_semantics_place(kind);
+         n++) {
         if (phase != kind)
             continue;
         firn_fb_op_read(table, &op);
@@ -85,10 +88,19 @@ static bool may_derive(const firn_fb_plan_record *plan, const firn_fb_tensor_rec
                                            : firn_semantics_regions[tensor->role] == FIRN_IN_CONSTANT;
 }
 
+/* What counts in a batch follows from data and constants: the phase count reads no state. */
 static bool may_read(const firn_fb_plan_record *plan, uint32_t index, uint32_t n, uint8_t phase) {
     firn_fb_tensor_record tensor;
     firn_semantics_tensor(plan, index, &tensor);
-    return is_alive(&tensor, n) && (phase != FIRN_FB_PHASE_KIND_DERIVE || may_derive(plan, &tensor, index));
+    if (!is_alive(&tensor, n) || (phase == FIRN_FB_PHASE_KIND_COUNT && firn_semantics_is_state(&tensor)))
+        return false;
+    return phase != FIRN_FB_PHASE_KIND_DERIVE || may_derive(plan, &tensor, index);
+}
+
+/* Whether a phase of this kind stands before another one in a step and touches a tensor. What derive or count has
+ * computed is changed by no phase behind it. */
+static bool is_from(const firn_fb_plan_record *plan, uint8_t kind, uint8_t phase, uint32_t tensor) {
+    return firn_semantics_place(kind) < firn_semantics_place(phase) && phase_touches(plan, kind, tensor);
 }
 
 /* Of views only those of state may be written: state has contents before the first op, so a part of it may change
@@ -110,7 +122,7 @@ static bool may_write(const firn_fb_plan_record *plan, const firn_fb_op_record *
     if (firn_semantics_is_state(&tensor))
         return changed != FIRN_FRESH && may_change_state(info, phase, &tensor);
     if (!firn_semantics_is_arena(&tensor) || index != op->outputs[j] ||
-        (phase != FIRN_FB_PHASE_KIND_DERIVE && phase_touches(plan, FIRN_FB_PHASE_KIND_DERIVE, index)))
+        is_from(plan, FIRN_FB_PHASE_KIND_DERIVE, phase, index) || is_from(plan, FIRN_FB_PHASE_KIND_COUNT, phase, index))
         return false;
     return changed != FIRN_FRESH || firn_semantics_is_persistent(&tensor) || n == tensor.first;
 }
@@ -144,11 +156,6 @@ static bool accesses_are_legal(const firn_fb_plan_record *plan) {
 
 /* --- written before read ---------------------------------------------------------------------------------------- */
 
-/* Whether a tensor is used after the first phase. */
-static bool outlives_phase(const firn_fb_plan_record *plan, const firn_fb_tensor_record *tensor) {
-    return tensor->last >= firn_fb_phase_ops_count(firn_fb_plan_phases_at(plan->table, 0));
-}
-
 /* Checks how an arena tensor that the runtime does not fill gets its contents: it is undefined before its first op,
  * which must therefore write all of it. Two kinds of ops may begin a tensor that they also read: ops that fill one
  * element (semantics_gather.c), and ops that overwrite it at micro-step 0, for which it must persist from one
@@ -164,15 +171,17 @@ static bool is_born(const firn_fb_plan_record *plan, const firn_fb_tensor_record
     /* An update may be skipped, so bookkeep, which always runs, may not use a tensor that begins there. */
     if (phase == FIRN_FB_PHASE_KIND_UPDATE && phase_touches(plan, FIRN_FB_PHASE_KIND_BOOKKEEP, index))
         return false;
-    /* What derive leaves to the steps has to outlive them. */
-    if (phase == FIRN_FB_PHASE_KIND_DERIVE && !persistent && outlives_phase(plan, tensor))
+    /* What derive leaves to the steps has to outlive them, and what count leaves to every micro-batch, too. */
+    if (firn_semantics_place(phase) <= firn_semantics_place(FIRN_FB_PHASE_KIND_COUNT) && !persistent &&
+        firn_semantics_phase_of(plan, tensor->last) != phase)
         return false;
     if (!firn_semantics_reads(plan, &op, index))
         return true;
     if (firn_semantics_fills_partial(&op, index))
         return firn_semantics_parts.gathered != NULL &&
                firn_semantics_parts.gathered(plan, index, tensor->dims[0], first);
-    return info_of(&op)->begins == FIRN_BEGINS_first && persistent && phase == FIRN_FB_PHASE_KIND_MICRO_BATCH;
+    return info_of(&op)->begins == FIRN_BEGINS_first && persistent &&
+           (phase == FIRN_FB_PHASE_KIND_MICRO_BATCH || phase == FIRN_FB_PHASE_KIND_COUNT);
 }
 
 /* Inputs are filled before op 0, so their lifetime must start there. Values of schedules are filled once a step, so

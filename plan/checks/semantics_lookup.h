@@ -88,6 +88,21 @@ FIRN_FB_READS uint32_t firn_semantics_schedule_of(const firn_fb_plan_record *pla
 /* Whether the runtime fills a tensor before the ops run, as an input or as the value of a schedule. */
 FIRN_FB_READS bool firn_semantics_is_filled(const firn_fb_plan_record *plan, uint32_t tensor);
 
+/* Whether an op takes the divisor of a whole batch, which is the last of its inputs. */
+static inline bool firn_semantics_has_divisor(const firn_fb_op_record *op) {
+    return (op->code == FIRN_OP_cross_entropy_weighted &&
+            op->inputs_count > FIRN_CROSS_ENTROPY_WEIGHTED_IN_BATCH_DIVISOR) ||
+           (op->code == FIRN_OP_linear_cross_entropy &&
+            op->inputs_count > FIRN_LINEAR_CROSS_ENTROPY_IN_BATCH_DIVISOR);
+}
+
+/* The place in a step of the phases of a kind. Kinds are numbered in the order in which the format got them. */
+static inline uint32_t firn_semantics_place(uint32_t kind) {
+    if (kind == FIRN_FB_PHASE_KIND_COUNT)
+        return 1;
+    return kind == FIRN_FB_PHASE_KIND_DERIVE ? 0 : kind + 1;
+}
+
 /* Whether there is such a tensor, it is one element of this type, is no view, and lies in one of these kinds of
  * regions. In the arena it must also be persistent, because the runtime reads it between phases, and must not be
  * scratch. */

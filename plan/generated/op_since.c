@@ -93,7 +93,11 @@ static const struct {
     {.code = 240, .kind = ROW, .position = 0, .since = 1}, /* rnn  */
     {.code = 241, .kind = ROW, .position = 0, .since = 1}, /* rnn_backward  */
     {.code = 242, .kind = ROW, .position = 0, .since = 1}, /* recurrent_backward_weight  */
+    {.code = 138, .kind = INPUT, .position = 3, .since = 2}, /* cross_entropy_weighted batch_divisor */
     {.code = 252, .kind = ROW, .position = 0, .since = 1}, /* linear_cross_entropy  */
+    {.code = 252, .kind = INPUT, .position = 5, .since = 2}, /* linear_cross_entropy batch_divisor */
+    {.code = 253, .kind = ROW, .position = 0, .since = 2}, /* batch_rows  */
+    {.code = 254, .kind = ROW, .position = 0, .since = 2}, /* batch_weights  */
     {.code = 0}, /* the end */
 };
 

@@ -86,7 +86,8 @@ enum {
     FIRN_FB_PHASE_KIND_FINALISE = 2,
     FIRN_FB_PHASE_KIND_UPDATE = 3,
     FIRN_FB_PHASE_KIND_BOOKKEEP = 4,
-    FIRN_FB_PHASE_KIND_EVALUATE = 5
+    FIRN_FB_PHASE_KIND_EVALUATE = 5,
+    FIRN_FB_PHASE_KIND_COUNT = 6
 };
 
 enum {
@@ -462,6 +463,7 @@ static inline firn_fb_schedule_instruction firn_fb_plan_schedule_instructions_at
 static inline uint32_t firn_fb_plan_origin_count(firn_fb_plan table) { return firn_fb_count(table.at, 56); }
 static inline const uint8_t *firn_fb_plan_origin_data(firn_fb_plan table) { return firn_fb_elements(table.at, 56); }
 static inline uint8_t firn_fb_plan_origin_at(firn_fb_plan table, uint32_t index) { return firn_fb_load_uint8(firn_fb_element(table.at, 56, 1, index)); }
+static inline bool firn_fb_plan_losses_added(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 58, false) != 0; }
 
 typedef struct firn_fb_plan_record {
     firn_fb_plan table;
@@ -502,6 +504,7 @@ typedef struct firn_fb_plan_record {
     uint32_t schedule_instructions_count;
     const uint8_t *origin;
     uint32_t origin_count;
+    uint32_t losses_added;
 } firn_fb_plan_record;
 static inline void firn_fb_plan_read(firn_fb_plan table, firn_fb_plan_record *record) { firn_fb_read(table.at, 6, record); }
 static inline void firn_fb_plan_read_at(const uint8_t *offsets, uint32_t index, firn_fb_plan_record *record) { firn_fb_read_at(offsets, index, 6, record); }

@@ -7,5 +7,8 @@ const firn_since_mark firn_since_marks[] = {
     {FIRN_SINCE_VALUE, 0, 1, 0, 1, 3}, /* truncated_normal of InitialiserRule */
     {FIRN_SINCE_FIELD, 7, 1, 0, 0, 0}, /* Initialiser.low */
     {FIRN_SINCE_FIELD, 8, 1, 0, 0, 0}, /* Initialiser.high */
+    {FIRN_SINCE_VALUE, 32, 2, 0, 1, 5}, /* count of PhaseKind */
+    {FIRN_SINCE_LIMIT, 42, 2, 0, 0, 6}, /* Plan.phases */
+    {FIRN_SINCE_FIELD, 61, 2, 0, 0, 0}, /* Plan.losses_added */
     {0, 0, 0, 0, 0, 0}, /* the end */
 };

@@ -6,8 +6,8 @@
 #include "plan/generated/reader.h"
 
 const uint8_t firn_schema_hash[32] = {
-    0xc4, 0x09, 0x68, 0x39, 0xea, 0x76, 0x5a, 0x7f, 0xc6, 0xe3, 0xbd, 0xdc, 0xa7, 0x5b, 0x26, 0x18,
-    0x87, 0xe1, 0x8c, 0xb3, 0x52, 0x03, 0x9e, 0xe0, 0x43, 0xe6, 0x9c, 0x89, 0xc7, 0xdf, 0x4e, 0x62,
+    0x88, 0xce, 0xe2, 0x1a, 0xf2, 0xf8, 0x2b, 0x88, 0x45, 0xcd, 0x04, 0x8e, 0x97, 0x9a, 0xb7, 0xf5,
+    0xa4, 0xd1, 0xec, 0x13, 0x12, 0x84, 0xd3, 0x54, 0x85, 0xea, 0x52, 0xf0, 0x8e, 0x0d, 0xb8, 0xd0,
 };
 
 const firn_fb_field_rule firn_fb_fields[] = {
@@ -79,6 +79,7 @@ const firn_fb_field_rule firn_fb_fields[] = {
     /* schedule_numbers */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 14, 4},
     /* schedule_instructions */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 15, 4},
     /* origin */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 6, 8},
+    /* losses_added */ {FIRN_FB_KIND_INLINE, 0, 7, 0},
     /* --- Sampler */
     /* kind */ {FIRN_FB_KIND_INLINE, 0, 16, 0},
     /* unit */ {FIRN_FB_KIND_INLINE, 0, 17, 0},
@@ -106,7 +107,7 @@ const firn_fb_field_rule firn_fb_fields[] = {
     /* base */ {FIRN_FB_KIND_INLINE, 0, 2, 2},
 };
 
-const uint16_t firn_fb_limits[] = {199, 63, 7, 3, 65535, 5, 1023, 15, 31};
+const uint16_t firn_fb_limits[] = {199, 63, 7, 3, 65535, 6, 1023, 15, 31};
 
 const uint64_t firn_fb_absents[] = {UINT64_C(0x0), UINT64_C(0x3f800000), UINT64_C(0xffffffff), UINT64_C(0x1)};
 
@@ -117,10 +118,10 @@ const firn_fb_table_rule firn_fb_tables[] = {
     /* Op */ {24, 6},
     /* Output */ {30, 2},
     /* Phase */ {32, 2},
-    /* Plan */ {34, 27},
-    /* Sampler */ {61, 11},
-    /* Schedule */ {72, 2},
-    /* Tensor */ {74, 9},
+    /* Plan */ {34, 28},
+    /* Sampler */ {62, 11},
+    /* Schedule */ {73, 2},
+    /* Tensor */ {75, 9},
 };
 
 const firn_fb_inline_rule firn_fb_inlines[] = {
@@ -156,7 +157,7 @@ const firn_fb_check firn_fb_checks[] = {
     {0, FIRN_FB_CHECK_BYTE, 3},
     {1, FIRN_FB_CHECK_BYTE, 10},
     {2, FIRN_FB_CHECK_BYTE, 10},
-    {0, FIRN_FB_CHECK_BYTE, 5},
+    {0, FIRN_FB_CHECK_BYTE, 6},
     {0, FIRN_FB_CHECK_BYTE, 0},
     {0, FIRN_FB_CHECK_SHORT, 15},
     {32, FIRN_FB_CHECK_DOUBLE, 0},

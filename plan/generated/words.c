@@ -44,7 +44,7 @@ const char *firn_fb_mode_word(uint8_t value) {
 }
 
 const char *firn_fb_phase_kind_word(uint8_t value) {
-    static const char *const words[] = {"derive", "micro_batch", "finalise", "update", "bookkeep", "evaluate"};
+    static const char *const words[] = {"derive", "micro_batch", "finalise", "update", "bookkeep", "evaluate", "count"};
     return value < sizeof words / sizeof words[0] ? words[value] : "?";
 }
 

@@ -119,6 +119,7 @@ struct firn_native_plan {
     uint32_t schedule_instructions_count;
     const uint8_t *origin;
     uint32_t origin_count;
+    bool losses_added;
 };
 
 struct firn_native_sampler {

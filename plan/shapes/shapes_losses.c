@@ -6,7 +6,12 @@ static int check_ignored(int64_t label, const firn_shape *logits) {
     return label < (int64_t)last_extent(logits) ? FIRN_OK : FIRN_ERROR_OP_ATTRIBUTE;
 }
 
+enum { BATCH_SIZE = 1 }; /* a value of the attribute scaling, whose divisor is the same in every micro-batch */
+
 int firn_shape_cross_entropy_weighted(firn_op_signature *s) {
+    if (has_input(s, FIRN_CROSS_ENTROPY_WEIGHTED_IN_BATCH_DIVISOR) &&
+        s->integers[FIRN_CROSS_ENTROPY_WEIGHTED_SCALING] == BATCH_SIZE)
+        return FIRN_ERROR_OP_ATTRIBUTE;
     return check_ignored(s->integers[FIRN_CROSS_ENTROPY_WEIGHTED_IGNORE_INDEX],
                          &s->inputs[FIRN_CROSS_ENTROPY_WEIGHTED_IN_LOGITS]);
 }
@@ -22,6 +27,7 @@ enum { ROWS_TOGETHER = 32 }; /* blocks begin with whole blocks of terms of a mat
 /* Without weights the attributes of the weighted loss have no meaning, and one value each. */
 static bool is_plain(const firn_op_signature *s) {
     return !has_input(s, FIRN_LINEAR_CROSS_ENTROPY_IN_WEIGHTS) &&
+           !has_input(s, FIRN_LINEAR_CROSS_ENTROPY_IN_BATCH_DIVISOR) &&
            s->integers[FIRN_LINEAR_CROSS_ENTROPY_IGNORE_INDEX] == -1 &&
            s->integers[FIRN_LINEAR_CROSS_ENTROPY_SCALING] == 0 &&
            s->reals[FIRN_LINEAR_CROSS_ENTROPY_LABEL_SMOOTHING] == 0.0f &&
@@ -40,7 +46,9 @@ int firn_shape_linear_cross_entropy(firn_op_signature *s) {
     if (!is_word(rows, 1) || (uint64_t)rows > all || ((uint64_t)rows != all && rows % ROWS_TOGETHER != 0) ||
         s->integers[FIRN_LINEAR_CROSS_ENTROPY_HALF] != firn_type_is_half(x->type) ||
         s->integers[FIRN_LINEAR_CROSS_ENTROPY_IGNORE_INDEX] >= classes ||
-        (s->integers[FIRN_LINEAR_CROSS_ENTROPY_WEIGHTED] == 0 && !is_plain(s)))
+        (s->integers[FIRN_LINEAR_CROSS_ENTROPY_WEIGHTED] == 0 && !is_plain(s)) ||
+        (s->integers[FIRN_LINEAR_CROSS_ENTROPY_SCALING] == BATCH_SIZE &&
+         has_input(s, FIRN_LINEAR_CROSS_ENTROPY_IN_BATCH_DIVISOR)))
         return FIRN_ERROR_OP_ATTRIBUTE;
     set_like(&s->outputs[FIRN_LINEAR_CROSS_ENTROPY_OUT_DWEIGHT], weight);
     firn_shape_set(&s->outputs[FIRN_LINEAR_CROSS_ENTROPY_OUT_LOGITS], 2,

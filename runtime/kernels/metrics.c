@@ -8,17 +8,9 @@ static void add_to_count(const firn_kernel_call *call, uint8_t in, uint8_t out, 
     *after = *before + step;
 }
 
-/* Adds to a float32 total and to the sum of its rounding errors (TwoSum, Knuth). If the total is not finite, the errors
- * are set to 0. */
+/* Adds to a float32 total with a carry. */
 static void add_to_sum(const firn_kernel_call *call, uint8_t in, uint8_t out, float value) {
-    const float *before = call->inputs[in].data;
-    float *after = call->outputs[out].data;
-    float total = before[0] + value;
-    float value_part = total - before[0];
-    float sum_part = total - value_part;
-    float lost = before[1] + ((before[0] - sum_part) + (value - value_part));
-    after[0] = firn_canonical(total);
-    after[1] = total - total == 0.0f ? firn_canonical(lost) : 0.0f;
+    firn_carried_sum_add(call->inputs[in].data, call->outputs[out].data, value);
 }
 
 void firn_kernel_metric_mean(const firn_kernel_call *call) {

@@ -1,4 +1,4 @@
-/* The rows of a batch that count in a loss or a metric, and their weights. Freestanding. */
+/* The rows of a batch that count in a loss or a metric, their weights, and totals over batches. Freestanding. */
 #ifndef FIRN_KERNELS_ROW_WEIGHTS_H
 #define FIRN_KERNELS_ROW_WEIGHTS_H
 
@@ -22,6 +22,17 @@ static inline float firn_row_weight(const firn_row_weights *rows, size_t row) {
     if (rows->labels[row] == rows->ignored)
         return 0.0f;
     return rows->weights == NULL ? 1.0f : rows->weights[row];
+}
+
+/* Adds a value to the total before[0], and what its rounding lost to the carry before[1] (TwoSum, Knuth). If the total
+ * is not finite, the carry is set to 0. `after` may be `before`. */
+static inline void firn_carried_sum_add(const float before[2], float after[2], float value) {
+    float total = before[0] + value;
+    float value_part = total - before[0];
+    float sum_part = total - value_part;
+    float lost = before[1] + ((before[0] - sum_part) + (value - value_part));
+    after[0] = firn_canonical(total);
+    after[1] = total - total == 0.0f ? firn_canonical(lost) : 0.0f;
 }
 
 #endif

@@ -86,6 +86,8 @@ same "float32" 32 "" $float32
 same "float32, not clipped" 32 "" $float32 $precision.max_gradient_norm=null
 same "float32, an output layer of its own" 32 "" $float32 init.model.share_embedding_weights=false $large
 same "float32, two micro-batches" 32 "" $float32 $loader.batch_size=8 $loader.micro_batch_size=4
+same "float32, two micro-batches, ignored tokens" 32 "" $float32 $loader.batch_size=8 $loader.micro_batch_size=4 \
+    init.model.ignore_index=32
 same "float32, weighted" 32 "" $float32 init.model.label_smoothing=0.1 init.model.ignore_index=32
 same "float32, weighted by the batch" 64 "" $float32 init.model.loss_scaling=batch_size init.model.loss_weight=0.5 $large
 for gradients in half float32; do

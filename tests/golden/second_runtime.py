@@ -170,7 +170,7 @@ class Plan:
         self.seed, self.steps, self.micro_batches, self.check_loss = root.seed, root.steps, root.micro_batches, root.check_loss
         self.phases = {p.kind: [self.op(op, rows) for op in p.ops] for p in root.phases}
         self.inputs = [picked(data, "tensor stream element advance scale shift") for data in root.inputs]
-        self.loss = root.loss
+        self.loss, self.losses_added = root.loss, root.losses_added
         pushed = root.sampler.pushed != self.ABSENT
         self.ring = self.tensors[root.inputs[0].ring].dims[0] if pushed else None
         self.sampler = picked(root.sampler, "kind unit part epoch_end window stride samples held_out_per_mille seed cursor")
@@ -2184,6 +2184,8 @@ class Rows:
         self.logits = rows_of(call["logits"])
         self.labels, self.weights, self.present = weights_of_rows(call)
         if divisor is None:
+            divisor = call["batch_divisor"]
+        if divisor is None:
             first = F32(call["logits"].shape[0])
             divisor = np.full(1, first) if call.attribute("scaling") else lane_sum_of_all(self.weights)
         self.divisor = divisor
@@ -2216,6 +2218,20 @@ def cross_entropy_weighted_backward(call):
     is_label = np.arange(rows.logits.shape[1]) == rows.labels[:, None]
     dlogits = np.where(is_label, off - (ONE - e), off) * (rows.weights * g)[:, None]
     return {"dlogits": np.where(rows.present[:, None], dlogits, F32(0)).reshape(call["logits"].shape)}
+
+
+@computes("batch_rows")
+def batch_rows(call):
+    present = weights_of_rows(call)[2].sum()
+    rows = np.uint64(present) + (np.uint64(0) if call.micro_step == 0 else call["rows"])
+    return {"rows": rows, "divisor": np.asarray(rows).astype(F32)}
+
+
+@computes("batch_weights")
+def batch_weights(call):
+    before = np.zeros(2, F32) if call.micro_step == 0 else call["sum"]
+    sums = added(before, lane_sum_of_all(weights_of_rows(call)[1])[0])
+    return {"sum": sums, "divisor": sums[:1] + sums[1:]}
 
 
 @computes("softmax")
@@ -2823,8 +2839,10 @@ class Run:
         state = {tensor.index: self.values[tensor.index] for tensor in self.plan.state}
         self.values = {**self.plan.in_place, **state}
 
-    def fill(self, first):
+    def fill(self, first, only=None):
         for data in self.plan.inputs:
+            if only is not None and data.tensor not in only:
+                continue
             tensor = self.plan.tensors[data.tensor]
             self.store(data.tensor, self.samples.fill(data, tensor.type, tensor.dims, first))
 
@@ -2847,12 +2865,15 @@ class Run:
         for schedule in plan.schedules:
             self.store(schedule.tensor, np.full(1, self.schedules.value(schedule.root, o)).astype(F32))
         loss = None
+        for m in range(plan.micro_batches if "count" in plan.phases else 0):
+            self.fill(cursor + m * plan.sampler.samples, self.read_by("count"))
+            self.phase("count", t, m)
         for m in range(plan.micro_batches):
             self.fill(cursor + m * plan.sampler.samples)
             self.phase("micro_batch", t, m)
             part = self.checked_loss()
             loss = part if loss is None else loss + part
-        if plan.micro_batches > 1:
+        if plan.micro_batches > 1 and not plan.losses_added:
             loss = loss / F32(plan.micro_batches)
         self.phase("finalise", t, 0)
         skipped = plan.skips and self.integer(plan.finite) == 0
@@ -2863,6 +2884,12 @@ class Run:
         if plan.at_floor is not None and self.integer(plan.at_floor):
             raise SystemExit("the loss scale is at its floor")
         return loss, skipped
+
+    def read_by(self, kind):
+        """The tensors that ops of a phase read, those of views their bases."""
+        operands = (tensor for op in self.plan.phases[kind] for tensor in op.inputs.values())
+        tensors = (self.plan.tensors[tensor] for tensor in operands)
+        return {tensor.index if tensor.base is None else tensor.base for tensor in tensors}
 
     def checked_loss(self):
         loss = self.values[self.plan.loss].ravel()[0]

@@ -195,6 +195,7 @@ static void walk_plan(firn_fb_plan table, const walk_sink *sink) {
     STRUCTS(plan, schedule_numbers, schedule_number);
     STRUCTS(plan, schedule_instructions, schedule_instruction);
     VECTOR(plan, origin, natural);
+    SCALAR(plan, losses_added, truth);
 }
 
 void plan_walk(firn_fb_plan plan, const walk_sink *sink) {

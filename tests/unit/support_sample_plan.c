@@ -175,4 +175,5 @@ const firn_native_plan sample_plan = {
     .gradient_norm = 4294967294u,
     .origin = origin,
     .origin_count = COUNT(origin),
+    .losses_added = true,
 };

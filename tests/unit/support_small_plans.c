@@ -95,7 +95,8 @@ static void make_variants(compiled_plan *plans) {
     make(plans, &recipe, "AMSGrad, weighted rows");
     recipe.job.optimizer = firnc_optimizer_defaults(FIRNC_RMSPROP);
     recipe.job.optimizer.momentum = 0.5f;
-    make(plans, &recipe, "RMSprop with momentum");
+    recipe.mlp.losses.sample_weights = false;
+    make(plans, &recipe, "RMSprop with momentum, ignored rows");
     recipe.job.optimizer.centered = true;
     make(plans, &recipe, "RMSprop, centered with momentum");
     recipe.job.optimizer.momentum = 0;

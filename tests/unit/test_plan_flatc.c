@@ -381,7 +381,8 @@ static void enumerators_have_words(void **state) {
     (void)state;
     assert_string_equal(firn_fb_phase_kind_word(FIRN_FB_PHASE_KIND_MICRO_BATCH), "micro_batch");
     assert_string_equal(firn_fb_phase_kind_word(FIRN_FB_PHASE_KIND_EVALUATE), "evaluate");
-    assert_string_equal(firn_fb_phase_kind_word(FIRN_FB_PHASE_KIND_EVALUATE + 1), "?");
+    assert_string_equal(firn_fb_phase_kind_word(FIRN_FB_PHASE_KIND_COUNT), "count");
+    assert_string_equal(firn_fb_phase_kind_word(FIRN_FB_PHASE_KIND_COUNT + 1), "?");
     assert_string_equal(firn_fb_schedule_kind_word(FIRN_FB_SCHEDULE_KIND_PRODUCT), "product");
     assert_string_equal(firn_fb_schedule_kind_word(UINT16_MAX), "?");
 }

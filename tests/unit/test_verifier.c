@@ -317,7 +317,7 @@ static void rule_10_values(void **state) {
     expect_byte_at_most(field(first_input().at, INPUT_LABEL), 1);
     expect_byte_at_most(field(tensor.at, TENSOR_TYPE), FIRN_FB_ELEMENT_TYPE_BOOL);
     expect_byte_at_most(field(tensor.at, TENSOR_ROLE), FIRN_FB_ROLE_CACHE);
-    expect_byte_at_most(field(firn_fb_plan_phases_at(plan, 0).at, PHASE_KIND), FIRN_FB_PHASE_KIND_EVALUATE);
+    expect_byte_at_most(field(firn_fb_plan_phases_at(plan, 0).at, PHASE_KIND), FIRN_FB_PHASE_KIND_COUNT);
     const firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(plan, 0);
     expect_byte_at_most(field(initialiser.at, INITIALISER_RULE), FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL);
     expect_byte_at_most(field(initialiser.at, INITIALISER_ELEMENT), FIRN_FB_ELEMENT_TYPE_BOOL);

@@ -50,9 +50,16 @@ static bool is_weight_copy(const firnc_differentiation *d, firnc_value value) {
            d->graph->values[producer->inputs[0]].role == FIRNC_ROLE_PARAMETER;
 }
 
+uint8_t firnc_type_of_half_parameter(const firnc_differentiation *d, firnc_value parameter) {
+    if (!d->rounds_totals)
+        return (uint8_t)d->compilation->job->precision.gradient_type;
+    d->graph->values[parameter].total_rounded = true;
+    return FIRN_FLOAT32;
+}
+
 uint8_t firnc_type_of_gradient(const firnc_differentiation *d, firnc_value value) {
     if (is_weight_copy(d, value))
-        return (uint8_t)d->compilation->job->precision.gradient_type;
+        return firnc_type_of_half_parameter(d, d->graph->nodes[d->graph->values[value].producer].inputs[0]);
     return firnc_shape_of(d, value)->type;
 }
 

@@ -23,6 +23,7 @@ typedef struct firnc_differentiation {
     uint32_t *first_consumer;           /* index of a node, or FIRNC_NONE */
     firnc_contribution **contributions; /* by ascending position */
     firnc_value *gradients;             /* FIRNC_NONE until complete */
+    bool rounds_totals;                 /* firnc_rounds_totals */
     const firnc_node *node;             /* the forward node that the walk has reached, and its index */
     uint32_t index;
 } firnc_differentiation;
@@ -55,6 +56,9 @@ bool firnc_wanted(const firnc_differentiation *d, uint8_t operand);
 
 /* The type that the gradient of a value has. */
 uint8_t firnc_type_of_gradient(const firnc_differentiation *d, firnc_value value);
+
+/* The type that the gradient of a parameter has in each micro-batch where an op reads the parameter in the half type. */
+uint8_t firnc_type_of_half_parameter(const firnc_differentiation *d, firnc_value parameter);
 
 /* Adds a backward node for the current forward node, with `types` for its outputs; returns its first output. integers
  * and reals may be NULL, which means zeros. */

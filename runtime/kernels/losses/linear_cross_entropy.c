@@ -187,8 +187,11 @@ static void run_product(const run *r, firn_kernel kernel, uint16_t op, size_t fi
 
 /* Returns what the weighted loss is divided by. */
 static float divisor_of(const run *r) {
-    const firn_tensor *x = &r->call->inputs[X];
+    const firn_tensor *x = &r->call->inputs[X],
+                      *given = firn_call_input(r->call, FIRN_LINEAR_CROSS_ENTROPY_IN_BATCH_DIVISOR);
     firn_sum total;
+    if (given != NULL)
+        return firn_scalar(given);
     if (r->call->integers[FIRN_LINEAR_CROSS_ENTROPY_SCALING] == BATCH_SIZE)
         return (float)x->dims[0];
     firn_sum_begin(&total);

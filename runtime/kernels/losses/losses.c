@@ -168,8 +168,11 @@ void firn_kernel_cross_entropy_weighted(const firn_kernel_call *call) {
         firn_sum_add(&loss, weight == 0.0f ? 0.0f : weight * losses[row]);
         firn_sum_add(&total, weight);
     }
+    const firn_tensor *given = firn_call_input(call, FIRN_CROSS_ENTROPY_WEIGHTED_IN_BATCH_DIVISOR);
     float divisor = call->integers[FIRN_CROSS_ENTROPY_WEIGHTED_SCALING] == BATCH_SIZE ? (float)logits->dims[0]
                                                                                       : firn_sum_end(&total);
+    if (given != NULL)
+        divisor = firn_scalar(given);
     float share = divisor == 0.0f ? 0.0f : call->reals[FIRN_CROSS_ENTROPY_WEIGHTED_FACTOR] / divisor;
     firn_set_scalar(&call->outputs[FIRN_CROSS_ENTROPY_WEIGHTED_OUT_LOSS], firn_sum_end(&loss) * share);
     firn_set_scalar(&call->outputs[FIRN_CROSS_ENTROPY_WEIGHTED_OUT_DIVISOR], divisor);
