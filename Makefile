@@ -61,7 +61,7 @@ CORE_SOURCES := $(wildcard runtime/*.c runtime/parts/*.c)
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
 HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c)
 # The sources of the programs that are not in a library.
-FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/manual/*.c))
+FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/manual/*.c runtime/program/*.c))
 FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/studies/*.c))
 COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/onnx/ops/*.c compiler/passes/gradients/*.c))
 ONNX_SOURCES := $(wildcard compiler/onnx/*.c compiler/onnx/ops/*.c)
@@ -294,7 +294,7 @@ $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS):
 	@rm -f $@
 	$(quiet)$(AR) rcs $@ $^
 
-$(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/manual/manual.c) $(LIBFIRNC) $(LIBFIRN)
+$(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/manual/manual.c runtime/program/descriptors.c) $(LIBFIRNC) $(LIBFIRN)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lyaml -lcjson -lprotobuf-c -lz -lm
 
