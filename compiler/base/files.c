@@ -98,14 +98,15 @@ static bool write_and_close(int file, const uint8_t *bytes, uint64_t count) {
     return good;
 }
 
-/* Makes a new directory entry durable. Some file systems cannot sync a folder, and a folder with write permission may
- * lack the read permission that open needs: neither is an error. False with errno set. */
+/* Makes a new directory entry durable. Some file systems cannot sync a folder. A folder that cannot be opened, as one
+ * with write permission but without read permission, is left to the file system: the entry is there. False with errno
+ * set. */
 static bool sync_folder(const char *name) {
     const char *slash = strrchr(name, '/');
     const char *folder = slash == NULL ? "." : slash == name ? "/" : firnc_format("%.*s", (int)(slash - name), name);
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0)
-        return errno == EACCES;
+        return true;
     bool good = fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
     int error = errno;
     close(descriptor);

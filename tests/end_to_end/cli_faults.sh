@@ -80,4 +80,32 @@ sed 's/,"seconds":.*/}/' closed.jsonl >closed.lines
 same "closed descriptors: a message is in the log" closed.lines whole.lines
 [ ! -e closed.lock ] || fail "closed descriptors: the lock is left, with a message in it"
 
+# --- a folder that may be written and searched, but not read --------------------------------------------------------
+
+# Root reads any folder, so root becomes another user.
+unreadable() {
+    if [ "$(id -u)" -eq 0 ]; then
+        setpriv --reuid=65534 --clear-groups "$@"
+    else
+        "$@"
+    fi
+}
+mkdir blind
+chmod 755 .
+chmod 644 key.key.pem
+cp "$FIRN" firn # a build folder may be closed to other users
+cp "$FIRNC" firnc
+[ "$(id -u)" -ne 0 ] || chown 65534 blind
+chmod 300 blind
+expect "compile into it" 0 "" unreadable ./firnc compile recipe.yaml --mode train --key key.key.pem -o blind/run.plan
+expect "a checkpoint in it" 0 "" unreadable ./firn train blind/run.plan --pub key.pub.pem --data x.npy --labels y.npy \
+    --quiet --threads 1 --steps 9 --checkpoint blind/checkpoint --checkpoint-every 4 --log blind/log
+expect "an export into it" 0 "" unreadable ./firn export blind/checkpoint -o blind/parameters
+expect "keys into it" 0 "" unreadable ./firnc keygen blind/mine
+chmod 700 blind
+for name in run.plan checkpoint log parameters mine.key.pem mine.pub.pem; do
+    [ -s blind/$name ] || fail "a folder that cannot be read: no $name"
+done
+[ "$(ls blind | wc -l)" -eq 6 ] || fail "a folder that cannot be read has other files: $(ls blind)"
+
 [ $failures -eq 0 ]

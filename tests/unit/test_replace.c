@@ -217,8 +217,8 @@ static void ends_at_every_call(void **state) {
     assert_true(renamed);
 }
 
-/* Every error of every call is reported, except that a signal is no error; the old file stays until the rename, and
- * nothing is left beside it. */
+/* Every error of every call is reported, with two exceptions: a signal is no error, and after the rename a folder that
+ * cannot be opened is none. The old file stays until the rename, and nothing is left beside it. */
 static void every_error_of_every_call(void **state) {
     (void)state;
     static const int errors[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, EACCES, EINTR};
@@ -231,13 +231,13 @@ static void every_error_of_every_call(void **state) {
             const call failed = seen.calls[at - 1];
             const bool full = errors[e] == ENOSPC || errors[e] == EDQUOT || errors[e] == EFBIG;
             const bool last = at == calls; /* the folder has been synced */
-            if (last || (errors[e] == EINTR && failed != RENAME))
+            if (last || failed == OPEN_FOLDER || (errors[e] == EINTR && failed != RENAME))
                 assert_int_equal(status, FIRN_OK);
             else
                 assert_int_equal(status, full ? FIRN_ERROR_STORAGE_FULL : FIRN_ERROR_STORAGE);
             if (status != FIRN_OK)
                 assert_int_equal(port.over_limit, errors[e] == EFBIG);
-            const bool renamed = failed == OPEN_FOLDER || failed == SYNC_FOLDER || status == FIRN_OK;
+            const bool renamed = failed == SYNC_FOLDER || status == FIRN_OK;
             assert_int_equal(contents(path), renamed ? 'b' : 'a');
             assert_int_equal(access(temporary, F_OK), -1);
         }
@@ -291,6 +291,19 @@ static void a_folder_may_be_read_only(void **state) {
     assert_int_equal(contents(path), 'a');
 }
 
+static int store_succeeds(void) {
+    return store('b') == FIRN_OK ? 0 : 1;
+}
+
+/* A folder that may be written and searched, but not read, cannot be opened to be synced. */
+static void a_folder_may_be_unreadable(void **state) {
+    (void)state;
+    assert_int_equal(chmod(folder, 0333), 0);
+    assert_int_equal(as_nobody(store_succeeds), 0);
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(contents(path), 'b');
+}
+
 static int is_there_and_unreadable(void) {
     uint8_t byte;
     const bool there = port.storage.stored(&port) != 0;
@@ -316,6 +329,7 @@ int main(void) {
         TEST(writes_in_pieces),
         TEST(keeps_permissions),
         TEST(a_folder_may_be_read_only),
+        TEST(a_folder_may_be_unreadable),
         TEST(a_file_may_be_unreadable),
     };
     return cmocka_run_group_tests_name("replace", tests, NULL, NULL);

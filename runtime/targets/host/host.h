@@ -124,7 +124,7 @@ bool firn_host_replace_begin(firn_host_replacement *replacement, const char *pat
 bool firn_host_replace_write(const firn_host_replacement *replacement, uint64_t offset, const void *bytes,
                              size_t count);
 /* Syncs the file to the disk and renames it over the target. On failure the previous file remains, unless only the last
- * operation failed, the sync of the folder. */
+ * operation failed, the sync of the folder. A folder that cannot be opened for that is no failure. */
 bool firn_host_replace_end(firn_host_replacement *replacement);
 /* Removes the temporary file; preserves errno. May be called after a failure, and on a replacement whose only
  * initialised field is file = -1. */

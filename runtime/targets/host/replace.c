@@ -65,14 +65,27 @@ static bool close_synced(int file) {
     return close(file) == 0 || errno == EINTR;
 }
 
+/* Syncs the whole file system that holds a file. Failures are ignored: this stands in for the sync of a folder that
+ * cannot be opened. */
+static void sync_file_system(const char *path) {
+    int file = open_again(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0)
+        return;
+    (void)syncfs(file);
+    close(file);
+}
+
 /* Syncs the folder of a path, because a rename is durable only after that. A file system that cannot sync folders is
- * accepted. */
+ * accepted, and so is a folder that cannot be opened, as one with write permission but without read permission: the
+ * rename has been done, and is no failure. */
 static bool sync_folder(const char *path) {
     char *copy = firn_host_path(path, "");
     int folder = open_again(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(copy);
-    if (folder < 0)
-        return false;
+    if (folder < 0) {
+        sync_file_system(path);
+        return true;
+    }
     bool synced = sync_again(folder) == 0 || errno == EINVAL || errno == ENOTSUP;
     int error = errno;
     close(folder);
