@@ -114,14 +114,21 @@ static bool sync_folder(const char *name) {
     return good;
 }
 
-/* Follows symbolic links to the real file, so that rename() replaces the file and not the link. NULL if the name exists
- * and is not a regular file, which rename() would destroy. */
+/* Follows symbolic links to the real file, so that rename() replaces the file and not the link. Returns NULL after a
+ * message if the name is that of something else, which rename() would destroy. */
 static const char *resolve(const char *name) {
     struct stat status;
-    if (stat(name, &status) != 0)
-        return name;
-    if (!S_ISREG(status.st_mode))
+    if (stat(name, &status) != 0) {
+        if (lstat(name, &status) != 0 || !S_ISLNK(status.st_mode))
+            return name;
+        firnc_say("firnc: %s: is a link to a file that is not there; remove the link, or give the name of the file",
+                  name);
         return NULL;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        firnc_say("firnc: %s: is not a regular file; give the name of a file", name);
+        return NULL;
+    }
     char *real = realpath(name, NULL);
     if (real == NULL)
         return name;
@@ -132,10 +139,8 @@ static const char *resolve(const char *name) {
 
 bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
     const char *target = resolve(name);
-    if (target == NULL) {
-        firnc_say("firnc: %s: is not a regular file; give the name of a file", name);
+    if (target == NULL)
         return false;
-    }
     const char *pattern = firnc_format("%s.XXXXXX", target);
     char *temporary = firnc_allocate(strlen(pattern) + 1);
     memcpy(temporary, pattern, strlen(pattern));

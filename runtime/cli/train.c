@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/cli/cli.h"
@@ -60,8 +61,19 @@ static int claim_checkpoint(run *run) {
         return CLI_OK;
     if (!firn_host_replaceable(options->checkpoint) || !firn_host_lock_take(&run->lock, options->checkpoint))
         return CLI_FILE;
-    const firn_storage *storage = run->session.port.port.storage;
-    if (options->resume || storage->stored(run->session.port.port.context) == 0)
+    const firn_port *port = &run->session.port.port;
+    const uint64_t bytes = port->storage->stored(port->context);
+    if (bytes == 0)
+        return CLI_OK;
+    static const char magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
+    char begin[sizeof magic];
+    const bool readable = port->storage->read(port->context, 0, begin, sizeof begin) == FIRN_OK;
+    if (bytes < sizeof magic || (readable && memcmp(begin, magic, sizeof magic) != 0)) {
+        firn_host_fail(options->checkpoint, "is there already and is no checkpoint (%s); give another name",
+                       firn_error_name(FIRN_ERROR_CHECKPOINT_DAMAGED));
+        return options->resume ? CLI_REFUSED : CLI_FILE;
+    }
+    if (options->resume)
         return CLI_OK;
     firn_host_fail(options->checkpoint, "is there already; give --resume to go on with it, or another name");
     return CLI_FILE;

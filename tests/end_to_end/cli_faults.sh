@@ -108,4 +108,68 @@ for name in run.plan checkpoint log parameters mine.key.pem mine.pub.pem; do
 done
 [ "$(ls blind | wc -l)" -eq 6 ] || fail "a folder that cannot be read has other files: $(ls blind)"
 
+# --- names of checkpoints and other outputs -------------------------------------------------------------------------
+
+# refused NAME STATUS PATTERN CHECKPOINT: before the first step, and nothing is changed
+refused() {
+    ls -lR names >before
+    expect "a checkpoint: $1" "$2" "$3" train run.plan --quiet --checkpoint "$4" --log names/log
+    ls -lR names >after
+    same "a checkpoint, $1: something was changed" before after
+}
+mkdir names names/folder names/there.tmp names/locked.lock
+ln -s nothing names/dangling
+ln -s loop names/loop
+mkfifo names/pipe
+echo notes >names/notes
+echo notes >names/kept.tmp
+ln -s nothing names/linked.tmp
+refused "a folder" 1 "names/folder: is a folder; give the name of a file in it" names/folder
+refused "a folder by a slash" 1 "is the name of a folder" names/new/
+refused "a link to nothing" 1 "names/dangling: is a link to a file that is not there" names/dangling
+refused "a link to itself" 1 "names/loop: Too many levels of symbolic links" names/loop
+refused "a pipe" 1 "names/pipe: is a pipe and not a regular file" names/pipe
+refused "a device" 1 "/dev/full: is a device or socket and not a regular file" /dev/full
+refused "a folder that is missing" 1 "make the folder" names/none/c
+refused "a file for a folder" 1 "Not a directory" names/notes/c
+refused "another file" 1 "names/notes: is there already and is no checkpoint .*; give another name" names/notes
+refused "a folder at the temporary name" 1 "names/there.tmp: is in the way: .*move it away" names/there
+refused "a file at the temporary name" 1 "names/kept.tmp: is in the way" names/kept
+refused "a link at the temporary name" 1 "names/linked.tmp: is in the way" names/linked
+refused "a folder at the name of the lock" 1 "names/locked.lock: the lock cannot be made: .*; move what is there away" names/locked
+refused "a long name" 1 "give a shorter name" "names/$(printf '%0252d' 0)"
+expect "another file to resume" 3 "names/notes: is there already and is no checkpoint" train run.plan --resume \
+    --checkpoint names/notes
+for name in x.npy y.npy run.plan key.pub.pem; do
+    refused "$name" 2 "$name: the checkpoint would be written over" $name
+done
+# A file that something is mounted on cannot be replaced by a rename.
+: >names/mounted
+if mount --bind names/notes names/mounted 2>dd; then
+    refused "a file that is mounted" 1 "names/mounted: cannot be replaced" names/mounted
+    umount names/mounted
+fi
+rm names/mounted
+# Standard output may be a file.
+sent() {
+    "$FIRN" train run.plan --pub key.pub.pem --data x.npy --labels y.npy --quiet --threads 1 "$@" >names/sent
+}
+expect "a checkpoint in place of standard output" 2 "the checkpoint would be written to the file of standard output" \
+    sent --checkpoint /dev/stdout
+expect "a log in the file of standard output" 2 "the log would be written to the file of standard output" \
+    sent --log /dev/stdout
+# What a run that was killed has left is no obstacle.
+head -c 100 whole >names/after.tmp
+: >names/after.lock
+expect "a leftover" 0 "" train run.plan --quiet --checkpoint names/after
+same "a leftover: another checkpoint" names/after whole
+[ ! -e names/after.tmp ] && [ ! -e names/after.lock ] || fail "a leftover is left"
+
+expect "an export to a link to nothing" 1 "is a link to a file that is not there" "$FIRN" export whole -o names/dangling
+expect "an export into the way" 1 "names/kept.tmp: is in the way" "$FIRN" export whole -o names/kept
+expect "a plan to a link to nothing" 1 "is a link to a file that is not there" "$FIRNC" compile recipe.yaml --mode train \
+    --key key.key.pem -o names/dangling
+expect "a plan in place of a folder" 1 "names/folder: is not a regular file" "$FIRNC" compile recipe.yaml --mode train \
+    --key key.key.pem -o names/folder
+
 [ $failures -eq 0 ]

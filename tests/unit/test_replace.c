@@ -137,7 +137,10 @@ static int end(void **state) {
     return rmdir(folder);
 }
 
-/* Returns the one byte that the file consists of, 0 if it is not there; anything else fails. */
+/* A checkpoint begins with these bytes. A leftover is recognised by them. */
+static const char magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
+
+/* Returns the one byte that follows the magic in the whole file, 0 if the file is not there; anything else fails. */
 static char contents(const char *of) {
     char bytes[400];
     FILE *file = fopen(of, "rb");
@@ -146,9 +149,17 @@ static char contents(const char *of) {
     size_t count = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
     assert_int_equal(count, 300);
-    for (size_t i = 1; i < count; i++)
-        assert_int_equal(bytes[i], bytes[0]);
-    return bytes[0];
+    assert_memory_equal(bytes, magic, sizeof magic);
+    for (size_t i = sizeof magic; i < count; i++)
+        assert_int_equal(bytes[i], bytes[sizeof magic]);
+    return bytes[sizeof magic];
+}
+
+static void write_text(const char *to, const char *text) {
+    FILE *file = fopen(to, "wb");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
 }
 
 /* Writes 300 such bytes through the port as the library does. The first error ends it. */
@@ -156,8 +167,11 @@ static int store(char byte) {
     char bytes[100];
     memset(bytes, byte, sizeof bytes);
     int status = port.storage.erase(&port, 0, 304);
-    for (uint64_t i = 0; status == FIRN_OK && i < 3; i++)
+    memcpy(bytes, magic, sizeof magic);
+    for (uint64_t i = 0; status == FIRN_OK && i < 3; i++) {
         status = port.storage.program(&port, 100 * i, bytes, sizeof bytes);
+        memset(bytes, byte, sizeof bytes);
+    }
     return status == FIRN_OK ? port.storage.sync(&port) : status;
 }
 
@@ -253,6 +267,34 @@ static void writes_in_pieces(void **state) {
     assert_int_equal(contents(path), 'a');
 }
 
+/* A file, a folder or a link of somebody else at the temporary name is never removed; a leftover of firn is. */
+static void leaves_what_is_not_its_own(void **state) {
+    (void)state;
+    static const char *const others[] = {"notes", "FIRNCK", "12 apples"};
+    static const char *const leftovers[] = {"", "FIRNCKPT and more", "12\n"};
+    assert_int_equal(store('a'), FIRN_OK);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        write_text(temporary, others[i]);
+        assert_false(firn_host_replaceable(path));
+        assert_int_equal(store('b'), FIRN_ERROR_STORAGE);
+        assert_int_equal(unlink(temporary), 0);
+    }
+    assert_int_equal(mkdir(temporary, 0777), 0);
+    assert_false(firn_host_replaceable(path));
+    assert_int_equal(store('b'), FIRN_ERROR_STORAGE);
+    assert_int_equal(rmdir(temporary), 0);
+    assert_int_equal(symlink("nothing", temporary), 0);
+    assert_false(firn_host_replaceable(path));
+    assert_int_equal(store('b'), FIRN_ERROR_STORAGE);
+    assert_int_equal(unlink(temporary), 0);
+    assert_int_equal(contents(path), 'a');
+    for (size_t i = 0; i < sizeof leftovers / sizeof *leftovers; i++) {
+        write_text(temporary, leftovers[i]);
+        assert_true(firn_host_replaceable(path));
+        assert_int_equal(store('b'), FIRN_OK);
+    }
+}
+
 /* What the owner has kept from others stays so, and a second name of the old file keeps the old contents. */
 static void keeps_permissions(void **state) {
     (void)state;
@@ -323,13 +365,10 @@ static void a_file_may_be_unreadable(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(syncs_before_and_after_the_rename),
-        TEST(ends_at_every_call),
-        TEST(every_error_of_every_call),
-        TEST(writes_in_pieces),
-        TEST(keeps_permissions),
-        TEST(a_folder_may_be_read_only),
-        TEST(a_folder_may_be_unreadable),
+        TEST(syncs_before_and_after_the_rename), TEST(ends_at_every_call),
+        TEST(every_error_of_every_call),         TEST(writes_in_pieces),
+        TEST(leaves_what_is_not_its_own),        TEST(keeps_permissions),
+        TEST(a_folder_may_be_read_only),         TEST(a_folder_may_be_unreadable),
         TEST(a_file_may_be_unreadable),
     };
     return cmocka_run_group_tests_name("replace", tests, NULL, NULL);

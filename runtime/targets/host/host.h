@@ -115,11 +115,14 @@ typedef struct firn_host_replacement {
     char *target;    /* the file to replace, symbolic links resolved */
     char *temporary; /* target.tmp */
     int file;        /* open for writing, or -1 */
+    bool created;    /* the temporary file is this replacement's */
 } firn_host_replacement;
 
-/* Returns true if the path names a regular file, or none, in a folder that is writable; else false, after a message. */
+/* Returns true if the path names a regular file, or none, that a rename may replace: its folder is writable, and the
+ * temporary name is free or holds a leftover of firn. Else returns false, after a message. */
 bool firn_host_replaceable(const char *path);
-/* Creates the temporary file. Fails with ENOTSUP if the path names something other than a regular file. */
+/* Creates the temporary file. Fails with ENOTSUP if the path names something other than a regular file, and with EEXIST
+ * if something that is no leftover of firn has the temporary name. */
 bool firn_host_replace_begin(firn_host_replacement *replacement, const char *path);
 bool firn_host_replace_write(const firn_host_replacement *replacement, uint64_t offset, const void *bytes,
                              size_t count);
