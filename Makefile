@@ -335,7 +335,7 @@ $(BUILD)/tests/test_self_test: private LDFLAGS += -Wl,--wrap=firn_self_test
 # It lets a check of the compiler fail.
 $(BUILD)/tests/test_rules_before_signing: private LDFLAGS += -Wl,--wrap=firn_check
 # tests/unit/test_replace.c counts the system calls of a replacement, and lets each of them fail.
-$(BUILD)/tests/test_replace: private LDFLAGS += $(foreach call,open64 open pwrite64 pwrite fsync close rename,-Wl,--wrap=$(call))
+$(BUILD)/tests/test_replace: private LDFLAGS += $(foreach call,open64 open pwrite64 pwrite fsync close rename fallocate64,-Wl,--wrap=$(call))
 
 # These tests compile sources that are in no library or are not exported by a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)

@@ -19,7 +19,7 @@
 
 /* --- the calls ---------------------------------------------------------------------------------------------------- */
 
-typedef enum call { NO_CALL, OPEN, OPEN_FOLDER, WRITE, SYNC, SYNC_FOLDER, CLOSE, RENAME } call;
+typedef enum call { NO_CALL, OPEN, OPEN_FOLDER, RESERVE, WRITE, SYNC, SYNC_FOLDER, CLOSE, RENAME } call;
 
 enum { CALLS_MAX = 64 };
 
@@ -31,6 +31,7 @@ static struct {
     int error;
     uint32_t end_at; /* number of the call before which the process ends; 0: none */
     bool short_writes;
+    bool cannot_reserve; /* as a file system without reservations */
 } seen;
 
 /* Notes a call. Returns true if it is to fail. */
@@ -102,6 +103,14 @@ int __wrap_close(int file) {
     if (failed)
         errno = seen.error;
     return failed ? -1 : result;
+}
+
+int __real_fallocate64(int file, int mode, off64_t offset, off64_t length);
+int __wrap_fallocate64(int file, int mode, off64_t offset, off64_t length);
+int __wrap_fallocate64(int file, int mode, off64_t offset, off64_t length) {
+    if (seen.cannot_reserve)
+        errno = EOPNOTSUPP;
+    return fails(RESERVE) || seen.cannot_reserve ? -1 : __real_fallocate64(file, mode, offset, length);
 }
 
 int __real_rename(const char *from, const char *to);
@@ -250,13 +259,91 @@ static void every_error_of_every_call(void **state) {
             else
                 assert_int_equal(status, full ? FIRN_ERROR_STORAGE_FULL : FIRN_ERROR_STORAGE);
             if (status != FIRN_OK)
-                assert_int_equal(port.over_limit, errors[e] == EFBIG);
+                assert_int_equal(port.cause, errors[e]);
             const bool renamed = failed == SYNC_FOLDER || status == FIRN_OK;
             assert_int_equal(contents(path), renamed ? 'b' : 'a');
             assert_int_equal(access(temporary, F_OK), -1);
         }
     }
     assert_int_equal(store('c'), FIRN_OK);
+}
+
+/* Reserves room as before a run, then stores. */
+static int reserve_and_store(char byte) {
+    const int status = firn_host_port_reserve(&port, 304);
+    return status == FIRN_OK ? store(byte) : status;
+}
+
+/* What was reserved is used by the first save, and given back at the end without one. */
+static void the_first_save_takes_what_is_reserved(void **state) {
+    (void)state;
+    static const call order[] = {OPEN,  RESERVE, WRITE,       WRITE,       WRITE, SYNC,
+                                 CLOSE, RENAME,  OPEN_FOLDER, SYNC_FOLDER, CLOSE};
+    struct stat status;
+    seen.watching = true;
+    assert_int_equal(reserve_and_store('a'), FIRN_OK);
+    seen.watching = false;
+    assert_int_equal(seen.count, sizeof order / sizeof *order);
+    assert_memory_equal(seen.calls, order, sizeof order);
+    assert_int_equal(contents(path), 'a');
+    assert_int_equal(store('b'), FIRN_OK);
+    assert_int_equal(contents(path), 'b');
+    assert_int_equal(firn_host_port_reserve(&port, UINT64_C(1) << 20), FIRN_OK);
+    assert_int_equal(stat(temporary, &status), 0);
+    assert_true(status.st_blocks >= 1 << 11);
+    firn_host_port_end(&port);
+    assert_int_equal(access(temporary, F_OK), -1);
+    firn_host_port_begin(&port, path, NULL, 1);
+    /* Somebody removes the temporary file during the run. */
+    assert_int_equal(firn_host_port_reserve(&port, 304), FIRN_OK);
+    assert_int_equal(unlink(temporary), 0);
+    assert_int_equal(store('c'), FIRN_OK);
+    assert_int_equal(contents(path), 'c');
+}
+
+/* A file system that cannot reserve gets zeros, which are on the disk before the run begins. */
+static void zeros_reserve_too(void **state) {
+    (void)state;
+    struct stat status;
+    seen.cannot_reserve = true;
+    assert_int_equal(firn_host_port_reserve(&port, 200000), FIRN_OK);
+    assert_int_equal(stat(temporary, &status), 0);
+    assert_int_equal(status.st_size, 200000);
+    firn_host_port_end(&port);
+    firn_host_port_begin(&port, path, NULL, 1);
+    assert_int_equal(reserve_and_store('a'), FIRN_OK);
+    assert_int_equal(contents(path), 'a');
+}
+
+/* Lets each call fail between the reservation and the end of the first save, with reservations and with zeros. */
+static void every_error_of_a_reserved_save(void **state) {
+    (void)state;
+    static const int errors[] = {ENOSPC, EDQUOT, EFBIG, EIO};
+    for (int zeros = 0; zeros < 2; zeros++) {
+        for (uint32_t at = 1, calls = UINT32_MAX; at <= calls; at++) {
+            for (size_t e = 0; e < sizeof errors / sizeof *errors; e++) {
+                assert_int_equal(store('a'), FIRN_OK);
+                memset(&seen, 0, sizeof seen);
+                seen.cannot_reserve = zeros != 0;
+                seen.watching = true;
+                seen.fail_at = at;
+                seen.error = errors[e];
+                const int status = reserve_and_store('b');
+                seen.watching = false;
+                const call failed = at <= seen.count ? seen.calls[at - 1] : NO_CALL;
+                const bool placed = failed == SYNC_FOLDER;
+                assert_int_equal(contents(path), status == FIRN_OK || placed ? 'b' : 'a');
+                assert_int_equal(port.writing.placed, placed);
+                assert_int_equal(access(temporary, F_OK), -1);
+                if (status != FIRN_OK)
+                    assert_int_equal(port.cause, errors[e]);
+                else
+                    assert_true(failed == NO_CALL || failed == OPEN_FOLDER || failed == CLOSE);
+                if (failed == NO_CALL)
+                    calls = at;
+            }
+        }
+    }
 }
 
 static void writes_in_pieces(void **state) {
@@ -365,10 +452,17 @@ static void a_file_may_be_unreadable(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(syncs_before_and_after_the_rename), TEST(ends_at_every_call),
-        TEST(every_error_of_every_call),         TEST(writes_in_pieces),
-        TEST(leaves_what_is_not_its_own),        TEST(keeps_permissions),
-        TEST(a_folder_may_be_read_only),         TEST(a_folder_may_be_unreadable),
+        TEST(syncs_before_and_after_the_rename),
+        TEST(ends_at_every_call),
+        TEST(every_error_of_every_call),
+        TEST(the_first_save_takes_what_is_reserved),
+        TEST(zeros_reserve_too),
+        TEST(every_error_of_a_reserved_save),
+        TEST(writes_in_pieces),
+        TEST(leaves_what_is_not_its_own),
+        TEST(keeps_permissions),
+        TEST(a_folder_may_be_read_only),
+        TEST(a_folder_may_be_unreadable),
         TEST(a_file_may_be_unreadable),
     };
     return cmocka_run_group_tests_name("replace", tests, NULL, NULL);

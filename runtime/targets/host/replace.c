@@ -197,6 +197,30 @@ bool firn_host_replace_begin(firn_host_replacement *replacement, const char *pat
     return false;
 }
 
+static bool same_inode(int file, const char *path) {
+    struct stat ours, there;
+    return fstat(file, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
+bool firn_host_replace_is_there(const firn_host_replacement *replacement) {
+    return replacement->file >= 0 && same_inode(replacement->file, replacement->temporary);
+}
+
+bool firn_host_replace_reserve(const firn_host_replacement *replacement, uint64_t bytes) {
+    static const uint8_t zeros[1 << 16];
+    if (firn_host_reserve(replacement->file, 0, bytes))
+        return true;
+    if (errno != EOPNOTSUPP)
+        return false;
+    for (uint64_t at = 0; at < bytes; at += sizeof zeros) {
+        const size_t piece = bytes - at < sizeof zeros ? (size_t)(bytes - at) : sizeof zeros;
+        if (!firn_host_replace_write(replacement, at, zeros, piece))
+            return false;
+    }
+    return sync_again(replacement->file) == 0; /* some file systems find room only then */
+}
+
 bool firn_host_replace_write(const firn_host_replacement *replacement, uint64_t offset, const void *bytes,
                              size_t count) {
     const uint8_t *from = bytes;
@@ -222,6 +246,11 @@ static void forget(firn_host_replacement *replacement) {
 bool firn_host_replace_end(firn_host_replacement *replacement) {
     bool written = sync_again(replacement->file) == 0;
     int error = errno;
+    if (written && !firn_host_replace_is_there(replacement)) { /* another process has taken the temporary name */
+        written = false;
+        replacement->created = false;
+        error = EBUSY;
+    }
     if (!close_synced(replacement->file) && written) {
         written = false;
         error = errno;
@@ -235,6 +264,7 @@ bool firn_host_replace_end(firn_host_replacement *replacement) {
     bool synced = sync_folder(replacement->target);
     error = errno;
     forget(replacement);
+    replacement->placed = !synced;
     errno = error;
     return synced;
 }
@@ -250,12 +280,6 @@ void firn_host_replace_abandon(firn_host_replacement *replacement) {
 }
 
 /* --- locks --- */
-
-static bool same_inode(int file, const char *path) {
-    struct stat ours, there;
-    return fstat(file, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
-           ours.st_ino == there.st_ino;
-}
 
 /* Opens and locks the lock file. Returns -1 with errno set, EWOULDBLOCK if another process holds the lock. If the
  * holder removed the file while it was being opened, the lock is worthless and the loop tries again. */
