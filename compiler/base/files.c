@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,16 @@ bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes) {
 
 /* --- writing --------------------------------------------------------------------------------------------------- */
 
+/* Holds back the signals that end the program until a file has its name, so that none leaves half a file behind. */
+static void hold_signals(sigset_t *before) {
+    static const int held[] = {SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM};
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
+        sigaddset(&signals, held[i]);
+    sigprocmask(SIG_BLOCK, &signals, before);
+}
+
 /* Writes and syncs the file, and closes it even after an error. False with errno set. */
 static bool write_and_close(int file, const uint8_t *bytes, uint64_t count) {
     while (count > 0) {
@@ -137,16 +148,15 @@ static const char *resolve(const char *name) {
     return copy;
 }
 
-bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
-    const char *target = resolve(name);
-    if (target == NULL)
-        return false;
+static bool replace(const char *name, const char *target, const void *bytes, uint64_t count) {
     const char *pattern = firnc_format("%s.XXXXXX", target);
     char *temporary = firnc_allocate(strlen(pattern) + 1);
     memcpy(temporary, pattern, strlen(pattern));
     int file = mkstemp(temporary);
     if (file < 0)
-        return fail(name, "written", "check that its folder exists and may be written");
+        return fail(name, "written",
+                    errno == ENAMETOOLONG ? "choose a shorter name"
+                                          : "check that its folder exists and may be written");
     mode_t mask = umask(0);
     umask(mask);
     bool good = fchmod(file, 0666 & ~mask) == 0;
@@ -159,7 +169,18 @@ bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
     return sync_folder(target) || fail(name, "made durable", "check the disk and write it again");
 }
 
-bool firnc_file_create(const char *name, const void *bytes, uint64_t count, unsigned permissions) {
+bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
+    const char *target = resolve(name);
+    if (target == NULL)
+        return false;
+    sigset_t before;
+    hold_signals(&before);
+    const bool good = replace(name, target, bytes, count);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return good;
+}
+
+static bool create(const char *name, const void *bytes, uint64_t count, unsigned permissions) {
     int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)permissions);
     if (file < 0)
         return fail(name, "made",
@@ -171,4 +192,12 @@ bool firnc_file_create(const char *name, const void *bytes, uint64_t count, unsi
         return false;
     }
     return true;
+}
+
+bool firnc_file_create(const char *name, const void *bytes, uint64_t count, unsigned permissions) {
+    sigset_t before;
+    hold_signals(&before);
+    const bool good = create(name, bytes, count, permissions);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return good;
 }
