@@ -26,6 +26,39 @@ static bool fail(const char *name, const char *done, const char *mend) {
     return false;
 }
 
+/* --- which files were read ------------------------------------------------------------------------------------- */
+
+typedef struct identity {
+    dev_t device;
+    ino_t inode;
+} identity;
+
+static identity *were_read;
+static size_t read_count;
+
+static bool is_known(const struct stat *status) {
+    for (size_t i = 0; i < read_count; i++)
+        if (were_read[i].device == status->st_dev && were_read[i].inode == status->st_ino)
+            return true;
+    return false;
+}
+
+void firnc_file_remember(int file) {
+    struct stat status;
+    if (fstat(file, &status) != 0 || is_known(&status))
+        return;
+    identity *more = realloc(were_read, (read_count + 1) * sizeof *more);
+    if (more == NULL)
+        return;
+    were_read = more;
+    were_read[read_count++] = (identity){status.st_dev, status.st_ino};
+}
+
+static bool was_read(const char *name) {
+    struct stat status;
+    return stat(name, &status) == 0 && is_known(&status);
+}
+
 /* --- reading --------------------------------------------------------------------------------------------------- */
 
 /* Reads to the end of the file into memory that grows. False with errno set; EFBIG if the file is longer than limit. */
@@ -72,6 +105,8 @@ bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes) {
         fail(name, "read", firnc_format("it may have %llu bytes at most: make it shorter", (unsigned long long)limit));
     else if (!good)
         fail(name, "read", "check that it is a file of the right kind");
+    if (good)
+        firnc_file_remember(file);
     close(file);
     return good;
 }
@@ -173,6 +208,10 @@ bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
     const char *target = resolve(name);
     if (target == NULL)
         return false;
+    if (was_read(target)) {
+        firnc_say("firnc: %s: would be replaced, and is read; give another name", name);
+        return false;
+    }
     sigset_t before;
     hold_signals(&before);
     const bool good = replace(name, target, bytes, count);

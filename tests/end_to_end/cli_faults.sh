@@ -7,6 +7,7 @@ set -eu
 BUILD=$(cd "$BUILD" && pwd)
 FIRNC=$BUILD/firnc
 FIRN=$BUILD/firn
+corpus=$PWD/tests/fuzz/corpus
 
 # same NAME FILE FILE
 same() {
@@ -171,6 +172,18 @@ expect "a plan to a link to nothing" 1 "is a link to a file that is not there" "
     --key key.key.pem -o names/dangling
 expect "a plan in place of a folder" 1 "names/folder: is not a regular file" "$FIRNC" compile recipe.yaml --mode train \
     --key key.key.pem -o names/folder
+
+# A file that the recipe names is an input, too.
+cp "$corpus/onnx/perceptron" net.onnx
+cat >onnx.yaml <<'end'
+trainer:
+  init: {model: {onnx: net.onnx}, optimizer: {SGD: {learning_rate: 0.1}}, loop: {num_steps: 4}}
+  fit: {train_dataloader: {batch_size: 4, feature_type: float32, label_type: int32}}
+end
+expect "a plan of an ONNX file" 0 "" "$FIRNC" compile onnx.yaml --mode train --key key.key.pem -o onnx.plan
+expect "a plan in place of its ONNX file" 1 "net.onnx: would be replaced, and is read; give another name" \
+    "$FIRNC" compile onnx.yaml --mode train --key key.key.pem -o ./net.onnx
+same "a plan replaced its ONNX file" net.onnx "$corpus/onnx/perceptron"
 
 # --- what is not kept, and what is complete --------------------------------------------------------------------------
 
