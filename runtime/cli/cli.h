@@ -224,6 +224,8 @@ int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done)
 bool cli_log_reserve(cli_log *log);
 /* Writes the line of one step; error is 0 or the error that stopped the run at this step. */
 bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed);
+/* Returns false if somebody has removed the file. */
+bool cli_log_is_there(const cli_log *log);
 /* Flushes the log to the disk. */
 bool cli_log_sync(cli_log *log);
 /* Closes the log. If the run failed before it logged a step, a log that it created is removed. */

@@ -18,7 +18,9 @@
 
 static bool cannot_write(const cli_log *log) {
     return firn_host_fail(log->path, "the log cannot be written: %s; %s", strerror(errno),
-                          errno == EFBIG ? firn_host_room() : "look at the folder and the disk");
+                          errno == EFBIG    ? firn_host_room()
+                          : errno == EISDIR ? "give the name of a file"
+                                            : "look at the folder and the disk");
 }
 
 /* Keeps errno of the first failure. */
@@ -121,6 +123,11 @@ bool cli_log_step(cli_log *log, const firn_step_report *report, int error, doubl
     if (is_file(log) && begin >= 0)
         (void)!ftruncate(fileno(log->file), begin);
     return false;
+}
+
+bool cli_log_is_there(const cli_log *log) {
+    struct stat status;
+    return log->file == NULL || fstat(fileno(log->file), &status) != 0 || status.st_nlink > 0 || !is_file(log);
 }
 
 bool cli_log_sync(cli_log *log) {

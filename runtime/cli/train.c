@@ -178,15 +178,26 @@ static int say_fault(const run *run, int status, uint64_t step) {
                        fault, firn_error_name(FIRN_ERROR_SOURCE), (unsigned long long)step, kept);
         return CLI_FILE;
     }
-    if (run->log.failed == 0) {
-        if (status != CLI_OK && run->saving.saved == step && step > run->first && !run->session.options->quiet)
-            firn_host_note("the run stopped after step %llu, and %s; --resume goes on", (unsigned long long)step, kept);
-        return status;
+    if (run->log.failed != 0) {
+        errno = run->log.failed;
+        firn_host_fail(run->log.path, "the log cannot be written: %s; %s; the run stopped after step %llu, and %s",
+                       strerror(run->log.failed), firn_host_room(), (unsigned long long)step, kept);
+        return CLI_FILE;
     }
-    errno = run->log.failed;
-    firn_host_fail(run->log.path, "the log cannot be written: %s; %s; the run stopped after step %llu, and %s",
-                   strerror(run->log.failed), firn_host_room(), (unsigned long long)step, kept);
-    return CLI_FILE;
+    if (status == CLI_OK && !cli_log_is_there(&run->log)) {
+        firn_host_fail(run->log.path, "the log was removed during the run, and its lines are lost; %s", kept);
+        return CLI_FILE;
+    }
+    return status;
+}
+
+/* Notes, after an error that has been said, what was saved. */
+static void note_saved(const run *run, uint64_t step) {
+    char kept[5000];
+    if (run->session.options->quiet || run->saving.saved != step || step == run->first)
+        return;
+    cli_saving_describe(&run->saving, step, kept, sizeof kept);
+    firn_host_note("the run stopped after step %llu, and %s; --resume goes on", (unsigned long long)step, kept);
 }
 
 /* Notes what the user may expect and will not get. */
@@ -233,15 +244,16 @@ static int train(run *run) {
     bool stopped = cli_signals_came() && status == CLI_OK && step < run->last;
     if (!firn_host_data_unchanged(&run->session.data))
         status = CLI_FILE;
-    status = save_at_end(run, status, step);
-    status = say_fault(run, status, step);
+    const int saved = save_at_end(run, status, step), said = say_fault(run, saved, step);
+    status = said == CLI_OK ? print_digest(run) : said;
+    if (status != CLI_OK && said == saved)
+        note_saved(run, step);
     if (status != CLI_OK)
         return status;
-    status = print_digest(run);
     if (stopped)
-        return status == CLI_OK ? finish_interrupted(run, step) : status;
+        return finish_interrupted(run, step);
     note_end(run, step);
-    return status;
+    return CLI_OK;
 }
 
 int cli_train(const cli_options *options) {

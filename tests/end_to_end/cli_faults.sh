@@ -58,6 +58,7 @@ train() {
     "$FIRN" train "$plan" --pub key.pub.pem --data x.npy --labels y.npy --threads 1 "$@"
 }
 compile run.plan
+compile endless.plan --set trainer.init.loop.num_steps=100000000
 
 # --- standard descriptors that are closed ---------------------------------------------------------------------------
 
@@ -235,6 +236,26 @@ rm small.jsonl
 expect "a log that cannot grow, without a checkpoint" 1 "the run stopped after step [0-9]*, and nothing was saved without \
 --checkpoint" small_log
 
+# A log that is removed while it is written.
+"$FIRN" train endless.plan --pub key.pub.pem --data x.npy --labels y.npy --quiet --threads 1 --log removed.jsonl \
+    --checkpoint removed >out 2>err &
+child=$!
+until [ -e removed.jsonl ] && [ "$(wc -l <removed.jsonl)" -gt 5 ]; do sleep 0.02; done
+rm removed.jsonl
+kill -TERM $child
+status=0
+wait $child || status=$?
+[ $status -eq 1 ] && grep -q "removed.jsonl: the log was removed during the run, .*its state is in removed" err ||
+    fail "a log that is removed: exit $status"
+
+# The digest cannot be printed; what was saved is said.
+if [ -c /dev/full ]; then
+    status=0
+    train run.plan --checkpoint printed >/dev/full 2>err || status=$?
+    [ $status -eq 1 ] && grep -q "^the run stopped after step 20, and its state is in printed" err ||
+        fail "a digest that cannot be printed: exit $status"
+fi
+
 # The reader of the log ends before the run.
 mkfifo reader
 head -n 5 reader >lines &
@@ -244,7 +265,6 @@ wait
 expect "what was saved" 0 "" "$FIRN" digest unread
 
 # A file system of its own, if this user may mount one: what was reserved cannot be taken by others during the run.
-compile endless.plan --set trainer.init.loop.num_steps=100000000
 mkdir disk
 if mount -t tmpfs -o size=64k tmpfs disk 2>dd; then
     "$FIRN" train endless.plan --pub key.pub.pem --data x.npy --labels y.npy --quiet --threads 1 --checkpoint disk/run \

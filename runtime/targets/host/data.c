@@ -51,7 +51,9 @@ static int read_descriptor(void *context, uint64_t offset, void *bytes, uint32_t
         count -= (uint32_t)got;
         offset += (uint64_t)got;
     }
-    return firn_host_watch_look(&file->watch) && count == 0 ? FIRN_OK : FIRN_ERROR_SOURCE;
+    if (firn_host_watch_look(&file->watch) && count > 0)
+        firn_host_watch_fail(&file->watch, EIO); /* the file ends before its length */
+    return file->watch.faulty ? FIRN_ERROR_SOURCE : FIRN_OK;
 }
 
 static int read_memory(void *context, uint64_t offset, void *bytes, uint32_t count) {
