@@ -61,7 +61,7 @@ CORE_SOURCES := $(wildcard runtime/*.c runtime/parts/*.c)
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
 HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c)
 # The sources of the programs that are not in a library.
-FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/manual/*.c))
+FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/manual/*.c runtime/program/*.c))
 FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/studies/*.c))
 COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/onnx/ops/*.c compiler/passes/gradients/*.c))
 ONNX_SOURCES := $(wildcard compiler/onnx/*.c compiler/onnx/ops/*.c)
@@ -294,7 +294,7 @@ $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS):
 	@rm -f $@
 	$(quiet)$(AR) rcs $@ $^
 
-$(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/manual/manual.c) $(LIBFIRNC) $(LIBFIRN)
+$(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/manual/manual.c runtime/program/descriptors.c) $(LIBFIRNC) $(LIBFIRN)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lyaml -lcjson -lprotobuf-c -lz -lm
 
@@ -335,7 +335,7 @@ $(BUILD)/tests/test_self_test: private LDFLAGS += -Wl,--wrap=firn_self_test
 # It lets a check of the compiler fail.
 $(BUILD)/tests/test_rules_before_signing: private LDFLAGS += -Wl,--wrap=firn_check
 # tests/unit/test_replace.c counts the system calls of a replacement, and lets each of them fail.
-$(BUILD)/tests/test_replace: private LDFLAGS += $(foreach call,open64 open pwrite64 pwrite fsync close rename,-Wl,--wrap=$(call))
+$(BUILD)/tests/test_replace: private LDFLAGS += $(foreach call,open64 open pwrite64 pwrite fsync close rename fallocate64,-Wl,--wrap=$(call))
 
 # These tests compile sources that are in no library or are not exported by a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)

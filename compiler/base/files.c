@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,39 @@ static const char *room(void) {
 static bool fail(const char *name, const char *done, const char *mend) {
     firnc_say("firnc: %s: cannot be %s: %s; %s", name, done, strerror(errno), mend);
     return false;
+}
+
+/* --- which files were read ------------------------------------------------------------------------------------- */
+
+typedef struct identity {
+    dev_t device;
+    ino_t inode;
+} identity;
+
+static identity *were_read;
+static size_t read_count;
+
+static bool is_known(const struct stat *status) {
+    for (size_t i = 0; i < read_count; i++)
+        if (were_read[i].device == status->st_dev && were_read[i].inode == status->st_ino)
+            return true;
+    return false;
+}
+
+void firnc_file_remember(int file) {
+    struct stat status;
+    if (fstat(file, &status) != 0 || is_known(&status))
+        return;
+    identity *more = realloc(were_read, (read_count + 1) * sizeof *more);
+    if (more == NULL)
+        return;
+    were_read = more;
+    were_read[read_count++] = (identity){status.st_dev, status.st_ino};
+}
+
+static bool was_read(const char *name) {
+    struct stat status;
+    return stat(name, &status) == 0 && is_known(&status);
 }
 
 /* --- reading --------------------------------------------------------------------------------------------------- */
@@ -71,11 +105,23 @@ bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes) {
         fail(name, "read", firnc_format("it may have %llu bytes at most: make it shorter", (unsigned long long)limit));
     else if (!good)
         fail(name, "read", "check that it is a file of the right kind");
+    if (good)
+        firnc_file_remember(file);
     close(file);
     return good;
 }
 
 /* --- writing --------------------------------------------------------------------------------------------------- */
+
+/* Holds back the signals that end the program until a file has its name, so that none leaves half a file behind. */
+static void hold_signals(sigset_t *before) {
+    static const int held[] = {SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM};
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
+        sigaddset(&signals, held[i]);
+    sigprocmask(SIG_BLOCK, &signals, before);
+}
 
 /* Writes and syncs the file, and closes it even after an error. False with errno set. */
 static bool write_and_close(int file, const uint8_t *bytes, uint64_t count) {
@@ -98,14 +144,15 @@ static bool write_and_close(int file, const uint8_t *bytes, uint64_t count) {
     return good;
 }
 
-/* Makes a new directory entry durable. Some file systems cannot sync a folder, and a folder with write permission may
- * lack the read permission that open needs: neither is an error. False with errno set. */
+/* Makes a new directory entry durable. Some file systems cannot sync a folder. A folder that cannot be opened, as one
+ * with write permission but without read permission, is left to the file system: the entry is there. False with errno
+ * set. */
 static bool sync_folder(const char *name) {
     const char *slash = strrchr(name, '/');
     const char *folder = slash == NULL ? "." : slash == name ? "/" : firnc_format("%.*s", (int)(slash - name), name);
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0)
-        return errno == EACCES;
+        return true;
     bool good = fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
     int error = errno;
     close(descriptor);
@@ -113,14 +160,21 @@ static bool sync_folder(const char *name) {
     return good;
 }
 
-/* Follows symbolic links to the real file, so that rename() replaces the file and not the link. NULL if the name exists
- * and is not a regular file, which rename() would destroy. */
+/* Follows symbolic links to the real file, so that rename() replaces the file and not the link. Returns NULL after a
+ * message if the name is that of something else, which rename() would destroy. */
 static const char *resolve(const char *name) {
     struct stat status;
-    if (stat(name, &status) != 0)
-        return name;
-    if (!S_ISREG(status.st_mode))
+    if (stat(name, &status) != 0) {
+        if (lstat(name, &status) != 0 || !S_ISLNK(status.st_mode))
+            return name;
+        firnc_say("firnc: %s: is a link to a file that is not there; remove the link, or give the name of the file",
+                  name);
         return NULL;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        firnc_say("firnc: %s: is not a regular file; give the name of a file", name);
+        return NULL;
+    }
     char *real = realpath(name, NULL);
     if (real == NULL)
         return name;
@@ -129,18 +183,15 @@ static const char *resolve(const char *name) {
     return copy;
 }
 
-bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
-    const char *target = resolve(name);
-    if (target == NULL) {
-        firnc_say("firnc: %s: is not a regular file; give the name of a file", name);
-        return false;
-    }
+static bool replace(const char *name, const char *target, const void *bytes, uint64_t count) {
     const char *pattern = firnc_format("%s.XXXXXX", target);
     char *temporary = firnc_allocate(strlen(pattern) + 1);
     memcpy(temporary, pattern, strlen(pattern));
     int file = mkstemp(temporary);
     if (file < 0)
-        return fail(name, "written", "check that its folder exists and may be written");
+        return fail(name, "written",
+                    errno == ENAMETOOLONG ? "choose a shorter name"
+                                          : "check that its folder exists and may be written");
     mode_t mask = umask(0);
     umask(mask);
     bool good = fchmod(file, 0666 & ~mask) == 0;
@@ -153,7 +204,22 @@ bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
     return sync_folder(target) || fail(name, "made durable", "check the disk and write it again");
 }
 
-bool firnc_file_create(const char *name, const void *bytes, uint64_t count, unsigned permissions) {
+bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
+    const char *target = resolve(name);
+    if (target == NULL)
+        return false;
+    if (was_read(target)) {
+        firnc_say("firnc: %s: would be replaced, and is read; give another name", name);
+        return false;
+    }
+    sigset_t before;
+    hold_signals(&before);
+    const bool good = replace(name, target, bytes, count);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return good;
+}
+
+static bool create(const char *name, const void *bytes, uint64_t count, unsigned permissions) {
     int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)permissions);
     if (file < 0)
         return fail(name, "made",
@@ -165,4 +231,12 @@ bool firnc_file_create(const char *name, const void *bytes, uint64_t count, unsi
         return false;
     }
     return true;
+}
+
+bool firnc_file_create(const char *name, const void *bytes, uint64_t count, unsigned permissions) {
+    sigset_t before;
+    hold_signals(&before);
+    const bool good = create(name, bytes, count, permissions);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return good;
 }

@@ -17,6 +17,10 @@ bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes);
 /* True if both names exist and are the same file, through any links. Prints no message. */
 bool firnc_same_file(const char *one, const char *other);
 
+/* Remembers an open file as one that was read, as firnc_file_read does: firnc_file_write does not replace it. A recipe
+ * or an ONNX file names further files, which no option of the command line says. */
+void firnc_file_remember(int file);
+
 /* Replaces or creates a file atomically: a reader sees the old bytes or the new ones, even after a power cut. */
 bool firnc_file_write(const char *name, const void *bytes, uint64_t count);
 

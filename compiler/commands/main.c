@@ -10,6 +10,7 @@
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
 #include "compiler/firnc.h"
+#include "runtime/program/descriptors.h"
 
 static const firnc_command *const commands[] = {
     &firnc_command_keygen,  &firnc_command_compile,  &firnc_command_sign,   &firnc_command_attach,
@@ -116,6 +117,7 @@ static int run(int (*command)(int argc, char **argv), int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    firn_program_open_descriptors();
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the file size limit then fails, and its file is removed */
     if (argc < 2) {
         firnc_say("firnc: the command is missing; see firnc help");

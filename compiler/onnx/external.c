@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compiler/base/files.h"
 #include "compiler/onnx/import.h"
 
 #ifndef PATH_MAX
@@ -84,7 +85,7 @@ bool firnc_onnx_read_external(firnc_onnx_importer *im, const FirncOnnx__Tensor *
     if (length != bytes)
         return firnc_onnx_fail(im, "tensor %s: its data has %llu bytes, and its elements take %llu", name,
                                (unsigned long long)length, (unsigned long long)bytes);
-    const int file = open(path, O_RDONLY);
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
     struct stat status;
     const bool there = file >= 0 && fstat(file, &status) == 0 && status.st_size >= 0 &&
                        (uint64_t)status.st_size >= bytes && (uint64_t)status.st_size - bytes >= offset;
@@ -98,6 +99,7 @@ bool firnc_onnx_read_external(firnc_onnx_importer *im, const FirncOnnx__Tensor *
             done += (uint64_t)got;
         }
         *to = (firnc_onnx_bytes){data, bytes};
+        firnc_file_remember(file);
     }
     if (file >= 0)
         close(file);

@@ -11,10 +11,11 @@
 
 enum {
     CLI_OK = 0,
-    CLI_FILE = 1,    /* a file is wrong */
-    CLI_USAGE = 2,   /* the command line is wrong */
-    CLI_REFUSED = 3, /* the plan or the checkpoint was refused */
-    CLI_NUMBERS = 4, /* a loss, gradient or parameter was not finite */
+    CLI_FILE = 1,     /* a file is wrong */
+    CLI_USAGE = 2,    /* the command line is wrong */
+    CLI_REFUSED = 3,  /* the plan or the checkpoint was refused */
+    CLI_NUMBERS = 4,  /* a loss, gradient or parameter was not finite */
+    CLI_COMPLETE = 5, /* nothing is left to do: the run that was to go on is complete */
     CLI_INTERRUPTED = 130
 };
 
@@ -146,25 +147,6 @@ void cli_last_batch_end(cli_last_batch *batch);
 /* Notes on stderr how many samples at the end of the data were not read. Returns FIRN_OK or an error of the library. */
 int cli_note_left(const cli_session *session);
 
-/* --- log.c: JSON lines --- */
-
-typedef struct cli_log {
-    FILE *file; /* NULL: no log */
-    const char *path;
-    bool created; /* by this run; it holds only its first line so far */
-} cli_log;
-
-/* Creates a log, or continues one with --resume: the first line must be the one this run would write, lines of steps
- * after the checkpoint are dropped, and no earlier step may be missing. */
-int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done);
-/* Writes the line of one step; error is 0 or the error that stopped the run at this step. Returns false after a message
- * if the line cannot be written. */
-bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed);
-/* Flushes the log to the disk. */
-bool cli_log_sync(cli_log *log);
-/* Closes the log. If the run failed before it logged a step, a log that it created is removed. */
-void cli_log_end(cli_log *log, bool failed);
-
 /* --- progress.c: the line on the terminal, or plain lines elsewhere --- */
 
 #define CLI_NO_END UINT64_MAX
@@ -184,6 +166,70 @@ void cli_progress_begin(cli_progress *progress, const cli_session *session, uint
 void cli_progress_step(cli_progress *progress, const firn_step_report *report);
 /* Ends an open line so that a message can follow on a new one. */
 void cli_progress_end(cli_progress *progress);
+
+/* --- signals.c --- */
+
+/* From here on SIGINT, SIGTERM and SIGHUP ask the command to stop after its current step, and SIGPIPE is ignored. */
+void cli_signals_catch(void);
+/* Returns true if one of them has come. */
+bool cli_signals_came(void);
+
+/* --- saving.c: the checkpoint of a run --- */
+
+#define CLI_NOT_SAVED UINT64_MAX
+
+typedef struct cli_saving {
+    cli_session *session;
+    cli_progress *progress; /* its line is ended before a message */
+    firn_host_lock lock;
+    uint64_t saved; /* global step of the checkpoint on the disk, or CLI_NOT_SAVED */
+    bool ruined;    /* the state is not finite and must not be saved */
+} cli_saving;
+
+/* Locks the checkpoint and refuses a name that cannot be replaced, and a file that is there unless it is a checkpoint
+ * and --resume was given. Returns CLI_OK or, after a message, another exit code. Without --checkpoint this and the
+ * functions below do nothing. */
+int cli_saving_claim(cli_saving *saving, cli_session *session, cli_progress *progress);
+void cli_saving_end(cli_saving *saving);
+/* Reserves room for one whole checkpoint, which the first save takes. Returns as above. */
+int cli_saving_reserve(cli_saving *saving);
+/* Saves the state after `step`, if it is finite and not saved yet. `next` is the step of the next save, CLI_NO_END if
+ * this is the last. A save that fails for want of storage leaves the checkpoint before, is reported, and is an error
+ * only if it was the last. Returns as above. */
+int cli_saving_save(cli_saving *saving, uint64_t step, uint64_t next);
+/* Returns false if a parameter or a buffer of the model holds NaN or infinity, for example after an update from
+ * gradients that overflowed. */
+bool cli_saving_is_finite(const cli_saving *saving);
+/* Says that the state is not finite. It is then never saved: a state that cannot be resumed must not replace one that
+ * can. Returns CLI_NUMBERS. */
+int cli_saving_refuse(cli_saving *saving);
+/* Writes which state is kept, after a run has ended at `step` and was saved, for the end of a message. */
+void cli_saving_describe(const cli_saving *saving, uint64_t step, char *text, size_t size);
+
+/* --- log.c: JSON lines --- */
+
+typedef struct cli_log {
+    FILE *file; /* NULL: no log */
+    const char *path;
+    bool created;      /* by this run; it holds only its first line so far */
+    uint64_t reserved; /* bytes of the file that have room on the disk */
+    int failed;        /* errno of the first operation that failed after cli_log_begin; 0: none */
+} cli_log;
+
+/* Creates a log, or continues one with --resume: the first line must be the one this run would write, lines of steps
+ * after the checkpoint are dropped, and no earlier step may be missing. */
+int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done);
+/* Makes sure, where the file system can, that the line of the next step has room, so that a log that cannot grow ends
+ * the run after a step whose line is written. These three print nothing; a failure stays in the log. */
+bool cli_log_reserve(cli_log *log);
+/* Writes the line of one step; error is 0 or the error that stopped the run at this step. */
+bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed);
+/* Returns false if somebody has removed the file. */
+bool cli_log_is_there(const cli_log *log);
+/* Flushes the log to the disk. */
+bool cli_log_sync(cli_log *log);
+/* Closes the log. If the run failed before it logged a step, a log that it created is removed. */
+void cli_log_end(cli_log *log, bool failed);
 
 /* --- record_file.c: a checkpoint without its plan --- */
 

@@ -28,7 +28,7 @@ static int evaluate(cli_session *session) {
     if (error != FIRN_ERROR_DATA_END)
         return cli_error(session, error);
     float value;
-    error = cli_note_left(session);
+    error = firn_host_data_unchanged(&session->data) ? cli_note_left(session) : FIRN_ERROR_SOURCE;
     if (error == FIRN_OK)
         error = firn_eval_result(&session->firn, &value);
     if (error != FIRN_OK)

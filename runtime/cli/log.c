@@ -5,6 +5,7 @@
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
 #include <math.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -17,7 +18,41 @@
 
 static bool cannot_write(const cli_log *log) {
     return firn_host_fail(log->path, "the log cannot be written: %s; %s", strerror(errno),
-                          errno == EFBIG ? firn_host_room() : "look at the folder and the disk");
+                          errno == EFBIG    ? firn_host_room()
+                          : errno == EISDIR ? "give the name of a file"
+                                            : "look at the folder and the disk");
+}
+
+/* Keeps errno of the first failure. */
+static bool fails(cli_log *log) {
+    if (log->failed == 0)
+        log->failed = errno != 0 ? errno : EIO;
+    return false;
+}
+
+static bool is_file(const cli_log *log) {
+    struct stat status;
+    return fstat(fileno(log->file), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+enum { LINE_BYTES = 512, ROOM_BYTES = 1 << 16 }; /* more than one line has; reserved at once */
+
+bool cli_log_reserve(cli_log *log) {
+    if (log->file == NULL || !is_file(log))
+        return true;
+    const off_t at = ftello(log->file);
+    if (at < 0 || (uint64_t)at + LINE_BYTES <= log->reserved)
+        return true;
+    uint64_t bytes = ROOM_BYTES;
+    bool reserved = firn_host_reserve(fileno(log->file), (uint64_t)at, bytes);
+    if (!reserved && errno != EOPNOTSUPP) {
+        bytes = LINE_BYTES;
+        reserved = firn_host_reserve(fileno(log->file), (uint64_t)at, bytes);
+    }
+    if (!reserved && errno != EOPNOTSUPP)
+        return fails(log);
+    log->reserved = reserved ? (uint64_t)at + bytes : UINT64_MAX;
+    return true;
 }
 
 /* Prints a number with enough digits to recover the float exactly. JSON has no NaN or infinity; they become null. */
@@ -67,6 +102,8 @@ bool cli_log_step(cli_log *log, const firn_step_report *report, int error, doubl
     if (log->file == NULL)
         return true;
     log->created = false;
+    errno = 0;
+    const off_t begin = ftello(log->file);
     /* The counter in the report does not include a step that was not completed. */
     uint64_t step = report->global_step + (error == FIRN_ERROR_LOSS_NOT_FINITE ? 1 : 0);
     fprintf(log->file, "{\"step\":%llu", (unsigned long long)step);
@@ -79,23 +116,37 @@ bool cli_log_step(cli_log *log, const firn_step_report *report, int error, doubl
     if (error != FIRN_OK)
         print_string(log->file, "error", firn_error_name(error));
     fprintf(log->file, ",\"seconds\":%.9f,\"elapsed\":%.3f}\n", seconds, elapsed);
-    return (fflush(log->file) == 0 && !ferror(log->file)) || cannot_write(log);
+    if (fflush(log->file) == 0 && !ferror(log->file))
+        return true;
+    fails(log);
+    __fpurge(log->file); /* a part of a line is worth nothing */
+    if (is_file(log) && begin >= 0)
+        (void)!ftruncate(fileno(log->file), begin);
+    return false;
+}
+
+bool cli_log_is_there(const cli_log *log) {
+    struct stat status;
+    return log->file == NULL || fstat(fileno(log->file), &status) != 0 || status.st_nlink > 0 || !is_file(log);
 }
 
 bool cli_log_sync(cli_log *log) {
     if (log->file == NULL)
         return true;
+    errno = 0;
     /* fsync fails on a pipe or a device, which has no disk to flush to. */
     bool synced = fflush(log->file) == 0 && (fsync(fileno(log->file)) == 0 || errno == EINVAL || errno == EROFS);
-    return synced || cannot_write(log);
+    return synced || fails(log);
 }
 
 void cli_log_end(cli_log *log, bool failed) {
     struct stat status;
     if (log->file == NULL)
         return;
-    if (failed && log->created && fstat(fileno(log->file), &status) == 0 && S_ISREG(status.st_mode))
+    if (failed && log->created && is_file(log))
         unlink(log->path);
+    else if (log->reserved != 0 && log->reserved != UINT64_MAX && fstat(fileno(log->file), &status) == 0)
+        (void)!ftruncate(fileno(log->file), status.st_size); /* gives back the room that no line has taken */
     fclose(log->file);
     log->file = NULL;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/program/descriptors.h"
 
 static const struct {
     const char *name;
@@ -28,6 +29,7 @@ static bool asks_for_help(const char *word) {
 }
 
 int main(int count, char **words) {
+    firn_program_open_descriptors();
     /* A write beyond the file size limit then fails with an error instead of killing the process. */
     signal(SIGXFSZ, SIG_IGN);
     if (count > 1 && (strcmp(words[1], "help") == 0 || asks_for_help(words[count - 1])))

@@ -120,7 +120,10 @@ static const struct {
      TRAIN,
      0},
     {{"--resume", NULL, NULL, "go on from the checkpoint, and with the log"}, OPTION_RESUME, TRAIN, 0},
-    {{"--log", NULL, "FILE", "one line of JSON for each step; never over one that is there, without --resume"},
+    {{"--log", NULL, "FILE",
+      "one line of JSON for each step; never over one that is there, without --resume. If it cannot be written any "
+      "more, the "
+      "state is saved and the run stops"},
      OPTION_LOG,
      TRAIN,
      0},
@@ -186,7 +189,8 @@ static const firn_manual_entry exit_codes[] = {
     {"2", "the command line is wrong"},
     {"3", "a plan or checkpoint is refused, here or by the device"},
     {"4", "the run was stopped by its numbers: the loss is not finite, or the loss scale is at its floor"},
-    {"130", "interrupted; the state was saved, where --checkpoint says"},
+    {"5", "train --resume: nothing is left to do, the run is complete"},
+    {"130", "interrupted; train has saved the state, where --checkpoint says, and predict has written nothing"},
 };
 
 static const firn_manual_entry environment[] = {
@@ -196,7 +200,9 @@ static const firn_manual_entry environment[] = {
 };
 
 static const firn_manual_entry files[] = {
-    {"CHECKPOINT.tmp", "a checkpoint that is being written, renamed when it is whole"},
+    {"CHECKPOINT.tmp", "before the first save the room that is reserved for it, then a checkpoint that is being "
+                       "written, renamed when it is "
+                       "whole; what a run that was killed leaves is removed by the next one"},
     {"CHECKPOINT.lock", "held by the run that saves there; empty, and may stay behind"},
 };
 

@@ -2,6 +2,7 @@
  * mistyped name for a counter that has not begun. No file is opened here. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
+#include <fcntl.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,26 @@ static int compare(place output, place other) {
     return CLI_OK;
 }
 
+/* Refuses an output that is the file behind standard output or standard error, as /dev/stdout may be: what is printed
+ * there would land in the middle of it, or be lost with the file that it replaces. Two descriptors that append do not
+ * overwrite each other, so a log may share such a file. */
+static int check_streams(place output) {
+    static const char *const names[] = {"standard input", "standard output", "standard error"};
+    struct stat file, stream;
+    if (output.path == NULL || stat(output.path, &file) != 0 || !S_ISREG(file.st_mode))
+        return CLI_OK;
+    for (int i = 0; i < 3; i++) {
+        const int flags = fcntl(i, F_GETFL);
+        const bool same =
+            flags >= 0 && fstat(i, &stream) == 0 && file.st_dev == stream.st_dev && file.st_ino == stream.st_ino;
+        if (!same || (!output.replaced && (flags & O_APPEND) != 0))
+            continue;
+        firn_host_fail(output.path, "%s would be written to the file of %s; give another name", output.role, names[i]);
+        return CLI_USAGE;
+    }
+    return CLI_OK;
+}
+
 /* A counter that is missing is 0, as of a new device, and is made after the first step. Where not even its folder is
  * there, the name is wrong, and 0 would let every older plan pass. */
 static int check_counter(const char *path) {
@@ -119,7 +140,8 @@ int cli_paths_check(const cli_options *options) {
         {"the counter", options->counter, true},
     };
     int status = CLI_OK;
-    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+    for (size_t i = 0; status == CLI_OK && i < sizeof outputs / sizeof *outputs; i++) {
+        status = check_streams(outputs[i]);
         for (size_t j = 0; status == CLI_OK && j < sizeof others / sizeof *others; j++)
             if (outputs[i].path != others[j].path || strcmp(outputs[i].role, others[j].role) != 0)
                 status = compare(outputs[i], others[j]);

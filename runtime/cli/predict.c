@@ -158,12 +158,19 @@ static int predict_rest(cli_session *session, table *table) {
 
 static int run_steps(cli_session *session, table *table) {
     int error;
-    while ((error = firn_eval_step(&session->firn, cli_source(session))) == FIRN_OK)
+    while ((error = firn_eval_step(&session->firn, cli_source(session))) == FIRN_OK) {
         if (!put_rows(table, session->info.samples))
             return fail_to_write(table);
+        if (cli_signals_came()) {
+            firn_host_note("interrupted; %s was not written", table->options->output);
+            return CLI_INTERRUPTED;
+        }
+    }
     if (error != FIRN_ERROR_DATA_END)
         return cli_error(session, error);
     int status = predict_rest(session, table);
+    if (status == CLI_OK && !firn_host_data_unchanged(&session->data))
+        status = cli_error(session, FIRN_ERROR_SOURCE);
     if (status != CLI_OK)
         return status;
     bool whole = (!table->npy || put_header(table)) && firn_host_replace_end(&table->file);
@@ -180,6 +187,7 @@ static int predict(cli_session *session, table *table) {
         return status;
     if (!firn_host_replaceable(session->options->output))
         return CLI_FILE;
+    cli_signals_catch();
     status = firn_host_replace_begin(&table->file, session->options->output) ? run_steps(session, table)
                                                                              : fail_to_write(table);
     if (status != CLI_OK)

@@ -26,7 +26,9 @@ static const struct {
     {FIRN_ERROR_NUMERICS_VERSION, "compile it again with the firnc of this version"},
     {FIRN_ERROR_SECURITY_COUNTER, "compile it with a --security-counter that is not below the stored one"},
     {FIRN_ERROR_CHECKPOINT_DAMAGED, "use another copy; a damaged one is never read in part"},
-    {FIRN_ERROR_CHECKPOINT_OTHER_RUN, "resume with the plan that wrote it"},
+    {FIRN_ERROR_CHECKPOINT_OTHER_RUN, "resume with the plan that wrote it; another plan, as one that is longer, takes "
+                                      "the parameters only (firn export, then "
+                                      "firnc compile --weights), and the optimizer's state stays behind"},
     {FIRN_ERROR_CHECKPOINT_OTHER_MODEL, "evaluate with a plan of the same architecture"},
     {FIRN_ERROR_CHECKPOINT_VERSION, "use the firn that wrote it"},
     {FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING,
@@ -94,19 +96,6 @@ static const char *mend_of_loss(const cli_session *session) {
     return "the state is that of the step before; try a lower learning rate or loss scaling";
 }
 
-/* The advice for full storage depends on what is full, and on whether an earlier checkpoint exists. */
-static const char *mend_of_full(const cli_session *session) {
-    static const char *const mends[2][2] = {
-        {"the disk is full: make room and run again; there is no checkpoint yet",
-         "the disk is full: make room and save again; the checkpoint before is untouched"},
-        {"the file would be larger than the limit of file sizes: raise it (ulimit -f) and run again; there is no "
-         "checkpoint yet",
-         "the file would be larger than the limit of file sizes: raise it (ulimit -f) and save again; the checkpoint "
-         "before is untouched"}};
-    const firn_port *port = &session->port.port;
-    return mends[session->port.over_limit][port->storage->stored(port->context) > 0];
-}
-
 /* A plan that reads all of its data, and not one part, may be given other data. */
 static const char *mend_of_data(const cli_session *session) {
     return session->info.eval
@@ -133,8 +122,6 @@ static const char *mend_in(const cli_session *session, int error) {
     switch (error) {
     case FIRN_ERROR_LOSS_NOT_FINITE:
         return mend_of_loss(session);
-    case FIRN_ERROR_STORAGE_FULL:
-        return mend_of_full(session);
     case FIRN_ERROR_CHECKPOINT_MISSING:
         return mend_of_missing(session);
     case FIRN_ERROR_CHECKPOINT_OTHER_DATA:
@@ -203,9 +190,21 @@ static const char *mend_of_kernels(const cli_session *session, char *text, size_
     return text;
 }
 
+/* Names the data file that could not be read or was changed. */
+static int refuse_source(const cli_session *session) {
+    char fault[200] = "cannot be read to its end";
+    const char *file = firn_host_data_fault(&session->data, fault, sizeof fault);
+    firn_host_fail(file != NULL ? file : session->options->data[0],
+                   "%s (%s), so there is no result; run again where nobody changes it", fault,
+                   firn_error_name(FIRN_ERROR_SOURCE));
+    return CLI_FILE;
+}
+
 int cli_error(const cli_session *session, int error) {
     if (error == FIRN_ERROR_FORMAT_VERSION)
         return refuse_version(session);
+    if (error == FIRN_ERROR_SOURCE)
+        return refuse_source(session);
     const cli_options *options = session->options;
     const char *where = options->file, *mend = mend_in(session, error);
     char *data = NULL, text[200];

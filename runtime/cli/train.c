@@ -1,71 +1,17 @@
 /* firn train: runs steps until the run is complete (if it has an end), the requested number is done, a signal arrives,
  * or a value is not finite. */
-#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
-#include <math.h>
-#include <signal.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "runtime/cli/cli.h"
 
-/* Set by the first signal. A second SIGINT or SIGTERM has its default action; a second SIGHUP has no effect, because a
- * terminal that closes may send two. */
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signal_number) {
-    static const char once[] = "stopping after this step\n",
-                      again[] = "stopping after this step; again to stop at once\n";
-    int error = errno;
-    interrupted = 1;
-    if (signal_number == SIGHUP)
-        (void)!write(STDERR_FILENO, once, sizeof once - 1);
-    else
-        (void)!write(STDERR_FILENO, again, sizeof again - 1);
-    errno = error;
-}
-
-/* Installs the handler, unless the caller ignores the signal: SIGHUP under nohup, SIGINT in the background of a
- * script. */
-static void catch_signal(int number, unsigned flags) {
-    struct sigaction before, action = {.sa_handler = interrupt, .sa_flags = (int)flags};
-    sigemptyset(&action.sa_mask);
-    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-        sigaction(number, &action, NULL);
-}
-
-/* SIGPIPE is ignored because the reader of the messages often ends together with the run; a message that cannot be
- * delivered must not end the process before the state is saved. */
-static void catch_signals(void) {
-    catch_signal(SIGINT, (unsigned)SA_RESETHAND);
-    catch_signal(SIGTERM, (unsigned)SA_RESETHAND);
-    catch_signal(SIGHUP, 0);
-    signal(SIGPIPE, SIG_IGN);
-}
-
 typedef struct run {
     cli_session session;
-    firn_host_lock lock; /* of the checkpoint */
+    cli_saving saving;
     cli_log log;
     cli_progress progress;
     uint64_t first, last; /* global steps at the beginning and the end of this call; last may be CLI_NO_END */
-    uint64_t saved;       /* global step of the checkpoint on disk, or UINT64_MAX */
-    bool stuck;           /* the checkpoint must not be written any more */
 } run;
-
-/* Locks the checkpoint and refuses one that exists, unless --resume was given. A path that cannot be replaced is
- * reported here, before any step runs. */
-static int claim_checkpoint(run *run) {
-    const cli_options *options = run->session.options;
-    if (options->checkpoint == NULL)
-        return CLI_OK;
-    if (!firn_host_replaceable(options->checkpoint) || !firn_host_lock_take(&run->lock, options->checkpoint))
-        return CLI_FILE;
-    const firn_storage *storage = run->session.port.port.storage;
-    if (options->resume || storage->stored(run->session.port.port.context) == 0)
-        return CLI_OK;
-    firn_host_fail(options->checkpoint, "is there already; give --resume to go on with it, or another name");
-    return CLI_FILE;
-}
 
 /* Returns the global step after which this call ends, or CLI_NO_END. */
 static uint64_t last_step(const cli_session *session, uint64_t first) {
@@ -86,115 +32,116 @@ static int begin_state(run *run) {
     if (error != FIRN_OK)
         return cli_error(session, error);
     run->last = last_step(session, run->first);
-    run->saved = resume ? run->first : UINT64_MAX;
+    run->saving.saved = resume ? run->first : CLI_NOT_SAVED;
     return CLI_OK;
 }
 
-/* Returns false if a parameter or a buffer of the model holds NaN or infinity, for example after an update from
- * gradients that overflowed. */
-static bool parameters_finite(const run *run) {
-    firn_tensor_info tensor;
-    for (uint32_t i = 0; firn_tensor_at(&run->session.firn, i, &tensor) == FIRN_OK; i++) {
-        if ((tensor.role != FIRN_FB_ROLE_PARAMETER && tensor.role != FIRN_FB_ROLE_BUFFER) ||
-            tensor.type != FIRN_FLOAT32)
-            continue;
-        const float *values = tensor.data;
-        for (uint64_t j = 0; j < tensor.bytes / sizeof *values; j++)
-            if (!isfinite(values[j]))
-                return false;
-    }
-    return true;
+/* The interval of saves, in steps; 0: only at the end. */
+static uint64_t save_every(const run *run) {
+    const uint64_t given = run->session.options->checkpoint_every;
+    return given != 0 ? given : run->session.report.checkpoint_steps;
 }
 
-/* Stops without saving: a state that cannot be resumed must not replace one that can. */
-static int stop_ruined(run *run) {
+/* Saves the state, after the log has been flushed to the disk, so that the log is not behind its checkpoint. A log that
+ * cannot be flushed does not keep the state from being saved. */
+static int save(run *run, uint64_t step, uint64_t next) {
+    if (run->session.options->checkpoint == NULL || run->saving.saved == step)
+        return CLI_OK;
+    cli_log_sync(&run->log);
+    return cli_saving_save(&run->saving, step, next);
+}
+
+/* Returns true if a resumed run has no step left that was asked for. */
+static bool is_complete(const run *run) {
     const cli_options *options = run->session.options;
-    run->stuck = true;
-    firn_host_fail(
-        options->file,
-        "a parameter is NaN or infinite (%s): %s; try a lower learning rate, or loss scaling that is dynamic",
-        firn_error_name(FIRN_ERROR_LOSS_NOT_FINITE),
-        run->saved != UINT64_MAX ? "the checkpoint was left as it was" : "nothing was saved");
-    return CLI_NUMBERS;
-}
-
-/* Saves the state if its parameters are finite. The log is flushed to the disk first, so that it is never behind its
- * checkpoint. */
-static int save(run *run, uint64_t step) {
-    if (run->session.options->checkpoint == NULL || run->saved == step)
-        return CLI_OK;
-    if (!parameters_finite(run)) {
-        cli_progress_end(&run->progress);
-        return stop_ruined(run);
-    }
-    run->stuck = !cli_log_sync(&run->log);
-    if (run->stuck)
-        return CLI_FILE;
-    int error = firn_save(&run->session.firn);
-    run->stuck = error != FIRN_OK;
-    if (error != FIRN_OK) {
-        cli_progress_end(&run->progress);
-        return cli_error(&run->session, error);
-    }
-    run->saved = step;
-    return CLI_OK;
-}
-
-/* If the sampler stops at the end of the data, that end is not an error but the end of the run. */
-static int stop_by_error(run *run, const firn_step_report *report, int error) {
-    cli_progress_end(&run->progress);
-    if (error == FIRN_ERROR_DATA_END) {
-        if (!run->session.options->quiet)
-            firn_host_note("the data has come to its end after step %llu", (unsigned long long)report->global_step);
-        return CLI_OK;
-    }
-    if (error == FIRN_ERROR_LOSS_NOT_FINITE && !parameters_finite(run))
-        return stop_ruined(run);
-    return cli_error(&run->session, error);
-}
-
-/* Runs the steps. *step becomes the number of steps done in total; the caller saves that state however the run
- * ended. */
-static int run_steps(run *run, uint64_t *step) {
-    uint64_t every = run->session.options->checkpoint_every;
-    if (every == 0)
-        every = run->session.report.checkpoint_steps;
-    int status = CLI_OK;
-    while (status == CLI_OK && *step < run->last && !interrupted) {
-        firn_step_report report = {0};
-        double before = cli_seconds();
-        int error = cli_push_batch(&run->session, *step);
-        if (error == FIRN_OK)
-            error = firn_train_step(&run->session.firn, cli_source(&run->session), &report);
-        double now = cli_seconds();
-        bool done = error == FIRN_OK || error == FIRN_ERROR_LOSS_SCALE_FLOOR;
-        *step = done ? report.global_step : *step;
-        bool logged = (!done && error != FIRN_ERROR_LOSS_NOT_FINITE) ||
-                      cli_log_step(&run->log, &report, error, now - before, now - run->progress.started);
-        if (done)
-            cli_progress_step(&run->progress, &report);
-        if (error != FIRN_OK) {
-            report.global_step = *step;
-            return stop_by_error(run, &report, error);
-        }
-        error = cli_session_confirm(&run->session);
-        if (error != FIRN_OK) {
-            cli_progress_end(&run->progress);
-            return cli_error(&run->session, error);
-        }
-        run->stuck = !logged;
-        status = logged ? CLI_OK : CLI_FILE;
-        if (status == CLI_OK && every != 0 && *step % every == 0)
-            status = save(run, *step);
-    }
-    cli_progress_end(&run->progress);
-    return status;
+    return options->resume && run->first == run->last && !(options->steps_given && options->steps == 0);
 }
 
 static int print_digest(const run *run) {
     uint8_t digest[32];
     int error = firn_digest(&run->session.firn, digest);
     return error == FIRN_OK ? cli_print_digest(digest) : cli_error(&run->session, error);
+}
+
+/* Says that there was nothing to do. The digest is that of the end of the run, as if this call had run its last step.
+ */
+static int finish_complete(const run *run) {
+    firn_host_fail(run->session.options->checkpoint,
+                   "the run is complete at step %llu: nothing is left to do; a longer run takes another plan (firn "
+                   "export, then firnc compile --weights)",
+                   (unsigned long long)run->first);
+    const int status = print_digest(run);
+    return status == CLI_OK ? CLI_COMPLETE : status;
+}
+
+/* If the sampler stops at the end of the data, that end is not an error but the end of the run. What is wrong with the
+ * data or the log is said at the end, together with what was saved. */
+static int stop_by_error(run *run, const firn_step_report *report, int error) {
+    cli_progress_end(&run->progress);
+    if (error == FIRN_ERROR_DATA_END) {
+        if (run->session.options->resume && report->global_step == run->first)
+            return finish_complete(run);
+        if (!run->session.options->quiet)
+            firn_host_note("the data has come to its end after step %llu", (unsigned long long)report->global_step);
+        return CLI_OK;
+    }
+    if (error == FIRN_ERROR_SOURCE)
+        return CLI_FILE;
+    if (error == FIRN_ERROR_LOSS_NOT_FINITE && !cli_saving_is_finite(&run->saving))
+        return cli_saving_refuse(&run->saving);
+    return cli_error(&run->session, error);
+}
+
+/* Runs one step and logs it. *step becomes the number of steps done in total. */
+static int run_step(run *run, uint64_t *step) {
+    firn_step_report report = {0};
+    double before = cli_seconds();
+    int error = cli_push_batch(&run->session, *step);
+    if (error == FIRN_OK)
+        error = firn_train_step(&run->session.firn, cli_source(&run->session), &report);
+    double now = cli_seconds();
+    bool done = error == FIRN_OK || error == FIRN_ERROR_LOSS_SCALE_FLOOR;
+    *step = done ? report.global_step : *step;
+    bool logged = (!done && error != FIRN_ERROR_LOSS_NOT_FINITE) ||
+                  cli_log_step(&run->log, &report, error, now - before, now - run->progress.started);
+    if (done)
+        cli_progress_step(&run->progress, &report);
+    if (error != FIRN_OK) {
+        report.global_step = *step;
+        return stop_by_error(run, &report, error);
+    }
+    error = cli_session_confirm(&run->session);
+    if (error != FIRN_OK) {
+        cli_progress_end(&run->progress);
+        return cli_error(&run->session, error);
+    }
+    return logged && firn_host_data_look(&run->session.data, *step) ? CLI_OK : CLI_FILE;
+}
+
+/* Returns the step of the save after that of a step. */
+static uint64_t next_save(const run *run, uint64_t step) {
+    const uint64_t every = save_every(run);
+    return run->last - step < every ? run->last : step + every;
+}
+
+/* Runs the steps. *step becomes the number of steps done in total; the caller saves that state however the run
+ * ended. */
+static int run_steps(run *run, uint64_t *step) {
+    const uint64_t every = save_every(run);
+    int status = CLI_OK;
+    while (status == CLI_OK && *step < run->last && !cli_signals_came()) {
+        const uint64_t before = *step;
+        status = cli_log_reserve(&run->log) ? run_step(run, step) : CLI_FILE;
+        if (status != CLI_OK || *step == before) /* or the data has come to its end */
+            break;
+        if (every == 0 || *step % every != 0 || *step == run->last)
+            continue;
+        status = firn_host_data_unchanged(&run->session.data) ? save(run, *step, next_save(run, *step)) : CLI_FILE;
+        if (run->log.failed != 0)
+            status = CLI_FILE;
+    }
+    cli_progress_end(&run->progress);
+    return status;
 }
 
 static int finish_interrupted(const run *run, uint64_t step) {
@@ -211,36 +158,102 @@ static int finish_interrupted(const run *run, uint64_t step) {
  * or its plan is wrong, must not replace an existing checkpoint. */
 static int save_at_end(run *run, int status, uint64_t step) {
     bool failed = status != CLI_OK && status != CLI_NUMBERS;
-    if (run->stuck || (failed && step == run->first))
+    if (run->saving.ruined || (failed && step == run->first))
         return status;
-    if (status != CLI_OK && !parameters_finite(run)) /* the cause has already been reported */
+    if (status != CLI_OK && !cli_saving_is_finite(&run->saving)) /* the cause has already been reported */
         return status;
-    int saving = save(run, step);
+    int saving = save(run, step, CLI_NO_END);
     return status != CLI_OK ? status : saving;
 }
 
+/* Says what is wrong with a data file or the log, if something is, and what was saved. Returns the exit code. */
+static int say_fault(const run *run, int status, uint64_t step) {
+    char kept[5000], fault[200];
+    cli_saving_describe(&run->saving, step, kept, sizeof kept);
+    const char *file = firn_host_data_fault(&run->session.data, fault, sizeof fault);
+    if (file != NULL) {
+        firn_host_fail(file,
+                       "%s (%s); the run stopped after step %llu, and %s; it goes on by --resume with the file as "
+                       "it was, in a place where nobody changes it",
+                       fault, firn_error_name(FIRN_ERROR_SOURCE), (unsigned long long)step, kept);
+        return CLI_FILE;
+    }
+    if (run->log.failed != 0) {
+        errno = run->log.failed;
+        firn_host_fail(run->log.path, "the log cannot be written: %s; %s; the run stopped after step %llu, and %s",
+                       strerror(run->log.failed), firn_host_room(), (unsigned long long)step, kept);
+        return CLI_FILE;
+    }
+    if (status == CLI_OK && !cli_log_is_there(&run->log)) {
+        firn_host_fail(run->log.path, "the log was removed during the run, and its lines are lost; %s", kept);
+        return CLI_FILE;
+    }
+    return status;
+}
+
+/* Notes, after an error that has been said, what was saved. */
+static void note_saved(const run *run, uint64_t step) {
+    char kept[5000];
+    if (run->session.options->quiet || run->saving.saved != step || step == run->first)
+        return;
+    cli_saving_describe(&run->saving, step, kept, sizeof kept);
+    firn_host_note("the run stopped after step %llu, and %s; --resume goes on", (unsigned long long)step, kept);
+}
+
+/* Notes what the user may expect and will not get. */
+static void note_begin(const run *run) {
+    if (run->session.options->quiet)
+        return;
+    if (run->last == CLI_NO_END)
+        firn_host_note("this run has no end: it goes on until it is interrupted; --steps N runs N steps");
+    if (run->session.options->checkpoint == NULL && run->first < run->last)
+        firn_host_note("without --checkpoint FILE the trained parameters are kept nowhere");
+}
+
+/* Notes at the end what of it has become of the run. */
+static void note_end(const run *run, uint64_t step) {
+    const cli_options *options = run->session.options;
+    if (options->quiet || step == run->first)
+        return;
+    if (options->steps_given && step == run->last && step - run->first < options->steps)
+        firn_host_note("the run is complete at step %llu, after %llu of the %llu steps", (unsigned long long)step,
+                       (unsigned long long)(step - run->first), (unsigned long long)options->steps);
+    if (options->checkpoint == NULL)
+        firn_host_note("the trained parameters were kept nowhere, without --checkpoint");
+}
+
 static int train(run *run) {
-    int status = claim_checkpoint(run);
+    cli_signals_catch();
+    int status = cli_saving_claim(&run->saving, &run->session, &run->progress);
     if (status == CLI_OK)
         status = begin_state(run);
+    if (status == CLI_OK && is_complete(run))
+        return finish_complete(run);
     if (status == CLI_OK)
         status = cli_push_begin(&run->session, run->first);
+    if (status == CLI_OK)
+        status = cli_saving_reserve(&run->saving);
     if (status == CLI_OK)
         status = cli_log_begin(&run->log, &run->session, run->first);
     if (status != CLI_OK)
         return status;
-    if (run->last == CLI_NO_END && !run->session.options->quiet)
-        firn_host_note("this run has no end: it goes on until it is interrupted; --steps N runs N steps");
-    catch_signals();
+    note_begin(run);
     cli_progress_begin(&run->progress, &run->session, run->first, run->last);
     uint64_t step = run->first;
     status = run_steps(run, &step);
-    bool stopped = interrupted != 0 && status == CLI_OK && step < run->last;
-    status = save_at_end(run, status, step);
+    bool stopped = cli_signals_came() && status == CLI_OK && step < run->last;
+    if (!firn_host_data_unchanged(&run->session.data))
+        status = CLI_FILE;
+    const int saved = save_at_end(run, status, step), said = say_fault(run, saved, step);
+    status = said == CLI_OK ? print_digest(run) : said;
+    if (status != CLI_OK && said == saved)
+        note_saved(run, step);
     if (status != CLI_OK)
         return status;
-    status = print_digest(run);
-    return stopped && status == CLI_OK ? finish_interrupted(run, step) : status;
+    if (stopped)
+        return finish_interrupted(run, step);
+    note_end(run, step);
+    return CLI_OK;
 }
 
 int cli_train(const cli_options *options) {
@@ -250,6 +263,6 @@ int cli_train(const cli_options *options) {
         status = train(&run);
     cli_log_end(&run.log, status != CLI_OK);
     cli_session_end(&run.session);
-    firn_host_lock_release(&run.lock);
+    cli_saving_end(&run.saving);
     return status;
 }

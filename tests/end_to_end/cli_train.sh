@@ -69,8 +69,14 @@ done
 
 expect "threads" 0 "" train --steps 20 --threads 3
 same "three threads have another digest" "$folder/out" "$folder/a.digest"
-expect "to the end" 0 "" train --resume --checkpoint "$folder/a"
-expect "beyond the end" 0 "" train --resume --checkpoint "$folder/a"
+expect "to the end" 0 "" train --resume --checkpoint "$folder/a" --log "$folder/a.jsonl"
+cp "$folder/out" "$folder/end.digest"
+for steps in "" "--steps 5"; do
+    expect "beyond the end" 5 "the run is complete at step 40: nothing is left to do" train --resume \
+        --checkpoint "$folder/a" --log "$folder/a.jsonl" $steps
+    same "a run that is complete has another digest" "$folder/out" "$folder/end.digest"
+done
+expect "no step beyond the end" 0 "" train --resume --checkpoint "$folder/a" --steps 0
 expect "--steps=N is --steps N" 0 "" train --steps=20
 same "--steps=20 has another digest" "$folder/out" "$folder/a.digest"
 
@@ -324,7 +330,7 @@ expect "several keys" 0 "" ours --pub "$folder/other.pub.pem" --pub "$PUB"
 echo nine >"$folder/counter"
 expect "a counter that is none" 1 COUNTER train --counter "$folder/counter"
 expect "no checkpoint to resume" 3 CHECKPOINT_MISSING train --resume --checkpoint "$folder/none"
-expect "another plan's checkpoint" 3 CHECKPOINT_OTHER_RUN train --resume --checkpoint "$folder/hot"
+expect "another plan's checkpoint" 3 "CHECKPOINT_OTHER_RUN.*firn export, then firnc compile --weights.*the optimizer's state" train --resume --checkpoint "$folder/hot"
 head -c 3000 "$folder/a" >"$folder/cut"
 expect "a checkpoint that is cut" 3 CHECKPOINT_DAMAGED train --resume --checkpoint "$folder/cut"
 expect "digest of it" 3 "CHECKPOINT_DAMAGED); use another copy" "$FIRN" digest "$folder/cut"

@@ -51,9 +51,10 @@ runtime/targets/emulated plan/ schedules runtime runtime/numerics runtime/target
 runtime/targets/cortex-m runtime/targets
 runtime/targets/rv32    runtime/targets
 runtime/manual
+runtime/program
 runtime/package         plan/
 runtime/package/arduino runtime
-runtime/cli             plan/ schedules runtime runtime/targets/host runtime/manual
+runtime/cli             plan/ schedules runtime runtime/targets/host runtime/manual runtime/program
 
 compiler/base           plan/ schedules
 compiler/keys           plan/ schedules compiler/base
@@ -70,7 +71,7 @@ compiler/models         plan/ schedules compiler/base compiler/keys compiler/gra
 compiler/models/images  plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models runtime/numerics
 compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models
 compiler/examples       plan/ compiler compiler/graph compiler/job
-compiler/commands       plan/ schedules compiler/ runtime runtime/manual
+compiler/commands       plan/ schedules compiler/ runtime runtime/manual runtime/program
 compiler/studies        plan/ schedules compiler/
 end
 

@@ -1,6 +1,7 @@
 /* Tests the workstation's port: plans in read-only memory, keys, the counter file, checkpoints on a full disk, threads,
  * and data from files. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -225,7 +226,7 @@ static void saves_into_a_file(void **state) {
     int status = firn_save(&one.firn);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(status, FIRN_ERROR_STORAGE_FULL);
-    assert_true(port.over_limit);
+    assert_int_equal(port.cause, EFBIG);
     assert_false(exists("checkpoint.tmp"));
     assert_int_equal(firn_restore(&two.firn, NULL), FIRN_OK);
     digest_of(&two, restored);
@@ -478,17 +479,60 @@ static void reads_records(void **state) {
     firn_host_data_close(&data);
 }
 
-/* If a file shrinks while it is read, the result is an error and not a fault. */
-static void a_file_that_shrinks_is_an_error(void **state) {
+/* A small file is read from memory, so a change is noticed and does not matter to what is read. */
+static void a_small_file_that_changes_is_noticed(void **state) {
     (void)state;
-    write_file("shrinks", "0123456789", 10);
-    const char *paths[] = {at("shrinks")};
+    write_file("small", "0123456789", 10);
+    char path[128];
+    const char *paths[] = {path};
+    snprintf(path, sizeof path, "%s", at("small"));
     firn_host_data data;
+    char fault[200];
     assert_true(open_data(&data, paths, 1, NULL, false));
-    write_file("shrinks", "01", 2);
-    char byte[4];
-    assert_int_equal(data.source.read(data.source.context, 0, 5, 4, byte), FIRN_ERROR_SOURCE);
+    assert_true(firn_host_data_unchanged(&data));
+    assert_null(firn_host_data_fault(&data, fault, sizeof fault));
+    assert_int_equal(chmod(at("small"), 0640), 0); /* changes no contents */
+    assert_true(firn_host_data_unchanged(&data));
+    write_file("small", "01", 2);
+    expect_bytes(&data.source, 0, 5, "5678");
+    assert_false(firn_host_data_look(&data, 7));
+    assert_false(firn_host_data_unchanged(&data));
+    assert_string_equal(firn_host_data_fault(&data, fault, sizeof fault), path);
+    assert_non_null(strstr(fault, "it has 2 bytes and had 10 at the start, so it is shorter"));
     firn_host_data_close(&data);
+}
+
+/* If a file that is not in memory changes, a read is an error and not a fault, even if the new contents are as long. */
+static void a_large_file_that_changes_is_an_error(void **state) {
+    (void)state;
+    char path[128];
+    const char *paths[] = {path};
+    snprintf(path, sizeof path, "%s", at("large"));
+    const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    for (int way = 0; way < 3; way++) {
+        firn_host_data data;
+        char bytes[4], fault[200];
+        write_file("large", "", 0);
+        assert_int_equal(truncate(at("large"), (33 << 20) + 1), 0);
+        assert_int_equal(utimensat(AT_FDCWD, at("large"), old, 0), 0);
+        assert_true(open_data(&data, paths, 1, NULL, false));
+        assert_int_equal(data.source.read(data.source.context, 0, 5, 4, bytes), FIRN_OK);
+        assert_int_equal(rename(at("large"), at("moved")), 0); /* changes no contents */
+        assert_int_equal(data.source.read(data.source.context, 0, 5, 4, bytes), FIRN_OK);
+        int file = open(at("moved"), O_WRONLY);
+        if (way == 0)
+            assert_int_equal(ftruncate(file, 2), 0);
+        else
+            assert_int_equal(pwrite(file, "x", 1, 1 << 20), 1);
+        if (way == 2) /* the time of modification is set back */
+            assert_int_equal(futimens(file, old), 0);
+        close(file);
+        assert_int_equal(data.source.read(data.source.context, 0, 5, 4, bytes), FIRN_ERROR_SOURCE);
+        assert_non_null(firn_host_data_fault(&data, fault, sizeof fault));
+        assert_non_null(strstr(fault, way == 0 ? "so it is shorter" : "was changed while it was in use"));
+        firn_host_data_close(&data);
+        assert_int_equal(unlink(at("moved")), 0);
+    }
 }
 
 int main(void) {
@@ -504,7 +548,8 @@ int main(void) {
         cmocka_unit_test(reads_files_and_folders),
         cmocka_unit_test(unpacks_gzip),
         cmocka_unit_test(reads_records),
-        cmocka_unit_test(a_file_that_shrinks_is_an_error),
+        cmocka_unit_test(a_small_file_that_changes_is_noticed),
+        cmocka_unit_test(a_large_file_that_changes_is_an_error),
     };
     return cmocka_run_group_tests_name("host", tests, begin, end);
 }

@@ -19,7 +19,7 @@
 
 /* --- the calls ---------------------------------------------------------------------------------------------------- */
 
-typedef enum call { NO_CALL, OPEN, OPEN_FOLDER, WRITE, SYNC, SYNC_FOLDER, CLOSE, RENAME } call;
+typedef enum call { NO_CALL, OPEN, OPEN_FOLDER, RESERVE, WRITE, SYNC, SYNC_FOLDER, CLOSE, RENAME } call;
 
 enum { CALLS_MAX = 64 };
 
@@ -31,6 +31,7 @@ static struct {
     int error;
     uint32_t end_at; /* number of the call before which the process ends; 0: none */
     bool short_writes;
+    bool cannot_reserve; /* as a file system without reservations */
 } seen;
 
 /* Notes a call. Returns true if it is to fail. */
@@ -104,6 +105,14 @@ int __wrap_close(int file) {
     return failed ? -1 : result;
 }
 
+int __real_fallocate64(int file, int mode, off64_t offset, off64_t length);
+int __wrap_fallocate64(int file, int mode, off64_t offset, off64_t length);
+int __wrap_fallocate64(int file, int mode, off64_t offset, off64_t length) {
+    if (seen.cannot_reserve)
+        errno = EOPNOTSUPP;
+    return fails(RESERVE) || seen.cannot_reserve ? -1 : __real_fallocate64(file, mode, offset, length);
+}
+
 int __real_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to) {
@@ -137,7 +146,10 @@ static int end(void **state) {
     return rmdir(folder);
 }
 
-/* Returns the one byte that the file consists of, 0 if it is not there; anything else fails. */
+/* A checkpoint begins with these bytes. A leftover is recognised by them. */
+static const char magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
+
+/* Returns the one byte that follows the magic in the whole file, 0 if the file is not there; anything else fails. */
 static char contents(const char *of) {
     char bytes[400];
     FILE *file = fopen(of, "rb");
@@ -146,9 +158,17 @@ static char contents(const char *of) {
     size_t count = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
     assert_int_equal(count, 300);
-    for (size_t i = 1; i < count; i++)
-        assert_int_equal(bytes[i], bytes[0]);
-    return bytes[0];
+    assert_memory_equal(bytes, magic, sizeof magic);
+    for (size_t i = sizeof magic; i < count; i++)
+        assert_int_equal(bytes[i], bytes[sizeof magic]);
+    return bytes[sizeof magic];
+}
+
+static void write_text(const char *to, const char *text) {
+    FILE *file = fopen(to, "wb");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
 }
 
 /* Writes 300 such bytes through the port as the library does. The first error ends it. */
@@ -156,8 +176,11 @@ static int store(char byte) {
     char bytes[100];
     memset(bytes, byte, sizeof bytes);
     int status = port.storage.erase(&port, 0, 304);
-    for (uint64_t i = 0; status == FIRN_OK && i < 3; i++)
+    memcpy(bytes, magic, sizeof magic);
+    for (uint64_t i = 0; status == FIRN_OK && i < 3; i++) {
         status = port.storage.program(&port, 100 * i, bytes, sizeof bytes);
+        memset(bytes, byte, sizeof bytes);
+    }
     return status == FIRN_OK ? port.storage.sync(&port) : status;
 }
 
@@ -217,8 +240,8 @@ static void ends_at_every_call(void **state) {
     assert_true(renamed);
 }
 
-/* Every error of every call is reported, except that a signal is no error; the old file stays until the rename, and
- * nothing is left beside it. */
+/* Every error of every call is reported, with two exceptions: a signal is no error, and after the rename a folder that
+ * cannot be opened is none. The old file stays until the rename, and nothing is left beside it. */
 static void every_error_of_every_call(void **state) {
     (void)state;
     static const int errors[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, EACCES, EINTR};
@@ -231,18 +254,96 @@ static void every_error_of_every_call(void **state) {
             const call failed = seen.calls[at - 1];
             const bool full = errors[e] == ENOSPC || errors[e] == EDQUOT || errors[e] == EFBIG;
             const bool last = at == calls; /* the folder has been synced */
-            if (last || (errors[e] == EINTR && failed != RENAME))
+            if (last || failed == OPEN_FOLDER || (errors[e] == EINTR && failed != RENAME))
                 assert_int_equal(status, FIRN_OK);
             else
                 assert_int_equal(status, full ? FIRN_ERROR_STORAGE_FULL : FIRN_ERROR_STORAGE);
             if (status != FIRN_OK)
-                assert_int_equal(port.over_limit, errors[e] == EFBIG);
-            const bool renamed = failed == OPEN_FOLDER || failed == SYNC_FOLDER || status == FIRN_OK;
+                assert_int_equal(port.cause, errors[e]);
+            const bool renamed = failed == SYNC_FOLDER || status == FIRN_OK;
             assert_int_equal(contents(path), renamed ? 'b' : 'a');
             assert_int_equal(access(temporary, F_OK), -1);
         }
     }
     assert_int_equal(store('c'), FIRN_OK);
+}
+
+/* Reserves room as before a run, then stores. */
+static int reserve_and_store(char byte) {
+    const int status = firn_host_port_reserve(&port, 304);
+    return status == FIRN_OK ? store(byte) : status;
+}
+
+/* What was reserved is used by the first save, and given back at the end without one. */
+static void the_first_save_takes_what_is_reserved(void **state) {
+    (void)state;
+    static const call order[] = {OPEN,  RESERVE, WRITE,       WRITE,       WRITE, SYNC,
+                                 CLOSE, RENAME,  OPEN_FOLDER, SYNC_FOLDER, CLOSE};
+    struct stat status;
+    seen.watching = true;
+    assert_int_equal(reserve_and_store('a'), FIRN_OK);
+    seen.watching = false;
+    assert_int_equal(seen.count, sizeof order / sizeof *order);
+    assert_memory_equal(seen.calls, order, sizeof order);
+    assert_int_equal(contents(path), 'a');
+    assert_int_equal(store('b'), FIRN_OK);
+    assert_int_equal(contents(path), 'b');
+    assert_int_equal(firn_host_port_reserve(&port, UINT64_C(1) << 20), FIRN_OK);
+    assert_int_equal(stat(temporary, &status), 0);
+    assert_true(status.st_blocks >= 1 << 11);
+    firn_host_port_end(&port);
+    assert_int_equal(access(temporary, F_OK), -1);
+    firn_host_port_begin(&port, path, NULL, 1);
+    /* Somebody removes the temporary file during the run. */
+    assert_int_equal(firn_host_port_reserve(&port, 304), FIRN_OK);
+    assert_int_equal(unlink(temporary), 0);
+    assert_int_equal(store('c'), FIRN_OK);
+    assert_int_equal(contents(path), 'c');
+}
+
+/* A file system that cannot reserve gets zeros, which are on the disk before the run begins. */
+static void zeros_reserve_too(void **state) {
+    (void)state;
+    struct stat status;
+    seen.cannot_reserve = true;
+    assert_int_equal(firn_host_port_reserve(&port, 200000), FIRN_OK);
+    assert_int_equal(stat(temporary, &status), 0);
+    assert_int_equal(status.st_size, 200000);
+    firn_host_port_end(&port);
+    firn_host_port_begin(&port, path, NULL, 1);
+    assert_int_equal(reserve_and_store('a'), FIRN_OK);
+    assert_int_equal(contents(path), 'a');
+}
+
+/* Lets each call fail between the reservation and the end of the first save, with reservations and with zeros. */
+static void every_error_of_a_reserved_save(void **state) {
+    (void)state;
+    static const int errors[] = {ENOSPC, EDQUOT, EFBIG, EIO};
+    for (int zeros = 0; zeros < 2; zeros++) {
+        for (uint32_t at = 1, calls = UINT32_MAX; at <= calls; at++) {
+            for (size_t e = 0; e < sizeof errors / sizeof *errors; e++) {
+                assert_int_equal(store('a'), FIRN_OK);
+                memset(&seen, 0, sizeof seen);
+                seen.cannot_reserve = zeros != 0;
+                seen.watching = true;
+                seen.fail_at = at;
+                seen.error = errors[e];
+                const int status = reserve_and_store('b');
+                seen.watching = false;
+                const call failed = at <= seen.count ? seen.calls[at - 1] : NO_CALL;
+                const bool placed = failed == SYNC_FOLDER;
+                assert_int_equal(contents(path), status == FIRN_OK || placed ? 'b' : 'a');
+                assert_int_equal(port.writing.placed, placed);
+                assert_int_equal(access(temporary, F_OK), -1);
+                if (status != FIRN_OK)
+                    assert_int_equal(port.cause, errors[e]);
+                else
+                    assert_true(failed == NO_CALL || failed == OPEN_FOLDER || failed == CLOSE);
+                if (failed == NO_CALL)
+                    calls = at;
+            }
+        }
+    }
 }
 
 static void writes_in_pieces(void **state) {
@@ -251,6 +352,34 @@ static void writes_in_pieces(void **state) {
     assert_int_equal(store('a'), FIRN_OK);
     seen.short_writes = false;
     assert_int_equal(contents(path), 'a');
+}
+
+/* A file, a folder or a link of somebody else at the temporary name is never removed; a leftover of firn is. */
+static void leaves_what_is_not_its_own(void **state) {
+    (void)state;
+    static const char *const others[] = {"notes", "FIRNCK", "12 apples"};
+    static const char *const leftovers[] = {"", "FIRNCKPT and more", "12\n"};
+    assert_int_equal(store('a'), FIRN_OK);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        write_text(temporary, others[i]);
+        assert_false(firn_host_replaceable(path));
+        assert_int_equal(store('b'), FIRN_ERROR_STORAGE);
+        assert_int_equal(unlink(temporary), 0);
+    }
+    assert_int_equal(mkdir(temporary, 0777), 0);
+    assert_false(firn_host_replaceable(path));
+    assert_int_equal(store('b'), FIRN_ERROR_STORAGE);
+    assert_int_equal(rmdir(temporary), 0);
+    assert_int_equal(symlink("nothing", temporary), 0);
+    assert_false(firn_host_replaceable(path));
+    assert_int_equal(store('b'), FIRN_ERROR_STORAGE);
+    assert_int_equal(unlink(temporary), 0);
+    assert_int_equal(contents(path), 'a');
+    for (size_t i = 0; i < sizeof leftovers / sizeof *leftovers; i++) {
+        write_text(temporary, leftovers[i]);
+        assert_true(firn_host_replaceable(path));
+        assert_int_equal(store('b'), FIRN_OK);
+    }
 }
 
 /* What the owner has kept from others stays so, and a second name of the old file keeps the old contents. */
@@ -291,6 +420,19 @@ static void a_folder_may_be_read_only(void **state) {
     assert_int_equal(contents(path), 'a');
 }
 
+static int store_succeeds(void) {
+    return store('b') == FIRN_OK ? 0 : 1;
+}
+
+/* A folder that may be written and searched, but not read, cannot be opened to be synced. */
+static void a_folder_may_be_unreadable(void **state) {
+    (void)state;
+    assert_int_equal(chmod(folder, 0333), 0);
+    assert_int_equal(as_nobody(store_succeeds), 0);
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(contents(path), 'b');
+}
+
 static int is_there_and_unreadable(void) {
     uint8_t byte;
     const bool there = port.storage.stored(&port) != 0;
@@ -313,9 +455,14 @@ int main(void) {
         TEST(syncs_before_and_after_the_rename),
         TEST(ends_at_every_call),
         TEST(every_error_of_every_call),
+        TEST(the_first_save_takes_what_is_reserved),
+        TEST(zeros_reserve_too),
+        TEST(every_error_of_a_reserved_save),
         TEST(writes_in_pieces),
+        TEST(leaves_what_is_not_its_own),
         TEST(keeps_permissions),
         TEST(a_folder_may_be_read_only),
+        TEST(a_folder_may_be_unreadable),
         TEST(a_file_may_be_unreadable),
     };
     return cmocka_run_group_tests_name("replace", tests, NULL, NULL);

@@ -19,13 +19,17 @@
 
 #define PIECE_BYTES 65536u
 
+/* Of small files that are kept in memory. */
+#define KEPT_BYTES (UINT64_C(32) << 20)
+
 /* Descriptors reserved for other uses: log, checkpoint, folders. */
 #define SPARE_DESCRIPTORS 32u
 
 struct firn_host_file {
     char *name;
     int descriptor;  /* -1 if the contents are in memory */
-    uint8_t *memory; /* unpacked contents */
+    uint8_t *memory; /* unpacked contents, or those of a small file */
+    firn_host_watch watch;
     firn_data_file file;
     firn_data_layout layout;
 };
@@ -33,19 +37,23 @@ struct firn_host_file {
 /* --- one file --- */
 
 static int read_descriptor(void *context, uint64_t offset, void *bytes, uint32_t count) {
-    const firn_host_file *file = context;
+    firn_host_file *file = context;
     uint8_t *to = bytes;
     while (count > 0) {
         ssize_t got = pread(file->descriptor, to, count, (off_t)offset);
         if (got < 0 && errno == EINTR)
             continue;
+        if (got < 0)
+            firn_host_watch_fail(&file->watch, errno);
         if (got <= 0)
-            return FIRN_ERROR_SOURCE;
+            break;
         to += got;
         count -= (uint32_t)got;
         offset += (uint64_t)got;
     }
-    return FIRN_OK;
+    if (firn_host_watch_look(&file->watch) && count > 0)
+        firn_host_watch_fail(&file->watch, EIO); /* the file ends before its length */
+    return file->watch.faulty ? FIRN_ERROR_SOURCE : FIRN_OK;
 }
 
 static int read_memory(void *context, uint64_t offset, void *bytes, uint32_t count) {
@@ -78,6 +86,7 @@ static bool unpack(firn_host_file *file) {
         return firn_host_fail(file->name, "is a damaged or truncated gzip file");
     close(file->descriptor);
     file->descriptor = -1;
+    firn_host_watch_end(&file->watch);
     file->file = (firn_data_file){.context = file, .bytes = count, .read = read_memory};
     return true;
 }
@@ -143,7 +152,8 @@ static bool open_contents(firn_host_file *file, int flags) {
     make_room(file->descriptor);
     if (!S_ISREG(status.st_mode))
         return firn_host_fail(file->name, "is neither a file nor a folder");
-    file->file = (firn_data_file){.context = file, .bytes = (uint64_t)status.st_size, .read = read_descriptor};
+    firn_host_watch_begin(&file->watch, file->descriptor);
+    file->file = (firn_data_file){.context = file, .bytes = file->watch.bytes, .read = read_descriptor};
     return (!is_gzip(file) || unpack(file)) && look(file);
 }
 
@@ -287,7 +297,13 @@ static int read_elements(void *context, uint32_t stream_index, uint64_t first, u
 
 /* --- hashing --- */
 
-static bool hash_file(const firn_host_file *file, uint8_t digest[FIRN_HASH_BYTES]) {
+static bool refuse_read(const firn_host_file *file) {
+    char fault[200] = "cannot be read to its end";
+    (void)firn_host_watch_fault(&file->watch, fault, sizeof fault);
+    return firn_host_fail(file->name, "%s", fault);
+}
+
+static bool hash_file(firn_host_file *file, uint8_t digest[FIRN_HASH_BYTES]) {
     static uint8_t bytes[PIECE_BYTES];
     firn_sha256 hash;
     bool hashed = firn_sha256_begin(&hash) == FIRN_OK;
@@ -298,10 +314,26 @@ static bool hash_file(const firn_host_file *file, uint8_t digest[FIRN_HASH_BYTES
                  firn_sha256_update(&hash, bytes, piece) == FIRN_OK;
         at += piece;
     }
-    if (hashed && firn_sha256_end(&hash, digest) == FIRN_OK)
+    if (hashed && firn_sha256_end(&hash, digest) == FIRN_OK) {
+        firn_host_watch_hashed(&file->watch, digest);
         return true;
-    firn_host_fail(file->name, "cannot be read to its end");
-    return false;
+    }
+    return refuse_read(file);
+}
+
+/* Copies a hashed file into memory if it is small. Small data are read often, and a read from a file costs two system
+ * calls. */
+static bool keep(firn_host_file *file, uint64_t *room) {
+    const uint64_t bytes = file->file.bytes;
+    uint8_t *memory = file->descriptor >= 0 && bytes <= *room ? malloc((size_t)bytes + 1) : NULL;
+    if (memory == NULL)
+        return true;
+    file->memory = memory;
+    if (file->file.read(file->file.context, 0, memory, (uint32_t)bytes) != FIRN_OK)
+        return refuse_read(file);
+    file->file.read = read_memory;
+    *room -= bytes;
+    return true;
 }
 
 /* Hashes one line of the list that identifies the data: the option that named the file, and the file's hash. */
@@ -320,10 +352,12 @@ static bool hash_line(firn_sha256 *list, uint32_t stream, const uint8_t digest[F
 static bool hash_data(firn_host_data *data) {
     firn_sha256 list;
     uint8_t digest[FIRN_HASH_BYTES];
+    uint64_t room = KEPT_BYTES;
     bool hashed = firn_sha256_begin(&list) == FIRN_OK;
     for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++)
         for (uint32_t i = 0; hashed && i < data->files[s].count; i++)
-            hashed = hash_file(data->files[s].files[i], digest) && hash_line(&list, s, digest);
+            hashed = hash_file(data->files[s].files[i], digest) && keep(data->files[s].files[i], &room) &&
+                     hash_line(&list, s, digest);
     return hashed && firn_sha256_end(&list, data->sha256) == FIRN_OK;
 }
 
@@ -372,6 +406,33 @@ bool firn_host_data_begin(firn_host_data *data, bool records) {
     data->source =
         (firn_source){.context = data, .streams = data->streams, .stream_count = count, .read = read_elements};
     return true;
+}
+
+bool firn_host_data_look(firn_host_data *data, uint64_t turn) {
+    uint64_t count = 0;
+    for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++)
+        count += data->files[s].count;
+    uint64_t i = turn % count;
+    uint32_t s = 0;
+    for (; i >= data->files[s].count; s++)
+        i -= data->files[s].count;
+    return firn_host_watch_look(&data->files[s].files[i]->watch);
+}
+
+bool firn_host_data_unchanged(firn_host_data *data) {
+    bool unchanged = true;
+    for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++)
+        for (uint32_t i = 0; i < data->files[s].count; i++)
+            unchanged = firn_host_watch_look(&data->files[s].files[i]->watch) && unchanged;
+    return unchanged;
+}
+
+const char *firn_host_data_fault(const firn_host_data *data, char *text, size_t size) {
+    for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++)
+        for (uint32_t i = 0; i < data->files[s].count; i++)
+            if (firn_host_watch_fault(&data->files[s].files[i]->watch, text, size))
+                return data->files[s].files[i]->name;
+    return NULL;
 }
 
 void firn_host_data_close(firn_host_data *data) {

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "plan/signature.h"
 #include "runtime/firn.h"
@@ -107,6 +108,12 @@ void firn_host_threads_stop(firn_host_threads *pool);
 void firn_host_threads_run(firn_host_threads *pool, size_t tasks,
                            void (*body)(void *argument, size_t begin, size_t end), void *argument);
 
+/* --- room on a disk (reserve.c) ----------------------------------------------------------------------------------- */
+
+/* Reserves room for `bytes` bytes from `offset` on; the length of the file stays. Returns false with errno set, without
+ * a message: EFBIG beyond the limit of file sizes, EOPNOTSUPP if the file or its file system cannot reserve. */
+bool firn_host_reserve(int file, uint64_t offset, uint64_t bytes);
+
 /* --- replacing files (replace.c) ---------------------------------------------------------------------------------- */
 
 /* A file that is written under a temporary name and then renamed over the target. The functions below return false with
@@ -115,16 +122,24 @@ typedef struct firn_host_replacement {
     char *target;    /* the file to replace, symbolic links resolved */
     char *temporary; /* target.tmp */
     int file;        /* open for writing, or -1 */
+    bool created;    /* the temporary file is this replacement's */
+    bool placed;     /* after a failure: the rename was done, but the disk did not confirm it */
 } firn_host_replacement;
 
-/* Returns true if the path names a regular file, or none, in a folder that is writable; else false, after a message. */
+/* Returns true if the path names a regular file, or none, that a rename may replace: its folder is writable, and the
+ * temporary name is free or holds a leftover of firn. Else returns false, after a message. */
 bool firn_host_replaceable(const char *path);
-/* Creates the temporary file. Fails with ENOTSUP if the path names something other than a regular file. */
+/* Creates the temporary file. Fails with ENOTSUP if the path names something other than a regular file, and with EEXIST
+ * if something that is no leftover of firn has the temporary name. */
 bool firn_host_replace_begin(firn_host_replacement *replacement, const char *path);
+/* Reserves room for the whole file, by writing zeros where the file system cannot reserve. */
+bool firn_host_replace_reserve(const firn_host_replacement *replacement, uint64_t bytes);
+/* Returns true if the temporary name still is that of the open file. */
+bool firn_host_replace_is_there(const firn_host_replacement *replacement);
 bool firn_host_replace_write(const firn_host_replacement *replacement, uint64_t offset, const void *bytes,
                              size_t count);
 /* Syncs the file to the disk and renames it over the target. On failure the previous file remains, unless only the last
- * operation failed, the sync of the folder. */
+ * operation failed, the sync of the folder. A folder that cannot be opened for that is no failure. */
 bool firn_host_replace_end(firn_host_replacement *replacement);
 /* Removes the temporary file; preserves errno. May be called after a failure, and on a replacement whose only
  * initialised field is file = -1. */
@@ -153,13 +168,45 @@ typedef struct firn_host_port {
     firn_host_threads *threads;
     int reading;                   /* file descriptor, or -1 */
     firn_host_replacement writing; /* the record */
-    bool over_limit; /* the last write that failed was beyond the limit of file sizes; the disk has room */
+    bool reserved;                 /* `writing` is open and has room for the next record */
+    uint64_t written;              /* end of what the current save has written */
+    int cause;                     /* errno of the last operation of the storage that failed */
 } firn_host_port;
 
 /* Fills in a port. The paths may be NULL and must outlive it. Never fails: errors of the files are reported when they
  * are used. */
 void firn_host_port_begin(firn_host_port *port, const char *checkpoint, const char *counter, unsigned threads);
+/* Reserves room for one record of so many bytes, which the next save takes. Returns FIRN_OK, STORAGE or
+ * STORAGE_FULL. */
+int firn_host_port_reserve(firn_host_port *port, uint64_t bytes);
 void firn_host_port_end(firn_host_port *port);
+
+/* --- files that must not change (watch.c) ------------------------------------------------------------------------- */
+
+/* An open file, as it was when it was opened. */
+typedef struct firn_host_watch {
+    int file; /* -1: the file is not read any more */
+    uint64_t bytes;
+    struct timespec modified, changed; /* the contents; the contents, the permissions or a name */
+    bool hashed;
+    uint8_t sha256[32];
+    bool faulty;
+    int error;          /* errno, if a read failed */
+    uint64_t bytes_now; /* when the change was noticed */
+} firn_host_watch;
+
+void firn_host_watch_begin(firn_host_watch *watch, int file);
+/* Tells the hash of the contents, by which a change of permissions or names is told from one of the contents. */
+void firn_host_watch_hashed(firn_host_watch *watch, const uint8_t sha256[32]);
+/* Tells that the file is closed, because its contents are in memory. */
+void firn_host_watch_end(firn_host_watch *watch);
+/* Tells that a read failed with this errno. */
+void firn_host_watch_fail(firn_host_watch *watch, int error);
+/* Returns true if nothing has failed and the file is as it was. After a read: what was read are the contents that were
+ * hashed. Prints no message. */
+bool firn_host_watch_look(firn_host_watch *watch);
+/* Returns true if something was wrong, and writes what, for a message that begins with the name of the file. */
+bool firn_host_watch_fault(const firn_host_watch *watch, char *text, size_t size);
 
 /* --- data (data.c) ------------------------------------------------------------------------------------------------ */
 
@@ -186,13 +233,21 @@ typedef struct firn_host_data {
 
 /* Opens the files of stream 0 and, if not NULL, those of labels as stream 1 and of weights as stream 2; weights require
  * labels. A directory stands for the regular files in it, sorted by name; symbolic links in it are not followed.
- * Compressed files (gzip) are unpacked into memory. Computes the hash of the data, which firn_config takes; the source
+ * Compressed files (gzip) are unpacked into memory,
+ * and small ones are copied into it. Computes the hash of the data, which firn_config takes; the source
  * has no stream yet. */
 bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_t path_count, const char *labels,
                          const char *weights);
 /* Makes the open files the streams of the source. records: the plan reads records (firn_info.window is 0), so files
  * must be arrays with the same record shape. */
 bool firn_host_data_begin(firn_host_data *data, bool records);
+/* Returns true if no file was changed since it was opened, which every read of a file checks too. Prints no message. */
+bool firn_host_data_unchanged(firn_host_data *data);
+/* The same of one file, each in turn: for many calls that must not cost more with many files. */
+bool firn_host_data_look(firn_host_data *data, uint64_t turn);
+/* After a read or firn_host_data_unchanged has failed: returns the name of the file that could not be read or has
+ * changed and writes what is wrong with it into `text`. Returns NULL if there is none. */
+const char *firn_host_data_fault(const firn_host_data *data, char *text, size_t size);
 void firn_host_data_close(firn_host_data *data);
 
 #endif

@@ -26,10 +26,10 @@ static void close_file(int *file) {
     *file = -1;
 }
 
-/* Returns the library's error for errno. The library has one for all kinds of full storage; which it was stays in the
- * port. */
+/* Returns the library's error for errno, which stays in the port: the library has one error for all kinds of full
+ * storage. */
 static int storage_error(firn_host_port *port) {
-    port->over_limit = errno == EFBIG;
+    port->cause = errno;
     return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? FIRN_ERROR_STORAGE_FULL : FIRN_ERROR_STORAGE;
 }
 
@@ -75,18 +75,35 @@ static int storage_erase(void *context, uint64_t offset, uint64_t count) {
     firn_host_port *port = context;
     (void)offset;
     (void)count;
+    const bool ready = port->reserved && firn_host_replace_is_there(&port->writing);
+    port->reserved = false;
+    port->written = 0;
+    if (ready)
+        return FIRN_OK;
     firn_host_replace_abandon(&port->writing);
     return firn_host_replace_begin(&port->writing, port->checkpoint) ? FIRN_OK : storage_error(port);
 }
 
 static int storage_program(void *context, uint64_t offset, const void *bytes, uint32_t count) {
     firn_host_port *port = context;
+    port->written = offset + count;
     return firn_host_replace_write(&port->writing, offset, bytes, count) ? FIRN_OK : abandon(port);
 }
 
 static int storage_sync(void *context) {
     firn_host_port *port = context;
+    /* Zeros that reserved more than the record has must not stay behind it. */
+    if (ftruncate(port->writing.file, (off_t)port->written) != 0)
+        return abandon(port);
     return firn_host_replace_end(&port->writing) ? FIRN_OK : storage_error(port);
+}
+
+int firn_host_port_reserve(firn_host_port *port, uint64_t bytes) {
+    int status = storage_erase(port, 0, bytes);
+    if (status == FIRN_OK && !firn_host_replace_reserve(&port->writing, bytes))
+        status = abandon(port);
+    port->reserved = status == FIRN_OK;
+    return status;
 }
 
 /* --- counter --- */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,20 +30,6 @@ static char *target_of(const char *path) {
     return NULL; /* a dangling link, or a path that cannot be examined */
 }
 
-bool firn_host_replaceable(const char *path) {
-    char *target = target_of(path);
-    int error = errno;
-    bool there = target != NULL, writable = there && faccessat(AT_FDCWD, dirname(target), W_OK | X_OK, AT_EACCESS) == 0;
-    if (there && !writable)
-        firn_host_fail(path, "its folder cannot be written to: %s; make the folder, or give another name",
-                       strerror(errno));
-    free(target);
-    if (there)
-        return writable;
-    return firn_host_fail(path, "%s; give the name of a file",
-                          error == ENOTSUP ? "is not a regular file" : strerror(error));
-}
-
 /* Each does what the system call of its name does, and again after a signal. */
 static int open_again(const char *path, int flags) {
     int file;
@@ -60,19 +47,123 @@ static int sync_again(int file) {
     return result;
 }
 
+/* What is at a name that cannot be replaced, and what to do. Returns NULL where only errno says it. */
+static const char *fault_of(const char *path) {
+    struct stat status;
+    if (stat(path, &status) == 0)
+        return S_ISDIR(status.st_mode)    ? "is a folder; give the name of a file in it"
+               : S_ISFIFO(status.st_mode) ? "is a pipe and not a regular file; give the name of a file"
+               : S_ISREG(status.st_mode)  ? NULL
+                                          : "is a device or socket and not a regular file; give the name of a file";
+    if (errno == ENOENT && lstat(path, &status) == 0)
+        return "is a link to a file that is not there; remove the link, or give the name of the file";
+    return NULL;
+}
+
+/* What to do about a folder that cannot be written to, by errno. */
+static const char *mend_of_folder(int error) {
+    return error == ENOENT  ? "make the folder, or give another name"
+           : error == EROFS ? "give a name on a disk that can be written to"
+                            : "change its permissions, or give another name";
+}
+
+/* Returns true if the kernel would refuse a rename over this file although its folder can be written to: the file
+ * belongs to another user in a folder with the sticky bit, or something is mounted on it. */
+static bool is_held(const char *target, const char *folder) {
+    struct statx file;
+    struct stat above;
+    const uid_t user = geteuid();
+    if (statx(AT_FDCWD, target, AT_SYMLINK_NOFOLLOW, STATX_UID, &file) != 0 || stat(folder, &above) != 0)
+        return false;
+    if ((file.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
+        return true;
+    return (above.st_mode & S_ISVTX) != 0 && user != 0 && user != file.stx_uid && user != above.st_uid;
+}
+
+/* Returns true if nothing is at the temporary name, or a file that an earlier process of firn left there when it was
+ * killed: an empty one, or one that begins like a checkpoint, like one that is reserved, like an export, or that holds
+ * one number as a counter does. */
+static bool is_free(const char *temporary) {
+    static const char record[] = "FIRNCKPT", export[] = "{\"__metadata__\":{\"format\":\"pt\",\"global_step\":";
+    char bytes[64] = {0};
+    struct stat status;
+    if (lstat(temporary, &status) != 0)
+        return errno == ENOENT;
+    if (!S_ISREG(status.st_mode) || status.st_size == 0)
+        return S_ISREG(status.st_mode);
+    int file = open_again(temporary, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t count = file >= 0 ? pread(file, bytes, sizeof bytes, 0) : -1;
+    if (file >= 0)
+        close(file);
+    if (count <= 0)
+        return false;
+    static const char zeros[sizeof bytes];
+    return memcmp(bytes, record, sizeof record - 1) == 0 || memcmp(bytes + 8, export, sizeof export - 1) == 0 ||
+           memcmp(bytes, zeros, sizeof bytes) == 0 || (count <= 11 && strspn(bytes, "0123456789\n") == (size_t)count);
+}
+
+/* Checks what stands beside the target and above it. */
+static bool can_replace(const char *path, const char *target) {
+    char *copy = firn_host_path(target, ""), *temporary = firn_host_path(target, ".tmp");
+    const char *folder = dirname(copy);
+    bool good = true;
+    if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
+        good = firn_host_fail(path, "its folder cannot be written to: %s; %s", strerror(errno), mend_of_folder(errno));
+    else if (is_held(target, folder))
+        good = firn_host_fail(path, "cannot be replaced, because it belongs to another user or something is mounted on "
+                                    "it; give another name");
+    else if (strlen(basename(temporary)) > NAME_MAX - 1) /* the name of the lock has one letter more */
+        good = firn_host_fail(path, "%s; give a shorter name", strerror(ENAMETOOLONG));
+    else if (!is_free(temporary))
+        good = firn_host_fail(
+            temporary, "is in the way: %s is written under this name first; move it away, or give another name", path);
+    free(copy);
+    free(temporary);
+    return good;
+}
+
+bool firn_host_replaceable(const char *path) {
+    const size_t length = strlen(path);
+    if (length > 0 && path[length - 1] == '/')
+        return firn_host_fail(path, "is the name of a folder; give the name of a file");
+    char *target = target_of(path);
+    const int error = errno;
+    bool good = target != NULL && can_replace(path, target);
+    if (target != NULL) {
+        free(target);
+        return good;
+    }
+    const char *fault = fault_of(path);
+    return firn_host_fail(path, "%s%s", fault != NULL ? fault : strerror(error),
+                          fault != NULL ? "" : "; give another name");
+}
+
 /* Closes a file. A signal does not keep it open. */
 static bool close_synced(int file) {
     return close(file) == 0 || errno == EINTR;
 }
 
+/* Syncs the whole file system that holds a file. Failures are ignored: this stands in for the sync of a folder that
+ * cannot be opened. */
+static void sync_file_system(const char *path) {
+    int file = open_again(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0)
+        return;
+    (void)syncfs(file);
+    close(file);
+}
+
 /* Syncs the folder of a path, because a rename is durable only after that. A file system that cannot sync folders is
- * accepted. */
+ * accepted, and so is a folder that cannot be opened, as one with write permission but without read permission: the
+ * rename has been done, and is no failure. */
 static bool sync_folder(const char *path) {
     char *copy = firn_host_path(path, "");
     int folder = open_again(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(copy);
-    if (folder < 0)
-        return false;
+    if (folder < 0) {
+        sync_file_system(path);
+        return true;
+    }
     bool synced = sync_again(folder) == 0 || errno == EINVAL || errno == ENOTSUP;
     int error = errno;
     close(folder);
@@ -94,13 +185,40 @@ bool firn_host_replace_begin(firn_host_replacement *replacement, const char *pat
     if (replacement->target == NULL)
         return false;
     replacement->temporary = firn_host_path(replacement->target, ".tmp");
-    /* The temporary file is always created anew: a leftover of a crash, or a link placed there, is never opened. */
-    if (unlink(replacement->temporary) == 0 || errno == ENOENT)
+    /* The temporary file is always created anew: a leftover of a crash is removed and never written to. */
+    if (!is_free(replacement->temporary))
+        errno = EEXIST;
+    else if (unlink(replacement->temporary) == 0 || errno == ENOENT)
         replacement->file = open_again(replacement->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
-    if (replacement->file >= 0 && keep_permissions(replacement))
+    replacement->created = replacement->file >= 0;
+    if (replacement->created && keep_permissions(replacement))
         return true;
     firn_host_replace_abandon(replacement);
     return false;
+}
+
+static bool same_inode(int file, const char *path) {
+    struct stat ours, there;
+    return fstat(file, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
+bool firn_host_replace_is_there(const firn_host_replacement *replacement) {
+    return replacement->file >= 0 && same_inode(replacement->file, replacement->temporary);
+}
+
+bool firn_host_replace_reserve(const firn_host_replacement *replacement, uint64_t bytes) {
+    static const uint8_t zeros[1 << 16];
+    if (firn_host_reserve(replacement->file, 0, bytes))
+        return true;
+    if (errno != EOPNOTSUPP)
+        return false;
+    for (uint64_t at = 0; at < bytes; at += sizeof zeros) {
+        const size_t piece = bytes - at < sizeof zeros ? (size_t)(bytes - at) : sizeof zeros;
+        if (!firn_host_replace_write(replacement, at, zeros, piece))
+            return false;
+    }
+    return sync_again(replacement->file) == 0; /* some file systems find room only then */
 }
 
 bool firn_host_replace_write(const firn_host_replacement *replacement, uint64_t offset, const void *bytes,
@@ -128,6 +246,11 @@ static void forget(firn_host_replacement *replacement) {
 bool firn_host_replace_end(firn_host_replacement *replacement) {
     bool written = sync_again(replacement->file) == 0;
     int error = errno;
+    if (written && !firn_host_replace_is_there(replacement)) { /* another process has taken the temporary name */
+        written = false;
+        replacement->created = false;
+        error = EBUSY;
+    }
     if (!close_synced(replacement->file) && written) {
         written = false;
         error = errno;
@@ -141,6 +264,7 @@ bool firn_host_replace_end(firn_host_replacement *replacement) {
     bool synced = sync_folder(replacement->target);
     error = errno;
     forget(replacement);
+    replacement->placed = !synced;
     errno = error;
     return synced;
 }
@@ -149,19 +273,13 @@ void firn_host_replace_abandon(firn_host_replacement *replacement) {
     int error = errno;
     if (replacement->file >= 0)
         close(replacement->file);
-    if (replacement->temporary != NULL)
+    if (replacement->created)
         unlink(replacement->temporary);
     forget(replacement);
     errno = error;
 }
 
 /* --- locks --- */
-
-static bool same_inode(int file, const char *path) {
-    struct stat ours, there;
-    return fstat(file, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
-           ours.st_ino == there.st_ino;
-}
 
 /* Opens and locks the lock file. Returns -1 with errno set, EWOULDBLOCK if another process holds the lock. If the
  * holder removed the file while it was being opened, the lock is worthless and the loop tries again. */
@@ -191,8 +309,10 @@ bool firn_host_lock_take(firn_host_lock *lock, const char *path) {
     if (errno == EWOULDBLOCK)
         firn_host_fail(path, "another run is saving there; wait for its end, or give another name");
     else
-        firn_host_fail(lock->path, "the lock cannot be made: %s; look at the folder's permissions and the disk",
-                       strerror(errno));
+        firn_host_fail(lock->path, "the lock cannot be made: %s; %s", strerror(errno),
+                       errno == EISDIR || errno == ELOOP || errno == ENXIO
+                           ? "move what is there away, or give another name"
+                           : "look at the folder's permissions and the disk");
     firn_host_lock_release(lock);
     return false;
 }
@@ -201,7 +321,8 @@ void firn_host_lock_release(firn_host_lock *lock) {
     struct stat status;
     if (lock->path == NULL)
         return;
-    if (lock->file >= 0 && fstat(lock->file, &status) == 0 && status.st_size == 0) /* it is a lock */
+    if (lock->file >= 0 && fstat(lock->file, &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_size == 0) /* it is a lock */
         unlink(lock->path);
     if (lock->file >= 0)
         close(lock->file);

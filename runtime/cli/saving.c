@@ -1,0 +1,170 @@
+/* The checkpoint of a run: claims its name and room for it before the first step, saves the state, and says what is
+ * kept when that fails. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+
+#define PROGRAM_UNIT 16 /* of the host's storage */
+
+/* --- before the first step --- */
+
+/* Refuses what is at the name, unless it is a checkpoint and --resume was given. */
+static int refuse_there(const cli_saving *saving) {
+    static const char magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
+    const cli_options *options = saving->session->options;
+    const firn_port *port = &saving->session->port.port;
+    const uint64_t bytes = port->storage->stored(port->context);
+    char begin[sizeof magic];
+    if (bytes == 0)
+        return CLI_OK;
+    const bool readable = port->storage->read(port->context, 0, begin, sizeof begin) == FIRN_OK;
+    if (bytes < sizeof magic || (readable && memcmp(begin, magic, sizeof magic) != 0)) {
+        firn_host_fail(options->checkpoint, "is there already and is no checkpoint (%s); give another name",
+                       firn_error_name(FIRN_ERROR_CHECKPOINT_DAMAGED));
+        return options->resume ? CLI_REFUSED : CLI_FILE;
+    }
+    if (options->resume)
+        return CLI_OK;
+    firn_host_fail(options->checkpoint, "is there already; give --resume to go on with it, or another name");
+    return CLI_FILE;
+}
+
+int cli_saving_claim(cli_saving *saving, cli_session *session, cli_progress *progress) {
+    const char *path = session->options->checkpoint;
+    *saving = (cli_saving){.session = session, .progress = progress, .saved = CLI_NOT_SAVED};
+    if (path == NULL)
+        return CLI_OK;
+    if (!firn_host_replaceable(path) || !firn_host_lock_take(&saving->lock, path))
+        return CLI_FILE;
+    return refuse_there(saving);
+}
+
+void cli_saving_end(cli_saving *saving) {
+    firn_host_lock_release(&saving->lock);
+}
+
+/* What to do about an operation of the storage that failed with this errno. */
+static const char *mend_of(int error) {
+    switch (error) {
+    case EFBIG:
+        return "the file would be larger than the limit of file sizes: raise it (ulimit -f)";
+    case ENOSPC:
+        return "the disk is full: make room";
+    case EDQUOT:
+        return "the quota of the disk is used up: make room";
+    default:
+        return "look at the folder's permissions and the disk";
+    }
+}
+
+static uint64_t record_bytes(const cli_session *session) {
+    firn_record record = {0};
+    firn_header header;
+    if (firn_header_decode(&header, session->plan.bytes, session->plan.count) != FIRN_OK)
+        return 0; /* never: the plan has been verified */
+    const firn_fb_plan plan = firn_fb_plan_root((const uint8_t *)session->plan.bytes + FIRN_PAYLOAD_OFFSET);
+    firn_record_set_regions(&record, &header);
+    return firn_record_commit_offset(firn_record_directory_bytes(plan), record.state_bytes, PROGRAM_UNIT) +
+           firn_record_commit_bytes(PROGRAM_UNIT);
+}
+
+int cli_saving_reserve(cli_saving *saving) {
+    cli_session *session = saving->session;
+    if (session->options->checkpoint == NULL)
+        return CLI_OK;
+    const uint64_t bytes = record_bytes(session);
+    const int error = firn_host_port_reserve(&session->port, bytes);
+    if (error == FIRN_OK)
+        return CLI_OK;
+    firn_host_fail(
+        session->options->checkpoint,
+        "%llu bytes for a checkpoint cannot be reserved: %s (%s); %s and run again; no step was run, and %s",
+        (unsigned long long)bytes, strerror(session->port.cause), firn_error_name(error), mend_of(session->port.cause),
+        saving->saved != CLI_NOT_SAVED ? "the checkpoint before is untouched" : "there is no checkpoint yet");
+    return CLI_FILE;
+}
+
+/* --- saving --- */
+
+bool cli_saving_is_finite(const cli_saving *saving) {
+    firn_tensor_info tensor;
+    for (uint32_t i = 0; firn_tensor_at(&saving->session->firn, i, &tensor) == FIRN_OK; i++) {
+        if ((tensor.role != FIRN_FB_ROLE_PARAMETER && tensor.role != FIRN_FB_ROLE_BUFFER) ||
+            tensor.type != FIRN_FLOAT32)
+            continue;
+        const float *values = tensor.data;
+        for (uint64_t j = 0; j < tensor.bytes / sizeof *values; j++)
+            if (!isfinite(values[j]))
+                return false;
+    }
+    return true;
+}
+
+int cli_saving_refuse(cli_saving *saving) {
+    saving->ruined = true;
+    cli_progress_end(saving->progress);
+    firn_host_fail(saving->session->options->file,
+                   "a parameter is NaN or infinite (%s): %s; try a lower learning rate, or loss scaling that is "
+                   "dynamic",
+                   firn_error_name(FIRN_ERROR_LOSS_NOT_FINITE),
+                   saving->saved != CLI_NOT_SAVED ? "the checkpoint was left as it was" : "nothing was saved");
+    return CLI_NUMBERS;
+}
+
+/* Says that a save has failed, what is kept, and how the run goes on; next: the step of the next try, CLI_NO_END:
+ * there is none. */
+static void say_unsaved(const cli_saving *saving, int error, uint64_t step, uint64_t next) {
+    const cli_session *session = saving->session;
+    char kept[64] = "there is no checkpoint", later[96];
+    if (saving->saved != CLI_NOT_SAVED)
+        snprintf(kept, sizeof kept, "the checkpoint of step %llu is kept", (unsigned long long)saving->saved);
+    if (next != CLI_NO_END)
+        snprintf(later, sizeof later, "the run goes on and saves again after step %llu", (unsigned long long)next);
+    else
+        snprintf(later, sizeof later, "%s",
+                 saving->saved != CLI_NOT_SAVED ? "the steps after it are lost: run them again by --resume"
+                                                : "the run is lost: run it again");
+    firn_host_fail(session->options->checkpoint, "the state after step %llu cannot be saved: %s (%s); %s; %s, and %s",
+                   (unsigned long long)step, strerror(session->port.cause), firn_error_name(error),
+                   mend_of(session->port.cause), kept, later);
+}
+
+int cli_saving_save(cli_saving *saving, uint64_t step, uint64_t next) {
+    cli_session *session = saving->session;
+    if (session->options->checkpoint == NULL || saving->saved == step)
+        return CLI_OK;
+    if (!cli_saving_is_finite(saving))
+        return cli_saving_refuse(saving);
+    const int error = firn_save(&session->firn);
+    if (error == FIRN_OK) {
+        saving->saved = step;
+        return CLI_OK;
+    }
+    cli_progress_end(saving->progress);
+    if (error != FIRN_ERROR_STORAGE && error != FIRN_ERROR_STORAGE_FULL)
+        return cli_error(session, error);
+    if (session->port.writing.placed) {
+        saving->saved = step;
+        firn_host_fail(session->options->checkpoint,
+                       "the checkpoint of step %llu is in its place, but the disk has not confirmed that: %s (%s); "
+                       "look at the disk before you trust it",
+                       (unsigned long long)step, strerror(session->port.cause), firn_error_name(error));
+    } else {
+        say_unsaved(saving, error, step, next);
+    }
+    return next != CLI_NO_END ? CLI_OK : CLI_FILE;
+}
+
+void cli_saving_describe(const cli_saving *saving, uint64_t step, char *text, size_t size) {
+    const char *path = saving->session->options->checkpoint;
+    if (path == NULL)
+        snprintf(text, size, "nothing was saved without --checkpoint");
+    else if (saving->saved == step)
+        snprintf(text, size, "its state is in %s", path);
+    else if (saving->saved != CLI_NOT_SAVED)
+        snprintf(text, size, "%s has the state of step %llu", path, (unsigned long long)saving->saved);
+    else
+        snprintf(text, size, "nothing was saved");
+}

@@ -1,0 +1,45 @@
+/* Signals that ask a run to stop: it ends after the current step, so that its result can be kept. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "runtime/cli/cli.h"
+
+/* Set by the first signal. A second SIGINT or SIGTERM has its default action; a second SIGHUP has no effect, because a
+ * terminal that closes may send two. */
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal_number) {
+    static const char once[] = "stopping after this step\n",
+                      again[] = "stopping after this step; again to stop at once\n";
+    int error = errno;
+    interrupted = 1;
+    if (signal_number == SIGHUP)
+        (void)!write(STDERR_FILENO, once, sizeof once - 1);
+    else
+        (void)!write(STDERR_FILENO, again, sizeof again - 1);
+    errno = error;
+}
+
+/* Installs the handler, unless the caller ignores the signal: SIGHUP under nohup, SIGINT in the background of a
+ * script. */
+static void catch_signal(int number, unsigned flags) {
+    struct sigaction before, action = {.sa_handler = interrupt, .sa_flags = (int)flags};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(number, &action, NULL);
+}
+
+/* SIGPIPE is ignored because the reader of the messages often ends together with the run; a message that cannot be
+ * delivered must not end the process before the state is saved. */
+void cli_signals_catch(void) {
+    catch_signal(SIGINT, (unsigned)SA_RESETHAND);
+    catch_signal(SIGTERM, (unsigned)SA_RESETHAND);
+    catch_signal(SIGHUP, 0);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+bool cli_signals_came(void) {
+    return interrupted != 0;
+}

@@ -1,0 +1,18 @@
+/* Opens closed standard descriptors (descriptors.h). */
+#define _POSIX_C_SOURCE 200809L
+#include "runtime/program/descriptors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+void firn_program_open_descriptors(void) {
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
+        if (fcntl(file, F_GETFD) >= 0 || errno != EBADF)
+            continue;
+        /* open() returns the lowest number that is free, which is `file`. Without a null device the root folder takes
+         * the number: reading it and writing to it fail. */
+        if (open("/dev/null", file == STDIN_FILENO ? O_RDONLY : O_WRONLY) < 0)
+            (void)!open("/", O_RDONLY | O_DIRECTORY);
+    }
+}

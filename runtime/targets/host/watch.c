@@ -1,0 +1,90 @@
+/* Notices that a file changes while it is read. A change of its contents also changes its time of modification or, if
+ * that was set back, its time of change; both are those of the open file, whatever happens to its name. */
+#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/targets/host/host.h"
+
+void firn_host_watch_begin(firn_host_watch *watch, int file) {
+    struct stat status = {0};
+    *watch = (firn_host_watch){.file = file};
+    if (fstat(file, &status) != 0)
+        firn_host_watch_fail(watch, errno);
+    watch->bytes = watch->bytes_now = (uint64_t)status.st_size;
+    watch->modified = status.st_mtim;
+    watch->changed = status.st_ctim;
+}
+
+void firn_host_watch_hashed(firn_host_watch *watch, const uint8_t sha256[32]) {
+    memcpy(watch->sha256, sha256, sizeof watch->sha256);
+    watch->hashed = true;
+}
+
+void firn_host_watch_end(firn_host_watch *watch) {
+    watch->file = -1;
+}
+
+void firn_host_watch_fail(firn_host_watch *watch, int error) {
+    watch->faulty = true;
+    watch->error = error;
+}
+
+static bool same_time(struct timespec one, struct timespec other) {
+    return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
+}
+
+/* Returns true if the contents still have the hash that they had. */
+static bool has_same_hash(const firn_host_watch *watch) {
+    static uint8_t bytes[65536];
+    uint8_t digest[sizeof watch->sha256];
+    firn_sha256 hash;
+    uint64_t at = 0;
+    bool good = watch->hashed && firn_sha256_begin(&hash) == FIRN_OK;
+    while (good && at < watch->bytes) {
+        const ssize_t got = pread(watch->file, bytes, sizeof bytes, (off_t)at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        good = got > 0 && firn_sha256_update(&hash, bytes, (size_t)got) == FIRN_OK;
+        at += got > 0 ? (uint64_t)got : 0;
+    }
+    return good && at == watch->bytes && firn_sha256_end(&hash, digest) == FIRN_OK &&
+           memcmp(digest, watch->sha256, sizeof digest) == 0;
+}
+
+bool firn_host_watch_look(firn_host_watch *watch) {
+    struct stat status;
+    if (watch->file < 0 || watch->faulty)
+        return !watch->faulty;
+    if (fstat(watch->file, &status) != 0) {
+        firn_host_watch_fail(watch, errno);
+        return false;
+    }
+    const bool same = watch->bytes == (uint64_t)status.st_size && same_time(watch->modified, status.st_mtim);
+    if (same && same_time(watch->changed, status.st_ctim))
+        return true;
+    /* Permissions and names change the time of change too. */
+    if (same && has_same_hash(watch)) {
+        watch->changed = status.st_ctim;
+        return true;
+    }
+    watch->faulty = true;
+    watch->bytes_now = (uint64_t)status.st_size;
+    return false;
+}
+
+bool firn_host_watch_fault(const firn_host_watch *watch, char *text, size_t size) {
+    const unsigned long long now = (unsigned long long)watch->bytes_now, before = (unsigned long long)watch->bytes;
+    if (watch->faulty && watch->error != 0)
+        snprintf(text, size, "cannot be read: %s", strerror(watch->error));
+    else if (watch->faulty && now != before)
+        snprintf(text, size,
+                 "was changed while it was in use: it has %llu bytes and had %llu at the start, so it is %s", now,
+                 before, now < before ? "shorter" : "longer");
+    else if (watch->faulty)
+        snprintf(text, size, "was changed while it was in use");
+    return watch->faulty;
+}
