@@ -151,14 +151,29 @@ const char *firnc_choices_text(const firnc_choice *choices) {
     return text;
 }
 
+/* The words of a list of choices; NULL ends it. */
+static const char *const *words_of(const firnc_choice *choices, uint32_t *count) {
+    *count = 0;
+    while (choices[*count].word != NULL)
+        ++*count;
+    const char **words = firnc_allocate((*count + UINT64_C(1)) * sizeof *words);
+    for (uint32_t i = 0; i < *count; i++)
+        words[i] = choices[i].word;
+    return words;
+}
+
 bool firnc_field_choice(const firnc_tree *node, const firnc_choice *choices, int *value) {
     for (const firnc_choice *choice = choices; node->kind == FIRNC_SCALAR && choice->word != NULL; choice++)
         if (strcmp(node->text, choice->word) == 0) {
             *value = choice->value;
             return true;
         }
-    return firnc_tree_fail(node, "%s is not one of the choices; write one of %s", value_text(node),
-                           firnc_choices_text(choices));
+    uint32_t count;
+    const char *const *words = words_of(choices, &count);
+    const char *nearest = node->kind == FIRNC_SCALAR && count > 1 ? firnc_nearest(node->text, words) : NULL;
+    return firnc_tree_fail(node, "%s is not one of the choices; write one of %s%s%s", value_text(node),
+                           firnc_choices_text(choices), nearest == NULL ? "" : ": the nearest one is ",
+                           nearest == NULL ? "" : nearest);
 }
 
 /* Compares two words, ignoring case; `suffix` may be missing at the end of the first. */
@@ -172,34 +187,66 @@ static bool same_class(const char *word, const char *class, const char *suffix) 
 
 #define CHOICES_TOLD 8
 
-/* "write one of A, B", or, if there are many classes, the nearest one. */
+/* "write one of A, B", or, if there are many classes, the one that was probably meant. */
 static const char *mend_choice(const char *word, const firnc_choice *classes) {
-    uint32_t count = 0;
-    while (classes[count].word != NULL)
-        count++;
+    uint32_t count;
+    const char *const *words = words_of(classes, &count);
     if (count <= CHOICES_TOLD)
         return firnc_format("write one of %s", firnc_choices_text(classes));
-    const char **words = firnc_allocate((count + 1) * sizeof *words);
-    for (uint32_t i = 0; i < count; i++)
-        words[i] = classes[i].word;
-    return firnc_format("the nearest known one is %s", firnc_nearest(word, words));
+    return firnc_nearest_text(word, words);
+}
+
+/* The class that a word names, or NULL. */
+static const firnc_choice *class_of(const char *word, const firnc_choice *classes, const char *suffix) {
+    for (const firnc_choice *choice = classes; choice->word != NULL; choice++)
+        if (same_class(word, choice->word, suffix))
+            return choice;
+    return NULL;
 }
 
 bool firnc_class_find(const firnc_tree *node, const char *word, const firnc_choice *classes, const char *suffix,
                       int *class) {
-    for (const firnc_choice *choice = classes; choice->word != NULL; choice++)
-        if (same_class(word, choice->word, suffix)) {
-            *class = choice->value;
-            return true;
+    const firnc_choice *choice = class_of(word, classes, suffix);
+    if (choice == NULL)
+        return firnc_tree_fail(node, "is not known to Firn; %s", mend_choice(word, classes));
+    *class = choice->value;
+    return true;
+}
+
+/* Why a node is no mapping of one class, and what to write. */
+static const char *class_fault(const firnc_tree *node, const firnc_choice *classes, const char *suffix,
+                               const char *what) {
+    const firnc_tree *of = NULL, *second = NULL, *named = NULL, *setting = NULL;
+    if (node->kind == FIRNC_SCALAR && class_of(node->text, classes, suffix) != NULL)
+        return firnc_format("%.60s is a word without settings; write {%.60s: {}}", node->text, node->text);
+    for (const firnc_tree *child = node->kind == FIRNC_MAPPING ? node->first : NULL; child != NULL;
+         child = child->next) {
+        if (class_of(child->key, classes, suffix) == NULL) {
+            setting = child;
+            if (child->kind == FIRNC_SCALAR && class_of(child->text, classes, suffix) != NULL)
+                named = child;
+        } else if (of == NULL) {
+            of = child;
+        } else if (second == NULL) {
+            second = child;
         }
-    return firnc_tree_fail(node, "is not known to Firn; %s", mend_choice(word, classes));
+    }
+    if (second != NULL)
+        return firnc_format("one %s only; there are %.60s and %.60s; remove one of them%s", what, of->key, second->key,
+                            node->key == NULL ? ", or put each into an entry of its own, after a dash" : "");
+    if (of != NULL)
+        return firnc_format("%.60s stands beside %.60s; put it below %.60s, with more blanks before it", setting->key,
+                            of->key, of->key);
+    if (named != NULL)
+        return firnc_format("the name of the %s is its key; write {%.60s: {...}} instead of %.60s: %.60s", what,
+                            named->text, named->key, named->text);
+    return firnc_format("names no %s; write one as a key, such as %s, and its settings below it", what, classes->word);
 }
 
 const firnc_tree *firnc_class_read(const firnc_tree *node, const firnc_choice *classes, const char *suffix,
-                                   int *class) {
+                                   const char *what, int *class) {
     if (node->kind != FIRNC_MAPPING || firnc_tree_count(node) != 1) {
-        firnc_tree_fail(node, "is not a mapping with one key; %s, and its settings below it",
-                        mend_choice(classes->word, classes));
+        firnc_tree_fail(node, "%s", class_fault(node, classes, suffix, what));
         return NULL;
     }
     return firnc_class_find(node->first, node->first->key, classes, suffix, class) ? node->first : NULL;
@@ -263,11 +310,15 @@ static bool read_value(const firnc_tree *node, const firnc_field *field, void *s
     return true;
 }
 
+/* Keys without effect come last, so that a message that lists keys begins with the useful ones. */
 static bool fail_unknown(const firnc_tree *child, const firnc_field *fields, uint32_t count) {
-    const char **words = firnc_allocate((count + 1) * sizeof *words);
-    for (uint32_t i = 0; i < count; i++)
-        words[i] = fields[i].key;
-    return firnc_tree_fail(child, "unknown key; the nearest known one is %s", firnc_nearest(child->key, words));
+    const char **words = firnc_allocate((count + UINT64_C(1)) * sizeof *words);
+    uint32_t filled = 0;
+    for (int useless = 0; useless < 2; useless++)
+        for (uint32_t i = 0; i < count; i++)
+            if ((fields[i].kind == FIRNC_FIELD_IGNORED || fields[i].kind == FIRNC_FIELD_REFUSED) == (useless == 1))
+                words[filled++] = fields[i].key;
+    return firnc_tree_fail(child, "unknown key; %s", firnc_nearest_text(child->key, words));
 }
 
 static bool read_child(const firnc_tree *child, const firnc_field *fields, uint32_t count, void *structure) {

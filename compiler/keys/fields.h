@@ -63,8 +63,10 @@ const char *firnc_single_text(float value);
 const char *firnc_choices_text(const firnc_choice *choices);
 
 /* Reads a mapping with exactly one entry, such as {AdamW: {...}}: looks its key up among the classes, ignoring case,
- * with or without `suffix` at its end ("" for none). Returns the entry, or NULL after one message. */
-const firnc_tree *firnc_class_read(const firnc_tree *node, const firnc_choice *classes, const char *suffix, int *class);
+ * with or without `suffix` at its end ("" for none). `what` names the classes in messages: "optimizer". Returns the
+ * entry, or NULL after one message. */
+const firnc_tree *firnc_class_read(const firnc_tree *node, const firnc_choice *classes, const char *suffix,
+                                   const char *what, int *class);
 
 /* The same lookup for a word; `node` gives the place for the message. False after one message. */
 bool firnc_class_find(const firnc_tree *node, const char *word, const firnc_choice *classes, const char *suffix,

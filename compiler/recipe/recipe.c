@@ -32,7 +32,7 @@ static const firnc_field init_fields[] = {
     {"mode", .kind = FIRNC_FIELD_OTHER},
     {"seed", .kind = FIRNC_FIELD_LONG, offsetof(firnc_recipe, job.seed), 0, 0},
     {"model", .kind = FIRNC_FIELD_NESTED, .required = true},
-    {"optimizer", .kind = FIRNC_FIELD_NESTED},
+    {"optimizer", .kind = FIRNC_FIELD_OTHER},
     {"schedulers", .kind = FIRNC_FIELD_ENTRIES},
     {"precision", .kind = FIRNC_FIELD_NESTED},
     {"loop", .kind = FIRNC_FIELD_NESTED, .required = true},

@@ -220,7 +220,7 @@ static const firnc_tree *read_class(const firnc_tree *entry, int *class) {
     list_classes(choices);
     const firnc_tree *word = entry->kind == FIRNC_MAPPING ? firnc_tree_child(entry, "scheduler") : NULL;
     if (word == NULL)
-        return firnc_class_read(entry, choices, "LR", class);
+        return firnc_class_read(entry, choices, "LR", "schedule", class);
     if (word->kind != FIRNC_SCALAR) {
         firnc_tree_fail(word, "is not a name; write one such as Linear");
         return NULL;

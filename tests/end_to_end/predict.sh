@@ -166,8 +166,8 @@ refused() {
     # Settings have no spaces.
     expect "$*" 1 "$pattern" "$FIRNC" compile compiler/recipes/small_mlp.yaml --mode "$mode" --dump-after build $words
 }
-refused 'outputs.1: logit is no output of the model mlp; the nearest one is logits' eval "$VAL.outputs=[logits,logit]"
-refused 'outputs.0: layers.3 is no output of the model mlp; the nearest one is layers' train \
+refused 'outputs.1: logit is no output of the model mlp; the nearest known one is logits' eval "$VAL.outputs=[logits,logit]"
+refused 'outputs.0: layers.3 is no output of the model mlp; the nearest known one is layers' train \
     'trainer.fit.outputs=[layers.3]'
 refused 'lists no output' eval "$VAL.outputs=[]"
 refused 'num_steps: endless is not a whole number' train trainer.init.loop.num_steps=endless

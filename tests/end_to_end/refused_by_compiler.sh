@@ -211,7 +211,7 @@ for rows in -1 few 32x 4294967296; do
     expect "$rows rows of logits" 2 "^firnc compile: --logit-rows: $rows is not a number of rows; " \
         compile "$RECIPE" --mode train --logit-rows $rows
 done
-expect "no such option" 2 "nearest known one is --mode" compile "$RECIPE" --mood train
+expect "no such option" 2 "nearest known one is --mode" compile "$RECIPE" --mod train
 schedule="$FIRNC schedule $RECIPE"
 expect "steps beyond any run" 2 "^firnc schedule: --steps: .* up to 1000000000000000; " $schedule --steps 0:18446744073709551615
 expect "steps of another run" 2 "^firnc schedule: --steps: step 1000000 comes after the end, [0-9]*; " $schedule --steps 1000000:

@@ -1017,6 +1017,50 @@ static void unknown_keys_are_told_with_the_nearest(void **state) {
     refused_edit("trainer:", "Trainer:", ":1: Trainer: ", "is trainer");
 }
 
+/* What was meant is named by its meaning, and nothing is named that only looks alike. */
+static void unknown_words_are_told_what_is_meant(void **state) {
+    (void)state;
+    refused_edit("lr: 0.001", "beta1: 0.9", ":13: trainer.init.optimizer.AdamW.beta1: ", "nearest known one is betas");
+    refused_edit("lr: 0.001", "wd: 0.9", ":13: trainer.init.optimizer.AdamW.wd: ", "nearest known one is weight_decay");
+    refused_edit("lr: 0.001", "momentum: 0.9",
+                 ":13: trainer.init.optimizer.AdamW.momentum: ", "unknown key; known are learning_rate, lr, params");
+    refused_edit("AdamW", "FusedAdam", ":12: trainer.init.optimizer.FusedAdam: ", "nearest known one is Adam");
+    refused_edit("AdamW", "LARS", ":12: trainer.init.optimizer.LARS: ", "known are SGD, Adam, AdamW");
+    refused_edit("vocab_size", "n_embd", ":6: trainer.init.model.n_embd: ", "nearest known one is hidden_size");
+    refused_edit("num_heads: 4", "num_heads: 4\n      nonlinearity: swish",
+                 ":10: trainer.init.model.nonlinearity: ", "the nearest one is silu");
+    refused_edit("bfloat16", "bf16", ":15: trainer.init.precision.fp16_type: ", "the nearest one is bfloat16");
+    refused_edit("fp16_type: bfloat16", "clip_grad_norm: 1",
+                 ":15: trainer.init.precision.clip_grad_norm: ", "nearest known one is max_gradient_norm");
+    refused_edit("num_steps", "epochs", ":17: trainer.init.loop.epochs: ", "nearest known one is num_epochs");
+    static const struct {
+        const char *class, *told;
+    } schedules[] = {{"CosineLR", "is CosineDecayLR"},
+                     {"NoamLR", "is InverseSquareRootDecayLR"},
+                     {"WarmupLR", "is LinearLR"},
+                     {"ReduceLROnPlateau", "known are ConstantLR, LinearLR"},
+                     {"SGDR", "is CosineAnnealingWarmRestarts"}};
+    for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++)
+        refused_edit("    precision:", firnc_format("    schedulers: [{%s: {}}]\n    precision:", schedules[i].class),
+                     firnc_format(":14: trainer.init.schedulers.0.%s: ", schedules[i].class), schedules[i].told);
+}
+
+/* A mapping of one class that has none, several, or a class in another layout. */
+static void classes_are_keys(void **state) {
+    (void)state;
+    static const char from[] = "      AdamW:\n        lr: 0.001\n", place[] = ":11: trainer.init.optimizer: ";
+    refused_edit(from, "      AdamW: {}\n      SGD: {}\n", place,
+                 "one optimizer only; there are AdamW and SGD; remove one of them\n");
+    refused_edit(from, "      AdamW: {}\n      lr: 0.1\n", place, "lr stands beside AdamW; put it below AdamW");
+    refused_edit(from, "      name: AdamW\n      lr: 0.1\n", place, "write {AdamW: {...}} instead of name: AdamW");
+    refused_edit(from, "      lr: 0.1\n      wd: 0\n", place, "names no optimizer; write one as a key, such as SGD");
+    refused_edit("    optimizer:\n      AdamW:\n        lr: 0.001\n", "    optimizer: AdamW\n", place,
+                 "AdamW is a word without settings; write {AdamW: {}}");
+    refused_edit("    precision:", "    schedulers: [{LinearLR: {}, ConstantLR: {}}]\n    precision:",
+                 ":14: trainer.init.schedulers.0: ",
+                 "one schedule only; there are LinearLR and ConstantLR; remove one of them, or put each into an entry");
+}
+
 static void wrong_types_and_ranges(void **state) {
     (void)state;
     refused_edit("seed: 7", "seed: seven", ":3: trainer.init.seed: ", "not a whole number");
@@ -1538,7 +1582,7 @@ static void a_setting_must_name_a_key(void **state) {
     refused_set("trainer.init.optimizer={SGD: {lr: 1, lr: 2}}",
                 ": --set trainer.init.optimizer.SGD.lr: ", "the value has the key twice");
     refused_set("trainer.init.seed=[1", ": --set trainer.init.seed: ", "not YAML");
-    refused_set("trainer.init.optimizer.adamw.eps=1", ":11: trainer.init.optimizer: ", "one key");
+    refused_set("trainer.init.optimizer.adamw.eps=1", ":11: trainer.init.optimizer: ", "one optimizer only");
     refused_set("trainer.init.model.vocab_size=-1", ": --set trainer.init.model.vocab_size: ", "negative");
 }
 
@@ -1589,6 +1633,8 @@ int main(void) {
         cmocka_unit_test(groups_are_checked),
         cmocka_unit_test(the_mode_of_a_plan_is_one),
         cmocka_unit_test(unknown_keys_are_told_with_the_nearest),
+        cmocka_unit_test(unknown_words_are_told_what_is_meant),
+        cmocka_unit_test(classes_are_keys),
         cmocka_unit_test(wrong_types_and_ranges),
         cmocka_unit_test(ends_of_ranges_can_be_copied),
         cmocka_unit_test(data_is_checked),
