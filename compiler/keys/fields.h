@@ -47,7 +47,8 @@ typedef struct firnc_field {
 bool firnc_fields_read(const firnc_tree *mapping, const firnc_field *fields, uint32_t count, void *structure);
 
 /* Read one value that is not stored in a structure: a number in the range of a field, a flag, or a word of a list.
- * False after one message. */
+ * False after one message. Both real readers refuse a number that float32 would change by more than rounding does: a
+ * schedule has binary64, but what it gives is float32. */
 bool firnc_field_number(const firnc_tree *node, const firnc_field *field, double *value);
 bool firnc_field_whole(const firnc_tree *node, const firnc_field *field, uint64_t *value);
 bool firnc_field_single(const firnc_tree *node, const firnc_field *field, float *value);

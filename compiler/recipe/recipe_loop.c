@@ -32,6 +32,8 @@ static bool read_length(firnc_job *job, const firnc_tree *node) {
         return true;
     }
     uint64_t value;
+    if (node->kind == FIRNC_SCALAR && strpbrk(node->text, "0123456789") == NULL)
+        return firnc_tree_fail(node, "%s is neither a number of steps nor unlimited; write one of the two", node->text);
     if (!firnc_field_whole(node, &steps, &value))
         return false;
     if (job->mode == FIRNC_TRAIN)

@@ -714,11 +714,11 @@ static void schedules_that_cannot_be(void **state) {
     refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, total_steps: 50, "
                           "anneal_strategy: linear}\n"),
             FIRNC_TRAIN, ":2: trainer.init: ", "learning_rate is -");
-    refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, final_div_factor: 1e-300}\n"),
+    refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1e5, max_lr: 2, final_div_factor: 1e-35}\n"),
             FIRNC_TRAIN,
-            ":15: trainer.init.schedulers.0.OneCycleLR.final_div_factor: ", "write at least 2.938736052218037e-39");
-    accepted(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, "
-                           "final_div_factor: 2.938736052218037e-39}\n"),
+            ":15: trainer.init.schedulers.0.OneCycleLR.final_div_factor: ", "write at least 2.938736052218038e-34");
+    accepted(with_schedule("      - OneCycleLR: {initial_learning_rate: 1e5, max_lr: 2, "
+                           "final_div_factor: 2.938736052218038e-34}\n"),
              FIRNC_TRAIN);
     refused(with_schedule("      - MultiplicativeLR: {initial_learning_rate: 1, coefficient: 1e10}\n"), FIRNC_TRAIN,
             ":2: trainer.init: ", "learning_rate is inf at step 4");
@@ -815,7 +815,7 @@ static void precision_is_refused_by_line_and_key(void **state) {
     refused_edit("fp16_type: bfloat16", "loss_scaling_factor: 1e-300",
                  ":15: trainer.init.precision.loss_scaling_factor: ", "of at least 2.93874e-39");
     refused_edit("fp16_type: bfloat16", "loss_scaling_factor: 1e39",
-                 ":15: trainer.init.precision.loss_scaling_factor: ", "out of range in float32");
+                 ":15: trainer.init.precision.loss_scaling_factor: ", "of at least 2.93874e-39 and at most 3.4e38");
     refused_edit("fp16_type: bfloat16", "loss_scaling_factor: dynamic\n      initial_loss_scale: 0.00001",
                  ":16: trainer.init.precision.initial_loss_scale: ", "below min_loss_scale");
     refused_edit("fp16_type: bfloat16",
@@ -1078,7 +1078,8 @@ static void wrong_types_and_ranges(void **state) {
     refused_edit("lr: 0.001", "betas: [0.9]", ":13: trainer.init.optimizer.AdamW.betas: ", "two entries");
     refused_edit("lr: 0.001", "betas: [0.9, 1.0]", ":13: trainer.init.optimizer.AdamW.betas.1: ", "below 1");
     refused_edit("lr: 0.001", "eps: 0", ":13: trainer.init.optimizer.AdamW.eps: ", "above 0");
-    refused_edit("lr: 0.001", "eps: 1e-50", ":13: trainer.init.optimizer.AdamW.eps: ", "out of range in float32");
+    refused_edit("lr: 0.001", "eps: 1e-50", ":13: trainer.init.optimizer.AdamW.eps: ",
+                 "1e-50 becomes 0 in float32; write a number of at least 1.2e-38\n");
     refused_edit("lr: 0.001", "correct_bias: maybe",
                  ":13: trainer.init.optimizer.AdamW.correct_bias: ", "true or false");
     refused_edit("AdamW", "AdamX", ":12: trainer.init.optimizer.AdamX: ", "nearest known one is Adam");
@@ -1096,6 +1097,104 @@ static void wrong_types_and_ranges(void **state) {
     refused_edit("AdamW:\n        lr: 0.001", "SGD: {momentum: 0.5}", ":2: trainer.init: ", "no learning rate");
     refused_edit("AdamW:\n        lr: 0.001", "SGD: {lr: 1, nesterov: true}",
                  ":12: trainer.init.optimizer.SGD.nesterov: ", "momentum");
+}
+
+/* Each value of a key of AdamW is refused with its words. */
+static void refused_values(const char *key, const char *const (*cases)[2], size_t count) {
+    for (size_t i = 0; i < count; i++)
+        refused_edit("lr: 0.001", firnc_format("lr: 0.001\n        %s: %s", key, cases[i][0]),
+                     firnc_format(":14: trainer.init.optimizer.AdamW.%s: ", key), cases[i][1]);
+}
+
+/* A number that the plan would hold as another is refused; one that float32 only rounds is not. */
+static void numbers_stay_what_they_are(void **state) {
+    (void)state;
+    static const char *const decays[][2] = {
+        {"1e-50", "1e-50 becomes 0 in float32; write a number of at least 1.2e-38, or 0\n"},
+        {"5e-324", "5e-324 becomes 0 in float32; "},
+        {"1e-45", "1e-45 becomes 1.4013e-45 in float32; "},
+        {"1e-40", "1e-40 becomes 9.99995e-41 in float32; "},
+        {"1e39", "1e39 is out of range; write a number of at least 0 and at most 1e+30\n"},
+        {"1e400", "1e400 is out of range; write a number of at least 0 and at most 1e+30\n"}};
+    refused_values("weight_decay", decays, sizeof decays / sizeof decays[0]);
+    static const char *const betas[] = {"[0.99999999, 0.9]", "[0.9, 0.99999999]"};
+    for (size_t i = 0; i < 2; i++)
+        refused_edit("lr: 0.001", firnc_format("betas: %s", betas[i]),
+                     firnc_format(":13: trainer.init.optimizer.AdamW.betas.%u: ", (unsigned)i),
+                     "0.99999999 becomes 1 in float32, and that is not allowed; write 0.99999994 or less\n");
+    (void)accepted(edited(minimal, "lr: 0.001", "betas: [0.99999994, 0.0]\n        weight_decay: 1.2e-38"),
+                   FIRNC_TRAIN);
+    (void)accepted(edited(minimal, "lr: 0.001", "weight_decay: 0.1000000000000000055"), FIRNC_TRAIN);
+    refused_edit("lr: 0.001", "lr: 1e-50", ":13: trainer.init.optimizer.AdamW.lr: ", "1e-50 becomes 0 in float32; ");
+    refused_edit("    precision:", "    schedulers: [{ConstantLR: {learning_rate: 1e-50}}]\n    precision:",
+                 ":14: trainer.init.schedulers.0.ConstantLR.learning_rate: ", "1e-50 becomes 0 in float32; ");
+    refused_edit("    precision:",
+                 "    schedulers: [{LambdaLR: {initial_learning_rate: 1, lr_lambda: [1, 1e-46]}}]\n    precision:",
+                 ":14: trainer.init.schedulers.0.LambdaLR.lr_lambda.1: ", "1e-46 becomes 0 in float32; ");
+    refused_edit("    precision:",
+                 "    schedulers: [{LambdaLR: {initial_learning_rate: 1, lr_lambda: 1e-400 + t}}]\n    precision:",
+                 ":14: trainer.init.schedulers.0.LambdaLR.lr_lambda: ", "does not make 0");
+}
+
+/* A message of a range has both its ends. */
+static void both_ends_of_a_range_are_told(void **state) {
+    (void)state;
+    refused_edit("seed: 7", "seed: 1e39",
+                 ":3: trainer.init.seed: ", "of at least 0 and at most 18446744073709551615\n");
+    refused_edit("seed: 7", "seed: 18446744073709551616", ":3: trainer.init.seed: ", "at most 18446744073709551615\n");
+    refused_edit("batch_size: 8", "batch_size: 8\n      stride: 4294967296",
+                 ":21: trainer.fit.train_dataloader.stride: ", "of at least 1 and at most 4294967295\n");
+    refused_edit("fp16_type: bfloat16", "max_gradient_norm: 1e39", ":15: trainer.init.precision.max_gradient_norm: ",
+                 "1e39 is out of range; write a number above 0 and at most 3.4e38\n");
+    (void)accepted(edited(minimal, "fp16_type: bfloat16", "max_gradient_norm: 3.4e38"), FIRNC_TRAIN);
+    (void)accepted(edited(minimal, "fp16_type: bfloat16", "max_gradient_norm: 3.4028235e38"), FIRNC_TRAIN);
+}
+
+/* Numbers and flags in the forms of other readers of YAML are told in the form that is read. */
+static void other_forms_of_values(void **state) {
+    (void)state;
+    static const char *const seeds[][2] = {
+        {"0x10", "write 16\n"},
+        {"010", "begins with a 0, and some readers of YAML take it for octal; write 10\n"},
+        {"00", "write 0\n"},
+        {"0o17", "write 15\n"},
+        {"1e3", "1e3 is not a whole number; write 1000\n"},
+        {"20.0", "20.0 is not a whole number; write 20\n"},
+        {"1_000", "write 1000\n"},
+        {"'7'", "\"7\" is not a whole number; write 7, without quotes\n"},
+        {"1:30", "of at least 0"},
+        {"None", "of at least 0"},
+        {".inf", "of at least 0"}};
+    for (size_t i = 0; i < sizeof seeds / sizeof seeds[0]; i++)
+        refused_edit("seed: 7", firnc_format("seed: %s", seeds[i][0]), ":3: trainer.init.seed: ", seeds[i][1]);
+    static const char *const decays[][2] = {{"'1e-3'", "write 0.001, without quotes\n"},
+                                            {"0x1p-3", "write 0.125\n"},
+                                            {"1_0.5", "write 10.5\n"},
+                                            {"010", "write 10\n"},
+                                            {".nan", "write a number of at least 0"}};
+    refused_values("weight_decay", decays, sizeof decays / sizeof decays[0]);
+    static const char *const flags[][2] = {{"yes", "yes is not true or false; write true\n"},
+                                           {"Off", "write false\n"},
+                                           {"'true'", "write true, without quotes\n"},
+                                           {"1", "write true\n"},
+                                           {"2", "write one of the two\n"}};
+    refused_values("amsgrad", flags, sizeof flags / sizeof flags[0]);
+    (void)accepted(edited(minimal, "lr: 0.001", "lr: 1e-3\n        eps: 1E-8\n        weight_decay: .5"), FIRNC_TRAIN);
+    refused_edit("num_steps: 100", "num_steps: endless", ":17: trainer.init.loop.num_steps: ", "nor unlimited; write");
+}
+
+/* The scale begins at what max_loss_scale allows. */
+static void a_lowered_loss_scale_is_told(void **state) {
+    (void)state;
+    const firnc_recipe *recipe = accepted(
+        edited(minimal, "fp16_type: bfloat16", "loss_scaling_factor: dynamic\n      initial_loss_scale: 65536"),
+        FIRNC_TRAIN);
+    assert_true(recipe->job.precision.initial_loss_scale == 32768);
+    assert_non_null(strstr(message, ":16: trainer.init.precision.initial_loss_scale: warning: 65536 becomes 32768: "));
+    (void)accepted(edited(minimal, "fp16_type: bfloat16",
+                          "loss_scaling_factor: dynamic\n      initial_loss_scale: 65536\n      max_loss_scale: 65536"),
+                   FIRNC_TRAIN);
+    assert_null(strstr(message, "becomes"));
 }
 
 /* Asserts that a value outside the range is refused and that the limit given in the message is accepted. */
@@ -1635,6 +1734,10 @@ int main(void) {
         cmocka_unit_test(unknown_keys_are_told_with_the_nearest),
         cmocka_unit_test(unknown_words_are_told_what_is_meant),
         cmocka_unit_test(classes_are_keys),
+        cmocka_unit_test(numbers_stay_what_they_are),
+        cmocka_unit_test(both_ends_of_a_range_are_told),
+        cmocka_unit_test(other_forms_of_values),
+        cmocka_unit_test(a_lowered_loss_scale_is_told),
         cmocka_unit_test(wrong_types_and_ranges),
         cmocka_unit_test(ends_of_ranges_can_be_copied),
         cmocka_unit_test(data_is_checked),
