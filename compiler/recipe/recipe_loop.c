@@ -133,6 +133,7 @@ bool firnc_recipe_loop(firnc_recipe *recipe, const firnc_tree *init) {
     if (job->mode == FIRNC_TRAIN && length == NULL && values.num_epochs == 0)
         return firnc_tree_fail(mapping, "num_steps is missing; add the length of the run in steps, or unlimited");
     job->steps = job->mode == FIRNC_TRAIN ? 0 : values.eval_steps;
+    job->places.steps = firnc_tree_place(length != NULL ? length : firnc_tree_child(mapping, "num_epochs"));
     job->check_loss = values.check_loss;
     const bool csx = is_for_csx(init);
     return (length == NULL || read_length(job, length)) &&

@@ -697,6 +697,67 @@ static void lambdas_are_expressions_or_tables(void **state) {
     refused_lambda("{t: 1}", "is a mapping");
 }
 
+/* Asserts that a schedule in a run of 100 steps has one warning, at its place, or none. */
+static void expect_note(const char *schedule, const char *place, const char *words) {
+    const char *text = with_schedule(firnc_format("      - %s\n", schedule));
+    (void)accepted(edited(text, "lr: 0.001", "eps: 1e-8"), FIRNC_TRAIN);
+    if (place == NULL) {
+        assert_string_equal(message, "");
+        return;
+    }
+    const char *start = firnc_format("firnc: %s:15: trainer.init.schedulers.0.%s: warning: ", file_name, place);
+    if (strncmp(message, start, strlen(start)) != 0 || strstr(message, words) == NULL)
+        fail_msg("expected %s%s, got %s", start, words, message);
+    assert_ptr_equal(strchr(message, '\n') + 1, message + strlen(message));
+}
+
+/* A schedule whose length does not suit that of the run. */
+static void schedules_are_compared_with_the_run(void **state) {
+    (void)state;
+    static const char cut[] = "{initial_learning_rate: 1, max_lr: 2, total_steps: %d}";
+    expect_note(firnc_format("OneCycleLR: %s", firnc_format(cut, 100)), NULL, NULL);
+    expect_note(firnc_format("OneCycleLR: %s", firnc_format(cut, 101)), "OneCycleLR",
+                "total_steps 101, and the run has num_steps 100; write total_steps: 100");
+    refused(
+        with_schedule(firnc_format("      - SequentialLR: {schedulers: [{ConstantLR: {learning_rate: 1, "
+                                   "total_iters: 20}}, {OneCycleLR: %s}]}\n",
+                                   firnc_format(cut, 40))),
+        FIRNC_TRAIN, ":15: trainer.init.schedulers.0.SequentialLR.schedulers.1.OneCycleLR: ",
+        "total_steps 40 from step 20 on, and the run has num_steps 100; behind its end the formula goes on without a "
+        "meaning: write total_steps: 80, or");
+    refused(edited(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2}\n"), "num_steps: 100",
+                   "num_steps: unlimited"),
+            FIRNC_TRAIN,
+            ":15: trainer.init.schedulers.0.OneCycleLR: ", "has an end, total_steps 1000, and the run has no end; ");
+    expect_note("CosineAnnealingLR: {initial_learning_rate: 1, T_max: 99, eta_min: 0.1}", NULL, NULL);
+    expect_note("CosineAnnealingLR: {initial_learning_rate: 1, T_max: 98, eta_min: 0.1}", "CosineAnnealingLR",
+                "CosineAnnealingLR rises again: from its minimum at T_max 98 on");
+    expect_note("CosineAnnealingWarmRestarts: {initial_learning_rate: 1, T_0: 10}", NULL, NULL);
+    expect_note("CosineDecayLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 99}", NULL, NULL);
+    expect_note("CosineDecayLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 20}", "CosineDecayLR",
+                "learning_rate is 0 from step 20 on: the run has num_steps 100");
+    expect_note("ExponentialLR: {initial_learning_rate: 1, decay_rate: 0.01, total_iters: 1}", "ExponentialLR",
+                "learning_rate is 0 from step 23 on");
+    expect_note("ConstantLR: {learning_rate: 0}", NULL, NULL);
+    expect_note("LinearLR: {initial_learning_rate: 0, end_learning_rate: 1, total_iters: 101}", "LinearLR",
+                "never reaches its end: it rises for total_iters 101");
+    expect_note("MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50, 99]}", NULL, NULL);
+    expect_note("MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50, 100]}", "MultiStepLR",
+                "milestone 100 is never reached: the run has num_steps 100; remove");
+    expect_note("PiecewiseConstantLR: {learning_rates: [1, 2], milestones: [100]}", "PiecewiseConstantLR", "milestone");
+    expect_note("SequentialLR: {schedulers: [{ConstantLR: {learning_rate: 1, total_iters: 100}}, "
+                "{ConstantLR: {learning_rate: 2}}]}",
+                "SequentialLR.schedulers.1.ConstantLR", "is never reached: it begins at step 100");
+    refused(with_schedule("      - LambdaLR: {initial_learning_rate: 1e-30, lr_lambda: 1e-30}\n"), FIRNC_TRAIN,
+            ":15: trainer.init.schedulers.0.LambdaLR: ", "learning_rate is 1e-60 at step 0, which float32 makes 0");
+    /* A length from --set is one of a trial. */
+    static const char *const trial[] = {"trainer.init.loop.num_steps=10"};
+    const char *text = with_schedule("      - MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50]}\n");
+    text = edited(text, "lr: 0.001", "eps: 1e-8");
+    assert_true(read_text(firnc_allocate(sizeof(firnc_recipe)), text, FIRNC_TRAIN, trial, 1));
+    assert_string_equal(message, "");
+}
+
 static void schedules_that_cannot_be(void **state) {
     (void)state;
     refused(with_schedule("      - ChainedScheduler:\n"
@@ -707,13 +768,17 @@ static void schedules_that_cannot_be(void **state) {
     refused(with_schedule("      - SequentialLR: {schedulers: [{ConstantWD: {val: 1}}]}\n"), FIRNC_TRAIN,
             ":15: trainer.init.schedulers.0.SequentialLR.schedulers.0.ConstantWD: ", "both must be of one kind");
     refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, total_steps: 3}\n"), FIRNC_TRAIN,
-            ":15: trainer.init.schedulers.0.OneCycleLR: ", "the peak would lie at step");
+            ":15: trainer.init.schedulers.0.OneCycleLR: ",
+            "-0.1; write total_steps of at least 4, or pct_start above 0.333333\n");
+    refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, total_steps: 1}\n"), FIRNC_TRAIN,
+            ":15: trainer.init.schedulers.0.OneCycleLR: ", "-0.7; write total_steps of at least 4\n");
     refused(
         with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, pct_start: 0.6, three_phase: true}\n"),
         FIRNC_TRAIN, ":15: trainer.init.schedulers.0.OneCycleLR: ", "the second phase would end at step 1198");
     refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, total_steps: 50, "
                           "anneal_strategy: linear}\n"),
-            FIRNC_TRAIN, ":2: trainer.init: ", "learning_rate is -");
+            FIRNC_TRAIN, ":15: trainer.init.schedulers.0.OneCycleLR: ",
+            "OneCycleLR has an end, total_steps 50, and the run has num_steps 100; behind its end ");
     refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1e5, max_lr: 2, final_div_factor: 1e-35}\n"),
             FIRNC_TRAIN,
             ":15: trainer.init.schedulers.0.OneCycleLR.final_div_factor: ", "write at least 2.938736052218038e-34");
@@ -721,13 +786,14 @@ static void schedules_that_cannot_be(void **state) {
                            "final_div_factor: 2.938736052218038e-34}\n"),
              FIRNC_TRAIN);
     refused(with_schedule("      - MultiplicativeLR: {initial_learning_rate: 1, coefficient: 1e10}\n"), FIRNC_TRAIN,
-            ":2: trainer.init: ", "learning_rate is inf at step 4");
+            ":15: trainer.init.schedulers.0.MultiplicativeLR: ", "learning_rate is inf at step 4");
     refused(with_schedule("      - MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [5, 5]}\n"),
             FIRNC_TRAIN, ":15: trainer.init.schedulers.0.MultiStepLR.milestones.1: ", "not after the milestone");
     refused(with_schedule("      - PiecewiseConstantLR: {learning_rates: [1, 2], milestones: [5, 6]}\n"), FIRNC_TRAIN,
             ":15: trainer.init.schedulers.0.PiecewiseConstantLR.learning_rates: ", "2 values for 2 milestones");
     refused(with_schedule("      - CosineAnnealingWarmRestarts: {initial_learning_rate: 1, T_0: 5, T_mult: 2}\n"),
-            FIRNC_TRAIN, ":15: trainer.init.schedulers.0.CosineAnnealingWarmRestarts.T_mult: ", "write 1");
+            FIRNC_TRAIN, ":15: trainer.init.schedulers.0.CosineAnnealingWarmRestarts.T_mult: ",
+            "write a SequentialLR with a CosineDecayLR for each period, of total_iters 5, 10, 20 and so on");
     const char *deep = "{ConstantLR: {learning_rate: 1}}";
     for (int i = 0; i < 8; i++)
         deep = firnc_format("{ScalePerParamLR: {scheduler: %s}}", deep);
@@ -1333,7 +1399,7 @@ static const char ignored[] =
     "    model: {name: mlp, input_size: 6, output_size: 3}\n"
     "    optimizer: {SGD: {}}\n"
     "    schedulers:\n"
-    "      - LinearLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 5,\n"
+    "      - LinearLR: {initial_learning_rate: 1, end_learning_rate: 0.5, total_iters: 5,\n"
     "                   cycle: true}\n"
     "    precision: {log_loss_scale: false}\n"
     "    loop: {max_steps: 10, eval_frequency: 5}\n"
@@ -1628,7 +1694,7 @@ static void a_key_is_warned_of_once(void **state) {
     (void)accepted(edited(minimal, "lr: 0.001",
                           "params: [{params: a, adjust_learning_rate: 2}, {params: b, adjust_learning_rate: 3}]\n"
                           "    schedulers: [{ScalePerParamLR: {scheduler: {LinearLR: {initial_learning_rate: 1, "
-                          "end_learning_rate: 0, total_iters: 5, cycle: true}}}}]"),
+                          "end_learning_rate: 0.5, total_iters: 5, cycle: true}}}}]"),
                    FIRNC_TRAIN);
     expect_idle(place, 1);
 }
@@ -1721,6 +1787,7 @@ int main(void) {
         cmocka_unit_test(milestones_may_end_a_schedule),
         cmocka_unit_test(lambdas_are_expressions_or_tables),
         cmocka_unit_test(schedules_that_cannot_be),
+        cmocka_unit_test(schedules_are_compared_with_the_run),
         cmocka_unit_test(an_adjusted_chain_divides_by_a_float32),
         cmocka_unit_test(schedules_go_by_tags),
         cmocka_unit_test(precision_is_refused_by_line_and_key),
