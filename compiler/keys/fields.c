@@ -138,6 +138,8 @@ static const char *mend_number(const firnc_tree *node, const firnc_field *field)
 }
 
 static bool fail_number(const firnc_tree *node, const firnc_field *field, const char *fault) {
+    if (field->only != NULL)
+        return firnc_tree_fail(node, "%s %s; %s", value_text(node), fault, field->only);
     return firnc_tree_fail(node, "%s %s; write %s", value_text(node), fault, range_text(field));
 }
 

@@ -37,7 +37,7 @@ typedef struct firnc_field {
     bool above_low;   /* low is excluded */
     bool below_high;  /* high is excluded */
     const firnc_choice *choices;
-    const char *only;
+    const char *only; /* of a number: what to do about one that is out of range; NULL: write one of the range */
     bool required;
     const char *usual; /* an ignored key with this value loses nothing and is not warned of; NULL: none */
 } firnc_field;

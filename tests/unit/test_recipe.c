@@ -311,7 +311,10 @@ static void refused_loss(const char *settings, const char *key, const char *word
 static void losses_are_checked(void **state) {
     (void)state;
     refused_loss("loss: l2", "loss", "cross_entropy, mean_squared_error, l1, huber");
-    refused_loss("ignore_index: 3", "ignore_index", "not below the 3 classes");
+    refused_loss("ignore_index: 3", "ignore_index", "not below the 3 classes; data with such a label is refused ");
+    refused_loss(
+        "ignore_index: -100", "ignore_index",
+        "-100 is negative; data with such a label is refused when it is read: give the rows to be ignored a class");
     refused_loss("label_smoothing: 1.0", "label_smoothing", "below 1");
     refused_loss("loss_weight: 0.5", "loss_weight", "loss_scaling: batch_size only");
     refused_loss("loss: l1, label_smoothing: 0.1", "label_smoothing", "belongs to loss: cross_entropy");
