@@ -1329,6 +1329,58 @@ static void yaml_is_held_short(void **state) {
     refused(deep, FIRNC_TRAIN, ":1: ", "nested deeper");
 }
 
+/* The text is refused in words for users, with the line of the fault. */
+static void faults_of_the_text(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *to, *place, *words;
+    } cases[] = {
+        {"    seed", "\tseed", ":3: ", "not YAML: the line begins with a tab; YAML is indented by blanks"},
+        {"    loop", "    \tloop", ":16: ", "begins with a tab"},
+        {"seed: 7",
+         "seed:\xc2\xa0"
+         "7",
+         ":3: ", "a no-break space (U+00A0); write a blank instead\n"},
+        {"seed: 7", "\xe2\x80\x8bseed: 7", ":3: ", "cannot be seen (U+200B); remove it\n"},
+        {"bfloat16",
+         "\xe2\x80\x9c"
+         "bfloat16\xe2\x80\x9d",
+         ":15: ", "a quote that is not ASCII (U+201C); write \" instead"},
+        {"0.001",
+         "1e\xe2\x88\x92"
+         "3",
+         ":13: ", "a minus sign that is not ASCII (U+2212); write - instead\n"},
+        {"batch_size: 8", "batch_size: 8 # caf\xe9", ":20: ", "the byte e9 is no UTF-8, but perhaps Latin-1; save"},
+        {"seed: 7", "seed: \xed\xa0\x80", ":3: ", "the byte ed is no UTF-8"},
+        {"seed: 7", "seed: \f7", ":3: ", "a control character (byte 0c); remove it\n"},
+        {"trainer", "\xff\xfet", ":1: ", "UTF-16 or UTF-32; save it as UTF-8\n"},
+        {"seed: 7", "seed: 7: 8", ":3: ", "a colon stands where none can; "},
+        {"seed: 7", "seed 7", ":4: ", "write key: value in this line and in the one before"},
+        {"    seed: 7", "     seed: 7", ":4: ", "other blanks before it than its neighbours"},
+        {"seed: 7", "seed: [7", ":", "a list in brackets has no comma or no end; add , or ]"},
+        {"seed: 7", "seed: {a: 7", ":",
+         "a mapping in braces has no comma or no end; add , or } (it begins in line 3)\n"},
+        {"seed: 7", "seed: \"7", ":", "a text in quotes has no end; add the quote (it begins in line 3)\n"},
+        {"seed: 7", "seed: @7", ":3: ", "a character that YAML reserves; put the text into quotes\n"},
+        {"seed: 7", "seed: - 7", ":3: ", "a list begins behind a key; begin it in a line of its own\n"},
+        {"seed: 7", "seed: \"\\q\"", ":3: ", "a backslash between double quotes begins no escape; "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        refused_edit(cases[i].from, cases[i].to, cases[i].place, cases[i].words);
+    const char *bare = edited(minimal, "seed: 7", "seed: 8 # a no-break space\xc2\xa0in a comment, caf\xc3\xa9");
+    assert_int_equal(accepted(firnc_format("\xef\xbb\xbf%s", bare), FIRNC_TRAIN)->job.seed, 8);
+    char *lines = firnc_allocate(sizeof minimal);
+    memcpy(lines, minimal, sizeof minimal);
+    for (char *at = lines; *at != '\0'; at++)
+        *at = *at == '\n' ? '\r' : *at;
+    assert_int_equal(accepted(lines, FIRNC_TRAIN)->job.seed, 7);
+    refused(edited(lines, "seed: 7",
+                   "seed:\xc2\xa0"
+                   "7"),
+            FIRNC_TRAIN, ":3: ", "no-break space");
+    refused(edited(lines, "    seed", "\tseed"), FIRNC_TRAIN, ":3: ", "begins with a tab");
+}
+
 /* A few lines can stand for any amount of memory; what they stand for is limited before it is made. */
 static void bombs_are_refused(void **state) {
     (void)state;
@@ -1746,6 +1798,10 @@ static void a_setting_must_name_a_key(void **state) {
     refused_set("trainer.init.seed=x", ": --set trainer.init.seed: ", "not a whole number");
     refused_set("trainer.init.seed.a=1", ":3: trainer.init.seed: ", "single value");
     refused_set("trainer.init.seed", ": --set trainer.init.seed: ", "has no value");
+    refused_set("=x", ": --set =x: ", "has no key before its =");
+    refused_set("trainer.init.seed=\xe2\x88\x92"
+                "7",
+                ": --set trainer.init.seed: ", "a minus sign that is not ASCII");
     refused_set("trainer..seed=1", ": --set trainer..seed: ", "empty word");
     refused_set("trainer.init.optimizer={SGD: {lr: 1, lr: 2}}",
                 ": --set trainer.init.optimizer.SGD.lr: ", "the value has the key twice");
@@ -1812,6 +1868,7 @@ int main(void) {
         cmocka_unit_test(ends_of_ranges_can_be_copied),
         cmocka_unit_test(data_is_checked),
         cmocka_unit_test(yaml_is_held_short),
+        cmocka_unit_test(faults_of_the_text),
         cmocka_unit_test(bombs_are_refused),
         cmocka_unit_test(aliases_and_merges_are_copies),
         cmocka_unit_test(keys_that_nothing_reads_are_warned_of),
