@@ -219,7 +219,7 @@ expect "steps turned round" 2 "^firnc schedule: --steps: step 5 comes after the 
 expect "no such command" 2 "nearest known one is compile" "$FIRNC" compil
 expect "a counter that is not one" 2 "^firnc compile: --security-counter: " \
     compile "$RECIPE" --mode train --security-counter -1
-expect "a key that is not one" 1 "^firnc: $folder/test.pub.pem: not a private key; " \
+expect "a key that is not one" 1 "^firnc: $folder/test.pub.pem: holds a public key of the curve P-256, and the secret key .*; " \
     "$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.pub.pem" -o "$folder/plan"
 expect "a folder that is not there" 1 "^firnc: $folder/none/plan: cannot be written: .*; " \
     "$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/none/plan"
@@ -336,7 +336,7 @@ expect "an empty -o" 2 "^firnc export: -o: its value is empty; " "$FIRNC" export
 expect "a pair of keys without a name" 2 "^firnc keygen: an empty name; " "$FIRNC" keygen ""
 [ ! -e .key.pem ] || fail "a key without a name"
 head -c 64 /dev/zero >"$folder/raw.key"
-expect "a public key that is not PEM" 1 "^firnc: $folder/raw.key: not a public key in PEM; " \
+expect "a public key that is not PEM" 1 "^firnc: $folder/raw.key: holds no key, and the public key of a P-256 pair in PEM is wanted; " \
     "$FIRNC" verify "$folder/signed" --pub "$folder/raw.key"
 head -c 64 "$folder/signed" >"$folder/forged"
 already="^firnc: $folder/signed: is signed already; use it as it is, or compile it with --unsigned "
