@@ -2,9 +2,17 @@
 #ifndef FIRNC_NEAREST_H
 #define FIRNC_NEAREST_H
 
-/* The word of a list with the smallest edit distance to another, ignoring case; the first of equals. The list ends with
- * NULL and is not empty. */
+/* The word of a list that the author of an unknown word probably meant; NULL if no word of the list is near. The list
+ * ends with NULL. Case, '_', '-' and '.' are ignored. In this order:
+ *   1. an equal word, or one a few letters away (a typing mistake);
+ *   2. the word that the table of synonyms has for the name of another library;
+ *   3. the shortest word with all parts of the unknown word, or the longest one whose parts the unknown word has:
+ *      CosineDecayLR for CosineLR. A part is what '_', '-', '.' or a capital letter sets apart;
+ *   4. a word with the same first letter that differs in less than half of its letters. */
 const char *firnc_nearest(const char *word, const char *const *words);
+
+/* "the nearest known one is X"; if none is near, "known are X, Y, Z", with at most the first 16 words of the list. */
+const char *firnc_nearest_text(const char *word, const char *const *words);
 
 /* An ASCII letter in lower case; any other character unchanged. */
 char firnc_small_letter(char c);

@@ -98,7 +98,7 @@ static int fail_unknown(const char *word) {
     const char *names[COMMAND_COUNT + 1] = {NULL};
     for (int i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i]->words.name;
-    firnc_say("firnc: %s: unknown command; the nearest known one is %s", word, firnc_nearest(word, names));
+    firnc_say("firnc: %s: unknown command; %s", word, firnc_nearest_text(word, names));
     return FIRNC_EXIT_USAGE;
 }
 

@@ -82,8 +82,8 @@ static bool fail_unknown(const char *word, const firnc_command *command) {
             names[named++] = words->brief;
         names[named++] = words->name;
     }
-    firnc_usage(command->words.name, "%s: unknown option; the nearest known one is %s", word,
-                firnc_nearest(word, names));
+    firnc_usage(command->words.name, "%s: unknown option; %s", word,
+                firnc_nearest_text(firnc_format("%.*s", (int)strcspn(word, "="), word), names));
     return false;
 }
 

@@ -15,8 +15,8 @@
 #include "compiler/base/text.h"
 #include "plan/container.h"
 #include "plan/errors.h"
+#include "plan/keys/key_text.h"
 
-#define KEY_FILE_MAX 16384
 #define PEM_MAX      2048
 #define SEQUENCE_MAX 72 /* bytes of the longest DER of two numbers of 32 bytes */
 #define HALF_BYTES   32 /* bytes of r and of s */
@@ -123,13 +123,18 @@ bool firnc_key_encode(const firnc_key *key, firnc_bytes *private_pem, firnc_byte
     return good;
 }
 
-/* Returns the key pair of a parsed key; NULL after one message if it is not on the curve P-256. */
-static mbedtls_ecp_keypair *p256(const char *file, const mbedtls_pk_context *pk, const char *mend) {
+/* Returns the key pair of a parsed key; NULL if it is not on the curve P-256. */
+static mbedtls_ecp_keypair *p256(const mbedtls_pk_context *pk) {
     mbedtls_ecp_keypair *pair = mbedtls_pk_can_do(pk, MBEDTLS_PK_ECKEY) ? mbedtls_pk_ec(*pk) : NULL;
-    if (pair != NULL && mbedtls_ecp_keypair_get_group_id(pair) == MBEDTLS_ECP_DP_SECP256R1)
-        return pair;
-    firnc_say("firnc: %s: not a key of the curve P-256; %s", file, mend);
-    return NULL;
+    const bool good = pair != NULL && mbedtls_ecp_keypair_get_group_id(pair) == MBEDTLS_ECP_DP_SECP256R1;
+    return good ? pair : NULL;
+}
+
+/* Says what a file holds instead of the key that is wanted. */
+static void tell_kind(const char *file, const firnc_bytes *bytes, bool is_private) {
+    const firn_key_text text = firn_key_text_of(bytes->data, bytes->count, is_private);
+    firnc_say("firnc: %s: holds %s%s, and %s; %s", file, text.form, text.of,
+              is_private ? FIRN_KEY_WANTED_PRIVATE : FIRN_KEY_WANTED_PUBLIC, text.remedy);
 }
 
 /* Tries PEM, for which mbedTLS counts the terminating zero byte, then DER, which has none. A file without the public
@@ -140,18 +145,17 @@ static bool parse_private(mbedtls_pk_context *pk, const firnc_bytes *bytes, gene
            mbedtls_pk_parse_key(pk, bytes->data, bytes->count, NULL, 0, mbedtls_hmac_drbg_random, &random->drbg) == 0;
 }
 
-/* Accepts only PEM, as the host runner does. */
+/* Accepts only the form that the host runner does; mbedTLS checks that the point is on the curve. */
 static bool parse_public(mbedtls_pk_context *pk, const firnc_bytes *bytes) {
-    static const char first[] = "-----BEGIN PUBLIC KEY-----";
-    return strncmp((const char *)bytes->data, first, strlen(first)) == 0 &&
+    uint8_t key[FIRN_PUBLIC_KEY_BYTES];
+    return firn_key_text_parse(key, (const char *)bytes->data, bytes->count) &&
            mbedtls_pk_parse_public_key(pk, bytes->data, bytes->count + 1) == 0;
 }
 
 bool firnc_key_read(const char *file, firnc_key *key) {
-    static const char mend[] = "give the .key.pem that firnc keygen made, without a password";
     firnc_bytes bytes;
     generator random;
-    if (!firnc_file_read(file, KEY_FILE_MAX, &bytes))
+    if (!firnc_file_read(file, FIRN_KEY_FILE_MAX, &bytes))
         return false;
     if (!generator_start(&random)) {
         firnc_wipe(bytes.data, bytes.count);
@@ -159,13 +163,10 @@ bool firnc_key_read(const char *file, firnc_key *key) {
     }
     mbedtls_pk_context pk;
     mbedtls_pk_init(&pk);
-    bool good = parse_private(&pk, &bytes, &random);
-    if (!good) {
-        firnc_say("firnc: %s: not a private key; %s", file, mend);
-    } else {
-        const mbedtls_ecp_keypair *pair = p256(file, &pk, mend);
-        good = pair != NULL && export_key(pair, key);
-    }
+    const mbedtls_ecp_keypair *pair = parse_private(&pk, &bytes, &random) ? p256(&pk) : NULL;
+    const bool good = pair != NULL && export_key(pair, key);
+    if (!good)
+        tell_kind(file, &bytes, true);
     mbedtls_pk_free(&pk);
     generator_free(&random);
     firnc_wipe(bytes.data, bytes.count);
@@ -173,19 +174,15 @@ bool firnc_key_read(const char *file, firnc_key *key) {
 }
 
 bool firnc_public_key_read(const char *file, uint8_t public_key[FIRN_PUBLIC_KEY_BYTES]) {
-    static const char mend[] = "give the .pub.pem that firnc keygen made";
     firnc_bytes bytes;
-    if (!firnc_file_read(file, KEY_FILE_MAX, &bytes))
+    if (!firnc_file_read(file, FIRN_KEY_FILE_MAX, &bytes))
         return false;
     mbedtls_pk_context pk;
     mbedtls_pk_init(&pk);
-    bool good = parse_public(&pk, &bytes);
-    if (!good) {
-        firnc_say("firnc: %s: not a public key in PEM; %s", file, mend);
-    } else {
-        const mbedtls_ecp_keypair *pair = p256(file, &pk, mend);
-        good = pair != NULL && export_public(pair, public_key);
-    }
+    const mbedtls_ecp_keypair *pair = parse_public(&pk, &bytes) ? p256(&pk) : NULL;
+    const bool good = pair != NULL && export_public(pair, public_key);
+    if (!good)
+        tell_kind(file, &bytes, false);
     mbedtls_pk_free(&pk);
     return good;
 }

@@ -3,36 +3,10 @@
 #include "compiler/job/job.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "compiler/job/targets.h"
 #include "plan/generated/reader.h"
-
-#define SAMPLED_MAX   (UINT64_C(1) << 20)
-#define FARTHEST_STEP (UINT64_C(1) << 62) /* no counter of a plan begins further on */
-
-static void say(const firnc_job *job, const firnc_place *place, const char *text) {
-    if (place != NULL && place->file != NULL)
-        firnc_say_at(place, text);
-    else
-        firnc_say("firnc: %s: %s", job->name, text);
-}
-
-bool firnc_job_fail(const firnc_job *job, const firnc_place *place, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say(job, place, firnc_format_list(format, arguments));
-    va_end(arguments);
-    return false;
-}
-
-void firnc_job_warn(const firnc_job *job, const firnc_place *place, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say(job, place, firnc_format("warning: %s", firnc_format_list(format, arguments)));
-    va_end(arguments);
-}
 
 /* --- defaults ----------------------------------------------------------------------------------------------------- */
 
@@ -64,15 +38,6 @@ void firnc_job_learning_rate(firnc_job *job, double rate) {
 
 bool firnc_job_judges(const firnc_job *job) {
     return job->mode == FIRNC_TRAIN || job->metric != FIRNC_METRIC_NONE;
-}
-
-firn_schedule_list firnc_job_schedules(const firnc_job *job) {
-    return (firn_schedule_list){.nodes = job->schedule.nodes,
-                                .numbers = job->schedule.numbers,
-                                .instructions = job->schedule.instructions,
-                                .node_count = job->schedule.count,
-                                .number_count = job->schedule.number_count,
-                                .instruction_count = job->schedule.instruction_count};
 }
 
 /* --- checks: precision and data ----------------------------------------------------------------------------------- */
@@ -273,46 +238,6 @@ static bool check_optimizer(const firnc_job *job) {
     return true;
 }
 
-/* Whether the value of a schedule at last comes from a OneCycleLR, which is made for a run of its own length: behind
- * its end the formula goes on without a meaning. */
-static bool ends_in_one_cycle(const firnc_schedules *s, uint32_t node) {
-    const firn_schedule_node *n = &s->nodes[node];
-    const bool sequence = n->kind == FIRN_SCHEDULE_SEQUENTIAL;
-    bool ends = n->kind == FIRN_SCHEDULE_ONE_CYCLE;
-    for (uint32_t i = sequence ? n->child_count - 1u : 0; i < n->child_count; i++)
-        ends = ends || ends_in_one_cycle(s, n->first_child + i);
-    return ends;
-}
-
-static bool check_value(const firnc_job *job, const firnc_place *place, const firnc_schedule_root *root,
-                        uint64_t step) {
-    firn_schedule_list list = firnc_job_schedules(job);
-    float value = firn_schedule_value(&list, root->node, step);
-    return (value >= 0 && value - value == 0) ||
-           firnc_job_fail(job, place, "%s is %.9g at step %llu; mend its schedule, or %s", root->name, (double)value,
-                          (unsigned long long)step, job->endless ? "give the run an end" : "make the run shorter");
-}
-
-bool firnc_job_schedule_values(const firnc_job *job, const firnc_place *place) {
-    const uint64_t last = job->endless ? SAMPLED_MAX : job->mode == FIRNC_TRAIN ? job->steps : 0;
-    const uint64_t stride = job->endless ? 1 : job->steps / SAMPLED_MAX + 1;
-    for (uint32_t i = 0; i < job->schedule.root_count; i++) {
-        const firnc_schedule_root *root = &job->schedule.roots[i];
-        if (job->endless && ends_in_one_cycle(&job->schedule, root->node))
-            return firnc_job_fail(job, place,
-                                  "%s is a OneCycleLR, which has an end, and the run has none; put another schedule "
-                                  "behind it by SequentialLR, or give the run an end",
-                                  root->name);
-        for (uint64_t step = 0; step < last; step += stride)
-            if (!check_value(job, place, root, step))
-                return false;
-        for (uint64_t step = SAMPLED_MAX; job->endless && step <= FARTHEST_STEP; step *= 2)
-            if (!check_value(job, place, root, step))
-                return false;
-    }
-    return true;
-}
-
 /* True if the index is a root of the schedules for that setting. */
 static bool is_root(const firnc_schedules *s, uint32_t root, bool weight_decay) {
     return root < s->root_count && s->roots[root].weight_decay == weight_decay;
@@ -340,7 +265,7 @@ static bool check_schedules(const firnc_job *job) {
         if (!is_root(s, s->rate_of[i], false) || (s->decay_of[i] != FIRNC_NONE && !is_root(s, s->decay_of[i], true)))
             return firnc_job_fail(job, NULL, "schedule: rate_of[%u] or decay_of[%u] is no root of its setting",
                                   (unsigned)i, (unsigned)i);
-    return firnc_job_schedule_values(job, NULL);
+    return firnc_job_schedule_values(job, NULL, NULL, NULL);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */

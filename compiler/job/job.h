@@ -69,9 +69,17 @@ typedef struct firnc_schedule_root {
     double adjustment;  /* with this factor */
 } firnc_schedule_root;
 
+/* What a node of a schedule was in a recipe, for messages. */
+typedef struct firnc_schedule_source {
+    const char *class_name; /* such as "OneCycleLR"; NULL for a node that a class adds below its own */
+    firnc_place place;
+    const void *entry; /* the node of the recipe's tree */
+} firnc_schedule_source;
+
 /* The schedules of a run: trees of nodes (schedules/schedule.h), and the schedule of each parameter group. */
 typedef struct firnc_schedules {
     firn_schedule_node nodes[FIRNC_NODES_MAX];
+    firnc_schedule_source *sources; /* from recipes: FIRNC_NODES_MAX, one for each node; else NULL */
     double *numbers;
     firn_schedule_instruction *instructions;
     firnc_schedule_root roots[FIRNC_SCHEDULES_MAX];
@@ -134,6 +142,7 @@ typedef struct firnc_job_places {
     firnc_place samples; /* the size of a micro-batch, for an arena that is too large */
     firnc_place metric;
     firnc_place ring;
+    firnc_place steps; /* the length of a training, for schedules that do not fit it */
 } firnc_job_places;
 
 /* Half copies of float32 weights: AUTO where they are small or do not make the arena larger, ALWAYS, or NEVER where
@@ -192,10 +201,17 @@ void firnc_job_learning_rate(firnc_job *job, double rate);
 /* Checks the job by itself; the passes check what also depends on the graph. False after one message. */
 bool firnc_job_check(const firnc_job *job);
 
+/* Receives what the author of a schedule should know: "WHAT: REASON". The source may be NULL. */
+typedef void (*firnc_schedule_note)(void *context, const firnc_schedule_source *source, const char *what,
+                                    const char *reason);
+
 /* Checks that every schedule is a finite number of at least 0 in each step of the run (in a run of more than about a
  * million steps: in that many, evenly spaced; in a run without an end: in the first million and then at each power of
- * two, up to 2^62). False after one message, at the place if there is one. Part of firnc_job_check. */
-bool firnc_job_schedule_values(const firnc_job *job, const firnc_place *place);
+ * two, up to 2^62), that float32 does not make all its values 0, and that no OneCycleLR is used behind its end. Notes
+ * schedules and milestones that the run never reaches, a CosineAnnealingLR that rises again, and a learning rate that
+ * is 0 for the rest of the run; without `note`, as warnings of a job that no recipe made. False after one message, at
+ * the place of the schedule, or at `place` if the schedule has none. Part of firnc_job_check. */
+bool firnc_job_schedule_values(const firnc_job *job, const firnc_place *place, firnc_schedule_note note, void *context);
 
 /* Checks the ring of samples that are pushed, if there is one. False after one message. Part of firnc_job_check. */
 bool firnc_job_ring(const firnc_job *job);

@@ -43,19 +43,19 @@ static bool check_keys(const firnc_mixed_precision *keys, firnc_precision_fault 
     if (!is_factor_or_dynamic(keys->loss_scaling_factor))
         return fail(fault, "loss_scaling_factor", "is neither a number of at least 2.93874e-39 nor dynamic");
     if (!is_positive_or_out(keys->initial_loss_scale))
-        return fail(fault, "initial_loss_scale", "is not above 0");
+        return fail(fault, "initial_loss_scale", "is not a finite number above 0");
     if (keys->steps_per_increase == 0)
         return fail(fault, "steps_per_increase", "is 0; the scale grows after at least 1 step");
     if (!is_scale_or_out(keys->min_loss_scale))
-        return fail(fault, "min_loss_scale", "is below 2^-14");
+        return fail(fault, "min_loss_scale", "is not a finite number of at least 2^-14");
     if (!is_scale_or_out(keys->max_loss_scale))
-        return fail(fault, "max_loss_scale", "is below 2^-14");
+        return fail(fault, "max_loss_scale", "is not a finite number of at least 2^-14");
     if (!(keys->overflow_tolerance >= 0 && keys->overflow_tolerance <= 1))
         return fail(fault, "overflow_tolerance", "is not a share from 0 to 1");
     if (!is_positive_or_out(keys->max_gradient_norm))
-        return fail(fault, "max_gradient_norm", "is not above 0");
+        return fail(fault, "max_gradient_norm", "is not a finite number above 0");
     if (!is_positive_or_out(keys->max_gradient_value))
-        return fail(fault, "max_gradient_value", "is not above 0");
+        return fail(fault, "max_gradient_value", "is not a finite number above 0");
     if (keys->max_gradient_norm != 0 && keys->max_gradient_value != 0)
         return fail(fault, "max_gradient_value",
                     "max_gradient_norm and max_gradient_value exclude each other; remove one of them");

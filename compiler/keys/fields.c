@@ -3,6 +3,7 @@
 #include "compiler/keys/fields.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,15 @@ static bool is_whole(const firnc_tree *node) {
         return false;
     const char *digits = skip_sign(node->text), *end = skip_digits(digits);
     return end > digits && *end == '\0';
+}
+
+/* Refuses a whole number that begins with a 0: YAML 1.1 reads 010 as 8, and YAML 1.2 as 10. */
+static bool is_decimal(const firnc_tree *node) {
+    const char *digits = skip_sign(node->text), *first = digits + strspn(digits, "0");
+    if (!is_whole(node) || digits[0] != '0' || digits[1] == '\0')
+        return true;
+    return firnc_tree_fail(node, "%s begins with a 0, and some readers of YAML take it for octal; write %s%s",
+                           node->text, node->text[0] == '-' ? "-" : "", *first == '\0' ? "0" : first);
 }
 
 /* A decimal number, with or without a fraction and an exponent. Hexadecimal, inf and nan are refused. */
@@ -68,26 +78,68 @@ const char *firnc_single_text(float value) {
     return text;
 }
 
-/* A bound of a range in the form that the field accepts. */
-static const char *bound_text(const firnc_field *field, double bound) {
-    bool whole = field->kind == FIRNC_FIELD_WHOLE || field->kind == FIRNC_FIELD_LONG;
-    return whole ? firnc_format("%.0f", bound) : firnc_number_text(bound);
+static bool is_whole_field(const firnc_field *field) {
+    return field->kind == FIRNC_FIELD_WHOLE || field->kind == FIRNC_FIELD_LONG;
+}
+
+/* The upper end of a field's range in the form that the field accepts. Without one it is that of the type. */
+static const char *high_text(const firnc_field *field) {
+    if (field->kind == FIRNC_FIELD_WHOLE && field->high == 0)
+        return firnc_format("%u", (unsigned)UINT32_MAX);
+    if (field->kind == FIRNC_FIELD_LONG && field->high == 0)
+        return firnc_format("%llu", (unsigned long long)UINT64_MAX);
+    if (field->high == 0)
+        return "3.4e38";
+    return is_whole_field(field) ? firnc_format("%.0f", field->high) : firnc_number_text(field->high);
+}
+
+static const char *low_text(const firnc_field *field) {
+    return is_whole_field(field) ? firnc_format("%.0f", field->low) : firnc_number_text(field->low);
 }
 
 /* "a whole number of at least 1 and at most 65536" */
 static const char *range_text(const firnc_field *field) {
-    bool whole = field->kind == FIRNC_FIELD_WHOLE || field->kind == FIRNC_FIELD_LONG;
-    const char *what = whole ? "a whole number" : "a number";
     if (field->low == field->high && field->high != 0)
-        return bound_text(field, field->low);
-    const char *low = firnc_format("%s %s", field->above_low ? "above" : "of at least", bound_text(field, field->low));
-    if (field->high == 0)
-        return firnc_format("%s %s", what, low);
-    return firnc_format("%s %s and %s %s", what, low, field->below_high ? "below" : "at most",
-                        bound_text(field, field->high));
+        return low_text(field);
+    return firnc_format("%s %s %s and %s %s", is_whole_field(field) ? "a whole number" : "a number",
+                        field->above_low ? "above" : "of at least", low_text(field),
+                        field->below_high ? "below" : "at most", high_text(field));
+}
+
+/* Numbers as other readers of YAML and other languages write them, in decimal. NULL if the text is none of them. */
+static const char *decimal_text(const firnc_tree *node, const firnc_field *field) {
+    const char *text = node->text, *digits = skip_sign(text);
+    char plain[32], *end;
+    size_t length = 0;
+    if (node->kind != FIRNC_SCALAR || strlen(text) >= sizeof plain)
+        return NULL;
+    for (const char *c = text; *c != '\0'; c++)
+        if (*c != '_')
+            plain[length++] = *c;
+    plain[length] = '\0';
+    if (digits[0] == '0' && (digits[1] == 'o' || digits[1] == 'O') && digits[2] != '\0') {
+        const unsigned long long value = strtoull(digits + 2, &end, 8);
+        return *end == '\0' ? firnc_format("%s%llu", text[0] == '-' ? "-" : "", value) : NULL;
+    }
+    const double value = strtod(plain, &end); /* hexadecimal, too */
+    if (length == 0 || *end != '\0' || value - value != 0 || skip_sign(plain)[0] > '9')
+        return NULL;
+    if (!is_whole_field(field))
+        return firnc_number_text(value);
+    return value == (double)(long long)value && value < 1e18 && value > -1e18 ? firnc_format("%.0f", value) : NULL;
+}
+
+/* What to write instead of a value that is no number as this file reads one. */
+static const char *mend_number(const firnc_tree *node, const firnc_field *field) {
+    const char *decimal = node->kind == FIRNC_SCALAR ? decimal_text(node, field) : NULL;
+    if (decimal == NULL)
+        return range_text(field);
+    return node->plain ? decimal : firnc_format("%s, without quotes", decimal);
 }
 
 static bool fail_number(const firnc_tree *node, const firnc_field *field, const char *fault) {
+    if (field->only != NULL)
+        return firnc_tree_fail(node, "%s %s; %s", value_text(node), fault, field->only);
     return firnc_tree_fail(node, "%s %s; write %s", value_text(node), fault, range_text(field));
 }
 
@@ -99,7 +151,9 @@ static bool in_range(double value, const firnc_field *field) {
 
 bool firnc_field_whole(const firnc_tree *node, const firnc_field *field, uint64_t *value) {
     if (!is_whole(node))
-        return fail_number(node, field, "is not a whole number");
+        return firnc_tree_fail(node, "%s is not a whole number; write %s", value_text(node), mend_number(node, field));
+    if (!is_decimal(node))
+        return false;
     uint64_t most = field->kind == FIRNC_FIELD_WHOLE ? UINT32_MAX : UINT64_MAX;
     bool negative = node->text[0] == '-';
     errno = 0;
@@ -109,30 +163,62 @@ bool firnc_field_whole(const firnc_tree *node, const firnc_field *field, uint64_
     return true;
 }
 
-bool firnc_field_number(const firnc_tree *node, const firnc_field *field, double *value) {
-    if (!is_number(node))
-        return fail_number(node, field, "is not a number");
-    *value = strtod(node->text, NULL);
-    if (*value - *value != 0 || !in_range(*value, field))
+/* --- numbers that float32 changes --------------------------------------------------------------------------------- */
+
+#define LEAST_NORMAL 1.1754943508222875e-38 /* 2^-126: below it a float32 has fewer than 24 bits */
+#define CHANGE_MAX   1e-6                   /* of the value; decimals that float32 rounds change by 6e-8 at most */
+
+/* A number that would be another in the plan or in the run, where everything is float32 at last: 0, one of the few
+ * bits that float32 has below 2^-126, infinity, or an end that the range excludes. Rounding is monotonic, so a value in
+ * the range stays within the rounded ends. */
+static bool keeps_in_single(const firnc_tree *node, const firnc_field *field, double exact) {
+    const float single = strtof(node->text, NULL);
+    const double size = exact < 0 ? -exact : exact, change = (double)single - exact;
+    if (single - single != 0)
         return fail_number(node, field, "is out of range");
+    if (size < LEAST_NORMAL && (change > CHANGE_MAX * size || -change > CHANGE_MAX * size))
+        return firnc_tree_fail(node, "%s becomes %s in float32; write a number of %s1.2e-38%s", value_text(node),
+                               firnc_single_text(single + 0.0F), exact < 0 ? "at most -" : "at least ",
+                               in_range(0, field) ? ", or 0" : "");
     return true;
 }
 
-/* Rounds once, from the text. Rounding is monotonic, so a value in the range stays within the rounded bounds; only a
- * value that rounds to an excluded bound has to be refused. */
+bool firnc_field_number(const firnc_tree *node, const firnc_field *field, double *value) {
+    if (!is_number(node))
+        return firnc_tree_fail(node, "%s is not a number; write %s", value_text(node), mend_number(node, field));
+    if (!is_decimal(node))
+        return false;
+    *value = strtod(node->text, NULL);
+    if (*value - *value != 0 || !in_range(*value, field))
+        return fail_number(node, field, "is out of range");
+    return keeps_in_single(node, field, *value);
+}
+
+/* The float32 next to an end that a range excludes, on its inner side. */
+static const char *inner_text(const firnc_field *field, bool high) {
+    const float end = (float)(high ? field->high : field->low);
+    return firnc_single_text(nextafterf(end, high ? (float)field->low : INFINITY));
+}
+
+/* Rounds once, from the text. */
 bool firnc_field_single(const firnc_tree *node, const firnc_field *field, float *value) {
     double exact;
     if (!firnc_field_number(node, field, &exact))
         return false;
     *value = strtof(node->text, NULL);
-    bool below = field->above_low && *value <= (float)field->low;
-    bool above = field->below_high && *value >= (float)field->high;
-    if (*value - *value != 0 || below || above)
-        return fail_number(node, field, "is out of range in float32");
+    const bool below = field->above_low && *value <= (float)field->low;
+    const bool above = field->below_high && *value >= (float)field->high;
+    if (below || above)
+        return firnc_tree_fail(node, "%s becomes %s in float32, and that is not allowed; write %s or %s",
+                               value_text(node), firnc_single_text(*value), inner_text(field, above),
+                               above ? "less" : "more");
     return true;
 }
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
+
+/* Words that YAML 1.1 and other languages have for true and false, in pairs. */
+static const char *const flag_words[] = {"false", "true", "no", "yes", "off", "on", "n", "y", "0", "1"};
 
 bool firnc_field_flag(const firnc_tree *node, bool *value) {
     static const char *const words[] = {"false", "False", "FALSE", "true", "True", "TRUE"};
@@ -141,6 +227,10 @@ bool firnc_field_flag(const firnc_tree *node, bool *value) {
             *value = i >= 3;
             return true;
         }
+    for (size_t i = 0; node->kind == FIRNC_SCALAR && i < sizeof flag_words / sizeof flag_words[0]; i++)
+        if (firnc_same_word(node->text, flag_words[i]))
+            return firnc_tree_fail(node, "%s is not true or false; write %s%s", value_text(node), flag_words[i % 2],
+                                   node->plain ? "" : ", without quotes");
     return firnc_tree_fail(node, "%s is not true or false; write one of the two", value_text(node));
 }
 
@@ -151,14 +241,29 @@ const char *firnc_choices_text(const firnc_choice *choices) {
     return text;
 }
 
+/* The words of a list of choices; NULL ends it. */
+static const char *const *words_of(const firnc_choice *choices, uint32_t *count) {
+    *count = 0;
+    while (choices[*count].word != NULL)
+        ++*count;
+    const char **words = firnc_allocate((*count + UINT64_C(1)) * sizeof *words);
+    for (uint32_t i = 0; i < *count; i++)
+        words[i] = choices[i].word;
+    return words;
+}
+
 bool firnc_field_choice(const firnc_tree *node, const firnc_choice *choices, int *value) {
     for (const firnc_choice *choice = choices; node->kind == FIRNC_SCALAR && choice->word != NULL; choice++)
         if (strcmp(node->text, choice->word) == 0) {
             *value = choice->value;
             return true;
         }
-    return firnc_tree_fail(node, "%s is not one of the choices; write one of %s", value_text(node),
-                           firnc_choices_text(choices));
+    uint32_t count;
+    const char *const *words = words_of(choices, &count);
+    const char *nearest = node->kind == FIRNC_SCALAR && count > 1 ? firnc_nearest(node->text, words) : NULL;
+    return firnc_tree_fail(node, "%s is not one of the choices; write one of %s%s%s", value_text(node),
+                           firnc_choices_text(choices), nearest == NULL ? "" : ": the nearest one is ",
+                           nearest == NULL ? "" : nearest);
 }
 
 /* Compares two words, ignoring case; `suffix` may be missing at the end of the first. */
@@ -172,41 +277,73 @@ static bool same_class(const char *word, const char *class, const char *suffix) 
 
 #define CHOICES_TOLD 8
 
-/* "write one of A, B", or, if there are many classes, the nearest one. */
+/* "write one of A, B", or, if there are many classes, the one that was probably meant. */
 static const char *mend_choice(const char *word, const firnc_choice *classes) {
-    uint32_t count = 0;
-    while (classes[count].word != NULL)
-        count++;
+    uint32_t count;
+    const char *const *words = words_of(classes, &count);
     if (count <= CHOICES_TOLD)
         return firnc_format("write one of %s", firnc_choices_text(classes));
-    const char **words = firnc_allocate((count + 1) * sizeof *words);
-    for (uint32_t i = 0; i < count; i++)
-        words[i] = classes[i].word;
-    return firnc_format("the nearest known one is %s", firnc_nearest(word, words));
+    return firnc_nearest_text(word, words);
+}
+
+/* The class that a word names, or NULL. */
+static const firnc_choice *class_of(const char *word, const firnc_choice *classes, const char *suffix) {
+    for (const firnc_choice *choice = classes; choice->word != NULL; choice++)
+        if (same_class(word, choice->word, suffix))
+            return choice;
+    return NULL;
 }
 
 bool firnc_class_find(const firnc_tree *node, const char *word, const firnc_choice *classes, const char *suffix,
                       int *class) {
-    for (const firnc_choice *choice = classes; choice->word != NULL; choice++)
-        if (same_class(word, choice->word, suffix)) {
-            *class = choice->value;
-            return true;
+    const firnc_choice *choice = class_of(word, classes, suffix);
+    if (choice == NULL)
+        return firnc_tree_fail(node, "is not known to Firn; %s", mend_choice(word, classes));
+    *class = choice->value;
+    return true;
+}
+
+/* Why a node is no mapping of one class, and what to write. */
+static const char *class_fault(const firnc_tree *node, const firnc_choice *classes, const char *suffix,
+                               const char *what) {
+    const firnc_tree *of = NULL, *second = NULL, *named = NULL, *setting = NULL;
+    if (node->kind == FIRNC_SCALAR && class_of(node->text, classes, suffix) != NULL)
+        return firnc_format("%.60s is a word without settings; write {%.60s: {}}", node->text, node->text);
+    for (const firnc_tree *child = node->kind == FIRNC_MAPPING ? node->first : NULL; child != NULL;
+         child = child->next) {
+        if (class_of(child->key, classes, suffix) == NULL) {
+            setting = child;
+            if (child->kind == FIRNC_SCALAR && class_of(child->text, classes, suffix) != NULL)
+                named = child;
+        } else if (of == NULL) {
+            of = child;
+        } else if (second == NULL) {
+            second = child;
         }
-    return firnc_tree_fail(node, "is not known to Firn; %s", mend_choice(word, classes));
+    }
+    if (second != NULL)
+        return firnc_format("one %s only; there are %.60s and %.60s; remove one of them%s", what, of->key, second->key,
+                            node->key == NULL ? ", or put each into an entry of its own, after a dash" : "");
+    if (of != NULL)
+        return firnc_format("%.60s stands beside %.60s; put it below %.60s, with more blanks before it", setting->key,
+                            of->key, of->key);
+    if (named != NULL)
+        return firnc_format("the name of the %s is its key; write {%.60s: {...}} instead of %.60s: %.60s", what,
+                            named->text, named->key, named->text);
+    return firnc_format("names no %s; write one as a key, such as %s, and its settings below it", what, classes->word);
 }
 
 const firnc_tree *firnc_class_read(const firnc_tree *node, const firnc_choice *classes, const char *suffix,
-                                   int *class) {
+                                   const char *what, int *class) {
     if (node->kind != FIRNC_MAPPING || firnc_tree_count(node) != 1) {
-        firnc_tree_fail(node, "is not a mapping with one key; %s, and its settings below it",
-                        mend_choice(classes->word, classes));
+        firnc_tree_fail(node, "%s", class_fault(node, classes, suffix, what));
         return NULL;
     }
     return firnc_class_find(node->first, node->first->key, classes, suffix, class) ? node->first : NULL;
 }
 
 static bool read_fixed(const firnc_tree *node, const char *only) {
-    if (node->kind == FIRNC_SCALAR && strcmp(node->text, only) == 0)
+    if (node->kind == FIRNC_SCALAR && firnc_same_word(node->text, only))
         return true;
     return firnc_tree_fail(node, "%s is not supported; write %s or leave the key out", value_text(node), only);
 }
@@ -263,11 +400,15 @@ static bool read_value(const firnc_tree *node, const firnc_field *field, void *s
     return true;
 }
 
+/* Keys without effect come last, so that a message that lists keys begins with the useful ones. */
 static bool fail_unknown(const firnc_tree *child, const firnc_field *fields, uint32_t count) {
-    const char **words = firnc_allocate((count + 1) * sizeof *words);
-    for (uint32_t i = 0; i < count; i++)
-        words[i] = fields[i].key;
-    return firnc_tree_fail(child, "unknown key; the nearest known one is %s", firnc_nearest(child->key, words));
+    const char **words = firnc_allocate((count + UINT64_C(1)) * sizeof *words);
+    uint32_t filled = 0;
+    for (int useless = 0; useless < 2; useless++)
+        for (uint32_t i = 0; i < count; i++)
+            if ((fields[i].kind == FIRNC_FIELD_IGNORED || fields[i].kind == FIRNC_FIELD_REFUSED) == (useless == 1))
+                words[filled++] = fields[i].key;
+    return firnc_tree_fail(child, "unknown key; %s", firnc_nearest_text(child->key, words));
 }
 
 static bool read_child(const firnc_tree *child, const firnc_field *fields, uint32_t count, void *structure) {

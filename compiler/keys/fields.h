@@ -37,7 +37,7 @@ typedef struct firnc_field {
     bool above_low;   /* low is excluded */
     bool below_high;  /* high is excluded */
     const firnc_choice *choices;
-    const char *only;
+    const char *only; /* of a number: what to do about one that is out of range; NULL: write one of the range */
     bool required;
     const char *usual; /* an ignored key with this value loses nothing and is not warned of; NULL: none */
 } firnc_field;
@@ -47,7 +47,8 @@ typedef struct firnc_field {
 bool firnc_fields_read(const firnc_tree *mapping, const firnc_field *fields, uint32_t count, void *structure);
 
 /* Read one value that is not stored in a structure: a number in the range of a field, a flag, or a word of a list.
- * False after one message. */
+ * False after one message. Both real readers refuse a number that float32 would change by more than rounding does: a
+ * schedule has binary64, but what it gives is float32. */
 bool firnc_field_number(const firnc_tree *node, const firnc_field *field, double *value);
 bool firnc_field_whole(const firnc_tree *node, const firnc_field *field, uint64_t *value);
 bool firnc_field_single(const firnc_tree *node, const firnc_field *field, float *value);
@@ -63,8 +64,10 @@ const char *firnc_single_text(float value);
 const char *firnc_choices_text(const firnc_choice *choices);
 
 /* Reads a mapping with exactly one entry, such as {AdamW: {...}}: looks its key up among the classes, ignoring case,
- * with or without `suffix` at its end ("" for none). Returns the entry, or NULL after one message. */
-const firnc_tree *firnc_class_read(const firnc_tree *node, const firnc_choice *classes, const char *suffix, int *class);
+ * with or without `suffix` at its end ("" for none). `what` names the classes in messages: "optimizer". Returns the
+ * entry, or NULL after one message. */
+const firnc_tree *firnc_class_read(const firnc_tree *node, const firnc_choice *classes, const char *suffix,
+                                   const char *what, int *class);
 
 /* The same lookup for a word; `node` gives the place for the message. False after one message. */
 bool firnc_class_find(const firnc_tree *node, const char *word, const firnc_choice *classes, const char *suffix,

@@ -10,6 +10,7 @@
 #include "compiler/base/files.h"
 #include "compiler/base/text.h"
 #include "compiler/keys/anchors.h"
+#include "compiler/keys/spelling.h"
 
 #define FILE_BYTES_MAX (1u << 20)
 #define DEPTH_MAX      32
@@ -346,6 +347,10 @@ static bool take_event(builder *b, const yaml_event_t *event) {
 }
 
 static bool build(builder *b, const uint8_t *bytes, uint64_t count) {
+    uint32_t faulty;
+    const char *fault = firnc_spelling_fault(bytes, count, &faulty);
+    if (fault != NULL)
+        return fail_at(b, faulty, fault);
     yaml_parser_t parser;
     if (yaml_parser_initialize(&parser) == 0)
         return fail_at(b, 1, "out of memory");
@@ -355,10 +360,9 @@ static bool build(builder *b, const uint8_t *bytes, uint64_t count) {
     while (good && !end) {
         yaml_event_t event;
         if (yaml_parser_parse(&parser, &event) == 0) {
-            size_t line = parser.problem_mark.line > 0 ? parser.problem_mark.line : parser.context_mark.line;
-            good = fail_at(b, (uint32_t)line + 1,
-                           firnc_format("not YAML: %s; mend the spelling or the indentation",
-                                        parser.problem != NULL ? parser.problem : "unreadable"));
+            const uint32_t began = (uint32_t)parser.context_mark.line + 1;
+            const uint32_t line = parser.problem_mark.line > 0 ? (uint32_t)parser.problem_mark.line + 1 : began;
+            good = fail_at(b, line, firnc_yaml_fault(parser.problem, bytes, count, line, began));
             break;
         }
         good = take_event(b, &event);
@@ -376,7 +380,11 @@ firnc_tree *firnc_tree_read(const char *file) {
     builder b = {.file = file};
     if (!build(&b, bytes.data, bytes.count))
         return NULL;
-    if (b.root == NULL || b.root->kind != FIRNC_MAPPING) {
+    if (b.root == NULL) {
+        fail_at(&b, 1, "has no key; a recipe begins with the key trainer");
+        return NULL;
+    }
+    if (b.root->kind != FIRNC_MAPPING) {
         fail_at(&b, 1, "not a recipe; it begins with the key trainer");
         return NULL;
     }
@@ -445,9 +453,11 @@ static void renew_paths(firnc_tree *node) {
 bool firnc_tree_set(firnc_tree *root, const char *setting) {
     const char *equals = strchr(setting, '=');
     const char *path = equals == NULL ? setting : firnc_format("%.*s", (int)(equals - setting), setting);
-    firnc_tree place = {.file = root->file, .path = path};
-    if (equals == NULL || equals == setting)
+    firnc_tree place = {.file = root->file, .path = equals == setting ? setting : path};
+    if (equals == NULL)
         return firnc_tree_fail(&place, "has no value; write --set key=value");
+    if (equals == setting)
+        return firnc_tree_fail(&place, "has no key before its =; write --set key=value");
     builder b = {.file = root->file, .setting = path};
     if (!build(&b, (const uint8_t *)equals + 1, strlen(equals + 1)))
         return false;

@@ -82,9 +82,12 @@ static bool check_inputs(const firnc_tree *mapping, const firnc_onnx_model *mode
     for (uint32_t i = 0; i < model->input_count; i++)
         names[i] = model->inputs[i].name;
     for (const firnc_tree *entry = mapping != NULL ? mapping->first : NULL; entry != NULL; entry = entry->next) {
-        const char *nearest = firnc_nearest(entry->key, names);
-        if (strcmp(nearest, entry->key) != 0)
-            return firnc_tree_fail(entry, "is no input of the file; the nearest one is %s", firnc_printable(nearest));
+        bool known = false;
+        for (uint32_t i = 0; i < model->input_count; i++)
+            known = known || strcmp(names[i], entry->key) == 0;
+        if (!known)
+            return firnc_tree_fail(entry, "is no input of the file; %s",
+                                   firnc_printable(firnc_nearest_text(entry->key, names)));
     }
     return true;
 }
@@ -124,8 +127,8 @@ static bool find_output(const firnc_tree *node, firnc_onnx_settings *settings) {
             settings->output = i;
             return true;
         }
-    return firnc_tree_fail(node, "is no output of the file; the nearest one is %s",
-                           firnc_printable(firnc_nearest(node->kind == FIRNC_SCALAR ? node->text : "", names)));
+    return firnc_tree_fail(node, "is no output of the file; %s",
+                           firnc_printable(firnc_nearest_text(node->kind == FIRNC_SCALAR ? node->text : "", names)));
 }
 
 static const firnc_onnx_port *judged(const firnc_onnx_settings *settings) {

@@ -93,9 +93,7 @@ bool firnc_complete_cross_entropy(const firnc_tree *keys, int loss_scaling, uint
     options->batch_size = loss_scaling == 1;
     options->ignores = ignored != NULL;
     if (ignored != NULL && options->ignore_index >= classes)
-        return firnc_tree_fail(ignored,
-                               "%u is not below the %u classes, and data with such a label is refused when it is read; "
-                               "give the rows to be ignored a class of their own",
+        return firnc_tree_fail(ignored, "%u is not below the %u classes; " FIRNC_IGNORED_ADVICE,
                                (unsigned)options->ignore_index, (unsigned)classes);
     if (weight != NULL && !options->batch_size && options->loss_weight != 1)
         return firnc_tree_fail(weight, "has a meaning with loss_scaling: batch_size only; write 1.0 or remove it");

@@ -50,6 +50,12 @@ void firnc_name_scores(firnc_graph *graph, firnc_value scores, firnc_targets tar
 void firnc_classify(firnc_graph *graph, firnc_value logits, firnc_value labels, firnc_value weights_or_none,
                     firnc_cross_entropy_options options);
 
+/* What to do about an ignore_index that is no class, such as PyTorch's -100. */
+#define FIRNC_IGNORED_ADVICE                                                                                           \
+    "data with such a label is refused when it is read: give the rows to be ignored a class of their own, in the "     \
+    "data "                                                                                                            \
+    "and in the model's number of classes, and write that class here"
+
 /* Checks and completes options whose loss_weight, label_smoothing and ignore_index have been read. False after one
  * message. */
 bool firnc_complete_cross_entropy(const firnc_tree *keys, int loss_scaling, uint32_t classes,

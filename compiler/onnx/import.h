@@ -369,8 +369,6 @@ typedef struct firnc_onnx_op {
 } firnc_onnx_op;
 
 const firnc_onnx_op *firnc_onnx_op_find(const char *name);
-/* The op of the table whose name is nearest to one that is not there. */
-const char *firnc_onnx_op_nearest(const char *name);
 
 bool firnc_onnx_import_unary(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_binary(firnc_onnx_importer *im, const firnc_onnx_node *node);

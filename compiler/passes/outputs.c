@@ -55,10 +55,9 @@ bool firnc_find_outputs(firnc_compilation *compilation) {
         if (graph->outputs[i] != FIRNC_NONE)
             continue;
         return firnc_job_fail(job, &job->outputs[i].place,
-                              "%s is no output of the model %s; the nearest one is %s, and --dump-after build prints "
-                              "the layers",
+                              "%s is no output of the model %s; %s, and --dump-after build prints the layers",
                               firnc_printable(job->outputs[i].name), graph->model,
-                              firnc_nearest(job->outputs[i].name, known_names(graph)));
+                              firnc_nearest_text(job->outputs[i].name, known_names(graph)));
     }
     return true;
 }

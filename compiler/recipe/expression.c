@@ -83,6 +83,9 @@ static bool read_number(parser *p) {
     double value = strtod(p->at, &stop);
     if (stop != end || is_letter(*end) || !(value <= 3.4028234663852886e38))
         return fail(p, "a number of at most 3.4e38 should; write one such as 0.5 or 1e-3");
+    const size_t digit = strcspn(p->at, "123456789eE"); /* the first that is not 0, or the exponent */
+    if (value == 0 && p->at + digit < end && is_digit(p->at[digit]))
+        return fail(p, "a number that binary64 does not make 0 should; write one of at least 1e-307, or 0");
     p->at = end;
     return emit(p, FIRN_SCHEDULE_NUMBER, value);
 }

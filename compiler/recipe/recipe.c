@@ -32,7 +32,7 @@ static const firnc_field init_fields[] = {
     {"mode", .kind = FIRNC_FIELD_OTHER},
     {"seed", .kind = FIRNC_FIELD_LONG, offsetof(firnc_recipe, job.seed), 0, 0},
     {"model", .kind = FIRNC_FIELD_NESTED, .required = true},
-    {"optimizer", .kind = FIRNC_FIELD_NESTED},
+    {"optimizer", .kind = FIRNC_FIELD_OTHER},
     {"schedulers", .kind = FIRNC_FIELD_ENTRIES},
     {"precision", .kind = FIRNC_FIELD_NESTED},
     {"loop", .kind = FIRNC_FIELD_NESTED, .required = true},
@@ -116,10 +116,18 @@ static bool read_init(firnc_recipe *recipe, const firnc_tree *init, bool *comput
            firnc_recipe_optimizer(job, init, &learning_rate) && firnc_recipe_schedule(job, init, learning_rate);
 }
 
+/* Notes what a schedule says of a run of this length. If --set gave the length, keys of the file are meant to stay. */
+static void note_schedule(void *context, const firnc_schedule_source *source, const char *what, const char *reason) {
+    const firnc_place *steps = context;
+    if (source != NULL && (steps->line != 0 || source->place.line == 0))
+        firnc_idle_say(source->entry, what, reason);
+}
+
 /* What depends on the data: the length of the run, and so the values of the schedules; callbacks; the ring. */
 static bool read_run(firnc_recipe *recipe, const firnc_tree *init) {
     const firnc_place place = firnc_tree_place(init);
-    return firnc_recipe_loop(recipe, init) && firnc_job_schedule_values(&recipe->job, &place) &&
+    return firnc_recipe_loop(recipe, init) &&
+           firnc_job_schedule_values(&recipe->job, &place, note_schedule, &recipe->job.places.steps) &&
            firnc_recipe_callbacks(&recipe->job, firnc_tree_child(init, "callbacks")) &&
            firnc_recipe_fine_tuning(&recipe->job, firnc_tree_child(init, "fine_tuning")) &&
            firnc_job_ring(&recipe->job);

@@ -130,7 +130,7 @@ static bool fail_unknown(const firnc_tree *child, const row *rows, size_t count)
         words[i] = rows[i].key;
     for (size_t i = 0; rows == runconfig_rows && i < COUNT(machine_keys); i++)
         words[count + i] = machine_keys[i];
-    return firnc_tree_fail(child, "unknown key; the nearest known one is %s", firnc_nearest(child->key, words));
+    return firnc_tree_fail(child, "unknown key; %s", firnc_nearest_text(child->key, words));
 }
 
 static const row *row_of(const char *key, const row *rows, size_t count) {

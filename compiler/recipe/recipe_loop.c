@@ -32,6 +32,8 @@ static bool read_length(firnc_job *job, const firnc_tree *node) {
         return true;
     }
     uint64_t value;
+    if (node->kind == FIRNC_SCALAR && strpbrk(node->text, "0123456789") == NULL)
+        return firnc_tree_fail(node, "%s is neither a number of steps nor unlimited; write one of the two", node->text);
     if (!firnc_field_whole(node, &steps, &value))
         return false;
     if (job->mode == FIRNC_TRAIN)
@@ -131,6 +133,7 @@ bool firnc_recipe_loop(firnc_recipe *recipe, const firnc_tree *init) {
     if (job->mode == FIRNC_TRAIN && length == NULL && values.num_epochs == 0)
         return firnc_tree_fail(mapping, "num_steps is missing; add the length of the run in steps, or unlimited");
     job->steps = job->mode == FIRNC_TRAIN ? 0 : values.eval_steps;
+    job->places.steps = firnc_tree_place(length != NULL ? length : firnc_tree_child(mapping, "num_epochs"));
     job->check_loss = values.check_loss;
     const bool csx = is_for_csx(init);
     return (length == NULL || read_length(job, length)) &&

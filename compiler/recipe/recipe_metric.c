@@ -117,7 +117,7 @@ static bool read_choice(firnc_recipe *recipe, const firnc_tree *node) {
                                "names %u metrics; an evaluation gives one value, so that what it prints, and what its "
                                "state holds, is never in doubt; compile one eval plan for each metric",
                                (unsigned)firnc_tree_count(node));
-    const firnc_tree *entry = firnc_class_read(node, metrics, "", &metric);
+    const firnc_tree *entry = firnc_class_read(node, metrics, "", "metric", &metric);
     if (entry == NULL)
         return false;
     recipe->job.metric = (firnc_metric)metric;

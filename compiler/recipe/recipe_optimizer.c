@@ -286,7 +286,7 @@ bool firnc_recipe_optimizer(firnc_job *job, const firnc_tree *init, double *lear
         return true;
     }
     int class;
-    const firnc_tree *entry = firnc_class_read(mapping, classes, "", &class);
+    const firnc_tree *entry = firnc_class_read(mapping, classes, "", "optimizer", &class);
     if (entry == NULL)
         return false;
     settings s = {.optimizer = firnc_optimizer_defaults((firnc_optimizer) class),

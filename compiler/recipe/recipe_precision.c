@@ -2,6 +2,7 @@
  * overflow_tolerance, pol and float32_layers. */
 #include <string.h>
 
+#include "compiler/base/text.h"
 #include "compiler/job/precision.h"
 #include "compiler/recipe/recipe_parts.h"
 #include "plan/generated/reader.h"
@@ -158,8 +159,19 @@ const firnc_tree *firnc_recipe_precision_switch(const firnc_tree *init) {
     return enabled != NULL ? enabled : firnc_tree_child(firnc_tree_child(init, "model"), "mixed_precision");
 }
 
+/* Notes an initial scale that max_loss_scale lowers; without that key it is the largest that suits the half type. */
+static void note_lowered_scale(const firnc_precision *precision, const firnc_tree *node, float initial_loss_scale) {
+    if (node == NULL || initial_loss_scale <= precision->max_loss_scale)
+        return;
+    const char *lowered = firnc_single_text(precision->max_loss_scale);
+    firnc_idle_say(node, firnc_format("%.60s becomes %s", node->text, lowered),
+                   firnc_format("the scale is never above max_loss_scale, %s; write %s, or raise max_loss_scale",
+                                lowered, lowered));
+}
+
 /* Loss scaling is for training only. */
-static void note_idle_keys(const firnc_job *job, const firnc_tree *init, const firnc_tree *mapping) {
+static void note_idle_keys(const firnc_job *job, const firnc_tree *init, const firnc_tree *mapping,
+                           float initial_loss_scale) {
     static const firnc_idle_key factor = {"loss_scaling_factor", "1"};
     const firnc_tree *off = firnc_recipe_precision_switch(init);
     const bool train = job->mode == FIRNC_TRAIN;
@@ -169,7 +181,9 @@ static void note_idle_keys(const firnc_job *job, const firnc_tree *init, const f
         firnc_idle_note_keys(mapping, mixed_keys, COUNT(mixed_keys), off, FIRNC_RECIPE_IN_FLOAT32);
         firnc_idle_note_keys(mapping, &factor, train ? 1 : 0, off, FIRNC_RECIPE_IN_FLOAT32);
         firnc_idle_note_keys(mapping, dynamic_keys, train ? COUNT(dynamic_keys) : 0, off, FIRNC_RECIPE_IN_FLOAT32);
-    } else if (train && job->precision.scaling != FIRNC_SCALING_DYNAMIC) {
+    } else if (train && job->precision.scaling == FIRNC_SCALING_DYNAMIC) {
+        note_lowered_scale(&job->precision, firnc_tree_child(mapping, "initial_loss_scale"), initial_loss_scale);
+    } else if (train) {
         firnc_idle_note_keys(mapping, dynamic_keys, COUNT(dynamic_keys), firnc_tree_child(mapping, factor.key),
                              "the loss scale is fixed; write loss_scaling_factor: dynamic, or remove this key");
     }
@@ -226,6 +240,6 @@ bool firnc_recipe_precision(firnc_job *job, const firnc_tree *init, const firnc_
     const char *warning = firnc_mixed_precision_warning(precision);
     if (warning != NULL)
         firnc_tree_warn(factor != NULL ? factor : mapping, "%s", warning);
-    note_idle_keys(job, init, mapping);
+    note_idle_keys(job, init, mapping, s.keys.initial_loss_scale);
     return true;
 }

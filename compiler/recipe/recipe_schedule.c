@@ -220,12 +220,22 @@ static const firnc_tree *read_class(const firnc_tree *entry, int *class) {
     list_classes(choices);
     const firnc_tree *word = entry->kind == FIRNC_MAPPING ? firnc_tree_child(entry, "scheduler") : NULL;
     if (word == NULL)
-        return firnc_class_read(entry, choices, "LR", class);
+        return firnc_class_read(entry, choices, "LR", "schedule", class);
     if (word->kind != FIRNC_SCALAR) {
         firnc_tree_fail(word, "is not a name; write one such as Linear");
         return NULL;
     }
     return firnc_class_find(word, word->text, choices, "LR", class) ? entry : NULL;
+}
+
+/* The name of a class, without regard to how the recipe spells it. */
+static const char *name_of_class(int class) {
+    firnc_choice choices[2 * CLASSES + 2];
+    list_classes(choices);
+    const firnc_choice *choice = choices;
+    while (choice->value != class)
+        choice++;
+    return choice->word;
 }
 
 static bool read_node(const firnc_schedule_reader *around, const firnc_tree *entry, uint32_t index,
@@ -241,6 +251,7 @@ static bool read_node(const firnc_schedule_reader *around, const firnc_tree *ent
                                r->weight_decay ? "weight decay" : "learning rate");
     *traits = (firnc_schedule_traits){0};
     r->named = mapping == entry;
+    r->job->schedule.sources[index] = (firnc_schedule_source){name_of_class(class), firnc_tree_place(mapping), mapping};
     switch (class % CLASSES) {
     case SEQUENTIAL:
         return read_sequential(r, mapping, index, traits);
@@ -342,6 +353,8 @@ static bool read_older(const firnc_schedule_reader *own, const firnc_tree *init,
     }
     if (list->first != NULL && list->first->next == NULL)
         return read_node(r, list->first, index, &traits);
+    r->job->schedule.sources[index] =
+        (firnc_schedule_source){name_of_class(chained ? CHAINED : SEQUENTIAL), firnc_tree_place(list), list};
     return chained ? read_chain(r, list, index, &traits) : read_sequence(r, list, NULL, index, &traits);
 }
 
@@ -522,6 +535,7 @@ bool firnc_recipe_schedule(firnc_job *job, const firnc_tree *init, double learni
     const firnc_tree *list = firnc_tree_child(init, "schedulers"), *older = older_learning_rate(init);
     firnc_schedule_reader own = {.job = job, .adjustment = 1};
     bool rate_is_used = false;
+    job->schedule.sources = firnc_allocate(FIRNC_NODES_MAX * sizeof *job->schedule.sources);
     if (!read_schedulers(job, list, false, job->schedule.rate_of))
         return false;
     if (job->schedule.root_count > 0 && older != NULL)

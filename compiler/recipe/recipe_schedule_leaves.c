@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "compiler/recipe/recipe_schedule_parts.h"
+#include "schedules/schedule_elementary.h"
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
 typedef struct settings {
-    double initial, final, power, rate, scale, t_mult, eta_min, gamma, pct_start, final_div_factor;
-    uint64_t total, warmup_steps, half_period, step_size, step_size_up, step_size_down, total_steps;
+    double initial, final, power, rate, scale, eta_min, gamma, pct_start, final_div_factor;
+    uint64_t total, warmup_steps, t_mult, half_period, step_size, step_size_up, step_size_down, total_steps;
     int mode, scale_mode, anneal_strategy;
     bool staircase, three_phase;
 } settings;
@@ -21,6 +22,7 @@ static const settings defaults = {.initial = 1,
                                   .pct_start = 0.3,
                                   .final_div_factor = 1e4,
                                   .warmup_steps = 1,
+                                  .t_mult = 1,
                                   .step_size_up = 2000,
                                   .total_steps = 1000};
 
@@ -95,7 +97,7 @@ static const struct {
     [WARMUP_STEPS] = {NULL, {"warmup_steps", LENGTH(warmup_steps)}},
     [T_MAX] = {NULL, {"T_max", LENGTH(half_period)}},
     [T_0] = {NULL, {"T_0", LENGTH(half_period)}},
-    [T_MULT] = {NULL, {"T_mult", .kind = FIRNC_FIELD_DOUBLE, AT(t_mult), 1, 1}}, /* the reference also allows 1 only */
+    [T_MULT] = {NULL, {"T_mult", .kind = FIRNC_FIELD_LONG, AT(t_mult), 1, FIRNC_STEPS_MAX}},
     [ETA_MIN] = {NULL, {"eta_min", VALUE(eta_min)}},
     [GAMMA] = {NULL, {"gamma", VALUE(gamma)}},
     [MILESTONES] = {NULL, {"milestones", .kind = FIRNC_FIELD_ENTRIES}},
@@ -206,7 +208,18 @@ static bool make_cosine_annealing(leaf *l) {
     return true;
 }
 
+/* The reference allows a T_mult of 1 only, too. */
 static bool make_warm_restarts(leaf *l) {
+    const settings *s = &l->settings;
+    const char *twin = l->reader->weight_decay ? "WD" : "LR";
+    if (s->t_mult != 1)
+        return firnc_tree_fail(firnc_tree_child(l->mapping, "T_mult"),
+                               "%llu makes each period longer than the one before, and here all are of T_0 steps; "
+                               "write a Sequential%s with a CosineDecay%s for each period, of total_iters %.0f, %.0f, "
+                               "%.0f and so on, or T_mult: 1",
+                               (unsigned long long)s->t_mult, twin, twin, (double)s->half_period,
+                               (double)s->half_period * (double)s->t_mult,
+                               (double)s->half_period * (double)s->t_mult * (double)s->t_mult);
     l->node->mode = FIRN_SCHEDULE_RESTART;
     return make_cosine_annealing(l);
 }
@@ -285,10 +298,16 @@ static double least_divisor(double value) {
 static bool make_one_cycle(leaf *l) {
     const settings *s = &l->settings;
     double peak = s->pct_start * (double)s->total_steps - 1, last = (double)(s->total_steps - 1);
-    if (!(peak > 0) || !((s->three_phase ? 2 * peak : peak) < last))
-        return firnc_tree_fail(l->mapping, "%s at step %.9g of %llu; change pct_start so that every phase has a length",
-                               s->three_phase && peak > 0 ? "the second phase would end" : "the peak would lie",
-                               s->three_phase && peak > 0 ? 2 * peak : peak, (unsigned long long)s->total_steps);
+    if (!(peak > 0))
+        return firnc_tree_fail(l->mapping,
+                               "the peak would lie at step pct_start * total_steps - 1, %.9g; write total_steps of at "
+                               "least %.0f%s",
+                               peak, firn_schedule_floor(1 / s->pct_start) + 1,
+                               s->total_steps > 1 ? firnc_format(", or pct_start above %.6g", 1 / (last + 1)) : "");
+    if (s->three_phase && !(2 * peak < last))
+        return firnc_tree_fail(l->mapping,
+                               "the second phase would end at step %.9g of %llu; write pct_start of at most 0.5",
+                               2 * peak, (unsigned long long)s->total_steps);
     const firnc_tree *divisor = firnc_tree_child(l->mapping, "final_div_factor");
     double end = s->initial / s->final_div_factor;
     if (divisor != NULL && !(end <= FIRNC_SINGLE_MAX))

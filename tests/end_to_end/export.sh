@@ -144,7 +144,7 @@ refuse "other machine" 2 "add --machine" "$FIRNC" export "$plan" --elf --machine
 refuse "machine of hex" 2 "only with --elf" "$FIRNC" export "$plan" $hex --machine arm -o "$folder/kept"
 refuse "address of c" 2 "only with --hex" "$FIRNC" export "$plan" --c --address 64 -o "$folder/kept"
 refuse "elf to standard output" 2 "add -o" "$FIRNC" export "$plan" --elf --machine arm
-refuse "secret key" 1 "not a public key" "$FIRNC" export "$folder/test.key.pem" --c -o "$folder/kept"
+refuse "secret key" 1 "holds a private key of the curve P-256, and the public key " "$FIRNC" export "$folder/test.key.pem" --c -o "$folder/kept"
 refuse "a key with a plan" 2 "of one kind" "$FIRNC" export "$folder/test.pub.pem" --c --with "$plan" -o "$folder/kept"
 refuse "a plan with a key" 2 "of one kind" "$FIRNC" export "$plan" --c --with "$folder/test.pub.pem" -o "$folder/kept"
 cp "$folder/test.pub.pem" "$folder/copy.pub.pem"

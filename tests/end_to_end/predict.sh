@@ -166,11 +166,11 @@ refused() {
     # Settings have no spaces.
     expect "$*" 1 "$pattern" "$FIRNC" compile compiler/recipes/small_mlp.yaml --mode "$mode" --dump-after build $words
 }
-refused 'outputs.1: logit is no output of the model mlp; the nearest one is logits' eval "$VAL.outputs=[logits,logit]"
-refused 'outputs.0: layers.3 is no output of the model mlp; the nearest one is layers' train \
+refused 'outputs.1: logit is no output of the model mlp; the nearest known one is logits' eval "$VAL.outputs=[logits,logit]"
+refused 'outputs.0: layers.3 is no output of the model mlp; the nearest known one is layers' train \
     'trainer.fit.outputs=[layers.3]'
 refused 'lists no output' eval "$VAL.outputs=[]"
-refused 'num_steps: endless is not a whole number' train trainer.init.loop.num_steps=endless
+refused 'num_steps: endless is neither a number of steps nor unlimited' train trainer.init.loop.num_steps=endless
 refused 'pull is not one of the choices; write one of files, push' train $FIT.source=pull
 refused 'needs ring' train $FIT.source=push
 refused 'belongs to source: push' train $FIT.ring=9
@@ -220,7 +220,7 @@ for kind in 'LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.01, tot
 done
 one_cycle='OneCycleLR: {initial_learning_rate: 0.01, max_lr: 0.1, total_steps: 10, pct_start: 0.3, final_div_factor: 10, three_phase: false, anneal_strategy: cos}'
 schedule "      - $one_cycle"
-expect "one cycle" 1 'learning_rate is a OneCycleLR, which has an end' "$FIRNC" compile "$folder/one.yaml" \
+expect "one cycle" 1 'OneCycleLR has an end, total_steps 10, and the run has no end' "$FIRNC" compile "$folder/one.yaml" \
     --mode train --key "$folder/test.key.pem" -o "$folder/none"
 schedule '      - ExponentialLR: {initial_learning_rate: 0.1, total_iters: 10, decay_rate: 1.5}'
 expect "a rate that grows" 1 'learning_rate is inf at step .*give the run an end' "$FIRNC" compile "$folder/one.yaml" \

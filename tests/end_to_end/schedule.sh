@@ -53,3 +53,28 @@ apart=$(train apart "$params" optimizer.AdamW.weight_decay=0.25 \
 0,0.00999999978,0.00999999978" ]
 "$FIRNC" inspect "$folder/grouped.plan" >"$folder/out"
 grep -q '^said: group .*decay: AdamW, .*weight decay by schedule weight_decay$' "$folder/out"
+
+# A schedule that does not fit the run is refused or warned of at its key.
+sed 's/^    schedulers:.*/&/; /^    schedulers:/,/^    [a-z]/{ /^      /d }' "$RECIPE" >"$folder/none.yaml"
+of_run() { # NAME STATUS PATTERN STEPS SCHEDULE
+    cp "$folder/none.yaml" "$folder/run.yaml"
+    sed -i "s/^    schedulers:.*/    schedulers: [{$5}]/; s/num_steps: .*/num_steps: $4/" "$folder/run.yaml"
+    status=0
+    "$FIRNC" compile "$folder/run.yaml" --mode train --key "$folder/test.key.pem" -o "$folder/run" >"$folder/out" \
+        2>"$folder/err" || status=$?
+    [ "$status" -eq "$2" ] || fail "$1: exit $status, not $2"
+    [ "$(wc -l <"$folder/err")" -eq 1 ] || fail "$1: not one line"
+    grep -Eq -- "^firnc: $folder/run.yaml:[0-9]+: trainer.init.schedulers.0.$3" "$folder/err" || fail "$1: no '$3'"
+}
+of_run "a cycle that is shorter than the run" 1 'OneCycleLR: OneCycleLR has an end, total_steps 20, and the run has num_steps 40; ' 40 \
+    'OneCycleLR: {initial_learning_rate: 0.01, max_lr: 0.1, total_steps: 20}'
+of_run "a straight cycle" 1 'OneCycleLR: OneCycleLR has an end, total_steps 20, and the run has num_steps 40; ' 40 \
+    'OneCycleLR: {initial_learning_rate: 0.01, max_lr: 0.1, total_steps: 20, anneal_strategy: linear}'
+of_run "a cosine that turns" 0 'CosineAnnealingLR: warning: CosineAnnealingLR rises again: .*T_max 20 .*num_steps 40; ' 40 \
+    'CosineAnnealingLR: {initial_learning_rate: 0.1, T_max: 20, eta_min: 0.01}'
+of_run "a rate that ends" 0 'CosineDecayLR: warning: learning_rate is 0 from step 10 on: .*num_steps 40, ' 40 \
+    'CosineDecayLR: {initial_learning_rate: 0.1, end_learning_rate: 0, total_iters: 10}'
+of_run "periods that grow" 1 'CosineAnnealingWarmRestarts.T_mult: .* total_iters 3, 6, 12 and so on' 40 \
+    'CosineAnnealingWarmRestarts: {initial_learning_rate: 0.1, T_0: 3, T_mult: 2}'
+
+[ "$failures" -eq 0 ]

@@ -91,4 +91,109 @@ for at in $report $((report + 5)) $(((report + end) / 2)) $((end - 1)); do
     expect "train with another report" 3 "(REPORT)" "$FIRN" train "$folder/changed" --pub "$PUB" --data $DATA --steps 1
 done
 
+# --- keys of other kinds: what was found, what is wanted, and what to do ---
+
+cat >"$folder/p384.pub" <<'END'
+-----BEGIN PUBLIC KEY-----
+MHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEXDeKKbXe+cJlkIpJnzYUP28hg3DjIe9M
+6zdjEMk4f8Sp6DEIz/suHh9MVqSFwPnEzB8aVMYVcyZbmhYdYhPNOUCy6NBdBZeM
+yWe4Z/970z6fgypcjTyvB9kYXB2VVd/A
+-----END PUBLIC KEY-----
+END
+cat >"$folder/ed25519.pub" <<'END'
+-----BEGIN PUBLIC KEY-----
+MCowBQYDK2VwAyEAFMaW2u+nCKTsZAPmtPB3kRvselbDA9F0awoCOZFbr+M=
+-----END PUBLIC KEY-----
+END
+cat >"$folder/compressed.pub" <<'END'
+-----BEGIN PUBLIC KEY-----
+MDkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDIgAC7D5IhZM/Y3oR7LhFhOO5VH6x7MXx
+diV/tcXmn+BnYoY=
+-----END PUBLIC KEY-----
+END
+cat >"$folder/certificate" <<'END'
+-----BEGIN CERTIFICATE-----
+MIIBbDCCAROgAwIBAgIULXqGvw0wnyCDadL7QvFNKUc3USUwCgYIKoZIzj0EAwIw
+DDEKMAgGA1UEAwwBeDAeFw0yNjExMjcwNjM0NThaFw0yNjEyMjcwNjM0NThaMAwx
+CjAIBgNVBAMMAXgwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAATsPkiFkz9jehHs
+uEWE47lUfrHsxfF2JX+1xeaf4Gdihgeh5moY1rcJnl1+EDwPPit/SZWr+oFnvAuf
+rqYDWYCGo1MwUTAdBgNVHQ4EFgQUzM9g8KaljpalR6F/V2Fc5l1LpnIwHwYDVR0j
+BBgwFoAUzM9g8KaljpalR6F/V2Fc5l1LpnIwDwYDVR0TAQH/BAUwAwEB/zAKBggq
+hkjOPQQDAgNHADBEAiAzOsTEbubrzut56AorHK4gDsQogcF9ZzsDPZ3fLpmHuwIg
+CwQY1Q+EHl14vImurXeVQmDL+E2+wmoYd5RSTW/O+u0=
+-----END CERTIFICATE-----
+END
+cat >"$folder/openssh.pub" <<'END'
+ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBP2P/RKg2f/ov9CSjTTbxcAJoqnWoHG1LVqc0GQhdEj/DFbOgdSdvyw/HY6P/eZrSX9oZeBzcom7qBavOVWn+gs=
+END
+cat >"$folder/ed25519.key" <<'END'
+-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEILSm7IR5ES6ZDphk3hvSHZOPv+iUmZlpRIJrWMN2VBz0
+-----END PRIVATE KEY-----
+END
+cat >"$folder/password.key" <<'END'
+-----BEGIN EC PRIVATE KEY-----
+Proc-Type: 4,ENCRYPTED
+DEK-Info: AES-256-CBC,498968649B7C7FBEC469A83DA3643F87
+
+Au8YEIKwnbDahqeO/KT2eZiCvezZmQf4eTGjw1BiyJV/7Fa8uqSHb7Z86B/8Dkwp
+xVvk/6duVqUZ80rGGjmm/D0Dd0654Yxt/xCWgaCWmFsTEmArh6mUGQw1Szc1SNtU
+aKCLOSyCApKziPx17A+TvLFnt6J4FOFvtacMHEvrHKU=
+-----END EC PRIVATE KEY-----
+END
+cat >"$folder/rsa.pub" <<'END'
+-----BEGIN RSA PUBLIC KEY-----
+MEgCQQDlRhPu/snEB9zcBQ13MTWDDLzwigNyDt3+3afQ8A6i/xz2tIUem11CLcNj
+Sf6i9dcrHE7HLRgFHfrWNKrHMYoBAgMBAAE=
+-----END RSA PUBLIC KEY-----
+END
+cat >"$folder/sec1.key" <<'END'
+-----BEGIN EC PRIVATE KEY-----
+MHcCAQEEIF1II7Ub9txXwxRPML/br6p98pgincbT8o9l1oH7eJ0XoAoGCCqGSM49
+AwEHoUQDQgAE7D5IhZM/Y3oR7LhFhOO5VH6x7MXxdiV/tcXmn+BnYoYHoeZqGNa3
+CZ5dfhA8Dz4rf0mVq/qBZ7wLn66mA1mAhg==
+-----END EC PRIVATE KEY-----
+END
+cat "$PUB" "$PUB" >"$folder/several.pub"
+{ echo "# the key of the device" && cat "$PUB"; } >"$folder/comment.pub"
+head -n 2 "$PUB" >"$folder/cut.pub"
+: >"$folder/empty.pub"
+# of_kind NAME PUBLIC PRIVATE: what --pub says of both programs, and what --key says; '-': the key is good there
+of_kind() {
+    tail="holds $2"
+    expect "$1 as --pub" 1 "^firnc: $folder/$1: $tail.*, and the public key of a P-256 pair in PEM is wanted; " \
+        "$FIRNC" verify "$folder/plan" --pub "$folder/$1"
+    sed 's/^firnc: //' "$folder/err" >"$folder/words"
+    status=0
+    "$FIRN" train "$folder/plan" --pub "$folder/$1" --data "$DATA" >"$folder/out" 2>"$folder/err" || status=$?
+    [ "$status" -ne 0 ] || fail "$1: firn takes it"
+    sed 's/^firn: //' "$folder/err" | cmp - "$folder/words" || fail "$1: firn says something else"
+    grep -q "holds $2" "$folder/words" || fail "$1: other words"
+    [ "$3" = - ] ||
+        expect "$1 as --key" 1 "^firnc: $folder/$1: holds $3.*, and the secret key of a P-256 pair in PEM, without a password" \
+            "$FIRNC" compile $RECIPE --mode train --key "$folder/$1" -o "$folder/none"
+}
+of_kind p384.pub 'a public key of the curve P-384' 'a public key of the curve P-384'
+of_kind ed25519.pub 'a public key of Ed25519' 'a public key of Ed25519'
+of_kind compressed.pub 'a public key of the curve P-256 as a compressed point' 'a public key of the curve P-256'
+grep -q -- '-conv_form uncompressed' "$folder/words" || fail 'compressed.pub: no remedy'
+of_kind certificate 'a certificate of the curve P-256' 'a certificate of the curve P-256'
+grep -q -- 'openssl x509' "$folder/words" || fail 'certificate: no remedy'
+of_kind openssh.pub 'a public key of the curve P-256 in a line of OpenSSH' 'a public key in a line of OpenSSH'
+grep -q -- 'ssh-keygen' "$folder/words" || fail 'openssh.pub: no remedy'
+of_kind ed25519.key 'a private key of Ed25519' 'a private key of Ed25519'
+of_kind password.key 'a private key with a password' 'a private key with a password'
+grep -q -- '-pubout' "$folder/words" || fail 'password.key: no remedy'
+of_kind rsa.pub 'a public key of RSA' 'a public key of RSA'
+of_kind sec1.key 'a private key of the curve P-256' '-'
+grep -q -- '-pubout' "$folder/words" || fail 'sec1.key: no remedy'
+of_kind several.pub 'several keys' 'a public key of the curve P-256'
+of_kind comment.pub 'a public key of the curve P-256 with other text around it' 'a public key of the curve P-256'
+of_kind cut.pub 'the beginning of a key in PEM without its end' 'the beginning of a key'
+of_kind empty.pub nothing nothing
+cp "$RECIPE" "$folder/recipe.key"
+of_kind recipe.key 'no key' 'no key'
+sed 's/$/\r/' "$PUB" >"$folder/lines.pub"
+expect "line ends of Windows" 0 "" "$FIRNC" verify "$folder/plan" --pub "$folder/lines.pub"
+
 [ "$failures" -eq 0 ]

@@ -18,6 +18,7 @@ plan                    plan/ schedules
 plan/checks             plan/ schedules
 plan/checks/sealed      plan/ schedules
 plan/shapes             plan/
+plan/keys               plan/
 plan/slots              plan/
 plan/checkpoint         plan/
 plan/generated          plan/

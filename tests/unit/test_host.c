@@ -138,7 +138,7 @@ static void reads_keys(void **state) {
     }
     write_file("key", pem, sizeof pem - 1);
     assert_true(firn_host_key_load(key, at("key")));
-    static char long_file[600];
+    static char long_file[20000];
     memset(long_file, '\n', sizeof long_file);
     memcpy(long_file, pem, sizeof pem - 1);
     write_file("long", long_file, sizeof long_file);

@@ -311,7 +311,10 @@ static void refused_loss(const char *settings, const char *key, const char *word
 static void losses_are_checked(void **state) {
     (void)state;
     refused_loss("loss: l2", "loss", "cross_entropy, mean_squared_error, l1, huber");
-    refused_loss("ignore_index: 3", "ignore_index", "not below the 3 classes");
+    refused_loss("ignore_index: 3", "ignore_index", "not below the 3 classes; data with such a label is refused ");
+    refused_loss(
+        "ignore_index: -100", "ignore_index",
+        "-100 is negative; data with such a label is refused when it is read: give the rows to be ignored a class");
     refused_loss("label_smoothing: 1.0", "label_smoothing", "below 1");
     refused_loss("loss_weight: 0.5", "loss_weight", "loss_scaling: batch_size only");
     refused_loss("loss: l1, label_smoothing: 0.1", "label_smoothing", "belongs to loss: cross_entropy");
@@ -697,6 +700,67 @@ static void lambdas_are_expressions_or_tables(void **state) {
     refused_lambda("{t: 1}", "is a mapping");
 }
 
+/* Asserts that a schedule in a run of 100 steps has one warning, at its place, or none. */
+static void expect_note(const char *schedule, const char *place, const char *words) {
+    const char *text = with_schedule(firnc_format("      - %s\n", schedule));
+    (void)accepted(edited(text, "lr: 0.001", "eps: 1e-8"), FIRNC_TRAIN);
+    if (place == NULL) {
+        assert_string_equal(message, "");
+        return;
+    }
+    const char *start = firnc_format("firnc: %s:15: trainer.init.schedulers.0.%s: warning: ", file_name, place);
+    if (strncmp(message, start, strlen(start)) != 0 || strstr(message, words) == NULL)
+        fail_msg("expected %s%s, got %s", start, words, message);
+    assert_ptr_equal(strchr(message, '\n') + 1, message + strlen(message));
+}
+
+/* A schedule whose length does not suit that of the run. */
+static void schedules_are_compared_with_the_run(void **state) {
+    (void)state;
+    static const char cut[] = "{initial_learning_rate: 1, max_lr: 2, total_steps: %d}";
+    expect_note(firnc_format("OneCycleLR: %s", firnc_format(cut, 100)), NULL, NULL);
+    expect_note(firnc_format("OneCycleLR: %s", firnc_format(cut, 101)), "OneCycleLR",
+                "total_steps 101, and the run has num_steps 100; write total_steps: 100");
+    refused(
+        with_schedule(firnc_format("      - SequentialLR: {schedulers: [{ConstantLR: {learning_rate: 1, "
+                                   "total_iters: 20}}, {OneCycleLR: %s}]}\n",
+                                   firnc_format(cut, 40))),
+        FIRNC_TRAIN, ":15: trainer.init.schedulers.0.SequentialLR.schedulers.1.OneCycleLR: ",
+        "total_steps 40 from step 20 on, and the run has num_steps 100; behind its end the formula goes on without a "
+        "meaning: write total_steps: 80, or");
+    refused(edited(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2}\n"), "num_steps: 100",
+                   "num_steps: unlimited"),
+            FIRNC_TRAIN,
+            ":15: trainer.init.schedulers.0.OneCycleLR: ", "has an end, total_steps 1000, and the run has no end; ");
+    expect_note("CosineAnnealingLR: {initial_learning_rate: 1, T_max: 99, eta_min: 0.1}", NULL, NULL);
+    expect_note("CosineAnnealingLR: {initial_learning_rate: 1, T_max: 98, eta_min: 0.1}", "CosineAnnealingLR",
+                "CosineAnnealingLR rises again: from its minimum at T_max 98 on");
+    expect_note("CosineAnnealingWarmRestarts: {initial_learning_rate: 1, T_0: 10}", NULL, NULL);
+    expect_note("CosineDecayLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 99}", NULL, NULL);
+    expect_note("CosineDecayLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 20}", "CosineDecayLR",
+                "learning_rate is 0 from step 20 on: the run has num_steps 100");
+    expect_note("ExponentialLR: {initial_learning_rate: 1, decay_rate: 0.01, total_iters: 1}", "ExponentialLR",
+                "learning_rate is 0 from step 23 on");
+    expect_note("ConstantLR: {learning_rate: 0}", NULL, NULL);
+    expect_note("LinearLR: {initial_learning_rate: 0, end_learning_rate: 1, total_iters: 101}", "LinearLR",
+                "never reaches its end: it rises for total_iters 101");
+    expect_note("MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50, 99]}", NULL, NULL);
+    expect_note("MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50, 100]}", "MultiStepLR",
+                "milestone 100 is never reached: the run has num_steps 100; remove");
+    expect_note("PiecewiseConstantLR: {learning_rates: [1, 2], milestones: [100]}", "PiecewiseConstantLR", "milestone");
+    expect_note("SequentialLR: {schedulers: [{ConstantLR: {learning_rate: 1, total_iters: 100}}, "
+                "{ConstantLR: {learning_rate: 2}}]}",
+                "SequentialLR.schedulers.1.ConstantLR", "is never reached: it begins at step 100");
+    refused(with_schedule("      - LambdaLR: {initial_learning_rate: 1e-30, lr_lambda: 1e-30}\n"), FIRNC_TRAIN,
+            ":15: trainer.init.schedulers.0.LambdaLR: ", "learning_rate is 1e-60 at step 0, which float32 makes 0");
+    /* A length from --set is one of a trial. */
+    static const char *const trial[] = {"trainer.init.loop.num_steps=10"};
+    const char *text = with_schedule("      - MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50]}\n");
+    text = edited(text, "lr: 0.001", "eps: 1e-8");
+    assert_true(read_text(firnc_allocate(sizeof(firnc_recipe)), text, FIRNC_TRAIN, trial, 1));
+    assert_string_equal(message, "");
+}
+
 static void schedules_that_cannot_be(void **state) {
     (void)state;
     refused(with_schedule("      - ChainedScheduler:\n"
@@ -707,27 +771,32 @@ static void schedules_that_cannot_be(void **state) {
     refused(with_schedule("      - SequentialLR: {schedulers: [{ConstantWD: {val: 1}}]}\n"), FIRNC_TRAIN,
             ":15: trainer.init.schedulers.0.SequentialLR.schedulers.0.ConstantWD: ", "both must be of one kind");
     refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, total_steps: 3}\n"), FIRNC_TRAIN,
-            ":15: trainer.init.schedulers.0.OneCycleLR: ", "the peak would lie at step");
+            ":15: trainer.init.schedulers.0.OneCycleLR: ",
+            "-0.1; write total_steps of at least 4, or pct_start above 0.333333\n");
+    refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, total_steps: 1}\n"), FIRNC_TRAIN,
+            ":15: trainer.init.schedulers.0.OneCycleLR: ", "-0.7; write total_steps of at least 4\n");
     refused(
         with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, pct_start: 0.6, three_phase: true}\n"),
         FIRNC_TRAIN, ":15: trainer.init.schedulers.0.OneCycleLR: ", "the second phase would end at step 1198");
     refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, total_steps: 50, "
                           "anneal_strategy: linear}\n"),
-            FIRNC_TRAIN, ":2: trainer.init: ", "learning_rate is -");
-    refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, final_div_factor: 1e-300}\n"),
+            FIRNC_TRAIN, ":15: trainer.init.schedulers.0.OneCycleLR: ",
+            "OneCycleLR has an end, total_steps 50, and the run has num_steps 100; behind its end ");
+    refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1e5, max_lr: 2, final_div_factor: 1e-35}\n"),
             FIRNC_TRAIN,
-            ":15: trainer.init.schedulers.0.OneCycleLR.final_div_factor: ", "write at least 2.938736052218037e-39");
-    accepted(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, "
-                           "final_div_factor: 2.938736052218037e-39}\n"),
+            ":15: trainer.init.schedulers.0.OneCycleLR.final_div_factor: ", "write at least 2.938736052218038e-34");
+    accepted(with_schedule("      - OneCycleLR: {initial_learning_rate: 1e5, max_lr: 2, "
+                           "final_div_factor: 2.938736052218038e-34}\n"),
              FIRNC_TRAIN);
     refused(with_schedule("      - MultiplicativeLR: {initial_learning_rate: 1, coefficient: 1e10}\n"), FIRNC_TRAIN,
-            ":2: trainer.init: ", "learning_rate is inf at step 4");
+            ":15: trainer.init.schedulers.0.MultiplicativeLR: ", "learning_rate is inf at step 4");
     refused(with_schedule("      - MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [5, 5]}\n"),
             FIRNC_TRAIN, ":15: trainer.init.schedulers.0.MultiStepLR.milestones.1: ", "not after the milestone");
     refused(with_schedule("      - PiecewiseConstantLR: {learning_rates: [1, 2], milestones: [5, 6]}\n"), FIRNC_TRAIN,
             ":15: trainer.init.schedulers.0.PiecewiseConstantLR.learning_rates: ", "2 values for 2 milestones");
     refused(with_schedule("      - CosineAnnealingWarmRestarts: {initial_learning_rate: 1, T_0: 5, T_mult: 2}\n"),
-            FIRNC_TRAIN, ":15: trainer.init.schedulers.0.CosineAnnealingWarmRestarts.T_mult: ", "write 1");
+            FIRNC_TRAIN, ":15: trainer.init.schedulers.0.CosineAnnealingWarmRestarts.T_mult: ",
+            "write a SequentialLR with a CosineDecayLR for each period, of total_iters 5, 10, 20 and so on");
     const char *deep = "{ConstantLR: {learning_rate: 1}}";
     for (int i = 0; i < 8; i++)
         deep = firnc_format("{ScalePerParamLR: {scheduler: %s}}", deep);
@@ -815,7 +884,7 @@ static void precision_is_refused_by_line_and_key(void **state) {
     refused_edit("fp16_type: bfloat16", "loss_scaling_factor: 1e-300",
                  ":15: trainer.init.precision.loss_scaling_factor: ", "of at least 2.93874e-39");
     refused_edit("fp16_type: bfloat16", "loss_scaling_factor: 1e39",
-                 ":15: trainer.init.precision.loss_scaling_factor: ", "out of range in float32");
+                 ":15: trainer.init.precision.loss_scaling_factor: ", "of at least 2.93874e-39 and at most 3.4e38");
     refused_edit("fp16_type: bfloat16", "loss_scaling_factor: dynamic\n      initial_loss_scale: 0.00001",
                  ":16: trainer.init.precision.initial_loss_scale: ", "below min_loss_scale");
     refused_edit("fp16_type: bfloat16",
@@ -1017,6 +1086,50 @@ static void unknown_keys_are_told_with_the_nearest(void **state) {
     refused_edit("trainer:", "Trainer:", ":1: Trainer: ", "is trainer");
 }
 
+/* What was meant is named by its meaning, and nothing is named that only looks alike. */
+static void unknown_words_are_told_what_is_meant(void **state) {
+    (void)state;
+    refused_edit("lr: 0.001", "beta1: 0.9", ":13: trainer.init.optimizer.AdamW.beta1: ", "nearest known one is betas");
+    refused_edit("lr: 0.001", "wd: 0.9", ":13: trainer.init.optimizer.AdamW.wd: ", "nearest known one is weight_decay");
+    refused_edit("lr: 0.001", "momentum: 0.9",
+                 ":13: trainer.init.optimizer.AdamW.momentum: ", "unknown key; known are learning_rate, lr, params");
+    refused_edit("AdamW", "FusedAdam", ":12: trainer.init.optimizer.FusedAdam: ", "nearest known one is Adam");
+    refused_edit("AdamW", "LARS", ":12: trainer.init.optimizer.LARS: ", "known are SGD, Adam, AdamW");
+    refused_edit("vocab_size", "n_embd", ":6: trainer.init.model.n_embd: ", "nearest known one is hidden_size");
+    refused_edit("num_heads: 4", "num_heads: 4\n      nonlinearity: swish",
+                 ":10: trainer.init.model.nonlinearity: ", "the nearest one is silu");
+    refused_edit("bfloat16", "bf16", ":15: trainer.init.precision.fp16_type: ", "the nearest one is bfloat16");
+    refused_edit("fp16_type: bfloat16", "clip_grad_norm: 1",
+                 ":15: trainer.init.precision.clip_grad_norm: ", "nearest known one is max_gradient_norm");
+    refused_edit("num_steps", "epochs", ":17: trainer.init.loop.epochs: ", "nearest known one is num_epochs");
+    static const struct {
+        const char *class, *told;
+    } schedules[] = {{"CosineLR", "is CosineDecayLR"},
+                     {"NoamLR", "is InverseSquareRootDecayLR"},
+                     {"WarmupLR", "is LinearLR"},
+                     {"ReduceLROnPlateau", "known are ConstantLR, LinearLR"},
+                     {"SGDR", "is CosineAnnealingWarmRestarts"}};
+    for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++)
+        refused_edit("    precision:", firnc_format("    schedulers: [{%s: {}}]\n    precision:", schedules[i].class),
+                     firnc_format(":14: trainer.init.schedulers.0.%s: ", schedules[i].class), schedules[i].told);
+}
+
+/* A mapping of one class that has none, several, or a class in another layout. */
+static void classes_are_keys(void **state) {
+    (void)state;
+    static const char from[] = "      AdamW:\n        lr: 0.001\n", place[] = ":11: trainer.init.optimizer: ";
+    refused_edit(from, "      AdamW: {}\n      SGD: {}\n", place,
+                 "one optimizer only; there are AdamW and SGD; remove one of them\n");
+    refused_edit(from, "      AdamW: {}\n      lr: 0.1\n", place, "lr stands beside AdamW; put it below AdamW");
+    refused_edit(from, "      name: AdamW\n      lr: 0.1\n", place, "write {AdamW: {...}} instead of name: AdamW");
+    refused_edit(from, "      lr: 0.1\n      wd: 0\n", place, "names no optimizer; write one as a key, such as SGD");
+    refused_edit("    optimizer:\n      AdamW:\n        lr: 0.001\n", "    optimizer: AdamW\n", place,
+                 "AdamW is a word without settings; write {AdamW: {}}");
+    refused_edit("    precision:", "    schedulers: [{LinearLR: {}, ConstantLR: {}}]\n    precision:",
+                 ":14: trainer.init.schedulers.0: ",
+                 "one schedule only; there are LinearLR and ConstantLR; remove one of them, or put each into an entry");
+}
+
 static void wrong_types_and_ranges(void **state) {
     (void)state;
     refused_edit("seed: 7", "seed: seven", ":3: trainer.init.seed: ", "not a whole number");
@@ -1034,7 +1147,8 @@ static void wrong_types_and_ranges(void **state) {
     refused_edit("lr: 0.001", "betas: [0.9]", ":13: trainer.init.optimizer.AdamW.betas: ", "two entries");
     refused_edit("lr: 0.001", "betas: [0.9, 1.0]", ":13: trainer.init.optimizer.AdamW.betas.1: ", "below 1");
     refused_edit("lr: 0.001", "eps: 0", ":13: trainer.init.optimizer.AdamW.eps: ", "above 0");
-    refused_edit("lr: 0.001", "eps: 1e-50", ":13: trainer.init.optimizer.AdamW.eps: ", "out of range in float32");
+    refused_edit("lr: 0.001", "eps: 1e-50", ":13: trainer.init.optimizer.AdamW.eps: ",
+                 "1e-50 becomes 0 in float32; write a number of at least 1.2e-38\n");
     refused_edit("lr: 0.001", "correct_bias: maybe",
                  ":13: trainer.init.optimizer.AdamW.correct_bias: ", "true or false");
     refused_edit("AdamW", "AdamX", ":12: trainer.init.optimizer.AdamX: ", "nearest known one is Adam");
@@ -1052,6 +1166,104 @@ static void wrong_types_and_ranges(void **state) {
     refused_edit("AdamW:\n        lr: 0.001", "SGD: {momentum: 0.5}", ":2: trainer.init: ", "no learning rate");
     refused_edit("AdamW:\n        lr: 0.001", "SGD: {lr: 1, nesterov: true}",
                  ":12: trainer.init.optimizer.SGD.nesterov: ", "momentum");
+}
+
+/* Each value of a key of AdamW is refused with its words. */
+static void refused_values(const char *key, const char *const (*cases)[2], size_t count) {
+    for (size_t i = 0; i < count; i++)
+        refused_edit("lr: 0.001", firnc_format("lr: 0.001\n        %s: %s", key, cases[i][0]),
+                     firnc_format(":14: trainer.init.optimizer.AdamW.%s: ", key), cases[i][1]);
+}
+
+/* A number that the plan would hold as another is refused; one that float32 only rounds is not. */
+static void numbers_stay_what_they_are(void **state) {
+    (void)state;
+    static const char *const decays[][2] = {
+        {"1e-50", "1e-50 becomes 0 in float32; write a number of at least 1.2e-38, or 0\n"},
+        {"5e-324", "5e-324 becomes 0 in float32; "},
+        {"1e-45", "1e-45 becomes 1.4013e-45 in float32; "},
+        {"1e-40", "1e-40 becomes 9.99995e-41 in float32; "},
+        {"1e39", "1e39 is out of range; write a number of at least 0 and at most 1e+30\n"},
+        {"1e400", "1e400 is out of range; write a number of at least 0 and at most 1e+30\n"}};
+    refused_values("weight_decay", decays, sizeof decays / sizeof decays[0]);
+    static const char *const betas[] = {"[0.99999999, 0.9]", "[0.9, 0.99999999]"};
+    for (size_t i = 0; i < 2; i++)
+        refused_edit("lr: 0.001", firnc_format("betas: %s", betas[i]),
+                     firnc_format(":13: trainer.init.optimizer.AdamW.betas.%u: ", (unsigned)i),
+                     "0.99999999 becomes 1 in float32, and that is not allowed; write 0.99999994 or less\n");
+    (void)accepted(edited(minimal, "lr: 0.001", "betas: [0.99999994, 0.0]\n        weight_decay: 1.2e-38"),
+                   FIRNC_TRAIN);
+    (void)accepted(edited(minimal, "lr: 0.001", "weight_decay: 0.1000000000000000055"), FIRNC_TRAIN);
+    refused_edit("lr: 0.001", "lr: 1e-50", ":13: trainer.init.optimizer.AdamW.lr: ", "1e-50 becomes 0 in float32; ");
+    refused_edit("    precision:", "    schedulers: [{ConstantLR: {learning_rate: 1e-50}}]\n    precision:",
+                 ":14: trainer.init.schedulers.0.ConstantLR.learning_rate: ", "1e-50 becomes 0 in float32; ");
+    refused_edit("    precision:",
+                 "    schedulers: [{LambdaLR: {initial_learning_rate: 1, lr_lambda: [1, 1e-46]}}]\n    precision:",
+                 ":14: trainer.init.schedulers.0.LambdaLR.lr_lambda.1: ", "1e-46 becomes 0 in float32; ");
+    refused_edit("    precision:",
+                 "    schedulers: [{LambdaLR: {initial_learning_rate: 1, lr_lambda: 1e-400 + t}}]\n    precision:",
+                 ":14: trainer.init.schedulers.0.LambdaLR.lr_lambda: ", "does not make 0");
+}
+
+/* A message of a range has both its ends. */
+static void both_ends_of_a_range_are_told(void **state) {
+    (void)state;
+    refused_edit("seed: 7", "seed: 1e39",
+                 ":3: trainer.init.seed: ", "of at least 0 and at most 18446744073709551615\n");
+    refused_edit("seed: 7", "seed: 18446744073709551616", ":3: trainer.init.seed: ", "at most 18446744073709551615\n");
+    refused_edit("batch_size: 8", "batch_size: 8\n      stride: 4294967296",
+                 ":21: trainer.fit.train_dataloader.stride: ", "of at least 1 and at most 4294967295\n");
+    refused_edit("fp16_type: bfloat16", "max_gradient_norm: 1e39", ":15: trainer.init.precision.max_gradient_norm: ",
+                 "1e39 is out of range; write a number above 0 and at most 3.4e38\n");
+    (void)accepted(edited(minimal, "fp16_type: bfloat16", "max_gradient_norm: 3.4e38"), FIRNC_TRAIN);
+    (void)accepted(edited(minimal, "fp16_type: bfloat16", "max_gradient_norm: 3.4028235e38"), FIRNC_TRAIN);
+}
+
+/* Numbers and flags in the forms of other readers of YAML are told in the form that is read. */
+static void other_forms_of_values(void **state) {
+    (void)state;
+    static const char *const seeds[][2] = {
+        {"0x10", "write 16\n"},
+        {"010", "begins with a 0, and some readers of YAML take it for octal; write 10\n"},
+        {"00", "write 0\n"},
+        {"0o17", "write 15\n"},
+        {"1e3", "1e3 is not a whole number; write 1000\n"},
+        {"20.0", "20.0 is not a whole number; write 20\n"},
+        {"1_000", "write 1000\n"},
+        {"'7'", "\"7\" is not a whole number; write 7, without quotes\n"},
+        {"1:30", "of at least 0"},
+        {"None", "of at least 0"},
+        {".inf", "of at least 0"}};
+    for (size_t i = 0; i < sizeof seeds / sizeof seeds[0]; i++)
+        refused_edit("seed: 7", firnc_format("seed: %s", seeds[i][0]), ":3: trainer.init.seed: ", seeds[i][1]);
+    static const char *const decays[][2] = {{"'1e-3'", "write 0.001, without quotes\n"},
+                                            {"0x1p-3", "write 0.125\n"},
+                                            {"1_0.5", "write 10.5\n"},
+                                            {"010", "write 10\n"},
+                                            {".nan", "write a number of at least 0"}};
+    refused_values("weight_decay", decays, sizeof decays / sizeof decays[0]);
+    static const char *const flags[][2] = {{"yes", "yes is not true or false; write true\n"},
+                                           {"Off", "write false\n"},
+                                           {"'true'", "write true, without quotes\n"},
+                                           {"1", "write true\n"},
+                                           {"2", "write one of the two\n"}};
+    refused_values("amsgrad", flags, sizeof flags / sizeof flags[0]);
+    (void)accepted(edited(minimal, "lr: 0.001", "lr: 1e-3\n        eps: 1E-8\n        weight_decay: .5"), FIRNC_TRAIN);
+    refused_edit("num_steps: 100", "num_steps: endless", ":17: trainer.init.loop.num_steps: ", "nor unlimited; write");
+}
+
+/* The scale begins at what max_loss_scale allows. */
+static void a_lowered_loss_scale_is_told(void **state) {
+    (void)state;
+    const firnc_recipe *recipe = accepted(
+        edited(minimal, "fp16_type: bfloat16", "loss_scaling_factor: dynamic\n      initial_loss_scale: 65536"),
+        FIRNC_TRAIN);
+    assert_true(recipe->job.precision.initial_loss_scale == 32768);
+    assert_non_null(strstr(message, ":16: trainer.init.precision.initial_loss_scale: warning: 65536 becomes 32768: "));
+    (void)accepted(edited(minimal, "fp16_type: bfloat16",
+                          "loss_scaling_factor: dynamic\n      initial_loss_scale: 65536\n      max_loss_scale: 65536"),
+                   FIRNC_TRAIN);
+    assert_null(strstr(message, "becomes"));
 }
 
 /* Asserts that a value outside the range is refused and that the limit given in the message is accepted. */
@@ -1115,6 +1327,58 @@ static void yaml_is_held_short(void **state) {
     memset(deep, '[', sizeof deep);
     deep[sizeof deep - 1] = '\0';
     refused(deep, FIRNC_TRAIN, ":1: ", "nested deeper");
+}
+
+/* The text is refused in words for users, with the line of the fault. */
+static void faults_of_the_text(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *to, *place, *words;
+    } cases[] = {
+        {"    seed", "\tseed", ":3: ", "not YAML: the line begins with a tab; YAML is indented by blanks"},
+        {"    loop", "    \tloop", ":16: ", "begins with a tab"},
+        {"seed: 7",
+         "seed:\xc2\xa0"
+         "7",
+         ":3: ", "a no-break space (U+00A0); write a blank instead\n"},
+        {"seed: 7", "\xe2\x80\x8bseed: 7", ":3: ", "cannot be seen (U+200B); remove it\n"},
+        {"bfloat16",
+         "\xe2\x80\x9c"
+         "bfloat16\xe2\x80\x9d",
+         ":15: ", "a quote that is not ASCII (U+201C); write \" instead"},
+        {"0.001",
+         "1e\xe2\x88\x92"
+         "3",
+         ":13: ", "a minus sign that is not ASCII (U+2212); write - instead\n"},
+        {"batch_size: 8", "batch_size: 8 # caf\xe9", ":20: ", "the byte e9 is no UTF-8, but perhaps Latin-1; save"},
+        {"seed: 7", "seed: \xed\xa0\x80", ":3: ", "the byte ed is no UTF-8"},
+        {"seed: 7", "seed: \f7", ":3: ", "a control character (byte 0c); remove it\n"},
+        {"trainer", "\xff\xfet", ":1: ", "UTF-16 or UTF-32; save it as UTF-8\n"},
+        {"seed: 7", "seed: 7: 8", ":3: ", "a colon stands where none can; "},
+        {"seed: 7", "seed 7", ":4: ", "write key: value in this line and in the one before"},
+        {"    seed: 7", "     seed: 7", ":4: ", "other blanks before it than its neighbours"},
+        {"seed: 7", "seed: [7", ":", "a list in brackets has no comma or no end; add , or ]"},
+        {"seed: 7", "seed: {a: 7", ":",
+         "a mapping in braces has no comma or no end; add , or } (it begins in line 3)\n"},
+        {"seed: 7", "seed: \"7", ":", "a text in quotes has no end; add the quote (it begins in line 3)\n"},
+        {"seed: 7", "seed: @7", ":3: ", "a character that YAML reserves; put the text into quotes\n"},
+        {"seed: 7", "seed: - 7", ":3: ", "a list begins behind a key; begin it in a line of its own\n"},
+        {"seed: 7", "seed: \"\\q\"", ":3: ", "a backslash between double quotes begins no escape; "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        refused_edit(cases[i].from, cases[i].to, cases[i].place, cases[i].words);
+    const char *bare = edited(minimal, "seed: 7", "seed: 8 # a no-break space\xc2\xa0in a comment, caf\xc3\xa9");
+    assert_int_equal(accepted(firnc_format("\xef\xbb\xbf%s", bare), FIRNC_TRAIN)->job.seed, 8);
+    char *lines = firnc_allocate(sizeof minimal);
+    memcpy(lines, minimal, sizeof minimal);
+    for (char *at = lines; *at != '\0'; at++)
+        *at = *at == '\n' ? '\r' : *at;
+    assert_int_equal(accepted(lines, FIRNC_TRAIN)->job.seed, 7);
+    refused(edited(lines, "seed: 7",
+                   "seed:\xc2\xa0"
+                   "7"),
+            FIRNC_TRAIN, ":3: ", "no-break space");
+    refused(edited(lines, "    seed", "\tseed"), FIRNC_TRAIN, ":3: ", "begins with a tab");
 }
 
 /* A few lines can stand for any amount of memory; what they stand for is limited before it is made. */
@@ -1190,7 +1454,7 @@ static const char ignored[] =
     "    model: {name: mlp, input_size: 6, output_size: 3}\n"
     "    optimizer: {SGD: {}}\n"
     "    schedulers:\n"
-    "      - LinearLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 5,\n"
+    "      - LinearLR: {initial_learning_rate: 1, end_learning_rate: 0.5, total_iters: 5,\n"
     "                   cycle: true}\n"
     "    precision: {log_loss_scale: false}\n"
     "    loop: {max_steps: 10, eval_frequency: 5}\n"
@@ -1485,7 +1749,7 @@ static void a_key_is_warned_of_once(void **state) {
     (void)accepted(edited(minimal, "lr: 0.001",
                           "params: [{params: a, adjust_learning_rate: 2}, {params: b, adjust_learning_rate: 3}]\n"
                           "    schedulers: [{ScalePerParamLR: {scheduler: {LinearLR: {initial_learning_rate: 1, "
-                          "end_learning_rate: 0, total_iters: 5, cycle: true}}}}]"),
+                          "end_learning_rate: 0.5, total_iters: 5, cycle: true}}}}]"),
                    FIRNC_TRAIN);
     expect_idle(place, 1);
 }
@@ -1534,11 +1798,15 @@ static void a_setting_must_name_a_key(void **state) {
     refused_set("trainer.init.seed=x", ": --set trainer.init.seed: ", "not a whole number");
     refused_set("trainer.init.seed.a=1", ":3: trainer.init.seed: ", "single value");
     refused_set("trainer.init.seed", ": --set trainer.init.seed: ", "has no value");
+    refused_set("=x", ": --set =x: ", "has no key before its =");
+    refused_set("trainer.init.seed=\xe2\x88\x92"
+                "7",
+                ": --set trainer.init.seed: ", "a minus sign that is not ASCII");
     refused_set("trainer..seed=1", ": --set trainer..seed: ", "empty word");
     refused_set("trainer.init.optimizer={SGD: {lr: 1, lr: 2}}",
                 ": --set trainer.init.optimizer.SGD.lr: ", "the value has the key twice");
     refused_set("trainer.init.seed=[1", ": --set trainer.init.seed: ", "not YAML");
-    refused_set("trainer.init.optimizer.adamw.eps=1", ":11: trainer.init.optimizer: ", "one key");
+    refused_set("trainer.init.optimizer.adamw.eps=1", ":11: trainer.init.optimizer: ", "one optimizer only");
     refused_set("trainer.init.model.vocab_size=-1", ": --set trainer.init.model.vocab_size: ", "negative");
 }
 
@@ -1578,6 +1846,7 @@ int main(void) {
         cmocka_unit_test(milestones_may_end_a_schedule),
         cmocka_unit_test(lambdas_are_expressions_or_tables),
         cmocka_unit_test(schedules_that_cannot_be),
+        cmocka_unit_test(schedules_are_compared_with_the_run),
         cmocka_unit_test(an_adjusted_chain_divides_by_a_float32),
         cmocka_unit_test(schedules_go_by_tags),
         cmocka_unit_test(precision_is_refused_by_line_and_key),
@@ -1589,10 +1858,17 @@ int main(void) {
         cmocka_unit_test(groups_are_checked),
         cmocka_unit_test(the_mode_of_a_plan_is_one),
         cmocka_unit_test(unknown_keys_are_told_with_the_nearest),
+        cmocka_unit_test(unknown_words_are_told_what_is_meant),
+        cmocka_unit_test(classes_are_keys),
+        cmocka_unit_test(numbers_stay_what_they_are),
+        cmocka_unit_test(both_ends_of_a_range_are_told),
+        cmocka_unit_test(other_forms_of_values),
+        cmocka_unit_test(a_lowered_loss_scale_is_told),
         cmocka_unit_test(wrong_types_and_ranges),
         cmocka_unit_test(ends_of_ranges_can_be_copied),
         cmocka_unit_test(data_is_checked),
         cmocka_unit_test(yaml_is_held_short),
+        cmocka_unit_test(faults_of_the_text),
         cmocka_unit_test(bombs_are_refused),
         cmocka_unit_test(aliases_and_merges_are_copies),
         cmocka_unit_test(keys_that_nothing_reads_are_warned_of),

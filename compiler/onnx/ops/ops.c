@@ -2,7 +2,6 @@
  * instead of passed over. */
 #include <string.h>
 
-#include "compiler/base/nearest.h"
 #include "compiler/onnx/import.h"
 
 enum { MANY = FIRNC_ONNX_OPERANDS_MAX };
@@ -141,11 +140,4 @@ const firnc_onnx_op *firnc_onnx_op_find(const char *name) {
         if (strcmp(ops[i].name, name) == 0)
             return &ops[i];
     return NULL;
-}
-
-const char *firnc_onnx_op_nearest(const char *name) {
-    const char *names[OPS + 1] = {NULL};
-    for (uint32_t i = 0; i < OPS; i++)
-        names[i] = ops[i].name;
-    return firnc_nearest(name, names);
 }

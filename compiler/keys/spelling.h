@@ -1,0 +1,16 @@
+/* Faults of a recipe's text that a user can mend: bytes that are no UTF-8, characters that look like blanks, and what
+ * the YAML library finds. Only tree.c uses this. */
+#ifndef FIRNC_SPELLING_H
+#define FIRNC_SPELLING_H
+
+#include <stdint.h>
+
+/* What is wrong with the bytes of a file, with a remedy, and its line; NULL if nothing is. Characters that are harmless
+ * in a comment or between quotes are accepted there. */
+const char *firnc_spelling_fault(const uint8_t *bytes, uint64_t count, uint32_t *line);
+
+/* The fault that the YAML library found in a line, in words for users, with a remedy. `began` is the line where the
+ * value began that it was reading; it may be 0. */
+const char *firnc_yaml_fault(const char *problem, const uint8_t *bytes, uint64_t count, uint32_t line, uint32_t began);
+
+#endif
