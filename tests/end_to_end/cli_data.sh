@@ -228,6 +228,35 @@ expect "eval of another model" 3 CHECKPOINT_OTHER_MODEL "$FIRN" eval "$folder/gp
 expect "eval without a checkpoint there" 3 "(CHECKPOINT_MISSING); name the file that firn train" \
     "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" --data "$folder/texts" --checkpoint "$folder/none"
 
+# --- inputs are files ----------------------------------------------------------------------------------------------
+
+# Nothing waits for a pipe that nobody writes to, nor reads a device, whatever input it is named as.
+mkfifo "$folder/pipe"
+ln -s pipe "$folder/pipe_link"
+for input in "$folder/pipe" "$folder/pipe_link" /dev/zero; do
+    refusal="is neither a file nor a folder, but a \(pipe\|device\)"
+    run() {
+        timeout 10 "$FIRN" train "$folder/gpt2.plan" --pub "$PUB" --data "$folder/little" --quiet --steps 1 "$@"
+    }
+    expect "$input as a plan" 1 "$refusal" timeout 10 "$FIRN" train "$input" --pub "$PUB" --data "$folder/little"
+    expect "$input as a key" 1 "$refusal" timeout 10 "$FIRN" train "$folder/gpt2.plan" --pub "$input" --data "$folder/little"
+    expect "$input as data" 1 "$refusal" run --data "$input"
+    expect "$input as labels" 1 "$refusal" labelled "$input"
+    expect "$input as a device key" 1 "$refusal" run --device-key "$input"
+    expect "$input as a counter" 1 "COUNTER" run --counter "$input"
+    expect "$input as a checkpoint" 1 "$refusal" timeout 10 "$FIRN" digest "$input"
+    expect "$input to export" 1 "$refusal" timeout 10 "$FIRN" export "$input" -o "$folder/x.safetensors"
+    refusal="is not a file, but a \(pipe\|device\)"
+    expect "$input as a recipe" 1 "$refusal" timeout 10 "$FIRNC" compile "$input" --mode train --key "$folder/test.key.pem" -o "$folder/x"
+    expect "$input as initial weights" 1 "$refusal" timeout 10 "$FIRNC" compile compiler/recipes/small_mlp.yaml \
+        --mode train --key "$folder/test.key.pem" -o "$folder/x" --weights "$input"
+    expect "$input as a model" 1 "$refusal" timeout 10 "$FIRNC" compile compiler/recipes/small_mlp.yaml --mode train \
+        --key "$folder/test.key.pem" -o "$folder/x" --set "trainer.init.model={name: onnx, onnx: $input, loss: cross_entropy}"
+    expect "$input to inspect" 1 "$refusal" timeout 10 "$FIRNC" inspect "$input"
+    expect "$input as a key to export" 1 "$refusal" timeout 10 "$FIRNC" export "$input" --c -o "$folder/x"
+done
+expect "a folder as a recipe" 1 "is a folder; give a file" "$FIRNC" inspect "$folder"
+
 # --- export and import ---------------------------------------------------------------------------------------------
 
 expect "export" 0 "" "$FIRN" export "$folder/c" -o "$folder/c.safetensors"

@@ -133,24 +133,20 @@ static void make_room(int descriptor) {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static bool open_contents(firn_host_file *file, int flags) {
-    struct stat status;
-    file->descriptor = open(file->name, O_RDONLY | O_CLOEXEC | flags);
-    if (file->descriptor < 0 && errno == EMFILE)
-        return firn_host_fail(file->name, "%s; raise the limit (ulimit -Hn), or give fewer files", strerror(errno));
-    if (file->descriptor < 0 || fstat(file->descriptor, &status) != 0)
-        return firn_host_fail(file->name, "cannot be read: %s", strerror(errno));
+static bool open_contents(firn_host_file *file, bool follow) {
+    uint64_t bytes;
+    file->descriptor = firn_host_open(file->name, follow, &bytes);
+    if (file->descriptor < 0)
+        return false;
     make_room(file->descriptor);
-    if (!S_ISREG(status.st_mode))
-        return firn_host_fail(file->name, "is neither a file nor a folder");
-    file->file = (firn_data_file){.context = file, .bytes = (uint64_t)status.st_size, .read = read_descriptor};
+    file->file = (firn_data_file){.context = file, .bytes = bytes, .read = read_descriptor};
     return (!is_gzip(file) || unpack(file)) && look(file);
 }
 
-static firn_host_file *open_file(const char *path, int flags) {
+static firn_host_file *open_file(const char *path, bool follow) {
     firn_host_file *file = firn_host_allocate(sizeof *file);
     file->name = firn_host_path(path, "");
-    if (open_contents(file, flags))
+    if (open_contents(file, follow))
         return file;
     close_file(file);
     return NULL;
@@ -158,8 +154,8 @@ static firn_host_file *open_file(const char *path, int flags) {
 
 /* --- a stream of files --- */
 
-static bool add_file(firn_host_stream *stream, const char *path, int flags) {
-    firn_host_file *file = open_file(path, flags);
+static bool add_file(firn_host_stream *stream, const char *path, bool follow) {
+    firn_host_file *file = open_file(path, follow);
     if (file == NULL)
         return false;
     stream->files = firn_host_grow(stream->files, (stream->count + 1) * sizeof(void *));
@@ -202,7 +198,7 @@ static bool add_folder(firn_host_stream *stream, const char *path) {
     bool added = count > 0;
     for (size_t i = 0; i < count; i++) {
         char *name = firn_host_path(folder, names[i]);
-        added = added && add_file(stream, name, O_NOFOLLOW);
+        added = added && add_file(stream, name, false);
         free(name);
         free(names[i]);
     }
@@ -215,7 +211,7 @@ static bool add_path(firn_host_stream *stream, const char *path) {
     struct stat status;
     if (stat(path, &status) != 0)
         return firn_host_fail(path, "cannot be read: %s", strerror(errno));
-    return S_ISDIR(status.st_mode) ? add_folder(stream, path) : add_file(stream, path, 0);
+    return S_ISDIR(status.st_mode) ? add_folder(stream, path) : add_file(stream, path, true);
 }
 
 /* Checks that all files of a stream have the same element type and, for records, the same record shape. */

@@ -33,6 +33,16 @@ void *firn_host_grow(void *memory, size_t bytes);
 /* Returns path + ending in allocated memory, which the caller frees. */
 char *firn_host_path(const char *path, const char *ending);
 
+/* --- files that are read (input.c) -------------------------------------------------------------------------------- */
+
+/* Opens a regular file to read it, and stores its length. Returns its descriptor, or -1 after a message. Never waits: a
+ * pipe, a socket or a device is refused, and so is a folder. follow: symbolic links are followed. */
+int firn_host_open(const char *path, bool follow, uint64_t *bytes);
+/* Reads at most `most` bytes of an open file, fewer only at its end. Returns their number, or -1 with errno set. */
+int64_t firn_host_read(int file, void *bytes, size_t most);
+/* The word for a kind of file, for messages; `mode` is st_mode of stat(). */
+const char *firn_host_kind_of_mode(unsigned mode);
+
 /* --- a line to a device (line.c) ---------------------------------------------------------------------------------- */
 
 typedef struct firn_host_line {

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/targets/host/host.h"
@@ -17,16 +16,7 @@
 
 /* Reads exactly count bytes. */
 static bool read_all(int file, uint8_t *bytes, size_t count) {
-    while (count > 0) {
-        ssize_t got = read(file, bytes, count);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        bytes += got;
-        count -= (size_t)got;
-    }
-    return true;
+    return firn_host_read(file, bytes, count) == (int64_t)count;
 }
 
 /* Creates a memory file with the contents of `file`. Returns its descriptor or -1. */
@@ -78,19 +68,15 @@ static const void *map_plain(int file, size_t count, const char **lost) {
 
 bool firn_host_plan_load(firn_host_plan *plan, const char *path) {
     *plan = (firn_host_plan){0};
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat status;
-    if (file < 0 || fstat(file, &status) != 0) {
-        firn_host_fail(path, "cannot be read: %s", strerror(errno));
-        if (file >= 0)
-            close(file);
+    uint64_t bytes;
+    int file = firn_host_open(path, true, &bytes);
+    if (file < 0)
         return false;
-    }
-    if (!S_ISREG(status.st_mode) || status.st_size == 0) {
+    if (bytes == 0) {
         close(file);
-        return firn_host_fail(path, "%s", S_ISREG(status.st_mode) ? "is empty" : "is not a file");
+        return firn_host_fail(path, "is empty");
     }
-    size_t count = (size_t)status.st_size;
+    size_t count = (size_t)bytes;
     int memory = copy_to_memory(file, count);
     if (memory >= 0) {
         plan->bytes = map_sealed(memory, count, &plan->lost);
