@@ -157,10 +157,13 @@ static int predict_rest(cli_session *session, table *table) {
 }
 
 static int run_steps(cli_session *session, table *table) {
-    int error;
-    while ((error = firn_eval_step(&session->firn, cli_source(session))) == FIRN_OK)
-        if (!put_rows(table, session->info.samples))
+    int error = FIRN_OK;
+    while (error == FIRN_OK) {
+        cli_numbers_begin_step(session);
+        error = firn_eval_step(&session->firn, cli_source(session));
+        if (error == FIRN_OK && !put_rows(table, session->info.samples))
             return fail_to_write(table);
+    }
     if (error != FIRN_ERROR_DATA_END)
         return cli_error(session, error);
     int status = predict_rest(session, table);
@@ -180,6 +183,7 @@ static int predict(cli_session *session, table *table) {
         return status;
     if (!firn_host_replaceable(session->options->output))
         return CLI_FILE;
+    cli_note_data(session);
     status = firn_host_replace_begin(&table->file, session->options->output) ? run_steps(session, table)
                                                                              : fail_to_write(table);
     if (status != CLI_OK)

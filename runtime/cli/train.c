@@ -2,7 +2,6 @@
  * or a value is not finite. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
-#include <math.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -90,31 +89,14 @@ static int begin_state(run *run) {
     return CLI_OK;
 }
 
-/* Returns false if a parameter or a buffer of the model holds NaN or infinity, for example after an update from
- * gradients that overflowed. */
-static bool parameters_finite(const run *run) {
-    firn_tensor_info tensor;
-    for (uint32_t i = 0; firn_tensor_at(&run->session.firn, i, &tensor) == FIRN_OK; i++) {
-        if ((tensor.role != FIRN_FB_ROLE_PARAMETER && tensor.role != FIRN_FB_ROLE_BUFFER) ||
-            tensor.type != FIRN_FLOAT32)
-            continue;
-        const float *values = tensor.data;
-        for (uint64_t j = 0; j < tensor.bytes / sizeof *values; j++)
-            if (!isfinite(values[j]))
-                return false;
-    }
-    return true;
-}
-
 /* Stops without saving: a state that cannot be resumed must not replace one that can. */
 static int stop_ruined(run *run) {
-    const cli_options *options = run->session.options;
+    char text[800];
     run->stuck = true;
-    firn_host_fail(
-        options->file,
-        "a parameter is NaN or infinite (%s): %s; try a lower learning rate, or loss scaling that is dynamic",
-        firn_error_name(FIRN_ERROR_LOSS_NOT_FINITE),
-        run->saved != UINT64_MAX ? "the checkpoint was left as it was" : "nothing was saved");
+    const char *where = cli_say_not_finite(
+        &run->session, run->saved != UINT64_MAX ? ", and the checkpoint was left as it was" : ", and nothing was saved",
+        text, sizeof text);
+    firn_host_fail(where, "a parameter is NaN or infinite (%s); %s", firn_error_name(FIRN_ERROR_LOSS_NOT_FINITE), text);
     return CLI_NUMBERS;
 }
 
@@ -123,7 +105,7 @@ static int stop_ruined(run *run) {
 static int save(run *run, uint64_t step) {
     if (run->session.options->checkpoint == NULL || run->saved == step)
         return CLI_OK;
-    if (!parameters_finite(run)) {
+    if (!cli_parameters_finite(&run->session)) {
         cli_progress_end(&run->progress);
         return stop_ruined(run);
     }
@@ -148,7 +130,7 @@ static int stop_by_error(run *run, const firn_step_report *report, int error) {
             firn_host_note("the data has come to its end after step %llu", (unsigned long long)report->global_step);
         return CLI_OK;
     }
-    if (error == FIRN_ERROR_LOSS_NOT_FINITE && !parameters_finite(run))
+    if (error == FIRN_ERROR_LOSS_NOT_FINITE && !cli_parameters_finite(&run->session))
         return stop_ruined(run);
     return cli_error(&run->session, error);
 }
@@ -163,12 +145,15 @@ static int run_steps(run *run, uint64_t *step) {
     while (status == CLI_OK && *step < run->last && !interrupted) {
         firn_step_report report = {0};
         double before = cli_seconds();
+        cli_numbers_begin_step(&run->session);
         int error = cli_push_batch(&run->session, *step);
         if (error == FIRN_OK)
             error = firn_train_step(&run->session.firn, cli_source(&run->session), &report);
         double now = cli_seconds();
         bool done = error == FIRN_OK || error == FIRN_ERROR_LOSS_SCALE_FLOOR;
         *step = done ? report.global_step : *step;
+        if (done)
+            cli_numbers_end_step(&run->session, &report);
         bool logged = (!done && error != FIRN_ERROR_LOSS_NOT_FINITE) ||
                       cli_log_step(&run->log, &report, error, now - before, now - run->progress.started);
         if (done)
@@ -213,7 +198,7 @@ static int save_at_end(run *run, int status, uint64_t step) {
     bool failed = status != CLI_OK && status != CLI_NUMBERS;
     if (run->stuck || (failed && step == run->first))
         return status;
-    if (status != CLI_OK && !parameters_finite(run)) /* the cause has already been reported */
+    if (status != CLI_OK && !cli_parameters_finite(&run->session)) /* the cause has already been reported */
         return status;
     int saving = save(run, step);
     return status != CLI_OK ? status : saving;
@@ -229,6 +214,7 @@ static int train(run *run) {
         status = cli_log_begin(&run->log, &run->session, run->first);
     if (status != CLI_OK)
         return status;
+    cli_note_data(&run->session);
     if (run->last == CLI_NO_END && !run->session.options->quiet)
         firn_host_note("this run has no end: it goes on until it is interrupted; --steps N runs N steps");
     catch_signals();
