@@ -1,5 +1,7 @@
 /* Reads a checkpoint file, or a dump of slots of flash, without its plan. Everything that can be checked without the
  * plan is checked first, in the same way as the library does. */
+#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +19,22 @@ static int damaged(const char *path, int error) {
     return CLI_REFUSED;
 }
 
+/* Whether the eight bytes at an offset begin a record, or are erased flash. */
+static bool begins_slot(int file, uint64_t offset) {
+    static const char magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
+    static const char erased[8] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    char head[sizeof magic];
+    if (pread(file, head, sizeof head, (off_t)offset) != (ssize_t)sizeof head)
+        return false;
+    return memcmp(head, magic, sizeof magic) == 0 || memcmp(head, erased, sizeof erased) == 0;
+}
+
+/* Whether a file may hold a record, or slots of which one does: a large file that is no checkpoint is not read. */
+static bool may_be_record(int file, uint64_t count) {
+    enum { SMALL = 1 << 20 };
+    return count < SMALL || begins_slot(file, 0) || begins_slot(file, count / 2);
+}
+
 static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
     int file = firn_host_open(path, true, count);
     if (file < 0)
@@ -25,6 +43,10 @@ static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
         close(file);
         firn_host_fail(path, "has more bytes than there can be memory for; read it on a 64-bit machine");
         return CLI_FILE;
+    }
+    if (!may_be_record(file, *count)) {
+        close(file);
+        return damaged(path, FIRN_ERROR_CHECKPOINT_DAMAGED);
     }
     *contents = firn_host_allocate((size_t)*count);
     bool whole = firn_host_read(file, *contents, (size_t)*count) == (int64_t)*count;

@@ -136,6 +136,65 @@ expect "eval of NaN features" 4 "nan.npy: .*LOSS_NOT_FINITE.*step 1 reads record
     --pub "$PUB" --data "$folder/nan.npy" --labels "$folder/labels.npy" --checkpoint "$folder/mlp" --quiet \
     --allow-other-preprocessing --allow-other-data
 
+# What stops a run by its numbers is looked for in the data of its steps: a record that holds NaN, of weight 0 too, whose
+# loss is finite; gradients that overflow only where that record is read; and data that is not the cause.
+"$FIRNC" compile compiler/recipes/small_mlp.yaml --mode train --key "$folder/test.key.pem" -o "$folder/linear.plan" \
+    --set 'trainer.init.model={name: mlp, input_size: 2, hidden_sizes: [], output_size: 3, sample_weights: true}' \
+    --set 'trainer.fit.train_dataloader={batch_size: 4, shuffle: false, feature_type: float32, label_type: uint8}' \
+    --set trainer.init.precision.enabled=false >"$folder/out"
+for check in true false; do
+    "$FIRNC" compile compiler/recipes/small_mlp.yaml --mode train --key "$folder/test.key.pem" -o "$folder/scaled_$check.plan" \
+        --set 'trainer.init.model={name: mlp, input_size: 2, hidden_sizes: [], output_size: 3}' \
+        --set 'trainer.fit.train_dataloader={batch_size: 4, shuffle: false, feature_type: float32, label_type: uint8}' \
+        --set 'trainer.init.precision={fp16_type: float16, loss_scaling_factor: dynamic}' \
+        --set trainer.init.loop.check_loss=$check --set trainer.init.loop.num_steps=300 >"$folder/out"
+done
+python3 - "$folder/" <<'end'
+import sys
+import numpy as np
+folder = sys.argv[1]
+x = np.linspace(-1, 1, 48).reshape(24, 2).astype('float32')
+for name, record, value in (('one_nan', 6, np.nan), ('one_inf', 6, -np.inf), ('all_good', 6, 1), ('one_huge', 1, 3e38)):
+    y = x.copy()
+    y[record, 1] = value
+    np.save(folder + name + '.npy', y)
+np.save(folder + 'three.npy', (np.arange(24) % 3).astype('uint8'))
+np.save(folder + 'masked.npy', (np.arange(24) != 6).astype('float32'))
+end
+numbers() {
+    plan=$1
+    data=$2
+    shift 2
+    "$FIRN" train "$folder/$plan.plan" --pub "$PUB" --quiet --data "$folder/$data.npy" --labels "$folder/three.npy" "$@"
+}
+expect "NaN in a record of weight 0" 4 "^firn: [^ ]*/one_nan.npy: a parameter is NaN.*step 2 reads record 6, counted from 0, whose element 1 is NaN, and nothing was saved: .*a weight of 0 does not mask" \
+    numbers linear one_nan --weights "$folder/masked.npy" --checkpoint "$folder/never"
+[ ! -e "$folder/never" ] || fail "a state that is ruined was saved"
+expect "infinity with dynamic scaling" 4 "^firn: [^ ]*/one_inf.npy: .*LOSS_NOT_FINITE.*step 2 reads record 6, .*is infinity, and the state is that before it: mend such records, or leave them out of the file\$" \
+    numbers scaled_true one_inf
+expect "a record that overflows at every scale" 4 "^firn: [^ ]*/one_nan.npy: .*LOSS_SCALE_FLOOR.*in \([0-9]*\) of [0-9]* steps, and \1 of these read NaN.*record 6, " \
+    numbers scaled_false one_nan
+expect "a value that is too large" 4 "scaled_true.plan: .*LOSS_NOT_FINITE.*the data hold no NaN or infinity.*3e+38, in record 1 of [^ ]*/one_huge.npy, .*scale the data, or" \
+    numbers scaled_true one_huge
+expect "data that is good" 0 "" numbers scaled_true all_good --steps 3
+# More samples in a step than there are.
+head -c 128 "$folder/three.npy" >"$folder/few_classes.npy"
+head -c 128 "$folder/all_good.npy" >"$folder/few.npy"
+sed -i '1s/(24,)/(3,) /' "$folder/few_classes.npy"
+sed -i '1s/(24, 2)/(3, 2) /' "$folder/few.npy"
+tail -c +129 "$folder/three.npy" | head -c 3 >>"$folder/few_classes.npy"
+tail -c +129 "$folder/all_good.npy" | head -c 24 >>"$folder/few.npy"
+"$FIRNC" compile compiler/recipes/small_mlp.yaml --mode train --key "$folder/test.key.pem" -o "$folder/few.plan" \
+    --set 'trainer.init.model={name: mlp, input_size: 2, hidden_sizes: [], output_size: 3}' \
+    --set 'trainer.fit.train_dataloader={batch_size: 4, micro_batch_size: 2, feature_type: float32, label_type: uint8}' \
+    --set trainer.init.precision.enabled=false >"$folder/out"
+expect "few samples" 0 "" "$FIRN" train "$folder/few.plan" --pub "$PUB" --steps 1 --data "$folder/few.npy" \
+    --labels "$folder/few_classes.npy"
+for line in "^3 samples, none held out; 4 in a step (2 micro-batches of 2), 0.75 steps in an epoch, .* epochs in the run of" \
+    "a step takes more samples than there are: it reads some of them more than once"; do
+    grep -q "$line" "$folder/err" || fail "no line '$line' about few samples"
+done
+
 expect "no labels" 1 "DATA_TYPE.*give them by --labels" mlp --data "$folder/images"
 expect "labels for features" 1 "DATA_TYPE.*--data has 1 uint8 in each record, and the plan reads 784 uint8;" \
     mlp --data "$folder/labels" --labels "$folder/labels"
@@ -389,6 +448,16 @@ for input in "$folder/pipe" "$folder/pipe_link" /dev/zero; do
     expect "$input to inspect" 1 "$refusal" timeout 10 "$FIRNC" inspect "$input"
     expect "$input as a key to export" 1 "$refusal" timeout 10 "$FIRNC" export "$input" --c -o "$folder/x"
 done
+# Nor is a large file read that is no plan, no longer one, or no checkpoint.
+head -c 512 "$folder/gpt2.plan" >"$folder/sparse_plan"
+truncate -s 3G "$folder/sparse" "$folder/sparse_plan"
+limited_to() {
+    (ulimit -v "$1" && shift && exec "$@")
+}
+expect "3 GB for a plan" 3 "(MAGIC)" timeout 10 "$FIRN" train "$folder/sparse" --pub "$PUB" --data "$folder/little"
+expect "3 GB behind a plan" 3 "(TRAILING_BYTES)" timeout 10 "$FIRN" train "$folder/sparse_plan" --pub "$PUB" \
+    --data "$folder/little"
+expect "3 GB for a checkpoint" 3 "CHECKPOINT_DAMAGED" limited_to 200000 "$FIRN" digest "$folder/sparse"
 expect "a folder as a recipe" 1 "is a folder; give a file" "$FIRNC" inspect "$folder"
 
 # --- export and import ---------------------------------------------------------------------------------------------
