@@ -17,7 +17,7 @@ static void note_read(cli_reads *reads, uint32_t stream, uint64_t first, uint32_
         last->count += count;
         return;
     }
-    if (reads->count == reads->space) {
+    if (reads->list == NULL || reads->count == reads->space) {
         reads->space = 2 * reads->space + 64;
         reads->list = firn_host_grow(reads->list, reads->space * sizeof *reads->list);
     }

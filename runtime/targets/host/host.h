@@ -40,8 +40,6 @@ char *firn_host_path(const char *path, const char *ending);
 int firn_host_open(const char *path, bool follow, uint64_t *bytes);
 /* Reads at most `most` bytes of an open file, fewer only at its end. Returns their number, or -1 with errno set. */
 int64_t firn_host_read(int file, void *bytes, size_t most);
-/* The word for a kind of file, for messages; `mode` is st_mode of stat(). */
-const char *firn_host_kind_of_mode(unsigned mode);
 
 /* --- a line to a device (line.c) ---------------------------------------------------------------------------------- */
 

@@ -10,37 +10,31 @@
 
 #include "runtime/targets/host/host.h"
 
-/* Refuses what is not a regular file. */
-static bool refuse(const char *path, mode_t mode) {
-    if (S_ISDIR(mode))
-        return firn_host_fail(path, "is a folder; give a file");
-    return firn_host_fail(path,
-                          "is neither a file nor a folder, but a %s; write what it gives to a file, and give that",
-                          firn_host_kind_of_mode(mode));
+/* The word for a kind of file. */
+static const char *kind_of(mode_t mode) {
+    return S_ISFIFO(mode) ? "pipe" : S_ISSOCK(mode) ? "socket" : S_ISLNK(mode) ? "symbolic link" : "device";
 }
 
-const char *firn_host_kind_of_mode(unsigned mode) {
-    return S_ISFIFO(mode)   ? "pipe"
-           : S_ISSOCK(mode) ? "socket"
-           : S_ISLNK(mode)  ? "symbolic link"
-           : S_ISDIR(mode)  ? "folder"
-           : S_ISREG(mode)  ? "file"
-                            : "device";
+/* Returns true for a regular file; else false, after a message. */
+static bool is_regular(const char *path, mode_t mode) {
+    if (S_ISREG(mode))
+        return true;
+    if (S_ISDIR(mode))
+        return firn_host_fail(path, "is a folder; give a file");
+    return firn_host_fail(
+        path, "is neither a file nor a folder, but a %s; write what it gives to a file, and give that", kind_of(mode));
 }
 
 int firn_host_open(const char *path, bool follow, uint64_t *bytes) {
     struct stat status;
     const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW);
     const int file = open(path, flags);
-    if (file < 0 && errno == EMFILE)
-        firn_host_fail(path, "%s; raise the limit (ulimit -Hn), or give fewer files", strerror(errno));
-    else if (file < 0 && errno == ENXIO && stat(path, &status) == 0) /* a socket, or a device without its hardware */
-        refuse(path, status.st_mode);
-    else if (file < 0 || fstat(file, &status) != 0)
-        firn_host_fail(path, "cannot be read: %s", strerror(errno));
-    else if (!S_ISREG(status.st_mode))
-        refuse(path, status.st_mode);
-    else {
+    /* ENXIO: a socket, or a device without its hardware */
+    const bool known = file >= 0 ? fstat(file, &status) == 0 : errno == ENXIO && stat(path, &status) == 0;
+    if (!known)
+        firn_host_fail(path, "%s%s%s", errno == EMFILE ? "" : "cannot be read: ", strerror(errno),
+                       errno == EMFILE ? "; raise the limit (ulimit -Hn), or give fewer files" : "");
+    if (known && is_regular(path, status.st_mode) && file >= 0) {
         *bytes = (uint64_t)status.st_size;
         return file;
     }
