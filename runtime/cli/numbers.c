@@ -154,6 +154,20 @@ static bool search_reads(const cli_session *session, const cli_reads *reads, cli
     return false;
 }
 
+bool cli_parameters_finite(const cli_session *session) {
+    firn_tensor_info tensor;
+    for (uint32_t i = 0; firn_tensor_at(&session->firn, i, &tensor) == FIRN_OK; i++) {
+        if ((tensor.role != FIRN_FB_ROLE_PARAMETER && tensor.role != FIRN_FB_ROLE_BUFFER) ||
+            tensor.type != FIRN_FLOAT32)
+            continue;
+        const float *values = tensor.data;
+        for (uint64_t j = 0; j < tensor.bytes / sizeof *values; j++)
+            if (!isfinite(values[j]))
+                return false;
+    }
+    return true;
+}
+
 /* Where a number that is not finite was found. */
 typedef enum place { NOWHERE, IN_STEP, IN_STEP_BEFORE, IN_DATA } place;
 
@@ -161,6 +175,8 @@ static place find_not_finite(const cli_session *session, cli_finding *finding) {
     const firn_source *source = &session->data.source;
     if (search_reads(session, &session->numbers.now, finding))
         return IN_STEP;
+    if (cli_parameters_finite(session)) /* nothing that was read before has an effect */
+        return NOWHERE;
     if (search_reads(session, &session->numbers.before, finding))
         return IN_STEP_BEFORE;
     for (uint32_t i = 0; i < source->stream_count; i++)
@@ -214,20 +230,6 @@ void cli_numbers_end_step(cli_session *session, const firn_step_report *report) 
         return;
     if (numbers->skipped_for_data++ == 0)
         numbers->first = finding;
-}
-
-bool cli_parameters_finite(const cli_session *session) {
-    firn_tensor_info tensor;
-    for (uint32_t i = 0; firn_tensor_at(&session->firn, i, &tensor) == FIRN_OK; i++) {
-        if ((tensor.role != FIRN_FB_ROLE_PARAMETER && tensor.role != FIRN_FB_ROLE_BUFFER) ||
-            tensor.type != FIRN_FLOAT32)
-            continue;
-        const float *values = tensor.data;
-        for (uint64_t j = 0; j < tensor.bytes / sizeof *values; j++)
-            if (!isfinite(values[j]))
-                return false;
-    }
-    return true;
 }
 
 /* Whether the state has a tensor of this name. */
@@ -289,7 +291,7 @@ static void say_finite(const cli_session *session, const char *saved, char *text
     if (session->info.eval)
         mend = cli_parameters_finite(session) ? "evaluate another checkpoint"
                                               : "evaluate another checkpoint, as the parameters of this one hold some";
-    snprintf(text, size, "in step %llu%s; the data hold no NaN or infinity%s%s%s", step, saved,
+    snprintf(text, size, "in step %llu%s; the data of this step hold no NaN or infinity%s%s%s", step, saved,
              session->info.eval || step > 1 ? "" : ", and nothing has been learned before",
              largest[0] != 0 ? "; " : ": ", largest);
     const size_t length = strlen(text);

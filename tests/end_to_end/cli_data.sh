@@ -174,7 +174,7 @@ expect "infinity with dynamic scaling" 4 "^firn: [^ ]*/one_inf.npy: .*LOSS_NOT_F
     numbers scaled_true one_inf
 expect "a record that overflows at every scale" 4 "^firn: [^ ]*/one_nan.npy: .*LOSS_SCALE_FLOOR.*in \([0-9]*\) of [0-9]* steps, and \1 of these read NaN.*record 6, " \
     numbers scaled_false one_nan
-expect "a value that is too large" 4 "scaled_true.plan: .*LOSS_NOT_FINITE.*the data hold no NaN or infinity.*3e+38, in record 1 of [^ ]*/one_huge.npy, .*scale the data, or" \
+expect "a value that is too large" 4 "scaled_true.plan: .*LOSS_NOT_FINITE.*the data of this step hold no NaN or infinity.*3e+38, in record 1 of [^ ]*/one_huge.npy, .*scale the data, or" \
     numbers scaled_true one_huge
 expect "data that is good" 0 "" numbers scaled_true all_good --steps 3
 # More samples in a step than there are.
