@@ -87,7 +87,7 @@ static int stop_by_error(run *run, const firn_step_report *report, int error) {
     }
     if (error == FIRN_ERROR_SOURCE)
         return CLI_FILE;
-    if (error == FIRN_ERROR_LOSS_NOT_FINITE && !cli_saving_is_finite(&run->saving))
+    if (error == FIRN_ERROR_LOSS_NOT_FINITE && !cli_parameters_finite(&run->session))
         return cli_saving_refuse(&run->saving);
     return cli_error(&run->session, error);
 }
@@ -96,12 +96,15 @@ static int stop_by_error(run *run, const firn_step_report *report, int error) {
 static int run_step(run *run, uint64_t *step) {
     firn_step_report report = {0};
     double before = cli_seconds();
+    cli_numbers_begin_step(&run->session);
     int error = cli_push_batch(&run->session, *step);
     if (error == FIRN_OK)
         error = firn_train_step(&run->session.firn, cli_source(&run->session), &report);
     double now = cli_seconds();
     bool done = error == FIRN_OK || error == FIRN_ERROR_LOSS_SCALE_FLOOR;
     *step = done ? report.global_step : *step;
+    if (done)
+        cli_numbers_end_step(&run->session, &report);
     bool logged = (!done && error != FIRN_ERROR_LOSS_NOT_FINITE) ||
                   cli_log_step(&run->log, &report, error, now - before, now - run->progress.started);
     if (done)
@@ -160,7 +163,7 @@ static int save_at_end(run *run, int status, uint64_t step) {
     bool failed = status != CLI_OK && status != CLI_NUMBERS;
     if (run->saving.ruined || (failed && step == run->first))
         return status;
-    if (status != CLI_OK && !cli_saving_is_finite(&run->saving)) /* the cause has already been reported */
+    if (status != CLI_OK && !cli_parameters_finite(&run->session)) /* the cause has already been reported */
         return status;
     int saving = save(run, step, CLI_NO_END);
     return status != CLI_OK ? status : saving;
@@ -237,6 +240,7 @@ static int train(run *run) {
         status = cli_log_begin(&run->log, &run->session, run->first);
     if (status != CLI_OK)
         return status;
+    cli_note_data(&run->session);
     note_begin(run);
     cli_progress_begin(&run->progress, &run->session, run->first, run->last);
     uint64_t step = run->first;

@@ -189,7 +189,7 @@ same "a plan replaced its ONNX file" net.onnx "$corpus/onnx/perceptron"
 # --- what is not kept, and what is complete --------------------------------------------------------------------------
 
 expect "no checkpoint" 0 "" train run.plan
-head -n 1 err | grep -qx "without --checkpoint FILE the trained parameters are kept nowhere" ||
+sed '/^step 1/,$d' err | grep -qx "without --checkpoint FILE the trained parameters are kept nowhere" ||
     fail "a run without a checkpoint does not say so before its first step"
 expect "no checkpoint, quietly" 0 "" train run.plan --quiet
 [ ! -s err ] || fail "quiet is quiet"
@@ -452,7 +452,7 @@ undisturbed "data by another name"
 results() {
     cp x.npy d.npy
     LD_PRELOAD=./faults.so FAULT_READ=/whole FAULT_CUT=d.npy "$FIRN" "$@" --pub key.pub.pem --data d.npy --labels y.npy \
-        --checkpoint whole --threads 1
+        --checkpoint whole --threads 1 --quiet
 }
 for command in "eval eval.plan" "predict eval.plan -o rows.csv" "predict eval.plan -o rows.npy"; do
     expect "data that change, $command" 1 "d.npy: was changed .* shorter (SOURCE), so there is no result" results $command

@@ -1,8 +1,7 @@
 /* Reads public keys: PEM with a SubjectPublicKeyInfo of an uncompressed P-256 point, which always begins with the same
  * bytes. The parser accepts exactly this form; the check of a signature finds out whether the point is on the curve. */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/targets/host/host.h"
 
@@ -63,13 +62,14 @@ bool firn_host_key_parse(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *text, s
 
 bool firn_host_key_load(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *path) {
     char text[512];
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
-        return firn_host_fail(path, "cannot be read: %s", strerror(errno));
-    size_t length = fread(text, 1, sizeof text, file);
-    bool whole = !ferror(file) && feof(file);
-    fclose(file);
-    if (!whole || !firn_host_key_parse(key, text, length))
+    uint64_t bytes;
+    int file = firn_host_open(path, true, &bytes);
+    if (file < 0)
+        return false;
+    int64_t length = firn_host_read(file, text, sizeof text);
+    close(file);
+    bool whole = length >= 0 && (size_t)length < sizeof text;
+    if (!whole || !firn_host_key_parse(key, text, (size_t)length))
         return firn_host_fail(path, "is not a P-256 public key in PEM; give the NAME.pub.pem that firnc keygen wrote");
     return true;
 }
