@@ -175,10 +175,9 @@ static int say_fault(const run *run, int status, uint64_t step) {
     cli_saving_describe(&run->saving, step, kept, sizeof kept);
     const char *file = firn_host_data_fault(&run->session.data, fault, sizeof fault);
     if (file != NULL) {
-        firn_host_fail(file,
-                       "%s (%s); the run stopped after step %llu, and %s; it goes on by --resume with the file as "
-                       "it was, in a place where nobody changes it",
-                       fault, firn_error_name(FIRN_ERROR_SOURCE), (unsigned long long)step, kept);
+        firn_host_fail(file, "%s (%s); the run stopped after step %llu, and %s; %s where nobody changes the file",
+                       fault, firn_error_name(FIRN_ERROR_SOURCE), (unsigned long long)step, kept,
+                       run->saving.saved != CLI_NOT_SAVED ? "give it as it was and go on by --resume" : "run again");
         return CLI_FILE;
     }
     if (run->log.failed != 0) {
