@@ -56,9 +56,38 @@ int firn_stream_at(const firn *instance, uint32_t stream, firn_stream_info *info
             continue;
         info->element = input->element;
         info->record_elements = (uint32_t)input->record;
+        info->limit = input->limit;
         return FIRN_OK;
     }
     return FIRN_ERROR_ARGUMENT;
+}
+
+int firn_set_data_hash(firn *instance, const uint8_t hash[32]) {
+    firn_instance *self = firn_instance_of(instance);
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (hash == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    memcpy(self->data_hash, hash, sizeof self->data_hash);
+    return FIRN_OK;
+}
+
+int firn_count_samples(const firn *instance, const firn_source *source, uint64_t *all, uint64_t *part) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (all == NULL || part == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *all = *part = 0;
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (self->bound.pushed != NULL)
+        return FIRN_ERROR_ARGUMENT;
+    firn_samples samples;
+    const int status = firn_samples_begin(self, source, &samples);
+    if (status != FIRN_OK && status != FIRN_ERROR_DATA_TOO_SHORT)
+        return status;
+    *part = samples.count;
+    *all = firn_samples_of_all(self, source);
+    return FIRN_OK;
 }
 
 static firn_tensor_info describe(const firn_instance *instance, uint32_t position) {

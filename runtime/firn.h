@@ -317,8 +317,19 @@ int firn_describe(const firn *instance, firn_info *info) FIRN_CHECK_RESULT;
 typedef struct firn_stream_info {
     uint8_t element;          /* ElementType */
     uint32_t record_elements; /* in one record; 1 with windows */
+    uint32_t limit;           /* integers must be below it; 0: any value is read */
 } firn_stream_info;
 int firn_stream_at(const firn *instance, uint32_t stream, firn_stream_info *info) FIRN_CHECK_RESULT;
+
+/* Says what data the source will give: SHA-256 of the data, in place of firn_config.data_hash, for a program that looks
+ * at its data only when the plan has been opened. Call it before firn_save and firn_restore. */
+int firn_set_data_hash(firn *instance, const uint8_t hash[32]) FIRN_CHECK_RESULT;
+
+/* Counts the samples of a source, windows or records: all of them, and those in the part that the plan reads. Too few
+ * for a batch are no error. Returns SOURCE or DATA_TYPE as a step would, and ARGUMENT for a plan whose samples are
+ * pushed. */
+int firn_count_samples(const firn *instance, const firn_source *source, uint64_t *all,
+                       uint64_t *part) FIRN_CHECK_RESULT;
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 

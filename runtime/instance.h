@@ -211,6 +211,9 @@ void firn_samples_bind(firn_instance *instance);
 int firn_samples_begin(const firn_instance *instance, const firn_source *source,
                        firn_samples *samples) FIRN_CHECK_RESULT;
 
+/* Counts the samples of a source that was checked, whatever part of them the plan reads. */
+uint64_t firn_samples_of_all(const firn_instance *instance, const firn_source *source);
+
 /* Fills every input with the samples of one micro-batch, starting with draw number `cursor`. Writes only the inputs,
  * and what one is cast to (firn_samples_bind). Errors: SOURCE, DATA_RANGE, DATA_END. */
 int firn_samples_fill(const firn_instance *instance, const firn_samples *samples, uint64_t cursor) FIRN_CHECK_RESULT;

@@ -102,6 +102,14 @@ int firn_samples_begin(const firn_instance *instance, const firn_source *source,
     return pushed ? FIRN_ERROR_NOT_ENOUGH_PUSHED : FIRN_ERROR_DATA_TOO_SHORT;
 }
 
+uint64_t firn_samples_of_all(const firn_instance *instance, const firn_source *source) {
+    if (has_windows(instance))
+        return firn_windows->count(instance, source->streams, firn_all_data);
+    uint64_t records = 0;
+    (void)!count_records(&source->streams[0], &records);
+    return records;
+}
+
 /* --- where a sample lies --- */
 
 /* Returns the position of sample number `index` of the part: its record, or its first element in stream 0. */

@@ -96,10 +96,32 @@ bool firnc_same_file(const char *one, const char *other) {
     return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+/* Opens a regular file to read it. Never waits: open() would block for a pipe without a writer, and a device may have
+ * no end. Returns the descriptor, or -1 after a message. */
+static int open_input(const char *name) {
+    struct stat status;
+    int file = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool known = file >= 0 ? fstat(file, &status) == 0 : errno == ENXIO && stat(name, &status) == 0;
+    if (file >= 0 && known && S_ISREG(status.st_mode))
+        return file;
+    if (!known)
+        fail(name, "opened", "check the name and its permissions");
+    else if (S_ISDIR(status.st_mode))
+        firnc_say("firnc: %s: is a folder; give a file", name);
+    else
+        firnc_say("firnc: %s: is not a file, but a %s; write what it gives to a file, and give that", name,
+                  S_ISFIFO(status.st_mode)   ? "pipe"
+                  : S_ISSOCK(status.st_mode) ? "socket"
+                                             : "device");
+    if (file >= 0)
+        close(file);
+    return -1;
+}
+
 bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes) {
-    int file = open(name, O_RDONLY | O_CLOEXEC);
+    int file = open_input(name);
     if (file < 0)
-        return fail(name, "opened", "check the name and its permissions");
+        return false;
     bool good = read_all(file, limit, bytes);
     if (!good && errno == EFBIG)
         fail(name, "read", firnc_format("it may have %llu bytes at most: make it shorter", (unsigned long long)limit));

@@ -11,7 +11,7 @@ typedef struct firnc_bytes {
     uint64_t count;
 } firnc_bytes;
 
-/* Reads a regular file or a pipe of at most `limit` bytes. */
+/* Reads a regular file of at most `limit` bytes. A pipe, a device or a folder is refused at once. */
 bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes);
 
 /* True if both names exist and are the same file, through any links. Prints no message. */

@@ -76,6 +76,35 @@ void cli_report_free(cli_report *report);
 /* Reads a device key, a file of 32 bytes. Returns CLI_OK, or CLI_FILE after a message. */
 int cli_device_key_read(uint8_t key[CLI_DEVICE_KEY_BYTES], const char *path);
 
+/* --- numbers.c: the numbers that stop a run --- */
+
+/* Elements that follow each other in a stream. */
+typedef struct cli_read {
+    uint32_t stream;
+    uint64_t first, count;
+} cli_read;
+
+typedef struct cli_reads {
+    cli_read *list;
+    size_t count, space;
+} cli_reads;
+
+/* An element of the data that is at fault. */
+typedef struct cli_finding {
+    const char *file;
+    uint32_t stream;
+    bool records, several;    /* the data are records; a record has several elements */
+    uint64_t record, element; /* in the file, in the record */
+    double value;
+} cli_finding;
+
+typedef struct cli_numbers {
+    cli_reads now, before;                     /* what the last step and the one before it read of float32 */
+    uint64_t step;                             /* number of the last step, from 1 */
+    uint64_t steps, skipped, skipped_for_data; /* of this call; skipped while the data held NaN or infinity */
+    cli_finding first;                         /* of these */
+} cli_numbers;
+
 /* --- session.c: an open plan with its data --- */
 
 typedef struct cli_session {
@@ -91,10 +120,12 @@ typedef struct cli_session {
     uint8_t device_key[CLI_DEVICE_KEY_BYTES];
     uint8_t keys[CLI_KEYS_MAX][FIRN_PUBLIC_KEY_BYTES];
     firn_identity identity;
-    bool confirmed; /* firn_confirm has been called */
+    bool confirmed;      /* firn_confirm has been called */
+    firn_source source;  /* the data, each read of which is noted */
+    cli_numbers numbers; /* of the run */
 } cli_session;
 
-/* Loads the plan, opens the data, verifies and opens the plan with the hash of the data, and checks its mode. */
+/* Loads, verifies and opens the plan, checks its mode, and opens the data. *session may not be moved. */
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval);
 void cli_session_end(cli_session *session);
 
@@ -107,11 +138,34 @@ int cli_error(const cli_session *session, int error);
 /* Returns the exit code only, for an error of data or storage whose message has already been printed. */
 int cli_exit_code(int error);
 
-/* --- streams.c --- */
+/* --- numbers.c --- */
 
-/* After DATA_TYPE: returns the file of the first stream that is not as the plan reads it and writes how it differs,
- * with what to do, into `text`. NULL if there is none. */
-const char *cli_stream_at_fault(const cli_session *session, char *text, size_t size);
+/* Makes session->source, which notes what is read of the data. */
+void cli_numbers_watch(cli_session *session);
+/* Call them before and after each step. A step that was skipped is searched for NaN and infinity. */
+void cli_numbers_begin_step(cli_session *session);
+void cli_numbers_end_step(cli_session *session, const firn_step_report *report);
+void cli_numbers_free(cli_numbers *numbers);
+/* Returns false if a parameter or a buffer of the model holds NaN or infinity, for example after an update from
+ * gradients that overflowed. */
+bool cli_parameters_finite(const cli_session *session);
+/* Returns true if all elements of a stream are 0. */
+bool cli_all_zero(const cli_session *session, uint32_t stream);
+
+/* The messages after LOSS_NOT_FINITE, LOSS_SCALE_FLOOR and DATA_RANGE: each searches the data, writes what it found
+ * with what to do, and returns the file at fault; the last returns NULL if it finds nothing. saved: what is said of the
+ * state. */
+const char *cli_say_not_finite(const cli_session *session, const char *saved, char *text, size_t size);
+const char *cli_say_floor(const cli_session *session, char *text, size_t size);
+const char *cli_say_out_of_range(const cli_session *session, char *text, size_t size);
+
+/* --- data_notes.c --- */
+
+/* Says which files are read, in which order, and how many samples, batches and epochs they are; nothing with --quiet.
+ */
+void cli_note_data(const cli_session *session);
+/* Writes how many samples there are and how many a batch takes, with what to do; "" if that is not known. */
+void cli_say_too_short(const cli_session *session, char *text, size_t size);
 
 /* --- restore.c --- */
 
@@ -197,9 +251,6 @@ int cli_saving_reserve(cli_saving *saving);
  * this is the last. A save that fails for want of storage leaves the checkpoint before, is reported, and is an error
  * only if it was the last. Returns as above. */
 int cli_saving_save(cli_saving *saving, uint64_t step, uint64_t next);
-/* Returns false if a parameter or a buffer of the model holds NaN or infinity, for example after an update from
- * gradients that overflowed. */
-bool cli_saving_is_finite(const cli_saving *saving);
 /* Says that the state is not finite. It is then never saved: a state that cannot be resumed must not replace one that
  * can. Returns CLI_NUMBERS. */
 int cli_saving_refuse(cli_saving *saving);

@@ -1,19 +1,17 @@
 /* Reads the key of --device-key, which authenticates checkpoints. The file holds the secret itself, so no message shows
  * a byte of it. */
-#include <errno.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "runtime/cli/cli.h"
 
 int cli_device_key_read(uint8_t key[CLI_DEVICE_KEY_BYTES], const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        firn_host_fail(path, "cannot be read: %s", strerror(errno));
+    uint64_t bytes;
+    const int file = firn_host_open(path, true, &bytes);
+    if (file < 0)
         return CLI_FILE;
-    }
-    const size_t count = fread(key, 1, CLI_DEVICE_KEY_BYTES, file);
-    const bool whole = count == CLI_DEVICE_KEY_BYTES && fgetc(file) == EOF && !ferror(file);
-    fclose(file);
+    const bool whole =
+        bytes == CLI_DEVICE_KEY_BYTES && firn_host_read(file, key, CLI_DEVICE_KEY_BYTES) == CLI_DEVICE_KEY_BYTES;
+    close(file);
     if (whole)
         return CLI_OK;
     firn_host_fail(path, "is no device key; give a file of exactly %d bytes", CLI_DEVICE_KEY_BYTES);

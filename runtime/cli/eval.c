@@ -19,8 +19,10 @@ static int evaluate(cli_session *session) {
         status = cli_push_begin(session, 0);
     if (status != CLI_OK)
         return status;
+    cli_note_data(session);
     int error = FIRN_OK;
     while (error == FIRN_OK) {
+        cli_numbers_begin_step(session);
         error = firn_eval_step(&session->firn, cli_source(session));
         if (error == FIRN_OK)
             error = cli_session_confirm(session);

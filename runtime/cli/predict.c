@@ -157,9 +157,11 @@ static int predict_rest(cli_session *session, table *table) {
 }
 
 static int run_steps(cli_session *session, table *table) {
-    int error;
-    while ((error = firn_eval_step(&session->firn, cli_source(session))) == FIRN_OK) {
-        if (!put_rows(table, session->info.samples))
+    int error = FIRN_OK;
+    while (error == FIRN_OK) {
+        cli_numbers_begin_step(session);
+        error = firn_eval_step(&session->firn, cli_source(session));
+        if (error == FIRN_OK && !put_rows(table, session->info.samples))
             return fail_to_write(table);
         if (cli_signals_came()) {
             firn_host_note("interrupted; %s was not written", table->options->output);
@@ -188,6 +190,7 @@ static int predict(cli_session *session, table *table) {
     if (!firn_host_replaceable(session->options->output))
         return CLI_FILE;
     cli_signals_catch();
+    cli_note_data(session);
     status = firn_host_replace_begin(&table->file, session->options->output) ? run_steps(session, table)
                                                                              : fail_to_write(table);
     if (status != CLI_OK)

@@ -93,5 +93,5 @@ int cli_push_batch(cli_session *session, uint64_t steps) {
 }
 
 const firn_source *cli_source(const cli_session *session) {
-    return session->info.ring == 0 ? &session->data.source : NULL;
+    return session->info.ring == 0 ? &session->source : NULL;
 }

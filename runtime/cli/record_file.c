@@ -2,10 +2,9 @@
  * plan is checked first, in the same way as the library does. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "plan/bytes.h"
 #include "plan/checkpoint/hmac.h"
@@ -20,29 +19,38 @@ static int damaged(const char *path, int error) {
     return CLI_REFUSED;
 }
 
+/* Whether the eight bytes at an offset begin a record, or are erased flash. */
+static bool begins_slot(int file, uint64_t offset) {
+    static const char magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
+    static const char erased[8] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    char head[sizeof magic];
+    if (pread(file, head, sizeof head, (off_t)offset) != (ssize_t)sizeof head)
+        return false;
+    return memcmp(head, magic, sizeof magic) == 0 || memcmp(head, erased, sizeof erased) == 0;
+}
+
+/* Whether a file may hold a record, or slots of which one does: a large file that is no checkpoint is not read. */
+static bool may_be_record(int file, uint64_t count) {
+    enum { SMALL = 1 << 20 };
+    return count < SMALL || begins_slot(file, 0) || begins_slot(file, count / 2);
+}
+
 static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        firn_host_fail(path, "cannot be read: %s", strerror(errno));
+    int file = firn_host_open(path, true, count);
+    if (file < 0)
         return CLI_FILE;
-    }
-    struct stat status;
-    if (fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode)) {
-        fclose(file);
-        firn_host_fail(path, "is a folder; give a checkpoint file");
-        return CLI_FILE;
-    }
-    off_t size = fseeko(file, 0, SEEK_END) == 0 ? ftello(file) : -1;
-    if (size >= 0 && (uintmax_t)size != (size_t)size) { /* only possible with 32-bit addresses */
-        fclose(file);
+    if (*count != (size_t)*count) { /* only possible with 32-bit addresses */
+        close(file);
         firn_host_fail(path, "has more bytes than there can be memory for; read it on a 64-bit machine");
         return CLI_FILE;
     }
-    bool sized = size >= 0 && fseeko(file, 0, SEEK_SET) == 0;
-    *contents = sized ? firn_host_allocate((size_t)size) : NULL;
-    *count = sized ? (uint64_t)size : 0;
-    bool whole = sized && fread(*contents, 1, (size_t)size, file) == (size_t)size;
-    fclose(file);
+    if (!may_be_record(file, *count)) {
+        close(file);
+        return damaged(path, FIRN_ERROR_CHECKPOINT_DAMAGED);
+    }
+    *contents = firn_host_allocate((size_t)*count);
+    bool whole = firn_host_read(file, *contents, (size_t)*count) == (int64_t)*count;
+    close(file);
     if (whole)
         return CLI_OK;
     firn_host_fail(path, "cannot be read to its end");

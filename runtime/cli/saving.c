@@ -1,7 +1,6 @@
 /* The checkpoint of a run: claims its name and room for it before the first step, saves the state, and says what is
  * kept when that fails. */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "runtime/cli/cli.h"
@@ -88,28 +87,15 @@ int cli_saving_reserve(cli_saving *saving) {
 
 /* --- saving --- */
 
-bool cli_saving_is_finite(const cli_saving *saving) {
-    firn_tensor_info tensor;
-    for (uint32_t i = 0; firn_tensor_at(&saving->session->firn, i, &tensor) == FIRN_OK; i++) {
-        if ((tensor.role != FIRN_FB_ROLE_PARAMETER && tensor.role != FIRN_FB_ROLE_BUFFER) ||
-            tensor.type != FIRN_FLOAT32)
-            continue;
-        const float *values = tensor.data;
-        for (uint64_t j = 0; j < tensor.bytes / sizeof *values; j++)
-            if (!isfinite(values[j]))
-                return false;
-    }
-    return true;
-}
-
 int cli_saving_refuse(cli_saving *saving) {
+    char text[800];
     saving->ruined = true;
     cli_progress_end(saving->progress);
-    firn_host_fail(saving->session->options->file,
-                   "a parameter is NaN or infinite (%s): %s; try a lower learning rate, or loss scaling that is "
-                   "dynamic",
-                   firn_error_name(FIRN_ERROR_LOSS_NOT_FINITE),
-                   saving->saved != CLI_NOT_SAVED ? "the checkpoint was left as it was" : "nothing was saved");
+    const char *where = cli_say_not_finite(saving->session,
+                                           saving->saved != CLI_NOT_SAVED ? ", and the checkpoint was left as it was"
+                                                                          : ", and nothing was saved",
+                                           text, sizeof text);
+    firn_host_fail(where, "a parameter is NaN or infinite (%s); %s", firn_error_name(FIRN_ERROR_LOSS_NOT_FINITE), text);
     return CLI_NUMBERS;
 }
 
@@ -135,7 +121,7 @@ int cli_saving_save(cli_saving *saving, uint64_t step, uint64_t next) {
     cli_session *session = saving->session;
     if (session->options->checkpoint == NULL || saving->saved == step)
         return CLI_OK;
-    if (!cli_saving_is_finite(saving))
+    if (!cli_parameters_finite(session))
         return cli_saving_refuse(saving);
     const int error = firn_save(&session->firn);
     if (error == FIRN_OK) {

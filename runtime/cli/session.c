@@ -48,7 +48,6 @@ static const struct {
     {FIRN_ERROR_DATA_RANGE, "the recipe's vocab_size or number of classes must cover every value"},
     {FIRN_ERROR_NO_ROWS, "give records of which some count"},
     {FIRN_ERROR_ARITHMETIC, "run it on another machine; an emulator may round or flush subnormals in its own way"},
-    {FIRN_ERROR_LOSS_SCALE_FLOOR, "the gradients overflow at every scale; try another half type or learning rate"},
 };
 
 static const char *mend_of(int error) {
@@ -85,31 +84,12 @@ int cli_exit_code(int error) {
     return error <= FIRN_ERROR_STORAGE ? CLI_FILE : CLI_REFUSED;
 }
 
-/* The advice for a loss that is not finite differs for an evaluation and for a run before its first update. */
-static const char *mend_of_loss(const cli_session *session) {
-    uint64_t steps = 0;
-    if (session->info.eval)
-        return "look for NaN, infinite or very large values in the data, or evaluate another checkpoint";
-    if (firn_progress(&session->firn, &steps) == FIRN_OK && steps == 0)
-        return "nothing has been learned yet: look for NaN, infinite or very large values in the data, or try another "
-               "half type or loss scaling";
-    return "the state is that of the step before; try a lower learning rate or loss scaling";
-}
-
 /* A plan that reads all of its data, and not one part, may be given other data. */
 static const char *mend_of_data(const cli_session *session) {
     return session->info.eval
                ? "give the same files in the same order, evaluate other files by a plan that reads all of "
                  "them (held_out_per_mille: 0), or give --allow-other-data"
                : "give the same files in the same order, or --allow-other-data";
-}
-
-/* All of the data may be long enough where the part that the plan reads is not. */
-static const char *mend_of_short(const cli_session *session) {
-    return session->info.all_data || session->info.streams == 0
-               ? mend_of(FIRN_ERROR_DATA_TOO_SHORT)
-               : "the plan reads only a part of it, that which is held out or that which is not: give more of it, or "
-                 "compile with a smaller batch or max_sequence_length";
 }
 
 /* An evaluation never begins a run. */
@@ -120,37 +100,28 @@ static const char *mend_of_missing(const cli_session *session) {
 
 static const char *mend_in(const cli_session *session, int error) {
     switch (error) {
-    case FIRN_ERROR_LOSS_NOT_FINITE:
-        return mend_of_loss(session);
     case FIRN_ERROR_CHECKPOINT_MISSING:
         return mend_of_missing(session);
     case FIRN_ERROR_CHECKPOINT_OTHER_DATA:
         return mend_of_data(session);
-    case FIRN_ERROR_DATA_TOO_SHORT:
-        return mend_of_short(session);
     default:
         return mend_of(error);
     }
 }
 
-/* Appends to an allocated text. */
-static void append(char **text, const char *more) {
-    char *longer = firn_host_path(*text, more);
-    free(*text);
-    *text = longer;
-}
-
-/* Returns an allocated list of the files that a data error may concern. Errors about size, range or count may concern
- * any stream; the others concern the first. */
-static char *data_at_fault(const cli_options *options, int error) {
-    const char *others[] = {options->labels, options->weights};
-    char *names = firn_host_path(options->data[0], "");
-    bool any = error == FIRN_ERROR_DATA_TYPE || error == FIRN_ERROR_DATA_RANGE || error == FIRN_ERROR_NO_ROWS;
-    for (size_t i = 0; any && i < sizeof others / sizeof *others && others[i] != NULL; i++) {
-        append(&names, " or ");
-        append(&names, others[i]);
-    }
-    return names;
+/* Returns the one file that an error of the data concerns, and writes what was found in it into `text`. */
+static const char *data_at_fault(const cli_session *session, int error, char *text, size_t size) {
+    const cli_options *options = session->options;
+    const char *file = NULL;
+    if (error == FIRN_ERROR_DATA_RANGE)
+        file = cli_say_out_of_range(session, text, size);
+    if (error == FIRN_ERROR_DATA_TOO_SHORT)
+        cli_say_too_short(session, text, size);
+    if (error == FIRN_ERROR_NO_ROWS && options->weights != NULL && cli_all_zero(session, 2))
+        file = options->weights;
+    else if (error == FIRN_ERROR_NO_ROWS && options->labels != NULL)
+        file = options->labels;
+    return file != NULL ? file : options->data[0];
 }
 
 /* Says which version of the format the plan needs, and which one this build has. Only plans of this major version have
@@ -207,7 +178,7 @@ int cli_error(const cli_session *session, int error) {
         return refuse_source(session);
     const cli_options *options = session->options;
     const char *where = options->file, *mend = mend_in(session, error);
-    char *data = NULL, text[200];
+    char text[800] = "";
     switch (subject_of(error)) {
     case CHECKPOINT:
         where = options->checkpoint;
@@ -216,20 +187,23 @@ int cli_error(const cli_session *session, int error) {
         where = options->counter;
         break;
     case DATA:
-        where = error == FIRN_ERROR_DATA_TYPE ? cli_stream_at_fault(session, text, sizeof text) : NULL;
-        mend = where != NULL ? text : mend;
-        where = where != NULL ? where : (data = data_at_fault(options, error));
+        where = data_at_fault(session, error, text, sizeof text);
         break;
     case KERNELS:
         where = "FIRN_KERNELS";
         mend = mend_of_kernels(session, text, sizeof text);
         break;
     case PLAN:
+        if (error == FIRN_ERROR_LOSS_NOT_FINITE)
+            where = cli_say_not_finite(session, session->info.eval ? "" : ", and the state is that before it", text,
+                                       sizeof text);
+        if (error == FIRN_ERROR_LOSS_SCALE_FLOOR)
+            where = cli_say_floor(session, text, sizeof text);
         break;
     }
+    mend = text[0] != 0 ? text : mend;
     firn_host_fail(where, "%s (%s)%s%s", firn_error_text(error), firn_error_name(error), mend != NULL ? "; " : "",
                    mend != NULL ? mend : "");
-    free(data);
     return cli_exit_code(error);
 }
 
@@ -341,13 +315,24 @@ static int load_plan(cli_session *session) {
     return allocate_blocks(session, &sizes) ? allocate_workspace(session) : CLI_FILE;
 }
 
-/* Opens the data files. They are hashed before the plan is opened, which takes the hash. */
+/* Opens the data files, compares them with what the plan reads, and gives the plan their hash. */
 static int open_data(cli_session *session) {
     const cli_options *options = session->options;
-    if (!firn_host_data_open(&session->data, options->data, options->data_count, options->labels, options->weights))
+    firn_host_wanted wanted = {.records = session->info.window == 0, .stream_count = session->info.streams};
+    if (wanted.stream_count > FIRN_HOST_STREAMS) {
+        firn_host_fail(options->file, "reads %lu streams of data, and firn has %d: --data, --labels and --weights",
+                       (unsigned long)wanted.stream_count, FIRN_HOST_STREAMS);
+        return CLI_REFUSED;
+    }
+    for (uint32_t i = 0; i < wanted.stream_count; i++)
+        if (firn_stream_at(&session->firn, i, &wanted.streams[i]) != FIRN_OK)
+            wanted.streams[i] = (firn_stream_info){0}; /* nothing is read from it */
+    if (!firn_host_data_open(&session->data, &wanted, options->data, options->data_count, options->labels,
+                             options->weights))
         return CLI_FILE;
-    memcpy(session->config.data_hash, session->data.sha256, sizeof session->config.data_hash);
-    return CLI_OK;
+    cli_numbers_watch(session);
+    int error = firn_set_data_hash(&session->firn, session->data.sha256);
+    return error == FIRN_OK ? CLI_OK : cli_error(session, error);
 }
 
 static int open_plan(cli_session *session) {
@@ -396,8 +381,6 @@ int cli_session_begin(cli_session *session, const cli_options *options, bool eva
     firn_host_port_begin(&session->port, options->checkpoint, options->counter, threads);
     int status = load_plan(session);
     if (status == CLI_OK)
-        status = open_data(session);
-    if (status == CLI_OK)
         status = open_plan(session);
     if (status != CLI_OK)
         return status;
@@ -408,7 +391,7 @@ int cli_session_begin(cli_session *session, const cli_options *options, bool eva
         return status;
     if (options->verbose)
         note_plan(session);
-    return firn_host_data_begin(&session->data, session->info.window == 0) ? CLI_OK : CLI_FILE;
+    return open_data(session);
 }
 
 int cli_session_confirm(cli_session *session) {
@@ -419,6 +402,7 @@ int cli_session_confirm(cli_session *session) {
 
 void cli_session_end(cli_session *session) {
     firn_host_data_close(&session->data);
+    cli_numbers_free(&session->numbers);
     firn_host_port_end(&session->port);
     firn_host_plan_unload(&session->plan);
     cli_report_free(&session->report);

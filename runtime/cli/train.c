@@ -87,7 +87,7 @@ static int stop_by_error(run *run, const firn_step_report *report, int error) {
     }
     if (error == FIRN_ERROR_SOURCE)
         return CLI_FILE;
-    if (error == FIRN_ERROR_LOSS_NOT_FINITE && !cli_saving_is_finite(&run->saving))
+    if (error == FIRN_ERROR_LOSS_NOT_FINITE && !cli_parameters_finite(&run->session))
         return cli_saving_refuse(&run->saving);
     return cli_error(&run->session, error);
 }
@@ -96,12 +96,15 @@ static int stop_by_error(run *run, const firn_step_report *report, int error) {
 static int run_step(run *run, uint64_t *step) {
     firn_step_report report = {0};
     double before = cli_seconds();
+    cli_numbers_begin_step(&run->session);
     int error = cli_push_batch(&run->session, *step);
     if (error == FIRN_OK)
         error = firn_train_step(&run->session.firn, cli_source(&run->session), &report);
     double now = cli_seconds();
     bool done = error == FIRN_OK || error == FIRN_ERROR_LOSS_SCALE_FLOOR;
     *step = done ? report.global_step : *step;
+    if (done)
+        cli_numbers_end_step(&run->session, &report);
     bool logged = (!done && error != FIRN_ERROR_LOSS_NOT_FINITE) ||
                   cli_log_step(&run->log, &report, error, now - before, now - run->progress.started);
     if (done)
@@ -160,7 +163,7 @@ static int save_at_end(run *run, int status, uint64_t step) {
     bool failed = status != CLI_OK && status != CLI_NUMBERS;
     if (run->saving.ruined || (failed && step == run->first))
         return status;
-    if (status != CLI_OK && !cli_saving_is_finite(&run->saving)) /* the cause has already been reported */
+    if (status != CLI_OK && !cli_parameters_finite(&run->session)) /* the cause has already been reported */
         return status;
     int saving = save(run, step, CLI_NO_END);
     return status != CLI_OK ? status : saving;
@@ -172,10 +175,9 @@ static int say_fault(const run *run, int status, uint64_t step) {
     cli_saving_describe(&run->saving, step, kept, sizeof kept);
     const char *file = firn_host_data_fault(&run->session.data, fault, sizeof fault);
     if (file != NULL) {
-        firn_host_fail(file,
-                       "%s (%s); the run stopped after step %llu, and %s; it goes on by --resume with the file as "
-                       "it was, in a place where nobody changes it",
-                       fault, firn_error_name(FIRN_ERROR_SOURCE), (unsigned long long)step, kept);
+        firn_host_fail(file, "%s (%s); the run stopped after step %llu, and %s; %s where nobody changes the file",
+                       fault, firn_error_name(FIRN_ERROR_SOURCE), (unsigned long long)step, kept,
+                       run->saving.saved != CLI_NOT_SAVED ? "give it as it was and go on by --resume" : "run again");
         return CLI_FILE;
     }
     if (run->log.failed != 0) {
@@ -237,6 +239,7 @@ static int train(run *run) {
         status = cli_log_begin(&run->log, &run->session, run->first);
     if (status != CLI_OK)
         return status;
+    cli_note_data(&run->session);
     note_begin(run);
     cli_progress_begin(&run->progress, &run->session, run->first, run->last);
     uint64_t step = run->first;

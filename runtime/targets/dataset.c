@@ -7,31 +7,33 @@
 #include "plan/bytes.h"
 #include "plan/ops.h"
 
-#define NPY_HEADER_MAX 512u /* numpy writes 118 bytes for any array with few dimensions */
+#define NPY_HEADER_MAX 512u /* numpy writes 118 bytes for any array with few dimensions; spaces may follow */
 
 static uint32_t big32(const uint8_t *bytes) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | (uint32_t)bytes[3];
 }
 
-/* Multiplies the dimensions. Returns false if one is 0, or if there are more elements than bytes in the file: then they
- * are not counted, and are UINT64_MAX. */
-static bool count_elements(firn_data_layout *layout, uint64_t file_bytes) {
+/* Multiplies the dimensions, all or those behind the first. Returns UINT64_MAX if there would be more elements than any
+ * file has. */
+static uint64_t count_elements(const firn_data_layout *layout, uint32_t from) {
     uint64_t elements = 1;
-    layout->elements = UINT64_MAX;
-    for (uint32_t i = 0; i < layout->rank; i++) {
-        if (layout->dims[i] == 0 || elements > file_bytes / layout->dims[i])
-            return false;
-        elements *= layout->dims[i];
+    for (uint32_t i = from; i < layout->rank; i++) {
+        const uint64_t extent = layout->dims[i];
+        if (extent == 0)
+            return 0;
+        elements = elements > (UINT64_MAX >> 4) / extent ? UINT64_MAX : elements * extent;
     }
-    layout->elements = elements;
-    return true;
+    return elements;
 }
 
-/* Returns true if the elements extend from the offset exactly to the end of the file. */
-static bool fills(const firn_data_layout *layout, uint64_t file_bytes) {
-    uint32_t bytes = firn_type_bytes(layout->element);
-    return layout->offset <= file_bytes && (file_bytes - layout->offset) % bytes == 0 &&
-           (file_bytes - layout->offset) / bytes == layout->elements;
+/* Compares the length of a file with what its header says. */
+static firn_data_fault compare(const firn_data_layout *layout, uint64_t file_bytes) {
+    const uint32_t width = firn_type_bytes(layout->element);
+    if (layout->elements == 0)
+        return FIRN_DATA_EMPTY;
+    if (layout->offset > file_bytes || layout->elements > (file_bytes - layout->offset) / width)
+        return FIRN_DATA_CUT;
+    return file_bytes - layout->offset != layout->elements * width ? FIRN_DATA_LONGER : FIRN_DATA_GOOD;
 }
 
 /* --- IDX: 0, 0, type, rank, then each extent as 32 bits, big-endian --- */
@@ -58,8 +60,10 @@ static bool idx_type(uint8_t code, uint8_t *element) {
     }
 }
 
-/* Sets *found if the file is an IDX file of a supported type. */
-static int look_idx(const firn_data_file *file, firn_data_layout *layout, bool *found) {
+/* Sets *found if the file is an IDX file of a supported type. Otherwise the fault says why, if it begins like one.
+ * partial: more of the file may follow. */
+static int look_idx(const firn_data_file *file, bool partial, firn_data_layout *layout, bool *found) {
+    static const char digits[] = "0123456789abcdef";
     uint8_t head[4 + 4 * 8];
     *found = false;
     if (file->bytes < 8)
@@ -67,8 +71,9 @@ static int look_idx(const firn_data_file *file, firn_data_layout *layout, bool *
     if (file->read(file->context, 0, head, 4) != 0)
         return FIRN_ERROR_SOURCE;
     firn_data_layout idx = {.format = FIRN_DATA_IDX, .big_endian = true, .rank = head[3]};
-    if (head[0] != 0 || head[1] != 0 || !idx_type(head[2], &idx.element) || idx.rank == 0 || idx.rank > 8)
+    if (head[0] != 0 || head[1] != 0 || head[2] < 0x08 || head[2] > 0x0e || idx.rank == 0 || idx.rank > 8)
         return FIRN_OK;
+    memcpy(idx.type, (const char[]){'0', 'x', digits[head[2] >> 4], digits[head[2] & 15], 0}, 5);
     idx.offset = 4 + 4 * (uint64_t)idx.rank;
     if (file->bytes < idx.offset)
         return FIRN_OK;
@@ -76,10 +81,13 @@ static int look_idx(const firn_data_file *file, firn_data_layout *layout, bool *
         return FIRN_ERROR_SOURCE;
     for (uint32_t i = 0; i < idx.rank; i++)
         idx.dims[i] = big32(head + 4 + (size_t)4 * i);
-    if (!count_elements(&idx, file->bytes) || !fills(&idx, file->bytes))
-        return FIRN_OK;
+    idx.elements = count_elements(&idx, 0);
+    if (!idx_type(head[2], &idx.element))
+        idx.fault = FIRN_DATA_TYPE;
+    else if (!partial || idx.elements == 0)
+        idx.fault = compare(&idx, file->bytes);
     *layout = idx;
-    *found = true;
+    *found = idx.fault == FIRN_DATA_GOOD;
     return FIRN_OK;
 }
 
@@ -108,61 +116,85 @@ static bool take(cursor *text, const char *word) {
     return true;
 }
 
-static bool take_number(cursor *text, uint32_t *number) {
+/* Numbers above UINT64_MAX / 10 become UINT64_MAX. */
+static bool take_number(cursor *text, uint64_t *number) {
     uint64_t value = 0;
     const char *start = text->at;
-    for (; text->at < text->end && *text->at >= '0' && *text->at <= '9'; text->at++) {
-        value = 10 * value + (uint64_t)(*text->at - '0');
-        if (value > UINT32_MAX)
-            return false;
-    }
-    *number = (uint32_t)value;
+    for (; text->at < text->end && *text->at >= '0' && *text->at <= '9'; text->at++)
+        value = value > UINT64_MAX / 10 - 1 ? UINT64_MAX : 10 * value + (uint64_t)(*text->at - '0');
+    *number = value;
     return text->at > start;
 }
 
-static bool take_type(cursor *text, uint8_t *element) {
-    if (take(text, "'|u1'") || take(text, "'<u1'"))
-        *element = FIRN_UINT8;
-    else if (take(text, "'|i1'") || take(text, "'<i1'"))
-        *element = FIRN_INT8;
-    else if (take(text, "'|b1'"))
-        *element = FIRN_BOOL;
-    else if (take(text, "'<u2'"))
-        *element = FIRN_UINT16;
-    else if (take(text, "'<i2'"))
-        *element = FIRN_INT16;
-    else if (take(text, "'<i4'"))
-        *element = FIRN_INT32;
-    else if (take(text, "'<f4'"))
-        *element = FIRN_FLOAT32;
-    else
-        return false;
-    return true;
+static bool is_text(const char *a, const char *b) {
+    while (*a != 0 && *a == *b)
+        a++, b++;
+    return *a == *b;
 }
 
-/* Parses a shape such as (3, 4) or (3,), with at least one extent. */
+/* Finds the type that the header names. Returns false if it is not supported. */
+static bool find_type(const char *name, uint8_t *element) {
+    static const struct {
+        char name[4];
+        uint8_t element;
+    } types[] = {{"|u1", FIRN_UINT8}, {"<u1", FIRN_UINT8}, {"|i1", FIRN_INT8},
+                 {"<i1", FIRN_INT8},  {"|b1", FIRN_BOOL},  {"<u2", FIRN_UINT16},
+                 {"<i2", FIRN_INT16}, {"<i4", FIRN_INT32}, {"<f4", FIRN_FLOAT32}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (is_text(types[i].name, name)) {
+            *element = types[i].element;
+            return true;
+        }
+    return false;
+}
+
+/* Copies the type that the header names. Returns false if it is no text in quotes: the fields of a structured array are
+ * a list, whose end is not looked for. */
+static bool take_type(cursor *text, firn_data_layout *layout) {
+    size_t length = 0;
+    if (!take(text, "'")) {
+        if (take(text, "["))
+            layout->type[0] = '[';
+        return false;
+    }
+    for (; text->at < text->end && *text->at != '\''; text->at++)
+        if (length < sizeof layout->type - 1)
+            layout->type[length++] = *text->at;
+    return take(text, "'");
+}
+
+/* Parses a shape such as (3, 4) or (3,). Extents behind the eighth are only counted. */
 static bool take_shape(cursor *text, firn_data_layout *layout) {
     if (!take(text, "("))
         return false;
     while (!take(text, ")")) {
-        if (layout->rank == 8 || !take_number(text, &layout->dims[layout->rank]))
+        uint64_t extent;
+        if (layout->rank == UINT8_MAX || !take_number(text, &extent))
             return false;
+        if (layout->rank < 8)
+            layout->dims[layout->rank] = extent;
         layout->rank++;
         if (!take(text, ",") && !(text->at < text->end && *text->at == ')'))
             return false;
     }
-    return layout->rank > 0;
+    return true;
 }
 
-static bool take_dictionary(cursor *text, firn_data_layout *layout) {
+static bool take_order(cursor *text, bool *fortran) {
+    *fortran = take(text, "True");
+    return *fortran || take(text, "False");
+}
+
+/* Returns true if the text is a dictionary of exactly these keys. */
+static bool take_dictionary(cursor *text, firn_data_layout *layout, bool *fortran) {
     bool type = false, order = false, shape = false;
     if (!take(text, "{"))
         return false;
     while (!take(text, "}")) {
         if (!type && take(text, "'descr'"))
-            type = take(text, ":") && take_type(text, &layout->element);
+            type = take(text, ":") && take_type(text, layout);
         else if (!order && take(text, "'fortran_order'"))
-            order = take(text, ":") && take(text, "False");
+            order = take(text, ":") && take_order(text, fortran);
         else if (!shape && take(text, "'shape'"))
             shape = take(text, ":") && take_shape(text, layout);
         else
@@ -173,7 +205,42 @@ static bool take_dictionary(cursor *text, firn_data_layout *layout) {
     return type && order && shape && text->at == text->end;
 }
 
-static int look_npy(const firn_data_file *file, firn_data_layout *layout, bool *found) {
+/* What the text of a header that could be read says, apart from the length of the file. An array with one extent above
+ * 1 is in both orders. */
+static firn_data_fault judge(firn_data_layout *layout, bool understood, bool fortran) {
+    uint32_t extents = 0;
+    if (layout->type[0] == '[' || (understood && !find_type(layout->type, &layout->element)))
+        return FIRN_DATA_TYPE;
+    if (!understood)
+        return FIRN_DATA_HEADER;
+    if (layout->rank == 0 || layout->rank > 8)
+        return FIRN_DATA_RANK;
+    for (uint32_t i = 0; i < layout->rank; i++)
+        extents += layout->dims[i] > 1;
+    return fortran && extents > 1 ? FIRN_DATA_ORDER : FIRN_DATA_GOOD;
+}
+
+/* Reads what a header has behind the dictionary, all of which must be spaces. */
+static int skip_padding(const firn_data_file *file, uint64_t at, uint64_t end, bool *spaces) {
+    char text[64];
+    while (at < end && *spaces) {
+        const uint32_t piece = end - at < sizeof text ? (uint32_t)(end - at) : (uint32_t)sizeof text;
+        if (file->read(file->context, at, text, piece) != 0)
+            return FIRN_ERROR_SOURCE;
+        cursor rest = {text, text + piece};
+        skip_spaces(&rest);
+        *spaces = rest.at == rest.end;
+        at += piece;
+    }
+    return FIRN_OK;
+}
+
+static int refuse(firn_data_layout *layout, firn_data_fault fault) {
+    layout->fault = fault;
+    return fault == FIRN_DATA_GOOD ? FIRN_OK : FIRN_ERROR_DATA_TYPE;
+}
+
+static int look_npy(const firn_data_file *file, bool partial, firn_data_layout *layout, bool *found) {
     static const uint8_t magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
     uint8_t head[12] = {0};
     *found = false;
@@ -190,32 +257,50 @@ static int look_npy(const firn_data_file *file, firn_data_layout *layout, bool *
         length |= (uint32_t)head[10] << 16 | (uint32_t)head[11] << 24;
     char text[NPY_HEADER_MAX];
     *layout = (firn_data_layout){.format = FIRN_DATA_NPY, .offset = (uint64_t)start + length};
-    if (version < 1 || version > 3 || file->bytes < start || length > sizeof text || file->bytes - start < length)
-        return FIRN_ERROR_DATA_TYPE;
-    if (file->read(file->context, start, text, length) != 0)
+    if (version < 1 || version > 3)
+        return refuse(layout, FIRN_DATA_VERSION);
+    if (file->bytes < layout->offset)
+        return refuse(layout, FIRN_DATA_CUT);
+    const uint32_t most = length < sizeof text ? length : (uint32_t)sizeof text;
+    if (file->read(file->context, start, text, most) != 0)
         return FIRN_ERROR_SOURCE;
-    cursor rest = {text, text + length};
-    if (!take_dictionary(&rest, layout)) {
-        layout->rank = 0;
-        return FIRN_ERROR_DATA_TYPE;
-    }
-    return count_elements(layout, file->bytes) && fills(layout, file->bytes) ? FIRN_OK : FIRN_ERROR_DATA_TYPE;
+    cursor rest = {text, text + most};
+    bool fortran = false, understood = take_dictionary(&rest, layout, &fortran);
+    if (skip_padding(file, (uint64_t)start + most, layout->offset, &understood) != FIRN_OK)
+        return FIRN_ERROR_SOURCE;
+    firn_data_fault fault = judge(layout, understood, fortran);
+    if (fault != FIRN_DATA_GOOD)
+        return refuse(layout, fault);
+    layout->elements = count_elements(layout, 0);
+    return refuse(layout, partial && layout->elements != 0 ? FIRN_DATA_GOOD : compare(layout, file->bytes));
 }
 
 /* --- either --- */
 
-int firn_data_look(const firn_data_file *file, firn_data_layout *layout) {
+static int look(const firn_data_file *file, bool partial, firn_data_layout *layout) {
     bool found;
     *layout = (firn_data_layout){0};
-    int status = look_npy(file, layout, &found);
+    int status = look_npy(file, partial, layout, &found);
     if (status != FIRN_OK || found)
         return status;
-    status = look_idx(file, layout, &found);
+    status = look_idx(file, partial, layout, &found);
     if (status != FIRN_OK || found)
         return status;
-    *layout = (firn_data_layout){.format = FIRN_DATA_RAW, .element = FIRN_UINT8, .rank = 1, .elements = file->bytes};
-    layout->dims[0] = file->bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)file->bytes;
+    layout->format = FIRN_DATA_RAW; /* what is known of an IDX file that has a fault stays, for a message */
+    layout->element = FIRN_UINT8;
+    layout->big_endian = false;
+    layout->rank = 1;
+    layout->offset = 0;
+    layout->dims[0] = layout->elements = file->bytes;
     return FIRN_OK;
+}
+
+int firn_data_look(const firn_data_file *file, firn_data_layout *layout) {
+    return look(file, false, layout);
+}
+
+int firn_data_look_at_begin(const firn_data_file *begin, firn_data_layout *layout) {
+    return look(begin, true, layout);
 }
 
 static void reverse(uint8_t *bytes, uint32_t count) {
@@ -242,6 +327,6 @@ int firn_data_read(const firn_data_file *file, const firn_data_layout *layout, u
 }
 
 uint32_t firn_data_record_elements(const firn_data_layout *layout) {
-    uint64_t elements = layout->elements / (layout->dims[0] == 0 ? 1 : layout->dims[0]);
+    const uint64_t elements = count_elements(layout, 1);
     return elements > UINT32_MAX ? UINT32_MAX : (uint32_t)elements;
 }

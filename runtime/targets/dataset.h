@@ -19,24 +19,43 @@ typedef struct firn_data_file {
 
 typedef enum firn_data_format { FIRN_DATA_RAW, FIRN_DATA_NPY, FIRN_DATA_IDX } firn_data_format;
 
+/* Why an array is refused. Of a raw file: why it is no IDX file, though it begins like one. */
+typedef enum firn_data_fault {
+    FIRN_DATA_GOOD,
+    FIRN_DATA_VERSION, /* .npy: the version of the format is not 1 to 3 */
+    FIRN_DATA_HEADER,  /* .npy: the header is no dictionary of descr, fortran_order and shape */
+    FIRN_DATA_TYPE,    /* the element type is not supported; `type` names it */
+    FIRN_DATA_ORDER,   /* .npy: Fortran order, of more than one extent above 1 */
+    FIRN_DATA_RANK,    /* no dimension, or more than 8 */
+    FIRN_DATA_EMPTY,   /* an extent is 0 */
+    FIRN_DATA_CUT,     /* the file is shorter than its header says */
+    FIRN_DATA_LONGER   /* bytes follow the array */
+} firn_data_fault;
+
 /* The contents of a file according to its header. Raw bytes are uint8 with one dimension. */
 typedef struct firn_data_layout {
     firn_data_format format;
+    firn_data_fault fault;
+    char type[8];    /* .npy: the element type as the header writes it, cut to 7 bytes; IDX: 0x and the code */
     uint8_t element; /* firn_type: float32, int32 or a narrower integer */
     bool big_endian; /* the byte order of elements is reversed when they are read (IDX) */
     uint8_t rank;    /* 1 to 8 */
-    uint32_t dims[8];
-    uint64_t offset; /* of the first element */
-    uint64_t elements;
+    uint64_t dims[8];
+    uint64_t offset;   /* of the first element */
+    uint64_t elements; /* UINT64_MAX: the extents' product is larger than any file */
 } firn_data_layout;
 
 /* Recognises a file and reads its header. A .npy file must hold u1, i1, b1, or little-endian u2, i2, i4 or f4, in C
  * order, in version 1 to 3; an IDX file must hold ubyte, byte, short, int or float. Both must have exactly the length
  * that follows from the header. A file that begins like neither is raw; so is a file that begins like IDX but has
- * another length. Returns FIRN_OK, SOURCE, or DATA_TYPE for an array that is not supported. Then offset is where the
- * elements would begin, and rank is 0 unless the header has been understood and only the length of the file is wrong.
- */
+ * another length. Returns FIRN_OK, SOURCE, or DATA_TYPE for an array that is not supported. Then `fault` says why;
+ * rank, dims, type and offset are what the header says, as far as it was understood. */
 int firn_data_look(const firn_data_file *file, firn_data_layout *layout) FIRN_CHECK_RESULT;
+
+/* The same for the beginning of a file whose length is not known yet, such as a packed one: no length is compared, and
+ * what begins like IDX is IDX. If the header itself is longer than this beginning, the fault is CUT, and `offset` is
+ * the number of bytes that it needs. */
+int firn_data_look_at_begin(const firn_data_file *begin, firn_data_layout *layout) FIRN_CHECK_RESULT;
 
 /* Copies `count` elements, starting with element `first`, little-endian. Returns FIRN_OK or SOURCE. */
 int firn_data_read(const firn_data_file *file, const firn_data_layout *layout, uint64_t first, uint32_t count,

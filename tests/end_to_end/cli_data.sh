@@ -79,7 +79,8 @@ expect "accuracy" 0 "" "$FIRN" eval "$folder/mlp_eval.plan" --pub "$PUB" --data 
     --labels "$folder/labels" --checkpoint "$folder/mlp"
 grep -Eqx '(0|1|0\.[0-9]+|[0-9.]+e-[0-9]+)' "$folder/out" || fail "accuracy is one number from 0 to 1"
 [ "$(wc -l <"$folder/out")" -eq 1 ] || fail "eval prints one line"
-[ ! -s "$folder/err" ] || fail "24 samples are 3 batches, and nothing is left out"
+echo '120 samples, 24 of them held out, which are read; 3 batches of 8' >"$folder/wanted"
+same "eval says what it reads, and that nothing is left out" "$folder/err" "$folder/wanted"
 head -c 92512 "$folder/pixels" | npy "$folder/some.npy" '(118, 784)'
 head -c 118 "$folder/classes" | npy "$folder/some_classes.npy" '(118,)'
 for quiet in "" --quiet; do
@@ -118,7 +119,7 @@ expect "weights that nobody reads" 2 "reads no weights; leave out --weights" wei
     --weights "$folder/weights.npy"
 compile none small_mlp.yaml eval --set trainer.init.model.ignore_index=9
 head -c 120 /dev/zero | tr '\000' '\011' | npy "$folder/nines.npy" '(120,)'
-expect "every row ignored" 1 "images or .*nines.npy: every row was ignored" "$FIRN" eval "$folder/none.plan" --pub "$PUB" \
+expect "every row ignored" 1 "^firn: [^ ]*/nines.npy: every row was ignored" "$FIRN" eval "$folder/none.plan" --pub "$PUB" \
     --data "$folder/images" --labels "$folder/nines.npy" --checkpoint "$folder/mlp" --allow-other-data --quiet
 
 # For features that are not finite, the message does not mention the learning rate, which is not the cause.
@@ -129,18 +130,77 @@ for mode in train eval; do
 done
 head -c 376320 /dev/zero | tr '\000' '\377' | npy "$folder/nan.npy" '(120, 784)'
 sed -i '1s/|u1/<f4/' "$folder/nan.npy"
-expect "NaN features" 4 "LOSS_NOT_FINITE.*values in the data" "$FIRN" train "$folder/floats_train.plan" --pub "$PUB" --quiet \
+expect "NaN features" 4 "nan.npy: .*LOSS_NOT_FINITE.*step 1 reads record [0-9]*, counted from 0, whose element 0 is NaN" "$FIRN" train "$folder/floats_train.plan" --pub "$PUB" --quiet \
     --data "$folder/nan.npy" --labels "$folder/labels.npy"
-expect "eval of NaN features" 4 "LOSS_NOT_FINITE.*evaluate another checkpoint" "$FIRN" eval "$folder/floats_eval.plan" \
+expect "eval of NaN features" 4 "nan.npy: .*LOSS_NOT_FINITE.*step 1 reads record 96, .*is NaN: mend such records" "$FIRN" eval "$folder/floats_eval.plan" \
     --pub "$PUB" --data "$folder/nan.npy" --labels "$folder/labels.npy" --checkpoint "$folder/mlp" --quiet \
     --allow-other-preprocessing --allow-other-data
+
+# What stops a run by its numbers is looked for in the data of its steps: a record that holds NaN, of weight 0 too, whose
+# loss is finite; gradients that overflow only where that record is read; and data that is not the cause.
+"$FIRNC" compile compiler/recipes/small_mlp.yaml --mode train --key "$folder/test.key.pem" -o "$folder/linear.plan" \
+    --set 'trainer.init.model={name: mlp, input_size: 2, hidden_sizes: [], output_size: 3, sample_weights: true}' \
+    --set 'trainer.fit.train_dataloader={batch_size: 4, shuffle: false, feature_type: float32, label_type: uint8}' \
+    --set trainer.init.precision.enabled=false >"$folder/out"
+for check in true false; do
+    "$FIRNC" compile compiler/recipes/small_mlp.yaml --mode train --key "$folder/test.key.pem" -o "$folder/scaled_$check.plan" \
+        --set 'trainer.init.model={name: mlp, input_size: 2, hidden_sizes: [], output_size: 3}' \
+        --set 'trainer.fit.train_dataloader={batch_size: 4, shuffle: false, feature_type: float32, label_type: uint8}' \
+        --set 'trainer.init.precision={fp16_type: float16, loss_scaling_factor: dynamic}' \
+        --set trainer.init.loop.check_loss=$check --set trainer.init.loop.num_steps=300 >"$folder/out"
+done
+python3 - "$folder/" <<'end'
+import sys
+import numpy as np
+folder = sys.argv[1]
+x = np.linspace(-1, 1, 48).reshape(24, 2).astype('float32')
+for name, record, value in (('one_nan', 6, np.nan), ('one_inf', 6, -np.inf), ('all_good', 6, 1), ('one_huge', 1, 3e38)):
+    y = x.copy()
+    y[record, 1] = value
+    np.save(folder + name + '.npy', y)
+np.save(folder + 'three.npy', (np.arange(24) % 3).astype('uint8'))
+np.save(folder + 'masked.npy', (np.arange(24) != 6).astype('float32'))
+end
+numbers() {
+    plan=$1
+    data=$2
+    shift 2
+    "$FIRN" train "$folder/$plan.plan" --pub "$PUB" --quiet --data "$folder/$data.npy" --labels "$folder/three.npy" "$@"
+}
+expect "NaN in a record of weight 0" 4 "^firn: [^ ]*/one_nan.npy: a parameter is NaN.*step 2 reads record 6, counted from 0, whose element 1 is NaN, and nothing was saved: .*a weight of 0 does not mask" \
+    numbers linear one_nan --weights "$folder/masked.npy" --checkpoint "$folder/never"
+[ ! -e "$folder/never" ] || fail "a state that is ruined was saved"
+expect "infinity with dynamic scaling" 4 "^firn: [^ ]*/one_inf.npy: .*LOSS_NOT_FINITE.*step 2 reads record 6, .*is infinity, and the state is that before it: mend such records, or leave them out of the file\$" \
+    numbers scaled_true one_inf
+expect "a record that overflows at every scale" 4 "^firn: [^ ]*/one_nan.npy: .*LOSS_SCALE_FLOOR.*in \([0-9]*\) of [0-9]* steps, and \1 of these read NaN.*record 6, " \
+    numbers scaled_false one_nan
+expect "a value that is too large" 4 "scaled_true.plan: .*LOSS_NOT_FINITE.*the data of this step hold no NaN or infinity.*3e+38, in record 1 of [^ ]*/one_huge.npy, .*scale the data, or" \
+    numbers scaled_true one_huge
+expect "data that is good" 0 "" numbers scaled_true all_good --steps 3
+# More samples in a step than there are.
+head -c 128 "$folder/three.npy" >"$folder/few_classes.npy"
+head -c 128 "$folder/all_good.npy" >"$folder/few.npy"
+sed -i '1s/(24,)/(3,) /' "$folder/few_classes.npy"
+sed -i '1s/(24, 2)/(3, 2) /' "$folder/few.npy"
+tail -c +129 "$folder/three.npy" | head -c 3 >>"$folder/few_classes.npy"
+tail -c +129 "$folder/all_good.npy" | head -c 24 >>"$folder/few.npy"
+"$FIRNC" compile compiler/recipes/small_mlp.yaml --mode train --key "$folder/test.key.pem" -o "$folder/few.plan" \
+    --set 'trainer.init.model={name: mlp, input_size: 2, hidden_sizes: [], output_size: 3}' \
+    --set 'trainer.fit.train_dataloader={batch_size: 4, micro_batch_size: 2, feature_type: float32, label_type: uint8}' \
+    --set trainer.init.precision.enabled=false >"$folder/out"
+expect "few samples" 0 "" "$FIRN" train "$folder/few.plan" --pub "$PUB" --steps 1 --data "$folder/few.npy" \
+    --labels "$folder/few_classes.npy"
+for line in "^3 samples, none held out; 4 in a step (2 micro-batches of 2), 0.75 steps in an epoch, .* epochs in the run of" \
+    "a step takes more samples than there are: it reads some of them more than once"; do
+    grep -q "$line" "$folder/err" || fail "no line '$line' about few samples"
+done
 
 expect "no labels" 1 "DATA_TYPE.*give them by --labels" mlp --data "$folder/images"
 expect "labels for features" 1 "DATA_TYPE.*--data has 1 uint8 in each record, and the plan reads 784 uint8;" \
     mlp --data "$folder/labels" --labels "$folder/labels"
 expect "raw bytes for records" 1 "not an array" mlp --data "$folder/pixels" --labels "$folder/labels"
 tr '\000-\011' '\001-\012' <"$folder/classes" | npy "$folder/eleven.npy" '(120,)'
-expect "a class too high" 1 "eleven.npy.*DATA_RANGE" mlp --data "$folder/images" --labels "$folder/eleven.npy"
+expect "a class too high" 1 "^firn: [^ ]*/eleven.npy: .*DATA_RANGE.* is 10, and the plan takes 0 to 9: .*x - 1 if" mlp --data "$folder/images" --labels "$folder/eleven.npy"
 head -c 50 "$folder/classes" | npy "$folder/fewer.npy" '(50,)'
 expect "fewer labels than images" 1 "120 records and 50 labels" mlp --data "$folder/images" --labels "$folder/fewer.npy"
 npy "$folder/wrong.npy" '(121,)' <"$folder/classes"
@@ -157,9 +217,104 @@ expect "a .npy with a byte too many" 1 "longer.npy: has bytes behind the array" 
 npy "$folder/empty.npy" '(0,)' </dev/null
 expect "a .npy without records" 1 "empty.npy: is an array without elements" labelled "$folder/empty.npy"
 sed "s/|u1/<f8/" "$folder/longer.npy" >"$folder/double.npy"
-expect "a .npy of another type" 1 "double.npy: .* must hold uint8, int32 or float32 in C order" labelled "$folder/double.npy"
+expect "a .npy of another type" 1 "double.npy: is an array of float64 ('<f8'), of shape (119,); .*: save x.astype('uint8')" labelled "$folder/double.npy"
 head -c 5000 "$folder/images.gz" >"$folder/cut.gz"
 expect "gzip that is cut" 1 "gzip" mlp --data "$folder/cut.gz" --labels "$folder/labels"
+
+# Arrays as NumPy writes them, each with what firn cannot read of it, or not as this plan does. Beside them, data packed
+# so that reading all of it would cost 200 MB.
+python3 - "$folder" <<'end'
+import gzip, sys, zlib
+import numpy as np
+folder = sys.argv[1] + '/'
+x = np.zeros((120, 784), 'float32')
+np.save(folder + 'a_fortran.npy', np.asfortranarray(x))
+np.save(folder + 'a_big.npy', x.astype('>f4'))
+np.save(folder + 'a_scalar.npy', np.float32(1))
+np.save(folder + 'a_int64.npy', np.zeros(120, 'int64'))
+np.save(folder + 'a_complex.npy', x[:, :2].astype('complex64'))
+np.save(folder + 'a_object.npy', np.array([[1], [1, 2]], dtype=object))
+np.save(folder + 'a_text.npy', np.array(['cat', 'dog']))
+np.save(folder + 'a_fields.npy', np.zeros(3, [('a', 'f4'), ('b', 'i4')]))
+np.save(folder + 'a_deep.npy', np.zeros((1,) * 9, 'uint8'))
+np.save(folder + 'a_onehot.npy', np.zeros((120, 10), 'uint8'))
+np.save(folder + 'a_flat.npy', np.zeros(120 * 784, 'uint8'))
+np.savez(folder + 'a.npz', x=x[:1])
+open(folder + 'a_double.idx', 'wb').write(bytes([0, 0, 14, 1, 0, 0, 0, 2]) + bytes(16))
+open(folder + 'a_short.idx', 'wb').write(bytes([0, 0, 8, 1, 0, 0, 0, 9]) + bytes(5))
+open(folder + 'a_none', 'wb').close()
+labels = np.load(folder + 'labels.npy')
+labels[77] = 255
+minus = labels.astype('int32')
+minus[77] = -100
+np.save(folder + 'minus.npy', minus)
+
+# The same labels with a header of 700 bytes, and in Fortran order, which is C order for one dimension.
+def header(name, text, length, body):
+    head = text.encode().ljust(length - 11) + b'\n'
+    open(folder + name, 'wb').write(b'\x93NUMPY\1\0' + len(head).to_bytes(2, 'little') + head + body)
+body = np.load(folder + 'labels.npy').tobytes()
+header('long.npy', "{'descr': '|u1', 'fortran_order': False, 'shape': (120,), }", 700, body)
+header('order.npy', "{'descr': '|u1', 'fortran_order': True, 'shape': (120,), }", 128, body)
+header('not.npy', "{'descr': '|u1', 'shape': (120,), }", 128, body)
+
+def bomb(name, first, times=200):
+    packer = zlib.compressobj(1, wbits=31)
+    with open(folder + name, 'wb') as file:
+        file.write(packer.compress(first))
+        for _ in range(times):
+            file.write(packer.compress(bytes(1 << 20)))
+        file.write(packer.flush())
+npy = open(folder + 'images.npy', 'rb').read()
+bomb('bomb_raw.gz', b'')
+bomb('bomb_behind.gz', npy)
+bomb('bomb_type.gz', npy[:128].replace(b"|u1", b"<f8") + npy[128:])
+bomb('bomb_idx.gz', bytes([0, 0, 8, 3, 0, 0, 0, 120, 0, 0, 0, 28, 0, 0, 0, 28]))
+bomb('vast.gz', npy[:128].replace(b'(120, 784)', b'(1 , 784)'.replace(b'1 ', b'99999999999')).replace(b'  ', b'', 1), 0)
+packed = gzip.compress(npy)
+open(folder + 'members.gz', 'wb').write(gzip.compress(npy[:500]) + gzip.compress(npy[500:]) + bytes(100))
+open(folder + 'behind.gz', 'wb').write(packed + b'more')
+end
+expect "a header of 700 bytes" 0 "" labelled "$folder/long.npy"
+same "a long header is another run" "$folder/out" "$folder/idx"
+expect "one dimension in Fortran order" 0 "" labelled "$folder/order.npy"
+same "Fortran order is another run" "$folder/out" "$folder/idx"
+images() {
+    mlp --data "$folder/$1" --labels "$folder/labels"
+}
+expect "Fortran order" 1 "in Fortran order, of shape (120, 784), .*ascontiguousarray" images a_fortran.npy
+expect "big-endian" 1 "big-endian float32 ('>f4'), of shape (120, 784); .*reads 784 uint8 of each record: save x.astype" \
+    images a_big.npy
+expect "no dimension" 1 "without a dimension, .*x.reshape(1)" images a_scalar.npy
+expect "complex numbers" 1 "complex64 ('<c8').*save x.real" images a_complex.npy
+expect "objects" 1 "objects of Python.*numpy.stack" images a_object.npy
+expect "texts" 1 "an array of text ('<U3')" images a_text.npy
+expect "fields" 1 "an array of structured records;.*structured_to_unstructured" images a_fields.npy
+expect "nine dimensions" 1 "an array with 9 dimensions" images a_deep.npy
+expect "no dictionary" 1 "header cannot be understood" images not.npy
+expect "a flat array" 1 "has 1 uint8 in each record.*its shape is (94080,): save x.reshape(-1, 784)" images a_flat.npy
+expect "an archive of arrays" 1 "is not an array, but zip (also .npz.*numpy.save\|unpack" images a.npz
+expect "IDX of doubles" 1 "begins like IDX of type 0x0e" images a_double.idx
+expect "IDX that was cut" 1 "begins like IDX, but has fewer bytes" images a_short.idx
+expect "an empty file" 1 "a_none: is empty" images a_none
+expect "labels of int64" 1 "int64 ('<i8').*save x.astype('uint8')" labelled "$folder/a_int64.npy"
+expect "one-hot labels" 1 "a_onehot.npy: .*if they are one-hot, save x.argmax(axis=1)" labelled "$folder/a_onehot.npy"
+compile int_labels small_mlp.yaml train --set trainer.fit.train_dataloader.label_type=int32
+expect "labels of -100" 1 "^firn: [^ ]*/minus.npy: .*DATA_RANGE.*record 77, counted from 0, is -100, and the plan takes 0 to 9: give the rows to be ignored a class of their own" \
+    "$FIRN" train "$folder/int_labels.plan" --pub "$PUB" --quiet --data "$folder/images" --labels "$folder/minus.npy"
+
+# A file that will be refused is not unpacked as a whole first.
+small() {
+    (ulimit -v 150000 && images "$1")
+}
+expect "zeros in gzip" 1 "is not an array" small bomb_raw.gz
+expect "zeros behind an array in gzip" 1 "has bytes behind the array" small bomb_behind.gz
+expect "zeros behind IDX in gzip" 1 "is not an array" small bomb_idx.gz
+expect "an array of another type in gzip" 1 "float64" small bomb_type.gz
+expect "more in gzip than there can be" 1 "vast.gz: is an array that was cut" small vast.gz
+expect "members of gzip" 0 "" images members.gz
+same "members are another run" "$folder/out" "$folder/idx"
+expect "bytes behind gzip" 1 "has bytes behind the gzip data" images behind.gz
 
 # --- text ----------------------------------------------------------------------------------------------------------
 
@@ -170,7 +325,7 @@ expect "floats for bytes" 1 "nan.npy: .*DATA_TYPE.*it has float32, and the plan 
     gpt2 --data "$folder/nan.npy"
 head -c 300 "$folder/text" >"$folder/little"
 expect "little text" 0 "" gpt2 --data "$folder/little" --checkpoint "$folder/little.ckpt"
-expect "little text to evaluate" 1 "DATA_TOO_SHORT.*reads only a part of it" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" \
+expect "little text to evaluate" 1 "DATA_TOO_SHORT.*18 windows of 17 bytes, 1 of them .* of 300 bytes in 1 file, .*batch_size of at most 1 or" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" \
     --data "$folder/little" --checkpoint "$folder/little.ckpt" --quiet
 mkdir "$folder/texts"
 cp /usr/share/common-licenses/GPL-2 "$folder/texts/b"
@@ -190,6 +345,44 @@ expect "labels that nobody reads" 2 "reads no labels; leave out --labels" gpt2 -
 expect "one file" 0 "" gpt2 --data "$folder/texts/b" --log "$folder/one.jsonl"
 sum=$(listed data "$folder/texts/b" | sha256sum | cut -d ' ' -f 1)
 grep -q "\"data_sha256\":\"$sum\"" "$folder/one.jsonl" || fail "the SHA-256 of one file is that of its line"
+
+# A folder is read in an order that is said, and what is left out of it is named.
+mkdir "$folder/mixed" "$folder/mixed/inner" "$folder/hidden"
+cp "$folder/texts/b" "$folder/mixed/p9"
+cp "$folder/texts/b" "$folder/mixed/p10"
+cp "$folder/texts/b" "$folder/mixed/.p11"
+cp "$folder/texts/b" "$folder/hidden/.p"
+: >"$folder/mixed/r"
+ln -s p9 "$folder/mixed/link"
+ln -s none "$folder/mixed/dangling"
+mkfifo "$folder/mixed/pipe"
+told() {
+    "$FIRN" train "$folder/gpt2.plan" --pub "$PUB" --steps 1 "$@"
+}
+expect "a mixed folder" 0 "" told --data "$folder/mixed"
+for line in "data: 3 files in this order: .*/p10, .*/p9, .*/r\$" "left out: .*/mixed/\.p11 (hidden)" \
+    "left out: .*/mixed/link (a symbolic link)" "left out: .*/mixed/dangling (a symbolic link)" \
+    "left out: .*/mixed/inner (a folder)" "left out: .*/mixed/pipe (a pipe)" "/p10 comes before .*/p9, by the bytes" \
+    "/r is empty" "^[0-9]* windows of 17 bytes, [0-9]* of them in the part that is not held out.*; 4 in a step"; do
+    grep -q "$line" "$folder/err" || fail "no line '$line' about the folder"
+done
+expect "a mixed folder in detail" 0 "" told --data "$folder/mixed/" -v
+grep -q "^data 2 of 3: [^ ]*mixed/p9, [0-9]* uint8" "$folder/err" || fail "-v names each file"
+expect "a folder of hidden files" 1 "has no file that is read: .*/hidden/.p (hidden) is left out" gpt2 --data "$folder/hidden"
+mkdir "$folder/void"
+expect "an empty folder" 1 "void: is a folder with no file" gpt2 --data "$folder/void"
+
+# Bytes that are hardly text are trained on, with a note.
+xz_magic='\375\067zXZ\000'
+for begin in "BZh9:bzip2" "$xz_magic:xz" '\050\265\057\375:zstd' 'PK\003\004:zip' '%%PDF-1:a PDF' '\211PNG\r\n\032\n:a PNG' \
+    '\377\376a\000:UTF-16' 'PAR1:parquet'; do
+    { printf "${begin%%:*}"; cat "$folder/texts/b"; } >"$folder/kind"
+    expect "a file that begins like ${begin##*:}" 0 "" told --data "$folder/kind"
+    grep -q "/kind begins like ${begin##*:}.*, and its bytes are read as they are" "$folder/err" ||
+        fail "no note about ${begin##*:}"
+done
+expect "a short run" 0 "" told --data "$folder/little"
+grep -q "epochs in the run of" "$folder/err" || fail "train says how many epochs a run has"
 
 # File boundaries determine the windows: the same bytes split at another place are different data.
 head -c 5000 "$folder/text" >"$folder/cut_a"
@@ -227,6 +420,45 @@ expect "eval of another model" 3 CHECKPOINT_OTHER_MODEL "$FIRN" eval "$folder/gp
     --data "$folder/texts" --checkpoint "$folder/mlp"
 expect "eval without a checkpoint there" 3 "(CHECKPOINT_MISSING); name the file that firn train" \
     "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" --data "$folder/texts" --checkpoint "$folder/none"
+
+# --- inputs are files ----------------------------------------------------------------------------------------------
+
+# Nothing waits for a pipe that nobody writes to, nor reads a device, whatever input it is named as.
+mkfifo "$folder/pipe"
+ln -s pipe "$folder/pipe_link"
+for input in "$folder/pipe" "$folder/pipe_link" /dev/zero; do
+    refusal="is neither a file nor a folder, but a \(pipe\|device\)"
+    run() {
+        timeout 10 "$FIRN" train "$folder/gpt2.plan" --pub "$PUB" --data "$folder/little" --quiet --steps 1 "$@"
+    }
+    expect "$input as a plan" 1 "$refusal" timeout 10 "$FIRN" train "$input" --pub "$PUB" --data "$folder/little"
+    expect "$input as a key" 1 "$refusal" timeout 10 "$FIRN" train "$folder/gpt2.plan" --pub "$input" --data "$folder/little"
+    expect "$input as data" 1 "$refusal" run --data "$input"
+    expect "$input as labels" 1 "$refusal" labelled "$input"
+    expect "$input as a device key" 1 "$refusal" run --device-key "$input"
+    expect "$input as a counter" 1 "COUNTER" run --counter "$input"
+    expect "$input as a checkpoint" 1 "$refusal" timeout 10 "$FIRN" digest "$input"
+    expect "$input to export" 1 "$refusal" timeout 10 "$FIRN" export "$input" -o "$folder/x.safetensors"
+    refusal="is not a file, but a \(pipe\|device\)"
+    expect "$input as a recipe" 1 "$refusal" timeout 10 "$FIRNC" compile "$input" --mode train --key "$folder/test.key.pem" -o "$folder/x"
+    expect "$input as initial weights" 1 "$refusal" timeout 10 "$FIRNC" compile compiler/recipes/small_mlp.yaml \
+        --mode train --key "$folder/test.key.pem" -o "$folder/x" --weights "$input"
+    expect "$input as a model" 1 "$refusal" timeout 10 "$FIRNC" compile compiler/recipes/small_mlp.yaml --mode train \
+        --key "$folder/test.key.pem" -o "$folder/x" --set "trainer.init.model={name: onnx, onnx: $input, loss: cross_entropy}"
+    expect "$input to inspect" 1 "$refusal" timeout 10 "$FIRNC" inspect "$input"
+    expect "$input as a key to export" 1 "$refusal" timeout 10 "$FIRNC" export "$input" --c -o "$folder/x"
+done
+# Nor is a large file read that is no plan, no longer one, or no checkpoint.
+head -c 512 "$folder/gpt2.plan" >"$folder/sparse_plan"
+truncate -s 3G "$folder/sparse" "$folder/sparse_plan"
+limited_to() {
+    (ulimit -v "$1" && shift && exec "$@")
+}
+expect "3 GB for a plan" 3 "(MAGIC)" timeout 10 "$FIRN" train "$folder/sparse" --pub "$PUB" --data "$folder/little"
+expect "3 GB behind a plan" 3 "(TRAILING_BYTES)" timeout 10 "$FIRN" train "$folder/sparse_plan" --pub "$PUB" \
+    --data "$folder/little"
+expect "3 GB for a checkpoint" 3 "CHECKPOINT_DAMAGED" limited_to 200000 "$FIRN" digest "$folder/sparse"
+expect "a folder as a recipe" 1 "is a folder; give a file" "$FIRNC" inspect "$folder"
 
 # --- export and import ---------------------------------------------------------------------------------------------
 

@@ -189,7 +189,7 @@ same "a plan replaced its ONNX file" net.onnx "$corpus/onnx/perceptron"
 # --- what is not kept, and what is complete --------------------------------------------------------------------------
 
 expect "no checkpoint" 0 "" train run.plan
-head -n 1 err | grep -qx "without --checkpoint FILE the trained parameters are kept nowhere" ||
+sed '/^step 1/,$d' err | grep -qx "without --checkpoint FILE the trained parameters are kept nowhere" ||
     fail "a run without a checkpoint does not say so before its first step"
 expect "no checkpoint, quietly" 0 "" train run.plan --quiet
 [ ! -s err ] || fail "quiet is quiet"
@@ -290,14 +290,16 @@ fi
 # --- every call that fails -------------------------------------------------------------------------------------------
 
 # A library that lets call number FAULT_AT of those that write files fail with FAULT_ERROR, and makes the file
-# FAULT_FIRED then. As FAULT_READ, it cuts the file FAULT_CUT to 100 bytes when the file of that name is read.
+# FAULT_FIRED then. With FAULT_SIGNAL, it sends that signal at the first write. With FAULT_READ, it cuts the file FAULT_CUT to 100 bytes when the file of that name is read.
 cat >faults.c <<'end'
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -323,6 +325,9 @@ int open64(const char *path, int flags, ...) {
     return (flags & (O_CREAT | O_DIRECTORY)) != 0 && fails() ? -1 : REAL(open64)(path, flags, mode);
 }
 ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset) {
+    static int sent;
+    if (getenv("FAULT_SIGNAL") != NULL && !sent++)
+        raise(atoi(getenv("FAULT_SIGNAL")));
     return fails() ? -1 : REAL(pwrite64)(file, bytes, count, offset);
 }
 int fallocate64(int file, int mode, off64_t offset, off64_t length) {
@@ -346,7 +351,6 @@ ssize_t pread64(int file, void *bytes, size_t count, off64_t offset) {
     return REAL(pread64)(file, bytes, count, offset);
 }
 end
-sed -i 's/#include <stdlib.h>/#include <stdio.h>\n&/' faults.c
 ${CC:-cc} -std=c11 -O1 -shared -fPIC faults.c -o faults.so -ldl
 
 for steps in 3 6 9; do
@@ -448,11 +452,24 @@ undisturbed "data by another name"
 results() {
     cp x.npy d.npy
     LD_PRELOAD=./faults.so FAULT_READ=/whole FAULT_CUT=d.npy "$FIRN" "$@" --pub key.pub.pem --data d.npy --labels y.npy \
-        --checkpoint whole --threads 1
+        --checkpoint whole --threads 1 --quiet
 }
 for command in "eval eval.plan" "predict eval.plan -o rows.csv" "predict eval.plan -o rows.npy"; do
     expect "data that change, $command" 1 "d.npy: was changed .* shorter (SOURCE), so there is no result" results $command
     [ ! -s out ] && [ ! -e rows.csv ] && [ ! -e rows.npy ] || fail "$command: a result of data that changed"
 done
+
+
+# --- predictions and exports that are interrupted -------------------------------------------------------------------
+
+status=0
+LD_PRELOAD=./faults.so FAULT_SIGNAL=15 "$FIRN" predict eval.plan --pub key.pub.pem --data x.npy --labels y.npy --threads 1 \
+    --checkpoint whole -o rows.csv >out 2>err || status=$?
+[ $status -eq 130 ] && grep -qx "interrupted; rows.csv was not written" err || fail "an interrupted prediction: exit $status"
+status=0
+LD_PRELOAD=./faults.so FAULT_SIGNAL=9 "$FIRN" export whole -o parameters >out 2>err || status=$?
+[ $status -eq 137 ] && [ -e parameters.tmp ] || fail "an export that is killed: exit $status"
+expect "an export after one that was killed" 0 "" "$FIRN" export whole -o parameters
+[ ! -e rows.csv ] && [ ! -e rows.csv.tmp ] && [ ! -e parameters.tmp ] || fail "half a file is left"
 
 [ $failures -eq 0 ]

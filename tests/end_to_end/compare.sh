@@ -74,12 +74,12 @@ expect 'too little held out' 1 'evaluating float32 on the held-out part failed: 
     "$FIRNC" compare compiler/recipes/small_gpt2.yaml --data "$folder/little" --set trainer.init.loop.num_steps=100000000 \
     -o "$folder/data"
 
-# Records without their labels are detected there, too, and that is no matter of what is held out.
+# Records without their labels are detected before training, too, and that is no matter of what is held out.
 {
     printf '\223NUMPY\001\0\166\0%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': (120, 784), }"
     head -c 94080 /dev/zero
 } >"$folder/records.npy"
-expect 'no labels' 1 'held-out part failed: .*DATA_TYPE.*give them by --labels$' "$FIRNC" compare compiler/recipes/small_mlp.yaml \
+expect 'no labels' 1 'training float32 failed: .*DATA_TYPE.*give them by --labels$' "$FIRNC" compare compiler/recipes/small_mlp.yaml \
     --data "$folder/records.npy" -o "$folder/data"
 
 # A limit of file sizes that is reached after the plan was written: the runner cannot write a byte, and its message is passed on.

@@ -157,7 +157,13 @@ expect "everything else, quietly" 0 "" "$@" --allow-other-preprocessing --allow-
 [ ! -s "$folder/err" ] || fail "quiet is quiet"
 
 compile smaller small_mlp.yaml eval --set trainer.init.model.input_size=196
-expect "images of another size" 3 CHECKPOINT_OTHER_MODEL eval_mlp smaller $RECORDS --allow-other-preprocessing
+expect "images of another size" 1 "DATA_TYPE: --data has 784 uint8 .* reads 196 uint8" eval_mlp smaller $RECORDS
+{
+    printf '\0\0\010\003\0\0\0\170\0\0\0\016\0\0\0\016'
+    head -c 23520 /dev/zero
+} >"$folder/small_images"
+expect "a checkpoint for images of another size" 3 CHECKPOINT_OTHER_MODEL eval_mlp smaller $(records small_images labels) \
+    --allow-other-preprocessing
 compile rescaled small_mlp.yaml train --set trainer.fit.train_dataloader.feature_scale=1
 expect "resuming with another scale" 3 CHECKPOINT_OTHER_RUN "$FIRN" train "$folder/rescaled.plan" --pub "$PUB" \
     --checkpoint "$folder/mlp" --resume $RECORDS --allow-other-data

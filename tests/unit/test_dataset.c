@@ -97,35 +97,98 @@ static void reads_npy(void **state) {
 
 static void refuses_other_npy(void **state) {
     (void)state;
-    static const char *const bad[] = {
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }",
-        "{'descr': '>f4', 'fortran_order': False, 'shape': (4,), }",
-        "{'descr': '<i8', 'fortran_order': False, 'shape': (4,), }",
-        "{'descr': '<f4', 'fortran_order': True, 'shape': (4,), }",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (), }",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967295), }",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (65536, 65536, 65536, 65536, 4), }",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (0,), }",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 1, 4), }",
-        "{'descr': '<f4', 'fortran_order': False, }",
-        "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (4,), }",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), 'more': 1, }",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), } x",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (4",
-        "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (4,), }",
-        "",
+    static const struct {
+        const char *dictionary;
+        firn_data_fault fault;
+    } bad[] = {
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }", FIRN_DATA_TYPE},
+        {"{'descr': '>f4', 'fortran_order': False, 'shape': (4,), }", FIRN_DATA_TYPE},
+        {"{'descr': '<i8', 'fortran_order': False, 'shape': (4,), }", FIRN_DATA_TYPE},
+        {"{'descr': '', 'fortran_order': False, 'shape': (4,), }", FIRN_DATA_TYPE},
+        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (4,), }", FIRN_DATA_TYPE},
+        {"{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }", FIRN_DATA_ORDER},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (), }", FIRN_DATA_RANK},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 1, 4), }", FIRN_DATA_RANK},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", FIRN_DATA_LONGER},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }", FIRN_DATA_CUT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967295), }", FIRN_DATA_CUT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", FIRN_DATA_CUT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (65536, 65536, 65536, 65536, 4), }", FIRN_DATA_CUT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999, 4), }", FIRN_DATA_CUT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0,), }", FIRN_DATA_EMPTY},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999, 0), }", FIRN_DATA_EMPTY},
+        {"{'descr': '<f4', 'fortran_order': False, }", FIRN_DATA_HEADER},
+        {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (4,), }", FIRN_DATA_HEADER},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), 'more': 1, }", FIRN_DATA_HEADER},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), } x", FIRN_DATA_HEADER},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-4,), }", FIRN_DATA_HEADER},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4", FIRN_DATA_HEADER},
+        {"", FIRN_DATA_HEADER},
     };
     memory_file file;
     firn_data_layout layout;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        npy(&file, 1, bad[i], 16);
-        if (firn_data_look(&file.file, &layout) != FIRN_ERROR_DATA_TYPE)
-            fail_msg("accepted: %s", bad[i]);
+        npy(&file, 1, bad[i].dictionary, 16);
+        if (firn_data_look(&file.file, &layout) != FIRN_ERROR_DATA_TYPE || layout.fault != bad[i].fault)
+            fail_msg("fault %d: %s", (int)layout.fault, bad[i].dictionary);
     }
     npy(&file, 4, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }", 16);
     assert_int_equal(firn_data_look(&file.file, &layout), FIRN_ERROR_DATA_TYPE);
+    assert_int_equal(layout.fault, FIRN_DATA_VERSION);
+}
+
+/* A message says what the header says, so it is kept as far as it was understood. */
+static void keeps_what_it_refuses(void **state) {
+    (void)state;
+    memory_file file;
+    firn_data_layout layout;
+    npy(&file, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (5000000000, 2), }", 16);
+    assert_int_equal(firn_data_look(&file.file, &layout), FIRN_ERROR_DATA_TYPE);
+    assert_string_equal(layout.type, "<f8");
+    assert_int_equal(layout.rank, 2);
+    assert_true(layout.dims[0] == UINT64_C(5000000000));
+    npy(&file, 1, "{'descr': '<U123456789', 'fortran_order': False, 'shape': (4,), }", 16);
+    assert_int_equal(firn_data_look(&file.file, &layout), FIRN_ERROR_DATA_TYPE);
+    assert_string_equal(layout.type, "<U12345");
+}
+
+/* Spaces may follow the dictionary, any number of them, and nothing else. */
+static void reads_long_headers(void **state) {
+    (void)state;
+    static const char dictionary[] = "{'descr': '|u1', 'fortran_order': True, 'shape': (1, 5, 1), }";
+    char text[800];
+    memory_file file;
+    firn_data_layout layout;
+    for (size_t length = sizeof dictionary; length < sizeof text; length += 61) {
+        memset(text, ' ', sizeof text);
+        memcpy(text, dictionary, sizeof dictionary - 1);
+        text[length] = 0;
+        npy(&file, 1, text, 5);
+        assert_int_equal(look(&file).elements, 5);
+        file.bytes[10 + length - 1] = 'x';
+        assert_int_equal(firn_data_look(&file.file, &layout), FIRN_ERROR_DATA_TYPE);
+        assert_int_equal(layout.fault, FIRN_DATA_HEADER);
+    }
+}
+
+/* Of the beginning of a file only the header is read; its length is compared when it is known. */
+static void looks_at_a_beginning(void **state) {
+    (void)state;
+    memory_file file;
+    firn_data_layout layout;
+    npy(&file, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1000, 1000), }", 16);
+    assert_int_equal(firn_data_look_at_begin(&file.file, &layout), FIRN_OK);
+    assert_int_equal(layout.elements, 1000000);
+    file.file.bytes = 20;
+    assert_int_equal(firn_data_look_at_begin(&file.file, &layout), FIRN_ERROR_DATA_TYPE);
+    assert_int_equal(layout.fault, FIRN_DATA_CUT);
+    idx(&file, 8, 2, (const uint8_t[]){5, 6}, 3);
+    assert_int_equal(firn_data_look_at_begin(&file.file, &layout), FIRN_OK);
+    assert_int_equal(layout.format, FIRN_DATA_IDX);
+    assert_int_equal(layout.elements, 30);
+    assert_int_equal(firn_data_look(&file.file, &layout), FIRN_OK);
+    assert_int_equal(layout.format, FIRN_DATA_RAW);
+    assert_int_equal(layout.fault, FIRN_DATA_CUT);
 }
 
 /* Every truncation and every flipped bit of the header must give a result without a read beyond the file. */
@@ -207,6 +270,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_npy),
         cmocka_unit_test(refuses_other_npy),
+        cmocka_unit_test(keeps_what_it_refuses),
+        cmocka_unit_test(reads_long_headers),
+        cmocka_unit_test(looks_at_a_beginning),
         cmocka_unit_test(survives_damaged_headers),
         cmocka_unit_test(reads_idx),
         cmocka_unit_test(anything_else_is_bytes),

@@ -386,9 +386,14 @@ static void expect_hash(const firn_host_data *data, const part *parts, size_t co
     assert_memory_equal(data->sha256, hash, 32);
 }
 
+/* Opens text, or records of two bytes with labels. */
 static bool open_data(firn_host_data *data, const char *const *paths, uint32_t count, const char *labels,
                       bool records) {
-    return firn_host_data_open(data, paths, count, labels, NULL) && firn_host_data_begin(data, records);
+    const firn_host_wanted wanted = {
+        .records = records,
+        .stream_count = records ? 2 : 1,
+        .streams = {{.element = FIRN_UINT8, .record_elements = records ? 2 : 1}, {FIRN_UINT8, 1, 0}}};
+    return firn_host_data_open(data, &wanted, paths, count, labels, NULL);
 }
 
 static void reads_files_and_folders(void **state) {
@@ -400,6 +405,7 @@ static void reads_files_and_folders(void **state) {
     write_file("texts/B", "before both ", 12);
     write_file("texts/empty", "", 0);
     write_file("texts/inner/c", "never", 5);
+    write_file("texts/.hidden", "never", 5);
     assert_int_equal(symlink("a", at("texts/link")), 0);
     write_file("last", "!", 1);
     const char *paths[] = {at("texts"), at("last")};
@@ -407,6 +413,11 @@ static void reads_files_and_folders(void **state) {
     assert_true(open_data(&data, paths, 2, NULL, false));
     assert_int_equal(data.source.stream_count, 1);
     assert_int_equal(data.streams[0].segment_count, 5);
+    assert_true(data.files[0].folder);
+    assert_int_equal(data.files[0].left_count, 3);
+    assert_non_null(strstr(data.files[0].left[0], "texts/.hidden (hidden)"));
+    assert_non_null(strstr(data.files[0].left[1], "texts/inner (a folder)"));
+    assert_non_null(strstr(data.files[0].left[2], "texts/link (a symbolic link)"));
     assert_int_equal(data.streams[0].segments[0].elements, 12);
     assert_int_equal(data.streams[0].segments[3].elements, 0);
     expect_bytes(&data.source, 0, 12, "first ");

@@ -63,8 +63,13 @@ static void open_plan(opened *it, firnc_mode mode, const char *setting, uint8_t 
                           .allow_other_preprocessing = (allowed & PREPROCESSING) != 0,
                           .allow_other_split = (allowed & SPLIT) != 0,
                           .allow_other_data = (allowed & DATA) != 0};
-    memset(config.data_hash, data, sizeof config.data_hash);
+    uint8_t hash[sizeof config.data_hash];
+    memset(hash, data, sizeof hash);
+    if (data % 2 == 0) /* the hash may also be said later */
+        memcpy(config.data_hash, hash, sizeof hash);
     assert_int_equal(firn_open(&it->firn, &config), FIRN_OK);
+    if (data % 2 != 0)
+        assert_int_equal(firn_set_data_hash(&it->firn, hash), FIRN_OK);
 }
 
 static void close_plan(opened *it) {

@@ -1,6 +1,6 @@
-/* Data from files: opens them, unpacks gzip, hashes them, and offers them as a source that the library reads. Files are
- * read through their descriptors instead of being mapped, so that a file truncated during a run causes an error and not
- * a fault. */
+/* Data from files: opens them, compares them with what the plan reads, unpacks gzip, hashes them, and offers them as a
+ * source that the library reads. Files are read through their descriptors instead of being mapped, so that a file
+ * truncated during a run causes an error and not a fault. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <dirent.h>
@@ -11,7 +11,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "plan/container.h"
 #include "plan/ops.h"
@@ -27,8 +26,11 @@
 
 struct firn_host_file {
     char *name;
-    int descriptor;  /* -1 if the contents are in memory */
-    uint8_t *memory; /* unpacked contents, or those of a small file */
+    int descriptor;           /* -1 if the contents are in memory */
+    uint8_t *memory;          /* unpacked contents, or those of a small file */
+    uint64_t space;           /* bytes of that memory */
+    firn_host_packed *packed; /* NULL: nothing is left to unpack */
+    uint64_t packed_bytes;    /* of the gzip file */
     firn_host_watch watch;
     firn_data_file file;
     firn_data_layout layout;
@@ -62,71 +64,140 @@ static int read_memory(void *context, uint64_t offset, void *bytes, uint32_t cou
     return FIRN_OK;
 }
 
-/* Unpacks a whole gzip file. */
-static bool unpack(firn_host_file *file) {
-    int copy = dup(file->descriptor);
-    gzFile packed = copy < 0 ? NULL : gzdopen(copy, "rb");
-    if (packed == NULL) {
-        if (copy >= 0)
-            close(copy);
-        return firn_host_fail(file->name, "cannot be unpacked: %s", strerror(errno));
-    }
-    size_t count = 0, space = 0;
-    int got = 0;
-    do {
-        if (space - count < PIECE_BYTES) {
-            space = 2 * space + PIECE_BYTES;
-            file->memory = firn_host_grow(file->memory, space);
-        }
-        got = gzread(packed, file->memory + count, PIECE_BYTES);
-        count += got > 0 ? (size_t)got : 0;
-    } while (got > 0);
-    bool closed = gzclose(packed) == Z_OK; /* gzclose detects a truncated file */
-    if (got != 0 || !closed)
-        return firn_host_fail(file->name, "is a damaged or truncated gzip file");
-    close(file->descriptor);
-    file->descriptor = -1;
-    firn_host_watch_end(&file->watch);
-    file->file = (firn_data_file){.context = file, .bytes = count, .read = read_memory};
-    return true;
-}
-
 static bool is_gzip(const firn_host_file *file) {
     uint8_t magic[3];
     return file->file.bytes >= sizeof magic && read_descriptor((void *)(uintptr_t)file, 0, magic, sizeof magic) == 0 &&
            magic[0] == 0x1f && magic[1] == 0x8b && magic[2] == 8;
 }
 
-/* What is wrong with an array that firn_data_look refuses. */
-static const char *fault_of(const firn_host_file *file) {
-    const firn_data_layout *layout = &file->layout;
-    const uint64_t bytes = file->file.bytes;
-    if (layout->rank == 0 && layout->offset <= bytes)
-        return "is an array that cannot be used; it must hold uint8, int32 or float32 in C order, such as numpy.save "
-               "writes after astype and ascontiguousarray";
-    for (uint32_t i = 0; i < layout->rank; i++)
-        if (layout->dims[i] == 0)
-            return "is an array without elements; give one with a record or more";
-    const bool longer = layout->offset <= bytes && layout->rank != 0 &&
-                        layout->elements <= (bytes - layout->offset) / firn_type_bytes(layout->element);
-    return longer ? "has bytes behind the array that its header describes; save it again"
-                  : "is an array that was cut: its header says more than the file has; save or copy it again";
+/* --- unpacking --- */
+
+/* Makes room for one more piece. A file that does not fit into the memory of this machine is refused before the system
+ * ends the program. */
+static bool make_space(firn_host_file *file, uint64_t most) {
+    const uint64_t there = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (file->space - file->file.bytes >= PIECE_BYTES)
+        return true;
+    if (file->file.bytes > there)
+        return firn_host_fail(file->name,
+                              "unpacks to more than %llu bytes, the memory of this machine; unpack it into a file, "
+                              "which is not read into memory",
+                              (unsigned long long)there);
+    const uint64_t twice = 2 * file->space;
+    file->space = (twice < most ? twice : most) + PIECE_BYTES;
+    file->memory = firn_host_grow(file->memory, (size_t)file->space);
+    return true;
 }
 
-static bool look(firn_host_file *file) {
-    switch (firn_data_look(&file->file, &file->layout)) {
-    case FIRN_OK:
-        return true;
-    case FIRN_ERROR_DATA_TYPE:
-        return firn_host_fail(file->name, "%s", fault_of(file));
-    default:
-        return firn_host_fail(file->name, "cannot be read");
+/* Unpacks until there are `most` bytes, or all that there are: then nothing is left to unpack. */
+static bool unpack(firn_host_file *file, uint64_t most) {
+    while (file->packed != NULL && file->file.bytes < most) {
+        if (!make_space(file, most))
+            return false;
+        const uint64_t left = most - file->file.bytes;
+        const uint32_t piece = left < PIECE_BYTES ? (uint32_t)left : PIECE_BYTES;
+        const char *fault;
+        const int64_t got = firn_host_unpack(file->packed, file->memory + file->file.bytes, piece, &fault);
+        if (got < 0)
+            return firn_host_fail(file->name, "%s", fault);
+        file->file.bytes += (uint64_t)got;
+        if (got == piece)
+            continue;
+        firn_host_unpack_end(file->packed);
+        file->packed = NULL;
+        close(file->descriptor);
+        file->descriptor = -1;
+        firn_host_watch_end(&file->watch);
     }
+    return true;
+}
+
+static bool begin_unpacking(firn_host_file *file) {
+    file->packed_bytes = file->file.bytes;
+    file->packed = firn_host_unpack_begin(file->descriptor);
+    if (file->packed == NULL)
+        return firn_host_fail(file->name, "cannot be unpacked");
+    file->file = (firn_data_file){.context = file, .read = read_memory};
+    return unpack(file, PIECE_BYTES);
+}
+
+/* --- what a file is --- */
+
+const char *firn_host_file_name(const firn_host_file *file) {
+    return file->name;
+}
+
+const firn_data_layout *firn_host_file_layout(const firn_host_file *file) {
+    return &file->layout;
+}
+
+const firn_host_kind *firn_host_file_kind(const firn_host_file *file) {
+    uint8_t head[FIRN_HOST_KIND_BYTES];
+    const uint32_t count = file->file.bytes < sizeof head ? (uint32_t)file->file.bytes : (uint32_t)sizeof head;
+    if (file->layout.format != FIRN_DATA_RAW || file->file.read(file->file.context, 0, head, count) != FIRN_OK)
+        return NULL;
+    return firn_host_kind_of(head, count);
+}
+
+/* Returns how many bytes the file has by its header. */
+static uint64_t announced(const firn_data_layout *layout) {
+    const uint32_t width = firn_type_bytes(layout->element);
+    return layout->elements > (UINT64_MAX - layout->offset) / width ? UINT64_MAX
+                                                                    : layout->offset + layout->elements * width;
+}
+
+/* Compares a file, of which the header is known, with what the plan reads from a stream. */
+static bool compare(const firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
+    const firn_data_layout *layout = &file->layout;
+    const firn_stream_info *info = &wanted->streams[stream];
+    if (info->record_elements == 0) /* nothing is read from this stream */
+        return true;
+    if (wanted->records && layout->format == FIRN_DATA_RAW)
+        return firn_host_refuse_raw(file->name, layout, firn_host_file_kind(file));
+    if (layout->element != info->element ||
+        (wanted->records && firn_data_record_elements(layout) != info->record_elements))
+        return firn_host_refuse_stream(file->name, layout, wanted, stream);
+    return true;
+}
+
+/* Reads the header of what is there of a file. */
+static bool look(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
+    const int error = file->packed != NULL ? firn_data_look_at_begin(&file->file, &file->layout)
+                                           : firn_data_look(&file->file, &file->layout);
+    if (error == FIRN_ERROR_DATA_TYPE)
+        return firn_host_refuse_array(file->name, &file->layout, file->file.bytes, wanted, stream);
+    if (error != FIRN_OK)
+        return firn_host_fail(file->name, "cannot be read");
+    return compare(file, wanted, stream);
+}
+
+/* Unpacks the rest of a file whose header is as wanted: one byte more than the header says, which is one too many. A
+ * byte of gzip gives at most 1032, so that a header may say more than the file can have. */
+static bool finish(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
+    enum { MOST_FOR_A_BYTE = 1032 };
+    firn_data_layout *layout = &file->layout;
+    if (file->packed == NULL)
+        return true;
+    const bool sized = layout->format == FIRN_DATA_NPY || (layout->format == FIRN_DATA_IDX && wanted->records);
+    const uint64_t most = sized ? announced(layout) : UINT64_MAX - 1;
+    if (sized && most / MOST_FOR_A_BYTE > file->packed_bytes) {
+        layout->fault = FIRN_DATA_CUT;
+        return firn_host_refuse_array(file->name, layout, file->packed_bytes, wanted, stream);
+    }
+    if (!unpack(file, most + 1))
+        return false;
+    if (file->packed == NULL)
+        return look(file, wanted, stream);
+    layout->fault = FIRN_DATA_LONGER;
+    if (layout->format == FIRN_DATA_NPY)
+        return firn_host_refuse_array(file->name, layout, file->file.bytes, wanted, stream);
+    return firn_host_refuse_raw(file->name, layout, NULL);
 }
 
 static void close_file(firn_host_file *file) {
     if (file->descriptor >= 0)
         close(file->descriptor);
+    firn_host_unpack_end(file->packed);
     free(file->memory);
     free(file->name);
     free(file);
@@ -142,25 +213,21 @@ static void make_room(int descriptor) {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static bool open_contents(firn_host_file *file, int flags) {
-    struct stat status;
-    file->descriptor = open(file->name, O_RDONLY | O_CLOEXEC | flags);
-    if (file->descriptor < 0 && errno == EMFILE)
-        return firn_host_fail(file->name, "%s; raise the limit (ulimit -Hn), or give fewer files", strerror(errno));
-    if (file->descriptor < 0 || fstat(file->descriptor, &status) != 0)
-        return firn_host_fail(file->name, "cannot be read: %s", strerror(errno));
+static bool open_contents(firn_host_file *file, bool follow) {
+    uint64_t bytes;
+    file->descriptor = firn_host_open(file->name, follow, &bytes);
+    if (file->descriptor < 0)
+        return false;
     make_room(file->descriptor);
-    if (!S_ISREG(status.st_mode))
-        return firn_host_fail(file->name, "is neither a file nor a folder");
     firn_host_watch_begin(&file->watch, file->descriptor);
-    file->file = (firn_data_file){.context = file, .bytes = file->watch.bytes, .read = read_descriptor};
-    return (!is_gzip(file) || unpack(file)) && look(file);
+    file->file = (firn_data_file){.context = file, .bytes = bytes, .read = read_descriptor};
+    return !is_gzip(file) || begin_unpacking(file);
 }
 
-static firn_host_file *open_file(const char *path, int flags) {
+static firn_host_file *open_file(const char *path, bool follow) {
     firn_host_file *file = firn_host_allocate(sizeof *file);
     file->name = firn_host_path(path, "");
-    if (open_contents(file, flags))
+    if (open_contents(file, follow))
         return file;
     close_file(file);
     return NULL;
@@ -168,51 +235,93 @@ static firn_host_file *open_file(const char *path, int flags) {
 
 /* --- a stream of files --- */
 
-static bool add_file(firn_host_stream *stream, const char *path, int flags) {
-    firn_host_file *file = open_file(path, flags);
+/* Where files are added: a stream, its number, and what the plan reads from it. */
+typedef struct addition {
+    firn_host_stream *stream;
+    uint32_t number;
+    const firn_host_wanted *wanted;
+} addition;
+
+static bool add_file(const addition *to, const char *path, bool follow) {
+    firn_host_stream *stream = to->stream;
+    firn_host_file *file = open_file(path, follow);
     if (file == NULL)
         return false;
     stream->files = firn_host_grow(stream->files, (stream->count + 1) * sizeof(void *));
     stream->files[stream->count++] = file;
-    return true;
+    return look(file, to->wanted, to->number);
 }
 
 static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Returns the names of the regular files in a folder, sorted by their bytes. */
-static char **list_folder(const char *path, size_t *count) {
-    DIR *folder = opendir(path);
+/* Notes that something in a folder is not read. */
+static void leave_out(firn_host_stream *stream, const char *folder, const char *name, const char *why) {
+    char *path = firn_host_path(folder, name), *said = firn_host_path(path, why);
+    stream->left = firn_host_grow(stream->left, (stream->left_count + 1) * sizeof(char *));
+    stream->left[stream->left_count++] = said;
+    free(path);
+}
+
+/* Returns why an entry of a folder is left out, or NULL if it is read. */
+static const char *why_left_out(const struct dirent *entry, int folder) {
+    struct stat status;
+    if (fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return " (cannot be read)";
+    if (entry->d_name[0] == '.')
+        return " (hidden)";
+    if (S_ISREG(status.st_mode))
+        return NULL;
+    return S_ISLNK(status.st_mode)    ? " (a symbolic link)"
+           : S_ISDIR(status.st_mode)  ? " (a folder)"
+           : S_ISFIFO(status.st_mode) ? " (a pipe)"
+           : S_ISSOCK(status.st_mode) ? " (a socket)"
+                                      : " (a device)";
+}
+
+/* Returns the names of the files in a folder that are read, sorted by their bytes. folder: its path, with a slash. */
+static char **list_folder(firn_host_stream *stream, const char *path, const char *folder, size_t *count) {
+    DIR *opened = opendir(path);
     char **names = NULL;
     *count = 0;
-    if (folder == NULL) {
+    if (opened == NULL) {
         firn_host_fail(path, "cannot be read: %s", strerror(errno));
         return NULL;
     }
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        struct stat status;
-        if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+    for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened)) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
+        const char *why = why_left_out(entry, dirfd(opened));
+        if (why != NULL) {
+            leave_out(stream, folder, entry->d_name, why);
+            continue;
+        }
         names = firn_host_grow(names, (*count + 1) * sizeof(void *));
         names[(*count)++] = firn_host_path(entry->d_name, "");
     }
-    closedir(folder);
-    if (*count == 0)
-        firn_host_fail(path, "has no file in it");
+    closedir(opened);
+    if (stream->left_count != 0)
+        qsort(stream->left, stream->left_count, sizeof *stream->left, by_name);
+    if (*count == 0 && stream->left_count == 0)
+        firn_host_fail(path, "is a folder with no file in it; give one with files");
+    else if (*count == 0)
+        firn_host_fail(path, "has no file that is read: %s is left out%s; give the files by name", stream->left[0],
+                       stream->left_count > 1 ? ", like all else" : "");
     else
         qsort(names, *count, sizeof *names, by_name);
     return names;
 }
 
-static bool add_folder(firn_host_stream *stream, const char *path) {
+static bool add_folder(const addition *to, const char *path) {
     size_t count;
-    char **names = list_folder(path, &count);
-    char *folder = firn_host_path(path, "/");
+    char *folder = firn_host_path(path, path[strlen(path) - 1] == '/' ? "" : "/");
+    char **names = list_folder(to->stream, path, folder, &count);
     bool added = count > 0;
+    to->stream->folder = true;
     for (size_t i = 0; i < count; i++) {
         char *name = firn_host_path(folder, names[i]);
-        added = added && add_file(stream, name, O_NOFOLLOW);
+        added = added && add_file(to, name, false);
         free(name);
         free(names[i]);
     }
@@ -221,30 +330,27 @@ static bool add_folder(firn_host_stream *stream, const char *path) {
     return added;
 }
 
-static bool add_path(firn_host_stream *stream, const char *path) {
+static bool add_path(firn_host_data *data, const firn_host_wanted *wanted, uint32_t number, const char *path) {
+    const addition to = {&data->files[number], number, wanted};
     struct stat status;
+    if (path == NULL)
+        return true;
     if (stat(path, &status) != 0)
         return firn_host_fail(path, "cannot be read: %s", strerror(errno));
-    return S_ISDIR(status.st_mode) ? add_folder(stream, path) : add_file(stream, path, 0);
+    return S_ISDIR(status.st_mode) ? add_folder(&to, path) : add_file(&to, path, true);
 }
 
-/* Checks that all files of a stream have the same element type and, for records, the same record shape. */
-static bool agree(const firn_host_stream *stream, bool records) {
-    const firn_host_file *first = stream->files[0];
-    for (uint32_t i = 0; i < stream->count; i++) {
-        const firn_host_file *file = stream->files[i];
-        if (records && file->layout.format == FIRN_DATA_RAW)
-            return firn_host_fail(file->name, "is not an array; this plan reads records, from .npy or IDX files");
-        if (file->layout.element != first->layout.element ||
-            (records && firn_data_record_elements(&file->layout) != firn_data_record_elements(&first->layout)))
-            return firn_host_fail(file->name, "has another element type or record shape than %s", first->name);
-    }
-    return true;
+/* Returns how the elements of a stream are read: as the plan does, or as its first file says if the plan does not. */
+static firn_stream_info elements_of(const firn_host_data *data, const firn_host_wanted *wanted, uint32_t stream) {
+    firn_stream_info info = wanted->streams[stream];
+    const firn_data_layout *layout = &data->files[stream].files[0]->layout;
+    if (info.record_elements == 0)
+        info = (firn_stream_info){.element = layout->element, .record_elements = firn_data_record_elements(layout)};
+    return info;
 }
 
-static bool describe(firn_stream *described, firn_host_stream *stream, bool records) {
-    if (!agree(stream, records))
-        return false;
+/* Makes the files the segments of a stream. */
+static void describe(firn_stream *described, firn_host_stream *stream, firn_stream_info info) {
     stream->segments = firn_host_allocate(stream->count * sizeof *stream->segments);
     stream->starts = firn_host_allocate(stream->count * sizeof *stream->starts);
     uint64_t start = 0;
@@ -253,16 +359,14 @@ static bool describe(firn_stream *described, firn_host_stream *stream, bool reco
         stream->starts[i] = start;
         start += stream->files[i]->layout.elements;
     }
-    stream->name = stream->files[0]->name;
-    *described = (firn_stream){.element = stream->files[0]->layout.element,
-                               .record_elements = records ? firn_data_record_elements(&stream->files[0]->layout) : 1,
+    *described = (firn_stream){.element = info.element,
+                               .record_elements = info.record_elements,
                                .segments = stream->segments,
                                .segment_count = stream->count};
-    return true;
 }
 
-/* Returns the last segment that begins at or before an element. Empty segments before the element are skipped. */
-static uint32_t segment_of(const firn_host_stream *stream, uint64_t element) {
+/* Finds the last segment that begins at or before the element. Empty segments before the element are skipped. */
+uint32_t firn_host_data_file_of(const firn_host_stream *stream, uint64_t element) {
     uint32_t low = 0, high = stream->count;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
@@ -279,7 +383,7 @@ static int read_elements(void *context, uint32_t stream_index, uint64_t first, u
     const firn_host_stream *stream = &data->files[stream_index];
     uint32_t bytes = firn_type_bytes(data->streams[stream_index].element);
     uint8_t *to = elements;
-    uint32_t i = segment_of(stream, first);
+    uint32_t i = firn_host_data_file_of(stream, first);
     while (count > 0 && i < stream->count) {
         const firn_host_file *file = stream->files[i];
         uint64_t at = first - stream->starts[i], there = file->layout.elements - at;
@@ -363,49 +467,54 @@ static bool hash_data(firn_host_data *data) {
 
 /* --- all streams ---- */
 
-static uint64_t records_of(const firn_host_data *data, uint32_t stream) {
-    uint64_t elements = 0;
-    for (uint32_t i = 0; i < data->streams[stream].segment_count; i++)
-        elements += data->streams[stream].segments[i].elements;
-    uint32_t each = data->streams[stream].record_elements;
-    return each == 0 ? 0 : elements / each;
+/* Counts the records of a stream by the headers of its files. */
+static uint64_t records_of(const firn_host_data *data, const firn_host_wanted *wanted, uint32_t stream) {
+    uint64_t records = 0;
+    const uint32_t each = elements_of(data, wanted, stream).record_elements;
+    for (uint32_t i = 0; i < data->files[stream].count; i++)
+        records += data->files[stream].files[i]->layout.elements / each;
+    return records;
 }
 
-/* Checks that every record has a label, or a weight. */
-static bool pair(const firn_host_data *data, uint32_t stream, const char *what) {
-    uint64_t records = records_of(data, 0), others = records_of(data, stream);
-    return records == others ||
-           firn_host_fail(data->files[stream].name, "%llu records and %llu %ss; give one %s for each record of %s",
-                          (unsigned long long)records, (unsigned long long)others, what, what, data->files[0].name);
+/* Checks that every record has a label and a weight, if the plan reads them. */
+static bool pair(const firn_host_data *data, const firn_host_wanted *wanted) {
+    static const char *const what[FIRN_HOST_STREAMS] = {"record", "label", "weight"};
+    for (uint32_t s = 0; s < wanted->stream_count; s++) {
+        if (data->files[s].count == 0)
+            return firn_host_refuse_absent(data->files[0].files[0]->name, wanted, s);
+        const uint64_t records = records_of(data, wanted, 0), others = records_of(data, wanted, s);
+        if (wanted->records && records != others)
+            return firn_host_fail(data->files[s].files[0]->name,
+                                  "%llu records and %llu %ss; give one %s for each record of %s",
+                                  (unsigned long long)records, (unsigned long long)others, what[s], what[s],
+                                  data->files[0].files[0]->name);
+    }
+    return true;
 }
 
-bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_t path_count, const char *labels,
-                         const char *weights) {
+/* Unpacks what is left of packed files. */
+static bool finish_all(const firn_host_data *data, const firn_host_wanted *wanted) {
+    for (uint32_t s = 0; s < wanted->stream_count; s++)
+        for (uint32_t i = 0; i < data->files[s].count; i++)
+            if (!finish(data->files[s].files[i], wanted, s))
+                return false;
+    return true;
+}
+
+bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, const char *const *paths,
+                         uint32_t path_count, const char *labels, const char *weights) {
     *data = (firn_host_data){0};
     for (uint32_t i = 0; i < path_count; i++)
-        if (!add_path(&data->files[0], paths[i]))
+        if (!add_path(data, wanted, 0, paths[i]))
             return false;
-    if (labels != NULL && !add_path(&data->files[1], labels))
+    if (!add_path(data, wanted, 1, labels) || !add_path(data, wanted, 2, weights) || !pair(data, wanted) ||
+        !finish_all(data, wanted))
         return false;
-    if (weights != NULL && !add_path(&data->files[2], weights))
-        return false;
+    for (uint32_t s = 0; s < wanted->stream_count; s++)
+        describe(&data->streams[s], &data->files[s], elements_of(data, wanted, s));
+    data->source = (firn_source){
+        .context = data, .streams = data->streams, .stream_count = wanted->stream_count, .read = read_elements};
     return hash_data(data);
-}
-
-bool firn_host_data_begin(firn_host_data *data, bool records) {
-    uint32_t count = 1;
-    while (count < FIRN_HOST_STREAMS && data->files[count].count > 0)
-        count++;
-    for (uint32_t s = 0; s < count; s++)
-        if (!describe(&data->streams[s], &data->files[s], records))
-            return false;
-    if (records && count > 1 && !pair(data, 1, "label"))
-        return false;
-    if (records && count > 2 && !pair(data, 2, "weight"))
-        return false;
-    data->source =
-        (firn_source){.context = data, .streams = data->streams, .stream_count = count, .read = read_elements};
-    return true;
 }
 
 bool firn_host_data_look(firn_host_data *data, uint64_t turn) {
@@ -440,6 +549,9 @@ void firn_host_data_close(firn_host_data *data) {
         for (uint32_t i = 0; i < data->files[s].count; i++)
             close_file(data->files[s].files[i]);
         free(data->files[s].files);
+        for (uint32_t i = 0; i < data->files[s].left_count; i++)
+            free(data->files[s].left[i]);
+        free(data->files[s].left);
         free(data->files[s].segments);
         free(data->files[s].starts);
     }

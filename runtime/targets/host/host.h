@@ -34,6 +34,14 @@ void *firn_host_grow(void *memory, size_t bytes);
 /* Returns path + ending in allocated memory, which the caller frees. */
 char *firn_host_path(const char *path, const char *ending);
 
+/* --- files that are read (input.c) -------------------------------------------------------------------------------- */
+
+/* Opens a regular file to read it, and stores its length. Returns its descriptor, or -1 after a message. Never waits: a
+ * pipe, a socket or a device is refused, and so is a folder. follow: symbolic links are followed. */
+int firn_host_open(const char *path, bool follow, uint64_t *bytes);
+/* Reads at most `most` bytes of an open file, fewer only at its end. Returns their number, or -1 with errno set. */
+int64_t firn_host_read(int file, void *bytes, size_t most);
+
 /* --- a line to a device (line.c) ---------------------------------------------------------------------------------- */
 
 typedef struct firn_host_line {
@@ -207,10 +215,45 @@ void firn_host_watch_fail(firn_host_watch *watch, int error);
 bool firn_host_watch_look(firn_host_watch *watch);
 /* Returns true if something was wrong, and writes what, for a message that begins with the name of the file. */
 bool firn_host_watch_fault(const firn_host_watch *watch, char *text, size_t size);
+/* --- what a file is (kinds.c) --------------------------------------------------------------------------------------
+ */
+
+/* A kind of file that is neither text nor an array that is read. */
+typedef struct firn_host_kind {
+    const char *name, *mend; /* what to do to read it */
+} firn_host_kind;
+
+enum { FIRN_HOST_KIND_BYTES = 512 };
+
+/* Recognises the first bytes of a file, FIRN_HOST_KIND_BYTES if there are as many. NULL: they are of no known kind. */
+const firn_host_kind *firn_host_kind_of(const uint8_t *head, size_t count);
+
+/* --- gzip (unpack.c) ---------------------------------------------------------------------------------------------- */
+
+typedef struct firn_host_packed firn_host_packed;
+
+/* Begins to unpack a gzip file from its beginning. The descriptor stays the caller's. NULL: it cannot be read. */
+firn_host_packed *firn_host_unpack_begin(int descriptor);
+/* Unpacks at most `most` bytes, fewer only at the end. Returns their number, or -1 and sets *fault to what is wrong. */
+int64_t firn_host_unpack(firn_host_packed *packed, void *bytes, uint32_t most, const char **fault);
+void firn_host_unpack_end(firn_host_packed *packed); /* NULL is allowed */
 
 /* --- data (data.c) ------------------------------------------------------------------------------------------------ */
 
+enum { FIRN_HOST_STREAMS = 3 };
+
+/* What a plan reads. */
+typedef struct firn_host_wanted {
+    bool records; /* samples are records of arrays; false: windows of one text */
+    uint32_t stream_count;
+    firn_stream_info streams[FIRN_HOST_STREAMS];
+} firn_host_wanted;
+
 typedef struct firn_host_file firn_host_file;
+const char *firn_host_file_name(const firn_host_file *file);
+const firn_data_layout *firn_host_file_layout(const firn_host_file *file);
+/* NULL: the file is an array, or bytes of no known kind. */
+const firn_host_kind *firn_host_file_kind(const firn_host_file *file);
 
 /* A stream made of files, each of which is a segment. */
 typedef struct firn_host_stream {
@@ -218,10 +261,10 @@ typedef struct firn_host_stream {
     firn_segment *segments;
     uint64_t *starts; /* first element of each segment */
     uint32_t count;
-    const char *name; /* of the first file, for messages */
+    bool folder; /* files were found in a folder */
+    char **left; /* what was left out of folders: the path, and why */
+    uint32_t left_count;
 } firn_host_stream;
-
-enum { FIRN_HOST_STREAMS = 3 };
 
 typedef struct firn_host_data {
     firn_source source;
@@ -232,15 +275,12 @@ typedef struct firn_host_data {
 } firn_host_data;
 
 /* Opens the files of stream 0 and, if not NULL, those of labels as stream 1 and of weights as stream 2; weights require
- * labels. A directory stands for the regular files in it, sorted by name; symbolic links in it are not followed.
- * Compressed files (gzip) are unpacked into memory,
- * and small ones are copied into it. Computes the hash of the data, which firn_config takes; the source
- * has no stream yet. */
-bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_t path_count, const char *labels,
-                         const char *weights);
-/* Makes the open files the streams of the source. records: the plan reads records (firn_info.window is 0), so files
- * must be arrays with the same record shape. */
-bool firn_host_data_begin(firn_host_data *data, bool records);
+ * labels. A directory stands for the regular files in it, sorted by the bytes of their names; hidden files, symbolic
+ * links and all else in it are left out and listed. Files that are not as the plan reads them are refused, by their
+ * headers first: a compressed file (gzip) is unpacked into memory only if its header is as wanted. Small files are
+ * copied into memory. Computes the hash of the data. */
+bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, const char *const *paths,
+                         uint32_t path_count, const char *labels, const char *weights);
 /* Returns true if no file was changed since it was opened, which every read of a file checks too. Prints no message. */
 bool firn_host_data_unchanged(firn_host_data *data);
 /* The same of one file, each in turn: for many calls that must not cost more with many files. */
@@ -249,5 +289,20 @@ bool firn_host_data_look(firn_host_data *data, uint64_t turn);
  * changed and writes what is wrong with it into `text`. Returns NULL if there is none. */
 const char *firn_host_data_fault(const firn_host_data *data, char *text, size_t size);
 void firn_host_data_close(firn_host_data *data);
+/* Returns the index of the file of a stream that has an element. */
+uint32_t firn_host_data_file_of(const firn_host_stream *stream, uint64_t element);
+
+/* --- messages about arrays (arrays.c); each returns false --------------------------------------------------------- */
+
+/* Refuses an array that has a fault. bytes: the length of the file. */
+bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, uint64_t bytes,
+                            const firn_host_wanted *wanted, uint32_t stream);
+/* Refuses a file whose elements or records are not those that the plan reads. */
+bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, const firn_host_wanted *wanted,
+                             uint32_t stream);
+/* Refuses a file that is no array, where the plan reads records. kind: NULL if it is not known. */
+bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, const firn_host_kind *kind);
+/* Refuses data without the stream. name: the first file of the data. */
+bool firn_host_refuse_absent(const char *name, const firn_host_wanted *wanted, uint32_t stream);
 
 #endif

@@ -1,7 +1,7 @@
 /* Reads public keys from files; plan/keys/key_text.h says in which form. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plan/keys/key_text.h"
 #include "runtime/targets/host/host.h"
@@ -12,14 +12,17 @@ bool firn_host_key_parse(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *text, s
 
 bool firn_host_key_load(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *path) {
     char text[FIRN_KEY_FILE_MAX];
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
-        return firn_host_fail(path, "cannot be read: %s", strerror(errno));
-    size_t length = fread(text, 1, sizeof text, file);
-    bool whole = !ferror(file) && feof(file);
-    fclose(file);
-    if (whole && firn_host_key_parse(key, text, length))
+    uint64_t bytes;
+    int file = firn_host_open(path, true, &bytes);
+    if (file < 0)
+        return false;
+    int64_t length = firn_host_read(file, text, sizeof text);
+    int error = errno;
+    close(file);
+    if (length < 0)
+        return firn_host_fail(path, "cannot be read: %s", strerror(error));
+    if (bytes <= sizeof text && firn_host_key_parse(key, text, (size_t)length))
         return true;
-    const firn_key_text found = firn_key_text_of(text, length, false);
+    const firn_key_text found = firn_key_text_of(text, (size_t)length, false);
     return firn_host_fail(path, "holds %s%s, and " FIRN_KEY_WANTED_PUBLIC "; %s", found.form, found.of, found.remedy);
 }

@@ -8,39 +8,40 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "plan/container.h"
 #include "runtime/targets/host/host.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
 /* Reads exactly count bytes. */
 static bool read_all(int file, uint8_t *bytes, size_t count) {
-    while (count > 0) {
-        ssize_t got = read(file, bytes, count);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        bytes += got;
-        count -= (size_t)got;
-    }
-    return true;
+    return firn_host_read(file, bytes, count) == (int64_t)count;
 }
 
-/* Creates a memory file with the contents of `file`. Returns its descriptor or -1. */
-static int copy_to_memory(int file, size_t count) {
+/* Returns how many bytes of a file are worth reading: all of them, or the header if that is refused. What is not read
+ * is zero, and nothing looks at it, because the library decodes the header first and refuses it, too. */
+static size_t worth_reading(int file, size_t count) {
+    uint8_t head[FIRN_HEADER_BYTES];
+    firn_header header;
+    const bool whole = count < sizeof head || !read_all(file, head, sizeof head) ||
+                       firn_header_decode(&header, head, count) == FIRN_OK;
+    return lseek(file, 0, SEEK_SET) != 0 || whole ? count : sizeof head;
+}
+
+/* Creates a memory file of `count` bytes, the first of which come from `file`. Returns its descriptor or -1. */
+static int copy_to_memory(int file, size_t count, size_t copied) {
     int memory = memfd_create("firn-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (memory < 0)
         return -1;
     void *bytes = MAP_FAILED;
     if (ftruncate(memory, (off_t)count) == 0)
         bytes = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-    bool copied = bytes != MAP_FAILED && read_all(file, bytes, count);
+    bool done = bytes != MAP_FAILED && read_all(file, bytes, copied);
     if (bytes != MAP_FAILED)
         munmap(bytes, count);
-    if (!copied || fcntl(memory, F_ADD_SEALS, SEALS) != 0) {
+    if (!done || fcntl(memory, F_ADD_SEALS, SEALS) != 0) {
         close(memory);
         return -1;
     }
@@ -65,12 +66,12 @@ static const void *map_sealed(int memory, size_t count, const char **lost) {
 }
 
 /* The fallback without memory files: ordinary memory, made read-only. */
-static const void *map_plain(int file, size_t count, const char **lost) {
+static const void *map_plain(int file, size_t count, size_t copied, const char **lost) {
     void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bytes == MAP_FAILED)
         return NULL;
     *lost = "the kernel has no sealed memory: this process could make its copy of the plan writable";
-    if (lseek(file, 0, SEEK_SET) == 0 && read_all(file, bytes, count) && mprotect(bytes, count, PROT_READ) == 0)
+    if (lseek(file, 0, SEEK_SET) == 0 && read_all(file, bytes, copied) && mprotect(bytes, count, PROT_READ) == 0)
         return bytes;
     munmap(bytes, count);
     return NULL;
@@ -78,25 +79,21 @@ static const void *map_plain(int file, size_t count, const char **lost) {
 
 bool firn_host_plan_load(firn_host_plan *plan, const char *path) {
     *plan = (firn_host_plan){0};
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat status;
-    if (file < 0 || fstat(file, &status) != 0) {
-        firn_host_fail(path, "cannot be read: %s", strerror(errno));
-        if (file >= 0)
-            close(file);
+    uint64_t bytes;
+    int file = firn_host_open(path, true, &bytes);
+    if (file < 0)
         return false;
-    }
-    if (!S_ISREG(status.st_mode) || status.st_size == 0) {
+    if (bytes == 0) {
         close(file);
-        return firn_host_fail(path, "%s", S_ISREG(status.st_mode) ? "is empty" : "is not a file");
+        return firn_host_fail(path, "is empty");
     }
-    size_t count = (size_t)status.st_size;
-    int memory = copy_to_memory(file, count);
+    size_t count = (size_t)bytes, copied = worth_reading(file, count);
+    int memory = copy_to_memory(file, count, copied);
     if (memory >= 0) {
         plan->bytes = map_sealed(memory, count, &plan->lost);
         close(memory);
     } else {
-        plan->bytes = map_plain(file, count, &plan->lost);
+        plan->bytes = map_plain(file, count, copied, &plan->lost);
     }
     close(file);
     if (plan->bytes == NULL)

@@ -111,15 +111,17 @@ int firn_host_port_reserve(firn_host_port *port, uint64_t bytes) {
 static int counter_read(void *context, uint32_t *value) {
     const firn_host_port *port = context;
     *value = 0;
-    FILE *file = fopen(port->counter_path, "rb");
-    if (file == NULL)
+    struct stat status;
+    int file = open(port->counter_path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe must not block */
+    if (file < 0)
         return errno == ENOENT ? FIRN_OK : FIRN_ERROR_COUNTER; /* a new device starts at 0 */
     char text[16] = {0};
-    size_t length = fread(text, 1, sizeof text - 1, file);
-    bool whole = !ferror(file);
-    fclose(file);
+    int64_t length =
+        fstat(file, &status) == 0 && S_ISREG(status.st_mode) ? firn_host_read(file, text, sizeof text - 1) : -1;
+    bool whole = length >= 0;
+    close(file);
     uint64_t number = 0;
-    size_t at = 0;
+    int64_t at = 0;
     for (; at < length && text[at] >= '0' && text[at] <= '9'; at++)
         number = 10 * number + (uint64_t)(text[at] - '0');
     if (!whole || at == 0 || number > UINT32_MAX || strcmp(text + at, "\n") != 0)

@@ -1,0 +1,200 @@
+/* Says what data a run reads, before its first step: the files in their order, what was left out of folders, files that
+ * are hardly the text they are read as, and how many samples, batches and epochs there are. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/ops.h"
+#include "runtime/cli/cli.h"
+
+enum { FILES_MOST = 8, LEFT_MOST = 8 };
+
+static const char *const names[FIRN_HOST_STREAMS] = {"data", "labels", "weights"};
+
+/* --- files --- */
+
+static const char *name_of(const firn_host_stream *stream, uint32_t i) {
+    return firn_host_file_name(stream->files[i]);
+}
+
+/* One line for each file. */
+static void list_files(const cli_session *session, uint32_t number) {
+    const firn_host_stream *stream = &session->data.files[number];
+    const uint32_t each = session->data.streams[number].record_elements;
+    for (uint32_t i = 0; i < stream->count; i++)
+        firn_host_note("%s %lu of %lu: %s, %llu %s", names[number], (unsigned long)i + 1, (unsigned long)stream->count,
+                       name_of(stream, i), (unsigned long long)(stream->segments[i].elements / each),
+                       session->info.window == 0 ? "records" : firn_type_name(session->data.streams[number].element));
+}
+
+/* One line for all files. Of many, the first and the last. */
+static void name_files(const firn_host_stream *stream, uint32_t number) {
+    char *text = firn_host_path("", "");
+    for (uint32_t i = 0; i < stream->count; i++) {
+        if (stream->count > FILES_MOST && i != 0 && i != stream->count - 1)
+            continue;
+        const char *before = i == 0 ? "" : stream->count > FILES_MOST ? ", ..., " : ", ";
+        char *longer = firn_host_path(text, before), *whole = firn_host_path(longer, name_of(stream, i));
+        free(text);
+        free(longer);
+        text = whole;
+    }
+    firn_host_note("%s: %lu files in this order: %s%s", names[number], (unsigned long)stream->count, text,
+                   stream->count > FILES_MOST ? " (-v names all)" : "");
+    free(text);
+}
+
+/* Notes the first two names whose numbers are in another order than their bytes, as 10 and 9: labels in one file may be
+ * in the order of the numbers. */
+static void note_numbers(const firn_host_stream *stream) {
+    for (uint32_t i = 0; i + 1 < stream->count; i++)
+        if (strcmp(name_of(stream, i), name_of(stream, i + 1)) < 0 &&
+            strverscmp(name_of(stream, i), name_of(stream, i + 1)) > 0) {
+            firn_host_note("%s comes before %s, by the bytes of their names; write 09 for 9 to change that",
+                           name_of(stream, i), name_of(stream, i + 1));
+            return;
+        }
+}
+
+static void note_left_out(const cli_session *session, const firn_host_stream *stream) {
+    const uint32_t most = session->options->verbose ? UINT32_MAX : LEFT_MOST;
+    for (uint32_t i = 0; i < stream->left_count && i < most; i++)
+        firn_host_note("left out: %s", stream->left[i]);
+    if (stream->left_count > most)
+        firn_host_note("left out: %lu more (-v names all)", (unsigned long)(stream->left_count - most));
+}
+
+static void note_files(const cli_session *session, uint32_t number) {
+    const firn_host_stream *stream = &session->data.files[number];
+    if (session->options->verbose)
+        list_files(session, number);
+    else if (stream->folder)
+        name_files(stream, number);
+    if (stream->folder)
+        note_numbers(stream);
+    note_left_out(session, stream);
+}
+
+/* --- what is read as text --- */
+
+static void note_kinds(const cli_session *session) {
+    const firn_host_stream *stream = &session->data.files[0];
+    uint32_t noted = 0;
+    for (uint32_t i = 0; i < stream->count && noted < FILES_MOST; i++) {
+        const firn_host_kind *kind = firn_host_file_kind(stream->files[i]);
+        const firn_data_layout *layout = firn_host_file_layout(stream->files[i]);
+        if (kind != NULL)
+            firn_host_note("%s begins like %s, and its bytes are read as they are; %s if that is not meant",
+                           name_of(stream, i), kind->name, kind->mend);
+        else if (stream->segments[i].elements == 0)
+            firn_host_note("%s is empty", name_of(stream, i));
+        else if (layout->rank > 1)
+            firn_host_note("%s has %u dimensions, and is read as one text without borders between its rows",
+                           name_of(stream, i), (unsigned)layout->rank);
+        else
+            continue;
+        noted++;
+    }
+}
+
+/* --- counts --- */
+
+/* Writes what a sample is. */
+static const char *unit_of(const cli_session *session, char *text, size_t size) {
+    if (session->info.window == 0)
+        return "samples";
+    snprintf(text, size, "windows of %lu %s", (unsigned long)session->info.window,
+             session->data.streams[0].element == FIRN_UINT8 ? "bytes" : "tokens");
+    return text;
+}
+
+static void say_part(const cli_session *session, uint64_t all, uint64_t part, char *text, size_t size) {
+    char unit[64];
+    const char *name = unit_of(session, unit, sizeof unit);
+    const unsigned long long total = all, read = part, rest = all - part;
+    const bool eval = session->info.eval;
+    if (session->info.all_data)
+        snprintf(text, size, "%llu %s, none held out", total, name);
+    else if (session->info.window != 0)
+        snprintf(text, size, "%llu %s, %llu of them in the part that %s", total, name, read,
+                 eval ? "is held out, which is read" : "is not held out, which is read");
+    else
+        snprintf(text, size, "%llu %s, %llu of them held out%s", total, name, eval ? read : rest,
+                 eval ? ", which are read" : "");
+}
+
+static void note_training(const cli_session *session, const char *text, uint64_t part) {
+    const firn_info *info = &session->info;
+    const uint64_t batch = (uint64_t)info->samples * info->micro_batches;
+    char micro[64] = "", run[100] = "a run without an end";
+    if (info->micro_batches > 1)
+        snprintf(micro, sizeof micro, " (%lu micro-batches of %lu)", (unsigned long)info->micro_batches,
+                 (unsigned long)info->samples);
+    if (info->steps != 0)
+        snprintf(run, sizeof run, "%.4g epochs in the run of %llu steps",
+                 (double)info->steps * (double)batch / (double)part, (unsigned long long)info->steps);
+    firn_host_note("%s; %llu in a step%s, %.4g steps in an epoch, %s", text, (unsigned long long)batch, micro,
+                   (double)part / (double)batch, run);
+    if (batch > part)
+        firn_host_note("a step takes more samples than there are: it reads some of them more than once");
+}
+
+static void note_counts(const cli_session *session) {
+    const firn_info *info = &session->info;
+    char text[200];
+    uint64_t all, part;
+    if (info->ring != 0 || firn_count_samples(&session->firn, &session->source, &all, &part) != FIRN_OK ||
+        part < info->samples)
+        return; /* of what is pushed nothing is known; too few samples are an error of the first step */
+    say_part(session, all, part, text, sizeof text);
+    if (!info->eval)
+        note_training(session, text, part);
+    else
+        firn_host_note("%s; %llu batches of %lu", text,
+                       (unsigned long long)(info->steps != 0 ? info->steps : part / info->samples),
+                       (unsigned long)info->samples);
+}
+
+void cli_note_data(const cli_session *session) {
+    if (session->options->quiet)
+        return;
+    for (uint32_t s = 0; s < session->data.source.stream_count; s++)
+        note_files(session, s);
+    if (session->info.window != 0)
+        note_kinds(session);
+    note_counts(session);
+}
+
+/* Adds how much text there is. */
+static void say_elements(const cli_session *session, char *text, size_t size) {
+    const firn_stream *stream = &session->data.streams[0];
+    uint64_t elements = 0;
+    for (uint32_t i = 0; i < stream->segment_count; i++)
+        elements += stream->segments[i].elements;
+    const size_t length = strlen(text);
+    snprintf(text + length, size - length, ", of %llu %s in %lu %s", (unsigned long long)elements,
+             stream->element == FIRN_UINT8 ? "bytes" : "tokens", (unsigned long)stream->segment_count,
+             stream->segment_count == 1 ? "file" : "files");
+}
+
+void cli_say_too_short(const cli_session *session, char *text, size_t size) {
+    const firn_info *info = &session->info;
+    char part_text[200];
+    uint64_t all, part;
+    text[0] = 0;
+    if (info->ring != 0 || firn_count_samples(&session->firn, &session->source, &all, &part) != FIRN_OK)
+        return;
+    say_part(session, all, part, part_text, sizeof part_text);
+    if (info->window != 0)
+        say_elements(session, part_text, sizeof part_text);
+    const char *key = info->eval ? "batch_size" : "micro_batch_size";
+    int length = snprintf(text, size, "%s, and a batch takes %lu: give more data, or compile with ", part_text,
+                          (unsigned long)info->samples);
+    if (part != 0)
+        length += snprintf(text + length, size - (size_t)length, "a %s of at most %llu", key, (unsigned long long)part);
+    else if (info->window != 0)
+        length += snprintf(text + length, size - (size_t)length, "a smaller max_sequence_length");
+    if (!info->all_data)
+        snprintf(text + length, size - (size_t)length, "%sa %s held_out_per_mille",
+                 part != 0 || info->window != 0 ? " or " : "", info->eval ? "larger" : "smaller");
+}

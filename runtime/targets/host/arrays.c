@@ -1,0 +1,227 @@
+/* The messages about arrays that cannot be read, or that are not what a plan reads: what was found, what is wanted, and
+ * how to make the one from the other. */
+#include <string.h>
+
+#include "plan/ops.h"
+#include "runtime/targets/host/host.h"
+
+#define READABLE "uint8, int8, bool, uint16, int16, int32 and float32, little-endian"
+
+/* Element types of NumPy that firn does not read, by the code that a header has behind the byte order. */
+static const struct {
+    const char *code, *name, *advice; /* advice NULL: astype */
+} types[] = {
+    {"f2", "float16", NULL},
+    {"f4", "float32", NULL},
+    {"f8", "float64", NULL},
+    {"f16", "long double", NULL},
+    {"i2", "int16", NULL},
+    {"i4", "int32", NULL},
+    {"i8", "int64", NULL},
+    {"u2", "uint16", NULL},
+    {"u4", "uint32", NULL},
+    {"u8", "uint64", NULL},
+    {"c8", "complex64", "save x.real, or x.real and x.imag as two columns, as"},
+    {"c16", "complex128", "save x.real, or x.real and x.imag as two columns, as"},
+    {"O", "objects of Python, such as rows of different lengths",
+     "make one array of them, as by numpy.stack, and save it as"},
+    {"U", "text", "save numbers, as classes in place of their names, as"},
+    {"S", "text", "save numbers, as classes in place of their names, as"},
+    {"M8", "dates", "save numbers, such as days since a day, as"},
+    {"m8", "times", "save numbers, such as seconds, as"},
+    {"V", "bytes without a type", "save numbers as"},
+    {"", "structured records",
+     "save one array of numbers, as numpy.lib.recfunctions.structured_to_unstructured makes, as"},
+};
+
+/* Whether a type of a header has the code of entry i. Codes without a number are followed by one. */
+static bool has_code(size_t i, const char *type) {
+    const size_t length = strlen(types[i].code);
+    if (type[0] == '[' || length == 0)
+        return type[0] == '[' && length == 0;
+    const char *behind = type + (type[0] == 0 ? 0 : 1);
+    const char last = types[i].code[length - 1];
+    if (strncmp(behind, types[i].code, length) != 0)
+        return false;
+    return last < '0' || last > '9' || behind[length] < '0' || behind[length] > '9';
+}
+
+/* Writes a shape as Python does. */
+static const char *shape_text(const firn_data_layout *layout, char *text, size_t size) {
+    size_t length = (size_t)snprintf(text, size, "(");
+    for (uint32_t i = 0; i < layout->rank && i < 8 && length < size; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s%llu", i == 0 ? "" : ", ",
+                                   (unsigned long long)layout->dims[i]);
+    if (length < size)
+        snprintf(text + length, size - length, "%s)", layout->rank == 1 ? "," : layout->rank > 8 ? ", ..." : "");
+    return text;
+}
+
+/* Writes what the plan reads. */
+static const char *wanted_text(const firn_host_wanted *wanted, uint32_t stream, char *text, size_t size) {
+    const firn_stream_info *info = &wanted->streams[stream];
+    if (wanted->records)
+        snprintf(text, size, "the plan reads %lu %s of each record", (unsigned long)info->record_elements,
+                 firn_type_name(info->element));
+    else
+        snprintf(text, size, "the plan reads %s", firn_type_name(info->element));
+    return text;
+}
+
+/* Writes the element type of a header, and returns what to save in its place. */
+static const char *describe_type(const char *type, char *text, size_t size) {
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (!has_code(i, type))
+            continue;
+        if (type[0] == '[')
+            snprintf(text, size, "%s", types[i].name);
+        else
+            snprintf(text, size, "%s%s ('%s')", type[0] == '>' ? "big-endian " : "", types[i].name, type);
+        return types[i].advice;
+    }
+    snprintf(text, size, "the type '%s'", type);
+    return NULL;
+}
+
+static bool refuse_type(const char *name, const firn_data_layout *layout, const firn_host_wanted *wanted,
+                        uint32_t stream) {
+    char want[100], shape[200], found[100], mend[200];
+    const char *type = firn_type_name(wanted->streams[stream].element);
+    const char *advice = describe_type(layout->type, found, sizeof found);
+    if (advice == NULL)
+        snprintf(mend, sizeof mend, "save x.astype('%s')", type);
+    else
+        snprintf(mend, sizeof mend, "%s %s", advice, type);
+    return firn_host_fail(name, "is an array of %s%s%s; firn reads " READABLE ", and %s: %s", found,
+                          layout->rank != 0 ? ", of shape " : "",
+                          layout->rank != 0 ? shape_text(layout, shape, sizeof shape) : "",
+                          wanted_text(wanted, stream, want, sizeof want), mend);
+}
+
+static bool refuse_length(const char *name, const firn_data_layout *layout, uint64_t bytes) {
+    char shape[200];
+    const uint32_t width = firn_type_bytes(layout->element);
+    if (layout->elements > (UINT64_MAX - layout->offset) / width)
+        return firn_host_fail(name,
+                              "is an array that was cut: its header says more than any file has, the shape %s; save or "
+                              "copy it again",
+                              shape_text(layout, shape, sizeof shape));
+    const unsigned long long wanted = layout->offset + layout->elements * width;
+    if (layout->fault == FIRN_DATA_LONGER)
+        return firn_host_fail(name,
+                              "has bytes behind the array that its header describes: shape %s of %s ends at byte %llu; "
+                              "save it again",
+                              shape_text(layout, shape, sizeof shape), firn_type_name(layout->element), wanted);
+    return firn_host_fail(name,
+                          "is an array that was cut: its header says more than the file has, shape %s of %s, which is "
+                          "%llu bytes, and there are %llu; save or copy it again",
+                          shape_text(layout, shape, sizeof shape), firn_type_name(layout->element), wanted,
+                          (unsigned long long)bytes);
+}
+
+bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, uint64_t bytes,
+                            const firn_host_wanted *wanted, uint32_t stream) {
+    char shape[200], want[100];
+    switch (layout->fault) {
+    case FIRN_DATA_VERSION:
+        return firn_host_fail(name, "is an array in a version of .npy that firn does not read; it reads 1 to 3, as "
+                                    "numpy.save writes them: save it again");
+    case FIRN_DATA_TYPE:
+        return refuse_type(name, layout, wanted, stream);
+    case FIRN_DATA_ORDER:
+        return firn_host_fail(name,
+                              "is an array in Fortran order, of shape %s, and firn reads C order: save "
+                              "numpy.ascontiguousarray(x)",
+                              shape_text(layout, shape, sizeof shape));
+    case FIRN_DATA_RANK:
+        if (layout->rank == 0)
+            return firn_host_fail(name,
+                                  "is an array without a dimension, one number of shape (), and %s: save an array "
+                                  "with at least one dimension, such as x.reshape(1)",
+                                  wanted_text(wanted, stream, want, sizeof want));
+        return firn_host_fail(name, "is an array with %u dimensions, and firn reads 1 to 8: save x.reshape(len(x), -1)",
+                              (unsigned)layout->rank);
+    case FIRN_DATA_EMPTY:
+        return firn_host_fail(name, "is an array without elements, of shape %s; give one with a record or more",
+                              shape_text(layout, shape, sizeof shape));
+    case FIRN_DATA_CUT:
+        if (layout->rank == 0)
+            return firn_host_fail(name,
+                                  "is an array that was cut: its header says more than the file has, as its elements "
+                                  "would begin at byte %llu, and there are %llu; save or copy it again",
+                                  (unsigned long long)layout->offset, (unsigned long long)bytes);
+        return refuse_length(name, layout, bytes);
+    case FIRN_DATA_LONGER:
+        return refuse_length(name, layout, bytes);
+    default:
+        return firn_host_fail(name, "is an array whose header cannot be understood: it is no dictionary of descr, "
+                                    "fortran_order and shape; save it again by numpy.save");
+    }
+}
+
+/* --- arrays that are read, and are not what the plan wants --- */
+
+static const char *const options[FIRN_HOST_STREAMS] = {"--data", "--labels", "--weights"};
+static const char *const type_keys[FIRN_HOST_STREAMS] = {"feature_type", "label_type", "weight_type"};
+
+/* How to make records of the right length. */
+static const char *mend_of_length(const firn_data_layout *layout, const firn_stream_info *wanted, uint32_t stream,
+                                  char *text, size_t size) {
+    if (stream == 1 && wanted->record_elements == 1 && firn_data_record_elements(layout) > 1)
+        snprintf(text, size, "if they are one-hot, save x.argmax(axis=1).astype('%s'); else change the recipe",
+                 firn_type_name(wanted->element));
+    else if (layout->elements != UINT64_MAX && layout->elements % wanted->record_elements == 0 && layout->rank == 1 &&
+             wanted->record_elements > 1)
+        snprintf(text, size, "save x.reshape(-1, %lu) if these are its records; else convert it, or change the recipe",
+                 (unsigned long)wanted->record_elements);
+    else
+        snprintf(text, size, "convert it, or change the recipe");
+    return text;
+}
+
+bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, const firn_host_wanted *wanted,
+                             uint32_t stream) {
+    char mend[200], shape[200];
+    const firn_stream_info *info = &wanted->streams[stream];
+    const char *code = firn_error_name(FIRN_ERROR_DATA_TYPE);
+    if (!wanted->records)
+        return firn_host_fail(name, "%s: it has %s, and the plan reads %s; give %s, or compile with another token_type",
+                              code, firn_type_name(layout->element), firn_type_name(info->element),
+                              info->element == FIRN_UINT8 ? "bytes" : "an .npy array of such tokens");
+    const uint32_t length = firn_data_record_elements(layout);
+    if (length == info->record_elements)
+        snprintf(mend, sizeof mend, "save x.astype('%s'), or change %s of the recipe", firn_type_name(info->element),
+                 type_keys[stream]);
+    else
+        mend_of_length(layout, info, stream, mend, sizeof mend);
+    return firn_host_fail(name, "%s: %s has %lu %s in each record, and the plan reads %lu %s; its shape is %s: %s",
+                          code, options[stream], (unsigned long)length, firn_type_name(layout->element),
+                          (unsigned long)info->record_elements, firn_type_name(info->element),
+                          shape_text(layout, shape, sizeof shape), mend);
+}
+
+bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, const firn_host_kind *kind) {
+    static const char wanted[] = "this plan reads records, from .npy or IDX files";
+    if (layout->elements == 0)
+        return firn_host_fail(name, "is empty, and so not an array; %s", wanted);
+    if (kind != NULL)
+        return firn_host_fail(name, "is not an array, but %s; %s: %s", kind->name, wanted, kind->mend);
+    if (layout->fault == FIRN_DATA_TYPE)
+        return firn_host_fail(name,
+                              "is not an array that firn reads: it begins like IDX of type %s, and types 0x08, 0x09, "
+                              "0x0b, 0x0c and 0x0d are read; %s: save it by numpy.save as float32",
+                              layout->type, wanted);
+    if (layout->fault != FIRN_DATA_GOOD)
+        return firn_host_fail(name,
+                              "is not an array: it begins like IDX, but has %s bytes than its header says; %s: get "
+                              "it again",
+                              layout->fault == FIRN_DATA_LONGER ? "more" : "fewer", wanted);
+    return firn_host_fail(
+        name, "is not an array: its first bytes are no header of .npy or IDX; %s: save one by numpy.save", wanted);
+}
+
+bool firn_host_refuse_absent(const char *name, const firn_host_wanted *wanted, uint32_t stream) {
+    return firn_host_fail(name, "%s: the plan also reads %lu %s of each record; give them by %s",
+                          firn_error_name(FIRN_ERROR_DATA_TYPE), (unsigned long)wanted->streams[stream].record_elements,
+                          firn_type_name(wanted->streams[stream].element), options[stream]);
+}
