@@ -59,7 +59,7 @@ typedef struct firn_bindings {
     int64_t *pushed; /* NULL: the source is read */
     const int64_t *global_step, *optimizer_step;
     const float *loss, *learning_rate, *loss_scale, *gradient_norm;
-    const int32_t *finite, *at_floor;                         /* of dynamic loss scaling */
+    const int32_t *finite, *at_floor;                      /* of dynamic loss scaling */
     firn_bound_phase phases[FIRN_FB_PHASE_KIND_COUNT + 1]; /* indexed by kind */
 } firn_bindings;
 

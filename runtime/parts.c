@@ -1,6 +1,6 @@
 /* All kinds of metrics, of samples and of data, divisors of batches, initial weights, sharing, and copies of plans: the
- * tables of a build that leaves none out. A firmware's own tables take their place (runtime/parts.h), so nothing else may be defined
- * here. */
+ * tables of a build that leaves none out. A firmware's own tables take their place (runtime/parts.h), so nothing else
+ * may be defined here. */
 #include "runtime/parts.h"
 
 static const firn_metric_part all_metrics[FIRN_METRIC_KINDS] = {

@@ -68,13 +68,13 @@ static bool adds_losses(const firn_instance *instance) {
 static int run_micro_batches(firn_instance *instance, step *step, float *batch_loss) {
     const uint32_t micro_batches = firn_fb_plan_micro_batches(instance->plan);
     float total = -0.0f; /* added to it, the first loss stays as it is, also -0 */
+    const bool added = adds_losses(instance);
     int status = FIRN_OK;
     uint32_t micro = 0;
-    if (adds_losses(instance)) {
+    if (added)
         status = firn_batch->count(instance, &step->samples, firn_samples_fill, step->global_step, step->cursor);
-        if (status != FIRN_OK)
-            return status;
-    }
+    if (status != FIRN_OK)
+        return status;
     do {
         status = firn_samples_fill(instance, &step->samples, step->cursor);
         if (status != FIRN_OK)
@@ -87,7 +87,7 @@ static int run_micro_batches(firn_instance *instance, step *step, float *batch_l
         if (firn_fb_plan_check_loss(instance->plan) && !finite(loss))
             status = FIRN_ERROR_LOSS_NOT_FINITE;
     } while (status == FIRN_OK && ++micro < micro_batches);
-    *batch_loss = firn_canonical(adds_losses(instance) ? total : total / (float)micro_batches);
+    *batch_loss = firn_canonical(added ? total : total / (float)micro_batches);
     return status;
 }
 

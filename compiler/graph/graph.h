@@ -275,8 +275,8 @@ typedef struct firnc_cross_entropy_options {
     bool ignores;          /* rows with the label ignore_index are not counted */
     uint32_t ignore_index; /* a class */
     float label_smoothing; /* [0, 1) */
-    bool batch_size;       /* true: sum over rows / samples of the batch * loss_weight; false: weighted mean over the rows
-                            * of the batch, however it is cut into micro-batches */
+    bool batch_size; /* true: sum over rows / samples of the batch * loss_weight; false: weighted mean over the rows
+                      * of the batch, however it is cut into micro-batches */
     float loss_weight;
 } firnc_cross_entropy_options;
 /* Where a batch has several micro-batches, the weights must depend on inputs and constants alone. */

@@ -142,8 +142,7 @@ bool firnc_gradient_layer_norm(firnc_differentiation *d, firnc_value dy) {
 }
 
 bool firnc_gradient_rms_norm(firnc_differentiation *d, firnc_value dy) {
-    const uint8_t type =
-        type_of_affine_gradient(d, d->node->integers[FIRN_RMS_NORM_AFFINE], FIRN_RMS_NORM_IN_GAIN);
+    const uint8_t type = type_of_affine_gradient(d, d->node->integers[FIRN_RMS_NORM_AFFINE], FIRN_RMS_NORM_IN_GAIN);
     if (firnc_wanted(d, FIRN_RMS_NORM_IN_GAIN))
         firnc_apply_backward(d, FIRN_OP_rms_norm_backward_gain, dy, &type);
     if (firnc_wanted(d, FIRN_RMS_NORM_IN_X))

@@ -50,9 +50,9 @@ void firnc_update_parameter(firnc_graph *graph, const firnc_group *group, firnc_
 bool firnc_advance_statistics(const firnc_compilation *compilation, firnc_value *next);
 void firnc_store_statistics(firnc_graph *graph, const firnc_value *next);
 
-/* Where the rows of the loss may be absent or weighted and a step has several micro-batches, adds the phase count, which
- * finds what all of them divide by (gradients/batch.c). Part of the training pass. False after one message if the loss does not
- * allow that. */
+/* Where the rows of the loss may be absent or weighted and a step has several micro-batches, adds the phase count,
+ * which finds what all of them divide by (gradients/batch.c). Part of the training pass. False after one message if the
+ * loss does not allow that. */
 bool firnc_count_batch(const firnc_compilation *compilation);
 
 /* Whether gradients of such a loss stay float32 until those of all micro-batches are added, and are then rounded to the

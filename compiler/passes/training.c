@@ -106,7 +106,8 @@ static firnc_value gradient_in(const training *t, uint8_t phase, firnc_value par
     const uint8_t type = (uint8_t)t->job->precision.gradient_type;
     if (!graph->values[parameter].total_rounded)
         return total;
-    const uint32_t node = firnc_node_new(graph, FIRN_OP_cast, phase, name_of(t, parameter), &total, 1, NULL, NULL, &type);
+    const uint32_t node =
+        firnc_node_new(graph, FIRN_OP_cast, phase, name_of(t, parameter), &total, 1, NULL, NULL, &type);
     const firnc_value rounded = graph->nodes[node].outputs[FIRN_CAST_OUT_Y];
     graph->values[rounded].name = firnc_format("rounded.%s", name_of(t, total));
     graph->values[rounded].role = FIRNC_ROLE_GRADIENT;

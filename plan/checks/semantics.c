@@ -10,7 +10,6 @@
 #include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
 #include "plan/errors.h"
-#include "plan/parts.h"
 
 /* --- header ----------------------------------------------------------------------------------------------------- */
 
@@ -140,30 +139,37 @@ static __attribute__((noinline)) int check_order(const firn_fb_plan_record *plan
 
 /* --- phases ----------------------------------------------------------------------------------------------------- */
 
-/* A bit for each kind of phase, by its place in a step. */
-static uint32_t bit_of(uint32_t kind) {
-    return 1u << firn_semantics_place(kind);
+/* The place in a step of a phase of this kind. Kinds are numbered in the order in which the format got them. */
+static uint32_t place_of(uint32_t kind) {
+    if (kind == FIRN_FB_PHASE_KIND_COUNT)
+        return 1;
+    return kind == FIRN_FB_PHASE_KIND_DERIVE ? 0 : kind + 1;
 }
 
+/* A bit for each kind of phase, by its place. */
+enum {
+    MAY_DERIVE = 1 << 0,
+    MAY_COUNT = 1 << 1,
+    MAY_FINALISE = 1 << (FIRN_FB_PHASE_KIND_FINALISE + 1),
+    TRAINS = 1 << (FIRN_FB_PHASE_KIND_MICRO_BATCH + 1) | 1 << (FIRN_FB_PHASE_KIND_UPDATE + 1) |
+             1 << (FIRN_FB_PHASE_KIND_BOOKKEEP + 1),
+    EVALUATES = 1 << (FIRN_FB_PHASE_KIND_EVALUATE + 1)
+};
+
 /* Training has the phases derive, count, micro_batch, finalise, update, bookkeep in this order, of which derive, count
- * and finalise are omitted if they have no ops. Evaluation has the phases derive, if it has ops, and evaluate. */
+ * and finalise are omitted if they have no ops. Evaluation has the phases derive, if it has ops, and evaluate. Losses
+ * are added if and only if the phase count finds what they are divided by. */
 static int check_phases(firn_fb_plan plan, bool train) {
     uint32_t seen = 0;
     for (uint32_t i = 0; i < firn_fb_plan_phases_count(plan); i++) {
-        const uint32_t bit = bit_of(firn_fb_phase_kind(firn_fb_plan_phases_at(plan, i)));
-        if (seen >= bit)
+        const uint32_t place = place_of(firn_fb_phase_kind(firn_fb_plan_phases_at(plan, i)));
+        if (seen >> place != 0)
             return FIRN_ERROR_PHASE;
-        seen |= bit;
+        seen |= 1u << place;
     }
-    const uint32_t may_derive = bit_of(FIRN_FB_PHASE_KIND_DERIVE), may_count = bit_of(FIRN_FB_PHASE_KIND_COUNT),
-                   may_finalise = bit_of(FIRN_FB_PHASE_KIND_FINALISE),
-                   trains = bit_of(FIRN_FB_PHASE_KIND_MICRO_BATCH) | bit_of(FIRN_FB_PHASE_KIND_UPDATE) |
-                            bit_of(FIRN_FB_PHASE_KIND_BOOKKEEP),
-                   evaluates = bit_of(FIRN_FB_PHASE_KIND_EVALUATE);
-    if ((seen & may_count) != 0 && firn_semantics_parts.batch == NULL)
-        return FIRN_ERROR_KERNEL_MISSING;
-    seen &= ~(train ? may_derive | may_count | may_finalise : may_derive);
-    return seen == (train ? trains : evaluates) ? FIRN_OK : FIRN_ERROR_PHASE;
+    const uint32_t wanted = (train ? TRAINS : EVALUATES) | (firn_fb_plan_losses_added(plan) ? MAY_COUNT : 0);
+    seen &= ~(uint32_t)(train ? MAY_DERIVE | MAY_FINALISE : MAY_DERIVE);
+    return seen == wanted ? FIRN_OK : FIRN_ERROR_PHASE;
 }
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */

@@ -13,8 +13,8 @@
 /* --- the mode --------------------------------------------------------------------------------------------------- */
 
 /* The gradient of a step is the mean over its micro-batches, so every loss seed must be 1 / micro_batches, unless
- * losses are added; and the loss scale that a step reports is the one that its loss seeds use. Only a loss that is added
- * has the divisor of the whole batch. */
+ * losses are added; and the loss scale that a step reports is the one that its loss seeds use. Only a loss that is
+ * added has the divisor of the whole batch. */
 static bool are_loss_seeds(const firn_fb_plan_record *plan) {
     const float factor = plan->losses_added ? 1.0f : 1.0f / (float)plan->micro_batches;
     uint8_t phase;
@@ -32,18 +32,9 @@ static bool are_loss_seeds(const firn_fb_plan_record *plan) {
     return true;
 }
 
-/* Losses are added if and only if the phase count finds what they are divided by. A plan with that phase has been
- * refused if this build has no rules for it. */
-static bool adds_losses(const firn_fb_plan_record *plan) {
-    bool counts = false;
-    for (uint32_t i = 0; i < firn_fb_plan_phases_count(plan->table); i++)
-        counts |= firn_fb_phase_kind(firn_fb_plan_phases_at(plan->table, i)) == FIRN_FB_PHASE_KIND_COUNT;
-    return counts == (plan->losses_added != 0) && (!counts || firn_semantics_parts.batch(plan));
-}
-
 static bool may_train(const firn_fb_plan_record *plan) {
     return plan->micro_batches >= 1 && plan->metrics_count == 0 && plan->loss != FIRN_ABSENT && are_loss_seeds(plan) &&
-           adds_losses(plan);
+           (!plan->losses_added || (firn_semantics_parts.batch != NULL && firn_semantics_parts.batch(plan)));
 }
 
 /* Whether an eval plan has no field that only training uses, and promises no check of a loss that it has not. An absent
@@ -52,7 +43,6 @@ static bool may_evaluate(const firn_fb_plan_record *plan) {
     const uint32_t of_training = plan->learning_rate & plan->loss_scale & plan->at_floor & plan->global_step &
                                  plan->optimizer_step & plan->finite & plan->gradient_norm;
     return of_training == FIRN_ABSENT && plan->micro_batches == 1 && plan->schedules_count == 0 &&
-           !plan->losses_added &&
            !(plan->check_loss && plan->loss == FIRN_ABSENT);
 }
 

@@ -56,24 +56,6 @@ static bool operands_are_apart(const firn_fb_plan_record *plan, const firn_fb_op
     return true;
 }
 
-/* Whether an op in a phase of this kind reads or writes a tensor that is not a view. Phases are in their order, so the
- * ops behind the phase are not visited: this is asked of each output of each op. */
-static bool phase_touches(const firn_fb_plan_record *plan, uint8_t kind, uint32_t tensor) {
-    uint8_t phase;
-    firn_fb_op table;
-    firn_fb_op_record op;
-    for (uint32_t n = 0; firn_semantics_op(plan->table, n, &table, &phase) &&
-                         firn_semantics_place(phase) <= firn_semantics_place(kind);
-         n++) {
-        if (phase != kind)
-            continue;
-        firn_fb_op_read(table, &op);
-        if (firn_semantics_reads(plan, &op, tensor) || firn_semantics_writes(plan, &op, tensor))
-            return true;
-    }
-    return false;
-}
-
 static bool is_written(const firn_fb_plan_record *plan, uint32_t tensor) {
     uint8_t phase;
     firn_fb_op op;
@@ -97,12 +79,6 @@ static bool may_read(const firn_fb_plan_record *plan, uint32_t index, uint32_t n
     return phase != FIRN_FB_PHASE_KIND_DERIVE || may_derive(plan, &tensor, index);
 }
 
-/* Whether a phase of this kind stands before another one in a step and touches a tensor. What derive or count has
- * computed is changed by no phase behind it. */
-static bool is_from(const firn_fb_plan_record *plan, uint8_t kind, uint8_t phase, uint32_t tensor) {
-    return firn_semantics_place(kind) < firn_semantics_place(phase) && phase_touches(plan, kind, tensor);
-}
-
 /* Of views only those of state may be written: state has contents before the first op, so a part of it may change
  * alone. */
 static bool may_write(const firn_fb_plan_record *plan, const firn_fb_op_record *op, const firn_op_info *info,
@@ -121,8 +97,7 @@ static bool may_write(const firn_fb_plan_record *plan, const firn_fb_op_record *
                is_only_writer(plan, op, phase, j);
     if (firn_semantics_is_state(&tensor))
         return changed != FIRN_FRESH && may_change_state(info, phase, &tensor);
-    if (!firn_semantics_is_arena(&tensor) || index != op->outputs[j] ||
-        is_from(plan, FIRN_FB_PHASE_KIND_DERIVE, phase, index) || is_from(plan, FIRN_FB_PHASE_KIND_COUNT, phase, index))
+    if (!firn_semantics_is_arena(&tensor) || index != op->outputs[j])
         return false;
     return changed != FIRN_FRESH || firn_semantics_is_persistent(&tensor) || n == tensor.first;
 }
@@ -156,6 +131,32 @@ static bool accesses_are_legal(const firn_fb_plan_record *plan) {
 
 /* --- written before read ---------------------------------------------------------------------------------------- */
 
+/* Whether an op that is in no phase of this kind writes a tensor that is not a view. */
+static bool is_written_outside(const firn_fb_plan_record *plan, uint8_t kind, uint32_t tensor) {
+    bool written = false;
+    uint8_t phase;
+    firn_fb_op_record op;
+    for (uint32_t n = 0; firn_semantics_read_op(plan, n, &op, &phase); n++)
+        written |= phase != kind && firn_semantics_writes(plan, &op, tensor);
+    return written;
+}
+
+/* Whether bookkeep uses a tensor that is not a view. Ops of other phases are not read: this is asked of each tensor of
+ * an update. */
+static bool is_used_in_bookkeep(const firn_fb_plan_record *plan, uint32_t tensor) {
+    uint8_t phase;
+    firn_fb_op table;
+    firn_fb_op_record op;
+    for (uint32_t n = 0; firn_semantics_op(plan->table, n, &table, &phase); n++) {
+        if (phase != FIRN_FB_PHASE_KIND_BOOKKEEP)
+            continue;
+        firn_fb_op_read(table, &op);
+        if (firn_semantics_reads(plan, &op, tensor) || firn_semantics_writes(plan, &op, tensor))
+            return true;
+    }
+    return false;
+}
+
 /* Checks how an arena tensor that the runtime does not fill gets its contents: it is undefined before its first op,
  * which must therefore write all of it. Two kinds of ops may begin a tensor that they also read: ops that fill one
  * element (semantics_gather.c), and ops that overwrite it at micro-step 0, for which it must persist from one
@@ -169,11 +170,13 @@ static bool is_born(const firn_fb_plan_record *plan, const firn_fb_tensor_record
     if (!firn_semantics_read_op(plan, first, &op, &phase) || !firn_semantics_writes(plan, &op, index))
         return false;
     /* An update may be skipped, so bookkeep, which always runs, may not use a tensor that begins there. */
-    if (phase == FIRN_FB_PHASE_KIND_UPDATE && phase_touches(plan, FIRN_FB_PHASE_KIND_BOOKKEEP, index))
+    if (phase == FIRN_FB_PHASE_KIND_UPDATE && is_used_in_bookkeep(plan, index))
         return false;
-    /* What derive leaves to the steps has to outlive them, and what count leaves to every micro-batch, too. */
-    if (firn_semantics_place(phase) <= firn_semantics_place(FIRN_FB_PHASE_KIND_COUNT) && !persistent &&
-        firn_semantics_phase_of(plan, tensor->last) != phase)
+    /* What derive leaves to the steps, or count to the micro-batches, has to outlive them, and no other phase writes
+     * it. */
+    if ((phase == FIRN_FB_PHASE_KIND_DERIVE || phase == FIRN_FB_PHASE_KIND_COUNT) &&
+        ((!persistent && firn_semantics_phase_of(plan, tensor->last) != phase) ||
+         is_written_outside(plan, phase, index)))
         return false;
     if (!firn_semantics_reads(plan, &op, index))
         return true;

@@ -92,15 +92,7 @@ FIRN_FB_READS bool firn_semantics_is_filled(const firn_fb_plan_record *plan, uin
 static inline bool firn_semantics_has_divisor(const firn_fb_op_record *op) {
     return (op->code == FIRN_OP_cross_entropy_weighted &&
             op->inputs_count > FIRN_CROSS_ENTROPY_WEIGHTED_IN_BATCH_DIVISOR) ||
-           (op->code == FIRN_OP_linear_cross_entropy &&
-            op->inputs_count > FIRN_LINEAR_CROSS_ENTROPY_IN_BATCH_DIVISOR);
-}
-
-/* The place in a step of the phases of a kind. Kinds are numbered in the order in which the format got them. */
-static inline uint32_t firn_semantics_place(uint32_t kind) {
-    if (kind == FIRN_FB_PHASE_KIND_COUNT)
-        return 1;
-    return kind == FIRN_FB_PHASE_KIND_DERIVE ? 0 : kind + 1;
+           (op->code == FIRN_OP_linear_cross_entropy && op->inputs_count > FIRN_LINEAR_CROSS_ENTROPY_IN_BATCH_DIVISOR);
 }
 
 /* Whether there is such a tensor, it is one element of this type, is no view, and lies in one of these kinds of

@@ -329,6 +329,10 @@ done
 mlp_of "MLP, nll" 2 "$images" init.model.loss=nll
 mlp_of "MLP, weights of records, smoothed labels" 3 "$images --weights $folder/weights.npy" init.model.sample_weights=true \
     init.model.label_smoothing=0.1 init.model.ignore_index=3
+mlp_of "MLP, weights of records, gradients of a batch that are rounded at its end" 3 "$images --weights $folder/weights.npy" \
+    init.model.sample_weights=true $precision.fp16_type=float16 $precision.loss_scaling_factor=dynamic
+gpt2_of "GPT-2, ignored tokens, a dynamic loss scale" 3 "$texts" $precision.fp16_type=float16 init.model.ignore_index=32 \
+    $precision.loss_scaling_factor=dynamic $precision.max_gradient_norm=0.5
 
 # --- frozen weights and LoRA ----------------------------------------------------------------------------------------------
 

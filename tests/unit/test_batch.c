@@ -1,5 +1,5 @@
-/* Tests the phase count: plans that lie about the divisor of a batch are refused, a source that fails leaves the state as
- * it was, only labels and weights are read twice, weights may be computed from data, and the compiler refuses losses
+/* Tests the phase count: plans that lie about the divisor of a batch are refused, a source that fails leaves the state
+ * as it was, only labels and weights are read twice, weights may be computed from data, and the compiler refuses losses
  * whose divisor micro-batches cannot share. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -97,6 +97,21 @@ static void derive_in_place_of_count(native_plan *native) {
     phases_of(native)[0].kind = FIRN_FB_PHASE_KIND_DERIVE;
 }
 
+/* The op of count stands before those of a micro-batch, and there is no phase count. */
+static void divisor_of_a_micro_batch(native_plan *native) {
+    const firn_native_phase *count = &phases_of(native)[0];
+    firn_native_phase *micro_batch = &phases_of(native)[1];
+    firn_native_op *ops = native_list_memory(native, micro_batch->ops_count + 1, sizeof *ops);
+    ops[0] = count->ops[0];
+    memcpy(&ops[1], micro_batch->ops, micro_batch->ops_count * sizeof *ops);
+    micro_batch->ops = ops;
+    micro_batch->ops_count++;
+    native->plan->phases = micro_batch;
+    native->plan->phases_count--;
+    losses_are_averaged(native);
+    *(float *)(uintptr_t)&op_of(native, FIRN_OP_loss_seed)->reals[FIRN_LOSS_SEED_FACTOR] = 0.5f;
+}
+
 static void count_comes_late(native_plan *native) {
     const firn_native_phase first = phases_of(native)[0];
     phases_of(native)[0] = phases_of(native)[1];
@@ -159,12 +174,13 @@ static const struct {
     int error;
 } lies[] = {
     {"nothing changed", nothing, FIRN_OK},
-    {"losses that are averaged", losses_are_averaged, FIRN_ERROR_FIELD},
+    {"losses that are averaged", losses_are_averaged, FIRN_ERROR_PHASE},
     {"a seed that is averaged", seed_is_averaged, FIRN_ERROR_FIELD},
-    {"losses and a seed that are averaged", losses_and_seed_are_averaged, FIRN_ERROR_FIELD},
+    {"losses and a seed that are averaged", losses_and_seed_are_averaged, FIRN_ERROR_PHASE},
     {"a batch of one micro-batch", one_micro_batch, FIRN_ERROR_FIELD},
     {"a loss without a divisor", loss_without_divisor, FIRN_ERROR_FIELD},
-    {"derive in place of count", derive_in_place_of_count, FIRN_ERROR_FIELD},
+    {"derive in place of count", derive_in_place_of_count, FIRN_ERROR_PHASE},
+    {"a divisor of a micro-batch", divisor_of_a_micro_batch, FIRN_ERROR_FIELD},
     {"count behind the micro-batches", count_comes_late, FIRN_ERROR_PHASE},
     {"another ignored label", another_label_is_ignored, FIRN_ERROR_FIELD},
     {"weights of another tensor", weights_of_another_tensor, FIRN_ERROR_FIELD},
@@ -252,8 +268,7 @@ static firn_source watch(const compiled_run *run, uint32_t fails_at) {
 }
 
 static void open_images(compiled_plan *plan, compiled_run *run) {
-    static const char *const settings[] = {"trainer.init.model.ignore_index=3",
-                                           "trainer.init.model.input_size=784",
+    static const char *const settings[] = {"trainer.init.model.ignore_index=3", "trainer.init.model.input_size=784",
                                            "trainer.init.precision={enabled: false}"};
     compiled_plan_make(plan, "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, settings, 3);
     assert_int_equal(compiled_run_open(run, plan, 0), FIRN_OK);
@@ -301,9 +316,8 @@ static firnc_graph *build(uint32_t samples, weighting how) {
     firnc_graph *graph = firnc_graph_create("weighted");
     const firnc_input_options numbers = {.element = FIRN_FLOAT32};
     firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){samples, COLUMNS}, numbers);
-    firnc_value labels =
-        firnc_input(graph, "labels", FIRN_INT32, 1, &samples,
-                    (firnc_input_options){.stream = 1, .element = FIRN_UINT8, .limit = CLASSES});
+    firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 1, &samples,
+                                     (firnc_input_options){.stream = 1, .element = FIRN_UINT8, .limit = CLASSES});
     firnc_value weights = firnc_input(graph, "weights", FIRN_FLOAT32, 1, &samples,
                                       (firnc_input_options){.stream = 2, .element = FIRN_FLOAT32});
     firnc_value weight = firnc_parameter(graph, "weight", 2, (uint32_t[]){CLASSES, COLUMNS},

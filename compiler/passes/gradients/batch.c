@@ -1,15 +1,15 @@
-/* Part of the training pass: a loss whose rows may be absent or weighted is a mean over the rows that count in the whole
- * batch. Where a step has several micro-batches, each divides by the divisor of all of them, which must be known before
- * the first backward pass: dividing the sum at the end would let gradients of half types overflow. Ops of the phase
- * count find the divisor from labels and weights, and the losses and gradients of micro-batches are then added instead
- * of averaged (losses_added of plan.fbs). */
+/* Part of the training pass: a loss whose rows may be absent or weighted is a mean over the rows that count in the
+ * whole batch. Where a step has several micro-batches, each divides by the divisor of all of them, which must be known
+ * before the first backward pass: dividing the sum at the end would let gradients of half types overflow. Ops of the
+ * phase count find the divisor from labels and weights, and the losses and gradients of micro-batches are then added
+ * instead of averaged (losses_added of plan.fbs). */
 #include "compiler/passes/passes.h"
 
 typedef struct counting {
     const firnc_compilation *compilation;
     firnc_graph *graph;
-    firnc_node_list list;  /* the nodes as they came */
-    uint32_t loss;         /* the node of the loss */
+    firnc_node_list list; /* the nodes as they came */
+    uint32_t loss;        /* the node of the loss */
     uint32_t micro_batches;
     bool *needed;        /* for each value that came: the loss, or the weights of its rows, depend on it */
     firnc_value *copies; /* for each value that came: what stands for it in the phase count; at first itself */
@@ -17,8 +17,7 @@ typedef struct counting {
 
 /* Whether the divisor of a node is that of the rows that count in a micro-batch. */
 static bool is_masked(const firnc_node *node) {
-    return node->code == FIRN_OP_cross_entropy_weighted &&
-           node->integers[FIRN_CROSS_ENTROPY_WEIGHTED_SCALING] == 0 &&
+    return node->code == FIRN_OP_cross_entropy_weighted && node->integers[FIRN_CROSS_ENTROPY_WEIGHTED_SCALING] == 0 &&
            (node->integers[FIRN_CROSS_ENTROPY_WEIGHTED_IGNORE_INDEX] >= 0 ||
             node->input_count > FIRN_CROSS_ENTROPY_WEIGHTED_IN_WEIGHTS);
 }
@@ -27,8 +26,8 @@ static uint32_t micro_batches_of(const firnc_compilation *compilation) {
     return compilation->job->data.batch_size / compilation->job->data.micro_batch_size;
 }
 
-/* A half type overflows in the gradient of a whole batch before it does in the gradients of its parts, and so would skip
- * other steps. */
+/* A half type overflows in the gradient of a whole batch before it does in the gradients of its parts, and so would
+ * skip other steps. */
 bool firnc_rounds_totals(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
     const firnc_precision *precision = &compilation->job->precision;

@@ -57,7 +57,8 @@ bool firnc_wanted(const firnc_differentiation *d, uint8_t operand);
 /* The type that the gradient of a value has. */
 uint8_t firnc_type_of_gradient(const firnc_differentiation *d, firnc_value value);
 
-/* The type that the gradient of a parameter has in each micro-batch where an op reads the parameter in the half type. */
+/* The type that the gradient of a parameter has in each micro-batch where an op reads the parameter in the half type.
+ */
 uint8_t firnc_type_of_half_parameter(const firnc_differentiation *d, firnc_value parameter);
 
 /* Adds a backward node for the current forward node, with `types` for its outputs; returns its first output. integers

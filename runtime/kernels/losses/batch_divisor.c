@@ -1,5 +1,6 @@
 /* What a mean over the rows that count divides by: their number, or the sum of their weights, over all micro-batches of
- * a step. The ops run in the phase `count`; each micro-batch continues what the one before it has left. Freestanding. */
+ * a step. The ops run in the phase `count`; each micro-batch continues what the one before it has left. Freestanding.
+ */
 #include "runtime/kernels/row_weights.h"
 
 void firn_kernel_batch_rows(const firn_kernel_call *call) {
