@@ -1114,6 +1114,21 @@ static void unknown_words_are_told_what_is_meant(void **state) {
                      firnc_format(":14: trainer.init.schedulers.0.%s: ", schedules[i].class), schedules[i].told);
 }
 
+/* Keys that stand a level too high, or where other libraries have them. */
+static void keys_that_stand_elsewhere(void **state) {
+    (void)state;
+    refused_edit("seed: 7", "num_steps: 7", ":3: trainer.init.num_steps: ",
+                 "does not stand here; write it below "
+                 "trainer.init.loop\n");
+    refused_edit("seed: 7", "epochs: 7",
+                 ":3: trainer.init.epochs: ", "unknown key; if it is num_epochs, write that below trainer.init.loop\n");
+    refused_edit("seed: 7", "lr: 7", ":3: trainer.init.lr: ", "write it below the class of trainer.init.optimizer\n");
+    refused_edit("  fit:", "  batch_size: 3\n  fit:", ":18: trainer.batch_size: ",
+                 "write it below trainer.fit.train_dataloader\n");
+    refused_edit("trainer:", "seed: 1\ntrainer:", ":1: seed: ", "write it below trainer.init\n");
+    refused_edit("seed: 7", "sedd: 7", ":3: trainer.init.sedd: ", "the nearest known one is seed\n");
+}
+
 /* A mapping of one class that has none, several, or a class in another layout. */
 static void classes_are_keys(void **state) {
     (void)state;
@@ -1859,6 +1874,7 @@ int main(void) {
         cmocka_unit_test(the_mode_of_a_plan_is_one),
         cmocka_unit_test(unknown_keys_are_told_with_the_nearest),
         cmocka_unit_test(unknown_words_are_told_what_is_meant),
+        cmocka_unit_test(keys_that_stand_elsewhere),
         cmocka_unit_test(classes_are_keys),
         cmocka_unit_test(numbers_stay_what_they_are),
         cmocka_unit_test(both_ends_of_a_range_are_told),
