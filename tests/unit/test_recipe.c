@@ -743,10 +743,15 @@ static void schedules_are_compared_with_the_run(void **state) {
                 "learning_rate is 0 from step 23 on");
     expect_note("ConstantLR: {learning_rate: 0}", NULL, NULL);
     expect_note("LinearLR: {initial_learning_rate: 0, end_learning_rate: 1, total_iters: 101}", "LinearLR",
-                "never reaches its end: it rises for total_iters 101");
+                "LinearLR never reaches its end, total_iters 101: the run has num_steps 100; change one of the two\n");
     expect_note("MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50, 99]}", NULL, NULL);
     expect_note("MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50, 100]}", "MultiStepLR",
-                "milestone 100 is never reached: the run has num_steps 100; remove");
+                "never reaches its milestone 100: the run has num_steps 100; ");
+    expect_note("CyclicLR: {base_lr: 0.1, max_lr: 1}", "CyclicLR", "never reaches its peak, step_size_up 2000: ");
+    expect_note("StepLR: {initial_learning_rate: 1, step_size: 100, gamma: 0.5}", "StepLR",
+                "never reaches its first fall");
+    expect_note("InverseSquareRootDecayLR: {initial_learning_rate: 1, warmup_steps: 100}", "InverseSquareRootDecayLR",
+                "never reaches its fall, warmup_steps 100");
     expect_note("PiecewiseConstantLR: {learning_rates: [1, 2], milestones: [100]}", "PiecewiseConstantLR", "milestone");
     expect_note("SequentialLR: {schedulers: [{ConstantLR: {learning_rate: 1, total_iters: 100}}, "
                 "{ConstantLR: {learning_rate: 2}}]}",
@@ -1639,7 +1644,7 @@ static void expect_idle_cases(const idle_case *cases, size_t count, firnc_mode m
 }
 
 static const char constant[] = "lr: 0.001\n    schedulers: [{ConstantLR: {learning_rate: 1}}]";
-static const char cyclic[] = "eps: 1.0e-8\n    schedulers: [{CyclicLR: {base_lr: 0, max_lr: 1, %s}}]";
+static const char cyclic[] = "eps: 1.0e-8\n    schedulers: [{CyclicLR: {base_lr: 0, max_lr: 1, step_size_up: 40, %s}}]";
 
 /* These keys are for training only. */
 static void keys_of_training_may_rest(void **state) {
