@@ -126,7 +126,7 @@ static const char *decimal_text(const firnc_tree *node, const firnc_field *field
         return NULL;
     if (!is_whole_field(field))
         return firnc_number_text(value);
-    return value == (double)(long long)value && value < 1e18 && value > -1e18 ? firnc_format("%.0f", value) : NULL;
+    return value < 1e18 && value > -1e18 && value == (double)(long long)value ? firnc_format("%.0f", value) : NULL;
 }
 
 /* What to write instead of a value that is no number as this file reads one. */
