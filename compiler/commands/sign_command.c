@@ -124,6 +124,20 @@ static const firnc_option attach_options[] = {
     {{"--output", "-o", "PLAN", "the file to write"}, FIRNC_OPTION_TEXT, offsetof(attach_request, output)},
 };
 
+/* What a file holds that is no signature of P-256, and what to do. */
+static const char *other_signature(const firnc_bytes *bytes) {
+    const uint8_t *at = bytes->data, *end = at + bytes->count;
+    while (at<end && * at> ' ' && *at <= '~')
+        at++;
+    if (bytes->count == 0)
+        return "the file is empty; give 64 raw bytes, r then s, or DER";
+    if (at > bytes->data && (at == end || *at == '\n' || *at == '\r'))
+        return "it is text; decode it, with base64 -d or xxd -r -p, to 64 raw bytes, r then s, or DER";
+    if (bytes->data[0] == 0x30)
+        return "it is DER of other numbers; sign the digest with the P-256 key of --pub, not with RSA or another curve";
+    return "give 64 raw bytes, r then s, or DER";
+}
+
 static int attach_command(int argc, char **argv) {
     attach_request r = {0};
     if (!firnc_options_read(argc, argv, &firnc_command_attach, &r, &r.name))
@@ -142,7 +156,7 @@ static int attach_command(int argc, char **argv) {
     if (!firnc_public_key_read(r.pub, public_key) || !firnc_file_read(r.signature, SIGNATURE_FILE_MAX, &bytes))
         return FIRNC_EXIT_WRONG;
     if (!firnc_signature_decode(&bytes, signature)) {
-        firnc_say("firnc: %s: not a signature; give 64 raw bytes, r then s, or DER", r.signature);
+        firnc_say("firnc: %s: not a signature of P-256: %s", r.signature, other_signature(&bytes));
         return FIRNC_EXIT_WRONG;
     }
     firnc_plan_attach(&file, signature);

@@ -20,7 +20,8 @@ typedef struct work {
     const firnc_place *place; /* of messages about schedules without a source */
     firnc_schedule_note note;
     void *context;
-    uint64_t steps; /* of the run; UINT64_MAX: without an end */
+    uint64_t steps;   /* of the run; UINT64_MAX: without an end */
+    const char *twin; /* the end of the names of classes: "LR" or "WD" */
 } work;
 
 /* The source of a node; NULL if no recipe is there or the node was added below one that has a source. */
@@ -67,10 +68,10 @@ static bool check_one_cycle(const work *w, uint32_t node, uint64_t begin, uint64
         w->job->endless ? "give the run an end" : firnc_format("write total_steps: %llu", (unsigned long long)steps);
     return firnc_job_fail(w->job, source != NULL ? &source->place : w->place,
                           "%s has an end, total_steps %llu%s, and %s; behind its end the formula goes on without a "
-                          "meaning: %s, or put another schedule behind it by SequentialLR",
+                          "meaning: %s, or put another schedule behind it by Sequential%s",
                           class_name, (unsigned long long)total,
                           begin > 0 ? firnc_format(" from step %llu on", (unsigned long long)begin) : "", run_text(w),
-                          mend);
+                          mend, w->twin);
 }
 
 static void tell_turn(const work *w, uint32_t node, uint64_t steps) {
@@ -78,24 +79,38 @@ static void tell_turn(const work *w, uint32_t node, uint64_t steps) {
     if (steps - 1 > half)
         tell(w, source_of(w->job, node), firnc_format("%s rises again", class_of(w, node)),
              firnc_format("from its minimum at T_max %llu on it goes back to where it began, and %s; write a larger "
-                          "T_max, or CosineDecayLR, which stays at its end",
-                          (unsigned long long)half, run_text(w)));
+                          "T_max, or CosineDecay%s, which stays at its end",
+                          (unsigned long long)half, run_text(w), w->twin));
 }
 
-static void tell_unreached_end(const work *w, uint32_t node, uint64_t steps) {
-    const firn_schedule_node *n = &w->job->schedule.nodes[node];
-    if (n->final > n->initial && n->total > steps)
-        tell(w, source_of(w->job, node), firnc_format("%s never reaches its end", class_of(w, node)),
-             firnc_format("it rises for total_iters %llu, and %s; make one of the two another",
-                          (unsigned long long)n->total, run_text(w)));
+/* The last milestone of a node; 0 if it has none. */
+static uint64_t last_milestone(const firnc_schedules *s, const firn_schedule_node *n) {
+    const bool has_milestones = n->kind == FIRN_SCHEDULE_MULTI_STEP || n->kind == FIRN_SCHEDULE_PIECEWISE;
+    return n->total == 0 || !has_milestones ? 0 : (uint64_t)s->numbers[n->auxiliary + n->total - 1];
 }
 
-static void tell_unreached_milestone(const work *w, uint32_t node, uint64_t steps) {
+/* Tells of a schedule whose peak, step or milestone lies behind the steps that it is used for. */
+static void tell_unreached(const work *w, uint32_t node, uint64_t steps) {
     const firn_schedule_node *n = &w->job->schedule.nodes[node];
-    const double last = n->total == 0 ? 0 : w->job->schedule.numbers[n->auxiliary + n->total - 1];
-    if (last >= (double)steps)
-        tell(w, source_of(w->job, node), firnc_format("milestone %.0f is never reached", last),
-             firnc_format("%s; remove the milestone, or make the run longer", run_text(w)));
+    const bool rises = n->final > n->initial, stairs = n->mode == FIRN_SCHEDULE_STAIRCASE;
+    const uint64_t end = n->total, milestone = last_milestone(&w->job->schedule, n);
+    const struct {
+        bool is_unreached;
+        const char *what;
+        uint64_t step;
+    } cases[FIRN_SCHEDULE_KINDS] = {
+        [FIRN_SCHEDULE_LINEAR] = {rises && end > steps, "end, total_iters", end},
+        [FIRN_SCHEDULE_CYCLIC] = {rises && end > steps, "peak, step_size_up", end},
+        [FIRN_SCHEDULE_EXPONENTIAL] = {stairs && end >= steps, "first fall, step_size or total_iters", end},
+        [FIRN_SCHEDULE_INVERSE_SQUARE_ROOT] = {end >= steps, "fall, warmup_steps", end},
+        [FIRN_SCHEDULE_MULTI_STEP] = {milestone >= steps, "milestone", milestone},
+        [FIRN_SCHEDULE_PIECEWISE] = {milestone >= steps, "milestone", milestone},
+    };
+    if (cases[n->kind].is_unreached)
+        tell(w, source_of(w->job, node),
+             firnc_format("%s never reaches its %s %llu", class_of(w, node), cases[n->kind].what,
+                          (unsigned long long)cases[n->kind].step),
+             firnc_format("%s; change one of the two", run_text(w)));
 }
 
 /* Checks a node that is used from `begin` on, for the steps to `end`. */
@@ -112,10 +127,7 @@ static bool check_end(const work *w, uint32_t node, uint64_t begin, uint64_t end
         return check_one_cycle(w, node, begin, end - begin);
     if (n->kind == FIRN_SCHEDULE_COSINE_PERIODIC && n->mode != FIRN_SCHEDULE_RESTART)
         tell_turn(w, node, end - begin);
-    if (n->kind == FIRN_SCHEDULE_LINEAR)
-        tell_unreached_end(w, node, end - begin);
-    if (n->kind == FIRN_SCHEDULE_MULTI_STEP || n->kind == FIRN_SCHEDULE_PIECEWISE)
-        tell_unreached_milestone(w, node, end - begin);
+    tell_unreached(w, node, end - begin);
     for (uint32_t i = 0; i < n->child_count; i++) {
         const uint32_t child = n->first_child + i;
         uint64_t last = end;
@@ -187,12 +199,13 @@ bool firnc_job_schedule_values(const firnc_job *job, const firnc_place *place, f
                                void *context) {
     if (job->mode != FIRNC_TRAIN)
         return true;
-    const work w = {job, place, note, context, job->endless ? UINT64_MAX : job->steps};
+    work w = {job, place, note, context, job->endless ? UINT64_MAX : job->steps, "LR"};
     const uint64_t last = job->endless ? SAMPLED_MAX : job->steps;
     const uint64_t stride = job->endless ? 1 : job->steps / SAMPLED_MAX + 1;
     for (uint32_t i = 0; i < job->schedule.root_count; i++) {
         const firnc_schedule_root *root = &job->schedule.roots[i];
         tail seen = {0};
+        w.twin = root->weight_decay ? "WD" : "LR";
         if (!check_end(&w, root->node, 0, w.steps))
             return false;
         for (uint64_t step = 0; step < last; step += stride)

@@ -126,7 +126,7 @@ static const char *decimal_text(const firnc_tree *node, const firnc_field *field
         return NULL;
     if (!is_whole_field(field))
         return firnc_number_text(value);
-    return value == (double)(long long)value && value < 1e18 && value > -1e18 ? firnc_format("%.0f", value) : NULL;
+    return value < 1e18 && value > -1e18 && value == (double)(long long)value ? firnc_format("%.0f", value) : NULL;
 }
 
 /* What to write instead of a value that is no number as this file reads one. */
@@ -391,6 +391,8 @@ static bool read_value(const firnc_tree *node, const firnc_field *field, void *s
                firnc_tree_fail(node, "%s is not a list; put entries below it, each after a dash", value_text(node));
     case FIRNC_FIELD_REFUSED:
         return firnc_tree_fail(node, "is not supported; %s", field->only);
+    case FIRNC_FIELD_ELSEWHERE:
+        return firnc_tree_fail(node, "does not stand here; write it below %s", field->only);
     case FIRNC_FIELD_IGNORED:
         note_ignored(node, field);
         return true;
@@ -400,14 +402,23 @@ static bool read_value(const firnc_tree *node, const firnc_field *field, void *s
     return true;
 }
 
+static bool has_effect(const firnc_field *field) {
+    return field->kind != FIRNC_FIELD_IGNORED && field->kind != FIRNC_FIELD_REFUSED &&
+           field->kind != FIRNC_FIELD_ELSEWHERE;
+}
+
 /* Keys without effect come last, so that a message that lists keys begins with the useful ones. */
 static bool fail_unknown(const firnc_tree *child, const firnc_field *fields, uint32_t count) {
     const char **words = firnc_allocate((count + UINT64_C(1)) * sizeof *words);
     uint32_t filled = 0;
     for (int useless = 0; useless < 2; useless++)
         for (uint32_t i = 0; i < count; i++)
-            if ((fields[i].kind == FIRNC_FIELD_IGNORED || fields[i].kind == FIRNC_FIELD_REFUSED) == (useless == 1))
+            if (has_effect(&fields[i]) == (useless == 0))
                 words[filled++] = fields[i].key;
+    const char *nearest = firnc_nearest(child->key, words);
+    for (uint32_t i = 0; nearest != NULL && i < count; i++)
+        if (fields[i].kind == FIRNC_FIELD_ELSEWHERE && strcmp(fields[i].key, nearest) == 0)
+            return firnc_tree_fail(child, "unknown key; if it is %s, write that below %s", nearest, fields[i].only);
     return firnc_tree_fail(child, "unknown key; %s", firnc_nearest_text(child->key, words));
 }
 

@@ -10,18 +10,19 @@
 #include "compiler/keys/tree.h"
 
 typedef enum firnc_field_kind {
-    FIRNC_FIELD_FLAG,    /* bool */
-    FIRNC_FIELD_WHOLE,   /* uint32_t; `high` 0 means UINT32_MAX */
-    FIRNC_FIELD_LONG,    /* uint64_t; `high` 0 means UINT64_MAX */
-    FIRNC_FIELD_SINGLE,  /* float */
-    FIRNC_FIELD_DOUBLE,  /* double */
-    FIRNC_FIELD_CHOICE,  /* int: the value of the matching entry in `choices` */
-    FIRNC_FIELD_FIXED,   /* not stored: only the word in `only` is accepted */
-    FIRNC_FIELD_NESTED,  /* a mapping, which the caller reads by another table */
-    FIRNC_FIELD_ENTRIES, /* a list */
-    FIRNC_FIELD_OTHER,   /* any value, which the caller reads */
-    FIRNC_FIELD_IGNORED, /* any value: it has no effect; `only` says why and what to do, `usual` what is so anyway */
-    FIRNC_FIELD_REFUSED  /* a key of the model zoo that Firn refuses; `only` is the advice that the message gives */
+    FIRNC_FIELD_FLAG,      /* bool */
+    FIRNC_FIELD_WHOLE,     /* uint32_t; `high` 0 means UINT32_MAX */
+    FIRNC_FIELD_LONG,      /* uint64_t; `high` 0 means UINT64_MAX */
+    FIRNC_FIELD_SINGLE,    /* float */
+    FIRNC_FIELD_DOUBLE,    /* double */
+    FIRNC_FIELD_CHOICE,    /* int: the value of the matching entry in `choices` */
+    FIRNC_FIELD_FIXED,     /* not stored: only the word in `only` is accepted */
+    FIRNC_FIELD_NESTED,    /* a mapping, which the caller reads by another table */
+    FIRNC_FIELD_ENTRIES,   /* a list */
+    FIRNC_FIELD_OTHER,     /* any value, which the caller reads */
+    FIRNC_FIELD_IGNORED,   /* any value: it has no effect; `only` says why and what to do, `usual` what is so anyway */
+    FIRNC_FIELD_ELSEWHERE, /* a key that stands below another one, `only` */
+    FIRNC_FIELD_REFUSED    /* a key of the model zoo that Firn refuses; `only` is the advice that the message gives */
 } firnc_field_kind;
 
 typedef struct firnc_choice {

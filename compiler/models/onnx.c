@@ -31,7 +31,7 @@ static const firnc_onnx_settings defaults = {.losses = FIRNC_LOSSES_DEFAULT};
 /* A file beside the recipe, unless its name is absolute. */
 static bool read_path(const firnc_tree *node, const char **path) {
     if (node->kind != FIRNC_SCALAR || node->text[0] == '\0')
-        return firnc_tree_fail(node, "is not the name of a file");
+        return firnc_tree_fail(node, "is not the name of a file; write the name of an .onnx file");
     const char *slash = strrchr(node->file, '/');
     *path = node->text[0] == '/' || slash == NULL
                 ? node->text
@@ -52,6 +52,8 @@ static bool read_dimensions(const firnc_tree *mapping, firnc_onnx_options *optio
     return true;
 }
 
+#define WHOLE_MAX 9007199254740992.0 /* binary64 has every whole number up to it */
+
 static bool read_inputs(const firnc_tree *mapping, firnc_onnx_options *options) {
     static const firnc_field number = {.kind = FIRNC_FIELD_DOUBLE, .low = -1e30, .high = 1e30};
     firnc_onnx_filled *list = firnc_allocate((UINT64_C(1) + firnc_tree_count(mapping)) * sizeof *list);
@@ -60,6 +62,11 @@ static bool read_inputs(const firnc_tree *mapping, firnc_onnx_options *options) 
         double value;
         if (!firnc_field_number(entry, &number, &value))
             return false;
+        if ((value > WHOLE_MAX || value < -WHOLE_MAX) && strpbrk(entry->text, ".eE") == NULL)
+            return firnc_tree_fail(entry,
+                                   "%s is a whole number beyond 2^53, which may become another; write one of at "
+                                   "most 9007199254740992, or 1e30 for a large one",
+                                   entry->text);
         list[options->filled_count++] = (firnc_onnx_filled){entry->key, value};
     }
     return true;

@@ -106,6 +106,18 @@ static bool check_not_rotary(const firnc_tree *keys) {
     return true;
 }
 
+/* Notes a share of a head that is no whole number of elements; `share` is NULL if the recipe has none. */
+static void note_rounded_share(const firnc_tree *share, const firnc_transformer *settings, uint32_t head_size) {
+    const double lost = (double)head_size * settings->rotary_pct - (double)settings->rotary_dim;
+    if (share != NULL && lost > 1e-6)
+        firnc_idle_say(share,
+                       firnc_format("%.20s becomes %s", share->text,
+                                    firnc_number_text((double)settings->rotary_dim / (double)head_size)),
+                       firnc_format("it is %.6g of the %u elements of a head; write rotary_dim: %u in its place",
+                                    (double)head_size * settings->rotary_pct, (unsigned)head_size,
+                                    (unsigned)settings->rotary_dim));
+}
+
 /* Reads rotary_dim; the default is the share rotary_pct of a head. */
 static bool complete_rotary(const firnc_tree *keys, firnc_transformer *settings) {
     const firnc_tree *given = firnc_tree_child(keys, "rotary_dim"), *share = firnc_tree_child(keys, "rotary_pct");
@@ -117,8 +129,10 @@ static bool complete_rotary(const firnc_tree *keys, firnc_transformer *settings)
     if (head_size < 2)
         return firnc_tree_fail(firnc_tree_child(keys, "num_heads"),
                                "a head of 1 element has no pair that rotary positions could turn; choose fewer heads");
-    if (settings->rotary_dim >= 2 && settings->rotary_dim % 2 == 0 && settings->rotary_dim <= head_size)
+    if (settings->rotary_dim >= 2 && settings->rotary_dim % 2 == 0 && settings->rotary_dim <= head_size) {
+        note_rounded_share(given == NULL ? share : NULL, settings, head_size);
         return true;
+    }
     if (given == NULL)
         return firnc_tree_fail(share != NULL ? share : place_of(keys, "position_embedding_type"),
                                "%s of a head of %u elements, %u, is no number of pairs; add rotary_dim, an even "

@@ -130,7 +130,7 @@ static bool check_forms(const firnc_compilation *compilation, const layers *l) {
     for (firnc_value i = 0; i < graph->value_count && !biases; i++)
         biases = firnc_is_parameter(graph->values[i].role) && is_bias(graph->values[i].name);
     if (!biases)
-        return firnc_job_fail(job, &form->place, "bias_only: the model has no parameter whose name ends in .bias");
+        return firnc_job_fail(job, &form->place, "bias_only: the model has no parameter whose name ends in .bias; remove bias_only");
     if (form->last_layers > l->count)
         return firnc_job_fail(job, &form->place, "last_layers: the model has %u layers; write at most that many",
                               (unsigned)l->count);

@@ -58,6 +58,8 @@ rm "$folder/attached"
 expect "attach the signature of another plan" 3 \
     "^firnc: $folder/wrong: is not a signature of $folder/unsigned (SIGNATURE)" attach "$folder/unsigned" "$folder/wrong"
 [ ! -e "$folder/attached" ] || fail "a plan with the signature of another was written"
+base64 "$folder/signature" >"$folder/text"
+expect "attach base64" 1 "^firnc: $folder/text: not a signature of P-256: it is text; decode it" attach "$folder/unsigned" "$folder/text"
 # Something is in the place of the signature already.
 cp "$folder/unsigned" "$folder/filled"
 printf x | dd of="$folder/filled" bs=1 seek=540 conv=notrunc 2>"$folder/log"

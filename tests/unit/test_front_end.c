@@ -523,6 +523,20 @@ static void a_job_is_checked(void **state) {
     }
 }
 
+/* A rate that float32 makes 0 trains nothing, and a cycle that is shorter than the run has no meaning behind its end.
+ */
+static void schedules_of_a_program_are_checked(void **state) {
+    (void)state;
+    firnc_job *job = make_job(false, false);
+    firnc_job_learning_rate(job, 1e-50);
+    refused(build(false), job, "learning_rate is 1e-50 at step 0, which float32 makes 0");
+    job = make_job(false, false);
+    firnc_job_learning_rate(job, 0.05);
+    job->schedule.nodes[0] = (firn_schedule_node){
+        .kind = FIRN_SCHEDULE_ONE_CYCLE, .initial = 0.01, .final = 0.1, .rate = 0.001, .total = 10, .power = 3};
+    refused(build(false), job, "one_cycle has an end, total_steps 10, and the run has num_steps 20; ");
+}
+
 static void limits_of_one_optimizer_are_checked(void **state) {
     (void)state;
     static const struct {
@@ -853,6 +867,7 @@ int main(void) {
         cmocka_unit_test(an_evaluation_has_its_own_plan),
         cmocka_unit_test(a_metric_that_does_not_fit_is_refused),
         cmocka_unit_test(a_job_is_checked),
+        cmocka_unit_test(schedules_of_a_program_are_checked),
         cmocka_unit_test(limits_of_one_optimizer_are_checked),
         cmocka_unit_test(names_of_parameters_are_checked),
         cmocka_unit_test(limits_of_indices_are_checked),

@@ -743,10 +743,15 @@ static void schedules_are_compared_with_the_run(void **state) {
                 "learning_rate is 0 from step 23 on");
     expect_note("ConstantLR: {learning_rate: 0}", NULL, NULL);
     expect_note("LinearLR: {initial_learning_rate: 0, end_learning_rate: 1, total_iters: 101}", "LinearLR",
-                "never reaches its end: it rises for total_iters 101");
+                "LinearLR never reaches its end, total_iters 101: the run has num_steps 100; change one of the two\n");
     expect_note("MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50, 99]}", NULL, NULL);
     expect_note("MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50, 100]}", "MultiStepLR",
-                "milestone 100 is never reached: the run has num_steps 100; remove");
+                "never reaches its milestone 100: the run has num_steps 100; ");
+    expect_note("CyclicLR: {base_lr: 0.1, max_lr: 1}", "CyclicLR", "never reaches its peak, step_size_up 2000: ");
+    expect_note("StepLR: {initial_learning_rate: 1, step_size: 100, gamma: 0.5}", "StepLR",
+                "never reaches its first fall");
+    expect_note("InverseSquareRootDecayLR: {initial_learning_rate: 1, warmup_steps: 100}", "InverseSquareRootDecayLR",
+                "never reaches its fall, warmup_steps 100");
     expect_note("PiecewiseConstantLR: {learning_rates: [1, 2], milestones: [100]}", "PiecewiseConstantLR", "milestone");
     expect_note("SequentialLR: {schedulers: [{ConstantLR: {learning_rate: 1, total_iters: 100}}, "
                 "{ConstantLR: {learning_rate: 2}}]}",
@@ -1112,6 +1117,21 @@ static void unknown_words_are_told_what_is_meant(void **state) {
     for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++)
         refused_edit("    precision:", firnc_format("    schedulers: [{%s: {}}]\n    precision:", schedules[i].class),
                      firnc_format(":14: trainer.init.schedulers.0.%s: ", schedules[i].class), schedules[i].told);
+}
+
+/* Keys that stand a level too high, or where other libraries have them. */
+static void keys_that_stand_elsewhere(void **state) {
+    (void)state;
+    refused_edit("seed: 7", "num_steps: 7", ":3: trainer.init.num_steps: ",
+                 "does not stand here; write it below "
+                 "trainer.init.loop\n");
+    refused_edit("seed: 7", "epochs: 7",
+                 ":3: trainer.init.epochs: ", "unknown key; if it is num_epochs, write that below trainer.init.loop\n");
+    refused_edit("seed: 7", "lr: 7", ":3: trainer.init.lr: ", "write it below the class of trainer.init.optimizer\n");
+    refused_edit("  fit:", "  batch_size: 3\n  fit:", ":18: trainer.batch_size: ",
+                 "write it below trainer.fit.train_dataloader\n");
+    refused_edit("trainer:", "seed: 1\ntrainer:", ":1: seed: ", "write it below trainer.init\n");
+    refused_edit("seed: 7", "sedd: 7", ":3: trainer.init.sedd: ", "the nearest known one is seed\n");
 }
 
 /* A mapping of one class that has none, several, or a class in another layout. */
@@ -1624,7 +1644,7 @@ static void expect_idle_cases(const idle_case *cases, size_t count, firnc_mode m
 }
 
 static const char constant[] = "lr: 0.001\n    schedulers: [{ConstantLR: {learning_rate: 1}}]";
-static const char cyclic[] = "eps: 1.0e-8\n    schedulers: [{CyclicLR: {base_lr: 0, max_lr: 1, %s}}]";
+static const char cyclic[] = "eps: 1.0e-8\n    schedulers: [{CyclicLR: {base_lr: 0, max_lr: 1, step_size_up: 40, %s}}]";
 
 /* These keys are for training only. */
 static void keys_of_training_may_rest(void **state) {
@@ -1859,6 +1879,7 @@ int main(void) {
         cmocka_unit_test(the_mode_of_a_plan_is_one),
         cmocka_unit_test(unknown_keys_are_told_with_the_nearest),
         cmocka_unit_test(unknown_words_are_told_what_is_meant),
+        cmocka_unit_test(keys_that_stand_elsewhere),
         cmocka_unit_test(classes_are_keys),
         cmocka_unit_test(numbers_stay_what_they_are),
         cmocka_unit_test(both_ends_of_a_range_are_told),
