@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/instance.h"
+#include "runtime/parts.h"
 
 int firn_describe(const firn *instance, firn_info *info) {
     const firn_instance *self = firn_instance_view(instance);
@@ -72,11 +73,11 @@ int firn_set_data_hash(firn *instance, const uint8_t hash[32]) {
     return FIRN_OK;
 }
 
-int firn_count_samples(const firn *instance, const firn_source *source, uint64_t *all, uint64_t *part) {
+int firn_count_samples(const firn *instance, const firn_source *source, firn_sample_counts *counts) {
     const firn_instance *self = firn_instance_view(instance);
-    if (all == NULL || part == NULL)
+    if (counts == NULL)
         return FIRN_ERROR_ARGUMENT;
-    *all = *part = 0;
+    *counts = (firn_sample_counts){0};
     if (self == NULL)
         return FIRN_ERROR_NOT_OPEN;
     if (self->bound.pushed != NULL)
@@ -85,8 +86,9 @@ int firn_count_samples(const firn *instance, const firn_source *source, uint64_t
     const int status = firn_samples_begin(self, source, &samples);
     if (status != FIRN_OK && status != FIRN_ERROR_DATA_TOO_SHORT)
         return status;
-    *part = samples.count;
-    *all = firn_samples_of_all(self, source);
+    counts->part = samples.count;
+    counts->all = firn_samples_in(self, source, firn_all_data);
+    counts->held_out = firn_samples_in(self, source, firn_held_out_data);
     return FIRN_OK;
 }
 

@@ -325,11 +325,15 @@ int firn_stream_at(const firn *instance, uint32_t stream, firn_stream_info *info
  * at its data only when the plan has been opened. Call it before firn_save and firn_restore. */
 int firn_set_data_hash(firn *instance, const uint8_t hash[32]) FIRN_CHECK_RESULT;
 
-/* Counts the samples of a source, windows or records: all of them, and those in the part that the plan reads. Too few
- * for a batch are no error. Returns SOURCE or DATA_TYPE as a step would, and ARGUMENT for a plan whose samples are
- * pushed. */
-int firn_count_samples(const firn *instance, const firn_source *source, uint64_t *all,
-                       uint64_t *part) FIRN_CHECK_RESULT;
+/* How many samples a source has, windows or records. */
+typedef struct firn_sample_counts {
+    uint64_t all;
+    uint64_t part;     /* in the part that the plan reads */
+    uint64_t held_out; /* in the part that is held out; a window may be in neither part */
+} firn_sample_counts;
+/* Counts the samples of a source. Too few for a batch are no error. Returns SOURCE or DATA_TYPE as a step would, and
+ * ARGUMENT for a plan whose samples are pushed. */
+int firn_count_samples(const firn *instance, const firn_source *source, firn_sample_counts *counts) FIRN_CHECK_RESULT;
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 

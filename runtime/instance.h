@@ -211,8 +211,9 @@ void firn_samples_bind(firn_instance *instance);
 int firn_samples_begin(const firn_instance *instance, const firn_source *source,
                        firn_samples *samples) FIRN_CHECK_RESULT;
 
-/* Counts the samples of a source that was checked, whatever part of them the plan reads. */
-uint64_t firn_samples_of_all(const firn_instance *instance, const firn_source *source);
+/* Counts the samples in a part of a source that was checked: in the part that the rule gives of each length. */
+uint64_t firn_samples_in(const firn_instance *instance, const firn_source *source,
+                         firn_span (*part_of)(const firn_instance *instance, uint64_t length));
 
 /* Fills every input with the samples of one micro-batch, starting with draw number `cursor`. Writes only the inputs,
  * and what one is cast to (firn_samples_bind). Errors: SOURCE, DATA_RANGE, DATA_END. */

@@ -23,6 +23,7 @@ struct firn_stream;
 typedef struct firn_span (*firn_data_part_rule)(const struct firn_instance *instance, uint64_t length);
 struct firn_span firn_all_data(const struct firn_instance *instance, uint64_t length);
 struct firn_span firn_part_of_data(const struct firn_instance *instance, uint64_t length);
+struct firn_span firn_held_out_data(const struct firn_instance *instance, uint64_t length);
 extern const firn_data_part_rule firn_data_part; /* firn_all_data: every plan of this build reads all */
 
 /* Samples that are windows of the segments of a stream; NULL: not in this build. */

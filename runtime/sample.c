@@ -102,12 +102,13 @@ int firn_samples_begin(const firn_instance *instance, const firn_source *source,
     return pushed ? FIRN_ERROR_NOT_ENOUGH_PUSHED : FIRN_ERROR_DATA_TOO_SHORT;
 }
 
-uint64_t firn_samples_of_all(const firn_instance *instance, const firn_source *source) {
+uint64_t firn_samples_in(const firn_instance *instance, const firn_source *source,
+                         firn_span (*part_of)(const firn_instance *instance, uint64_t length)) {
     if (has_windows(instance))
-        return firn_windows->count(instance, source->streams, firn_all_data);
+        return firn_windows->count(instance, source->streams, part_of);
     uint64_t records = 0;
     (void)!count_records(&source->streams[0], &records);
-    return records;
+    return part_of(instance, records).length;
 }
 
 /* --- where a sample lies --- */

@@ -99,6 +99,14 @@ static void note_kinds(const cli_session *session) {
 
 /* --- counts --- */
 
+static uint64_t elements_of(const cli_session *session) {
+    const firn_stream *stream = &session->data.streams[0];
+    uint64_t elements = 0;
+    for (uint32_t i = 0; i < stream->segment_count; i++)
+        elements += stream->segments[i].elements;
+    return elements;
+}
+
 /* Writes what a sample is. */
 static const char *unit_of(const cli_session *session, char *text, size_t size) {
     if (session->info.window == 0)
@@ -108,19 +116,31 @@ static const char *unit_of(const cli_session *session, char *text, size_t size) 
     return text;
 }
 
-static void say_part(const cli_session *session, uint64_t all, uint64_t part, char *text, size_t size) {
+/* Counts the samples. Of a plan whose samples are pushed, all data is pushed. Returns false if that is not known. */
+static bool count(const cli_session *session, firn_sample_counts *counts) {
+    const firn_info *info = &session->info;
+    if (info->ring == 0)
+        return firn_count_samples(&session->firn, &session->source, counts) == FIRN_OK;
+    const uint64_t elements = elements_of(session);
+    *counts = (firn_sample_counts){0};
+    if (info->window == 0)
+        counts->all = elements / session->data.streams[0].record_elements;
+    else
+        counts->all = elements < info->window ? 0 : (elements - info->window) / info->stride + 1;
+    counts->part = counts->all;
+    return true;
+}
+
+static void say_counts(const cli_session *session, const firn_sample_counts *counts, char *text, size_t size) {
     char unit[64];
     const char *name = unit_of(session, unit, sizeof unit);
-    const unsigned long long total = all, read = part, rest = all - part;
-    const bool eval = session->info.eval;
+    const unsigned long long all = counts->all, part = counts->part, held = counts->held_out;
     if (session->info.all_data)
-        snprintf(text, size, "%llu %s, none held out", total, name);
-    else if (session->info.window != 0)
-        snprintf(text, size, "%llu %s, %llu of them in the part that %s", total, name, read,
-                 eval ? "is held out, which is read" : "is not held out, which is read");
+        snprintf(text, size, "%llu %s, none held out", all, name);
+    else if (part == held)
+        snprintf(text, size, "%llu %s, %llu of them held out, which are read", all, name, held);
     else
-        snprintf(text, size, "%llu %s, %llu of them held out%s", total, name, eval ? read : rest,
-                 eval ? ", which are read" : "");
+        snprintf(text, size, "%llu %s, %llu of them held out and %llu read", all, name, held, part);
 }
 
 static void note_training(const cli_session *session, const char *text, uint64_t part) {
@@ -142,16 +162,15 @@ static void note_training(const cli_session *session, const char *text, uint64_t
 static void note_counts(const cli_session *session) {
     const firn_info *info = &session->info;
     char text[200];
-    uint64_t all, part;
-    if (info->ring != 0 || firn_count_samples(&session->firn, &session->source, &all, &part) != FIRN_OK ||
-        part < info->samples)
-        return; /* of what is pushed nothing is known; too few samples are an error of the first step */
-    say_part(session, all, part, text, sizeof text);
+    firn_sample_counts counts;
+    if (!count(session, &counts) || counts.part < info->samples)
+        return; /* too few samples are an error of the first step */
+    say_counts(session, &counts, text, sizeof text);
     if (!info->eval)
-        note_training(session, text, part);
+        note_training(session, text, counts.part);
     else
         firn_host_note("%s; %llu batches of %lu", text,
-                       (unsigned long long)(info->steps != 0 ? info->steps : part / info->samples),
+                       (unsigned long long)(info->steps != 0 ? info->steps : counts.part / info->samples),
                        (unsigned long)info->samples);
 }
 
@@ -168,33 +187,30 @@ void cli_note_data(const cli_session *session) {
 /* Adds how much text there is. */
 static void say_elements(const cli_session *session, char *text, size_t size) {
     const firn_stream *stream = &session->data.streams[0];
-    uint64_t elements = 0;
-    for (uint32_t i = 0; i < stream->segment_count; i++)
-        elements += stream->segments[i].elements;
     const size_t length = strlen(text);
-    snprintf(text + length, size - length, ", of %llu %s in %lu %s", (unsigned long long)elements,
+    snprintf(text + length, size - length, ", of %llu %s in %lu %s", (unsigned long long)elements_of(session),
              stream->element == FIRN_UINT8 ? "bytes" : "tokens", (unsigned long)stream->segment_count,
              stream->segment_count == 1 ? "file" : "files");
 }
 
 void cli_say_too_short(const cli_session *session, char *text, size_t size) {
     const firn_info *info = &session->info;
-    char part_text[200];
-    uint64_t all, part;
+    char there[200];
+    firn_sample_counts counts;
     text[0] = 0;
-    if (info->ring != 0 || firn_count_samples(&session->firn, &session->source, &all, &part) != FIRN_OK)
+    if (!count(session, &counts))
         return;
-    say_part(session, all, part, part_text, sizeof part_text);
+    say_counts(session, &counts, there, sizeof there);
     if (info->window != 0)
-        say_elements(session, part_text, sizeof part_text);
+        say_elements(session, there, sizeof there);
+    const unsigned long long part = counts.part;
     const char *key = info->eval ? "batch_size" : "micro_batch_size";
-    int length = snprintf(text, size, "%s, and a batch takes %lu: give more data, or compile with ", part_text,
-                          (unsigned long)info->samples);
+    int length = snprintf(text, size, "%s, and a batch takes %lu: give more data", there, (unsigned long)info->samples);
     if (part != 0)
-        length += snprintf(text + length, size - (size_t)length, "a %s of at most %llu", key, (unsigned long long)part);
+        length += snprintf(text + length, size - (size_t)length, ", or compile with a %s of at most %llu", key, part);
     else if (info->window != 0)
-        length += snprintf(text + length, size - (size_t)length, "a smaller max_sequence_length");
+        length += snprintf(text + length, size - (size_t)length, ", or compile with a smaller max_sequence_length");
     if (!info->all_data)
-        snprintf(text + length, size - (size_t)length, "%sa %s held_out_per_mille",
-                 part != 0 || info->window != 0 ? " or " : "", info->eval ? "larger" : "smaller");
+        snprintf(text + length, size - (size_t)length, ", or with a %s held_out_per_mille",
+                 info->eval ? "larger" : "smaller");
 }

@@ -356,7 +356,7 @@ const char *cli_say_out_of_range(const cli_session *session, char *text, size_t 
     else
         snprintf(at, sizeof at, "record %llu", (unsigned long long)finding.record);
     const bool labels = finding.records && finding.stream == 1;
-    if (labels && finding.value < 0)
+    if (labels && (finding.value < 0 || finding.value == UINT8_MAX))
         snprintf(mend, sizeof mend,
                  "give the rows to be ignored a class of their own, such as %lu, count it among the classes, and name "
                  "it by ignore_index",

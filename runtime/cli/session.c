@@ -115,7 +115,7 @@ static const char *data_at_fault(const cli_session *session, int error, char *te
     const char *file = NULL;
     if (error == FIRN_ERROR_DATA_RANGE)
         file = cli_say_out_of_range(session, text, size);
-    if (error == FIRN_ERROR_DATA_TOO_SHORT)
+    if (error == FIRN_ERROR_DATA_TOO_SHORT || error == FIRN_ERROR_NOT_ENOUGH_PUSHED)
         cli_say_too_short(session, text, size);
     if (error == FIRN_ERROR_NO_ROWS && options->weights != NULL && cli_all_zero(session, 2))
         file = options->weights;

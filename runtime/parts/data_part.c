@@ -16,6 +16,12 @@ static uint64_t held_out(uint64_t length, uint32_t per_mille) {
     return thousands * per_mille + (uint32_t)rest * per_mille / 1000;
 }
 
+firn_span firn_held_out_data(const firn_instance *instance, uint64_t length) {
+    const firn_fb_sampler sampler = firn_fb_plan_sampler(instance->plan);
+    const uint64_t tail = held_out(length, firn_fb_sampler_held_out_per_mille(sampler));
+    return (firn_span){length - tail, tail};
+}
+
 firn_span firn_part_of_data(const firn_instance *instance, uint64_t length) {
     const firn_fb_sampler sampler = firn_fb_plan_sampler(instance->plan);
     const uint8_t part = firn_fb_sampler_part(sampler);

@@ -7,7 +7,8 @@
 #include "plan/bytes.h"
 #include "plan/ops.h"
 
-#define NPY_HEADER_MAX 512u /* numpy writes 118 bytes for any array with few dimensions; spaces may follow */
+#define NPY_HEADER_MOST (UINT32_C(1) << 20) /* bytes of a header, with spaces */
+#define NPY_HEADER_MAX  512u /* numpy writes 118 bytes for any array with few dimensions; spaces may follow */
 
 static uint32_t big32(const uint8_t *bytes) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | (uint32_t)bytes[3];
@@ -127,8 +128,8 @@ static bool take_number(cursor *text, uint64_t *number) {
 }
 
 static bool is_text(const char *a, const char *b) {
-    while (*a != 0 && *a == *b)
-        a++, b++;
+    for (; *a != 0 && *a == *b; a++)
+        b++;
     return *a == *b;
 }
 
@@ -257,8 +258,12 @@ static int look_npy(const firn_data_file *file, bool partial, firn_data_layout *
         length |= (uint32_t)head[10] << 16 | (uint32_t)head[11] << 24;
     char text[NPY_HEADER_MAX];
     *layout = (firn_data_layout){.format = FIRN_DATA_NPY, .offset = (uint64_t)start + length};
-    if (version < 1 || version > 3)
+    if (version < 1 || version > 3) {
+        layout->type[0] = version < 10 ? (char)('0' + version) : '?';
         return refuse(layout, FIRN_DATA_VERSION);
+    }
+    if (length > NPY_HEADER_MOST)
+        return refuse(layout, FIRN_DATA_HEADER);
     if (file->bytes < layout->offset)
         return refuse(layout, FIRN_DATA_CUT);
     const uint32_t most = length < sizeof text ? length : (uint32_t)sizeof text;

@@ -36,7 +36,8 @@ typedef enum firn_data_fault {
 typedef struct firn_data_layout {
     firn_data_format format;
     firn_data_fault fault;
-    char type[8];    /* .npy: the element type as the header writes it, cut to 7 bytes; IDX: 0x and the code */
+    char type[8];    /* .npy: the element type as the header writes it, cut to 7 bytes; IDX: 0x and the code; with the
+                        fault VERSION: the version, or "?" for one above 9 */
     uint8_t element; /* firn_type: float32, int32 or a narrower integer */
     bool big_endian; /* the byte order of elements is reversed when they are read (IDX) */
     uint8_t rank;    /* 1 to 8 */

@@ -934,10 +934,10 @@ static void evaluates(void **state) {
     const uint64_t windows = (sizeof text - BIGRAM_WINDOW) / 2 + 1;
     assert_int_equal(firn_eval_left(&one.firn, &source.source, &left), FIRN_OK);
     assert_int_equal(left, windows);
-    uint64_t all, part;
-    assert_int_equal(firn_count_samples(&one.firn, &source.source, &all, &part), FIRN_OK);
-    assert_int_equal(all, windows);
-    assert_int_equal(part, windows);
+    firn_sample_counts counts;
+    assert_int_equal(firn_count_samples(&one.firn, &source.source, &counts), FIRN_OK);
+    assert_int_equal(counts.all, windows);
+    assert_int_equal(counts.part, windows);
     while (firn_eval_step(&one.firn, &source.source) == FIRN_OK) {
         sum += (double)*loss;
         steps++;

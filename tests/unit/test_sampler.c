@@ -189,11 +189,12 @@ static void records_become_tensors(void **state) {
     assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
     bytes_source source;
     support_records(&source, features, labels, 3, RECORDS);
-    uint64_t all, part;
-    assert_int_equal(firn_count_samples(&one.firn, &source.source, &all, &part), FIRN_OK);
-    assert_int_equal(all, RECORDS);
-    assert_int_equal(part, 4);
-    assert_int_equal(firn_count_samples(&one.firn, NULL, &all, &part), FIRN_ERROR_ARGUMENT);
+    firn_sample_counts counts;
+    assert_int_equal(firn_count_samples(&one.firn, &source.source, &counts), FIRN_OK);
+    assert_int_equal(counts.all, RECORDS);
+    assert_int_equal(counts.part, 4);
+    assert_int_equal(counts.held_out, 4);
+    assert_int_equal(firn_count_samples(&one.firn, NULL, &counts), FIRN_ERROR_ARGUMENT);
     for (uint32_t step = 0; step < 2; step++) {
         assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_OK);
         const float *x = support_tensor(&one.firn, "features").data;

@@ -124,8 +124,10 @@ bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, ui
     char shape[200], want[100];
     switch (layout->fault) {
     case FIRN_DATA_VERSION:
-        return firn_host_fail(name, "is an array in a version of .npy that firn does not read; it reads 1 to 3, as "
-                                    "numpy.save writes them: save it again");
+        return firn_host_fail(name,
+                              "is an array in version %s of .npy, and firn reads versions 1 to 3: save it again by "
+                              "numpy.save",
+                              layout->type);
     case FIRN_DATA_TYPE:
         return refuse_type(name, layout, wanted, stream);
     case FIRN_DATA_ORDER:
