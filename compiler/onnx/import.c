@@ -126,6 +126,20 @@ static bool is_made(const firnc_onnx_node *node) {
     return true;
 }
 
+/* Computes a node whose inputs are all known; *done says whether it has set the outputs. False after one message. */
+static bool fold(firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_op *op, bool *done) {
+    const firnc_onnx_tensor *in[FIRNC_ONNX_OPERANDS_MAX] = {NULL};
+    *done = false;
+    if (op->fold == NULL || node->input_count == 0)
+        return true;
+    for (uint32_t i = 0; i < node->input_count; i++)
+        in[i] = node->inputs[i] == NULL ? NULL : node->inputs[i]->known;
+    const firnc_onnx_tensor *made = op->fold(im, node, in);
+    *done = made != NULL;
+    firnc_onnx_set_known(node->outputs[0], made);
+    return !im->failed;
+}
+
 static bool run_op(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     const char *domain = firnc_onnx_or_empty(node->proto->domain);
     const FirncOnnx__Function *function = function_of(im, node->proto);
@@ -138,7 +152,7 @@ static bool run_op(firnc_onnx_importer *im, const firnc_onnx_node *node) {
                                domain[0] == '\0' ? "" : ", of the domain ", domain, firnc_onnx_op_nearest(node->op));
     if (!check_node(im, node, op))
         return false;
-    if (all_known(node) && !firnc_onnx_fold(im, node, &done))
+    if (all_known(node) && !fold(im, node, op, &done))
         return false;
     return done || (op->import(im, node) && (is_made(node) || firnc_onnx_fail(im, "has no result")));
 }

@@ -156,6 +156,9 @@ void firnc_onnx_put(firnc_onnx_tensor *tensor, uint64_t element, double number);
 /* The tensor with its axes in another order: axis i is axis order[i] of what it was. */
 const firnc_onnx_tensor *firnc_onnx_tensor_ordered(const firnc_onnx_tensor *tensor, const uint8_t *order);
 
+/* The same elements with other extents, of as many elements. */
+const firnc_onnx_tensor *firnc_onnx_tensor_shaped(const firnc_onnx_tensor *x, uint8_t rank, const int64_t *dims);
+
 /* The position in a tensor for each element of another one, from the first to the last: steps[i] is what the position
  * moves by where axis i of the other one goes on. */
 typedef struct firnc_onnx_walk {
@@ -186,9 +189,8 @@ bool firnc_onnx_check_cast(firnc_onnx_importer *im, int64_t type);
 /* The elements in another type (fold.c). NULL after one message, also if there is no such type. */
 const firnc_onnx_tensor *firnc_onnx_tensor_cast(firnc_onnx_importer *im, const firnc_onnx_tensor *x, int64_t type);
 
-/* Computes a node whose inputs are all known (fold.c). Returns false if it does not know the op; *done says whether it
- * has set the outputs. */
-bool firnc_onnx_fold(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *done);
+/* A whole number in a type, which keeps the low bits that it has room for (fold.c). */
+int64_t firnc_onnx_narrowed(int64_t x, uint8_t type);
 
 /* --- names (names.c) ---------------------------------------------------------------------------------------------- */
 
@@ -267,6 +269,10 @@ bool firnc_onnx_parts(firnc_onnx_importer *im, const firnc_onnx_node *node, uint
 /* The axis of Gather, and the extents that it makes. */
 bool firnc_onnx_gathered(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *axis, uint8_t *rank,
                          int64_t *dims);
+/* The leading axes that GatherND's indices share with its data, the axes that a row of indices names, and the extents
+ * that the node makes. */
+bool firnc_onnx_gathered_nd(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *shared, uint8_t *named,
+                            uint8_t *rank, int64_t *dims);
 /* The axes of a reduction as a bit mask; *none says that the node leaves its operand unreduced. */
 bool firnc_onnx_reduced(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t *axes, bool *none);
 
@@ -359,13 +365,19 @@ firnc_value firnc_onnx_whole(firnc_onnx_importer *im, firnc_value x);
 
 typedef bool (*firnc_onnx_function)(firnc_onnx_importer *im, const firnc_onnx_node *node);
 
+/* Computes a node from its inputs, which are all known; those that are left out are NULL. Returns the first output, and
+ * sets the others itself. NULL after one message, or if the graph has to compute the node. */
+typedef const firnc_onnx_tensor *(*firnc_onnx_folding)(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                       const firnc_onnx_tensor *const *in);
+
 /* A row of the table of ops (ops/ops.c). */
 typedef struct firnc_onnx_op {
     const char *name;
     firnc_onnx_function import;
     const char *attributes; /* that it reads, separated by spaces */
     uint8_t inputs_min, inputs_max, outputs_max;
-    uint8_t since; /* the opset that brought it; 0: before 13 */
+    uint8_t since;           /* the opset that brought it; 0: before 13 */
+    firnc_onnx_folding fold; /* of nodes whose inputs are all known; NULL: the graph computes these, too */
 } firnc_onnx_op;
 
 const firnc_onnx_op *firnc_onnx_op_find(const char *name);
@@ -399,6 +411,7 @@ bool firnc_onnx_import_expand(firnc_onnx_importer *im, const firnc_onnx_node *no
 bool firnc_onnx_import_tile(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_gather(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_gather_elements(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_gather_nd(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_scatter_nd(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_trilu(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_one_hot(firnc_onnx_importer *im, const firnc_onnx_node *node);

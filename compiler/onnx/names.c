@@ -56,7 +56,8 @@ const char *firnc_onnx_property(FirncOnnx__Entry *const *entries, size_t count, 
 
 /* Ops whose results do not change with small changes of their operands. */
 static const char steps_only[] = "Equal Less LessOrEqual Greater GreaterOrEqual Not And Or Xor Shape Size ArgMax "
-                                 "ArgMin IsNaN Floor Ceil Sign ConstantOfShape Range OneHot";
+                                 "ArgMin IsNaN IsInf Floor Ceil Round Sign ConstantOfShape Range OneHot NonZero "
+                                 "BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor";
 
 /* Whether the gradient of a node's results reaches this input. */
 static bool passes_gradient(const FirncOnnx__Node *node, size_t input) {
@@ -64,7 +65,9 @@ static bool passes_gradient(const FirncOnnx__Node *node, size_t input) {
     if (firnc_onnx_is_listed(steps_only, op) || (strcmp(op, "Where") == 0 && input == 0))
         return false;
     if (firnc_onnx_is_listed(
-            "Reshape Expand Tile Gather GatherElements Slice Pad Unsqueeze Squeeze Split CumSum Resize Trilu", op))
+            "Reshape Expand Tile Gather GatherElements GatherND Slice Pad Unsqueeze Squeeze Split CumSum Resize Trilu "
+            "DequantizeLinear QuantizeLinear TopK Compress ReverseSequence",
+            op))
         return input == 0;
     for (size_t i = 0; strcmp(op, "Cast") == 0 && i < node->n_attribute; i++)
         if (strcmp(firnc_onnx_or_empty(node->attribute[i]->name), "to") == 0)

@@ -177,6 +177,33 @@ bool firnc_onnx_gathered(firnc_onnx_importer *im, const firnc_onnx_node *node, u
     return true;
 }
 
+bool firnc_onnx_gathered_nd(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *shared, uint8_t *named,
+                            uint8_t *rank, int64_t *dims) {
+    const firnc_onnx_value *x = node->inputs[0], *ids = node->inputs[1];
+    const int64_t batch = firnc_onnx_integer(node, "batch_dims", 0),
+                  each = ids->rank == 0 ? 0 : ids->dims[ids->rank - 1];
+    if (firnc_onnx_is_real(ids->type))
+        return firnc_onnx_fail(im, "its indices are of the type %s; cast them to int64",
+                               firnc_onnx_type_word(ids->type));
+    if (batch < 0 || batch >= ids->rank || each < 1 || batch + each > x->rank)
+        return firnc_onnx_fail(im, "has rows of %lld indices behind %lld axes, and its operand has %u axes",
+                               (long long)each, (long long)batch, (unsigned)x->rank);
+    for (uint8_t i = 0; i < batch; i++)
+        if (ids->dims[i] != x->dims[i])
+            return firnc_onnx_fail(im, "has indices for %lld of the %lld elements of its axis %u",
+                                   (long long)ids->dims[i], (long long)x->dims[i], (unsigned)i);
+    if (ids->rank - 1 + x->rank - batch - each > FIRN_RANK_MAX)
+        return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+    *shared = (uint8_t)batch;
+    *named = (uint8_t)each;
+    *rank = 0;
+    for (uint8_t i = 0; i + 1 < ids->rank; i++)
+        dims[(*rank)++] = ids->dims[i];
+    for (uint8_t i = (uint8_t)(batch + each); i < x->rank; i++)
+        dims[(*rank)++] = x->dims[i];
+    return true;
+}
+
 /* --- whole axes --------------------------------------------------------------------------------------------------- */
 
 bool firnc_onnx_reduced(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t *axes, bool *none) {

@@ -176,6 +176,14 @@ const firnc_onnx_tensor *firnc_onnx_tensor_ordered(const firnc_onnx_tensor *tens
     return made;
 }
 
+const firnc_onnx_tensor *firnc_onnx_tensor_shaped(const firnc_onnx_tensor *x, uint8_t rank, const int64_t *dims) {
+    firnc_onnx_tensor *made = firnc_allocate(sizeof *made);
+    *made = *x;
+    made->rank = rank;
+    memcpy(made->dims, dims, rank * sizeof *dims);
+    return made;
+}
+
 /* --- tensors of the file ------------------------------------------------------------------------------------------ */
 
 /* An element that is stored as bytes in little-endian order. */

@@ -3,6 +3,7 @@
  * tests/end_to_end has those that PyTorch exports. */
 #define _XOPEN_SOURCE 700
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -457,6 +458,98 @@ static void what_is_known_is_computed(void **state) {
     assert_non_null(import(&graph));
     assert_int_equal(model_read.outputs[0].value, FIRNC_NONE);
     assert_true(model_read.outputs[0].known[0] == 6 && model_read.outputs[0].known[1] == 8);
+}
+
+/* Ops that the graph does not have, of constants: /c has 0.25, 0.5 ... 1.5, a name that no parameter has; i has 1, 0.
+ */
+static void what_only_constants_have_is_computed(void **state) {
+    (void)state;
+    static const struct {
+        const char *op, *inputs;
+        double first, last;
+    } rows[] = {{"Cos", "/c", 0.968912422, 0.0707372017},
+                {"Sin", "/c", 0.247403959, 0.997494987},
+                {"Tan", "/c", 0.255341921, 14.1014199},
+                {"Asinh", "/c", 0.247466462, 1.19476322},
+                {"Round", "/c", 0, 2},
+                {"GatherND", "/c rows", 1, 1.5},
+                {"GatherElements", "/c elements", 1, 1.5},
+                {"ScatterND", "/c rows /d", 0.25, 0.75},
+                {"ScatterElements", "/f one /e", 0.25, 0.75},
+                {"NonZero", "i", 0, 0},
+                {"TopK", "/c two", 0.75, 1.25},
+                {"MatMul", "/c /f", 0.875, 4},
+                {"Compress", "/c i", 0.25, 0.25},
+                {"BitwiseXor", "i one", 0, 1},
+                {"DequantizeLinear", "i /s", 0.25, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        message_bytes graph = with_input("y");
+        put_tensor(&graph, "/c", 2, (const int64_t[]){2, 3});
+        put_tensor(&graph, "/d", 2, (const int64_t[]){1, 3});
+        put_tensor(&graph, "/e", 1, (const int64_t[]){1});
+        put_tensor(&graph, "/f", 1, (const int64_t[]){3});
+        put_tensor(&graph, "/s", 1, (const int64_t[]){1});
+        put_wholes(&graph, "i", 2, (const int64_t[]){1, 0});
+        put_wholes(&graph, "one", 1, (const int64_t[]){1});
+        put_wholes(&graph, "two", 1, (const int64_t[]){2});
+        message_bytes row = {.count = 0}, element = {.count = 0};
+        put_integer(&row, 1, 1);
+        put_integer(&row, 1, 1);
+        put_integer(&row, 2, 7);
+        put_text(&row, 8, "rows");
+        put_bytes(&row, 9, (const int64_t[]){-1}, 8);
+        put_message(&graph, INITIALIZER, &row);
+        put_integer(&element, 1, 1);
+        put_integer(&element, 1, 3);
+        put_integer(&element, 2, 7);
+        put_text(&element, 8, "elements");
+        put_bytes(&element, 9, (const int64_t[]){1, 1, -1}, 24);
+        put_message(&graph, INITIALIZER, &element);
+        put_node(&graph, "n", rows[i].op, rows[i].inputs, "y", NULL);
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        const firnc_onnx_port *y = &model_read.outputs[0];
+        uint32_t count = 1;
+        for (uint8_t axis = 0; axis < y->rank; axis++)
+            count *= y->dims[axis];
+        if (y->known == NULL || fabs(y->known[0] - rows[i].first) > 1e-6 ||
+            fabs(y->known[count - 1] - rows[i].last) > 1e-6)
+            fail_msg("%s gives %g to %g", rows[i].op, y->known == NULL ? 0 : y->known[0],
+                     y->known == NULL ? 0 : y->known[count - 1]);
+        assert_int_equal(made->node_count, 0);
+    }
+    message_bytes graph = with_input("y");
+    put_node(&graph, "n", "NonZero", "x", "y", NULL);
+    refused(&graph, "node n (NonZero): depends on the data");
+}
+
+/* Rows of indices become numbers of slices: constants by the importer, others by the plan. */
+static void gather_nd_is_a_gather(void **state) {
+    (void)state;
+    for (int given = 0; given < 2; given++) {
+        message_bytes graph = {.count = 0}, tensor = {.count = 0};
+        put_value(&graph, INPUT, "x", given ? 7 : 1, 2, open4);
+        put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+        put_tensor(&graph, "t.weight", 4, (const int64_t[]){2, 2, 2, 2});
+        put_integer(&tensor, 1, 1);
+        put_integer(&tensor, 1, 2);
+        put_integer(&tensor, 2, 7);
+        put_text(&tensor, 8, "rows");
+        put_bytes(&tensor, 9, (const int64_t[]){-1, 2}, 16);
+        put_message(&graph, INITIALIZER, &tensor);
+        put_node(&graph, "n", "GatherND", given ? "t.weight x" : "x rows", "y", NULL);
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        assert_int_equal(count_ops(made, FIRN_OP_gather), 1);
+        assert_int_equal(model_read.outputs[0].rank, 1);
+        assert_int_equal(model_read.outputs[0].dims[0], given ? 3 : 1);
+        const firnc_node *last = &made->nodes[made->values[model_read.outputs[0].value].producer];
+        if (!given) /* of [3,4]: element 2 of row 2 */
+            assert_int_equal(((const int32_t *)made->values[last->inputs[1]].elements)[0], 10);
+    }
+    message_bytes graph = with_input("y");
+    put_node(&graph, "n", "GatherND", "x x", "y", NULL);
+    refused(&graph, "node n (GatherND): its indices are of the type float; cast them to int64");
 }
 
 static void parts_of_sequences_are_slices(void **state) {
@@ -940,6 +1033,8 @@ int main(void) {
         cmocka_unit_test_setup(what_is_known_is_computed, begin),
         cmocka_unit_test_setup(a_vector_is_one_row, begin),
         cmocka_unit_test_setup(what_nothing_reads_is_left_out, begin),
+        cmocka_unit_test_setup(what_only_constants_have_is_computed, begin),
+        cmocka_unit_test_setup(gather_nd_is_a_gather, begin),
         cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
         cmocka_unit_test_setup(operands_are_repeated_by_the_op_itself, begin),
         cmocka_unit_test_setup(attention_takes_parts_in_their_rows_only, begin),
