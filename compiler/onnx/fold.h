@@ -56,6 +56,9 @@ const firnc_onnx_tensor *firnc_onnx_fold_one_hot(firnc_onnx_importer *im, const 
 const firnc_onnx_tensor *firnc_onnx_fold_window(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                 const firnc_onnx_tensor *const *in);
 
+const firnc_onnx_tensor *firnc_onnx_fold_pad(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                             const firnc_onnx_tensor *const *in);
+
 /* Whole axes (fold_sums.c). */
 const firnc_onnx_tensor *firnc_onnx_fold_reduce(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                 const firnc_onnx_tensor *const *in);

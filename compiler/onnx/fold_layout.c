@@ -48,6 +48,12 @@ const firnc_onnx_tensor *firnc_onnx_fold_transpose(firnc_onnx_importer *im, cons
 const firnc_onnx_tensor *firnc_onnx_fold_concat(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                 const firnc_onnx_tensor *const *in) {
     const firnc_onnx_tensor *first = in[0];
+    for (uint32_t i = 1; i < node->input_count && first != NULL && first->rank == 1 && first->count == 0; i++)
+        first = in[i];
+    if (first == NULL) {
+        firnc_onnx_fail(im, "lacks an operand");
+        return NULL;
+    }
     const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), first->rank);
     int64_t dims[FIRN_RANK_MAX];
     uint64_t outer = 1, at = 0;
@@ -57,6 +63,8 @@ const firnc_onnx_tensor *firnc_onnx_fold_concat(firnc_onnx_importer *im, const f
     dims[axis] = 0;
     for (uint32_t i = 0; i < node->input_count; i++) {
         const firnc_onnx_tensor *x = in[i];
+        if (x != NULL && x->rank == 1 && x->count == 0 && first->rank != 1)
+            continue; /* PyTorch joins [0] to anything */
         if (x == NULL || x->rank != first->rank || x->type != first->type) {
             firnc_onnx_fail(im, "joins tensors of different kinds");
             return NULL;
@@ -205,6 +213,44 @@ const firnc_onnx_tensor *firnc_onnx_fold_tile(firnc_onnx_importer *im, const fir
         for (uint8_t axis = 0; axis < x->rank; axis++)
             from = from * (uint64_t)x->dims[axis] + (uint64_t)(at[axis] % x->dims[axis]);
         firnc_onnx_copy_element(made, i, x, from);
+        for (uint8_t axis = x->rank; axis-- > 0;) {
+            if (++at[axis] < dims[axis])
+                break;
+            at[axis] = 0;
+        }
+    }
+    return made;
+}
+
+const firnc_onnx_tensor *firnc_onnx_fold_pad(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                             const firnc_onnx_tensor *const *in) {
+    const firnc_onnx_tensor *x = in[0], *value = in[2];
+    const char *mode;
+    int64_t before[FIRN_RANK_MAX], after[FIRN_RANK_MAX], dims[FIRN_RANK_MAX], at[FIRN_RANK_MAX] = {0};
+    if (!firnc_onnx_padded(im, node, &mode, before, after))
+        return NULL;
+    for (uint8_t i = 0; i < x->rank; i++)
+        dims[i] = x->dims[i] + before[i] + after[i];
+    const bool constant = strcmp(mode, "constant") == 0;
+    if (value != NULL && (value->count != 1 || value->type != x->type)) {
+        firnc_onnx_fail(im, "has a value that is not one number of the type of its operand");
+        return NULL;
+    }
+    firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, x->type, x->rank, dims);
+    for (uint64_t i = 0; made != NULL && i < made->count; i++) {
+        bool inside = true;
+        uint64_t from = 0;
+        for (uint8_t axis = 0; axis < x->rank; axis++) {
+            const int64_t place = at[axis] - before[axis];
+            const bool here = place >= 0 && place < x->dims[axis];
+            inside = inside && (here || !constant);
+            from = from * (uint64_t)x->dims[axis] +
+                   (uint64_t)(here || constant ? place : firnc_onnx_reflected(mode, place, x->dims[axis]));
+        }
+        if (inside)
+            firnc_onnx_copy_element(made, i, x, from);
+        else if (value != NULL)
+            firnc_onnx_copy_element(made, i, value, 0);
         for (uint8_t axis = x->rank; axis-- > 0;) {
             if (++at[axis] < dims[axis])
                 break;

@@ -154,6 +154,9 @@ static bool run_op(firnc_onnx_importer *im, const firnc_onnx_node *node) {
         return false;
     if (all_known(node) && !fold(im, node, op, &done))
         return false;
+    for (uint32_t i = 0; i < node->input_count && !done; i++)
+        if (firnc_onnx_is_empty(node->inputs[i]) && !firnc_onnx_import_empty(im, node, &done))
+            return false;
     return done || (op->import(im, node) && (is_made(node) || firnc_onnx_fail(im, "has no result")));
 }
 

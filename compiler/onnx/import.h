@@ -146,6 +146,11 @@ const char *firnc_onnx_type_word(int64_t type);
 firnc_onnx_tensor *firnc_onnx_tensor_new(firnc_onnx_importer *im, uint8_t type, uint8_t rank, const int64_t *dims);
 /* Makes extents those that they and others have together, by NumPy's rule of repetition. False if they do not fit. */
 bool firnc_onnx_join_extents(uint8_t *rank, int64_t *dims, uint8_t other_rank, const int64_t *other);
+/* Whether a value is known to have no element (empty.c). */
+bool firnc_onnx_is_empty(const struct firnc_onnx_value *value);
+/* Sets the output of a node with an empty operand, if it follows from the extents; *done says whether. False after one
+ * message. */
+bool firnc_onnx_import_empty(firnc_onnx_importer *im, const struct firnc_onnx_node *node, bool *done);
 /* Counts elements that get room, so that a small file cannot ask for much. False after one message. */
 bool firnc_onnx_take_room(firnc_onnx_importer *im, uint64_t elements);
 firnc_onnx_tensor *firnc_onnx_tensor_scalar(firnc_onnx_importer *im, uint8_t type, double value);
@@ -259,6 +264,11 @@ bool firnc_onnx_flattened(firnc_onnx_importer *im, const firnc_onnx_node *node, 
 /* The axes with one element that Squeeze drops or Unsqueeze adds, as a bit mask over those of the shape that has them,
  * which are `wide` axes. */
 bool firnc_onnx_squeezed(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *wide, uint32_t *ones);
+/* Which element stands at a place before or behind an axis, as Pad's modes edge, wrap and reflect have it. */
+int64_t firnc_onnx_reflected(const char *mode, int64_t at, int64_t extent);
+/* The mode of Pad, and the elements that it adds before and behind each axis; negative ones are cut off. */
+bool firnc_onnx_padded(firnc_onnx_importer *im, const firnc_onnx_node *node, const char **mode, int64_t *before,
+                       int64_t *after);
 /* Which axis becomes each axis of what Transpose makes. */
 bool firnc_onnx_transposed(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *order);
 /* The first element, step and number of elements of each axis of Slice. */

@@ -138,6 +138,47 @@ bool firnc_onnx_sliced(firnc_onnx_importer *im, const firnc_onnx_node *node, int
     return !im->failed;
 }
 
+int64_t firnc_onnx_reflected(const char *mode, int64_t at, int64_t extent) {
+    if (strcmp(mode, "edge") == 0 || extent == 1)
+        return at < 0 ? 0 : at >= extent ? extent - 1 : at;
+    if (strcmp(mode, "wrap") == 0)
+        return (at % extent + extent) % extent;
+    const int64_t period = 2 * (extent - 1);
+    const int64_t folded = (at % period + period) % period;
+    return folded < extent ? folded : period - folded;
+}
+
+bool firnc_onnx_padded(firnc_onnx_importer *im, const firnc_onnx_node *node, const char **mode, int64_t *before,
+                       int64_t *after) {
+    const firnc_onnx_value *x = node->inputs[0];
+    const int64_t *pads, *axes;
+    uint32_t count, axis_count;
+    *mode = firnc_onnx_text(node, "mode", "constant");
+    if (!firnc_onnx_is_listed("constant edge reflect wrap", *mode))
+        return firnc_onnx_fail(im, "has mode %s; constant, edge, reflect and wrap are known", *mode);
+    if (!firnc_onnx_list(im, node, 1, "pads", &pads, &count) ||
+        !firnc_onnx_list(im, node, 3, "axes", &axes, &axis_count))
+        return false;
+    const uint32_t wanted = axis_count == FIRNC_NONE ? x->rank : axis_count;
+    if (count != 2 * wanted)
+        return firnc_onnx_fail(im, "has %u pads for %u axes", (unsigned)count, (unsigned)wanted);
+    for (uint8_t i = 0; i < x->rank; i++)
+        before[i] = after[i] = 0;
+    for (uint32_t i = 0; i < wanted; i++) {
+        const uint8_t axis = firnc_onnx_axis(im, axes == NULL ? i : axes[i], x->rank);
+        if (im->failed)
+            return false;
+        before[axis] = pads[i];
+        after[axis] = pads[wanted + i];
+        if (before[axis] < -INT32_MAX || before[axis] > INT32_MAX || after[axis] < -INT32_MAX ||
+            after[axis] > INT32_MAX || x->dims[axis] + before[axis] + after[axis] < 0 ||
+            (x->dims[axis] == 0 && (*mode)[0] != 'c'))
+            return firnc_onnx_fail(im, "pads %lld elements by %lld and %lld", (long long)x->dims[axis],
+                                   (long long)before[axis], (long long)after[axis]);
+    }
+    return true;
+}
+
 bool firnc_onnx_parts(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *axis, int64_t *sizes) {
     const firnc_onnx_value *x = node->inputs[0];
     const int64_t *list;

@@ -51,6 +51,10 @@ bool firnc_onnx_import_gather(firnc_onnx_importer *im, const firnc_onnx_node *no
                        rank);
         return !im->failed;
     }
+    if (firnc_onnx_is_empty(ids)) {
+        firnc_onnx_set_known(node->outputs[0], firnc_onnx_tensor_new(im, x->type, rank, dims));
+        return !im->failed;
+    }
     firnc_value y;
     if (ids->rank == 0 && firnc_onnx_single(ids, &number)) {
         const int64_t at = firnc_onnx_truncated(number) < 0 ? firnc_onnx_truncated(number) + x->dims[axis]

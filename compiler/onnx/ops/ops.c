@@ -105,7 +105,7 @@ static const firnc_onnx_op ops[] = {
     {"OneHot", firnc_onnx_import_one_hot, "axis", 3, 3, 1, 0, firnc_onnx_fold_one_hot},
     {"Or", firnc_onnx_import_binary, "", 2, 2, 1, 0, firnc_onnx_fold_join},
     {"PRelu", firnc_onnx_import_prelu, "", 2, 2, 1, 0, NULL},
-    {"Pad", firnc_onnx_import_pad, "mode", 2, 4, 1, 0, NULL},
+    {"Pad", firnc_onnx_import_pad, "mode", 2, 4, 1, 0, firnc_onnx_fold_pad},
     {"Pow", firnc_onnx_import_binary, "", 2, 2, 1, 0, firnc_onnx_fold_join},
     {"QuantizeLinear", firnc_onnx_import_only_known, "axis block_size output_dtype precision saturate", 2, 3, 1, 0,
      firnc_onnx_fold_quantize},
