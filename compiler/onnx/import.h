@@ -69,13 +69,14 @@ typedef struct firnc_onnx_value {
 typedef struct firnc_onnx_node {
     const FirncOnnx__Node *proto, *next; /* and the one behind it in the file, or NULL */
     const char *op, *layer;
-    const struct firnc_onnx_scope *scope;
+    struct firnc_onnx_scope *scope;
     firnc_onnx_value *inputs[FIRNC_ONNX_OPERANDS_MAX], *outputs[FIRNC_ONNX_OPERANDS_MAX];
     uint32_t input_count, output_count;
 } firnc_onnx_node;
 
-/* The names of a graph or of the body of a function. */
+/* The names of a graph, of a branch of If, or of the body of a function. */
 typedef struct firnc_onnx_scope {
+    struct firnc_onnx_scope *outer;   /* of a branch: where its If is; the branch reads its names, too */
     struct firnc_onnx_entry *entries; /* a hash table (names.c) */
     uint32_t capacity;
     const struct firnc_onnx_scope *reads; /* how each name is read */
@@ -92,6 +93,7 @@ typedef struct firnc_onnx_importer {
     int64_t opset;
     const firnc_onnx_node *node; /* the one that is being read; NULL: none */
     bool failed;                 /* a message has been printed */
+    bool chooses; /* each If outside of functions gets the branch that is chosen as both of its branches */
     firnc_onnx_parameter **parameters;
     uint32_t parameter_count, parameter_capacity;
     uint32_t fixed_norms; /* batch norms whose statistics no training changes */
@@ -202,15 +204,19 @@ int64_t firnc_onnx_narrowed(int64_t x, uint8_t type);
 /* How a value is read: not at all, only where a change of its elements has no gradient, or otherwise. */
 enum { FIRNC_ONNX_UNREAD, FIRNC_ONNX_READ, FIRNC_ONNX_DIFFERENTIATED };
 
+/* The names that nodes have, those of their branches, too. */
+uint64_t firnc_onnx_count_names(FirncOnnx__Node *const *nodes, size_t count);
 /* Makes room for so many names. */
 void firnc_onnx_open_scope(firnc_onnx_scope *scope, uint64_t names);
-/* The value of a name, or NULL. */
+/* The value of a name, here or in the scopes around a branch; NULL: there is none. */
 firnc_onnx_value *firnc_onnx_find(const firnc_onnx_scope *scope, const char *name);
 /* Adds a name. False after one message if it is there already. */
 bool firnc_onnx_define(firnc_onnx_importer *im, firnc_onnx_scope *scope, const char *name, firnc_onnx_value *value);
 /* Notes in `reads`, which is empty, how each name is read, from the outputs to the inputs. */
 void firnc_onnx_find_reads(firnc_onnx_scope *reads, FirncOnnx__Node *const *nodes, size_t count, char *const *outputs,
                            size_t output_count);
+/* The same for all of a graph. */
+void firnc_onnx_find_graph_reads(firnc_onnx_scope *reads, const FirncOnnx__Graph *graph);
 uint8_t firnc_onnx_how_read(const firnc_onnx_scope *reads, const char *name);
 /* What an exporter has noted under this key; NULL: nothing. */
 const char *firnc_onnx_property(FirncOnnx__Entry *const *entries, size_t count, const char *key);
@@ -237,6 +243,8 @@ bool firnc_onnx_add_outputs(firnc_onnx_importer *im, const firnc_onnx_scope *sco
 /* --- attributes (attributes.c) ------------------------------------------------------------------------------------ */
 
 const FirncOnnx__Attribute *firnc_onnx_attribute(const firnc_onnx_node *node, const char *name);
+/* The graph that is an attribute. */
+const FirncOnnx__Graph *firnc_onnx_graph(const firnc_onnx_node *node, const char *name);
 bool firnc_onnx_has(const firnc_onnx_node *node, const char *name);
 int64_t firnc_onnx_integer(const firnc_onnx_node *node, const char *name, int64_t usual);
 float firnc_onnx_float(const firnc_onnx_node *node, const char *name, float usual);
@@ -253,7 +261,8 @@ uint8_t firnc_onnx_axis(firnc_onnx_importer *im, int64_t axis, uint8_t rank);
 bool firnc_onnx_list(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t input, const char *what,
                      const int64_t **list, uint32_t *count);
 
-/* Whether a node or an output of the file reads the value of this name that the node makes; in a function: perhaps. */
+/* Whether a node or an output of the file reads the value of this name that the node makes; in a function or a branch:
+ * perhaps. */
 bool firnc_onnx_is_read(const firnc_onnx_importer *im, const firnc_onnx_node *node, const char *name);
 
 /* --- axes and extents (shapes.c): false after one message --------------------------------------------------------- */
@@ -394,6 +403,8 @@ const firnc_onnx_op *firnc_onnx_op_find(const char *name);
 /* The op of the table whose name is nearest to one that is not there. */
 const char *firnc_onnx_op_nearest(const char *name);
 
+/* If, whose condition must be known (import.c). */
+bool firnc_onnx_import_if(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_unary(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_binary(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_clip(firnc_onnx_importer *im, const firnc_onnx_node *node);

@@ -523,6 +523,71 @@ static void what_only_constants_have_is_computed(void **state) {
     refused(&graph, "node n (NonZero): depends on the data");
 }
 
+/* A graph as an attribute of a node. */
+static void put_branch(message_bytes *node, const char *name, const message_bytes *graph) {
+    message_bytes attribute = {.count = 0};
+    put_text(&attribute, 1, name);
+    put_message(&attribute, 6, graph);
+    put_integer(&attribute, 20, 5);
+    put_message(node, 5, &attribute);
+}
+
+/* If, with the branch that a known condition chooses: a tensor of its own, names around it, and an If within it. What
+ * only the other branch reads is left out. */
+static void the_chosen_branch_is_read(void **state) {
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        message_bytes graph = with_input("y"), then = {.count = 0}, otherwise = {.count = 0}, inner = {.count = 0};
+        message_bytes branches = {.count = 0}, nested = {.count = 0};
+        put_value(&inner, OUTPUT, "i", 1, 0, NULL);
+        put_tensor(&inner, "inner.weight", 2, (const int64_t[]){4, 4});
+        put_node(&inner, "", "MatMul", "a inner.weight", "i", NULL);
+        put_branch(&nested, "then_branch", &inner);
+        put_branch(&nested, "else_branch", &inner);
+        put_value(&then, OUTPUT, "t", 1, 0, NULL);
+        put_node(&then, "", "Relu", "h", "a", NULL);
+        put_node(&then, "", "If", "c", "t", &nested);
+        put_value(&otherwise, OUTPUT, "e", 1, 0, NULL);
+        put_node(&otherwise, "", "Identity", "dead", "e", NULL);
+        put_branch(&branches, "then_branch", &then);
+        put_branch(&branches, "else_branch", &otherwise);
+        put_tensor(&graph, "a.weight", 2, (const int64_t[]){4, 4});
+        put_tensor(&graph, "dead.weight", 2, (const int64_t[]){4, 4});
+        put_wholes(&graph, "n", 1, (const int64_t[]){first ? 4 : 3});
+        put_wholes(&graph, "four", 1, (const int64_t[]){4});
+        put_node(&graph, "", "MatMul", "x a.weight", "h", NULL);
+        put_node(&graph, "", "MatMul", "h dead.weight", "dead", NULL);
+        put_node(&graph, "", "Equal", "n four", "c", NULL);
+        put_node(&graph, "o", "If", "c", "y", &branches);
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        assert_int_equal(count_ops(made, FIRN_OP_linear), 2);
+        assert_int_equal(count_ops(made, FIRN_OP_relu), first);
+        assert_non_null(parameter_of(made, first ? "inner.weight" : "dead.weight"));
+        assert_int_equal(model_read.parameter_count, 2);
+    }
+    message_bytes graph = with_input("y"), branch = {.count = 0}, branches = {.count = 0};
+    put_value(&branch, OUTPUT, "t", 1, 0, NULL);
+    put_node(&branch, "", "Relu", "x", "t", NULL);
+    put_branch(&branches, "then_branch", &branch);
+    put_branch(&branches, "else_branch", &branch);
+    put_node(&graph, "", "IsNaN", "x", "c", NULL);
+    put_node(&graph, "n", "If", "c", "y", &branches);
+    refused(&graph, "node n (If): its condition depends on the data");
+    /* deeper than any model */
+    graph = with_input("y");
+    for (int i = 0; i < 20; i++) {
+        message_bytes deeper = {.count = 0};
+        branches.count = 0;
+        put_branch(&branches, "then_branch", &branch);
+        put_value(&deeper, OUTPUT, "t", 1, 0, NULL);
+        put_node(&deeper, "", "If", "x", "t", &branches);
+        branch = deeper;
+    }
+    put_node(&graph, "n", "If", "x", "y", &branches);
+    refused(&graph, "is nested too deeply");
+}
+
 /* Rows of indices become numbers of slices: constants by the importer, others by the plan. */
 static void gather_nd_is_a_gather(void **state) {
     (void)state;
@@ -1068,6 +1133,7 @@ int main(void) {
         cmocka_unit_test_setup(what_nothing_reads_is_left_out, begin),
         cmocka_unit_test_setup(what_only_constants_have_is_computed, begin),
         cmocka_unit_test_setup(gather_nd_is_a_gather, begin),
+        cmocka_unit_test_setup(the_chosen_branch_is_read, begin),
         cmocka_unit_test_setup(parts_without_elements_are_joined, begin),
         cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
         cmocka_unit_test_setup(operands_are_repeated_by_the_op_itself, begin),
