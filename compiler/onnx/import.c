@@ -298,9 +298,8 @@ static void find_limit(const firnc_onnx_importer *im, firnc_onnx_model *model) {
 
 static bool has_extent(const FirncOnnx__ValueInfo *input, const char *name) {
     const FirncOnnx__TensorType *type = input->type == NULL ? NULL : input->type->tensor_type;
-    for (size_t i = 0; type != NULL && type->shape != NULL && i < type->shape->n_dim; i++)
-        if (!type->shape->dim[i]->has_dim_value &&
-            strcmp(firnc_onnx_or_empty(type->shape->dim[i]->dim_param), name) == 0)
+    for (uint32_t i = 0; type != NULL && type->shape != NULL && i < type->shape->n_dim; i++)
+        if (firnc_onnx_is_extent(input, i, name))
             return true;
     return false;
 }

@@ -237,6 +237,10 @@ void firnc_onnx_map_weights(firnc_onnx_importer *im, firnc_onnx_model *model);
 
 /* --- inputs and outputs (ports.c) --------------------------------------------------------------------------------- */
 
+/* Whether the file does not say how large an extent is. */
+bool firnc_onnx_is_open(const FirncOnnx__Extent *extent);
+/* Whether an extent of an input that has a shape is open and has this name: its own, or "INPUT.AXIS". */
+bool firnc_onnx_is_extent(const FirncOnnx__ValueInfo *input, uint32_t axis, const char *name);
 bool firnc_onnx_add_inputs(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_model *model);
 bool firnc_onnx_add_outputs(firnc_onnx_importer *im, const firnc_onnx_scope *scope, firnc_onnx_model *model);
 

@@ -118,7 +118,9 @@ static void put_list_attribute(message_bytes *node, const char *name, size_t cou
     put_message(node, 5, &attribute);
 }
 
-/* An input or output; an extent below 0 has the name "batch". */
+enum { NAMELESS = -2, WRITTEN_OPEN = -3 }; /* extents without a name or a size, and of the size -1 */
+
+/* An input or output; an extent of -1 here has the name "batch". */
 static void put_value(message_bytes *graph, uint32_t field, const char *name, int64_t type, uint8_t rank,
                       const int64_t *dims) {
     message_bytes shape = {.count = 0}, tensor = {.count = 0}, kind = {.count = 0}, value = {.count = 0};
@@ -126,7 +128,9 @@ static void put_value(message_bytes *graph, uint32_t field, const char *name, in
         message_bytes extent = {.count = 0};
         if (dims[i] == -1)
             put_text(&extent, 2, "batch");
-        else
+        else if (dims[i] == WRITTEN_OPEN)
+            put_integer(&extent, 1, -1);
+        else if (dims[i] != NAMELESS)
             put_integer(&extent, 1, dims[i]);
         put_message(&shape, 1, &extent);
     }
@@ -966,6 +970,60 @@ static void filled_inputs_have_their_value(void **state) {
     assert_non_null(strstr(message, "input m is of the type int64, which does not have 0.5"));
 }
 
+/* The model of this graph with inputs.s = 0. */
+static bool import_with(const message_bytes *graph, const firnc_onnx_dimension *dimensions, uint32_t count) {
+    static const firnc_onnx_filled filled = {"s", 0};
+    const message_bytes model = model_of(graph, 20);
+    const firnc_onnx_options options = {.samples = 3,
+                                        .dimensions = dimensions,
+                                        .dimension_count = count,
+                                        .filled = &filled,
+                                        .filled_count = 1,
+                                        .features = {.element = FIRN_FLOAT32}};
+    write_file(path, model.bytes, model.count);
+    messages = 0;
+    const bool good = firnc_onnx_import(firnc_graph_create("test"), path, &options, &model_read);
+    assert_int_equal(messages, !good);
+    return good;
+}
+
+/* An extent of the data's first name is that of the micro-batch, wherever it stands; every other one that is open has a
+ * name that the recipe can use, even if the file has none. */
+static void open_extents_have_sizes(void **state) {
+    (void)state;
+    static const int64_t nameless[] = {-1, NAMELESS, 4}, open[] = {NAMELESS, WRITTEN_OPEN, 4};
+    static const int64_t *const shapes[] = {nameless, open};
+    const firnc_onnx_dimension two = {"x.1", 2}, other = {"x.2", 2}, none = {"s.1", 0};
+    for (int i = 0; i < 2; i++) {
+        message_bytes graph = {.count = 0};
+        put_value(&graph, INPUT, "x", 1, 3, shapes[i]);
+        put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+        put_node(&graph, "n", "Relu", "x", "y", NULL);
+        refused(&graph,
+                "input x: the size of its extent 1 (without a name) is open; write it into model.dimensions, as "
+                "{\"x.1\": 64}");
+        assert_true(import_with(&graph, &two, 1));
+        assert_int_equal(model_read.inputs[0].dims[0], 3);
+        assert_int_equal(model_read.inputs[0].dims[1], 2);
+        assert_int_equal(model_read.unused_dimension, FIRNC_NONE);
+        assert_true(import_with(&graph, (const firnc_onnx_dimension[]){two, other}, 2)); /* which the file has */
+        assert_int_equal(model_read.unused_dimension, 1);
+    }
+    message_bytes graph = with_input("y"), axis = {.count = 0};
+    put_value(&graph, INPUT, "s", 1, 2, (const int64_t[]){2, -1});
+    put_node(&graph, "n", "ReduceMax", "s", "m", NULL);
+    put_node(&graph, "o", "Add", "x m", "y", NULL);
+    assert_true(import_with(&graph, NULL, 0));
+    assert_int_equal(model_read.inputs[1].dims[1], 3);
+    /* what is no data may have no elements */
+    graph = with_input("y");
+    put_value(&graph, INPUT, "s", 1, 2, (const int64_t[]){-1, NAMELESS});
+    put_attribute(&axis, "axis", 1);
+    put_node(&graph, "n", "Concat", "s x", "y", &axis);
+    assert_true(import_with(&graph, &none, 1));
+    assert_int_equal(model_read.outputs[0].dims[1], 4);
+}
+
 /* What the file does not have is reported to the recipe, whose message has the place. */
 static void what_has_no_effect_is_found(void **state) {
     (void)state;
@@ -1151,6 +1209,7 @@ int main(void) {
         cmocka_unit_test_setup(inputs_have_names_of_their_own, begin),
         cmocka_unit_test_setup(filled_inputs_have_their_value, begin),
         cmocka_unit_test_setup(constant_matrices_are_exchanged_once, begin),
+        cmocka_unit_test_setup(open_extents_have_sizes, begin),
         cmocka_unit_test_setup(what_has_no_effect_is_found, begin),
         cmocka_unit_test_setup(wrong_shapes_are_refused, begin),
         cmocka_unit_test_setup(a_small_file_cannot_ask_for_much, begin),
