@@ -27,7 +27,7 @@ const FirncOnnx__Attribute *firnc_onnx_attribute(const firnc_onnx_node *node, co
 }
 
 /* The kinds of attributes, by their numbers in the file. */
-enum { REAL = 1, WHOLE = 2, TEXT = 3, TENSOR = 4, GRAPH = 5, REALS = 6, WHOLES = 7, TEXTS = 8 };
+enum { REAL = 1, WHOLE = 2, TEXT = 3, TENSOR = 4, GRAPH = 5, REALS = 6, WHOLES = 7, TEXTS = 8, SPARSE = 11 };
 
 /* Which attributes are of which kind; all others are whole numbers. */
 static const struct {
@@ -46,6 +46,7 @@ static const struct {
     {WHOLES, "list of whole numbers",
      "axes dilations kernel_shape output_padding output_shape pads perm strides value_ints"},
     {TEXTS, "list of texts", "activations"},
+    {SPARSE, "sparse tensor", "sparse_value"},
 };
 
 /* Whether the value of this kind is there; a list may be empty. */
@@ -57,6 +58,7 @@ static bool is_of_kind(const FirncOnnx__Attribute *attribute, uint8_t kind) {
            : kind == TEXT   ? attribute->has_s
            : kind == TENSOR ? attribute->t != NULL
            : kind == GRAPH  ? attribute->g != NULL
+           : kind == SPARSE ? attribute->sparse_tensor != NULL
                             : true;
 }
 

@@ -138,6 +138,10 @@ bool firnc_onnx_read_external(firnc_onnx_importer *im, const FirncOnnx__Tensor *
 const firnc_onnx_tensor *firnc_onnx_tensor_read(firnc_onnx_importer *im, const FirncOnnx__Tensor *from,
                                                 const char *name);
 
+/* The same for a tensor of which the file has only some elements; the others are 0. */
+const firnc_onnx_tensor *firnc_onnx_tensor_read_sparse(firnc_onnx_importer *im, const FirncOnnx__SparseTensor *from,
+                                                       const char *name);
+
 /* --- known tensors (tensor.c) ------------------------------------------------------------------------------------- */
 
 /* Whether a number in the file is an element type that Firn reads. */
@@ -225,6 +229,9 @@ const char *firnc_onnx_property(FirncOnnx__Entry *const *entries, size_t count, 
 
 /* Defines a tensor of the file, which may become a parameter. False after one message. */
 bool firnc_onnx_add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Tensor *from);
+/* Makes the tensor of a Constant node one that may become a parameter, if it is like one of the file: exporters of
+ * other tools than PyTorch write weights so. */
+void firnc_onnx_add_constant(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *value);
 /* The value that a node of this layer reads for one that may be a parameter. Exporters write parameters that are equal
  * at the start, such as the ones and zeros of new norms, as one tensor: a node outside of the module in its name gets a
  * parameter of its own. */

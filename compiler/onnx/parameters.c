@@ -82,6 +82,17 @@ bool firnc_onnx_add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope
     return firnc_onnx_define(im, outermost(scope), name, value);
 }
 
+void firnc_onnx_add_constant(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *value) {
+    if (value == NULL || value->known == NULL)
+        return;
+    const bool trained = !firnc_onnx_is_never_trained(im, value->name);
+    const bool pytorch = strcmp(firnc_onnx_or_empty(im->model->producer_name), "pytorch") == 0;
+    if (trained && !pytorch && !im->options->bare && node->scope->depth == 0 && value->known->count > 1 &&
+        firnc_onnx_how_read(node->scope->reads, value->name) == FIRNC_ONNX_DIFFERENTIATED &&
+        may_be_parameter(value->known, value->name, value_info(im, value->name)))
+        firnc_onnx_parameter_new(im, value, value->name);
+}
+
 firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_value *value,
                                            const char *layer) {
     const firnc_onnx_parameter *merged = value->parameter;

@@ -970,6 +970,71 @@ static void filled_inputs_have_their_value(void **state) {
     assert_non_null(strstr(message, "input m is of the type int64, which does not have 0.5"));
 }
 
+/* A tensor that a Constant node holds is like one of the file, but in files of PyTorch, whose weights are tensors. */
+static void constant_nodes_may_be_weights(void **state) {
+    (void)state;
+    static const char *const producers[] = {"tf2onnx", "pytorch"};
+    static const float weights[] = {1, 2, 3, 4};
+    for (int i = 0; i < 2; i++) {
+        message_bytes graph = with_input("y"), tensor = {.count = 0}, value = {.count = 0}, node = {.count = 0};
+        put_integer(&tensor, 1, 4);
+        put_integer(&tensor, 1, 1);
+        put_integer(&tensor, 2, 1);
+        put_bytes(&tensor, 9, weights, sizeof weights);
+        put_text(&value, 1, "value");
+        put_message(&value, 5, &tensor);
+        put_integer(&value, 20, 4);
+        put_message(&node, 5, &value);
+        put_node(&graph, "", "Constant", "", "dense_kernel", &node);
+        node.count = 0;
+        put_real_attribute(&node, "value_float", 2);
+        put_node(&graph, "", "Constant", "", "layer.scale", &node); /* one number is one of a formula */
+        put_node(&graph, "n", "MatMul", "x dense_kernel", "h", NULL);
+        put_node(&graph, "m", "Mul", "h layer.scale", "y", NULL);
+        message_bytes model = model_of(&graph, 20);
+        put_text(&model, 2, producers[i]);
+        write_file(path, model.bytes, model.count);
+        const firnc_graph *made = import_file(false);
+        assert_non_null(made);
+        assert_int_equal(model_read.parameter_count, i == 0);
+        if (i == 0)
+            assert_true(parameter_of(made, "dense_kernel")->initial[3] == 4);
+    }
+    /* of [2,3] the elements 1 and 5 */
+    message_bytes graph = with_input("y"), sparse = {.count = 0}, tensor = {.count = 0}, value = {.count = 0};
+    message_bytes node = {.count = 0};
+    put_integer(&tensor, 1, 2);
+    put_integer(&tensor, 2, 1);
+    put_bytes(&tensor, 9, weights, 8);
+    put_message(&sparse, 1, &tensor);
+    for (int i = 0; i < 3; i++) {
+        message_bytes indices = {.count = 0}, whole = sparse;
+        const int64_t flat[] = {1, i == 2 ? 6 : 5}, pairs[] = {0, 1, 1, 2};
+        put_integer(&indices, 1, 2);
+        if (i == 1)
+            put_integer(&indices, 1, 2);
+        put_integer(&indices, 2, 7);
+        put_bytes(&indices, 9, i == 1 ? pairs : flat, i == 1 ? sizeof pairs : sizeof flat);
+        put_message(&whole, 2, &indices);
+        put_integer(&whole, 3, 2);
+        put_integer(&whole, 3, 3);
+        value.count = node.count = 0;
+        put_text(&value, 1, "sparse_value");
+        put_message(&value, 22, &whole);
+        put_integer(&value, 20, 11);
+        put_message(&node, 5, &value);
+        graph = with_input("y");
+        put_node(&graph, "n", "Constant", "", "y", &node);
+        if (i == 2) {
+            refused(&graph, "has the index 6 of 6");
+            continue;
+        }
+        assert_non_null(import(&graph));
+        for (int j = 0; j < 6; j++)
+            assert_true(model_read.outputs[0].known[j] == (j == 1 ? 1 : j == 5 ? 2 : 0));
+    }
+}
+
 /* The model of this graph with inputs.s = 0. */
 static bool import_with(const message_bytes *graph, const firnc_onnx_dimension *dimensions, uint32_t count) {
     static const firnc_onnx_filled filled = {"s", 0};
@@ -1209,6 +1274,7 @@ int main(void) {
         cmocka_unit_test_setup(inputs_have_names_of_their_own, begin),
         cmocka_unit_test_setup(filled_inputs_have_their_value, begin),
         cmocka_unit_test_setup(constant_matrices_are_exchanged_once, begin),
+        cmocka_unit_test_setup(constant_nodes_may_be_weights, begin),
         cmocka_unit_test_setup(open_extents_have_sizes, begin),
         cmocka_unit_test_setup(what_has_no_effect_is_found, begin),
         cmocka_unit_test_setup(wrong_shapes_are_refused, begin),

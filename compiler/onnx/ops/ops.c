@@ -40,7 +40,7 @@ static const firnc_onnx_op ops[] = {
     {"Clip", firnc_onnx_import_clip, "", 1, 3, 1, 0, firnc_onnx_fold_clip},
     {"Compress", firnc_onnx_import_only_known, "axis", 2, 2, 1, 0, firnc_onnx_fold_compress},
     {"Concat", firnc_onnx_import_concat, "axis", 1, MANY, 1, 0, firnc_onnx_fold_concat},
-    {"Constant", firnc_onnx_import_constant, "value value_float value_floats value_int value_ints", 0, 0, 1, 0, NULL},
+    {"Constant", firnc_onnx_import_constant, "sparse_value value value_float value_floats value_int value_ints", 0, 0, 1, 0, NULL},
     {"ConstantOfShape", firnc_onnx_import_only_known, "value", 1, 1, 1, 0, firnc_onnx_fold_constant_of_shape},
     {"Conv", firnc_onnx_import_conv, "auto_pad dilations group kernel_shape pads strides", 2, 3, 1, 0, NULL},
     {"ConvTranspose", firnc_onnx_import_conv_transpose,
