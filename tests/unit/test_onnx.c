@@ -454,6 +454,40 @@ static void batch_norms_of_an_evaluation_are_counted(void **state) {
     }
 }
 
+/* A batch norm of a weight, as weight standardisation has it, and one whose statistics are computed from its operand:
+ * neither has running statistics, whatever the recipe says of others. */
+static void batch_norms_of_weights_have_no_statistics(void **state) {
+    (void)state;
+    for (int computed = 0; computed < 2; computed++) {
+        message_bytes graph = with_input("y"), training = {.count = 0}, keep = {.count = 0};
+        static const char *const names[] = {"/one", "/zero", "/mean", "/var"};
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            put_tensor(&graph, names[i], 1, (const int64_t[]){4});
+        put_tensor(&graph, "s.weight", 2, (const int64_t[]){3, 4});
+        put_wholes(&graph, "axis", 1, (const int64_t[]){0});
+        put_attribute(&training, "training_mode", 1);
+        put_attribute(&keep, "keepdims", 0);
+        put_node(&graph, "m", "ReduceMean", "s.weight axis", "mean", &keep);
+        put_node(&graph, "v", "ReduceSumSquare", "s.weight axis", "var", &keep);
+        if (computed)
+            put_node(&graph, "n", "BatchNormalization", "s.weight /one /zero mean var", "w", NULL);
+        else
+            put_node(&graph, "n", "BatchNormalization", "s.weight /one /zero /mean /var", "w", &training);
+        put_node(&graph, "o", "Mul", "x w", "y", NULL);
+        const message_bytes model = model_of(&graph, 20);
+        write_file(path, model.bytes, model.count);
+        const firnc_onnx_options options = {
+            .samples = 3, .batch_statistics = true, .features = {.element = FIRN_FLOAT32}};
+        firnc_graph *made = firnc_graph_create("test");
+        assert_true(firnc_onnx_import(made, path, &options, &model_read));
+        assert_int_equal(model_read.parameter_count, 1);
+        assert_int_equal(model_read.fixed_norms, 0);
+        assert_int_equal(count_ops(made, FIRN_OP_batch_norm), 0);
+        for (firnc_value i = 0; i < made->value_count; i++)
+            assert_int_not_equal(made->values[i].role, FIRNC_ROLE_BUFFER);
+    }
+}
+
 static void what_is_known_is_computed(void **state) {
     (void)state;
     message_bytes graph = with_input("y");
@@ -1251,6 +1285,7 @@ int main(void) {
         cmocka_unit_test_setup(names_within_a_module_stay, begin),
         cmocka_unit_test_setup(a_second_weight_keeps_its_number, begin),
         cmocka_unit_test_setup(batch_norms_of_an_evaluation_are_counted, begin),
+        cmocka_unit_test_setup(batch_norms_of_weights_have_no_statistics, begin),
         cmocka_unit_test_setup(what_is_known_is_computed, begin),
         cmocka_unit_test_setup(a_vector_is_one_row, begin),
         cmocka_unit_test_setup(what_nothing_reads_is_left_out, begin),
