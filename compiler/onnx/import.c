@@ -196,8 +196,8 @@ static bool run_op(firnc_onnx_importer *im, const firnc_onnx_node *node) {
         return run_function(im, node, function);
     const firnc_onnx_op *op = domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0 ? firnc_onnx_op_find(node->op) : NULL;
     if (op == NULL)
-        return firnc_onnx_fail(im, "is no op that Firn reads%s%s; the nearest one is %s",
-                               domain[0] == '\0' ? "" : ", of the domain ", domain, firnc_onnx_op_nearest(node->op));
+        return firnc_onnx_fail(im, "is no op that Firn reads%s%s; %s", domain[0] == '\0' ? "" : ", of the domain ",
+                               domain, firnc_onnx_instead(node->op, domain));
     if (!check_node(im, node, op))
         return false;
     if (all_known(node) && !fold(im, node, op, &done))

@@ -413,6 +413,8 @@ typedef struct firnc_onnx_op {
 const firnc_onnx_op *firnc_onnx_op_find(const char *name);
 /* The op of the table whose name is nearest to one that is not there. */
 const char *firnc_onnx_op_nearest(const char *name);
+/* What to do instead of an op that is not there (ops/hints.c). */
+const char *firnc_onnx_instead(const char *op, const char *domain);
 
 /* If, whose condition must be known (import.c). */
 bool firnc_onnx_import_if(firnc_onnx_importer *im, const firnc_onnx_node *node);

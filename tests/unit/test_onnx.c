@@ -815,6 +815,13 @@ static void wrong_graphs_are_refused(void **state) {
     put_node(&graph, "n", "Relux", "x", "y", NULL);
     refused(&graph, "node n (Relux): is no op that Firn reads; the nearest one is Relu");
     graph = with_input("y");
+    put_node(&graph, "n", "Loop", "x", "y", NULL);
+    refused(&graph,
+            "node n (Loop): is no op that Firn reads; a plan has no loops; export the model with a fixed number");
+    graph = with_input("y");
+    put_node(&graph, "n", "Fold", "x", "y", NULL); /* not Floor */
+    refused(&graph, "node n (Fold): is no op that Firn reads; write the module with ops that it reads");
+    graph = with_input("y");
     message_bytes attribute = {.count = 0};
     put_attribute(&attribute, "alpha", 1);
     put_node(&graph, "n", "Relu", "x", "y", &attribute);

@@ -7,7 +7,9 @@
 
 bool firnc_onnx_import_only_known(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     (void)node;
-    return firnc_onnx_fail(im, "depends on the data, and Firn computes it from constants and sizes only");
+    return firnc_onnx_fail(
+        im, "depends on the data, and Firn computes it from constants and sizes only; make its inputs constants, "
+            "or write the module with other ops");
 }
 
 bool firnc_onnx_import_constant(firnc_onnx_importer *im, const firnc_onnx_node *node) {
