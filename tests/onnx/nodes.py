@@ -40,8 +40,8 @@ LISTED = set("""
 KNOWN = set("""
     Acos Acosh Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Compress Cos Cosh
     DequantizeLinear EyeLike HammingWindow HannWindow IsInf IsNaN Mod NonZero QuantizeLinear ReduceProd ReverseSequence Round
-    ScatterElements Sign Sin Sinh Tan TopK Unique""".split())
-LISTED |= KNOWN | {"GatherND", "And", "Or", "Xor", "Not", "Floor", "Ceil", "Size"}
+    Sign Sin Sinh Tan TopK Unique""".split())
+LISTED |= KNOWN | {"GatherND", "ScatterElements", "SequenceConstruct", "ConcatFromSequence", "SequenceAt", "SplitToSequence", "And", "Or", "Xor", "Not", "Floor", "Ceil", "Size"}
 
 # The inputs that decide shapes, loops or the kind of computation, by operator. In exported models they are constants.
 SHAPING = {

@@ -698,11 +698,48 @@ static void parts_of_sequences_are_slices(void **state) {
     refused(&graph, "node n (SequenceAt): takes the part 3 of 3");
     graph = with_input("y");
     put_node(&graph, "n", "SequenceAt", "x x", "y", NULL);
-    refused(&graph, "node n (SequenceAt): takes from a sequence that SplitToSequence has not made");
+    refused(&graph, "node n (SequenceAt): reads a sequence that SplitToSequence or SequenceConstruct has not made");
     graph = with_input("y");
     put_node(&graph, "", "SplitToSequence", "x", "s", NULL);
     put_node(&graph, "n", "Relu", "s", "y", NULL);
     assert_true(import(&graph) == NULL || model_read.outputs[0].value == FIRNC_NONE);
+}
+
+/* Lists of tensors: stacked, read by number, counted; parts of constants stay known. */
+static void sequences_are_their_parts(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y"), stacked = {.count = 0}, dropped = {.count = 0};
+    put_attribute(&stacked, "axis", 1);
+    put_attribute(&stacked, "new_axis", 1);
+    put_node(&graph, "", "Relu", "x", "a", NULL);
+    put_node(&graph, "", "SequenceConstruct", "x a x", "s", NULL);
+    put_node(&graph, "", "ConcatFromSequence", "s", "y", &stacked);
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    assert_int_equal(count_ops(made, FIRN_OP_concat), 1);
+    assert_int_equal(model_read.outputs[0].rank, 3);
+    assert_int_equal(model_read.outputs[0].dims[1], 3);
+    graph = with_input("y");
+    put_attribute(&dropped, "axis", 1);
+    put_attribute(&dropped, "keepdims", 0);
+    put_wholes(&graph, "list", 3, (const int64_t[]){5, 6, 7});
+    put_node(&graph, "", "SplitToSequence", "x", "s", &dropped);
+    put_node(&graph, "", "SequenceLength", "s", "n", NULL); /* 4 columns */
+    put_node(&graph, "", "SplitToSequence", "list", "t", NULL);
+    put_node(&graph, "", "SequenceLength", "t", "m", NULL);
+    put_node(&graph, "", "Sub", "m n", "last", NULL); /* -1 */
+    put_node(&graph, "", "SequenceAt", "t last", "y", NULL);
+    assert_non_null(import(&graph));
+    assert_true(model_read.outputs[0].known != NULL && model_read.outputs[0].known[0] == 7);
+    graph = with_input("y");
+    put_wholes(&graph, "list", 3, (const int64_t[]){5, 6, 7});
+    put_node(&graph, "", "SplitToSequence", "x", "s", &dropped);
+    put_node(&graph, "", "SplitToSequence", "list", "t", NULL);
+    put_node(&graph, "", "SequenceLength", "t", "m", NULL);
+    put_node(&graph, "", "SequenceAt", "s m", "y", NULL);
+    assert_non_null(import(&graph));
+    assert_int_equal(model_read.outputs[0].rank, 1);
+    assert_int_equal(model_read.outputs[0].dims[0], 3);
 }
 
 static void operands_are_repeated_by_the_op_itself(void **state) {
@@ -1301,6 +1338,7 @@ int main(void) {
         cmocka_unit_test_setup(the_chosen_branch_is_read, begin),
         cmocka_unit_test_setup(parts_without_elements_are_joined, begin),
         cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
+        cmocka_unit_test_setup(sequences_are_their_parts, begin),
         cmocka_unit_test_setup(operands_are_repeated_by_the_op_itself, begin),
         cmocka_unit_test_setup(attention_takes_parts_in_their_rows_only, begin),
         cmocka_unit_test_setup(an_output_may_be_an_input, begin),
