@@ -145,7 +145,8 @@ static bool run_branch(firnc_onnx_importer *im, const firnc_onnx_node *node, con
            take_outputs(im, node, scope, outputs);
 }
 
-bool firnc_onnx_import_if(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+/* If, whose condition must be known. */
+static bool run_if(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     double condition;
     if (!firnc_onnx_is_constant(node->inputs[0]) || !firnc_onnx_single(node->inputs[0], &condition))
         return firnc_onnx_fail(im,
@@ -205,7 +206,8 @@ static bool run_op(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     for (uint32_t i = 0; i < node->input_count && !done; i++)
         if (firnc_onnx_is_empty(node->inputs[i]) && !firnc_onnx_import_empty(im, node, &done))
             return false;
-    return done || (op->import(im, node) && (is_made(node) || firnc_onnx_fail(im, "has no result")));
+    return done || ((op->import != NULL ? op->import(im, node) : run_if(im, node)) &&
+                    (is_made(node) || firnc_onnx_fail(im, "has no result")));
 }
 
 /* Finds the inputs of a node and makes its outputs. */

@@ -403,8 +403,8 @@ typedef const firnc_onnx_tensor *(*firnc_onnx_folding)(firnc_onnx_importer *im, 
 /* A row of the table of ops (ops/ops.c). */
 typedef struct firnc_onnx_op {
     const char *name;
-    firnc_onnx_function import;
-    const char *attributes; /* that it reads, separated by spaces */
+    firnc_onnx_function import; /* NULL: of If, whose branches import.c reads */
+    const char *attributes;     /* that it reads, separated by spaces */
     uint8_t inputs_min, inputs_max, outputs_max;
     uint8_t since;           /* the opset that brought it; 0: before 13 */
     firnc_onnx_folding fold; /* of nodes whose inputs are all known; NULL: the graph computes these, too */
@@ -416,8 +416,6 @@ const char *firnc_onnx_op_nearest(const char *name);
 /* What to do instead of an op that is not there (ops/hints.c). */
 const char *firnc_onnx_instead(const char *op, const char *domain);
 
-/* If, whose condition must be known (import.c). */
-bool firnc_onnx_import_if(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_unary(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_binary(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_clip(firnc_onnx_importer *im, const firnc_onnx_node *node);

@@ -81,7 +81,7 @@ static const firnc_onnx_op ops[] = {
     {"HardSigmoid", firnc_onnx_import_unary, "alpha beta", 1, 1, 1, 0, NULL},
     {"HardSwish", firnc_onnx_import_unary, "", 1, 1, 1, 14, NULL},
     {"Identity", firnc_onnx_import_identity, "", 1, 1, 1, 0, firnc_onnx_fold_same},
-    {"If", firnc_onnx_import_if, "else_branch then_branch", 1, 1, MANY, 0, NULL},
+    {"If", NULL, "else_branch then_branch", 1, 1, MANY, 0, NULL},
     {"InstanceNormalization", firnc_onnx_import_group_norm, "epsilon", 3, 3, 1, 0, NULL},
     {"IsInf", firnc_onnx_import_only_known, "detect_negative detect_positive", 1, 1, 1, 0, firnc_onnx_fold_is_inf},
     {"IsNaN", firnc_onnx_import_unary, "", 1, 1, 1, 0, firnc_onnx_fold_apply},
