@@ -35,7 +35,8 @@ static const struct {
     const char *word, *names;
 } kinds[] = {
     {REAL, "real number",
-     "alpha beta cubic_coeff_a epsilon extrapolation_value gamma momentum scale softcap value_float"},
+     "alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma high lambd low mean momentum scale softcap "
+     "value_float"},
     {TEXT, "text",
      "approximate auto_pad coordinate_transformation_mode direction equation keep_aspect_ratio_policy mode "
      "nearest_mode "

@@ -378,6 +378,7 @@ bool firnc_onnx_import_clip(firnc_onnx_importer *im, const firnc_onnx_node *node
 bool firnc_onnx_import_where(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_cast(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_dropout(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_mod(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_prelu(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_softmax(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_reduce(firnc_onnx_importer *im, const firnc_onnx_node *node);

@@ -75,6 +75,11 @@ static const struct {
     {.code = 197, .kind = ROW, .position = 0, .since = 1}, /* to_float32  */
     {.code = 198, .kind = ROW, .position = 0, .since = 1}, /* sign  */
     {.code = 199, .kind = ROW, .position = 0, .since = 1}, /* floor  */
+    {.code = 263, .kind = ROW, .position = 0, .since = 2}, /* sin  */
+    {.code = 264, .kind = ROW, .position = 0, .since = 2}, /* cos  */
+    {.code = 265, .kind = ROW, .position = 0, .since = 2}, /* atan  */
+    {.code = 266, .kind = ROW, .position = 0, .since = 2}, /* log_one_plus  */
+    {.code = 267, .kind = ROW, .position = 0, .since = 2}, /* round  */
     {.code = 160, .kind = ROW, .position = 0, .since = 1}, /* conv  */
     {.code = 161, .kind = ROW, .position = 0, .since = 1}, /* conv_backward_input  */
     {.code = 162, .kind = ROW, .position = 0, .since = 1}, /* conv_backward_weight  */

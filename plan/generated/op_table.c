@@ -1093,6 +1093,46 @@ const firn_op_info firn_op_row_floor = {
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
+const firn_op_info firn_op_row_sin = {
+    .code = 263, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_cos = {
+    .code = 264, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_atan = {
+    .code = 265, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_log_one_plus = {
+    .code = 266, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_round = {
+    .code = 267, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
 static const firn_operand operands_44[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},

@@ -6,7 +6,7 @@
 
 /* One enumeration, so that positions of several ops may be compared. */
 enum {
-    FIRN_OPS = 171,
+    FIRN_OPS = 176,
     FIRN_OP_DEFAULTS = 0, /* attributes that a plan may leave out */
 
     FIRN_CAST_IN_X = 0,
@@ -502,6 +502,21 @@ enum {
 
     FIRN_FLOOR_IN_X = 0,
     FIRN_FLOOR_OUT_Y = 0,
+
+    FIRN_SIN_IN_X = 0,
+    FIRN_SIN_OUT_Y = 0,
+
+    FIRN_COS_IN_X = 0,
+    FIRN_COS_OUT_Y = 0,
+
+    FIRN_ATAN_IN_X = 0,
+    FIRN_ATAN_OUT_Y = 0,
+
+    FIRN_LOG_ONE_PLUS_IN_X = 0,
+    FIRN_LOG_ONE_PLUS_OUT_Y = 0,
+
+    FIRN_ROUND_IN_X = 0,
+    FIRN_ROUND_OUT_Y = 0,
 
     FIRN_CONV_IN_X = 0,
     FIRN_CONV_IN_WEIGHT = 1,

@@ -1449,6 +1449,14 @@ def sign_of(x):
     return ZERO if x & 0x7fffffff == 0 else x & 0x80000000 | ONE
 
 
+def nearest_whole(x):
+    """round() of Python gives of two equally near ones the even one."""
+    if x & 0x7fffffff >= INFINITY:
+        return x
+    value = scalar.FLOAT32.decode(x)
+    return number(round(value[1])) | x & 0x80000000
+
+
 def whole_at_most(x):
     if x & 0x7fffffff >= INFINITY:
         return x
@@ -1461,6 +1469,8 @@ def whole_at_most(x):
 exp_op, log_op, sqrt, erf_op = of_one(exp), of_one(log), of_one(square_root), of_one(scalar.erf)
 reciprocal, abs_op = of_one(lambda x: divide(ONE, x)), of_one(lambda x: x & 0x7fffffff)
 sign_op, floor_op = of_one(sign_of), of_one(whole_at_most)
+sin_op, cos_op, atan_op, log_one_plus = of_one(scalar.sin), of_one(scalar.cos), of_one(scalar.atan), of_one(scalar.log_one_plus)
+round_op = of_one(nearest_whole)
 clip, affine_op = of_one(clipped), of_one(lambda x, scale, shift: fma(x, scale, shift))
 leaky_relu = of_one(lambda x, slope: x if above_zero(x) else multiply(x, slope))
 elu = of_one(lambda x, alpha: x if above_zero(x) else multiply(alpha, exp_less_one(x)))
@@ -1954,7 +1964,7 @@ ATTRIBUTES = {
 OTHERS = {'reductions', 'place', 'of_state'}
 OPS = dict(globals(), add=add_op, multiply=multiply_op, count=count_op, subtract=subtract_op, divide=divide_op,
            minimum=minimum_op, maximum=maximum_op, less=less_op, exp=exp_op, log=log_op, erf=erf_op, abs=abs_op, sign=sign_op,
-           floor=floor_op, affine=affine_op, slice=slice_op, concat_int32=concat)
+           floor=floor_op, affine=affine_op, slice=slice_op, concat_int32=concat, sin=sin_op, cos=cos_op, atan=atan_op, round=round_op)
 
 lines = []
 names = set()
@@ -2710,6 +2720,15 @@ def one_operand(kind):
         case(f'{kind}_elu_{alpha}_dx', 'elu_backward', kind, [dy, x], alpha=real(alpha))
 
 
+def later_operand(kind):
+    special = edges(kind) + float_edges(kind)[:12]
+    x = Tensor(kind, (len(special) + 60,), special + values(40, -6, 3) + values(20, 4, 30))
+    for op in ('sin', 'cos', 'atan', 'log_one_plus', 'round'):
+        case(f'{kind}_{op}', op, kind if op == 'round' else 'float32', [x])
+    case(kind + '_sin_narrow', 'sin', kind, [tensor(kind, 2, 5)])
+    case(kind + '_round_half_way', 'round', kind, [Tensor(kind, (9,), [number(Fraction(n, 2)) for n in range(-4, 5)])])
+
+
 def powers(kind):
     special = edges(kind)
     exponents = [number(Fraction(n, 4)) for n in (*range(-20, 21, 2), 1, -1, 3, 100, -100, 101 * 4, 102 * 4, -101 * 4)]
@@ -3087,6 +3106,9 @@ def main():
     chance.seed(252)
     for kind in HALF_NAMES:
         rounded_weights(kind)
+    chance.seed(263)
+    for kind in HALF_NAMES + ['float32']:
+        later_operand(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

@@ -813,6 +813,15 @@ def one_operand():
     case("torch_to_float32", "to_float32", [whole], [whole.to(D)], tolerance=0)
 
 
+def later_operand():
+    x = torch.cat([rand(40, scale=2), torch.tensor([0.0, 1e-30, -1e-30, 9.0, -9.0, 30.0, 0.5, -0.5, 1.5, 1.0, -0.75, 2.5, -2.5, 1e9], dtype=D)])
+    for op, f in (("sin", torch.sin), ("cos", torch.cos), ("atan", torch.atan)):
+        case("torch_" + op, op, [x], [f(x)])
+    above = x[x > -1]
+    case("torch_log_one_plus", "log_one_plus", [above], [torch.log1p(above)])
+    case("torch_round", "round", [x], [torch.round(x)], tolerance=0)
+
+
 def slopes():
     """ALiBi: slope * (key - query) is added to the scores of each head."""
     torch.manual_seed(221)
@@ -882,6 +891,9 @@ for make in (linear, embedding, elementwise, layer_norm, attention, losses, trai
     make()
 torch.manual_seed(170)  # so that these cases depend on no other
 for make in (repeated_operands, one_operand):
+    make()
+torch.manual_seed(263)
+for make in (later_operand,):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

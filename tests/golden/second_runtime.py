@@ -463,6 +463,22 @@ def cos(x):
     return radians(x, 1)
 
 
+def atan(x):
+    a = np.abs(x)
+    t = np.where(a > 1, ONE / a, a)
+    z = t * t
+    angle = fma(t * z, poly("atan", z), t)
+    return np.copysign(np.where(a > 1, K["pi/2"] - (angle - K["pi/2 rest"]), angle), x)
+
+
+def log_one_plus(x):
+    total = ONE + x
+    part = total - ONE
+    error = (ONE - (total - part)) + (x - part)
+    y = log(total)
+    return np.where((total > 0) & (total < np.inf), y + error / total, y)
+
+
 def logistic(x):
     """1 / (1 + exp(-|x|)), and exp(-|x|) times that."""
     e = exp(-np.abs(x))
@@ -1818,11 +1834,13 @@ def exp_less_one(x):
     return (t + t) / (ONE - t)
 
 
-@computes("exp", "log", "sqrt", "reciprocal", "erf", "abs", "sign", "floor", "clip", "affine", "leaky_relu", "elu")
+@computes("exp", "log", "sqrt", "reciprocal", "erf", "abs", "sign", "floor", "sin", "cos", "atan", "log_one_plus", "round", "clip",
+          "affine", "leaky_relu", "elu")
 def of_one_operand(call):
     real = call.op.attributes
     function = {"exp": exp, "log": log, "sqrt": np.sqrt, "reciprocal": lambda x: ONE / x, "erf": erf, "abs": np.abs,
                 "sign": lambda x: np.where(x > 0, ONE, np.where(x < 0, -ONE, x + F32(0))), "floor": floor,
+                "sin": sin, "cos": cos, "atan": atan, "log_one_plus": log_one_plus, "round": np.rint,
                 "clip": lambda x: limit(x, real["low"], real["high"]), "affine": lambda x: fma(x, real["scale"], real["shift"]),
                 "leaky_relu": lambda x: np.where(x > 0, x, x * real["slope"]),
                 "elu": lambda x: np.where(x > 0, x, real["alpha"] * exp_less_one(x))}[call.name]

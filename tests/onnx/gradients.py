@@ -56,6 +56,16 @@ for op, function, prepare in (
         ("LeakyRelu", lambda x: F.leaky_relu(x, 0.01), apart_from_zero), ("Gelu", F.gelu, None),
         ("HardSigmoid", lambda x: torch.clamp(0.2 * x + 0.5, 0, 1), None)):
     row(op, op, function, (3, 1, 7), prepare=prepare)
+for op, function, prepare in (
+        ("Sin", torch.sin, None), ("Cos", torch.cos, None), ("Tan", torch.tan, lambda x: [np.tanh(x)]), ("Atan", torch.atan, None),
+        ("Asin", torch.asin, lambda x: [np.tanh(x)]), ("Acos", torch.acos, lambda x: [np.tanh(x)]), ("Sinh", torch.sinh, None), ("Cosh", torch.cosh, None),
+        ("Asinh", torch.asinh, lambda x: [x * np.exp(3 * x)]), ("Acosh", torch.acosh, lambda x: [1 + np.abs(x) + 0.01]),
+        ("Atanh", torch.atanh, lambda x: [0.9 * np.tanh(x)]), ("Celu", F.celu, apart_from_zero)):
+    row(op, op, function, (3, 1, 7), prepare=prepare)
+row("Celu alpha", "Celu", lambda x: F.celu(x, 0.7), (2, 3, 5), attributes={"alpha": 0.7}, prepare=apart_from_zero)
+row("Shrink", "Shrink", lambda x: F.softshrink(x, 0.4), (3, 7), attributes={"lambd": 0.4, "bias": 0.4})
+row("Shrink hard", "Shrink", lambda x: F.hardshrink(x, 0.4), (3, 7), attributes={"lambd": 0.4})
+row("Mod", "Mod", torch.fmod, (3, 7), (7,), attributes={"fmod": 1}, prepare=apart_from_zero)
 row("Elu alpha", "Elu", lambda x: F.elu(x, 0.7), (2, 1, 1, 3, 1, 5), attributes={"alpha": 0.7})
 row("LeakyRelu slope", "LeakyRelu", lambda x: F.leaky_relu(x, 0.3), (13,), attributes={"alpha": 0.3})
 row("Gelu tanh", "Gelu", lambda x: F.gelu(x, approximate="tanh"), (5, 3), attributes={"approximate": "tanh"})

@@ -27,6 +27,17 @@ static firnc_graph *end(firnc_graph *graph, firnc_value y, uint8_t rank, const u
     return graph;
 }
 
+static firnc_value unary(firnc_graph *graph, uint16_t code, firnc_value x) {
+    return firnc_op(graph, code, &x, 1, NULL, NULL);
+}
+
+/* The ops that came with minor version 2. */
+static firnc_value later_elements(firnc_graph *graph, firnc_value h) {
+    firnc_value wave = firnc_multiply(graph, unary(graph, FIRN_OP_sin, h), unary(graph, FIRN_OP_cos, h));
+    firnc_value angle = unary(graph, FIRN_OP_log_one_plus, firnc_abs(graph, unary(graph, FIRN_OP_atan, wave)));
+    return firnc_add(graph, angle, unary(graph, FIRN_OP_round, h));
+}
+
 static firnc_graph *elements(void) {
     firnc_graph *graph = firnc_graph_create("elements");
     firnc_value h = features(graph), row = parameter(graph, "row", 1, (uint32_t[]){WIDTH});
@@ -45,7 +56,7 @@ static firnc_graph *elements(void) {
         firnc_multiply(graph, firnc_add(graph, whole, firnc_floor(graph, h)), firnc_signum(graph, power));
     firnc_value same = firnc_multiply(graph, firnc_equal(graph, whole, steps), h);
     firnc_value y = firnc_add(graph, firnc_log(graph, root), firnc_multiply(graph, inverse, same));
-    return end(graph, y, 3, (uint32_t[]){SMALL_SAMPLES, ROWS, WIDTH});
+    return end(graph, firnc_add(graph, y, later_elements(graph, h)), 3, (uint32_t[]){SMALL_SAMPLES, ROWS, WIDTH});
 }
 
 static firnc_graph *sums(void) {
