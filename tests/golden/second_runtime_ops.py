@@ -64,7 +64,7 @@ class Case:
         self.random = second.Random(*([int(w) for w in of("random")[0].split()[1:]] if of("random") else (0, 0, 0)))
         self.inputs, self.outputs = ([tensor(line) for line in of(word)] for word in ("input", "output"))
         self.attributes = dict(zip(row.integers, numbers[0])) | dict(zip(row.reals, numbers[1]))
-        self.op = SimpleNamespace(operands=range(len(self.inputs)))
+        self.op = SimpleNamespace(operands=range(len(self.inputs)), attributes=self.attributes)
         self.run = SimpleNamespace(value=lambda index: self.inputs[index][1])
 
     def __getitem__(self, name):

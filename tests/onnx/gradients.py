@@ -1,13 +1,16 @@
 """Compares the gradients of single ONNX operators, imported and trained for one step, with PyTorch's in float64.
 
-    gradients.py PROGRAM [--only WORD]
+    gradients.py PROGRAM [--only WORD] [--write]
 
 PROGRAM is build/tests/onnx_run (run.c). Every operand is computed from a parameter (a product with a number of the data,
 then a reshape), so that its gradient is that of the parameter. The loss is the sum of the outputs times fixed numbers.
-Extents of 1 and odd extents are on purpose."""
+Extents of 1 and odd extents are on purpose. The numbers with which the outputs are multiplied are parameters, too: their
+gradients are the outputs.
+
+--write keeps the rows that are called `kept` with what PyTorch computes of them in kept_rows.npz; kept_rows.py runs these
+without PyTorch and onnx."""
 import argparse
 import sys
-import tempfile
 import warnings
 
 warnings.filterwarnings("ignore")
@@ -17,18 +20,22 @@ import torch
 import torch.nn.functional as F
 from onnx import TensorProto, helper, numpy_helper
 
-from nodes import run_program
+from kept_rows import BOUND, run, write
 
-RATE = 1024.0  # as in run.c
-BOUND = 2e-5  # of the largest gradient of an operand, or of 1 if that is larger
 OPSET = 23
 ROWS = []
+KEPT = set()
 
 
 def row(name, op, function, *shapes, attributes=None, constants=None, prepare=None, outputs=1, weighed=None):
     """shapes: of the operands that have gradients. constants: position -> array of the operands that have none; None: left
     out. prepare: makes the values of the operands suitable. weighed: how many of the outputs the loss reads."""
     ROWS.append((name, op, function, shapes, attributes or {}, constants or {}, prepare, outputs, weighed or outputs))
+
+
+def kept(name, *arguments, **options):
+    row(name, *arguments, **options)
+    KEPT.add(name)
 
 
 def positive(*values):
@@ -61,11 +68,11 @@ for op, function, prepare in (
         ("Asin", torch.asin, lambda x: [np.tanh(x)]), ("Acos", torch.acos, lambda x: [np.tanh(x)]), ("Sinh", torch.sinh, None), ("Cosh", torch.cosh, None),
         ("Asinh", torch.asinh, lambda x: [x * np.exp(3 * x)]), ("Acosh", torch.acosh, lambda x: [1 + np.abs(x) + 0.01]),
         ("Atanh", torch.atanh, lambda x: [0.9 * np.tanh(x)]), ("Celu", F.celu, apart_from_zero)):
-    row(op, op, function, (3, 1, 7), prepare=prepare)
-row("Celu alpha", "Celu", lambda x: F.celu(x, 0.7), (2, 3, 5), attributes={"alpha": 0.7}, prepare=apart_from_zero)
-row("Shrink", "Shrink", lambda x: F.softshrink(x, 0.4), (3, 7), attributes={"lambd": 0.4, "bias": 0.4})
-row("Shrink hard", "Shrink", lambda x: F.hardshrink(x, 0.4), (3, 7), attributes={"lambd": 0.4})
-row("Mod", "Mod", torch.fmod, (3, 7), (7,), attributes={"fmod": 1}, prepare=apart_from_zero)
+    kept(op, op, function, (3, 1, 7), prepare=prepare)
+kept("Celu alpha", "Celu", lambda x: F.celu(x, 0.7), (2, 3, 5), attributes={"alpha": 0.7}, prepare=apart_from_zero)
+kept("Shrink", "Shrink", lambda x: F.softshrink(x, 0.4), (3, 7), attributes={"lambd": 0.4, "bias": 0.4})
+kept("Shrink hard", "Shrink", lambda x: F.hardshrink(x, 0.4), (3, 7), attributes={"lambd": 0.4})
+kept("Mod", "Mod", torch.fmod, (3, 7), (7,), attributes={"fmod": 1}, prepare=apart_from_zero)
 row("Elu alpha", "Elu", lambda x: F.elu(x, 0.7), (2, 1, 1, 3, 1, 5), attributes={"alpha": 0.7})
 row("LeakyRelu slope", "LeakyRelu", lambda x: F.leaky_relu(x, 0.3), (13,), attributes={"alpha": 0.3})
 row("Gelu tanh", "Gelu", lambda x: F.gelu(x, approximate="tanh"), (5, 3), attributes={"approximate": "tanh"})
@@ -141,6 +148,32 @@ row("AveragePool pads", "AveragePool", lambda x: F.avg_pool2d(x, 3, 2, 1, count_
 row("AveragePool counted", "AveragePool", lambda x: F.avg_pool2d(x, 3, 2, 1), (2, 3, 7, 5),
     attributes={"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "count_include_pad": 1})
 row("GlobalAveragePool", "GlobalAveragePool", lambda x: x.mean((2, 3), keepdim=True), (2, 3, 5, 7))
+# volumes
+kept("Conv 3-D", "Conv", lambda x, w, b: F.conv3d(x, w, b, stride=(2, 1, 2), padding=(1, 0, 1)), (2, 3, 5, 4, 6), (4, 3, 3, 2, 3), (4,),
+    attributes={"strides": [2, 1, 2], "pads": [1, 0, 1, 1, 0, 1]})
+kept("Conv 3-D plane", "Conv", lambda x, w: F.conv3d(x, w), (2, 3, 5, 4, 3), (4, 3, 1, 2, 2))
+kept("Conv 3-D dilated", "Conv", lambda x, w: F.conv3d(F.pad(x, (0, 0, 0, 0, 2, 1)), w, dilation=(2, 1, 1)), (1, 2, 4, 3, 3), (3, 2, 3, 2, 1),
+    attributes={"dilations": [2, 1, 1], "pads": [2, 0, 0, 1, 0, 0]})
+kept("Conv 3-D groups", "Conv", lambda x, w, b: F.conv3d(x, w, b, groups=2, padding=1), (1, 4, 3, 3, 4), (6, 2, 3, 3, 3), (6,),
+    attributes={"group": 2, "pads": [1] * 6})
+kept("Conv 3-D depthwise", "Conv", lambda x, w: F.conv3d(x, w, groups=3, padding=(1, 1, 0)), (2, 3, 4, 3, 3), (3, 1, 3, 3, 1),
+    attributes={"group": 3, "pads": [1, 1, 0, 1, 1, 0]})
+kept("ConvTranspose 3-D", "ConvTranspose", lambda x, w, b: F.conv_transpose3d(x, w, b, stride=(2, 1, 2), padding=(1, 0, 1), output_padding=(1, 0, 0)),
+    (2, 3, 3, 2, 4), (3, 2, 3, 2, 3), (2,), attributes={"strides": [2, 1, 2], "pads": [1, 0, 1, 1, 0, 1], "output_padding": [1, 0, 0]})
+kept("ConvTranspose 3-D groups", "ConvTranspose", lambda x, w: F.conv_transpose3d(x, w, stride=2, groups=2), (1, 4, 2, 3, 2), (4, 2, 2, 2, 2),
+    attributes={"strides": [2, 2, 2], "group": 2})
+kept("MaxPool 3-D", "MaxPool", lambda x: F.max_pool3d(x, (2, 3, 2), (2, 1, 2), (1, 1, 0)), (2, 3, 5, 4, 6),
+    attributes={"kernel_shape": [2, 3, 2], "strides": [2, 1, 2], "pads": [1, 1, 0, 1, 1, 0]})
+kept("MaxPool 3-D ceil", "MaxPool", lambda x: F.max_pool3d(x, 3, 2, 0, ceil_mode=True), (1, 2, 6, 5, 4),
+    attributes={"kernel_shape": [3, 3, 3], "strides": [2, 2, 2], "ceil_mode": 1})
+kept("AveragePool 3-D", "AveragePool", lambda x: F.avg_pool3d(x, (2, 3, 2), 2, (1, 1, 0), count_include_pad=False), (2, 3, 5, 4, 6),
+    attributes={"kernel_shape": [2, 3, 2], "strides": [2, 2, 2], "pads": [1, 1, 0, 1, 1, 0]})
+kept("AveragePool 3-D counted", "AveragePool", lambda x: F.avg_pool3d(x, (3, 2, 2), 2, 1), (2, 3, 5, 4, 6),
+    attributes={"kernel_shape": [3, 2, 2], "strides": [2, 2, 2], "pads": [1] * 6, "count_include_pad": 1})
+kept("GlobalAveragePool 3-D", "GlobalAveragePool", lambda x: x.mean((2, 3, 4), keepdim=True), (2, 3, 2, 5, 3))
+kept("GlobalMaxPool 3-D", "GlobalMaxPool", lambda x: x.amax((2, 3, 4), keepdim=True), (2, 3, 2, 5, 3))
+kept("LRN", "LRN", lambda x: F.local_response_norm(x, 3, 0.7, 0.6, 1.2), (2, 5, 3, 4), attributes={"size": 3, "alpha": 0.7, "beta": 0.6, "bias": 1.2})
+kept("LRN five", "LRN", lambda x: F.local_response_norm(x, 5), (2, 7, 6), attributes={"size": 5})
 row("Resize nearest", "Resize", lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), (1, 2, 3, 5),
     attributes={"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}, constants={1: None, 2: reals(1, 1, 2, 2)})
 row("Resize linear", "Resize", lambda x: F.interpolate(x, size=(7, 4), mode="bilinear", align_corners=False), (2, 2, 3, 5),
@@ -256,10 +289,12 @@ def build(op, values, attributes, constants, weights, outputs):
     initializers.append(tensor("row", ints(1, -1)))
     initializers.append(tensor("rows", ints(1)))
     for i, weight in enumerate(weights):
-        initializers.append(tensor(f"weights_{i}", weight.astype(np.float32)))
-        nodes += [helper.make_node("Mul", [f"y_{i}", f"weights_{i}"], [f"product_{i}"], f"weighed_{i}"),
-                  helper.make_node("Reshape", [f"product_{i}", "row"], [f"flat_{i}"], f"flat_{i}"),
-                  helper.make_node("ReduceSum", [f"flat_{i}", "rows"], [f"term_{i}"], f"term_{i}", keepdims=1)]
+        if weight.size > 1:  # a single number is a constant
+            parameters.append(f"weights_{i}")
+        initializers.append(tensor(f"weights_{i}", weight.astype(np.float32).reshape(1, -1)))
+        nodes += [helper.make_node("Reshape", [f"y_{i}", "row"], [f"flat_{i}"], f"flat_{i}"),
+                  helper.make_node("Mul", [f"flat_{i}", f"weights_{i}"], [f"product_{i}"], f"weighed_{i}"),
+                  helper.make_node("ReduceSum", [f"product_{i}", "rows"], [f"term_{i}"], f"term_{i}", keepdims=1)]
         terms.append(f"term_{i}")
     while len(terms) > 1:
         nodes.append(helper.make_node("Add", terms[:2], [terms[0] + "_more"], terms[0] + "_more"))
@@ -273,8 +308,8 @@ def build(op, values, attributes, constants, weights, outputs):
     return model, parameters
 
 
-def run_row(program, name, op, function, shapes, attributes, constants, prepare, outputs, weighed):
-    """Returns None, or what is wrong."""
+def row_of(name, op, function, shapes, attributes, constants, prepare, outputs, weighed):
+    """The model, the names of its parameters, and of each the numbers before the step and PyTorch's gradient."""
     generator = np.random.default_rng(sum(name.encode()))
     values = [generator.standard_normal(s) for s in shapes]
     values = [v.astype(np.float32) for v in (prepare(*values) if prepare else values)]
@@ -283,36 +318,34 @@ def run_row(program, name, op, function, shapes, attributes, constants, prepare,
     results = list(results) if isinstance(results, (list, tuple)) else [results]
     weights = [generator.standard_normal(tuple(r.shape)).astype(np.float32) for r in results[:weighed]]
     loss = sum((r * torch.tensor(w.astype(np.float64))).sum() for r, w in zip(results, weights))
-    loss.backward()
+    if loss.requires_grad:
+        loss.backward()
     model, parameters = build(op, values, attributes, constants, weights, outputs)
-    with tempfile.TemporaryDirectory() as folder:
-        status, message, after = run_program(program, model, [(model.graph.input[0], np.ones((1, 1), np.float32))], folder, parameters)
-    if status != "ran":
-        return f"{status}: {message}"
-    at = 0
-    for i, (value, leaf) in enumerate(zip(values, leaves)):
-        got = (value.astype(np.float64).ravel() - after[at:at + value.size]) / RATE
-        at += value.size
-        want = leaf.grad.numpy().ravel()
-        apart = np.abs(got - want).max() / max(1.0, np.abs(want).max())
-        if not apart <= BOUND:
-            return f"the gradient of operand {i} is apart by {apart:.2e}"
-    return None
+    gradients = [np.zeros(leaf.shape) if leaf.grad is None else leaf.grad.numpy() for leaf in leaves]
+    outputs = [(w, r.detach().numpy()) for w, r in zip(weights, results) if w.size > 1]
+    wanted = [g.ravel() for g in gradients + [r for _, r in outputs]]
+    return model, parameters, [v.ravel() for v in values + [w for w, _ in outputs]], wanted
 
 
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("program")
     options.add_argument("--only", default="")
+    options.add_argument("--write", action="store_true")
     options = options.parse_args()
-    wrong = 0
+    wrong, rows = 0, {}
     chosen = [r for r in ROWS if options.only in r[0]]
     for r in chosen:
-        message = run_row(options.program, *r)
+        model, parameters, before, wanted = row_of(*r)
+        message = run(options.program, model.SerializeToString(), parameters, before, wanted)
+        if r[0] in KEPT:
+            rows[r[0]] = (model.SerializeToString(), parameters, before, wanted)
         if message:
             wrong += 1
             print(f"failed: {r[0]}: {message}")
     print(f"onnx_gradients: {len(chosen) - wrong} of {len(chosen)} operators have PyTorch's gradients within {BOUND}")
+    if options.write:
+        write(rows)
     return wrong > 0
 
 

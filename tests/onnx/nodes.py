@@ -34,7 +34,8 @@ LISTED = set("""
     HardSigmoid HardSwish Tanh Softplus Clip Exp Log Sqrt Reciprocal Pow Add Sub Mul Div Neg Abs Min Max Where Equal Less
     LessOrEqual Greater GreaterOrEqual ReduceSum ReduceMean ReduceMax ReduceMin ReduceL2 ArgMax Reshape Flatten Transpose
     Squeeze Unsqueeze Concat Split Slice Pad Expand Tile Gather GatherElements ScatterND Cast Identity Dropout Constant
-    ConstantOfShape Shape Range Trilu OneHot CumSum Resize LSTM GRU RNN Attention""".split())
+    ConstantOfShape Shape Range Trilu OneHot CumSum Resize LSTM GRU RNN Attention Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh
+    Celu Round Shrink IsInf IsNaN Mod LRN GlobalMaxPool Selu Sign Ceil Floor Not And Or Xor Sum Mean""".split())
 
 # The inputs that decide shapes, loops or the kind of computation, by operator. In exported models they are constants.
 SHAPING = {

@@ -404,6 +404,8 @@ bool firnc_onnx_import_binary(firnc_onnx_importer *im, const firnc_onnx_node *no
 /* a - q b, where q is a / b, rounded down or with fmod towards 0. It is exact for the whole numbers that Firn has. */
 bool firnc_onnx_import_mod(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     operands both;
+    if (firnc_onnx_integer(node, "fmod", 0) == 0 && firnc_onnx_is_real(node->inputs[0]->type))
+        return firnc_onnx_fail(im, "divides real numbers without fmod; write a - b * floor(a / b)");
     if (!gather_operands(im, node->inputs, 2, &both))
         return false;
     firnc_value q = firnc_onnx_binary(im, FIRN_OP_divide, both.values[0], both.values[1]);

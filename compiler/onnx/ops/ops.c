@@ -71,6 +71,7 @@ static const firnc_onnx_op ops[] = {
     {"InstanceNormalization", firnc_onnx_import_group_norm, "epsilon", 3, 3, 1, 0},
     {"IsInf", firnc_onnx_import_unary, "detect_negative detect_positive", 1, 1, 1, 0},
     {"IsNaN", firnc_onnx_import_unary, "", 1, 1, 1, 0},
+    {"LRN", firnc_onnx_import_local_response, "alpha beta bias size", 1, 1, 1, 0},
     {"LSTM", firnc_onnx_import_recurrent,
      "activation_alpha activation_beta activations direction hidden_size input_forget layout", 3, 7, 3, 0},
     {"LayerNormalization", firnc_onnx_import_layer_norm, "axis epsilon stash_type", 2, 3, 3, 17},
