@@ -822,6 +822,29 @@ def later_operand():
     case("torch_round", "round", [x], [torch.round(x)], tolerance=0)
 
 
+def quantized_numbers():
+    scale, zero = 0.037, 12
+    x, dy = leaf(rand(60, scale=3)), rand(60)
+    y = torch.fake_quantize_per_tensor_affine(x.float(), scale, zero, -128, 127).to(D)
+    y.backward(dy)
+    one = lambda v: torch.tensor([v], dtype=D)
+    case("torch_fake_quantize", "fake_quantize", [x.detach(), one(scale), one(zero)], [y.detach()], [], [-128, 127])
+    case("torch_fake_quantize_dx", "fake_quantize_backward", [dy, x.detach(), one(scale), one(zero)], [x.grad], [], [-128, 127])
+    x, dy = leaf(rand(3, 4, 5, scale=3)), rand(3, 4, 5)
+    scales, zeros = torch.tensor([0.01, 0.05, 0.2, 0.003]), torch.tensor([0, 5, -3, 100], dtype=torch.int32)
+    y = torch.fake_quantize_per_channel_affine(x.float(), scales, zeros, 1, -128, 127).to(D)
+    y.backward(dy)
+    column = lambda t: t.to(D).reshape(4, 1)
+    case("torch_fake_quantize_channels", "fake_quantize", [x.detach(), column(scales), column(zeros)], [y.detach()], [], [-128, 127])
+    case("torch_fake_quantize_channels_dx", "fake_quantize_backward", [dy, x.detach(), column(scales), column(zeros)], [x.grad], [], [-128, 127])
+
+
+def top_k():
+    x = rand(4, 37)
+    for k, largest in ((5, True), (37, True), (6, False)):
+        case(f"torch_top_k_{k}_{int(largest)}", "top_k", [x], [torch.topk(x, k, 1, largest, True)[1].int()], [k, int(not largest)], tolerance=0)
+
+
 def slopes():
     """ALiBi: slope * (key - query) is added to the scores of each head."""
     torch.manual_seed(221)
@@ -893,7 +916,7 @@ torch.manual_seed(170)  # so that these cases depend on no other
 for make in (repeated_operands, one_operand):
     make()
 torch.manual_seed(263)
-for make in (later_operand,):
+for make in (later_operand, quantized_numbers, top_k):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

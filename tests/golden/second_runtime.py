@@ -1857,6 +1857,36 @@ def slope_of_one_operand(call):
     return {"dx": function()}
 
 
+def quantized(call):
+    return np.rint(call["x"] / call["scale"]) + call["zero_point"]
+
+
+@computes("fake_quantize")
+def fake_quantize(call):
+    real = call.op.attributes
+    return {"y": (limit(quantized(call), real["low"], real["high"]) - call["zero_point"]) * call["scale"]}
+
+
+@computes("fake_quantize_backward")
+def fake_quantize_backward(call):
+    real, q = call.op.attributes, quantized(call)
+    return {"dx": np.where((q >= real["low"]) & (q <= real["high"]), call["dy"], F32(0))}
+
+
+@computes("random_uniform", "random_normal")
+def random_numbers(call):
+    draw = call.random.uniform if call.name == "random_uniform" else call.random.normal
+    return {"y": draw(call.attribute("rng_id"), np.arange(call["x"].size)).reshape(call["x"].shape)}
+
+
+@computes("top_k")
+def top_k(call):
+    """A stable sort leaves equal elements in order; NaN stands beyond infinity."""
+    x = call["x"].astype(F64)
+    key = np.where(np.isnan(x), 1e300, np.clip(x, -1e200, 1e200)) * (1 if call.attribute("smallest") else -1)
+    return {"y": np.argsort(key, axis=-1, kind="stable")[..., :call.attribute("count")].astype(np.int32)}
+
+
 @computes("power_backward")
 def power_backward(call):
     a, b = call["a"], call["b"]

@@ -35,7 +35,15 @@ static firnc_value unary(firnc_graph *graph, uint16_t code, firnc_value x) {
 static firnc_value later_elements(firnc_graph *graph, firnc_value h) {
     firnc_value wave = firnc_multiply(graph, unary(graph, FIRN_OP_sin, h), unary(graph, FIRN_OP_cos, h));
     firnc_value angle = unary(graph, FIRN_OP_log_one_plus, firnc_abs(graph, unary(graph, FIRN_OP_atan, wave)));
-    return firnc_add(graph, angle, unary(graph, FIRN_OP_round, h));
+    const int32_t two = 2;
+    firnc_value scale = firnc_constant(graph, "scale", FIRN_FLOAT32, 1, (uint32_t[]){1}, (float[]){0.0625f});
+    firnc_value zero = firnc_to_float32(graph, firnc_constant(graph, "zero", FIRN_INT32, 1, (uint32_t[]){1}, &two));
+    firnc_value kept =
+        firnc_op(graph, FIRN_OP_fake_quantize, (firnc_value[]){angle, scale, zero}, 3, NULL, (float[]){-8, 7});
+    firnc_value noise = firnc_add(graph, firnc_random_uniform(graph, kept), firnc_random_normal(graph, kept));
+    firnc_value places = firnc_op(graph, FIRN_OP_top_k, &kept, 1, (int64_t[]){WIDTH, 1}, NULL);
+    kept = firnc_gather_elements(graph, firnc_add(graph, kept, noise), places, 2);
+    return firnc_add(graph, kept, unary(graph, FIRN_OP_round, h));
 }
 
 static firnc_graph *elements(void) {
