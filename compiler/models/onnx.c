@@ -40,7 +40,7 @@ static bool read_path(const firnc_tree *node, const char **path) {
 }
 
 static bool read_dimensions(const firnc_tree *mapping, firnc_onnx_options *options) {
-    static const firnc_field size = {.kind = FIRNC_FIELD_WHOLE, .low = 1, .high = FIRNC_MODEL_SIZE_MAX};
+    static const firnc_field size = {.kind = FIRNC_FIELD_WHOLE, .low = 0, .high = FIRNC_MODEL_SIZE_MAX};
     firnc_onnx_dimension *list = firnc_allocate((UINT64_C(1) + firnc_tree_count(mapping)) * sizeof *list);
     options->dimensions = list;
     for (const firnc_tree *entry = mapping->first; entry != NULL; entry = entry->next) {
@@ -132,10 +132,10 @@ static const firnc_onnx_port *judged(const firnc_onnx_settings *settings) {
     return &settings->model->outputs[settings->output];
 }
 
-/* The scores of a sample. */
+/* The scores of a sample. An output [samples] has one. */
 static uint32_t outputs_of(const firnc_onnx_settings *settings) {
     const firnc_onnx_port *output = judged(settings);
-    return output->dims[settings->classes_first ? 1 : output->rank - 1];
+    return output->rank == 1 ? 1 : output->dims[settings->classes_first ? 1 : output->rank - 1];
 }
 
 static bool check_output(const firnc_tree *keys, const firnc_onnx_settings *settings) {
@@ -143,7 +143,7 @@ static bool check_output(const firnc_tree *keys, const firnc_onnx_settings *sett
     const firnc_tree *place = firnc_tree_child(keys, "output");
     if (place == NULL)
         place = firnc_tree_child(keys, "onnx");
-    if (output->value == FIRNC_NONE || output->rank < 2)
+    if (output->value == FIRNC_NONE || output->rank < 1)
         return firnc_tree_fail(place, "the output %s has no scores for each sample; name another in output",
                                firnc_printable(output->name));
     if (!output->real)
@@ -159,7 +159,7 @@ static bool check_output(const firnc_tree *keys, const firnc_onnx_settings *sett
         return firnc_tree_fail(place,
                                "one class is nothing to tell apart; write loss: binary_cross_entropy_with_logits "
                                "or mean_squared_error");
-    if (settings->classes_first && !firnc_loss_has_classes(&settings->losses))
+    if (settings->classes_first && (!firnc_loss_has_classes(&settings->losses) || output->rank == 1))
         return firnc_tree_fail(firnc_tree_child(keys, "classes_first"), "is for losses of classes; remove it");
     if (settings->next_token && (!settings->model->tokens || output->rank != 3))
         return firnc_tree_fail(
@@ -222,11 +222,17 @@ static firnc_weight_map weight_map(const void *model_settings) {
 
 /* --- the graph ---------------------------------------------------------------------------------------------------- */
 
-/* The scores with their classes last. */
+/* The scores with their classes last, and how many dimensions they have. */
 static firnc_value scores_of(firnc_graph *graph, const firnc_onnx_settings *settings, const firnc_onnx_port *output,
-                             uint32_t *dims) {
+                             uint32_t *dims, uint8_t *rank) {
     uint8_t order[FIRN_RANK_MAX] = {0};
     memcpy(dims, output->dims, sizeof output->dims);
+    *rank = output->rank;
+    if (output->rank == 1) {
+        *rank = 2;
+        dims[1] = 1;
+        return firnc_reshape(graph, output->value, 2, dims);
+    }
     if (!settings->classes_first || output->rank == 2)
         return output->value;
     for (uint8_t i = 1; i + 1 < output->rank; i++) {
@@ -254,13 +260,13 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *model_se
     }
     const firnc_onnx_port *output = &model->outputs[settings->output];
     uint32_t dims[FIRN_RANK_MAX];
-    const firnc_value scores = scores_of(graph, settings, output, dims);
+    uint8_t rank;
+    const firnc_value scores = scores_of(graph, settings, output, dims, &rank);
     firnc_name_scores(graph, scores, firnc_loss_targets(&settings->losses), job);
     if (!firnc_job_judges(job))
         return;
-    const firnc_input_options next = {.element = elements->feature, .advance = 1, .limit = dims[output->rank - 1]};
-    firnc_loss_build(graph, &settings->losses, elements, scores, output->rank, dims,
-                     settings->next_token ? &next : NULL);
+    const firnc_input_options next = {.element = elements->feature, .advance = 1, .limit = dims[rank - 1]};
+    firnc_loss_build(graph, &settings->losses, elements, scores, rank, dims, settings->next_token ? &next : NULL);
 }
 
 const firnc_model firnc_model_onnx = {.name = "onnx",

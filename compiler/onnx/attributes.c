@@ -27,7 +27,7 @@ const FirncOnnx__Attribute *firnc_onnx_attribute(const firnc_onnx_node *node, co
 }
 
 /* The kinds of attributes, by their numbers in the file. */
-enum { REAL = 1, WHOLE = 2, TEXT = 3, TENSOR = 4, REALS = 6, WHOLES = 7, TEXTS = 8 };
+enum { REAL = 1, WHOLE = 2, TEXT = 3, TENSOR = 4, GRAPH = 5, REALS = 6, WHOLES = 7, TEXTS = 8, SPARSE = 11 };
 
 /* Which attributes are of which kind; all others are whole numbers. */
 static const struct {
@@ -42,10 +42,12 @@ static const struct {
      "nearest_mode "
      "reduction round_mode"},
     {TENSOR, "tensor", "value"},
+    {GRAPH, "graph", "else_branch then_branch"},
     {REALS, "list of real numbers", "activation_alpha activation_beta value_floats"},
     {WHOLES, "list of whole numbers",
      "axes dilations kernel_shape output_padding output_shape pads perm strides value_ints"},
     {TEXTS, "list of texts", "activations"},
+    {SPARSE, "sparse tensor", "sparse_value"},
 };
 
 /* Whether the value of this kind is there; a list may be empty. */
@@ -56,6 +58,8 @@ static bool is_of_kind(const FirncOnnx__Attribute *attribute, uint8_t kind) {
            : kind == WHOLE  ? attribute->has_i
            : kind == TEXT   ? attribute->has_s
            : kind == TENSOR ? attribute->t != NULL
+           : kind == GRAPH  ? attribute->g != NULL
+           : kind == SPARSE ? attribute->sparse_tensor != NULL
                             : true;
 }
 
@@ -77,6 +81,11 @@ bool firnc_onnx_check_attribute(firnc_onnx_importer *im, const firnc_onnx_node *
         return firnc_onnx_fail(im, "its attribute %s is no %s", own->name, word);
     return attribute == NULL || attribute->n_ints <= UINT16_MAX || strcmp(own->name, "value_ints") == 0 ||
            firnc_onnx_fail(im, "its attribute %s has more than %d numbers", own->name, UINT16_MAX);
+}
+
+const FirncOnnx__Graph *firnc_onnx_graph(const firnc_onnx_node *node, const char *name) {
+    const FirncOnnx__Attribute *attribute = firnc_onnx_attribute(node, name);
+    return attribute != NULL ? attribute->g : NULL;
 }
 
 bool firnc_onnx_has(const firnc_onnx_node *node, const char *name) {
@@ -140,5 +149,5 @@ bool firnc_onnx_is_read(const firnc_onnx_importer *im, const firnc_onnx_node *no
     for (size_t i = 0; i < graph->n_output; i++)
         if (graph->output[i]->name != NULL && strcmp(graph->output[i]->name, name) == 0)
             return true;
-    return node->scope->function != NULL;
+    return node->scope->function != NULL || node->scope->outer != NULL;
 }

@@ -52,7 +52,5 @@ bool firnc_onnx_read(firnc_onnx_importer *im) {
     im->model = firnc_onnx__model__unpack(&allocator, (size_t)bytes.count, bytes.data);
     if (im->model == NULL || im->model->graph == NULL)
         return firnc_onnx_fail(im, "is no ONNX model; export it again");
-    if (im->model->graph->n_sparse_initializer > 0)
-        return firnc_onnx_fail(im, "has sparse tensors; store them as dense ones");
     return check_versions(im);
 }

@@ -1,6 +1,5 @@
-/* Computes nodes whose inputs are all known: sizes, shapes, masks, tables of positions. Whole numbers are int64, reals
- * are computed in double and rounded to float. Only ops that occur in such computations are in the table below; the
- * graph computes the others. */
+/* Computes elements of nodes whose inputs are all known, each by itself. Whole numbers are int64, reals are computed in
+ * double and rounded to float. */
 #include "compiler/onnx/fold.h"
 
 #include <math.h>
@@ -53,6 +52,40 @@ static int64_t one_true(int64_t a, int64_t b) {
     return (a != 0) != (b != 0);
 }
 
+/* With the sign of a, as fmod. */
+static int64_t c_rest_of_wholes(int64_t a, int64_t b) {
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+static int64_t bits_of_both(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a & (uint64_t)b);
+}
+
+static int64_t bits_of_any(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a | (uint64_t)b);
+}
+
+static int64_t bits_of_one(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a ^ (uint64_t)b);
+}
+
+/* Shifts by more bits than a number has, or by fewer than none, leave the bits that come in. */
+
+static int64_t shifted_left(int64_t a, int64_t b) {
+    return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a << b);
+}
+
+static int64_t shifted_right(int64_t a, int64_t b) {
+    const int64_t filled = a < 0 ? -1 : 0; /* the same shift of what a is without its sign, and back */
+    return b < 0 || b > 63 ? filled : ((a ^ filled) >> b) ^ filled;
+}
+
+/* With the sign of b. */
+static double rest(double a, double b) {
+    const double left = fmod(a, b);
+    return left != 0 && (left < 0) != (b < 0) ? left + b : left;
+}
+
 static double add(double a, double b) {
     return a + b;
 }
@@ -97,7 +130,8 @@ static bool is_greater_or_equal(double a, double b) {
     return a >= b;
 }
 
-/* An op of two operands: a comparison, or arithmetic on whole and on real numbers, of which either may be missing. */
+/* An op of two operands, or the attribute that says which it is: a comparison, or arithmetic on whole and on real
+ * numbers, of which either may be missing. */
 static const struct pairing {
     const char *op;
     bool (*compare)(double a, double b);
@@ -111,12 +145,18 @@ static const struct pairing {
                 {"And", NULL, both_true, NULL},
                 {"Or", NULL, any_true, NULL},
                 {"Xor", NULL, one_true, NULL},
+                {"BitwiseAnd", NULL, bits_of_both, NULL},
+                {"BitwiseOr", NULL, bits_of_any, NULL},
+                {"BitwiseXor", NULL, bits_of_one, NULL},
+                {"LEFT", NULL, shifted_left, NULL},
+                {"RIGHT", NULL, shifted_right, NULL},
+                {"fmod", NULL, c_rest_of_wholes, fmod},
                 {"Add", NULL, add_wholes, add},
                 {"Sum", NULL, add_wholes, add},
                 {"Sub", NULL, subtract_wholes, subtract},
                 {"Mul", NULL, multiply_wholes, multiply},
                 {"Div", NULL, divide_wholes, divide},
-                {"Mod", NULL, rest_of_wholes, fmod},
+                {"Mod", NULL, rest_of_wholes, rest},
                 {"Max", NULL, larger_whole, larger},
                 {"Min", NULL, smaller_whole, smaller},
                 {"Pow", NULL, NULL, pow}};
@@ -142,7 +182,7 @@ static const firnc_onnx_tensor *two(firnc_onnx_importer *im, const struct pairin
     firnc_onnx_walk_begin(&y, b, made);
     for (uint64_t i = 0; i < made->count; i++) {
         if (wholes)
-            made->wholes[i] = p->wholes(a->wholes[x.position], b->wholes[y.position]);
+            made->wholes[i] = firnc_onnx_narrowed(p->wholes(a->wholes[x.position], b->wholes[y.position]), made->type);
         else if (p->compare != NULL)
             made->wholes[i] = p->compare(firnc_onnx_number(a, x.position), firnc_onnx_number(b, y.position));
         else
@@ -154,23 +194,25 @@ static const firnc_onnx_tensor *two(firnc_onnx_importer *im, const struct pairin
 }
 
 /* The op over two operands, or over several from the first to the last. */
-static const firnc_onnx_tensor *join(firnc_onnx_importer *im, const firnc_onnx_node *node,
-                                     const firnc_onnx_tensor *const *in) {
-    const struct pairing *p = pairing_of(node->op);
+const firnc_onnx_tensor *firnc_onnx_fold_join(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                              const firnc_onnx_tensor *const *in) {
+    const bool shifts = strcmp(node->op, "BitShift") == 0;
+    const struct pairing *p = pairing_of(shifts ? firnc_onnx_text(node, "direction", "")
+                                         : firnc_onnx_integer(node, "fmod", 0) != 0 ? "fmod"
+                                                                                    : node->op);
     const firnc_onnx_tensor *made = in[0];
-    if (strcmp(node->op, "Mod") == 0 && firnc_onnx_integer(node, "fmod", 0) != 0 && in[0]->wholes != NULL) {
-        firnc_onnx_fail(im, "has fmod 1 for whole numbers, which Firn does not have; leave it out");
-        return NULL;
-    }
-    if (node->input_count < 2)
+    if (p == NULL && shifts)
+        firnc_onnx_fail(im, "has the direction %s; LEFT and RIGHT are known",
+                        firnc_onnx_text(node, "direction", "\"\""));
+    if (p == NULL || node->input_count < 2)
         return NULL;
     for (uint32_t i = 1; i < node->input_count && made != NULL && in[i] != NULL; i++)
         made = two(im, p, made, in[i]);
     return made;
 }
 
-static const firnc_onnx_tensor *choose(firnc_onnx_importer *im, const firnc_onnx_node *node,
-                                       const firnc_onnx_tensor *const *in) {
+const firnc_onnx_tensor *firnc_onnx_fold_where(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                               const firnc_onnx_tensor *const *in) {
     const firnc_onnx_tensor *condition = in[0], *a = in[1], *b = in[2];
     firnc_onnx_walk walks[3];
     (void)node;
@@ -206,13 +248,73 @@ static double not_true(double x) {
     return x == 0;
 }
 
+static double is_nan(double x) {
+    return isnan(x);
+}
+
+static double relu(double x) {
+    return x < 0 ? 0 : x;
+}
+
+static double sigmoid(double x) {
+    return 1 / (1 + exp(-x));
+}
+
+double firnc_onnx_nearest_even(double x) {
+    const double below = floor(x), beyond = x - below;
+    if (!isfinite(x))
+        return x;
+    const bool up = beyond > 0.5 || (beyond == 0.5 && fmod(below, 2) != 0);
+    return copysign(below + up, x);
+}
+
+static int64_t minus_whole(int64_t x) {
+    return subtract_wholes(0, x);
+}
+
+static int64_t absolute_whole(int64_t x) {
+    return x < 0 ? minus_whole(x) : x;
+}
+
+static int64_t without_bits(int64_t x) {
+    return ~x;
+}
+
+/* An op of one operand, on real and on whole numbers; without a function of their own, whole numbers are computed as
+ * real ones. */
 static const struct function {
     const char *op;
-    double (*compute)(double x);
-} functions[] = {{"Abs", fabs},     {"Ceil", ceil},   {"Cos", cos}, {"Erf", erf},
-                 {"Exp", exp},      {"Floor", floor}, {"Log", log}, {"Neg", minus},
-                 {"Not", not_true}, {"Sign", sign},   {"Sin", sin}, {"Reciprocal", reciprocal},
-                 {"Sqrt", sqrt},    {"Tanh", tanh}};
+    double (*reals)(double x);
+    int64_t (*wholes)(int64_t x);
+    bool truth; /* the result is of the type bool */
+} functions[] = {{.op = "Abs", .reals = fabs, .wholes = absolute_whole},
+                 {.op = "Acos", .reals = acos},
+                 {.op = "Acosh", .reals = acosh},
+                 {.op = "Asin", .reals = asin},
+                 {.op = "Asinh", .reals = asinh},
+                 {.op = "Atan", .reals = atan},
+                 {.op = "Atanh", .reals = atanh},
+                 {.op = "BitwiseNot", .wholes = without_bits},
+                 {.op = "Ceil", .reals = ceil},
+                 {.op = "Cos", .reals = cos},
+                 {.op = "Cosh", .reals = cosh},
+                 {.op = "Erf", .reals = erf},
+                 {.op = "Exp", .reals = exp},
+                 {.op = "Floor", .reals = floor},
+                 {.op = "IsNaN", .reals = is_nan, .truth = true},
+                 {.op = "Log", .reals = log},
+                 {.op = "Neg", .reals = minus, .wholes = minus_whole},
+                 {.op = "Not", .reals = not_true, .truth = true},
+                 {.op = "Reciprocal", .reals = reciprocal},
+                 {.op = "Relu", .reals = relu},
+                 {.op = "Round", .reals = firnc_onnx_nearest_even},
+                 {.op = "Sigmoid", .reals = sigmoid},
+                 {.op = "Sign", .reals = sign},
+                 {.op = "Sin", .reals = sin},
+                 {.op = "Sinh", .reals = sinh},
+                 {.op = "Sqrt", .reals = sqrt},
+                 {.op = "Tan", .reals = tan},
+                 {.op = "Tanh", .reals = tanh}};
 
 static const struct function *function_of(const char *op) {
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
@@ -221,18 +323,37 @@ static const struct function *function_of(const char *op) {
     return NULL;
 }
 
-static const firnc_onnx_tensor *apply(firnc_onnx_importer *im, const firnc_onnx_node *node,
-                                      const firnc_onnx_tensor *const *in) {
+const firnc_onnx_tensor *firnc_onnx_fold_apply(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                               const firnc_onnx_tensor *const *in) {
     const struct function *function = function_of(node->op);
     const firnc_onnx_tensor *x = in[0];
-    firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, x->type, x->rank, x->dims);
+    const bool whole = x->wholes != NULL && function != NULL && function->wholes != NULL;
+    if (function == NULL || (function->reals == NULL && !whole))
+        return NULL;
+    firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, function->truth ? FIRNC_ONNX_BOOL : x->type, x->rank, x->dims);
     for (uint64_t i = 0; made != NULL && i < made->count; i++)
-        firnc_onnx_put(made, i, function->compute(firnc_onnx_number(x, i)));
+        if (whole)
+            made->wholes[i] = firnc_onnx_narrowed(function->wholes(x->wholes[i]), x->type);
+        else
+            firnc_onnx_put(made, i, function->reals(firnc_onnx_number(x, i)));
     return made;
 }
 
-static const firnc_onnx_tensor *clip(firnc_onnx_importer *im, const firnc_onnx_node *node,
-                                     const firnc_onnx_tensor *const *in) {
+const firnc_onnx_tensor *firnc_onnx_fold_is_inf(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                const firnc_onnx_tensor *const *in) {
+    const firnc_onnx_tensor *x = in[0];
+    const bool above = firnc_onnx_integer(node, "detect_positive", 1) != 0,
+               below = firnc_onnx_integer(node, "detect_negative", 1) != 0;
+    firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, FIRNC_ONNX_BOOL, x->rank, x->dims);
+    for (uint64_t i = 0; made != NULL && i < made->count; i++) {
+        const double number = firnc_onnx_number(x, i);
+        made->wholes[i] = isinf(number) && (number > 0 ? above : below);
+    }
+    return made;
+}
+
+const firnc_onnx_tensor *firnc_onnx_fold_clip(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                              const firnc_onnx_tensor *const *in) {
     const firnc_onnx_tensor *x = in[0];
     double bounds[2] = {-HUGE_VAL, HUGE_VAL};
     for (uint32_t i = 0; i < 2; i++)
@@ -248,8 +369,7 @@ static const firnc_onnx_tensor *clip(firnc_onnx_importer *im, const firnc_onnx_n
 
 /* --- types -------------------------------------------------------------------------------------------------------- */
 
-/* A whole number in a narrower type, which keeps its low bits. */
-static int64_t narrowed(int64_t x, uint8_t type) {
+int64_t firnc_onnx_narrowed(int64_t x, uint8_t type) {
     static const struct {
         uint8_t type, bits;
         bool sign;
@@ -277,84 +397,23 @@ const firnc_onnx_tensor *firnc_onnx_tensor_cast(firnc_onnx_importer *im, const f
         if (type == FIRNC_ONNX_BOOL)
             made->wholes[i] = firnc_onnx_number(x, i) != 0;
         else if (made->wholes != NULL && x->wholes != NULL)
-            made->wholes[i] = narrowed(x->wholes[i], made->type);
+            made->wholes[i] = firnc_onnx_narrowed(x->wholes[i], made->type);
         else
             firnc_onnx_put(made, i, firnc_onnx_number(x, i));
         if (made->wholes != NULL && x->wholes == NULL)
-            made->wholes[i] = narrowed(made->wholes[i], made->type);
+            made->wholes[i] = firnc_onnx_narrowed(made->wholes[i], made->type);
     }
     return made;
 }
 
-static const firnc_onnx_tensor *cast(firnc_onnx_importer *im, const firnc_onnx_node *node,
-                                     const firnc_onnx_tensor *const *in) {
+const firnc_onnx_tensor *firnc_onnx_fold_cast(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                              const firnc_onnx_tensor *const *in) {
     return firnc_onnx_tensor_cast(im, in[0], in[1] != NULL ? in[1]->type : firnc_onnx_integer(node, "to", 0));
 }
 
-static const firnc_onnx_tensor *same(firnc_onnx_importer *im, const firnc_onnx_node *node,
-                                     const firnc_onnx_tensor *const *in) {
+const firnc_onnx_tensor *firnc_onnx_fold_same(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                              const firnc_onnx_tensor *const *in) {
     (void)im;
     (void)node;
     return in[0];
-}
-
-/* --- the table ---------------------------------------------------------------------------------------------------- */
-
-/* Ops beside those of `pairings` and `functions`. */
-static const struct row {
-    const char *op;
-    firnc_onnx_folding fold;
-} rows[] = {
-    {"Cast", cast},
-    {"CastLike", cast},
-    {"Clip", clip},
-    {"Concat", firnc_onnx_fold_concat},
-    {"ConstantOfShape", firnc_onnx_fold_constant_of_shape},
-    {"CumSum", firnc_onnx_fold_cumsum},
-    {"Expand", firnc_onnx_fold_expand},
-    {"Flatten", firnc_onnx_fold_flatten},
-    {"Gather", firnc_onnx_fold_gather},
-    {"Identity", same},
-    {"OneHot", firnc_onnx_fold_one_hot},
-    {"Range", firnc_onnx_fold_range},
-    {"ReduceMax", firnc_onnx_fold_reduce},
-    {"ReduceMean", firnc_onnx_fold_reduce},
-    {"ReduceMin", firnc_onnx_fold_reduce},
-    {"ReduceProd", firnc_onnx_fold_reduce},
-    {"ReduceSum", firnc_onnx_fold_reduce},
-    {"Reshape", firnc_onnx_fold_reshape},
-    {"Slice", firnc_onnx_fold_slice},
-    {"Squeeze", firnc_onnx_fold_squeeze},
-    {"Tile", firnc_onnx_fold_tile},
-    {"Transpose", firnc_onnx_fold_transpose},
-    {"Trilu", firnc_onnx_fold_trilu},
-    {"Unsqueeze", firnc_onnx_fold_squeeze},
-    {"Where", choose},
-};
-
-static firnc_onnx_folding folding_of(const char *op) {
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (strcmp(rows[i].op, op) == 0)
-            return rows[i].fold;
-    return pairing_of(op) != NULL ? join : function_of(op) != NULL ? apply : NULL;
-}
-
-bool firnc_onnx_fold(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *done) {
-    const firnc_onnx_folding fold = folding_of(node->op);
-    const firnc_onnx_tensor *in[FIRNC_ONNX_OPERANDS_MAX] = {NULL};
-    *done = false;
-    if (node->input_count == 0)
-        return true;
-    if (strcmp(node->op, "Split") == 0) {
-        *done = true;
-        return firnc_onnx_fold_split(im, node);
-    }
-    if (fold == NULL)
-        return true;
-    for (uint32_t i = 0; i < node->input_count; i++)
-        in[i] = node->inputs[i] == NULL ? NULL : node->inputs[i]->known;
-    const firnc_onnx_tensor *made = fold(im, node, in);
-    *done = made != NULL;
-    firnc_onnx_set_known(node->outputs[0], made);
-    return !im->failed;
 }

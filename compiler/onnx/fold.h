@@ -1,14 +1,30 @@
-/* The ops of fold_layout.c, for the table in fold.c. Only these two include this header. */
+/* The functions that compute nodes whose inputs are all known: sizes, shapes, masks, tables of positions. The table of
+ * ops (ops/ops.c) says which op has which; firnc_onnx_folding (import.h) is what each does. */
 #ifndef FIRNC_ONNX_FOLD_H
 #define FIRNC_ONNX_FOLD_H
 
 #include "compiler/onnx/import.h"
 
-/* Computes the only output of a node from its inputs, which are all known; those that are left out are NULL. NULL after
- * one message, or if the graph has to compute it. */
-typedef const firnc_onnx_tensor *(*firnc_onnx_folding)(firnc_onnx_importer *im, const firnc_onnx_node *node,
-                                                       const firnc_onnx_tensor *const *in);
+/* Elements by themselves, of one or of several operands, and types (fold.c). */
+const firnc_onnx_tensor *firnc_onnx_fold_apply(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                               const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_join(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                              const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_where(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                               const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_clip(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                              const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_cast(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                              const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_same(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                              const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_is_inf(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                const firnc_onnx_tensor *const *in);
 
+/* The nearest whole number, of two the even one. */
+double firnc_onnx_nearest_even(double x);
+
+/* Layout, and what is made from numbers (fold_layout.c). */
 const firnc_onnx_tensor *firnc_onnx_fold_reshape(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                  const firnc_onnx_tensor *const *in);
 const firnc_onnx_tensor *firnc_onnx_fold_flatten(firnc_onnx_importer *im, const firnc_onnx_node *node,
@@ -23,6 +39,8 @@ const firnc_onnx_tensor *firnc_onnx_fold_gather(firnc_onnx_importer *im, const f
                                                 const firnc_onnx_tensor *const *in);
 const firnc_onnx_tensor *firnc_onnx_fold_slice(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_split(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                               const firnc_onnx_tensor *const *in);
 const firnc_onnx_tensor *firnc_onnx_fold_expand(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                 const firnc_onnx_tensor *const *in);
 const firnc_onnx_tensor *firnc_onnx_fold_tile(firnc_onnx_importer *im, const firnc_onnx_node *node,
@@ -35,11 +53,46 @@ const firnc_onnx_tensor *firnc_onnx_fold_trilu(firnc_onnx_importer *im, const fi
                                                const firnc_onnx_tensor *const *in);
 const firnc_onnx_tensor *firnc_onnx_fold_one_hot(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                  const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_window(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                const firnc_onnx_tensor *const *in);
+
+const firnc_onnx_tensor *firnc_onnx_fold_pad(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                             const firnc_onnx_tensor *const *in);
+
+/* Whole axes (fold_sums.c). */
 const firnc_onnx_tensor *firnc_onnx_fold_reduce(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                 const firnc_onnx_tensor *const *in);
 const firnc_onnx_tensor *firnc_onnx_fold_cumsum(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                 const firnc_onnx_tensor *const *in);
-/* Split has several outputs, and sets them itself. False after one message. */
-bool firnc_onnx_fold_split(firnc_onnx_importer *im, const firnc_onnx_node *node);
+const firnc_onnx_tensor *firnc_onnx_fold_arg(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                             const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_matmul(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                const firnc_onnx_tensor *const *in);
+
+/* Indices (fold_indices.c). */
+const firnc_onnx_tensor *firnc_onnx_fold_gather_elements(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                         const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_gather_nd(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                   const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_scatter_elements(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                          const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_scatter_nd(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                    const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_top_k(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                               const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_non_zero(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                  const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_compress(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                  const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_unique(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_reverse_sequence(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                          const firnc_onnx_tensor *const *in);
+
+/* Quantised numbers (fold_quantised.c). */
+const firnc_onnx_tensor *firnc_onnx_fold_dequantize(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                    const firnc_onnx_tensor *const *in);
+const firnc_onnx_tensor *firnc_onnx_fold_quantize(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                  const firnc_onnx_tensor *const *in);
 
 #endif

@@ -1,4 +1,4 @@
-/* Computes nodes that move, make or reduce elements which are all known (fold.c has the table). */
+/* Computes nodes that move or make elements which are all known (compiler/onnx/fold.h). */
 #include <math.h>
 #include <string.h>
 
@@ -6,28 +6,19 @@
 
 /* --- layout ------------------------------------------------------------------------------------------------------- */
 
-/* The same elements in another shape, of as many. */
-static const firnc_onnx_tensor *shaped(const firnc_onnx_tensor *x, uint8_t rank, const int64_t *dims) {
-    firnc_onnx_tensor *made = firnc_allocate(sizeof *made);
-    *made = *x;
-    made->rank = rank;
-    memcpy(made->dims, dims, rank * sizeof *dims);
-    return made;
-}
-
 const firnc_onnx_tensor *firnc_onnx_fold_reshape(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                  const firnc_onnx_tensor *const *in) {
     const firnc_onnx_tensor *x = in[0];
     uint8_t rank;
     int64_t dims[FIRN_RANK_MAX];
-    return firnc_onnx_reshaped(im, node, &rank, dims) ? shaped(x, rank, dims) : NULL;
+    return firnc_onnx_reshaped(im, node, &rank, dims) ? firnc_onnx_tensor_shaped(x, rank, dims) : NULL;
 }
 
 const firnc_onnx_tensor *firnc_onnx_fold_flatten(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                  const firnc_onnx_tensor *const *in) {
     const firnc_onnx_tensor *x = in[0];
     int64_t dims[2];
-    return firnc_onnx_flattened(im, node, dims) ? shaped(x, 2, dims) : NULL;
+    return firnc_onnx_flattened(im, node, dims) ? firnc_onnx_tensor_shaped(x, 2, dims) : NULL;
 }
 
 const firnc_onnx_tensor *firnc_onnx_fold_squeeze(firnc_onnx_importer *im, const firnc_onnx_node *node,
@@ -44,7 +35,7 @@ const firnc_onnx_tensor *firnc_onnx_fold_squeeze(firnc_onnx_importer *im, const 
             dims[rank++] = x->dims[drops ? i : at++];
         else if (!drops)
             dims[rank++] = 1;
-    return shaped(x, rank, dims);
+    return firnc_onnx_tensor_shaped(x, rank, dims);
 }
 
 const firnc_onnx_tensor *firnc_onnx_fold_transpose(firnc_onnx_importer *im, const firnc_onnx_node *node,
@@ -57,6 +48,12 @@ const firnc_onnx_tensor *firnc_onnx_fold_transpose(firnc_onnx_importer *im, cons
 const firnc_onnx_tensor *firnc_onnx_fold_concat(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                 const firnc_onnx_tensor *const *in) {
     const firnc_onnx_tensor *first = in[0];
+    for (uint32_t i = 1; i < node->input_count && first != NULL && first->rank == 1 && first->count == 0; i++)
+        first = in[i];
+    if (first == NULL) {
+        firnc_onnx_fail(im, "lacks an operand");
+        return NULL;
+    }
     const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), first->rank);
     int64_t dims[FIRN_RANK_MAX];
     uint64_t outer = 1, at = 0;
@@ -66,6 +63,8 @@ const firnc_onnx_tensor *firnc_onnx_fold_concat(firnc_onnx_importer *im, const f
     dims[axis] = 0;
     for (uint32_t i = 0; i < node->input_count; i++) {
         const firnc_onnx_tensor *x = in[i];
+        if (x != NULL && x->rank == 1 && x->count == 0 && first->rank != 1)
+            continue; /* PyTorch joins [0] to anything */
         if (x == NULL || x->rank != first->rank || x->type != first->type) {
             firnc_onnx_fail(im, "joins tensors of different kinds");
             return NULL;
@@ -138,13 +137,14 @@ const firnc_onnx_tensor *firnc_onnx_fold_slice(firnc_onnx_importer *im, const fi
     return made;
 }
 
-bool firnc_onnx_fold_split(firnc_onnx_importer *im, const firnc_onnx_node *node) {
-    const firnc_onnx_tensor *x = node->inputs[0]->known;
+const firnc_onnx_tensor *firnc_onnx_fold_split(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                               const firnc_onnx_tensor *const *in) {
+    const firnc_onnx_tensor *x = in[0], *begins = NULL;
     uint8_t axis;
     int64_t sizes[FIRNC_ONNX_OPERANDS_MAX], first = 0;
     uint64_t inner = 1, outer = 1;
     if (!firnc_onnx_parts(im, node, &axis, sizes))
-        return false;
+        return NULL;
     for (uint8_t i = 0; i < x->rank; i++)
         *(i < axis ? &outer : &inner) *= i == axis ? 1 : (uint64_t)x->dims[i];
     for (uint32_t p = 0; p < node->output_count; p++) {
@@ -157,9 +157,10 @@ bool firnc_onnx_fold_split(firnc_onnx_importer *im, const firnc_onnx_node *node)
             for (uint64_t e = 0; e < (uint64_t)sizes[p] * inner; e++)
                 firnc_onnx_copy_element(made, at++, x, (o * (uint64_t)x->dims[axis] + (uint64_t)first) * inner + e);
         firnc_onnx_set_known(node->outputs[p], made);
+        begins = p == 0 ? made : begins;
         first += sizes[p];
     }
-    return !im->failed;
+    return begins;
 }
 
 /* Copies with other extents, which repeat the elements. */
@@ -212,6 +213,44 @@ const firnc_onnx_tensor *firnc_onnx_fold_tile(firnc_onnx_importer *im, const fir
         for (uint8_t axis = 0; axis < x->rank; axis++)
             from = from * (uint64_t)x->dims[axis] + (uint64_t)(at[axis] % x->dims[axis]);
         firnc_onnx_copy_element(made, i, x, from);
+        for (uint8_t axis = x->rank; axis-- > 0;) {
+            if (++at[axis] < dims[axis])
+                break;
+            at[axis] = 0;
+        }
+    }
+    return made;
+}
+
+const firnc_onnx_tensor *firnc_onnx_fold_pad(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                             const firnc_onnx_tensor *const *in) {
+    const firnc_onnx_tensor *x = in[0], *value = in[2];
+    const char *mode;
+    int64_t before[FIRN_RANK_MAX], after[FIRN_RANK_MAX], dims[FIRN_RANK_MAX], at[FIRN_RANK_MAX] = {0};
+    if (!firnc_onnx_padded(im, node, &mode, before, after))
+        return NULL;
+    for (uint8_t i = 0; i < x->rank; i++)
+        dims[i] = x->dims[i] + before[i] + after[i];
+    const bool constant = strcmp(mode, "constant") == 0;
+    if (value != NULL && (value->count != 1 || value->type != x->type)) {
+        firnc_onnx_fail(im, "has a value that is not one number of the type of its operand");
+        return NULL;
+    }
+    firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, x->type, x->rank, dims);
+    for (uint64_t i = 0; made != NULL && i < made->count; i++) {
+        bool inside = true;
+        uint64_t from = 0;
+        for (uint8_t axis = 0; axis < x->rank; axis++) {
+            const int64_t place = at[axis] - before[axis];
+            const bool here = place >= 0 && place < x->dims[axis];
+            inside = inside && (here || !constant);
+            from = from * (uint64_t)x->dims[axis] +
+                   (uint64_t)(here || constant ? place : firnc_onnx_reflected(mode, place, x->dims[axis]));
+        }
+        if (inside)
+            firnc_onnx_copy_element(made, i, x, from);
+        else if (value != NULL)
+            firnc_onnx_copy_element(made, i, value, 0);
         for (uint8_t axis = x->rank; axis-- > 0;) {
             if (++at[axis] < dims[axis])
                 break;
@@ -308,114 +347,30 @@ const firnc_onnx_tensor *firnc_onnx_fold_one_hot(firnc_onnx_importer *im, const 
     return made;
 }
 
-/* --- whole axes --------------------------------------------------------------------------------------------------- */
-
-static double sum_of(double a, double b) {
-    return a + b;
-}
-
-static double product_of(double a, double b) {
-    return a * b;
-}
-
-static double larger_of(double a, double b) {
-    return a > b ? a : b;
-}
-
-static double smaller_of(double a, double b) {
-    return a < b ? a : b;
-}
-
-/* How two elements are one, and the result for no elements. */
-typedef struct reduction {
-    const char *op;
-    double (*join)(double a, double b);
-    double of_none, of_no_truths;
-} reduction;
-
-static const reduction reductions[] = {{"ReduceSum", sum_of, 0, 0},
-                                       {"ReduceMean", sum_of, 0, 0},
-                                       {"ReduceProd", product_of, 1, 1},
-                                       {"ReduceMax", larger_of, -HUGE_VAL, 0},
-                                       {"ReduceMin", smaller_of, HUGE_VAL, 1}};
-
-static const reduction *reduction_of(const char *op) {
-    uint32_t i = 0;
-    while (strcmp(reductions[i].op, op) != 0)
-        i++;
-    return &reductions[i];
-}
-
-const firnc_onnx_tensor *firnc_onnx_fold_reduce(firnc_onnx_importer *im, const firnc_onnx_node *node,
+/* HannWindow, HammingWindow and BlackmanWindow: sums of cosines. */
+const firnc_onnx_tensor *firnc_onnx_fold_window(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                 const firnc_onnx_tensor *const *in) {
-    const firnc_onnx_tensor *x = in[0];
-    const reduction *how = reduction_of(node->op);
-    uint32_t mask;
-    bool whole;
-    int64_t dims[FIRN_RANK_MAX], kept[FIRN_RANK_MAX];
-    uint8_t rank = 0;
-    double terms = 1;
-    if (!firnc_onnx_reduced(im, node, &mask, &whole))
-        return NULL;
-    if (whole)
-        return x;
-    for (uint8_t i = 0; i < x->rank; i++) {
-        const bool gone = (mask >> i & 1) != 0;
-        dims[i] = gone ? 1 : x->dims[i];
-        terms *= gone ? (double)x->dims[i] : 1;
-        if (!gone || firnc_onnx_integer(node, "keepdims", 1) != 0)
-            kept[rank++] = dims[i];
-    }
-    firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, x->type, x->rank, dims);
-    if (made == NULL)
-        return NULL;
-    double *sums = firnc_allocate(made->count * sizeof *sums + 1);
-    bool *begun = firnc_allocate(made->count + 1);
-    firnc_onnx_walk to;
-    firnc_onnx_walk_begin(&to, made, x);
-    for (uint64_t i = 0; i < x->count; i++) {
-        const double element = firnc_onnx_number(x, i);
-        sums[to.position] = begun[to.position] ? how->join(sums[to.position], element) : element;
-        begun[to.position] = true;
-        firnc_onnx_walk_on(&to, x);
-    }
-    for (uint64_t i = 0; i < made->count; i++) {
-        const double none = x->type == FIRNC_ONNX_BOOL ? how->of_no_truths : how->of_none;
-        const double number = begun[i] ? sums[i] : none;
-        if (!isfinite(number) && made->reals == NULL) {
-            firnc_onnx_fail(im, "has no largest or smallest of no whole numbers");
-            return NULL;
-        }
-        firnc_onnx_put(made, i, strcmp(node->op, "ReduceMean") == 0 ? number / terms : number);
-    }
-    return shaped(made, rank, kept);
-}
-
-const firnc_onnx_tensor *firnc_onnx_fold_cumsum(firnc_onnx_importer *im, const firnc_onnx_node *node,
-                                                const firnc_onnx_tensor *const *in) {
-    const firnc_onnx_tensor *x = in[0];
-    double number;
-    if (!firnc_onnx_single(node->inputs[1], &number) || x->rank == 0) {
-        firnc_onnx_fail(im, "takes an axis");
+    static const struct {
+        const char *op;
+        double terms[3];
+    } rows[] = {{"HannWindow", {0.5, -0.5, 0}},
+                {"HammingWindow", {25.0 / 46, -21.0 / 46, 0}},
+                {"BlackmanWindow", {0.42, -0.5, 0.08}}};
+    const int64_t type = firnc_onnx_integer(node, "output_datatype", FIRNC_ONNX_FLOAT);
+    const double size = in[0]->count == 1 ? firnc_onnx_number(in[0], 0) : 0;
+    size_t row = 0;
+    if (!(size >= 1 && size <= (double)FIRNC_ONNX_ELEMENTS_MAX) || !firnc_onnx_check_cast(im, type)) {
+        firnc_onnx_fail(im, "makes a window of %g elements; at least 1 are there", size);
         return NULL;
     }
-    const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_truncated(number), x->rank);
-    const bool exclusive = firnc_onnx_integer(node, "exclusive", 0) != 0,
-               reverse = firnc_onnx_integer(node, "reverse", 0) != 0;
-    firnc_onnx_tensor *made = im->failed ? NULL : firnc_onnx_tensor_new(im, x->type, x->rank, x->dims);
-    uint64_t inner = 1;
-    for (uint8_t i = (uint8_t)(axis + 1); i < x->rank; i++)
-        inner *= (uint64_t)x->dims[i];
-    const uint64_t extent = (uint64_t)x->dims[axis];
-    for (uint64_t row = 0; made != NULL && x->count > 0 && row < x->count / extent; row++) {
-        const uint64_t base = row / inner * extent * inner + row % inner;
-        double sum = 0;
-        for (uint64_t i = 0; i < extent; i++) {
-            const uint64_t at = base + (reverse ? extent - 1 - i : i) * inner;
-            const double element = firnc_onnx_number(x, at);
-            firnc_onnx_put(made, at, exclusive ? sum : sum + element);
-            sum += element;
-        }
+    while (strcmp(rows[row].op, node->op) != 0)
+        row++;
+    firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, (uint8_t)type, 1, (int64_t[]){(int64_t)size});
+    const double period = firnc_onnx_integer(node, "periodic", 1) != 0 ? size : size - 1;
+    for (uint64_t i = 0; made != NULL && i < made->count; i++) {
+        const double angle = period > 0 ? 2 * 3.14159265358979323846 * (double)i / period : 0;
+        firnc_onnx_put(made, i,
+                       rows[row].terms[0] + rows[row].terms[1] * cos(angle) + rows[row].terms[2] * cos(2 * angle));
     }
     return made;
 }

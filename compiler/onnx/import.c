@@ -84,32 +84,80 @@ static const FirncOnnx__Function *function_of(const firnc_onnx_importer *im, con
     return NULL;
 }
 
-/* Reads the body of a function in the place of a node. */
-static bool run_function(firnc_onnx_importer *im, const firnc_onnx_node *node, const FirncOnnx__Function *function) {
-    firnc_onnx_scope reads = {0};
-    firnc_onnx_scope scope = {.reads = &reads, .function = function, .caller = node, .depth = node->scope->depth + 1};
-    if (scope.depth > FIRNC_ONNX_DEPTH_MAX)
-        return firnc_onnx_fail(im, "calls functions %d deep or itself", FIRNC_ONNX_DEPTH_MAX);
-    if (node->input_count > function->n_input || node->output_count > function->n_output)
-        return firnc_onnx_fail(im, "has more inputs or outputs than its function");
-    uint64_t names = function->n_input + 1;
-    for (size_t i = 0; i < function->n_node; i++)
-        names += function->node[i]->n_output;
-    firnc_onnx_open_scope(&scope, names);
-    firnc_onnx_find_reads(&reads, function->node, function->n_node, function->output, function->n_output);
-    for (uint32_t i = 0; i < node->input_count; i++)
-        if (node->inputs[i] != NULL && !firnc_onnx_define(im, &scope, function->input[i], node->inputs[i]))
-            return false;
-    if (!run(im, &scope, function->node, function->n_node))
-        return false;
+/* Makes the outputs of a node other names of what a function or a branch has made for it. */
+static bool take_outputs(firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_scope *scope,
+                         const char *const *names) {
     im->node = node;
     for (uint32_t i = 0; i < node->output_count; i++) {
-        const firnc_onnx_value *made = firnc_onnx_find(&scope, function->output[i]);
+        const firnc_onnx_value *made =
+            node->outputs[i] == NULL ? NULL : firnc_onnx_find(scope, firnc_onnx_or_empty(names[i]));
+        if (node->outputs[i] == NULL)
+            continue;
         if (made == NULL)
-            return firnc_onnx_fail(im, "its function does not make %s", function->output[i]);
+            return firnc_onnx_fail(im, "no node of its body makes %s", firnc_onnx_or_empty(names[i]));
         firnc_onnx_alias(node->outputs[i], made);
     }
     return true;
+}
+
+/* Reads the body of a function in the place of a node. */
+static bool run_function(firnc_onnx_importer *im, const firnc_onnx_node *node, const FirncOnnx__Function *function) {
+    firnc_onnx_scope *reads = firnc_allocate(sizeof *reads), *scope = firnc_allocate(sizeof *scope);
+    *scope = (firnc_onnx_scope){.reads = reads, .function = function, .caller = node, .depth = node->scope->depth + 1};
+    if (scope->depth > FIRNC_ONNX_DEPTH_MAX)
+        return firnc_onnx_fail(im, "calls functions %d deep or itself", FIRNC_ONNX_DEPTH_MAX);
+    if (node->input_count > function->n_input || node->output_count > function->n_output)
+        return firnc_onnx_fail(im, "has more inputs or outputs than its function");
+    firnc_onnx_open_scope(scope, function->n_input + firnc_onnx_count_names(function->node, function->n_node));
+    firnc_onnx_find_reads(reads, function->node, function->n_node, function->output, function->n_output);
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != NULL && !firnc_onnx_define(im, scope, function->input[i], node->inputs[i]))
+            return false;
+    return run(im, scope, function->node, function->n_node) &&
+           take_outputs(im, node, scope, (const char *const *)function->output);
+}
+
+/* Defines the tensors of a graph. */
+static bool add_initializers(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Graph *graph) {
+    if (graph->n_sparse_initializer > 0)
+        return firnc_onnx_fail(im, "has sparse tensors; store them as dense ones");
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        if (!firnc_onnx_add_initializer(im, scope, graph->initializer[i]))
+            return false;
+    return true;
+}
+
+/* Reads a branch in the place of its node. */
+static bool run_branch(firnc_onnx_importer *im, const firnc_onnx_node *node, const FirncOnnx__Graph *branch) {
+    firnc_onnx_scope *outer = node->scope;
+    firnc_onnx_scope *reads = firnc_allocate(sizeof *reads), *scope = firnc_allocate(sizeof *scope);
+    const char **outputs = firnc_allocate((branch->n_output + UINT64_C(1)) * sizeof *outputs);
+    *scope = (firnc_onnx_scope){
+        .outer = outer, .reads = reads, .function = outer->function, .caller = outer->caller, .depth = outer->depth};
+    if (node->output_count > branch->n_output)
+        return firnc_onnx_fail(im, "has %u outputs, and its branch has %u", (unsigned)node->output_count,
+                               (unsigned)branch->n_output);
+    firnc_onnx_open_scope(scope, branch->n_initializer + firnc_onnx_count_names(branch->node, branch->n_node));
+    for (size_t i = 0; i < branch->n_output; i++)
+        outputs[i] = branch->output[i]->name;
+    firnc_onnx_find_graph_reads(reads, branch);
+    return add_initializers(im, scope, branch) && run(im, scope, branch->node, branch->n_node) &&
+           take_outputs(im, node, scope, outputs);
+}
+
+bool firnc_onnx_import_if(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    double condition;
+    if (!firnc_onnx_is_constant(node->inputs[0]) || !firnc_onnx_single(node->inputs[0], &condition))
+        return firnc_onnx_fail(im,
+                               "its condition depends on the data, and a plan runs the same ops for every sample; "
+                               "export the model with a constant condition, or compute both branches and write Where");
+    const char *name = condition != 0 ? "then_branch" : "else_branch";
+    const FirncOnnx__Graph *branch = firnc_onnx_graph(node, name);
+    if (branch == NULL)
+        return firnc_onnx_fail(im, "lacks its %s", name);
+    for (size_t i = 0; i < node->proto->n_attribute && im->chooses && node->scope->function == NULL; i++)
+        node->proto->attribute[i]->g = (FirncOnnx__Graph *)(uintptr_t)branch;
+    return run_branch(im, node, branch);
 }
 
 static bool all_known(const firnc_onnx_node *node) {
@@ -126,6 +174,20 @@ static bool is_made(const firnc_onnx_node *node) {
     return true;
 }
 
+/* Computes a node whose inputs are all known; *done says whether it has set the outputs. False after one message. */
+static bool fold(firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_op *op, bool *done) {
+    const firnc_onnx_tensor *in[FIRNC_ONNX_OPERANDS_MAX] = {NULL};
+    *done = false;
+    if (op->fold == NULL || node->input_count == 0)
+        return true;
+    for (uint32_t i = 0; i < node->input_count; i++)
+        in[i] = node->inputs[i] == NULL ? NULL : node->inputs[i]->known;
+    const firnc_onnx_tensor *made = op->fold(im, node, in);
+    *done = made != NULL;
+    firnc_onnx_set_known(node->outputs[0], made);
+    return !im->failed;
+}
+
 static bool run_op(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     const char *domain = firnc_onnx_or_empty(node->proto->domain);
     const FirncOnnx__Function *function = function_of(im, node->proto);
@@ -134,12 +196,15 @@ static bool run_op(firnc_onnx_importer *im, const firnc_onnx_node *node) {
         return run_function(im, node, function);
     const firnc_onnx_op *op = domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0 ? firnc_onnx_op_find(node->op) : NULL;
     if (op == NULL)
-        return firnc_onnx_fail(im, "is no op that Firn reads%s%s; the nearest one is %s",
-                               domain[0] == '\0' ? "" : ", of the domain ", domain, firnc_onnx_op_nearest(node->op));
+        return firnc_onnx_fail(im, "is no op that Firn reads%s%s; %s", domain[0] == '\0' ? "" : ", of the domain ",
+                               domain, firnc_onnx_instead(node->op, domain));
     if (!check_node(im, node, op))
         return false;
-    if (all_known(node) && !firnc_onnx_fold(im, node, &done))
+    if (all_known(node) && !fold(im, node, op, &done))
         return false;
+    for (uint32_t i = 0; i < node->input_count && !done; i++)
+        if (firnc_onnx_is_empty(node->inputs[i]) && !firnc_onnx_import_empty(im, node, &done))
+            return false;
     return done || (op->import(im, node) && (is_made(node) || firnc_onnx_fail(im, "has no result")));
 }
 
@@ -189,7 +254,8 @@ static bool run_node(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onn
     im->node = node;
     if (!bind(im, scope, node))
         return false;
-    const bool layer = node->layer[0] != '\0' && scope->depth == 0;
+    /* the nodes of a branch have layers of their own */
+    const bool layer = node->layer[0] != '\0' && scope->depth == 0 && strcmp(node->op, "If") != 0;
     if (layer && !firnc_is_name(node->layer))
         return firnc_onnx_fail(im, "is in a module whose name is not of 1 to %d printable characters", FIRNC_NAME_MAX);
     if (layer)
@@ -206,7 +272,7 @@ static bool run_node(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onn
 }
 
 static bool run(firnc_onnx_importer *im, firnc_onnx_scope *scope, FirncOnnx__Node *const *nodes, size_t count) {
-    const char *layer = scope->caller != NULL ? scope->caller->layer : "";
+    const char *layer = scope->caller != NULL ? scope->caller->layer : im->node != NULL ? im->node->layer : "";
     for (size_t i = 0; i < count; i++) {
         firnc_onnx_node *node = firnc_allocate(sizeof *node);
         layer = scope->depth == 0 ? layer_of(nodes[i], layer) : layer;
@@ -232,9 +298,8 @@ static void find_limit(const firnc_onnx_importer *im, firnc_onnx_model *model) {
 
 static bool has_extent(const FirncOnnx__ValueInfo *input, const char *name) {
     const FirncOnnx__TensorType *type = input->type == NULL ? NULL : input->type->tensor_type;
-    for (size_t i = 0; type != NULL && type->shape != NULL && i < type->shape->n_dim; i++)
-        if (!type->shape->dim[i]->has_dim_value &&
-            strcmp(firnc_onnx_or_empty(type->shape->dim[i]->dim_param), name) == 0)
+    for (uint32_t i = 0; type != NULL && type->shape != NULL && i < type->shape->n_dim; i++)
+        if (firnc_onnx_is_extent(input, i, name))
             return true;
     return false;
 }
@@ -262,29 +327,45 @@ static void add_parameter(firnc_graph *graph) {
     (void)firnc_parameter(graph, "none", 1, (uint32_t[]){1}, zero, false);
 }
 
+static bool read_graph(firnc_onnx_importer *im, firnc_onnx_model *model) {
+    firnc_onnx_scope *reads = firnc_allocate(sizeof *reads), *scope = firnc_allocate(sizeof *scope);
+    const FirncOnnx__Graph *from = im->model->graph;
+    memset(model, 0, sizeof *model);
+    model->data = FIRNC_NONE;
+    scope->reads = reads;
+    firnc_onnx_open_scope(scope,
+                          from->n_initializer + from->n_input + firnc_onnx_count_names(from->node, from->n_node));
+    firnc_onnx_find_graph_reads(reads, from);
+    return add_initializers(im, scope, from) && firnc_onnx_add_inputs(im, scope, model) &&
+           run(im, scope, from->node, from->n_node) && firnc_onnx_add_outputs(im, scope, model);
+}
+
+static bool has_branches(const firnc_onnx_importer *im) {
+    const FirncOnnx__Graph *graph = im->model->graph;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t j = 0; j < graph->node[i]->n_attribute; j++)
+            if (graph->node[i]->attribute[j]->g != NULL)
+                return true;
+    return false;
+}
+
+/* Reads the model into a graph that nothing uses, to put each branch that is chosen in the place of the other one:
+ * what only the other branch reads is then read by nothing. */
+static bool choose_branches(firnc_onnx_importer *im, firnc_onnx_model *model) {
+    firnc_onnx_importer trial = *im;
+    trial.graph = firnc_graph_create("trial");
+    trial.graph->eval = im->graph->eval;
+    trial.chooses = true;
+    const bool good = read_graph(&trial, model);
+    im->failed = trial.failed;
+    return good;
+}
+
 bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_options *options,
                        firnc_onnx_model *model) {
     firnc_onnx_importer im = {.file = path, .graph = graph, .options = options};
-    firnc_onnx_scope reads = {0}, scope = {.reads = &reads};
-    memset(model, 0, sizeof *model);
-    model->data = FIRNC_NONE;
     im.matched = firnc_allocate((options->constant_count + UINT64_C(1)) * sizeof *im.matched);
-    if (!firnc_onnx_read(&im))
-        return false;
-    const FirncOnnx__Graph *from = im.model->graph;
-    uint64_t names = from->n_initializer + from->n_input;
-    for (size_t i = 0; i < from->n_node; i++)
-        names += from->node[i]->n_output + from->node[i]->n_input;
-    firnc_onnx_open_scope(&scope, names);
-    char **outputs = firnc_allocate((from->n_output + UINT64_C(1)) * sizeof *outputs);
-    for (size_t i = 0; i < from->n_output; i++)
-        outputs[i] = from->output[i]->name;
-    firnc_onnx_find_reads(&reads, from->node, from->n_node, outputs, from->n_output);
-    for (size_t i = 0; i < from->n_initializer; i++)
-        if (!firnc_onnx_add_initializer(&im, &scope, from->initializer[i]))
-            return false;
-    if (!firnc_onnx_add_inputs(&im, &scope, model) || !run(&im, &scope, from->node, from->n_node) ||
-        !firnc_onnx_add_outputs(&im, &scope, model))
+    if (!firnc_onnx_read(&im) || (has_branches(&im) && !choose_branches(&im, model)) || !read_graph(&im, model))
         return false;
     if (options->bare)
         add_parameter(graph);

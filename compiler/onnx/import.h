@@ -69,13 +69,14 @@ typedef struct firnc_onnx_value {
 typedef struct firnc_onnx_node {
     const FirncOnnx__Node *proto, *next; /* and the one behind it in the file, or NULL */
     const char *op, *layer;
-    const struct firnc_onnx_scope *scope;
+    struct firnc_onnx_scope *scope;
     firnc_onnx_value *inputs[FIRNC_ONNX_OPERANDS_MAX], *outputs[FIRNC_ONNX_OPERANDS_MAX];
     uint32_t input_count, output_count;
 } firnc_onnx_node;
 
-/* The names of a graph or of the body of a function. */
+/* The names of a graph, of a branch of If, or of the body of a function. */
 typedef struct firnc_onnx_scope {
+    struct firnc_onnx_scope *outer;   /* of a branch: where its If is; the branch reads its names, too */
     struct firnc_onnx_entry *entries; /* a hash table (names.c) */
     uint32_t capacity;
     const struct firnc_onnx_scope *reads; /* how each name is read */
@@ -92,6 +93,7 @@ typedef struct firnc_onnx_importer {
     int64_t opset;
     const firnc_onnx_node *node; /* the one that is being read; NULL: none */
     bool failed;                 /* a message has been printed */
+    bool chooses; /* each If outside of functions gets the branch that is chosen as both of its branches */
     firnc_onnx_parameter **parameters;
     uint32_t parameter_count, parameter_capacity;
     uint32_t fixed_norms; /* batch norms whose statistics no training changes */
@@ -136,6 +138,10 @@ bool firnc_onnx_read_external(firnc_onnx_importer *im, const FirncOnnx__Tensor *
 const firnc_onnx_tensor *firnc_onnx_tensor_read(firnc_onnx_importer *im, const FirncOnnx__Tensor *from,
                                                 const char *name);
 
+/* The same for a tensor of which the file has only some elements; the others are 0. */
+const firnc_onnx_tensor *firnc_onnx_tensor_read_sparse(firnc_onnx_importer *im, const FirncOnnx__SparseTensor *from,
+                                                       const char *name);
+
 /* --- known tensors (tensor.c) ------------------------------------------------------------------------------------- */
 
 /* Whether a number in the file is an element type that Firn reads. */
@@ -146,6 +152,11 @@ const char *firnc_onnx_type_word(int64_t type);
 firnc_onnx_tensor *firnc_onnx_tensor_new(firnc_onnx_importer *im, uint8_t type, uint8_t rank, const int64_t *dims);
 /* Makes extents those that they and others have together, by NumPy's rule of repetition. False if they do not fit. */
 bool firnc_onnx_join_extents(uint8_t *rank, int64_t *dims, uint8_t other_rank, const int64_t *other);
+/* Whether a value is known to have no element (empty.c). */
+bool firnc_onnx_is_empty(const struct firnc_onnx_value *value);
+/* Sets the output of a node with an empty operand, if it follows from the extents; *done says whether. False after one
+ * message. */
+bool firnc_onnx_import_empty(firnc_onnx_importer *im, const struct firnc_onnx_node *node, bool *done);
 /* Counts elements that get room, so that a small file cannot ask for much. False after one message. */
 bool firnc_onnx_take_room(firnc_onnx_importer *im, uint64_t elements);
 firnc_onnx_tensor *firnc_onnx_tensor_scalar(firnc_onnx_importer *im, uint8_t type, double value);
@@ -155,6 +166,9 @@ int64_t firnc_onnx_truncated(double number);
 void firnc_onnx_put(firnc_onnx_tensor *tensor, uint64_t element, double number);
 /* The tensor with its axes in another order: axis i is axis order[i] of what it was. */
 const firnc_onnx_tensor *firnc_onnx_tensor_ordered(const firnc_onnx_tensor *tensor, const uint8_t *order);
+
+/* The same elements with other extents, of as many elements. */
+const firnc_onnx_tensor *firnc_onnx_tensor_shaped(const firnc_onnx_tensor *x, uint8_t rank, const int64_t *dims);
 
 /* The position in a tensor for each element of another one, from the first to the last: steps[i] is what the position
  * moves by where axis i of the other one goes on. */
@@ -186,24 +200,27 @@ bool firnc_onnx_check_cast(firnc_onnx_importer *im, int64_t type);
 /* The elements in another type (fold.c). NULL after one message, also if there is no such type. */
 const firnc_onnx_tensor *firnc_onnx_tensor_cast(firnc_onnx_importer *im, const firnc_onnx_tensor *x, int64_t type);
 
-/* Computes a node whose inputs are all known (fold.c). Returns false if it does not know the op; *done says whether it
- * has set the outputs. */
-bool firnc_onnx_fold(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *done);
+/* A whole number in a type, which keeps the low bits that it has room for (fold.c). */
+int64_t firnc_onnx_narrowed(int64_t x, uint8_t type);
 
 /* --- names (names.c) ---------------------------------------------------------------------------------------------- */
 
 /* How a value is read: not at all, only where a change of its elements has no gradient, or otherwise. */
 enum { FIRNC_ONNX_UNREAD, FIRNC_ONNX_READ, FIRNC_ONNX_DIFFERENTIATED };
 
+/* The names that nodes have, those of their branches, too. */
+uint64_t firnc_onnx_count_names(FirncOnnx__Node *const *nodes, size_t count);
 /* Makes room for so many names. */
 void firnc_onnx_open_scope(firnc_onnx_scope *scope, uint64_t names);
-/* The value of a name, or NULL. */
+/* The value of a name, here or in the scopes around a branch; NULL: there is none. */
 firnc_onnx_value *firnc_onnx_find(const firnc_onnx_scope *scope, const char *name);
 /* Adds a name. False after one message if it is there already. */
 bool firnc_onnx_define(firnc_onnx_importer *im, firnc_onnx_scope *scope, const char *name, firnc_onnx_value *value);
 /* Notes in `reads`, which is empty, how each name is read, from the outputs to the inputs. */
 void firnc_onnx_find_reads(firnc_onnx_scope *reads, FirncOnnx__Node *const *nodes, size_t count, char *const *outputs,
                            size_t output_count);
+/* The same for all of a graph. */
+void firnc_onnx_find_graph_reads(firnc_onnx_scope *reads, const FirncOnnx__Graph *graph);
 uint8_t firnc_onnx_how_read(const firnc_onnx_scope *reads, const char *name);
 /* What an exporter has noted under this key; NULL: nothing. */
 const char *firnc_onnx_property(FirncOnnx__Entry *const *entries, size_t count, const char *key);
@@ -212,6 +229,9 @@ const char *firnc_onnx_property(FirncOnnx__Entry *const *entries, size_t count, 
 
 /* Defines a tensor of the file, which may become a parameter. False after one message. */
 bool firnc_onnx_add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Tensor *from);
+/* Makes the tensor of a Constant node one that may become a parameter, if it is like one of the file: exporters of
+ * other tools than PyTorch write weights so. */
+void firnc_onnx_add_constant(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *value);
 /* The value that a node of this layer reads for one that may be a parameter. Exporters write parameters that are equal
  * at the start, such as the ones and zeros of new norms, as one tensor: a node outside of the module in its name gets a
  * parameter of its own. */
@@ -224,12 +244,18 @@ void firnc_onnx_map_weights(firnc_onnx_importer *im, firnc_onnx_model *model);
 
 /* --- inputs and outputs (ports.c) --------------------------------------------------------------------------------- */
 
+/* Whether the file does not say how large an extent is. */
+bool firnc_onnx_is_open(const FirncOnnx__Extent *extent);
+/* Whether an extent of an input that has a shape is open and has this name: its own, or "INPUT.AXIS". */
+bool firnc_onnx_is_extent(const FirncOnnx__ValueInfo *input, uint32_t axis, const char *name);
 bool firnc_onnx_add_inputs(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_model *model);
 bool firnc_onnx_add_outputs(firnc_onnx_importer *im, const firnc_onnx_scope *scope, firnc_onnx_model *model);
 
 /* --- attributes (attributes.c) ------------------------------------------------------------------------------------ */
 
 const FirncOnnx__Attribute *firnc_onnx_attribute(const firnc_onnx_node *node, const char *name);
+/* The graph that is an attribute. */
+const FirncOnnx__Graph *firnc_onnx_graph(const firnc_onnx_node *node, const char *name);
 bool firnc_onnx_has(const firnc_onnx_node *node, const char *name);
 int64_t firnc_onnx_integer(const firnc_onnx_node *node, const char *name, int64_t usual);
 float firnc_onnx_float(const firnc_onnx_node *node, const char *name, float usual);
@@ -246,7 +272,8 @@ uint8_t firnc_onnx_axis(firnc_onnx_importer *im, int64_t axis, uint8_t rank);
 bool firnc_onnx_list(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t input, const char *what,
                      const int64_t **list, uint32_t *count);
 
-/* Whether a node or an output of the file reads the value of this name that the node makes; in a function: perhaps. */
+/* Whether a node or an output of the file reads the value of this name that the node makes; in a function or a branch:
+ * perhaps. */
 bool firnc_onnx_is_read(const firnc_onnx_importer *im, const firnc_onnx_node *node, const char *name);
 
 /* --- axes and extents (shapes.c): false after one message --------------------------------------------------------- */
@@ -257,6 +284,11 @@ bool firnc_onnx_flattened(firnc_onnx_importer *im, const firnc_onnx_node *node, 
 /* The axes with one element that Squeeze drops or Unsqueeze adds, as a bit mask over those of the shape that has them,
  * which are `wide` axes. */
 bool firnc_onnx_squeezed(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *wide, uint32_t *ones);
+/* Which element stands at a place before or behind an axis, as Pad's modes edge, wrap and reflect have it. */
+int64_t firnc_onnx_reflected(const char *mode, int64_t at, int64_t extent);
+/* The mode of Pad, and the elements that it adds before and behind each axis; negative ones are cut off. */
+bool firnc_onnx_padded(firnc_onnx_importer *im, const firnc_onnx_node *node, const char **mode, int64_t *before,
+                       int64_t *after);
 /* Which axis becomes each axis of what Transpose makes. */
 bool firnc_onnx_transposed(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *order);
 /* The first element, step and number of elements of each axis of Slice. */
@@ -267,6 +299,10 @@ bool firnc_onnx_parts(firnc_onnx_importer *im, const firnc_onnx_node *node, uint
 /* The axis of Gather, and the extents that it makes. */
 bool firnc_onnx_gathered(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *axis, uint8_t *rank,
                          int64_t *dims);
+/* The leading axes that GatherND's indices share with its data, the axes that a row of indices names, and the extents
+ * that the node makes. */
+bool firnc_onnx_gathered_nd(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *shared, uint8_t *named,
+                            uint8_t *rank, int64_t *dims);
 /* The axes of a reduction as a bit mask; *none says that the node leaves its operand unreduced. */
 bool firnc_onnx_reduced(firnc_onnx_importer *im, const firnc_onnx_node *node, uint32_t *axes, bool *none);
 
@@ -359,19 +395,29 @@ firnc_value firnc_onnx_whole(firnc_onnx_importer *im, firnc_value x);
 
 typedef bool (*firnc_onnx_function)(firnc_onnx_importer *im, const firnc_onnx_node *node);
 
+/* Computes a node from its inputs, which are all known; those that are left out are NULL. Returns the first output, and
+ * sets the others itself. NULL after one message, or if the graph has to compute the node. */
+typedef const firnc_onnx_tensor *(*firnc_onnx_folding)(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                       const firnc_onnx_tensor *const *in);
+
 /* A row of the table of ops (ops/ops.c). */
 typedef struct firnc_onnx_op {
     const char *name;
     firnc_onnx_function import;
     const char *attributes; /* that it reads, separated by spaces */
     uint8_t inputs_min, inputs_max, outputs_max;
-    uint8_t since; /* the opset that brought it; 0: before 13 */
+    uint8_t since;           /* the opset that brought it; 0: before 13 */
+    firnc_onnx_folding fold; /* of nodes whose inputs are all known; NULL: the graph computes these, too */
 } firnc_onnx_op;
 
 const firnc_onnx_op *firnc_onnx_op_find(const char *name);
 /* The op of the table whose name is nearest to one that is not there. */
 const char *firnc_onnx_op_nearest(const char *name);
+/* What to do instead of an op that is not there (ops/hints.c). */
+const char *firnc_onnx_instead(const char *op, const char *domain);
 
+/* If, whose condition must be known (import.c). */
+bool firnc_onnx_import_if(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_unary(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_binary(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_clip(firnc_onnx_importer *im, const firnc_onnx_node *node);
@@ -400,6 +446,7 @@ bool firnc_onnx_import_expand(firnc_onnx_importer *im, const firnc_onnx_node *no
 bool firnc_onnx_import_tile(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_gather(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_gather_elements(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_gather_nd(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_scatter_nd(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_trilu(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_one_hot(firnc_onnx_importer *im, const firnc_onnx_node *node);

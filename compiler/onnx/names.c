@@ -27,7 +27,10 @@ static struct firnc_onnx_entry *entry_of(const firnc_onnx_scope *scope, const ch
 }
 
 firnc_onnx_value *firnc_onnx_find(const firnc_onnx_scope *scope, const char *name) {
-    return scope->capacity == 0 ? NULL : entry_of(scope, name)->value;
+    firnc_onnx_value *found = NULL;
+    for (; scope != NULL && found == NULL; scope = scope->outer)
+        found = scope->capacity == 0 ? NULL : entry_of(scope, name)->value;
+    return found;
 }
 
 void firnc_onnx_open_scope(firnc_onnx_scope *scope, uint64_t names) {
@@ -56,7 +59,8 @@ const char *firnc_onnx_property(FirncOnnx__Entry *const *entries, size_t count, 
 
 /* Ops whose results do not change with small changes of their operands. */
 static const char steps_only[] = "Equal Less LessOrEqual Greater GreaterOrEqual Not And Or Xor Shape Size ArgMax "
-                                 "ArgMin IsNaN Floor Ceil Sign ConstantOfShape Range OneHot";
+                                 "ArgMin IsNaN IsInf Floor Ceil Round Sign ConstantOfShape Range OneHot NonZero "
+                                 "BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor If";
 
 /* Whether the gradient of a node's results reaches this input. */
 static bool passes_gradient(const FirncOnnx__Node *node, size_t input) {
@@ -64,7 +68,9 @@ static bool passes_gradient(const FirncOnnx__Node *node, size_t input) {
     if (firnc_onnx_is_listed(steps_only, op) || (strcmp(op, "Where") == 0 && input == 0))
         return false;
     if (firnc_onnx_is_listed(
-            "Reshape Expand Tile Gather GatherElements Slice Pad Unsqueeze Squeeze Split CumSum Resize Trilu", op))
+            "Reshape Expand Tile Gather GatherElements GatherND Slice Pad Unsqueeze Squeeze Split CumSum Resize Trilu "
+            "DequantizeLinear QuantizeLinear TopK Compress ReverseSequence",
+            op))
         return input == 0;
     for (size_t i = 0; strcmp(op, "Cast") == 0 && i < node->n_attribute; i++)
         if (strcmp(firnc_onnx_or_empty(node->attribute[i]->name), "to") == 0)
@@ -83,12 +89,44 @@ uint8_t firnc_onnx_how_read(const firnc_onnx_scope *reads, const char *name) {
     return entry_of(reads, name)->how;
 }
 
+uint64_t firnc_onnx_count_names(FirncOnnx__Node *const *nodes, size_t count) {
+    uint64_t names = 0;
+    for (size_t i = 0; i < count; i++) {
+        names += nodes[i]->n_input + nodes[i]->n_output;
+        for (size_t j = 0; j < nodes[i]->n_attribute; j++) {
+            const FirncOnnx__Graph *branch = nodes[i]->attribute[j]->g;
+            names += branch == NULL ? 0
+                                    : branch->n_initializer + branch->n_output +
+                                          firnc_onnx_count_names(branch->node, branch->n_node);
+        }
+    }
+    return names;
+}
+
+/* Notes what the branches of a node read. Which of them runs is not known yet. */
+static void note_branches(firnc_onnx_scope *reads, const FirncOnnx__Node *node, uint8_t how) {
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const FirncOnnx__Graph *branch = node->attribute[i]->g;
+        firnc_onnx_scope inner = {0};
+        if (branch == NULL)
+            continue;
+        firnc_onnx_find_graph_reads(&inner, branch);
+        for (uint32_t j = 0; j < inner.capacity; j++)
+            if (inner.entries[j].name != NULL)
+                note_read(reads, inner.entries[j].name, inner.entries[j].how < how ? inner.entries[j].how : how);
+    }
+}
+
+void firnc_onnx_find_graph_reads(firnc_onnx_scope *reads, const FirncOnnx__Graph *graph) {
+    const char **outputs = firnc_allocate((graph->n_output + UINT64_C(1)) * sizeof *outputs);
+    for (size_t i = 0; i < graph->n_output; i++)
+        outputs[i] = graph->output[i]->name;
+    firnc_onnx_find_reads(reads, graph->node, graph->n_node, (char *const *)(uintptr_t)outputs, graph->n_output);
+}
+
 void firnc_onnx_find_reads(firnc_onnx_scope *reads, FirncOnnx__Node *const *nodes, size_t count, char *const *outputs,
                            size_t output_count) {
-    uint64_t names = output_count + 1;
-    for (size_t i = 0; i < count; i++)
-        names += nodes[i]->n_input + nodes[i]->n_output;
-    firnc_onnx_open_scope(reads, names);
+    firnc_onnx_open_scope(reads, output_count + 1 + firnc_onnx_count_names(nodes, count));
     for (size_t i = 0; i < output_count; i++)
         note_read(reads, firnc_onnx_or_empty(outputs[i]), FIRNC_ONNX_DIFFERENTIATED);
     for (size_t i = count; i-- > 0;) {
@@ -97,6 +135,8 @@ void firnc_onnx_find_reads(firnc_onnx_scope *reads, FirncOnnx__Node *const *node
             const uint8_t one = firnc_onnx_how_read(reads, firnc_onnx_or_empty(nodes[i]->output[j]));
             how = one > how ? one : how;
         }
+        if (how != FIRNC_ONNX_UNREAD)
+            note_branches(reads, nodes[i], how);
         for (size_t j = 0; j < nodes[i]->n_input && how != FIRNC_ONNX_UNREAD; j++)
             note_read(reads, firnc_onnx_or_empty(nodes[i]->input[j]),
                       passes_gradient(nodes[i], j) ? how : FIRNC_ONNX_READ);

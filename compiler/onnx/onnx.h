@@ -12,7 +12,7 @@
 
 #define FIRNC_ONNX_IO_MAX 32 /* inputs, and outputs, of a model */
 
-/* The size of an extent that the file only names. */
+/* The size of an extent that the file leaves open: under the name that the file has for it, or as "INPUT.AXIS". */
 typedef struct firnc_onnx_dimension {
     const char *name;
     uint32_t size;
@@ -25,8 +25,8 @@ typedef struct firnc_onnx_filled {
 } firnc_onnx_filled;
 
 typedef struct firnc_onnx_options {
-    /* The samples of a micro-batch: the first extent of each input that is data. 0: as many as the file says, or any
-     * number, to look at the model only. */
+    /* The samples of a micro-batch: the first extent of each input that is data, and others of the same name. 0: as
+     * many as the file says, or any number, to look at the model only. */
     uint32_t samples;
     const firnc_onnx_dimension *dimensions;
     uint32_t dimension_count;

@@ -58,6 +58,13 @@ static const char *folded_name(const FirncOnnx__ValueInfo *info) {
     return found;
 }
 
+/* The scope around all branches: tensors have different names, wherever they are. */
+static firnc_onnx_scope *outermost(firnc_onnx_scope *scope) {
+    while (scope->outer != NULL)
+        scope = scope->outer;
+    return scope;
+}
+
 bool firnc_onnx_add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Tensor *from) {
     const char *name = firnc_onnx_or_empty(from->name);
     firnc_onnx_value *value = firnc_onnx_value_new(name);
@@ -72,7 +79,18 @@ bool firnc_onnx_add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope
         const char *folded = folded_name(info);
         firnc_onnx_parameter_new(im, value, folded != NULL && firnc_onnx_find(scope, folded) == NULL ? folded : name);
     }
-    return firnc_onnx_define(im, scope, name, value);
+    return firnc_onnx_define(im, outermost(scope), name, value);
+}
+
+void firnc_onnx_add_constant(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *value) {
+    if (value == NULL || value->known == NULL)
+        return;
+    const bool trained = !firnc_onnx_is_never_trained(im, value->name);
+    const bool pytorch = strcmp(firnc_onnx_or_empty(im->model->producer_name), "pytorch") == 0;
+    if (trained && !pytorch && !im->options->bare && node->scope->depth == 0 && value->known->count > 1 &&
+        firnc_onnx_how_read(node->scope->reads, value->name) == FIRNC_ONNX_DIFFERENTIATED &&
+        may_be_parameter(value->known, value->name, value_info(im, value->name)))
+        firnc_onnx_parameter_new(im, value, value->name);
 }
 
 firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_value *value,
@@ -91,7 +109,7 @@ firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_s
     firnc_onnx_set_known(own, merged->tensor);
     if (!firnc_onnx_is_never_trained(im, name))
         firnc_onnx_parameter_new(im, own, name);
-    return firnc_onnx_define(im, scope, name, own) ? own : value;
+    return firnc_onnx_define(im, outermost(scope), name, own) ? own : value;
 }
 
 /* --- the map of weights ------------------------------------------------------------------------------------------- */

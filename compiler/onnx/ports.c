@@ -5,26 +5,69 @@
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
 
-/* The size of an extent that is only named. False after one message. */
-static bool named_extent(firnc_onnx_importer *im, const char *input, const FirncOnnx__Extent *extent, uint8_t axis,
-                         int64_t *size) {
-    const char *name = firnc_onnx_or_empty(extent->dim_param);
+/* The value that the user gives an input which is no data; NULL: none. */
+static const firnc_onnx_filled *filled_value(const firnc_onnx_importer *im, const char *input) {
+    for (uint32_t i = 0; i < im->options->filled_count; i++)
+        if (strcmp(im->options->filled[i].name, input) == 0)
+            return &im->options->filled[i];
+    return NULL;
+}
+
+bool firnc_onnx_is_open(const FirncOnnx__Extent *extent) {
+    return !extent->has_dim_value || extent->dim_value == -1;
+}
+
+bool firnc_onnx_is_extent(const FirncOnnx__ValueInfo *input, uint32_t axis, const char *name) {
+    const FirncOnnx__Extent *extent = input->type->tensor_type->shape->dim[axis];
+    return firnc_onnx_is_open(extent) &&
+           (strcmp(firnc_onnx_or_empty(extent->dim_param), name) == 0 ||
+            strcmp(firnc_format("%s.%u", firnc_onnx_or_empty(input->name), (unsigned)axis), name) == 0);
+}
+
+/* The name of the first extent of the data, which is the samples of a micro-batch; "" if it has none. */
+static const char *batch_name(const firnc_onnx_importer *im, const firnc_onnx_scope *scope) {
+    const FirncOnnx__Graph *graph = im->model->graph;
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const FirncOnnx__ValueInfo *input = graph->input[i];
+        const char *name = firnc_onnx_or_empty(input->name);
+        const FirncOnnx__TensorType *type = input->type == NULL ? NULL : input->type->tensor_type;
+        if (firnc_onnx_find(scope, name) != NULL || filled_value(im, name) != NULL)
+            continue;
+        if (type == NULL || type->shape == NULL || type->shape->n_dim == 0 || type->shape->dim[0]->has_dim_value)
+            return "";
+        return firnc_onnx_or_empty(type->shape->dim[0]->dim_param);
+    }
+    return "";
+}
+
+/* The size of an extent that the file leaves open. False after one message. */
+static bool open_extent(firnc_onnx_importer *im, const FirncOnnx__ValueInfo *info, uint8_t axis, const char *batch,
+                        int64_t *size) {
+    const char *input = firnc_onnx_or_empty(info->name),
+               *name = firnc_onnx_or_empty(info->type->tensor_type->shape->dim[axis]->dim_param);
     for (uint32_t i = 0; i < im->options->dimension_count; i++)
-        if (strcmp(im->options->dimensions[i].name, name) == 0) {
+        if (firnc_onnx_is_extent(info, axis, im->options->dimensions[i].name)) {
             *size = im->options->dimensions[i].size;
             return true;
         }
-    if (axis == 0 && !im->options->bare) {
+    if (!im->options->bare && (axis == 0 || (name[0] != '\0' && strcmp(name, batch) == 0))) {
         *size = im->options->samples > 0 ? im->options->samples : 2;
         return true;
     }
-    return firnc_onnx_fail(im, "input %s: the size of its extent %u (%s) is open; write it into model.dimensions",
-                           input, (unsigned)axis, name[0] == '\0' ? "without a name" : name);
+    const bool named = name[0] != '\0';
+    return firnc_onnx_fail(im,
+                           "input %s: the size of its extent %u (%s) is open; write it into model.dimensions, as "
+                           "{\"%s\": 64}",
+                           input, (unsigned)axis, named ? name : "without a name",
+                           named ? name : firnc_format("%s.%u", input, (unsigned)axis));
 }
 
-/* The shape of an input. The first extent of data is the samples, whatever the file says. */
-static bool input_shape(firnc_onnx_importer *im, const FirncOnnx__ValueInfo *info, firnc_onnx_port *port) {
+/* The shape of an input. The first extent of data is the samples, whatever the file says. `batch` is the name of that
+ * extent. Inputs that are no data may have an extent of 0. */
+static bool input_shape(firnc_onnx_importer *im, const FirncOnnx__ValueInfo *info, const char *batch,
+                        firnc_onnx_port *port) {
     const FirncOnnx__TensorType *type = info->type == NULL ? NULL : info->type->tensor_type;
+    const int64_t least = filled_value(im, port->name) != NULL ? 0 : 1;
     if (type == NULL || type->shape == NULL)
         return firnc_onnx_fail(im, "input %s is no tensor with a shape", port->name);
     if (type->shape->n_dim > FIRN_RANK_MAX)
@@ -32,12 +75,12 @@ static bool input_shape(firnc_onnx_importer *im, const FirncOnnx__ValueInfo *inf
     port->rank = (uint8_t)type->shape->n_dim;
     for (uint8_t i = 0; i < port->rank; i++) {
         const FirncOnnx__Extent *extent = type->shape->dim[i];
-        int64_t size = extent->has_dim_value ? extent->dim_value : 0;
-        if (!extent->has_dim_value && !named_extent(im, port->name, extent, i, &size))
+        int64_t size = extent->dim_value;
+        if (firnc_onnx_is_open(extent) && !open_extent(im, info, i, batch, &size))
             return false;
-        if (size < 1 || size > INT32_MAX)
-            return firnc_onnx_fail(im, "input %s has an extent of %lld; every extent is 1 to 2147483647", port->name,
-                                   (long long)size);
+        if (size < least || size > INT32_MAX)
+            return firnc_onnx_fail(im, "input %s has an extent of %lld; every extent is %d to 2147483647", port->name,
+                                   (long long)size, (int)least);
         port->dims[i] = (uint32_t)size;
     }
     if (!firnc_onnx_is_type(type->elem_type))
@@ -110,6 +153,7 @@ static bool add_data_input(firnc_onnx_importer *im, firnc_onnx_model *model, fir
 
 bool firnc_onnx_add_inputs(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_model *model) {
     const FirncOnnx__Graph *graph = im->model->graph;
+    const char *batch = batch_name(im, scope);
     uint32_t data = 0;
     for (size_t i = 0; i < graph->n_input; i++) {
         const char *name = firnc_onnx_or_empty(graph->input[i]->name);
@@ -123,12 +167,9 @@ bool firnc_onnx_add_inputs(firnc_onnx_importer *im, firnc_onnx_scope *scope, fir
         firnc_onnx_port *port = &model->inputs[model->input_count++];
         firnc_onnx_value *value = firnc_onnx_value_new(name);
         *port = (firnc_onnx_port){.name = name, .value = FIRNC_NONE};
-        if (!input_shape(im, graph->input[i], port))
+        if (!input_shape(im, graph->input[i], batch, port))
             return false;
-        const firnc_onnx_filled *filled = NULL;
-        for (uint32_t j = 0; j < im->options->filled_count; j++)
-            if (strcmp(im->options->filled[j].name, name) == 0)
-                filled = &im->options->filled[j];
+        const firnc_onnx_filled *filled = filled_value(im, name);
         if (filled == NULL && ++data > 1 && !im->options->bare)
             return firnc_onnx_fail(
                 im, "input %s is one more than the one that the data gives; write its value into model.inputs", name);

@@ -1,10 +1,9 @@
 /* Walks the wire format of a model before protobuf-c unpacks it, and refuses what would cost far more memory than the
- * file has bytes: too many fields, and lengths that are not in the file. Nesting cannot be deeper than onnx.proto,
- * which has no message within itself. Nothing is stored here. */
+ * file has bytes: too many fields, too deep nesting, and lengths that are not in the file. Nothing is stored here. */
 #include "compiler/onnx/import.h"
 
 #define FIELDS_MAX 8000000u /* of all messages; each takes up to about 100 bytes when it is unpacked */
-#define DEPTH_MAX  16
+#define DEPTH_MAX  40       /* messages within messages: each If within an If adds a graph, a node and an attribute */
 
 enum { VARINT = 0, FIXED64 = 1, LENGTH = 2, FIXED32 = 5 };
 
@@ -82,7 +81,7 @@ const char *firnc_onnx_scan(const uint8_t *bytes, uint64_t count) {
         if (type == NULL)
             continue;
         if (depth == DEPTH_MAX)
-            return "is nested too deeply";
+            return "is nested too deeply; Firn reads 10 levels of If";
         levels[depth++] = (level){type, content, content + length};
     }
     return NULL;

@@ -138,6 +138,47 @@ bool firnc_onnx_sliced(firnc_onnx_importer *im, const firnc_onnx_node *node, int
     return !im->failed;
 }
 
+int64_t firnc_onnx_reflected(const char *mode, int64_t at, int64_t extent) {
+    if (strcmp(mode, "edge") == 0 || extent == 1)
+        return at < 0 ? 0 : at >= extent ? extent - 1 : at;
+    if (strcmp(mode, "wrap") == 0)
+        return (at % extent + extent) % extent;
+    const int64_t period = 2 * (extent - 1);
+    const int64_t folded = (at % period + period) % period;
+    return folded < extent ? folded : period - folded;
+}
+
+bool firnc_onnx_padded(firnc_onnx_importer *im, const firnc_onnx_node *node, const char **mode, int64_t *before,
+                       int64_t *after) {
+    const firnc_onnx_value *x = node->inputs[0];
+    const int64_t *pads, *axes;
+    uint32_t count, axis_count;
+    *mode = firnc_onnx_text(node, "mode", "constant");
+    if (!firnc_onnx_is_listed("constant edge reflect wrap", *mode))
+        return firnc_onnx_fail(im, "has mode %s; constant, edge, reflect and wrap are known", *mode);
+    if (!firnc_onnx_list(im, node, 1, "pads", &pads, &count) ||
+        !firnc_onnx_list(im, node, 3, "axes", &axes, &axis_count))
+        return false;
+    const uint32_t wanted = axis_count == FIRNC_NONE ? x->rank : axis_count;
+    if (count != 2 * wanted)
+        return firnc_onnx_fail(im, "has %u pads for %u axes", (unsigned)count, (unsigned)wanted);
+    for (uint8_t i = 0; i < x->rank; i++)
+        before[i] = after[i] = 0;
+    for (uint32_t i = 0; i < wanted; i++) {
+        const uint8_t axis = firnc_onnx_axis(im, axes == NULL ? i : axes[i], x->rank);
+        if (im->failed)
+            return false;
+        before[axis] = pads[i];
+        after[axis] = pads[wanted + i];
+        if (before[axis] < -INT32_MAX || before[axis] > INT32_MAX || after[axis] < -INT32_MAX ||
+            after[axis] > INT32_MAX || x->dims[axis] + before[axis] + after[axis] < 0 ||
+            (x->dims[axis] == 0 && (*mode)[0] != 'c'))
+            return firnc_onnx_fail(im, "pads %lld elements by %lld and %lld", (long long)x->dims[axis],
+                                   (long long)before[axis], (long long)after[axis]);
+    }
+    return true;
+}
+
 bool firnc_onnx_parts(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *axis, int64_t *sizes) {
     const firnc_onnx_value *x = node->inputs[0];
     const int64_t *list;
@@ -174,6 +215,33 @@ bool firnc_onnx_gathered(firnc_onnx_importer *im, const firnc_onnx_node *node, u
     *rank = (uint8_t)(x->rank + ids->rank - 1);
     for (uint8_t i = 0; i < *rank; i++)
         dims[i] = i < *axis ? x->dims[i] : i < *axis + ids->rank ? ids->dims[i - *axis] : x->dims[i - ids->rank + 1];
+    return true;
+}
+
+bool firnc_onnx_gathered_nd(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *shared, uint8_t *named,
+                            uint8_t *rank, int64_t *dims) {
+    const firnc_onnx_value *x = node->inputs[0], *ids = node->inputs[1];
+    const int64_t batch = firnc_onnx_integer(node, "batch_dims", 0),
+                  each = ids->rank == 0 ? 0 : ids->dims[ids->rank - 1];
+    if (firnc_onnx_is_real(ids->type))
+        return firnc_onnx_fail(im, "its indices are of the type %s; cast them to int64",
+                               firnc_onnx_type_word(ids->type));
+    if (batch < 0 || batch >= ids->rank || each < 1 || batch + each > x->rank)
+        return firnc_onnx_fail(im, "has rows of %lld indices behind %lld axes, and its operand has %u axes",
+                               (long long)each, (long long)batch, (unsigned)x->rank);
+    for (uint8_t i = 0; i < batch; i++)
+        if (ids->dims[i] != x->dims[i])
+            return firnc_onnx_fail(im, "has indices for %lld of the %lld elements of its axis %u",
+                                   (long long)ids->dims[i], (long long)x->dims[i], (unsigned)i);
+    if (ids->rank - 1 + x->rank - batch - each > FIRN_RANK_MAX)
+        return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+    *shared = (uint8_t)batch;
+    *named = (uint8_t)each;
+    *rank = 0;
+    for (uint8_t i = 0; i + 1 < ids->rank; i++)
+        dims[(*rank)++] = ids->dims[i];
+    for (uint8_t i = (uint8_t)(batch + each); i < x->rank; i++)
+        dims[(*rank)++] = x->dims[i];
     return true;
 }
 

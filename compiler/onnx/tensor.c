@@ -176,6 +176,14 @@ const firnc_onnx_tensor *firnc_onnx_tensor_ordered(const firnc_onnx_tensor *tens
     return made;
 }
 
+const firnc_onnx_tensor *firnc_onnx_tensor_shaped(const firnc_onnx_tensor *x, uint8_t rank, const int64_t *dims) {
+    firnc_onnx_tensor *made = firnc_allocate(sizeof *made);
+    *made = *x;
+    made->rank = rank;
+    memcpy(made->dims, dims, rank * sizeof *dims);
+    return made;
+}
+
 /* --- tensors of the file ------------------------------------------------------------------------------------------ */
 
 /* An element that is stored as bytes in little-endian order. */
@@ -245,6 +253,40 @@ static bool put_fields(firnc_onnx_tensor *to, const FirncOnnx__Tensor *from) {
             to->wholes[i] = to->type == FIRNC_ONNX_BOOL ? from->int32_data[i] != 0 : from->int32_data[i];
         }
     return true;
+}
+
+const firnc_onnx_tensor *firnc_onnx_tensor_read_sparse(firnc_onnx_importer *im, const FirncOnnx__SparseTensor *from,
+                                                       const char *name) {
+    if (from->values == NULL || from->indices == NULL || from->n_dims > FIRN_RANK_MAX) {
+        firnc_onnx_fail(im, "sparse tensor %s lacks its values or its indices", name);
+        return NULL;
+    }
+    const firnc_onnx_tensor *values = firnc_onnx_tensor_read(im, from->values, name);
+    const firnc_onnx_tensor *indices = values == NULL ? NULL : firnc_onnx_tensor_read(im, from->indices, name);
+    const uint8_t rank = (uint8_t)from->n_dims;
+    firnc_onnx_tensor *made = indices == NULL ? NULL : firnc_onnx_tensor_new(im, values->type, rank, from->dims);
+    if (made == NULL)
+        return NULL;
+    const uint64_t each = indices->rank == 2 ? rank : 1; /* one number counts all elements */
+    if (indices->wholes == NULL || indices->count != values->count * each) {
+        firnc_onnx_fail(im, "sparse tensor %s has other indices than it has values", name);
+        return NULL;
+    }
+    for (uint64_t i = 0; i < values->count; i++) {
+        uint64_t at = 0;
+        for (uint64_t j = 0; j < each; j++) {
+            const uint64_t extent = each == 1 && rank != 1 ? made->count : (uint64_t)made->dims[j];
+            const uint64_t index = (uint64_t)indices->wholes[i * each + j];
+            if (index >= extent) {
+                firnc_onnx_fail(im, "sparse tensor %s has the index %lld of %llu", name,
+                                (long long)indices->wholes[i * each + j], (unsigned long long)extent);
+                return NULL;
+            }
+            at = at * extent + index;
+        }
+        firnc_onnx_copy_element(made, at, values, i);
+    }
+    return made;
 }
 
 const firnc_onnx_tensor *firnc_onnx_tensor_read(firnc_onnx_importer *im, const FirncOnnx__Tensor *from,

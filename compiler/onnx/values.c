@@ -153,7 +153,8 @@ firnc_value firnc_onnx_constant(firnc_onnx_importer *im, const firnc_onnx_tensor
     if (tensor == NULL || im->failed)
         return FIRNC_NONE;
     if (tensor->count == 0) {
-        firnc_onnx_fail(im, "reads a tensor without elements; every extent is at least 1");
+        firnc_onnx_fail(
+            im, "reads a tensor without elements, which only Concat can drop; a plan has none, so leave it out");
         return FIRNC_NONE;
     }
     if (!firnc_onnx_take_room(im, tensor->count))

@@ -3,6 +3,7 @@
  * tests/end_to_end has those that PyTorch exports. */
 #define _XOPEN_SOURCE 700
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,7 +118,9 @@ static void put_list_attribute(message_bytes *node, const char *name, size_t cou
     put_message(node, 5, &attribute);
 }
 
-/* An input or output; an extent below 0 has the name "batch". */
+enum { NAMELESS = -2, WRITTEN_OPEN = -3 }; /* extents without a name or a size, and of the size -1 */
+
+/* An input or output; an extent of -1 here has the name "batch". */
 static void put_value(message_bytes *graph, uint32_t field, const char *name, int64_t type, uint8_t rank,
                       const int64_t *dims) {
     message_bytes shape = {.count = 0}, tensor = {.count = 0}, kind = {.count = 0}, value = {.count = 0};
@@ -125,7 +128,9 @@ static void put_value(message_bytes *graph, uint32_t field, const char *name, in
         message_bytes extent = {.count = 0};
         if (dims[i] == -1)
             put_text(&extent, 2, "batch");
-        else
+        else if (dims[i] == WRITTEN_OPEN)
+            put_integer(&extent, 1, -1);
+        else if (dims[i] != NAMELESS)
             put_integer(&extent, 1, dims[i]);
         put_message(&shape, 1, &extent);
     }
@@ -449,6 +454,40 @@ static void batch_norms_of_an_evaluation_are_counted(void **state) {
     }
 }
 
+/* A batch norm of a weight, as weight standardisation has it, and one whose statistics are computed from its operand:
+ * neither has running statistics, whatever the recipe says of others. */
+static void batch_norms_of_weights_have_no_statistics(void **state) {
+    (void)state;
+    for (int computed = 0; computed < 2; computed++) {
+        message_bytes graph = with_input("y"), training = {.count = 0}, keep = {.count = 0};
+        static const char *const names[] = {"/one", "/zero", "/mean", "/var"};
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            put_tensor(&graph, names[i], 1, (const int64_t[]){4});
+        put_tensor(&graph, "s.weight", 2, (const int64_t[]){3, 4});
+        put_wholes(&graph, "axis", 1, (const int64_t[]){0});
+        put_attribute(&training, "training_mode", 1);
+        put_attribute(&keep, "keepdims", 0);
+        put_node(&graph, "m", "ReduceMean", "s.weight axis", "mean", &keep);
+        put_node(&graph, "v", "ReduceSumSquare", "s.weight axis", "var", &keep);
+        if (computed)
+            put_node(&graph, "n", "BatchNormalization", "s.weight /one /zero mean var", "w", NULL);
+        else
+            put_node(&graph, "n", "BatchNormalization", "s.weight /one /zero /mean /var", "w", &training);
+        put_node(&graph, "o", "Mul", "x w", "y", NULL);
+        const message_bytes model = model_of(&graph, 20);
+        write_file(path, model.bytes, model.count);
+        const firnc_onnx_options options = {
+            .samples = 3, .batch_statistics = true, .features = {.element = FIRN_FLOAT32}};
+        firnc_graph *made = firnc_graph_create("test");
+        assert_true(firnc_onnx_import(made, path, &options, &model_read));
+        assert_int_equal(model_read.parameter_count, 1);
+        assert_int_equal(model_read.fixed_norms, 0);
+        assert_int_equal(count_ops(made, FIRN_OP_batch_norm), 0);
+        for (firnc_value i = 0; i < made->value_count; i++)
+            assert_int_not_equal(made->values[i].role, FIRNC_ROLE_BUFFER);
+    }
+}
+
 static void what_is_known_is_computed(void **state) {
     (void)state;
     message_bytes graph = with_input("y");
@@ -457,6 +496,196 @@ static void what_is_known_is_computed(void **state) {
     assert_non_null(import(&graph));
     assert_int_equal(model_read.outputs[0].value, FIRNC_NONE);
     assert_true(model_read.outputs[0].known[0] == 6 && model_read.outputs[0].known[1] == 8);
+}
+
+/* Ops that the graph does not have, of constants: /c has 0.25, 0.5 ... 1.5, a name that no parameter has; i has 1, 0.
+ */
+static void what_only_constants_have_is_computed(void **state) {
+    (void)state;
+    static const struct {
+        const char *op, *inputs;
+        double first, last;
+    } rows[] = {{"Cos", "/c", 0.968912422, 0.0707372017},
+                {"Sin", "/c", 0.247403959, 0.997494987},
+                {"Tan", "/c", 0.255341921, 14.1014199},
+                {"Asinh", "/c", 0.247466462, 1.19476322},
+                {"Round", "/c", 0, 2},
+                {"GatherND", "/c rows", 1, 1.5},
+                {"GatherElements", "/c elements", 1, 1.5},
+                {"ScatterND", "/c rows /d", 0.25, 0.75},
+                {"ScatterElements", "/f one /e", 0.25, 0.75},
+                {"NonZero", "i", 0, 0},
+                {"TopK", "/c two", 0.75, 1.25},
+                {"MatMul", "/c /f", 0.875, 2},
+                {"Compress", "/c i", 0.25, 0.25},
+                {"BitwiseXor", "i one", 0, 1},
+                {"DequantizeLinear", "i /s", 0.25, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        message_bytes graph = with_input("y");
+        put_tensor(&graph, "/c", 2, (const int64_t[]){2, 3});
+        put_tensor(&graph, "/d", 2, (const int64_t[]){1, 3});
+        put_tensor(&graph, "/e", 1, (const int64_t[]){1});
+        put_tensor(&graph, "/f", 1, (const int64_t[]){3});
+        put_tensor(&graph, "/s", 1, (const int64_t[]){1});
+        put_wholes(&graph, "i", 2, (const int64_t[]){1, 0});
+        put_wholes(&graph, "one", 1, (const int64_t[]){1});
+        put_wholes(&graph, "two", 1, (const int64_t[]){2});
+        message_bytes row = {.count = 0}, element = {.count = 0};
+        put_integer(&row, 1, 1);
+        put_integer(&row, 1, 1);
+        put_integer(&row, 2, 7);
+        put_text(&row, 8, "rows");
+        put_bytes(&row, 9, (const int64_t[]){-1}, 8);
+        put_message(&graph, INITIALIZER, &row);
+        put_integer(&element, 1, 1);
+        put_integer(&element, 1, 3);
+        put_integer(&element, 2, 7);
+        put_text(&element, 8, "elements");
+        put_bytes(&element, 9, (const int64_t[]){1, 1, -1}, 24);
+        put_message(&graph, INITIALIZER, &element);
+        put_node(&graph, "n", rows[i].op, rows[i].inputs, "y", NULL);
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        const firnc_onnx_port *y = &model_read.outputs[0];
+        uint32_t count = 1;
+        for (uint8_t axis = 0; axis < y->rank; axis++)
+            count *= y->dims[axis];
+        if (y->known == NULL || fabs(y->known[0] - rows[i].first) > 1e-6 ||
+            fabs(y->known[count - 1] - rows[i].last) > 1e-6)
+            fail_msg("%s gives %g to %g", rows[i].op, y->known == NULL ? 0 : y->known[0],
+                     y->known == NULL ? 0 : y->known[count - 1]);
+        assert_int_equal(made->node_count, 0);
+    }
+    message_bytes graph = with_input("y");
+    put_node(&graph, "n", "NonZero", "x", "y", NULL);
+    refused(&graph, "node n (NonZero): depends on the data");
+}
+
+/* A graph as an attribute of a node. */
+static void put_branch(message_bytes *node, const char *name, const message_bytes *graph) {
+    message_bytes attribute = {.count = 0};
+    put_text(&attribute, 1, name);
+    put_message(&attribute, 6, graph);
+    put_integer(&attribute, 20, 5);
+    put_message(node, 5, &attribute);
+}
+
+/* If, with the branch that a known condition chooses: a tensor of its own, names around it, and an If within it. What
+ * only the other branch reads is left out. */
+static void the_chosen_branch_is_read(void **state) {
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        message_bytes graph = with_input("y"), then = {.count = 0}, otherwise = {.count = 0}, inner = {.count = 0};
+        message_bytes branches = {.count = 0}, nested = {.count = 0};
+        put_value(&inner, OUTPUT, "i", 1, 0, NULL);
+        put_tensor(&inner, "inner.weight", 2, (const int64_t[]){4, 4});
+        put_node(&inner, "", "MatMul", "a inner.weight", "i", NULL);
+        put_branch(&nested, "then_branch", &inner);
+        put_branch(&nested, "else_branch", &inner);
+        put_value(&then, OUTPUT, "t", 1, 0, NULL);
+        put_node(&then, "", "Relu", "h", "a", NULL);
+        put_node(&then, "", "If", "c", "t", &nested);
+        put_value(&otherwise, OUTPUT, "e", 1, 0, NULL);
+        put_node(&otherwise, "", "Identity", "dead", "e", NULL);
+        put_branch(&branches, "then_branch", &then);
+        put_branch(&branches, "else_branch", &otherwise);
+        put_tensor(&graph, "a.weight", 2, (const int64_t[]){4, 4});
+        put_tensor(&graph, "dead.weight", 2, (const int64_t[]){4, 4});
+        put_wholes(&graph, "n", 1, (const int64_t[]){first ? 4 : 3});
+        put_wholes(&graph, "four", 1, (const int64_t[]){4});
+        put_node(&graph, "", "MatMul", "x a.weight", "h", NULL);
+        put_node(&graph, "", "MatMul", "h dead.weight", "dead", NULL);
+        put_node(&graph, "", "Equal", "n four", "c", NULL);
+        put_node(&graph, "o", "If", "c", "y", &branches);
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        assert_int_equal(count_ops(made, FIRN_OP_linear), 2);
+        assert_int_equal(count_ops(made, FIRN_OP_relu), first);
+        assert_non_null(parameter_of(made, first ? "inner.weight" : "dead.weight"));
+        assert_int_equal(model_read.parameter_count, 2);
+    }
+    message_bytes graph = with_input("y"), branch = {.count = 0}, branches = {.count = 0};
+    put_value(&branch, OUTPUT, "t", 1, 0, NULL);
+    put_node(&branch, "", "Relu", "x", "t", NULL);
+    put_branch(&branches, "then_branch", &branch);
+    put_branch(&branches, "else_branch", &branch);
+    put_node(&graph, "", "IsNaN", "x", "c", NULL);
+    put_node(&graph, "n", "If", "c", "y", &branches);
+    refused(&graph, "node n (If): its condition depends on the data");
+    /* deeper than any model */
+    graph = with_input("y");
+    for (int i = 0; i < 20; i++) {
+        message_bytes deeper = {.count = 0};
+        branches.count = 0;
+        put_branch(&branches, "then_branch", &branch);
+        put_value(&deeper, OUTPUT, "t", 1, 0, NULL);
+        put_node(&deeper, "", "If", "x", "t", &branches);
+        branch = deeper;
+    }
+    put_node(&graph, "n", "If", "x", "y", &branches);
+    refused(&graph, "is nested too deeply");
+}
+
+/* Rows of indices become numbers of slices: constants by the importer, others by the plan. */
+static void gather_nd_is_a_gather(void **state) {
+    (void)state;
+    for (int given = 0; given < 2; given++) {
+        message_bytes graph = {.count = 0}, tensor = {.count = 0};
+        put_value(&graph, INPUT, "x", given ? 7 : 1, 2, open4);
+        put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+        put_tensor(&graph, "t.weight", 4, (const int64_t[]){2, 2, 2, 2});
+        put_integer(&tensor, 1, 1);
+        put_integer(&tensor, 1, 2);
+        put_integer(&tensor, 2, 7);
+        put_text(&tensor, 8, "rows");
+        put_bytes(&tensor, 9, (const int64_t[]){-1, 2}, 16);
+        put_message(&graph, INITIALIZER, &tensor);
+        put_node(&graph, "n", "GatherND", given ? "t.weight x" : "x rows", "y", NULL);
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        assert_int_equal(count_ops(made, FIRN_OP_gather), 1);
+        assert_int_equal(model_read.outputs[0].rank, 1);
+        assert_int_equal(model_read.outputs[0].dims[0], given ? 3 : 1);
+        const firnc_node *last = &made->nodes[made->values[model_read.outputs[0].value].producer];
+        if (!given) /* of [3,4]: element 2 of row 2 */
+            assert_int_equal(((const int32_t *)made->values[last->inputs[1]].elements)[0], 10);
+    }
+    message_bytes graph = with_input("y");
+    put_node(&graph, "n", "GatherND", "x x", "y", NULL);
+    refused(&graph, "node n (GatherND): its indices are of the type float; cast them to int64");
+}
+
+/* Slices of no elements, as exporters write them for what a model drops: computed with, joined and so dropped. */
+static void parts_without_elements_are_joined(void **state) {
+    (void)state;
+    static const char *const ops[] = {"Relu", "Softmax", "Transpose", "Mul", "Pad"};
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        message_bytes graph = with_input("y"), axis = {.count = 0}, same = {.count = 0};
+        put_wholes(&graph, "four", 1, (const int64_t[]){4});
+        put_wholes(&graph, "one", 1, (const int64_t[]){1});
+        put_wholes(&graph, "none", 4, (const int64_t[]){0, 0, 0, 0});
+        put_tensor(&graph, "w.weight", 2, (const int64_t[]){3, 1});
+        put_attribute(&axis, "axis", 1);
+        put_list_attribute(&same, "perm", 2, (const int64_t[]){0, 1});
+        put_node(&graph, "s", "Slice", "x four four one", "e", NULL);
+        const char *op = ops[i];
+        put_node(&graph, "a", op,
+                 strcmp(op, "Mul") == 0   ? "w.weight e"
+                 : strcmp(op, "Pad") == 0 ? "e none"
+                                          : "e",
+                 "f", strcmp(op, "Transpose") == 0 ? &same : NULL);
+        put_node(&graph, "c", "Concat", "f x", "y", &axis);
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        assert_int_equal(made->node_count, 0);
+        assert_int_equal(model_read.outputs[0].dims[1], 4);
+    }
+    message_bytes graph = with_input("y");
+    put_wholes(&graph, "four", 1, (const int64_t[]){4});
+    put_wholes(&graph, "one", 1, (const int64_t[]){1});
+    put_node(&graph, "s", "Slice", "x four four one", "e", NULL);
+    put_node(&graph, "n", "ReduceL2", "e one", "y", NULL);
+    refused(&graph, "node n (ReduceL2): reads a tensor without elements");
 }
 
 static void parts_of_sequences_are_slices(void **state) {
@@ -586,6 +815,13 @@ static void wrong_graphs_are_refused(void **state) {
     put_node(&graph, "n", "Relux", "x", "y", NULL);
     refused(&graph, "node n (Relux): is no op that Firn reads; the nearest one is Relu");
     graph = with_input("y");
+    put_node(&graph, "n", "Loop", "x", "y", NULL);
+    refused(&graph,
+            "node n (Loop): is no op that Firn reads; a plan has no loops; export the model with a fixed number");
+    graph = with_input("y");
+    put_node(&graph, "n", "Fold", "x", "y", NULL); /* not Floor */
+    refused(&graph, "node n (Fold): is no op that Firn reads; write the module with ops that it reads");
+    graph = with_input("y");
     message_bytes attribute = {.count = 0};
     put_attribute(&attribute, "alpha", 1);
     put_node(&graph, "n", "Relu", "x", "y", &attribute);
@@ -705,7 +941,7 @@ static void odd_attributes_are_refused(void **state) {
     message_bytes graph = with_input("y"), attributes = {.count = 0};
     put_wholes(&graph, "p", 4, least);
     put_node(&graph, "n", "Pad", "x p", "y", NULL);
-    refused(&graph, "pads by ");
+    refused(&graph, "pads 3 elements by ");
     graph = (message_bytes){.count = 0};
     put_value(&graph, INPUT, "x", 1, 4, (const int64_t[]){-1, 1, 2, 2});
     put_value(&graph, OUTPUT, "y", 1, 0, NULL);
@@ -773,6 +1009,125 @@ static void filled_inputs_have_their_value(void **state) {
         assert_int_equal(messages, i == 0);
     }
     assert_non_null(strstr(message, "input m is of the type int64, which does not have 0.5"));
+}
+
+/* A tensor that a Constant node holds is like one of the file, but in files of PyTorch, whose weights are tensors. */
+static void constant_nodes_may_be_weights(void **state) {
+    (void)state;
+    static const char *const producers[] = {"tf2onnx", "pytorch"};
+    static const float weights[] = {1, 2, 3, 4};
+    for (int i = 0; i < 2; i++) {
+        message_bytes graph = with_input("y"), tensor = {.count = 0}, value = {.count = 0}, node = {.count = 0};
+        put_integer(&tensor, 1, 4);
+        put_integer(&tensor, 1, 1);
+        put_integer(&tensor, 2, 1);
+        put_bytes(&tensor, 9, weights, sizeof weights);
+        put_text(&value, 1, "value");
+        put_message(&value, 5, &tensor);
+        put_integer(&value, 20, 4);
+        put_message(&node, 5, &value);
+        put_node(&graph, "", "Constant", "", "dense_kernel", &node);
+        node.count = 0;
+        put_real_attribute(&node, "value_float", 2);
+        put_node(&graph, "", "Constant", "", "layer.scale", &node); /* one number is one of a formula */
+        put_node(&graph, "n", "MatMul", "x dense_kernel", "h", NULL);
+        put_node(&graph, "m", "Mul", "h layer.scale", "y", NULL);
+        message_bytes model = model_of(&graph, 20);
+        put_text(&model, 2, producers[i]);
+        write_file(path, model.bytes, model.count);
+        const firnc_graph *made = import_file(false);
+        assert_non_null(made);
+        assert_int_equal(model_read.parameter_count, i == 0);
+        if (i == 0)
+            assert_true(parameter_of(made, "dense_kernel")->initial[3] == 4);
+    }
+    /* of [2,3] the elements 1 and 5 */
+    message_bytes graph = with_input("y"), sparse = {.count = 0}, tensor = {.count = 0}, value = {.count = 0};
+    message_bytes node = {.count = 0};
+    put_integer(&tensor, 1, 2);
+    put_integer(&tensor, 2, 1);
+    put_bytes(&tensor, 9, weights, 8);
+    put_message(&sparse, 1, &tensor);
+    for (int i = 0; i < 3; i++) {
+        message_bytes indices = {.count = 0}, whole = sparse;
+        const int64_t flat[] = {1, i == 2 ? 6 : 5}, pairs[] = {0, 1, 1, 2};
+        put_integer(&indices, 1, 2);
+        if (i == 1)
+            put_integer(&indices, 1, 2);
+        put_integer(&indices, 2, 7);
+        put_bytes(&indices, 9, i == 1 ? pairs : flat, i == 1 ? sizeof pairs : sizeof flat);
+        put_message(&whole, 2, &indices);
+        put_integer(&whole, 3, 2);
+        put_integer(&whole, 3, 3);
+        value.count = node.count = 0;
+        put_text(&value, 1, "sparse_value");
+        put_message(&value, 22, &whole);
+        put_integer(&value, 20, 11);
+        put_message(&node, 5, &value);
+        graph = with_input("y");
+        put_node(&graph, "n", "Constant", "", "y", &node);
+        if (i == 2) {
+            refused(&graph, "has the index 6 of 6");
+            continue;
+        }
+        assert_non_null(import(&graph));
+        for (int j = 0; j < 6; j++)
+            assert_true(model_read.outputs[0].known[j] == (j == 1 ? 1 : j == 5 ? 2 : 0));
+    }
+}
+
+/* The model of this graph with inputs.s = 0. */
+static bool import_with(const message_bytes *graph, const firnc_onnx_dimension *dimensions, uint32_t count) {
+    static const firnc_onnx_filled filled = {"s", 0};
+    const message_bytes model = model_of(graph, 20);
+    const firnc_onnx_options options = {.samples = 3,
+                                        .dimensions = dimensions,
+                                        .dimension_count = count,
+                                        .filled = &filled,
+                                        .filled_count = 1,
+                                        .features = {.element = FIRN_FLOAT32}};
+    write_file(path, model.bytes, model.count);
+    messages = 0;
+    const bool good = firnc_onnx_import(firnc_graph_create("test"), path, &options, &model_read);
+    assert_int_equal(messages, !good);
+    return good;
+}
+
+/* An extent of the data's first name is that of the micro-batch, wherever it stands; every other one that is open has a
+ * name that the recipe can use, even if the file has none. */
+static void open_extents_have_sizes(void **state) {
+    (void)state;
+    static const int64_t nameless[] = {-1, NAMELESS, 4}, open[] = {NAMELESS, WRITTEN_OPEN, 4};
+    static const int64_t *const shapes[] = {nameless, open};
+    const firnc_onnx_dimension two = {"x.1", 2}, other = {"x.2", 2}, none = {"s.1", 0};
+    for (int i = 0; i < 2; i++) {
+        message_bytes graph = {.count = 0};
+        put_value(&graph, INPUT, "x", 1, 3, shapes[i]);
+        put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+        put_node(&graph, "n", "Relu", "x", "y", NULL);
+        refused(&graph,
+                "input x: the size of its extent 1 (without a name) is open; write it into model.dimensions, as "
+                "{\"x.1\": 64}");
+        assert_true(import_with(&graph, &two, 1));
+        assert_int_equal(model_read.inputs[0].dims[0], 3);
+        assert_int_equal(model_read.inputs[0].dims[1], 2);
+        assert_int_equal(model_read.unused_dimension, FIRNC_NONE);
+        assert_true(import_with(&graph, (const firnc_onnx_dimension[]){two, other}, 2)); /* which the file has */
+        assert_int_equal(model_read.unused_dimension, 1);
+    }
+    message_bytes graph = with_input("y"), axis = {.count = 0};
+    put_value(&graph, INPUT, "s", 1, 2, (const int64_t[]){2, -1});
+    put_node(&graph, "n", "ReduceMax", "s", "m", NULL);
+    put_node(&graph, "o", "Add", "x m", "y", NULL);
+    assert_true(import_with(&graph, NULL, 0));
+    assert_int_equal(model_read.inputs[1].dims[1], 3);
+    /* what is no data may have no elements */
+    graph = with_input("y");
+    put_value(&graph, INPUT, "s", 1, 2, (const int64_t[]){-1, NAMELESS});
+    put_attribute(&axis, "axis", 1);
+    put_node(&graph, "n", "Concat", "s x", "y", &axis);
+    assert_true(import_with(&graph, &none, 1));
+    assert_int_equal(model_read.outputs[0].dims[1], 4);
 }
 
 /* What the file does not have is reported to the recipe, whose message has the place. */
@@ -937,9 +1292,14 @@ int main(void) {
         cmocka_unit_test_setup(names_within_a_module_stay, begin),
         cmocka_unit_test_setup(a_second_weight_keeps_its_number, begin),
         cmocka_unit_test_setup(batch_norms_of_an_evaluation_are_counted, begin),
+        cmocka_unit_test_setup(batch_norms_of_weights_have_no_statistics, begin),
         cmocka_unit_test_setup(what_is_known_is_computed, begin),
         cmocka_unit_test_setup(a_vector_is_one_row, begin),
         cmocka_unit_test_setup(what_nothing_reads_is_left_out, begin),
+        cmocka_unit_test_setup(what_only_constants_have_is_computed, begin),
+        cmocka_unit_test_setup(gather_nd_is_a_gather, begin),
+        cmocka_unit_test_setup(the_chosen_branch_is_read, begin),
+        cmocka_unit_test_setup(parts_without_elements_are_joined, begin),
         cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
         cmocka_unit_test_setup(operands_are_repeated_by_the_op_itself, begin),
         cmocka_unit_test_setup(attention_takes_parts_in_their_rows_only, begin),
@@ -956,6 +1316,8 @@ int main(void) {
         cmocka_unit_test_setup(inputs_have_names_of_their_own, begin),
         cmocka_unit_test_setup(filled_inputs_have_their_value, begin),
         cmocka_unit_test_setup(constant_matrices_are_exchanged_once, begin),
+        cmocka_unit_test_setup(constant_nodes_may_be_weights, begin),
+        cmocka_unit_test_setup(open_extents_have_sizes, begin),
         cmocka_unit_test_setup(what_has_no_effect_is_found, begin),
         cmocka_unit_test_setup(wrong_shapes_are_refused, begin),
         cmocka_unit_test_setup(a_small_file_cannot_ask_for_much, begin),

@@ -1,4 +1,4 @@
-/* Ops with indices, which may come from the data, and masks: Gather, ScatterND, Trilu, OneHot. */
+/* Ops with indices, which may come from the data, and masks: Gather, GatherND, ScatterND, Trilu, OneHot. */
 #include <string.h>
 
 #include "compiler/onnx/import.h"
@@ -51,6 +51,10 @@ bool firnc_onnx_import_gather(firnc_onnx_importer *im, const firnc_onnx_node *no
                        rank);
         return !im->failed;
     }
+    if (firnc_onnx_is_empty(ids)) {
+        firnc_onnx_set_known(node->outputs[0], firnc_onnx_tensor_new(im, x->type, rank, dims));
+        return !im->failed;
+    }
     firnc_value y;
     if (ids->rank == 0 && firnc_onnx_single(ids, &number)) {
         const int64_t at = firnc_onnx_truncated(number) < 0 ? firnc_onnx_truncated(number) + x->dims[axis]
@@ -71,6 +75,88 @@ bool firnc_onnx_import_gather_elements(firnc_onnx_importer *im, const firnc_onnx
         return false;
     firnc_onnx_set(im, node->outputs[0], firnc_onnx_made(im, firnc_gather_elements(im->graph, data, indices, axis)),
                    x->type, x->rank);
+    return !im->failed;
+}
+
+#define FLAT_MAX ((uint64_t)1 << 24) /* whole numbers up to here are exact in float32 */
+
+/* For each row of known indices the number of the slice that it names, counted over the axes that are shared and those
+ * that are named. */
+static firnc_onnx_tensor *known_numbers(firnc_onnx_importer *im, const firnc_onnx_value *x, const firnc_onnx_value *ids,
+                                        uint8_t shared, uint8_t named) {
+    uint64_t in_batch = 1, at = 0;
+    for (uint8_t i = shared; i + 1 < ids->rank; i++)
+        in_batch *= (uint64_t)ids->dims[i];
+    firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, FIRNC_ONNX_INT64, (uint8_t)(ids->rank - 1), ids->dims);
+    for (uint64_t r = 0; made != NULL && r < made->count; r++) {
+        int64_t number = (int64_t)(r / in_batch);
+        for (uint8_t i = 0; i < named; i++) {
+            const int64_t extent = x->dims[shared + i], index = ids->known->wholes[at++];
+            if (index < -extent || index >= extent) {
+                firnc_onnx_fail(im, "takes element %lld of %lld", (long long)index, (long long)extent);
+                return NULL;
+            }
+            number = number * extent + (index < 0 ? index + extent : index);
+        }
+        made->wholes[r] = number;
+    }
+    return made;
+}
+
+/* The same for indices that the data gives: each is brought into its axis first. */
+static firnc_value computed_numbers(firnc_onnx_importer *im, firnc_onnx_value *x, firnc_onnx_value *ids, uint8_t shared,
+                                    uint8_t named) {
+    const uint8_t last = (uint8_t)(ids->rank - 1);
+    int64_t ones[FIRN_RANK_MAX], batches = 1;
+    const firnc_value all = firnc_onnx_plain_real(im, ids);
+    firnc_value number = FIRNC_NONE;
+    for (uint8_t i = 0; i < last; i++)
+        ones[i] = i < shared ? ids->dims[i] : 1;
+    for (uint8_t i = 0; i < shared; i++)
+        batches *= ids->dims[i];
+    if (shared > 0) {
+        firnc_onnx_tensor *count = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, last, ones);
+        for (uint64_t i = 0; count != NULL && i < count->count; i++)
+            count->reals[i] = (float)i;
+        number = firnc_onnx_constant(im, count, FIRN_FLOAT32);
+    }
+    for (uint8_t i = 0; i < named && !im->failed; i++) {
+        const float extent = (float)x->dims[shared + i];
+        firnc_value index = firnc_onnx_slice(im, all, last, i, 1, 1);
+        index = firnc_onnx_reshape(im, index, last, ids->dims);
+        if (im->failed)
+            return FIRNC_NONE;
+        index = firnc_onnx_made(im, firnc_clip(im->graph, index, -extent, extent - 1));
+        const firnc_value below = firnc_onnx_binary(im, FIRN_OP_less, index, firnc_onnx_scalar(im, 0));
+        index = firnc_onnx_binary(im, FIRN_OP_add, index, firnc_onnx_scaled(im, below, extent));
+        number = number == FIRNC_NONE
+                     ? index
+                     : firnc_onnx_binary(im, FIRN_OP_add, index, firnc_onnx_scaled(im, number, extent));
+    }
+    return firnc_onnx_whole(im, number);
+}
+
+/* The rows of indices become numbers of slices, and the axes that they name become one, which Gather takes from. */
+bool firnc_onnx_import_gather_nd(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0], *ids = node->inputs[1];
+    uint8_t shared, named, rank, wide = 1;
+    int64_t dims[FIRN_RANK_MAX], flat[FIRN_RANK_MAX] = {1};
+    if (!firnc_onnx_gathered_nd(im, node, &shared, &named, &rank, dims))
+        return false;
+    for (uint8_t i = 0; i < x->rank; i++)
+        if (i < shared + named)
+            flat[0] *= x->dims[i];
+        else
+            flat[wide++] = x->dims[i];
+    const firnc_value data = firnc_onnx_reshape(im, firnc_onnx_plain(im, x), wide, flat);
+    if (!firnc_onnx_is_constant(ids) && (uint64_t)flat[0] > FLAT_MAX)
+        return firnc_onnx_fail(im, "its indices depend on the data and name one of %lld slices; %llu are possible",
+                               (long long)flat[0], (unsigned long long)FLAT_MAX);
+    const firnc_value numbers = firnc_onnx_is_constant(ids)
+                                    ? firnc_onnx_constant(im, known_numbers(im, x, ids, shared, named), FIRN_INT32)
+                                    : computed_numbers(im, x, ids, shared, named);
+    firnc_onnx_set(im, node->outputs[0], firnc_onnx_reshape(im, firnc_onnx_gather(im, data, numbers, 0), rank, dims),
+                   x->type, rank);
     return !im->failed;
 }
 

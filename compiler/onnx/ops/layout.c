@@ -7,7 +7,9 @@
 
 bool firnc_onnx_import_only_known(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     (void)node;
-    return firnc_onnx_fail(im, "depends on the data, and Firn computes it from constants and sizes only");
+    return firnc_onnx_fail(
+        im, "depends on the data, and Firn computes it from constants and sizes only; make its inputs constants, "
+            "or write the module with other ops");
 }
 
 bool firnc_onnx_import_constant(firnc_onnx_importer *im, const firnc_onnx_node *node) {
@@ -15,6 +17,12 @@ bool firnc_onnx_import_constant(firnc_onnx_importer *im, const firnc_onnx_node *
     firnc_onnx_tensor *made = NULL;
     if ((a = firnc_onnx_attribute(node, "value")) != NULL && a->t != NULL) {
         firnc_onnx_set_known(node->outputs[0], firnc_onnx_tensor_read(im, a->t, "of its value"));
+        firnc_onnx_add_constant(im, node, node->outputs[0]);
+        return !im->failed;
+    }
+    if ((a = firnc_onnx_attribute(node, "sparse_value")) != NULL && a->sparse_tensor != NULL) {
+        firnc_onnx_set_known(node->outputs[0],
+                             firnc_onnx_tensor_read_sparse(im, a->sparse_tensor, "of its sparse_value"));
         return !im->failed;
     }
     if ((a = firnc_onnx_attribute(node, "value_float")) != NULL)
@@ -35,6 +43,7 @@ bool firnc_onnx_import_constant(firnc_onnx_importer *im, const firnc_onnx_node *
         return firnc_onnx_fail(im, "has no value");
     }
     firnc_onnx_set_known(node->outputs[0], made);
+    firnc_onnx_add_constant(im, node, node->outputs[0]);
     return !im->failed;
 }
 

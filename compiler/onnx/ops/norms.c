@@ -57,10 +57,57 @@ static firnc_value with_computed(firnc_onnx_importer *im, const firnc_onnx_node 
     return firnc_onnx_binary(im, FIRN_OP_add, x, firnc_onnx_plain(im, node->inputs[2]));
 }
 
+/* x with its mean 0 and its variance 1 over some axes. */
+static firnc_value normalised(firnc_onnx_importer *im, firnc_value x, uint32_t axes, float epsilon) {
+    const firnc_value centred = firnc_onnx_binary(im, FIRN_OP_subtract, x, firnc_onnx_mean(im, x, axes, true));
+    const firnc_value variance =
+        firnc_onnx_mean(im, firnc_onnx_binary(im, FIRN_OP_multiply, centred, centred), axes, true);
+    const firnc_value factor = firnc_onnx_unary(
+        im, FIRN_OP_reciprocal, firnc_onnx_unary(im, FIRN_OP_sqrt, firnc_onnx_affine(im, variance, 1, epsilon)));
+    return firnc_onnx_binary(im, FIRN_OP_multiply, centred, factor);
+}
+
+/* Whether a value of the graph depends on the data. */
+static bool depends_on_data(const firnc_onnx_importer *im, firnc_value value) {
+    const firnc_graph *graph = im->graph;
+    bool *seen = firnc_allocate(graph->value_count * sizeof *seen);
+    firnc_value *open = firnc_allocate(graph->value_count * sizeof *open);
+    uint32_t count = 0;
+    seen[value] = true;
+    open[count++] = value;
+    while (count > 0) {
+        const firnc_value_info *info = &graph->values[open[--count]];
+        if (info->role == FIRNC_ROLE_INPUT)
+            return true;
+        const firnc_node *node = info->producer == FIRNC_NONE ? NULL : &graph->nodes[info->producer];
+        for (uint8_t i = 0; node != NULL && i < node->input_count; i++)
+            if (node->inputs[i] != FIRNC_NONE && !seen[node->inputs[i]]) {
+                seen[node->inputs[i]] = true;
+                open[count++] = node->inputs[i];
+            }
+    }
+    return false;
+}
+
+/* Whether a batch norm that trains by the micro-batch keeps no running statistics: where exporters compute what ONNX
+ * asks for in their place, as for functions without such statistics; and where a weight is normalised. */
+static bool keeps_nothing(const firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    const bool made = node->inputs[3]->producer != NULL && node->inputs[4]->producer != NULL;
+    return (firnc_onnx_integer(node, "training_mode", 0) != 0 && made) || !depends_on_data(im, x);
+}
+
+/* The mean 0 and the variance 1 of each channel, which is the last axis, and gain and bias. */
+static firnc_value without_statistics(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x,
+                                      float epsilon) {
+    const uint32_t channels = UINT32_C(1) << (node->inputs[0]->rank - 1);
+    x = normalised(im, x, channels - 1, epsilon);
+    x = firnc_onnx_binary(im, FIRN_OP_multiply, x, firnc_onnx_plain_real(im, node->inputs[1]));
+    return firnc_onnx_binary(im, FIRN_OP_add, x, firnc_onnx_plain_real(im, node->inputs[2]));
+}
+
 bool firnc_onnx_import_batch_norm(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
     const float epsilon = firnc_onnx_float(node, "epsilon", 1e-5F), momentum = firnc_onnx_float(node, "momentum", 0.9F);
-    const bool training = firnc_onnx_integer(node, "training_mode", 0) != 0 || im->options->batch_statistics;
     uint8_t order[FIRN_RANK_MAX];
     if (x->rank < 2)
         return firnc_onnx_fail(im, "takes channels, and its operand has %u dimensions", (unsigned)x->rank);
@@ -69,12 +116,23 @@ bool firnc_onnx_import_batch_norm(firnc_onnx_importer *im, const firnc_onnx_node
             return firnc_onnx_fail(im, "takes %lld numbers for its channels", (long long)x->dims[1]);
     const bool known = node->inputs[3]->known != NULL && node->inputs[4]->known != NULL &&
                        node->inputs[3]->known->reals != NULL && node->inputs[4]->known->reals != NULL;
+    /* statistics that are computed are those that the model wants */
+    const bool training = firnc_onnx_integer(node, "training_mode", 0) != 0 || (im->options->batch_statistics && known);
     firnc_onnx_channels_last(x->rank, order);
     const firnc_value y = firnc_onnx_real(im, firnc_onnx_ordered(im, x, x->rank, order));
     firnc_value z;
     for (uint32_t i = 1; training && i < node->output_count; i++)
         if (node->outputs[i] != NULL && firnc_onnx_is_read(im, node, node->outputs[i]->name))
             return firnc_onnx_fail(im, "gives its running statistics, which are state of the plan; leave them out");
+    if (im->failed)
+        return false;
+    if (training && keeps_nothing(im, node, y)) {
+        z = without_statistics(im, node, y, epsilon);
+        firnc_onnx_set_ordered(im, node->outputs[0], z, x->type, x->rank, order);
+        firnc_onnx_alias(node->outputs[1], node->inputs[3]);
+        firnc_onnx_alias(node->outputs[2], node->inputs[4]);
+        return !im->failed;
+    }
     if (training && !known)
         return firnc_onnx_fail(im, "its running statistics depend on the data; make them tensors of the file");
     if (training) {
@@ -89,7 +147,7 @@ bool firnc_onnx_import_batch_norm(firnc_onnx_importer *im, const firnc_onnx_node
         firnc_onnx_alias(node->outputs[1], node->inputs[3]);
         firnc_onnx_alias(node->outputs[2], node->inputs[4]);
     } else {
-        im->fixed_norms++;
+        im->fixed_norms += known;
         z = known ? with_statistics(im, node, y, epsilon) : with_computed(im, node, y, epsilon);
     }
     firnc_onnx_set_ordered(im, node->outputs[0], z, x->type, x->rank, order);
@@ -210,16 +268,6 @@ bool firnc_onnx_import_rms_norm(firnc_onnx_importer *im, const firnc_onnx_node *
 }
 
 /* --- groups of channels ------------------------------------------------------------------------------------------- */
-
-/* x with its mean 0 and its variance 1 over some axes. */
-static firnc_value normalised(firnc_onnx_importer *im, firnc_value x, uint32_t axes, float epsilon) {
-    const firnc_value centred = firnc_onnx_binary(im, FIRN_OP_subtract, x, firnc_onnx_mean(im, x, axes, true));
-    const firnc_value variance =
-        firnc_onnx_mean(im, firnc_onnx_binary(im, FIRN_OP_multiply, centred, centred), axes, true);
-    const firnc_value factor = firnc_onnx_unary(
-        im, FIRN_OP_reciprocal, firnc_onnx_unary(im, FIRN_OP_sqrt, firnc_onnx_affine(im, variance, 1, epsilon)));
-    return firnc_onnx_binary(im, FIRN_OP_multiply, centred, factor);
-}
 
 /* Gain or bias of a channel: one for each channel, or with opset 18 to 20 for each group. */
 static firnc_value by_channel(firnc_onnx_importer *im, firnc_onnx_value *value, int64_t groups, int64_t channels) {

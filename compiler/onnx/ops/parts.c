@@ -4,33 +4,46 @@
 
 #include "compiler/onnx/import.h"
 
+/* Gives the output of a node the type and rank of its first operand, and no elements. */
+static bool set_empty(firnc_onnx_importer *im, const firnc_onnx_node *node, const int64_t *dims) {
+    const firnc_onnx_value *x = node->inputs[0];
+    firnc_onnx_set_known(node->outputs[0], firnc_onnx_tensor_new(im, x->type, x->rank, dims));
+    return !im->failed;
+}
+
 bool firnc_onnx_import_concat(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *parts[FIRNC_ONNX_OPERANDS_MAX];
     firnc_value xs[FIRNC_ONNX_OPERANDS_MAX];
     uint32_t count = 0;
     const firnc_onnx_value *largest = NULL;
     bool wholes = true;
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        firnc_onnx_value *x = node->inputs[i];
-        if (x == NULL || x->rank != node->inputs[0]->rank)
-            return firnc_onnx_fail(im, "lacks an operand, or they differ in their number of dimensions");
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] == NULL)
+            return firnc_onnx_fail(im, "lacks its operand %u", (unsigned)i);
+        else if (!firnc_onnx_is_empty(node->inputs[i])) /* of whatever rank: PyTorch joins [0] to anything */
+            parts[count++] = node->inputs[i];
+    if (count == 0)
+        return firnc_onnx_fail(im, "joins tensors without elements");
+    for (uint32_t i = 0; i < count; i++) {
+        firnc_onnx_value *x = parts[i];
+        if (x->rank != parts[0]->rank)
+            return firnc_onnx_fail(im, "joins operands of %u and %u dimensions", (unsigned)parts[0]->rank,
+                                   (unsigned)x->rank);
         if (x->value != FIRNC_NONE && (largest == NULL || firnc_onnx_count(x) > firnc_onnx_count(largest)))
             largest = x;
         wholes = wholes && x->value != FIRNC_NONE && firnc_onnx_shape(im, x->value)->type == FIRN_INT32;
     }
-    const uint8_t rank = node->inputs[0]->rank, axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), rank);
+    const uint8_t rank = parts[0]->rank, axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), rank);
     uint8_t order[FIRN_RANK_MAX];
     firnc_onnx_identity(order);
     if (largest != NULL)
         memcpy(order, largest->order, rank);
-    for (uint32_t i = 0; i < node->input_count; i++)
-        if (node->inputs[i]->known == NULL || node->inputs[i]->known->count > 0) {
-            const firnc_value x = firnc_onnx_ordered(im, node->inputs[i], rank, order);
-            xs[count++] = wholes ? x : firnc_onnx_real(im, x);
-        }
-    if (count == 0)
-        return firnc_onnx_fail(im, "joins tensors without elements");
+    for (uint32_t i = 0; i < count; i++) {
+        const firnc_value x = firnc_onnx_ordered(im, parts[i], rank, order);
+        xs[i] = wholes ? x : firnc_onnx_real(im, x);
+    }
     firnc_onnx_set_ordered(im, node->outputs[0], firnc_onnx_concat(im, xs, count, firnc_onnx_place(order, rank, axis)),
-                           node->inputs[0]->type, rank, order);
+                           parts[0]->type, rank, order);
     return !im->failed;
 }
 
@@ -114,21 +127,13 @@ bool firnc_onnx_import_slice(firnc_onnx_importer *im, const firnc_onnx_node *nod
     int64_t first[FIRN_RANK_MAX], step[FIRN_RANK_MAX], counts[FIRN_RANK_MAX];
     if (!firnc_onnx_sliced(im, node, first, step, counts))
         return false;
+    for (uint8_t i = 0; i < x->rank; i++)
+        if (counts[i] == 0)
+            return set_empty(im, node, counts);
     firnc_value y = firnc_onnx_raw(im, x);
     for (uint8_t i = 0; i < x->rank; i++)
         y = firnc_onnx_slice(im, y, firnc_onnx_place(x->order, x->rank, i), first[i], step[i], counts[i]);
     return firnc_onnx_set_like(im, node->outputs[0], y, x);
-}
-
-/* Which element stands at a place before or behind an axis. */
-static int64_t reflected(const char *mode, int64_t at, int64_t extent) {
-    if (strcmp(mode, "edge") == 0 || extent == 1)
-        return at < 0 ? 0 : at >= extent ? extent - 1 : at;
-    if (strcmp(mode, "wrap") == 0)
-        return (at % extent + extent) % extent;
-    const int64_t period = 2 * (extent - 1);
-    const int64_t folded = (at % period + period) % period;
-    return folded < extent ? folded : period - folded;
 }
 
 static firnc_value pad_axis(firnc_onnx_importer *im, const char *mode, firnc_value y, uint8_t axis, int64_t before,
@@ -154,36 +159,29 @@ static firnc_value pad_axis(firnc_onnx_importer *im, const char *mode, firnc_val
     }
     int64_t *list = firnc_allocate((uint64_t)count * sizeof *list);
     for (int64_t i = 0; i < count; i++)
-        list[i] = reflected(mode, i - before, extent);
+        list[i] = firnc_onnx_reflected(mode, i - before, extent);
     return firnc_onnx_pick(im, y, axis, list, count);
 }
 
 bool firnc_onnx_import_pad(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
-    const char *mode = firnc_onnx_text(node, "mode", "constant");
-    const int64_t *pads, *axes;
-    uint32_t count, axis_count;
+    const char *mode;
+    int64_t before[FIRN_RANK_MAX], after[FIRN_RANK_MAX], dims[FIRN_RANK_MAX];
     double value = 0;
-    if (strcmp(mode, "constant") != 0 && strcmp(mode, "edge") != 0 && strcmp(mode, "reflect") != 0 &&
-        strcmp(mode, "wrap") != 0)
-        return firnc_onnx_fail(im, "has mode %s; constant, edge, reflect and wrap are known", mode);
-    if (!firnc_onnx_list(im, node, 1, "pads", &pads, &count) ||
-        !firnc_onnx_list(im, node, 3, "axes", &axes, &axis_count))
+    bool empty = false;
+    if (!firnc_onnx_padded(im, node, &mode, before, after))
         return false;
-    const uint32_t wanted = axis_count == FIRNC_NONE ? x->rank : axis_count;
-    if (count != 2 * wanted)
-        return firnc_onnx_fail(im, "has %u pads for %u axes", (unsigned)count, (unsigned)wanted);
     if (node->inputs[2] != NULL && !firnc_onnx_single(node->inputs[2], &value))
         return firnc_onnx_fail(im, "its value depends on the data; make it a constant");
-    firnc_value y = firnc_onnx_raw_real(im, x);
-    for (uint32_t i = 0; i < wanted && !im->failed; i++) {
-        const uint8_t axis = firnc_onnx_axis(im, axes == NULL ? i : axes[i], x->rank);
-        if (pads[i] < -INT32_MAX || pads[i] > INT32_MAX || pads[wanted + i] < -INT32_MAX ||
-            pads[wanted + i] > INT32_MAX)
-            return firnc_onnx_fail(im, "pads by %lld and %lld elements", (long long)pads[i],
-                                   (long long)pads[wanted + i]);
-        y = pad_axis(im, mode, y, firnc_onnx_place(x->order, x->rank, axis), pads[i], pads[wanted + i], (float)value);
+    for (uint8_t i = 0; i < x->rank; i++) {
+        dims[i] = x->dims[i] + before[i] + after[i];
+        empty = empty || dims[i] == 0;
     }
+    if (empty)
+        return set_empty(im, node, dims);
+    firnc_value y = firnc_onnx_raw_real(im, x);
+    for (uint8_t i = 0; i < x->rank && !im->failed; i++)
+        y = pad_axis(im, mode, y, firnc_onnx_place(x->order, x->rank, i), before[i], after[i], (float)value);
     return firnc_onnx_set_like(im, node->outputs[0], y, x);
 }
 
@@ -200,6 +198,11 @@ bool firnc_onnx_import_expand(firnc_onnx_importer *im, const firnc_onnx_node *no
     memcpy(dims, x->dims, sizeof dims);
     if (!firnc_onnx_join_extents(&rank, dims, (uint8_t)count, list))
         return firnc_onnx_fail(im, "cannot repeat its operand to these extents");
+    for (uint8_t i = 0; i < rank; i++)
+        if (dims[i] == 0) {
+            firnc_onnx_set_known(node->outputs[0], firnc_onnx_tensor_new(im, x->type, rank, dims));
+            return !im->failed;
+        }
     uint8_t identity[FIRN_RANK_MAX];
     firnc_onnx_identity(identity);
     const firnc_value y = firnc_onnx_expand(im, firnc_onnx_ordered(im, x, rank, identity), rank, dims);
@@ -233,12 +236,19 @@ bool firnc_onnx_import_tile(firnc_onnx_importer *im, const firnc_onnx_node *node
         return false;
     if (count != x->rank)
         return firnc_onnx_fail(im, "has %u repeats for %u axes", (unsigned)count, (unsigned)x->rank);
-    firnc_value y = firnc_onnx_plain(im, x);
+    int64_t dims[FIRN_RANK_MAX];
+    bool empty = false;
     for (uint8_t i = 0; i < x->rank; i++) {
-        if (list[i] < 1 || list[i] > INT32_MAX)
+        if (list[i] < 0 || list[i] > INT32_MAX)
             return firnc_onnx_fail(im, "repeats an axis %lld times", (long long)list[i]);
-        y = repeat(im, y, i, list[i]);
+        dims[i] = x->dims[i] * list[i];
+        empty = empty || dims[i] == 0;
     }
+    if (empty)
+        return set_empty(im, node, dims);
+    firnc_value y = firnc_onnx_plain(im, x);
+    for (uint8_t i = 0; i < x->rank; i++)
+        y = repeat(im, y, i, list[i]);
     firnc_onnx_set(im, node->outputs[0], y, x->type, x->rank);
     return !im->failed;
 }
