@@ -465,6 +465,11 @@ bool firnc_onnx_import_layer_norm(firnc_onnx_importer *im, const firnc_onnx_node
 bool firnc_onnx_import_rms_norm(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_group_norm(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_local_response(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_quantize(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_dequantize(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_random(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_bernoulli(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_top_k(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_recurrent(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_attention(firnc_onnx_importer *im, const firnc_onnx_node *node);
 

@@ -28,8 +28,9 @@ KEPT = set()
 
 
 def row(name, op, function, *shapes, attributes=None, constants=None, prepare=None, outputs=1, weighed=None):
-    """shapes: of the operands that have gradients. constants: position -> array of the operands that have none; None: left
-    out. prepare: makes the values of the operands suitable. weighed: how many of the outputs the loss reads."""
+    """op: an operator, or a function that makes nodes of the names of their operands, the last of which makes y_0. shapes: of
+    the operands that have gradients. constants: position -> array of the operands that have none; None: left out; of a function
+    also name -> array. prepare: makes the values of the operands suitable. weighed: how many of the outputs the loss reads."""
     ROWS.append((name, op, function, shapes, attributes or {}, constants or {}, prepare, outputs, weighed or outputs))
 
 
@@ -179,6 +180,15 @@ row("Resize nearest", "Resize", lambda x: F.interpolate(x, scale_factor=2, mode=
 row("Resize linear", "Resize", lambda x: F.interpolate(x, size=(7, 4), mode="bilinear", align_corners=False), (2, 2, 3, 5),
     attributes={"mode": "linear", "coordinate_transformation_mode": "half_pixel"}, constants={1: None, 2: None, 3: ints(2, 2, 7, 4)})
 
+for align in (False, True):
+    for size in ((7, 4), (2, 9)):
+        kept(f"Resize cubic {size} {align}", "Resize", lambda x, a=align, s=size: F.interpolate(x, size=s, mode="bicubic", align_corners=a), (1, 2, 4, 5),
+             attributes={"mode": "cubic", "coordinate_transformation_mode": "align_corners" if align else "half_pixel", "cubic_coeff_a": -0.75},
+             constants={1: None, 2: None, 3: ints(1, 2, *size)})
+for mode in ("linear", "cubic"):
+    kept(f"Resize {mode} antialias", "Resize", lambda x, m=mode: F.interpolate(x, size=(3, 9), mode="bi" + m, align_corners=False, antialias=True), (1, 2, 8, 5),
+         attributes={"mode": mode, "antialias": 1, "exclude_outside": 1, "cubic_coeff_a": -0.5}, constants={1: None, 2: None, 3: ints(1, 2, 3, 9)})
+
 # --- norms ---
 row("LayerNormalization", "LayerNormalization", lambda x, g, b: F.layer_norm(x, (7,), g, b), (3, 5, 7), (7,), (7,))
 row("LayerNormalization axis", "LayerNormalization", lambda x, g, b: F.layer_norm(x, (5, 7), g, b, 1e-3), (3, 5, 7), (5, 7), (5, 7),
@@ -229,6 +239,32 @@ row("ScatterND add", "ScatterND", lambda d, u: scattered(d, u, True), (5, 3), (2
     attributes={"reduction": "add"})
 
 
+for axis, largest in ((-1, 1), (1, 0)):
+    kept(f"TopK {axis} {largest}", "TopK", lambda x, a=axis, g=largest: torch.topk(x, 3, a, bool(g))[0], (2, 5, 4), constants={1: ints(3)},
+         attributes={"axis": axis, "largest": largest}, outputs=2, weighed=1)
+
+
+# --- quantisation ---
+def quantise(name, function, shape, scale, zero, low=None, high=None, **attributes):
+    """A pair of QuantizeLinear and DequantizeLinear, perhaps with a Clip between them."""
+    def nodes(x):
+        made = [helper.make_node("QuantizeLinear", [x, "scale", "zero"], ["q"], "quantise", **attributes)]
+        if low is not None:
+            made.append(helper.make_node("Clip", ["q", "low", "high"], ["limited"], "limit"))
+        made.append(helper.make_node("DequantizeLinear", ["q" if low is None else "limited", "scale", "zero"], ["y_0"], "op", **attributes))
+        return made
+    constants = {"scale": scale, "zero": zero}
+    if low is not None:
+        constants |= {"low": zero.dtype.type(low), "high": zero.dtype.type(high)}
+    kept(name, nodes, function, shape, constants=constants)
+
+
+quantise("fake quantise", lambda x: torch.fake_quantize_per_tensor_affine(x, 0.037, 12, -128, 127), (4, 31), np.float32(0.037), np.int8(12))
+quantise("fake quantise unsigned", lambda x: torch.fake_quantize_per_tensor_affine(x, 0.01, 128, 0, 255), (4, 31), np.float32(0.01), np.uint8(128))
+quantise("fake quantise narrow", lambda x: torch.fake_quantize_per_tensor_affine(x, 0.02, 0, -64, 63), (4, 31), np.float32(0.02), np.int8(0), -64, 63)
+quantise("fake quantise channels", lambda x: torch.fake_quantize_per_channel_affine(x, torch.tensor([0.01, 0.05, 0.003]), torch.tensor([0, 5, -3], dtype=torch.int32), 0, -128, 127),
+         (3, 2, 2, 3), reals(0.01, 0.05, 0.003), np.array([0, 5, -3], np.int8), axis=0)
+
 # --- recurrence ---
 def recurrent(kind, gates, order, reverse=False, **options):
     """ONNX's operator by PyTorch's: gates of ONNX stand in another order."""
@@ -269,7 +305,9 @@ def build(op, values, attributes, constants, weights, outputs):
     """The model, and the names of its parameters."""
     nodes, initializers, parameters, names = [], [], [], []
     operands = iter(enumerate(values))
-    for position in range(len(values) + len(constants)):
+    of_function = {key: value for key, value in constants.items() if isinstance(key, str)}
+    initializers += [tensor(key, value) for key, value in of_function.items()]
+    for position in range(len(values) + len(constants) - len(of_function)):
         if position in constants:
             if constants[position] is None:
                 names.append("")
@@ -284,7 +322,7 @@ def build(op, values, attributes, constants, weights, outputs):
                   helper.make_node("Reshape", [f"row_{i}", f"shape_{i}"], [f"x_{i}"], f"shape_{i}")]
         names.append(f"x_{i}")
     results = [f"y_{i}" for i in range(outputs)]
-    nodes.append(helper.make_node(op, names, results, "op", **attributes))
+    nodes += op(*names) if callable(op) else [helper.make_node(op, names, results, "op", **attributes)]
     terms = []
     initializers.append(tensor("row", ints(1, -1)))
     initializers.append(tensor("rows", ints(1)))
