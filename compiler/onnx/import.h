@@ -470,6 +470,11 @@ bool firnc_onnx_import_dequantize(firnc_onnx_importer *im, const firnc_onnx_node
 bool firnc_onnx_import_random(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_bernoulli(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_top_k(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_grid_sample(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_max_unpool(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_col2im(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_dft(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_stft(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_recurrent(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_attention(firnc_onnx_importer *im, const firnc_onnx_node *node);
 

@@ -393,18 +393,91 @@ static firnc_value pool(firnc_onnx_importer *im, firnc_value y, bool maximum, co
         im, y, 4, (int64_t[]){volume.dims[0] * w->count[DEPTH], plane.dims[1], plane.dims[2], plane.dims[3]});
 }
 
+enum { EXACT = 1 << 24 /* whole numbers that float32 has */ };
+
+/* What an element of an image adds to its number per step along each side: columns are the last side, or with
+ * storage_order 1 the first. */
+static void steps_of(const firnc_onnx_node *node, const windows *w, int64_t steps[SIDES]) {
+    const bool turned = firnc_onnx_integer(node, "storage_order", 0) != 0;
+    int64_t step = 1;
+    for (uint8_t i = 0; i < SIDES; i++) {
+        const uint8_t side = turned ? i : (uint8_t)(SIDES - 1 - i);
+        steps[side] = step;
+        step *= w->extent[side];
+    }
+}
+
+/* Sets output 1 of MaxPool: of the largest element of each window the number among the elements of all images,
+ * [N,C,...]. The elements of each window are copied side by side, those outside the image as the lowest number. The
+ * place of the largest in the window gives a distance to the number of the window's first element. */
+static bool set_indices(firnc_onnx_importer *im, const firnc_onnx_node *node, const windows *w) {
+    firnc_onnx_value *x = node->inputs[0];
+    const int64_t taps = w->kernel[DEPTH] * w->kernel[ROWS] * w->kernel[COLUMNS], n = x->dims[0], c = x->dims[1];
+    const int64_t windows = w->count[DEPTH] * w->count[ROWS] * w->count[COLUMNS];
+    const int64_t elements = w->extent[DEPTH] * w->extent[ROWS] * w->extent[COLUMNS];
+    int64_t steps[SIDES], dims[FIRN_RANK_MAX];
+    uint8_t order[FIRN_RANK_MAX];
+    if (node->outputs[1] == NULL || !firnc_onnx_is_read(im, node, node->outputs[1]->name))
+        return true;
+    if (firnc_onnx_count(x) > EXACT || taps * windows > FIRNC_ONNX_LIST_MAX)
+        return firnc_onnx_fail(im, "gives indices of images of more than %d elements in all", EXACT);
+    steps_of(node, w, steps);
+    int64_t *list = firnc_allocate((uint64_t)(taps * windows) * sizeof *list);
+    firnc_onnx_tensor *outside = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 3, (int64_t[]){windows, taps, 1}),
+                      *first = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 2, (int64_t[]){windows, 1}),
+                      *image = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 3, (int64_t[]){n, 1, c}),
+                      *distances = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 1, &taps);
+    if (outside == NULL || first == NULL || image == NULL || distances == NULL)
+        return false;
+    for (int64_t i = 0; i < taps * windows; i++) {
+        int64_t tap = i % taps, window = i / taps, step = 1;
+        first->reals[i / taps] = distances->reals[i % taps] = 0;
+        for (uint8_t side = SIDES; side-- > 0;) {
+            const int64_t begin = window % w->count[side] * w->stride[side] - w->before[side],
+                          distance = tap % w->kernel[side] * w->dilation[side], at = begin + distance;
+            const bool beyond = at < 0 || at >= w->extent[side];
+            outside->reals[i] = beyond ? 1 : outside->reals[i];
+            list[i] = (side == SIDES - 1 ? 0 : list[i]) + (beyond ? 0 : at) * step;
+            first->reals[i / taps] += (float)(begin * steps[side]);
+            distances->reals[i % taps] += (float)(distance * steps[side]);
+            step *= w->extent[side];
+            tap /= w->kernel[side];
+            window /= w->count[side];
+        }
+    }
+    for (int64_t i = 0; i < n * c; i++)
+        image->reals[i] = (float)(i * elements);
+    firnc_value y = firnc_onnx_reshape(im, channels_last(im, x), 3, (int64_t[]){n, elements, c});
+    y = firnc_onnx_reshape(im, firnc_onnx_pick(im, y, 1, list, taps * windows), 4, (int64_t[]){n, windows, taps, c});
+    y = firnc_onnx_select(im, firnc_onnx_constant(im, outside, FIRN_FLOAT32), firnc_onnx_scalar(im, -3.4028234e38F), y);
+    if (im->failed)
+        return false;
+    y = firnc_onnx_made(im, firnc_arg_max(im->graph, y, 2, false));
+    y = firnc_onnx_gather(im, firnc_onnx_constant(im, distances, FIRN_FLOAT32), y, 0);
+    y = firnc_onnx_binary(im, FIRN_OP_add, y, firnc_onnx_constant(im, first, FIRN_FLOAT32));
+    y = firnc_onnx_binary(im, FIRN_OP_add, y, firnc_onnx_constant(im, image, FIRN_FLOAT32));
+    firnc_onnx_channels_last(x->rank, order);
+    dims[0] = n;
+    dims[x->rank - 1] = c;
+    for (uint8_t i = 2; i < x->rank; i++)
+        dims[i - 1] = w->count[side_of(x, i)];
+    firnc_onnx_set_ordered(im, node->outputs[1], firnc_onnx_reshape(im, y, x->rank, dims), FIRNC_ONNX_INT64, x->rank,
+                           order);
+    return !im->failed;
+}
+
 bool firnc_onnx_import_pool(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
     const bool maximum = node->op[0] == 'M';
     windows w;
     if (!check_image(im, x))
         return false;
-    if (firnc_onnx_integer(node, "storage_order", 0) != 0)
-        return firnc_onnx_fail(im, "has storage_order 1, which Firn does not have; leave it out");
     set_extents(x, &w);
     if (!firnc_onnx_has(node, "kernel_shape"))
         return firnc_onnx_fail(im, "has no kernel_shape");
     if (!read_windows(im, node, (uint8_t)(x->rank - 2), &w))
+        return false;
+    if (maximum && node->output_count > 1 && !set_indices(im, node, &w))
         return false;
     firnc_value y = channels_last(im, x);
     if (!maximum && firnc_onnx_integer(node, "count_include_pad", 0) != 0)
