@@ -762,6 +762,14 @@ firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate) {
     return record(graph, FIRN_OP_dropout, &x, 1, (int64_t[]){rng_id}, &rate);
 }
 
+firnc_value firnc_random_uniform(firnc_graph *graph, firnc_value like) {
+    return record(graph, FIRN_OP_random_uniform, &like, 1, (int64_t[]){graph->rng_ids++}, NULL);
+}
+
+firnc_value firnc_random_normal(firnc_graph *graph, firnc_value like) {
+    return record(graph, FIRN_OP_random_normal, &like, 1, (int64_t[]){graph->rng_ids++}, NULL);
+}
+
 /* Queries for which attention computes the scores at a time: as many as the rows of the portable kernels' tiles. Fewer
  * would take less of the arena and more time. */
 enum { ATTENTION_ROWS = 16 };

@@ -121,8 +121,8 @@ enum { FIRNC_OUT_IN = 0, FIRNC_IN_OUT = 1 };      /* weight layout: of PyTorch's
 enum { FIRNC_GELU_ERF = 0, FIRNC_GELU_TANH = 1 }; /* form of gelu */
 enum { FIRNC_HUBER = 0, FIRNC_HUBER_SMOOTH = 1 }; /* form of huber_loss */
 
-/* Any forward op of the table but cast, which autocast inserts, and dropout and attention, whose random numbers the
- * builder numbers: firnc_dropout and firnc_attention. Inputs and attributes in the order of its row (FIRN_LINEAR_IN_X
+/* Any forward op of the table but cast, which autocast inserts, and dropout, attention and random numbers, which the
+ * builder numbers: firnc_dropout, firnc_attention, firnc_random_normal. Inputs and attributes in the order of its row (FIRN_LINEAR_IN_X
  * and so on are their positions), FIRNC_NONE for an optional input that is left out; integers or reals may be NULL,
  * which means zeros. Returns output 0. The functions below are the same for single ops, with types. */
 firnc_value firnc_op(firnc_graph *graph, firn_op_code code, const firnc_value *inputs, uint8_t input_count,
@@ -244,6 +244,11 @@ firnc_value firnc_matmul(firnc_graph *graph, firnc_value a, firnc_value b, bool 
  * Each call uses one rng_id in any case, so that neither the rate nor the mode changes other random numbers of the
  * graph; the same holds for attention. */
 firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate);
+
+/* Numbers from 0 to below 1, and normal ones of mean 0 and deviation 1, for each element of `like`. They are drawn in an
+ * evaluation, too. */
+firnc_value firnc_random_uniform(firnc_graph *graph, firnc_value like);
+firnc_value firnc_random_normal(firnc_graph *graph, firnc_value like);
 
 typedef struct firnc_attention_options {
     uint32_t heads, kv_heads;

@@ -35,16 +35,17 @@ static const struct {
     const char *word, *names;
 } kinds[] = {
     {REAL, "real number",
-     "alpha beta cubic_coeff_a epsilon extrapolation_value gamma momentum scale softcap value_float"},
+     "alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma high lambd low mean momentum scale softcap "
+     "value_float"},
     {TEXT, "text",
      "approximate auto_pad coordinate_transformation_mode direction equation keep_aspect_ratio_policy mode "
-     "nearest_mode "
+     "nearest_mode padding_mode "
      "reduction round_mode"},
     {TENSOR, "tensor", "value"},
     {GRAPH, "graph", "else_branch then_branch"},
     {REALS, "list of real numbers", "activation_alpha activation_beta value_floats"},
     {WHOLES, "list of whole numbers",
-     "axes dilations kernel_shape output_padding output_shape pads perm strides value_ints"},
+     "axes dilations kernel_shape output_padding output_shape pads perm shape strides value_ints"},
     {TEXTS, "list of texts", "activations"},
     {SPARSE, "sparse tensor", "sparse_value"},
 };

@@ -422,6 +422,7 @@ bool firnc_onnx_import_clip(firnc_onnx_importer *im, const firnc_onnx_node *node
 bool firnc_onnx_import_where(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_cast(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_dropout(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_mod(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_prelu(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_softmax(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_reduce(firnc_onnx_importer *im, const firnc_onnx_node *node);
@@ -465,6 +466,17 @@ bool firnc_onnx_import_batch_norm(firnc_onnx_importer *im, const firnc_onnx_node
 bool firnc_onnx_import_layer_norm(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_rms_norm(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_group_norm(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_local_response(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_quantize(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_dequantize(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_random(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_bernoulli(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_top_k(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_grid_sample(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_max_unpool(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_col2im(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_dft(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_stft(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_recurrent(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_attention(firnc_onnx_importer *im, const firnc_onnx_node *node);
 

@@ -42,6 +42,7 @@ static const struct {
     {.code = 222, .kind = ROW, .position = 0, .since = 1}, /* reduce_max  */
     {.code = 223, .kind = ROW, .position = 0, .since = 1}, /* reduce_max_backward  */
     {.code = 224, .kind = ROW, .position = 0, .since = 1}, /* arg_max  */
+    {.code = 270, .kind = ROW, .position = 0, .since = 2}, /* top_k  */
     {.code = 226, .kind = ROW, .position = 0, .since = 1}, /* matmul  */
     {.code = 168, .kind = ROW, .position = 0, .since = 1}, /* broadcast_add  */
     {.code = 169, .kind = ROW, .position = 0, .since = 1}, /* broadcast_multiply  */
@@ -75,6 +76,15 @@ static const struct {
     {.code = 197, .kind = ROW, .position = 0, .since = 1}, /* to_float32  */
     {.code = 198, .kind = ROW, .position = 0, .since = 1}, /* sign  */
     {.code = 199, .kind = ROW, .position = 0, .since = 1}, /* floor  */
+    {.code = 263, .kind = ROW, .position = 0, .since = 2}, /* sin  */
+    {.code = 264, .kind = ROW, .position = 0, .since = 2}, /* cos  */
+    {.code = 265, .kind = ROW, .position = 0, .since = 2}, /* atan  */
+    {.code = 266, .kind = ROW, .position = 0, .since = 2}, /* log_one_plus  */
+    {.code = 267, .kind = ROW, .position = 0, .since = 2}, /* round  */
+    {.code = 268, .kind = ROW, .position = 0, .since = 2}, /* fake_quantize  */
+    {.code = 269, .kind = ROW, .position = 0, .since = 2}, /* fake_quantize_backward  */
+    {.code = 271, .kind = ROW, .position = 0, .since = 2}, /* random_uniform  */
+    {.code = 272, .kind = ROW, .position = 0, .since = 2}, /* random_normal  */
     {.code = 160, .kind = ROW, .position = 0, .since = 1}, /* conv  */
     {.code = 161, .kind = ROW, .position = 0, .since = 1}, /* conv_backward_input  */
     {.code = 162, .kind = ROW, .position = 0, .since = 1}, /* conv_backward_weight  */

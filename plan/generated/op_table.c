@@ -784,29 +784,45 @@ const firn_op_info firn_op_row_arg_max = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 static const firn_operand operands_37[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
+    {.type = FIRN_INT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_16[] = {
+    FIRN_RANGE_EXTENT,
+    FIRN_RANGE_FLAG,
+};
+const firn_op_info firn_op_row_top_k = {
+    .code = 270, .operands = operands_37, .ranges = ranges_16, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 2, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_38[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_16[] = {
+static const uint8_t ranges_17[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_FLAG,
 };
 const firn_op_info firn_op_row_matmul = {
-    .code = 226, .operands = operands_37, .ranges = ranges_16, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 226, .operands = operands_38, .ranges = ranges_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_matmul, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_38[] = {
+static const firn_operand operands_39[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_broadcast_add = {
-    .code = 168, .operands = operands_38, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 168, .operands = operands_39, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -814,7 +830,7 @@ const firn_op_info firn_op_row_broadcast_add = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_broadcast_multiply = {
-    .code = 169, .operands = operands_38, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 169, .operands = operands_39, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -822,7 +838,7 @@ const firn_op_info firn_op_row_broadcast_multiply = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_subtract = {
-    .code = 170, .operands = operands_38, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 170, .operands = operands_39, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -830,7 +846,7 @@ const firn_op_info firn_op_row_subtract = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_divide = {
-    .code = 171, .operands = operands_38, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 171, .operands = operands_39, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -838,7 +854,7 @@ const firn_op_info firn_op_row_divide = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_minimum = {
-    .code = 172, .operands = operands_38, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 172, .operands = operands_39, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -846,22 +862,8 @@ const firn_op_info firn_op_row_minimum = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_maximum = {
-    .code = 173, .operands = operands_38, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 173, .operands = operands_39, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
-    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-static const firn_operand operands_39[] = {
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH, .optional = true},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH, .optional = true},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
-};
-const firn_op_info firn_op_row_select = {
-    .code = 174, .operands = operands_39, .inputs = 3, .inputs_min = 1, .inputs_max = 3,
-    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 7, .autocast = FIRN_AUTOCAST_promote,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
@@ -869,28 +871,13 @@ const firn_op_info firn_op_row_select = {
 
 static const firn_operand operands_40[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
-const firn_op_info firn_op_row_less = {
-    .code = 175, .operands = operands_40, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_single,
-    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-const firn_op_info firn_op_row_less_or_equal = {
-    .code = 176, .operands = operands_40, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_single,
-    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-const firn_op_info firn_op_row_equal = {
-    .code = 177, .operands = operands_40, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_single,
+const firn_op_info firn_op_row_select = {
+    .code = 174, .operands = operands_40, .inputs = 3, .inputs_min = 1, .inputs_max = 3,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 7, .autocast = FIRN_AUTOCAST_promote,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
@@ -898,12 +885,41 @@ const firn_op_info firn_op_row_equal = {
 
 static const firn_operand operands_41[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_less = {
+    .code = 175, .operands = operands_41, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_less_or_equal = {
+    .code = 176, .operands = operands_41, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_equal = {
+    .code = 177, .operands = operands_41, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_42[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_larger_share = {
-    .code = 178, .operands = operands_41, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 178, .operands = operands_42, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 7, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -974,12 +990,12 @@ const firn_op_info firn_op_row_abs = {
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_17[] = {
+static const uint8_t ranges_18[] = {
     FIRN_RANGE_FINITE,
     FIRN_RANGE_FINITE,
 };
 const firn_op_info firn_op_row_clip = {
-    .code = 187, .operands = operands_0, .ranges = ranges_17, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 187, .operands = operands_0, .ranges = ranges_18, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -987,7 +1003,7 @@ const firn_op_info firn_op_row_clip = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_clip_backward = {
-    .code = 188, .operands = operands_30, .ranges = ranges_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 188, .operands = operands_30, .ranges = ranges_18, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -995,18 +1011,18 @@ const firn_op_info firn_op_row_clip_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_affine = {
-    .code = 189, .operands = operands_0, .ranges = ranges_17, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 189, .operands = operands_0, .ranges = ranges_18, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_18[] = {
+static const uint8_t ranges_19[] = {
     FIRN_RANGE_FINITE,
 };
 const firn_op_info firn_op_row_leaky_relu = {
-    .code = 190, .operands = operands_0, .ranges = ranges_18, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 190, .operands = operands_0, .ranges = ranges_19, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1014,7 +1030,7 @@ const firn_op_info firn_op_row_leaky_relu = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_leaky_relu_backward = {
-    .code = 191, .operands = operands_30, .ranges = ranges_18, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 191, .operands = operands_30, .ranges = ranges_19, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1022,7 +1038,7 @@ const firn_op_info firn_op_row_leaky_relu_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_elu = {
-    .code = 192, .operands = operands_0, .ranges = ranges_18, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 192, .operands = operands_0, .ranges = ranges_19, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1030,7 +1046,7 @@ const firn_op_info firn_op_row_elu = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_elu_backward = {
-    .code = 193, .operands = operands_30, .ranges = ranges_18, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 193, .operands = operands_30, .ranges = ranges_19, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1038,7 +1054,7 @@ const firn_op_info firn_op_row_elu_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_power = {
-    .code = 194, .operands = operands_38, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 194, .operands = operands_39, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1046,31 +1062,31 @@ const firn_op_info firn_op_row_power = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_power_backward = {
-    .code = 195, .operands = operands_41, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 195, .operands = operands_42, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 7, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_42[] = {
+static const firn_operand operands_43[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_to_int32 = {
-    .code = 196, .operands = operands_42, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 196, .operands = operands_43, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_43[] = {
+static const firn_operand operands_44[] = {
     {.type = FIRN_INT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_to_float32 = {
-    .code = 197, .operands = operands_43, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 197, .operands = operands_44, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1093,13 +1109,105 @@ const firn_op_info firn_op_row_floor = {
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_44[] = {
+const firn_op_info firn_op_row_sin = {
+    .code = 263, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_cos = {
+    .code = 264, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_atan = {
+    .code = 265, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_log_one_plus = {
+    .code = 266, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_round = {
+    .code = 267, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_45[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_fake_quantize = {
+    .code = 268, .operands = operands_45, .ranges = ranges_18, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 2,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_46[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_fake_quantize_backward = {
+    .code = 269, .operands = operands_46, .ranges = ranges_18, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 2,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_47[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_20[] = {
+    FIRN_RANGE_RNG_ID,
+};
+const firn_op_info firn_op_row_random_uniform = {
+    .code = 271, .operands = operands_47, .ranges = ranges_20, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_random_normal = {
+    .code = 272, .operands = operands_47, .ranges = ranges_20, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_48[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_19[] = {
+static const uint8_t ranges_21[] = {
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
@@ -1107,14 +1215,14 @@ static const uint8_t ranges_19[] = {
     FIRN_RANGE_PAIR,
 };
 const firn_op_info firn_op_row_conv = {
-    .code = 160, .operands = operands_44, .ranges = ranges_19, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 160, .operands = operands_48, .ranges = ranges_21, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 1, .integers = 5, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 1, .integers_min = 5, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_convolution, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_20[] = {
+static const uint8_t ranges_22[] = {
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
@@ -1124,14 +1232,14 @@ static const uint8_t ranges_20[] = {
     FIRN_RANGE_EXTENT,
 };
 const firn_op_info firn_op_row_conv_backward_input = {
-    .code = 161, .operands = operands_37, .ranges = ranges_20, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 161, .operands = operands_38, .ranges = ranges_22, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 7, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 7, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_convolution_of_input, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_21[] = {
+static const uint8_t ranges_23[] = {
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
@@ -1140,14 +1248,14 @@ static const uint8_t ranges_21[] = {
     FIRN_RANGE_PAIR,
 };
 const firn_op_info firn_op_row_conv_backward_weight = {
-    .code = 162, .operands = operands_37, .ranges = ranges_21, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 162, .operands = operands_38, .ranges = ranges_23, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 6, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 6, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_convolution_of_weight, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_22[] = {
+static const uint8_t ranges_24[] = {
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
@@ -1155,27 +1263,27 @@ static const uint8_t ranges_22[] = {
     FIRN_RANGE_PAIR,
 };
 const firn_op_info firn_op_row_max_pool = {
-    .code = 163, .operands = operands_33, .ranges = ranges_22, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 163, .operands = operands_33, .ranges = ranges_24, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 5, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 5, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_45[] = {
+static const firn_operand operands_49[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_max_pool_backward = {
-    .code = 164, .operands = operands_45, .ranges = ranges_22, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 164, .operands = operands_49, .ranges = ranges_24, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 5, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 5, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_23[] = {
+static const uint8_t ranges_25[] = {
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
@@ -1184,14 +1292,14 @@ static const uint8_t ranges_23[] = {
     FIRN_RANGE_FLAG,
 };
 const firn_op_info firn_op_row_average_pool = {
-    .code = 165, .operands = operands_33, .ranges = ranges_23, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 165, .operands = operands_33, .ranges = ranges_25, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 6, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_follow,
     .outputs_min = 1, .integers_min = 6, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_24[] = {
+static const uint8_t ranges_26[] = {
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
     FIRN_RANGE_PAIR,
@@ -1202,14 +1310,14 @@ static const uint8_t ranges_24[] = {
     FIRN_RANGE_EXTENT,
 };
 const firn_op_info firn_op_row_average_pool_backward = {
-    .code = 166, .operands = operands_33, .ranges = ranges_24, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 166, .operands = operands_33, .ranges = ranges_26, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 8, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 8, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_46[] = {
+static const firn_operand operands_50[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -1217,7 +1325,7 @@ static const firn_operand operands_46[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
-static const uint8_t ranges_25[] = {
+static const uint8_t ranges_27[] = {
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_OWN,
     FIRN_RANGE_FLAG,
@@ -1228,14 +1336,14 @@ static const uint8_t ranges_25[] = {
     FIRN_RANGE_RATE,
 };
 const firn_op_info firn_op_row_attention = {
-    .code = 21, .operands = operands_46, .ranges = ranges_25, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
+    .code = 21, .operands = operands_50, .ranges = ranges_27, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
     .outputs = 4, .integers = 6, .reals = 2, .reductions = 2, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 4, .integers_min = 6, .reals_min = 2,
     .pol = FIRN_POL_attention, .cost = FIRN_COST_attention, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_47[] = {
+static const firn_operand operands_51[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -1245,14 +1353,14 @@ static const firn_operand operands_47[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_attention_backward = {
-    .code = 22, .operands = operands_47, .ranges = ranges_25, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 22, .operands = operands_51, .ranges = ranges_27, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 6, .reals = 2, .reductions = 3, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 6, .reals_min = 2,
     .pol = FIRN_POL_attention, .cost = FIRN_COST_attention_backward, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 1, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_48[] = {
+static const firn_operand operands_52[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -1264,14 +1372,14 @@ static const firn_operand operands_48[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_cross_attention = {
-    .code = 227, .operands = operands_48, .ranges = ranges_25, .inputs = 5, .inputs_min = 3, .inputs_max = 5,
+    .code = 227, .operands = operands_52, .ranges = ranges_27, .inputs = 5, .inputs_min = 3, .inputs_max = 5,
     .outputs = 4, .integers = 6, .reals = 2, .reductions = 2, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 4, .integers_min = 6, .reals_min = 2,
     .pol = FIRN_POL_attention, .cost = FIRN_COST_cross_attention, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_49[] = {
+static const firn_operand operands_53[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -1286,14 +1394,14 @@ static const firn_operand operands_49[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_cross_attention_backward = {
-    .code = 228, .operands = operands_49, .ranges = ranges_25, .inputs = 8, .inputs_min = 6, .inputs_max = 8,
+    .code = 228, .operands = operands_53, .ranges = ranges_27, .inputs = 8, .inputs_min = 6, .inputs_max = 8,
     .outputs = 4, .integers = 6, .reals = 2, .reductions = 3, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 6, .reals_min = 2,
     .pol = FIRN_POL_attention, .cost = FIRN_COST_cross_attention_backward, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 1, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_26[] = {
+static const uint8_t ranges_28[] = {
     FIRN_RANGE_TYPE,
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_OWN,
@@ -1302,7 +1410,7 @@ static const uint8_t ranges_26[] = {
     FIRN_RANGE_OWN,
 };
 const firn_op_info firn_op_row_rotary_embedding = {
-    .code = 144, .operands = operands_31, .ranges = ranges_26, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 144, .operands = operands_31, .ranges = ranges_28, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 5, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_norm,
     .outputs_min = 1, .integers_min = 5, .reals_min = 1,
     .pol = FIRN_POL_rotation, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1310,14 +1418,14 @@ const firn_op_info firn_op_row_rotary_embedding = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_rotary_embedding_backward = {
-    .code = 145, .operands = operands_31, .ranges = ranges_26, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 145, .operands = operands_31, .ranges = ranges_28, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 5, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 5, .reals_min = 1,
     .pol = FIRN_POL_rotation, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_50[] = {
+static const firn_operand operands_54[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1329,14 +1437,14 @@ static const firn_operand operands_50[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_lstm = {
-    .code = 236, .operands = operands_50, .ranges = ranges_16, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .code = 236, .operands = operands_54, .ranges = ranges_17, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
     .outputs = 5, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 5, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_51[] = {
+static const firn_operand operands_55[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -1350,14 +1458,14 @@ static const firn_operand operands_51[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_lstm_backward = {
-    .code = 237, .operands = operands_51, .ranges = ranges_0, .inputs = 7, .inputs_min = 3, .inputs_max = 7,
+    .code = 237, .operands = operands_55, .ranges = ranges_0, .inputs = 7, .inputs_min = 3, .inputs_max = 7,
     .outputs = 4, .integers = 1, .reals = 0, .reductions = 1, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_52[] = {
+static const firn_operand operands_56[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1366,20 +1474,20 @@ static const firn_operand operands_52[] = {
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_27[] = {
+static const uint8_t ranges_29[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_FLAG,
     FIRN_RANGE_FLAG,
 };
 const firn_op_info firn_op_row_gru = {
-    .code = 238, .operands = operands_52, .ranges = ranges_27, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .code = 238, .operands = operands_56, .ranges = ranges_29, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
     .outputs = 3, .integers = 3, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 3, .integers_min = 3, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_53[] = {
+static const firn_operand operands_57[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -1392,14 +1500,14 @@ static const firn_operand operands_53[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_gru_backward = {
-    .code = 239, .operands = operands_53, .ranges = ranges_16, .inputs = 6, .inputs_min = 3, .inputs_max = 6,
+    .code = 239, .operands = operands_57, .ranges = ranges_17, .inputs = 6, .inputs_min = 3, .inputs_max = 6,
     .outputs = 4, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_54[] = {
+static const firn_operand operands_58[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1408,14 +1516,14 @@ static const firn_operand operands_54[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_rnn = {
-    .code = 240, .operands = operands_54, .ranges = ranges_16, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 240, .operands = operands_58, .ranges = ranges_17, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 3, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 3, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_55[] = {
+static const firn_operand operands_59[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1425,14 +1533,14 @@ static const firn_operand operands_55[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_rnn_backward = {
-    .code = 241, .operands = operands_55, .ranges = ranges_16, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .code = 241, .operands = operands_59, .ranges = ranges_17, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
     .outputs = 3, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_56[] = {
+static const firn_operand operands_60[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1440,14 +1548,14 @@ static const firn_operand operands_56[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_recurrent_backward_weight = {
-    .code = 242, .operands = operands_56, .ranges = ranges_0, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .code = 242, .operands = operands_60, .ranges = ranges_0, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product_of_weight, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_57[] = {
+static const firn_operand operands_61[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1455,14 +1563,14 @@ static const firn_operand operands_57[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy = {
-    .code = 23, .operands = operands_57, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 23, .operands = operands_61, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 3, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 3, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_58[] = {
+static const firn_operand operands_62[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
@@ -1471,14 +1579,14 @@ static const firn_operand operands_58[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy_backward = {
-    .code = 24, .operands = operands_58, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 24, .operands = operands_62, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_59[] = {
+static const firn_operand operands_63[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH, .optional = true},
@@ -1489,21 +1597,21 @@ static const firn_operand operands_59[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_28[] = {
+static const uint8_t ranges_30[] = {
     FIRN_RANGE_LABEL,
     FIRN_RANGE_FLAG,
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_cross_entropy_weighted = {
-    .code = 138, .operands = operands_59, .ranges = ranges_28, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .code = 138, .operands = operands_63, .ranges = ranges_30, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
     .outputs = 5, .integers = 2, .reals = 2, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 5, .integers_min = 2, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_60[] = {
+static const firn_operand operands_64[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
@@ -1514,14 +1622,14 @@ static const firn_operand operands_60[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy_weighted_backward = {
-    .code = 139, .operands = operands_60, .ranges = ranges_28, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 139, .operands = operands_64, .ranges = ranges_30, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 1, .integers = 2, .reals = 2, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 2, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_61[] = {
+static const firn_operand operands_65[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .rounded = true},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
@@ -1534,7 +1642,7 @@ static const firn_operand operands_61[] = {
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
-static const uint8_t ranges_29[] = {
+static const uint8_t ranges_31[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_OWN,
@@ -1546,31 +1654,31 @@ static const uint8_t ranges_29[] = {
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_linear_cross_entropy = {
-    .code = 252, .operands = operands_61, .ranges = ranges_29, .inputs = 6, .inputs_min = 4, .inputs_max = 6,
+    .code = 252, .operands = operands_65, .ranges = ranges_31, .inputs = 6, .inputs_min = 4, .inputs_max = 6,
     .outputs = 5, .integers = 7, .reals = 2, .reductions = 3, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 5, .integers_min = 7, .reals_min = 2,
     .pol = FIRN_POL_product, .cost = FIRN_COST_products_of_loss, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 2, .inner_flag = 3, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 255, .index_from_end = 0, .index_attribute = 1};
 
-static const firn_operand operands_62[] = {
+static const firn_operand operands_66[] = {
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = 1},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_30[] = {
+static const uint8_t ranges_32[] = {
     FIRN_RANGE_LABEL,
 };
 const firn_op_info firn_op_row_batch_rows = {
-    .code = 253, .operands = operands_62, .ranges = ranges_30, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 253, .operands = operands_66, .ranges = ranges_32, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_first, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_63[] = {
+static const firn_operand operands_67[] = {
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
@@ -1578,61 +1686,61 @@ static const firn_operand operands_63[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_batch_weights = {
-    .code = 254, .operands = operands_63, .ranges = ranges_30, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 254, .operands = operands_67, .ranges = ranges_32, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_first, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_64[] = {
+static const firn_operand operands_68[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_nll_loss = {
-    .code = 136, .operands = operands_64, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 136, .operands = operands_68, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_65[] = {
+static const firn_operand operands_69[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_nll_loss_backward = {
-    .code = 137, .operands = operands_65, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 137, .operands = operands_69, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_66[] = {
+static const firn_operand operands_70[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_mean_squared_error = {
-    .code = 25, .operands = operands_66, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 25, .operands = operands_70, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_67[] = {
+static const firn_operand operands_71[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_mean_squared_error_backward = {
-    .code = 26, .operands = operands_67, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 26, .operands = operands_71, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1640,7 +1748,7 @@ const firn_op_info firn_op_row_mean_squared_error_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_l1_loss = {
-    .code = 128, .operands = operands_66, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 128, .operands = operands_70, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1648,19 +1756,19 @@ const firn_op_info firn_op_row_l1_loss = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_l1_loss_backward = {
-    .code = 129, .operands = operands_67, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 129, .operands = operands_71, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_31[] = {
+static const uint8_t ranges_33[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_huber_loss = {
-    .code = 130, .operands = operands_66, .ranges = ranges_31, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 130, .operands = operands_70, .ranges = ranges_33, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1668,7 +1776,7 @@ const firn_op_info firn_op_row_huber_loss = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_huber_loss_backward = {
-    .code = 131, .operands = operands_67, .ranges = ranges_31, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 131, .operands = operands_71, .ranges = ranges_33, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1676,7 +1784,7 @@ const firn_op_info firn_op_row_huber_loss_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_binary_cross_entropy = {
-    .code = 132, .operands = operands_66, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 132, .operands = operands_70, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1684,7 +1792,7 @@ const firn_op_info firn_op_row_binary_cross_entropy = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_binary_cross_entropy_backward = {
-    .code = 133, .operands = operands_67, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 133, .operands = operands_71, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1692,7 +1800,7 @@ const firn_op_info firn_op_row_binary_cross_entropy_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_kl_divergence = {
-    .code = 134, .operands = operands_66, .ranges = ranges_16, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 134, .operands = operands_70, .ranges = ranges_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1700,39 +1808,39 @@ const firn_op_info firn_op_row_kl_divergence = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_kl_divergence_backward = {
-    .code = 135, .operands = operands_67, .ranges = ranges_16, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 135, .operands = operands_71, .ranges = ranges_17, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_68[] = {
+static const firn_operand operands_72[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_loss_seed = {
-    .code = 27, .operands = operands_68, .ranges = ranges_12, .inputs = 1, .inputs_min = 0, .inputs_max = 1,
+    .code = 27, .operands = operands_72, .ranges = ranges_12, .inputs = 1, .inputs_min = 0, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_69[] = {
+static const firn_operand operands_73[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
 const firn_op_info firn_op_row_accumulate = {
-    .code = 29, .operands = operands_69, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 29, .operands = operands_73, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_first, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_70[] = {
+static const firn_operand operands_74[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
@@ -1740,151 +1848,54 @@ static const firn_operand operands_70[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_sum_of_squares = {
-    .code = 31, .operands = operands_70, .ranges = ranges_2, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 31, .operands = operands_74, .ranges = ranges_2, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_partial, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_71[] = {
+static const firn_operand operands_75[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_gradient_norm = {
-    .code = 32, .operands = operands_71, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 32, .operands = operands_75, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 1, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_72[] = {
+static const firn_operand operands_76[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 3, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_32[] = {
+static const uint8_t ranges_34[] = {
     FIRN_RANGE_OWN,
     FIRN_RANGE_OWN,
 };
 const firn_op_info firn_op_row_gradient_factors = {
-    .code = 44, .operands = operands_72, .ranges = ranges_32, .inputs = 2, .inputs_min = 0, .inputs_max = 2,
+    .code = 44, .operands = operands_76, .ranges = ranges_34, .inputs = 2, .inputs_min = 0, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_73[] = {
+static const firn_operand operands_77[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 3, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 4, .b = 4, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_decay_factors = {
-    .code = 60, .operands = operands_73, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
+    .code = 60, .operands = operands_77, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 1,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-static const firn_operand operands_74[] = {
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
-    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
-    {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
-    {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
-};
-static const uint8_t ranges_33[] = {
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_DECAY,
-};
-const firn_op_info firn_op_row_adamw = {
-    .code = 36, .operands = operands_74, .ranges = ranges_33, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
-    .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-    .outputs_min = 3, .integers_min = 1, .reals_min = 4,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-static const firn_operand operands_75[] = {
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
-    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
-};
-static const uint8_t ranges_34[] = {
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_DECAY,
-};
-const firn_op_info firn_op_row_sgd = {
-    .code = 37, .operands = operands_75, .ranges = ranges_34, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
-    .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-    .outputs_min = 1, .integers_min = 1, .reals_min = 1,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-static const firn_operand operands_76[] = {
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
-    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
-    {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
-};
-static const uint8_t ranges_35[] = {
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_NOT_NEGATIVE,
-    FIRN_RANGE_FINITE,
-    FIRN_RANGE_DECAY,
-};
-const firn_op_info firn_op_row_sgd_momentum = {
-    .code = 43, .operands = operands_76, .ranges = ranges_35, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
-    .outputs = 2, .integers = 2, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-    .outputs_min = 2, .integers_min = 2, .reals_min = 3,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-static const firn_operand operands_77[] = {
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
-    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
-    {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
-    {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
-};
-static const uint8_t ranges_36[] = {
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_DECAY,
-};
-const firn_op_info firn_op_row_adam = {
-    .code = 65, .operands = operands_77, .ranges = ranges_36, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
-    .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-    .outputs_min = 3, .integers_min = 0, .reals_min = 4,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 static const firn_operand operands_78[] = {
@@ -1893,6 +1904,103 @@ static const firn_operand operands_78[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+    {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
+    {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
+};
+static const uint8_t ranges_35[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_adamw = {
+    .code = 36, .operands = operands_78, .ranges = ranges_35, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 1, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_79[] = {
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+};
+static const uint8_t ranges_36[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_sgd = {
+    .code = 37, .operands = operands_79, .ranges = ranges_36, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
+    .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_80[] = {
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+    {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
+};
+static const uint8_t ranges_37[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_NOT_NEGATIVE,
+    FIRN_RANGE_FINITE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_sgd_momentum = {
+    .code = 43, .operands = operands_80, .ranges = ranges_37, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .outputs = 2, .integers = 2, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 2, .reals_min = 3,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_81[] = {
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+    {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
+    {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
+};
+static const uint8_t ranges_38[] = {
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_adam = {
+    .code = 65, .operands = operands_81, .ranges = ranges_38, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 0, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_82[] = {
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
@@ -1901,7 +2009,7 @@ static const firn_operand operands_78[] = {
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
     {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
 };
-static const uint8_t ranges_37[] = {
+static const uint8_t ranges_39[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_FLAG,
     FIRN_RANGE_RATE,
@@ -1910,7 +2018,7 @@ static const uint8_t ranges_37[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adam_amsgrad = {
-    .code = 66, .operands = operands_78, .ranges = ranges_37, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .code = 66, .operands = operands_82, .ranges = ranges_39, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
     .outputs = 4, .integers = 2, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 2, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1918,14 +2026,14 @@ const firn_op_info firn_op_row_adam_amsgrad = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_radam = {
-    .code = 67, .operands = operands_77, .ranges = ranges_36, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 67, .operands = operands_81, .ranges = ranges_38, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_79[] = {
+static const firn_operand operands_83[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1939,7 +2047,7 @@ static const firn_operand operands_79[] = {
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
     {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
 };
-static const uint8_t ranges_38[] = {
+static const uint8_t ranges_40[] = {
     FIRN_RANGE_RATE,
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
@@ -1947,7 +2055,7 @@ static const uint8_t ranges_38[] = {
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_nadam = {
-    .code = 68, .operands = operands_79, .ranges = ranges_38, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .code = 68, .operands = operands_83, .ranges = ranges_40, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
     .outputs = 4, .integers = 0, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 0, .reals_min = 5,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1955,14 +2063,14 @@ const firn_op_info firn_op_row_nadam = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_adamax = {
-    .code = 69, .operands = operands_77, .ranges = ranges_33, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 69, .operands = operands_81, .ranges = ranges_35, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_80[] = {
+static const firn_operand operands_84[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1976,40 +2084,40 @@ static const firn_operand operands_80[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_lamb = {
-    .code = 70, .operands = operands_80, .ranges = ranges_33, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 70, .operands = operands_84, .ranges = ranges_35, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 5, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 5, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_39[] = {
+static const uint8_t ranges_41[] = {
     FIRN_RANGE_RATE,
     FIRN_RANGE_RATE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_lion = {
-    .code = 71, .operands = operands_76, .ranges = ranges_39, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 71, .operands = operands_80, .ranges = ranges_41, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_40[] = {
+static const uint8_t ranges_42[] = {
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_rmsprop = {
-    .code = 72, .operands = operands_76, .ranges = ranges_40, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 72, .operands = operands_80, .ranges = ranges_42, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_81[] = {
+static const firn_operand operands_85[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2020,14 +2128,14 @@ static const firn_operand operands_81[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
 };
-static const uint8_t ranges_41[] = {
+static const uint8_t ranges_43[] = {
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_rmsprop_momentum = {
-    .code = 73, .operands = operands_81, .ranges = ranges_41, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 73, .operands = operands_85, .ranges = ranges_43, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -2035,14 +2143,14 @@ const firn_op_info firn_op_row_rmsprop_momentum = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_rmsprop_centered = {
-    .code = 74, .operands = operands_81, .ranges = ranges_40, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 74, .operands = operands_85, .ranges = ranges_42, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_82[] = {
+static const firn_operand operands_86[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2056,28 +2164,28 @@ static const firn_operand operands_82[] = {
     {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
 };
 const firn_op_info firn_op_row_rmsprop_centered_momentum = {
-    .code = 75, .operands = operands_82, .ranges = ranges_41, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 75, .operands = operands_86, .ranges = ranges_43, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 4, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_42[] = {
+static const uint8_t ranges_44[] = {
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_NOT_NEGATIVE,
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_rprop = {
-    .code = 76, .operands = operands_77, .ranges = ranges_42, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 76, .operands = operands_81, .ranges = ranges_44, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_83[] = {
+static const firn_operand operands_87[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2087,35 +2195,35 @@ static const firn_operand operands_83[] = {
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
-static const uint8_t ranges_43[] = {
+static const uint8_t ranges_45[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_NOT_NEGATIVE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adagrad = {
-    .code = 77, .operands = operands_83, .ranges = ranges_43, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 77, .operands = operands_87, .ranges = ranges_45, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_44[] = {
+static const uint8_t ranges_46[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adadelta = {
-    .code = 78, .operands = operands_81, .ranges = ranges_44, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 78, .operands = operands_85, .ranges = ranges_46, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 1, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_45[] = {
+static const uint8_t ranges_47[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_NOT_NEGATIVE,
     FIRN_RANGE_NOT_NEGATIVE,
@@ -2123,14 +2231,14 @@ static const uint8_t ranges_45[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_asgd = {
-    .code = 79, .operands = operands_83, .ranges = ranges_45, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 79, .operands = operands_87, .ranges = ranges_47, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_84[] = {
+static const firn_operand operands_88[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2141,7 +2249,7 @@ static const firn_operand operands_84[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
-static const uint8_t ranges_46[] = {
+static const uint8_t ranges_48[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_NOT_NEGATIVE,
@@ -2150,14 +2258,14 @@ static const uint8_t ranges_46[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adafactor = {
-    .code = 80, .operands = operands_84, .ranges = ranges_46, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 80, .operands = operands_88, .ranges = ranges_48, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 1, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 5,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_85[] = {
+static const firn_operand operands_89[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2173,105 +2281,105 @@ static const firn_operand operands_85[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 4, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_adafactor_factored = {
-    .code = 81, .operands = operands_85, .ranges = ranges_46, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 81, .operands = operands_89, .ranges = ranges_48, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 6, .integers = 1, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 6, .integers_min = 1, .reals_min = 5,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_86[] = {
+static const firn_operand operands_90[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_47[] = {
+static const uint8_t ranges_49[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_RATE,
 };
 const firn_op_info firn_op_row_muon_direction = {
-    .code = 82, .operands = operands_86, .ranges = ranges_47, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 82, .operands = operands_90, .ranges = ranges_49, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 2,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_87[] = {
+static const firn_operand operands_91[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_unit_norm = {
-    .code = 83, .operands = operands_87, .ranges = ranges_12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 83, .operands = operands_91, .ranges = ranges_12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 2, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_88[] = {
+static const firn_operand operands_92[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_weighted_sum = {
-    .code = 84, .operands = operands_88, .ranges = ranges_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 84, .operands = operands_92, .ranges = ranges_18, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_89[] = {
+static const firn_operand operands_93[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 4, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
-static const uint8_t ranges_48[] = {
+static const uint8_t ranges_50[] = {
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_muon_step = {
-    .code = 85, .operands = operands_89, .ranges = ranges_48, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
+    .code = 85, .operands = operands_93, .ranges = ranges_50, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_90[] = {
+static const firn_operand operands_94[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
 const firn_op_info firn_op_row_advance_power = {
-    .code = 38, .operands = operands_90, .ranges = ranges_18, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 38, .operands = operands_94, .ranges = ranges_19, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_91[] = {
+static const firn_operand operands_95[] = {
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
-static const uint8_t ranges_49[] = {
+static const uint8_t ranges_51[] = {
     FIRN_RANGE_INT31,
 };
 const firn_op_info firn_op_row_count = {
-    .code = 39, .operands = operands_91, .ranges = ranges_49, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 39, .operands = operands_95, .ranges = ranges_51, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_92[] = {
+static const firn_operand operands_96[] = {
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2283,21 +2391,21 @@ static const firn_operand operands_92[] = {
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_50[] = {
+static const uint8_t ranges_52[] = {
     FIRN_RANGE_COUNT,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_FINITE,
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_loss_scale_update = {
-    .code = 40, .operands = operands_92, .ranges = ranges_50, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 40, .operands = operands_96, .ranges = ranges_52, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 5, .integers = 1, .reals = 3, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 5, .integers_min = 1, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_93[] = {
+static const firn_operand operands_97[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2305,14 +2413,14 @@ static const firn_operand operands_93[] = {
     {.type = FIRN_TYPE_OF_INPUT + 2, .form = FIRN_FORM_LIKE, .a = 2, .changed = 2},
 };
 const firn_op_info firn_op_row_metric_mean = {
-    .code = 41, .operands = operands_93, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 41, .operands = operands_97, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_94[] = {
+static const firn_operand operands_98[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2321,14 +2429,14 @@ static const firn_operand operands_94[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_accuracy = {
-    .code = 42, .operands = operands_94, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .code = 42, .operands = operands_98, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_95[] = {
+static const firn_operand operands_99[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2338,19 +2446,19 @@ static const firn_operand operands_95[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
 };
-static const uint8_t ranges_51[] = {
+static const uint8_t ranges_53[] = {
     FIRN_RANGE_LABEL,
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_metric_weighted_mean = {
-    .code = 140, .operands = operands_95, .ranges = ranges_51, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 140, .operands = operands_99, .ranges = ranges_53, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 8, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_96[] = {
+static const firn_operand operands_100[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
@@ -2360,14 +2468,14 @@ static const firn_operand operands_96[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_weighted_accuracy = {
-    .code = 141, .operands = operands_96, .ranges = ranges_30, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 141, .operands = operands_100, .ranges = ranges_32, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_97[] = {
+static const firn_operand operands_101[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -2377,14 +2485,14 @@ static const firn_operand operands_97[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_confusion = {
-    .code = 142, .operands = operands_97, .ranges = ranges_30, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 142, .operands = operands_101, .ranges = ranges_32, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_98[] = {
+static const firn_operand operands_102[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OWN, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_MATRIX, .a = 2, .b = 199, .changed = FIRN_FRESH},
@@ -2393,7 +2501,7 @@ static const firn_operand operands_98[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_auc = {
-    .code = 143, .operands = operands_98, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .code = 143, .operands = operands_102, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,

@@ -92,6 +92,19 @@ int firn_shape_arg_max(firn_op_signature *s) {
     return FIRN_OK;
 }
 
+int firn_shape_top_k(firn_op_signature *s) {
+    const firn_shape *x = &s->inputs[FIRN_TOP_K_IN_X];
+    firn_shape *y = &s->outputs[FIRN_TOP_K_OUT_Y];
+    const uint8_t last = (uint8_t)(x->rank - 1);
+    if (s->integers[FIRN_TOP_K_COUNT] > x->dims[last])
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (x->dims[last] > INT32_MAX)
+        return FIRN_ERROR_OP_SHAPE;
+    firn_shape_set(y, x->rank, x->dims);
+    y->dims[last] = (uint32_t)s->integers[FIRN_TOP_K_COUNT];
+    return FIRN_OK;
+}
+
 /* --- attention of separate queries, keys and values -------------------------------------------------------------- */
 
 #define AS_FORWARD(NAME) ((int)FIRN_CROSS_ATTENTION_BACKWARD_##NAME == (int)FIRN_CROSS_ATTENTION_##NAME)

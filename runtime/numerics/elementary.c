@@ -50,6 +50,10 @@ float firn_cos(float x) {
     return firn_cos_inline(x);
 }
 
+float firn_atan(float x) {
+    return firn_atan_inline(x);
+}
+
 float firn_rsqrt(float x) {
     return firn_rsqrt_inline(x);
 }
@@ -68,4 +72,8 @@ float firn_silu_slope(float x) {
 
 float firn_softplus(float x) {
     return firn_softplus_inline(x);
+}
+
+float firn_log_one_plus(float x) {
+    return firn_log_one_plus_inline(x);
 }

@@ -283,6 +283,26 @@ static inline float firn_cos_inline(float x) {
     return a < 0x1p-10f ? firn_fma(a * a, -0.5f, 1.0f) : firn_sin_reduced(a, 1);
 }
 
+/* Odd. For |x| <= 1: x + x^3 q(x^2); above, pi/2 less that of 1 / |x|. */
+static inline float firn_atan_inline(float x) {
+    float a = firn_absolute(x);
+    uint32_t large = a > 1.0f;
+    float t = firn_select_float(large, 1.0f / a, a);
+    float z = t * t;
+    float q = -0x1.d4ad48p-10f;
+    q = firn_fma(q, z, 0x1.64cd1ap-7f);
+    q = firn_fma(q, z, -0x1.fe05c6p-6f);
+    q = firn_fma(q, z, 0x1.da62fep-5f);
+    q = firn_fma(q, z, -0x1.58164ep-4f);
+    q = firn_fma(q, z, 0x1.c08f98p-4f);
+    q = firn_fma(q, z, -0x1.2420b8p-3f);
+    q = firn_fma(q, z, 0x1.9991e6p-3f);
+    q = firn_fma(q, z, -0x1.55553ep-2f);
+    float angle = firn_fma(t * z, q, t);
+    float rest = 0x1.921fb6p+0f - (angle + 0x1.777a5cp-25f);
+    return firn_quiet(firn_with_sign(firn_select_float(large, rest, angle), x));
+}
+
 /* 1 / sqrt(x), then one Newton step in which the error of x y^2 is computed exactly. */
 static inline float firn_rsqrt_inline(float x) {
     float y = 1.0f / firn_sqrt(x);
@@ -311,6 +331,17 @@ static inline float firn_log_one_exp(float x) {
     float sum = 1.0f + e;
     float error = e - (sum - 1.0f);
     return firn_log_inline(sum) + error / sum;
+}
+
+/* log(1 + x). The rounding error of 1 + x is computed exactly and added back, unless 1 + x is 0, infinite or negative.
+ */
+static inline float firn_log_one_plus_inline(float x) {
+    float sum = 1.0f + x;
+    float part = sum - 1.0f;
+    float error = (1.0f - (sum - part)) + (x - part);
+    float y = firn_log_inline(sum);
+    uint32_t inside = (uint32_t)(sum > 0.0f) & (uint32_t)(sum < firn_from_bits(FIRN_INFINITY_BITS));
+    return firn_quiet(firn_select_float(inside, y + error / sum, y));
 }
 
 /* log(1 + e^x) */

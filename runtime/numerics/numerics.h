@@ -198,6 +198,8 @@ float firn_sigmoid(float x); /* 1 / (1 + e^-x) */
 float firn_silu(float x);    /* x sigmoid(x) */
 float firn_silu_slope(float x);
 float firn_softplus(float x); /* log(1 + e^x), whose slope is the sigmoid */
+float firn_atan(float x);
+float firn_log_one_plus(float x); /* log(1 + x), accurate also near 0 */
 
 /* On integers, for cores without an instruction: a*b + c with one rounding, and the square root. Embedded C libraries
  * may round twice. */

@@ -1,8 +1,9 @@
 #!/bin/sh
 # ONNX's own tests of single operators (tests/onnx/nodes.py), and the gradients of operators against PyTorch
-# (tests/onnx/gradients.py). What Python lacks is skipped by name.
+# (tests/onnx/gradients.py), of which some are kept (tests/onnx/kept_rows.py). What Python lacks is skipped by name.
 set -eu
 BUILD=${BUILD:-build}
+python3 tests/onnx/kept_rows.py "$BUILD/tests/onnx_run"
 if python3 -c 'import numpy, onnx' 2>/dev/null; then
     python3 tests/onnx/nodes.py "$BUILD/tests/onnx_run"
 else

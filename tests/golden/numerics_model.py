@@ -439,6 +439,31 @@ def cos(x):
     return fma(multiply(a, a), MINUS_HALF, ONE) if less(a, TENTH_POWER) else sin_reduced(a, 1)
 
 
+def atan(x):
+    if is_nan(x):
+        return NAN
+    a = x & 0x7fffffff
+    large = less(ONE, a)
+    t = divide(ONE, a) if large else a
+    z = multiply(t, t)
+    y = fma(multiply(t, z), polynomial('atan', z), t)
+    if large:
+        y = subtract(constant('pi/2'), subtract(y, constant('pi/2 rest')))
+    return with_sign(y, x)
+
+
+def log_one_plus(x):
+    if is_nan(x):
+        return NAN
+    total = add(ONE, x)
+    y = log(total)
+    if is_nan(total) or not less(0, total) or total == INFINITY:
+        return y
+    part = subtract(total, ONE)
+    error = add(subtract(ONE, subtract(total, part)), subtract(x, part))
+    return add(y, divide(error, total))
+
+
 def rsqrt(x):
     if is_nan(x) or less(x, 0):
         return NAN
@@ -494,7 +519,7 @@ def softplus(x):
 
 
 FUNCTIONS = [exp, log, tanh, erf, sin_turns, cos_turns, gelu, gelu_slope, gelu_tanh, gelu_tanh_slope, sin, cos, rsqrt,
-             sigmoid, silu, silu_slope, softplus]
+             sigmoid, silu, silu_slope, softplus, atan, log_one_plus]
 
 # --- sums -------------------------------------------------------------------------------------------------------------------
 

@@ -305,6 +305,58 @@ def arg_max(kind, x, *, axis, last):
     return [Tensor('int32', along.dims, along.of_results(place, x.values))]
 
 
+def top_k(kind, x, *, count, smallest):
+    places = []
+    for row in x.rows():
+        key = lambda i, row=row: (is_nan(row[i]) != bool(smallest), 0 if is_nan(row[i]) else as_number(row[i]) * (-1 if smallest else 1))
+        places += sorted(range(len(row)), key=lambda i: (*(-part for part in key(i)), i))[:count]
+    return [Tensor('int32', x.dims[:-1] + (count,), places)]
+
+
+def as_number(x):
+    value = scalar.FLOAT32.decode(x)
+    size = Fraction(2) ** 200 if value[1] == 'inf' else value[1]
+    return -size if value[0] else size
+
+
+def repeated_to(dims, x):
+    """The elements of x repeated to these extents."""
+    own = (1,) * (len(dims) - len(x.dims)) + tuple(x.dims)
+    found = []
+    for place in product(*map(range, dims)):
+        at = 0
+        for extent, i in zip(own, place):
+            at = at * extent + (0 if extent == 1 else i)
+        found.append(x.values[at])
+    return found
+
+
+def fake_quantize(kind, x, scale, zero_point, *, low, high):
+    y = []
+    for v, s, z in zip(x.values, repeated_to(x.dims, scale), repeated_to(x.dims, zero_point)):
+        q = add(nearest_whole(divide(v, s)), z)
+        y.append(multiply(subtract(clipped(q, low, high), z), s))
+    return [Tensor(kind, x.dims, y)]
+
+
+def fake_quantize_backward(kind, dy, x, scale, zero_point, *, low, high):
+    dx = []
+    for d, v, s, z in zip(dy.values, x.values, repeated_to(x.dims, scale), repeated_to(x.dims, zero_point)):
+        q = add(nearest_whole(divide(v, s)), z)
+        dx.append(ZERO if is_nan(q) or less(q, low) or less(high, q) else d)
+    return [Tensor(kind, x.dims, dx)]
+
+
+def random_uniform(kind, x, *, rng_id, place=(0, 0, 0)):
+    seed, step, micro = place
+    return [Tensor('float32', x.dims, [uniform((seed, rng_id, step, micro), i) for i in range(x.elements)])]
+
+
+def random_normal(kind, x, *, rng_id, place=(0, 0, 0)):
+    seed, step, micro = place
+    return [Tensor('float32', x.dims, [scalar.normal((seed, rng_id, step, micro), i) for i in range(x.elements)])]
+
+
 def matmul(kind, a, b, *, transpose_a, transpose_b, reductions):
     m, k = a.dims[-2:][::-1] if transpose_a else a.dims[-2:]
     n = b.dims[-2 if transpose_b else -1]
@@ -1449,6 +1501,14 @@ def sign_of(x):
     return ZERO if x & 0x7fffffff == 0 else x & 0x80000000 | ONE
 
 
+def nearest_whole(x):
+    """round() of Python gives of two equally near ones the even one."""
+    if x & 0x7fffffff >= INFINITY:
+        return x
+    value = scalar.FLOAT32.decode(x)
+    return number(round(value[1])) | x & 0x80000000
+
+
 def whole_at_most(x):
     if x & 0x7fffffff >= INFINITY:
         return x
@@ -1461,6 +1521,8 @@ def whole_at_most(x):
 exp_op, log_op, sqrt, erf_op = of_one(exp), of_one(log), of_one(square_root), of_one(scalar.erf)
 reciprocal, abs_op = of_one(lambda x: divide(ONE, x)), of_one(lambda x: x & 0x7fffffff)
 sign_op, floor_op = of_one(sign_of), of_one(whole_at_most)
+sin_op, cos_op, atan_op, log_one_plus = of_one(scalar.sin), of_one(scalar.cos), of_one(scalar.atan), of_one(scalar.log_one_plus)
+round_op = of_one(nearest_whole)
 clip, affine_op = of_one(clipped), of_one(lambda x, scale, shift: fma(x, scale, shift))
 leaky_relu = of_one(lambda x, slope: x if above_zero(x) else multiply(x, slope))
 elu = of_one(lambda x, alpha: x if above_zero(x) else multiply(alpha, exp_less_one(x)))
@@ -1928,7 +1990,7 @@ INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_soft
             'rotated rotary_dim interleaved groups stride dilation before after kernel height width padded '
             'dim0 dim1 dim2 dim3 dim4 dim5 dim6 dim7 '
             'axes keep last transpose_a transpose_b d0 d1 d2 d3 d4 d5 d6 d7 '
-            'order first count extent add exclusive reverse relu reset_after').split()
+            'order first count smallest extent add exclusive reverse relu reset_after').split()
 ATTRIBUTES = {
     'attention': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
     'attention_backward': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
@@ -1954,7 +2016,7 @@ ATTRIBUTES = {
 OTHERS = {'reductions', 'place', 'of_state'}
 OPS = dict(globals(), add=add_op, multiply=multiply_op, count=count_op, subtract=subtract_op, divide=divide_op,
            minimum=minimum_op, maximum=maximum_op, less=less_op, exp=exp_op, log=log_op, erf=erf_op, abs=abs_op, sign=sign_op,
-           floor=floor_op, affine=affine_op, slice=slice_op, concat_int32=concat)
+           floor=floor_op, affine=affine_op, slice=slice_op, concat_int32=concat, sin=sin_op, cos=cos_op, atan=atan_op, round=round_op)
 
 lines = []
 names = set()
@@ -2710,6 +2772,44 @@ def one_operand(kind):
         case(f'{kind}_elu_{alpha}_dx', 'elu_backward', kind, [dy, x], alpha=real(alpha))
 
 
+def later_operand(kind):
+    special = edges(kind) + float_edges(kind)[:12]
+    x = Tensor(kind, (len(special) + 60,), special + values(40, -6, 3) + values(20, 4, 30))
+    for op in ('sin', 'cos', 'atan', 'log_one_plus', 'round'):
+        case(f'{kind}_{op}', op, kind if op == 'round' else 'float32', [x])
+    case(kind + '_sin_narrow', 'sin', kind, [tensor(kind, 2, 5)])
+    case(kind + '_round_half_way', 'round', kind, [Tensor(kind, (9,), [number(Fraction(n, 2)) for n in range(-4, 5)])])
+
+
+def quantized_numbers(kind):
+    special = edges(kind) + float_edges(kind)[:12]
+    half_way = [number(Fraction(n, 8)) for n in (1, -1, 3, -3, 5, 255, 256, -257, 1021, 1023, 1024)]
+    x = Tensor(kind, (len(special) + 40 + len(half_way),), special + values(40, -6, 9) + half_way)
+    dy = tensor(kind, x.elements)
+    for tag, low, high, zero in (('', '-128', '127', '3'), ('_unsigned', '0', '255', '128'), ('_narrow', '-7', '7', '0')):
+        scale, point = Tensor('float32', (1,), [number(Fraction(1, 4))]), Tensor('float32', (1,), [real(zero)])
+        case(f'{kind}_fake_quantize{tag}', 'fake_quantize', kind, [x, scale, point], low=real(low), high=real(high))
+        case(f'{kind}_fake_quantize{tag}_dx', 'fake_quantize_backward', kind, [dy, x, scale, point], low=real(low), high=real(high))
+    x, scale = tensor(kind, 3, 5, 4), Tensor('float32', (5, 1), [real(v) for v in ('0.01', '0.5', '0.0078125', '3', '0.125')])
+    point = Tensor('float32', (5, 1), [number(n) for n in (0, 3, -5, 17, 1)])
+    case(f'{kind}_fake_quantize_channels', 'fake_quantize', kind, [x, scale, point], low=real('-128'), high=real('127'))
+    case(f'{kind}_fake_quantize_channels_dx', 'fake_quantize_backward', 'float32', [tensor(kind, 3, 5, 4), x, scale, point],
+         low=real('-128'), high=real('127'))
+
+
+def chosen_places(kind):
+    special = edges(kind)
+    for n, c, counts in ((3, 1, (1,)), (2, 7, (1, 3, 7)), (3, 70, (5, 69)), (1, len(special), (4, len(special)))):
+        x = Tensor(kind, (n, c), [special[i % len(special)] if c == len(special) or chance.randrange(4) == 0 else v
+                                  for i, v in enumerate(values(n * c, -1, 1))])
+        for k in counts:
+            for smallest in (0, 1):
+                case(f'{kind}_top_k_{n}x{c}_{k}_{smallest}', 'top_k', 'int32', [x], count=k, smallest=smallest)
+    for place in ((0, 0, 0), (1234567890123, 2 ** 33 + 5, 3)):
+        for op in ('random_uniform', 'random_normal'):
+            case(f'{kind}_{op}_{place[2]}', op, 'float32', [tensor(kind, 3, 23)], rng_id=7 + place[2], place=place)
+
+
 def powers(kind):
     special = edges(kind)
     exponents = [number(Fraction(n, 4)) for n in (*range(-20, 21, 2), 1, -1, 3, 100, -100, 101 * 4, 102 * 4, -101 * 4)]
@@ -3087,6 +3187,13 @@ def main():
     chance.seed(252)
     for kind in HALF_NAMES:
         rounded_weights(kind)
+    chance.seed(263)
+    for kind in HALF_NAMES + ['float32']:
+        later_operand(kind)
+    chance.seed(268)
+    for kind in HALF_NAMES + ['float32']:
+        quantized_numbers(kind)
+        chosen_places(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

@@ -813,6 +813,38 @@ def one_operand():
     case("torch_to_float32", "to_float32", [whole], [whole.to(D)], tolerance=0)
 
 
+def later_operand():
+    x = torch.cat([rand(40, scale=2), torch.tensor([0.0, 1e-30, -1e-30, 9.0, -9.0, 30.0, 0.5, -0.5, 1.5, 1.0, -0.75, 2.5, -2.5, 1e9], dtype=D)])
+    for op, f in (("sin", torch.sin), ("cos", torch.cos), ("atan", torch.atan)):
+        case("torch_" + op, op, [x], [f(x)])
+    above = x[x > -1]
+    case("torch_log_one_plus", "log_one_plus", [above], [torch.log1p(above)])
+    case("torch_round", "round", [x], [torch.round(x)], tolerance=0)
+
+
+def quantized_numbers():
+    scale, zero = 0.037, 12
+    x, dy = leaf(rand(60, scale=3)), rand(60)
+    y = torch.fake_quantize_per_tensor_affine(x.float(), scale, zero, -128, 127).to(D)
+    y.backward(dy)
+    one = lambda v: torch.tensor([v], dtype=D)
+    case("torch_fake_quantize", "fake_quantize", [x.detach(), one(scale), one(zero)], [y.detach()], [], [-128, 127])
+    case("torch_fake_quantize_dx", "fake_quantize_backward", [dy, x.detach(), one(scale), one(zero)], [x.grad], [], [-128, 127])
+    x, dy = leaf(rand(3, 4, 5, scale=3)), rand(3, 4, 5)
+    scales, zeros = torch.tensor([0.01, 0.05, 0.2, 0.003]), torch.tensor([0, 5, -3, 100], dtype=torch.int32)
+    y = torch.fake_quantize_per_channel_affine(x.float(), scales, zeros, 1, -128, 127).to(D)
+    y.backward(dy)
+    column = lambda t: t.to(D).reshape(4, 1)
+    case("torch_fake_quantize_channels", "fake_quantize", [x.detach(), column(scales), column(zeros)], [y.detach()], [], [-128, 127])
+    case("torch_fake_quantize_channels_dx", "fake_quantize_backward", [dy, x.detach(), column(scales), column(zeros)], [x.grad], [], [-128, 127])
+
+
+def top_k():
+    x = rand(4, 37)
+    for k, largest in ((5, True), (37, True), (6, False)):
+        case(f"torch_top_k_{k}_{int(largest)}", "top_k", [x], [torch.topk(x, k, 1, largest, True)[1].int()], [k, int(not largest)], tolerance=0)
+
+
 def slopes():
     """ALiBi: slope * (key - query) is added to the scores of each head."""
     torch.manual_seed(221)
@@ -882,6 +914,9 @@ for make in (linear, embedding, elementwise, layer_norm, attention, losses, trai
     make()
 torch.manual_seed(170)  # so that these cases depend on no other
 for make in (repeated_operands, one_operand):
+    make()
+torch.manual_seed(263)
+for make in (later_operand, quantized_numbers, top_k):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

@@ -463,6 +463,22 @@ def cos(x):
     return radians(x, 1)
 
 
+def atan(x):
+    a = np.abs(x)
+    t = np.where(a > 1, ONE / a, a)
+    z = t * t
+    angle = fma(t * z, poly("atan", z), t)
+    return np.copysign(np.where(a > 1, K["pi/2"] - (angle - K["pi/2 rest"]), angle), x)
+
+
+def log_one_plus(x):
+    total = ONE + x
+    part = total - ONE
+    error = (ONE - (total - part)) + (x - part)
+    y = log(total)
+    return np.where((total > 0) & (total < np.inf), y + error / total, y)
+
+
 def logistic(x):
     """1 / (1 + exp(-|x|)), and exp(-|x|) times that."""
     e = exp(-np.abs(x))
@@ -1818,11 +1834,13 @@ def exp_less_one(x):
     return (t + t) / (ONE - t)
 
 
-@computes("exp", "log", "sqrt", "reciprocal", "erf", "abs", "sign", "floor", "clip", "affine", "leaky_relu", "elu")
+@computes("exp", "log", "sqrt", "reciprocal", "erf", "abs", "sign", "floor", "sin", "cos", "atan", "log_one_plus", "round", "clip",
+          "affine", "leaky_relu", "elu")
 def of_one_operand(call):
     real = call.op.attributes
     function = {"exp": exp, "log": log, "sqrt": np.sqrt, "reciprocal": lambda x: ONE / x, "erf": erf, "abs": np.abs,
                 "sign": lambda x: np.where(x > 0, ONE, np.where(x < 0, -ONE, x + F32(0))), "floor": floor,
+                "sin": sin, "cos": cos, "atan": atan, "log_one_plus": log_one_plus, "round": np.rint,
                 "clip": lambda x: limit(x, real["low"], real["high"]), "affine": lambda x: fma(x, real["scale"], real["shift"]),
                 "leaky_relu": lambda x: np.where(x > 0, x, x * real["slope"]),
                 "elu": lambda x: np.where(x > 0, x, real["alpha"] * exp_less_one(x))}[call.name]
@@ -1837,6 +1855,36 @@ def slope_of_one_operand(call):
                 "leaky_relu_backward": lambda: np.where(x > 0, dy, dy * real["slope"]),
                 "elu_backward": lambda: np.where(x > 0, dy, dy * (real["alpha"] * exp(x)))}[call.name]
     return {"dx": function()}
+
+
+def quantized(call):
+    return np.rint(call["x"] / call["scale"]) + call["zero_point"]
+
+
+@computes("fake_quantize")
+def fake_quantize(call):
+    real = call.op.attributes
+    return {"y": (limit(quantized(call), real["low"], real["high"]) - call["zero_point"]) * call["scale"]}
+
+
+@computes("fake_quantize_backward")
+def fake_quantize_backward(call):
+    real, q = call.op.attributes, quantized(call)
+    return {"dx": np.where((q >= real["low"]) & (q <= real["high"]), call["dy"], F32(0))}
+
+
+@computes("random_uniform", "random_normal")
+def random_numbers(call):
+    draw = call.random.uniform if call.name == "random_uniform" else call.random.normal
+    return {"y": draw(call.attribute("rng_id"), np.arange(call["x"].size)).reshape(call["x"].shape)}
+
+
+@computes("top_k")
+def top_k(call):
+    """A stable sort leaves equal elements in order; NaN stands beyond infinity."""
+    x = call["x"].astype(F64)
+    key = np.where(np.isnan(x), 1e300, np.clip(x, -1e200, 1e200)) * (1 if call.attribute("smallest") else -1)
+    return {"y": np.argsort(key, axis=-1, kind="stable")[..., :call.attribute("count")].astype(np.int32)}
 
 
 @computes("power_backward")

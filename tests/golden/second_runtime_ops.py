@@ -14,7 +14,8 @@ import second_runtime as second
 GOLDEN = Path(__file__).with_name("ops_half.golden")
 CHECKED = set("reshape transpose slice slice_backward pad expand gather gather_backward gather_elements "
               "gather_elements_backward scatter_nd scatter_nd_backward scatter_nd_backward_updates cumulative_sum concat "
-              "concat_int32".split())
+              "concat_int32 sin cos atan log_one_plus round fake_quantize "
+              "fake_quantize_backward random_uniform random_normal top_k".split())
 FLUSHED = ("reduction even_odd_blocks ", "reduction pairs ")
 ROUNDED = "_rounded_weight_"
 SUMMED = set("linear linear_backward_input linear_backward_weight matmul conv conv_backward_input conv_backward_weight lstm "
@@ -64,7 +65,7 @@ class Case:
         self.random = second.Random(*([int(w) for w in of("random")[0].split()[1:]] if of("random") else (0, 0, 0)))
         self.inputs, self.outputs = ([tensor(line) for line in of(word)] for word in ("input", "output"))
         self.attributes = dict(zip(row.integers, numbers[0])) | dict(zip(row.reals, numbers[1]))
-        self.op = SimpleNamespace(operands=range(len(self.inputs)))
+        self.op = SimpleNamespace(operands=range(len(self.inputs)), attributes=self.attributes)
         self.run = SimpleNamespace(value=lambda index: self.inputs[index][1])
 
     def __getitem__(self, name):

@@ -28,11 +28,11 @@ static float middling_float(uint32_t i) {
 }
 
 static void sweep_functions(uint64_t *hash, uint32_t density) {
-    static float (*const functions[])(float) = {firn_exp,       firn_log,        firn_tanh,      firn_erf,
-                                                firn_gelu,      firn_gelu_slope, firn_gelu_tanh, firn_gelu_tanh_slope,
-                                                firn_sin_turns, firn_cos_turns,  firn_sin,       firn_cos,
-                                                firn_rsqrt,     firn_sigmoid,    firn_silu,      firn_silu_slope,
-                                                firn_softplus};
+    static float (*const functions[])(float) = {firn_exp,       firn_log,        firn_tanh,        firn_erf,
+                                                firn_gelu,      firn_gelu_slope, firn_gelu_tanh,   firn_gelu_tanh_slope,
+                                                firn_sin_turns, firn_cos_turns,  firn_sin,         firn_cos,
+                                                firn_rsqrt,     firn_sigmoid,    firn_silu,        firn_silu_slope,
+                                                firn_softplus,  firn_atan,       firn_log_one_plus};
     for (size_t f = 0; f < sizeof functions / sizeof functions[0]; f++) {
         for (uint32_t i = 0; i < 500 * density; i++) {
             add_float(hash, functions[f](any_float(i)));

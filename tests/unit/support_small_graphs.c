@@ -27,6 +27,25 @@ static firnc_graph *end(firnc_graph *graph, firnc_value y, uint8_t rank, const u
     return graph;
 }
 
+static firnc_value unary(firnc_graph *graph, uint16_t code, firnc_value x) {
+    return firnc_op(graph, code, &x, 1, NULL, NULL);
+}
+
+/* The ops that came with minor version 2. */
+static firnc_value later_elements(firnc_graph *graph, firnc_value h) {
+    firnc_value wave = firnc_multiply(graph, unary(graph, FIRN_OP_sin, h), unary(graph, FIRN_OP_cos, h));
+    firnc_value angle = unary(graph, FIRN_OP_log_one_plus, firnc_abs(graph, unary(graph, FIRN_OP_atan, wave)));
+    const int32_t two = 2;
+    firnc_value scale = firnc_constant(graph, "scale", FIRN_FLOAT32, 1, (uint32_t[]){1}, (float[]){0.0625f});
+    firnc_value zero = firnc_to_float32(graph, firnc_constant(graph, "zero", FIRN_INT32, 1, (uint32_t[]){1}, &two));
+    firnc_value kept =
+        firnc_op(graph, FIRN_OP_fake_quantize, (firnc_value[]){angle, scale, zero}, 3, NULL, (float[]){-8, 7});
+    firnc_value noise = firnc_add(graph, firnc_random_uniform(graph, kept), firnc_random_normal(graph, kept));
+    firnc_value places = firnc_op(graph, FIRN_OP_top_k, &kept, 1, (int64_t[]){WIDTH, 1}, NULL);
+    kept = firnc_gather_elements(graph, firnc_add(graph, kept, noise), places, 2);
+    return firnc_add(graph, kept, unary(graph, FIRN_OP_round, h));
+}
+
 static firnc_graph *elements(void) {
     firnc_graph *graph = firnc_graph_create("elements");
     firnc_value h = features(graph), row = parameter(graph, "row", 1, (uint32_t[]){WIDTH});
@@ -45,7 +64,7 @@ static firnc_graph *elements(void) {
         firnc_multiply(graph, firnc_add(graph, whole, firnc_floor(graph, h)), firnc_signum(graph, power));
     firnc_value same = firnc_multiply(graph, firnc_equal(graph, whole, steps), h);
     firnc_value y = firnc_add(graph, firnc_log(graph, root), firnc_multiply(graph, inverse, same));
-    return end(graph, y, 3, (uint32_t[]){SMALL_SAMPLES, ROWS, WIDTH});
+    return end(graph, firnc_add(graph, y, later_elements(graph, h)), 3, (uint32_t[]){SMALL_SAMPLES, ROWS, WIDTH});
 }
 
 static firnc_graph *sums(void) {

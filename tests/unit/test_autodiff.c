@@ -412,11 +412,40 @@ static firnc_value exponential_linear(firnc_graph *graph, firnc_value x) {
     return firnc_elu(graph, x, 1.3f);
 }
 
+static firnc_value op_of(firnc_graph *graph, uint16_t code, firnc_value x) {
+    return firnc_op(graph, code, &x, 1, NULL, NULL);
+}
+
+static firnc_value sine(firnc_graph *graph, firnc_value x) {
+    return op_of(graph, FIRN_OP_sin, x);
+}
+
+static firnc_value cosine(firnc_graph *graph, firnc_value x) {
+    return op_of(graph, FIRN_OP_cos, x);
+}
+
+static firnc_value angle(firnc_graph *graph, firnc_value x) {
+    return op_of(graph, FIRN_OP_atan, x);
+}
+
+static firnc_value log_of_one_and_square(firnc_graph *graph, firnc_value x) {
+    return op_of(graph, FIRN_OP_log_one_plus, firnc_multiply(graph, x, x));
+}
+
 static void test_gradients_of_one_operand(void **state) {
     (void)state;
-    static firnc_value (*const ops[])(firnc_graph *,
-                                      firnc_value) = {log_of_square,   root_of_magnitude, reciprocal_of_exp,  firnc_erf,
-                                                      rounded_and_not, clipped,           exponential_linear, leaky};
+    static firnc_value (*const ops[])(firnc_graph *, firnc_value) = {log_of_square,
+                                                                     root_of_magnitude,
+                                                                     reciprocal_of_exp,
+                                                                     firnc_erf,
+                                                                     rounded_and_not,
+                                                                     clipped,
+                                                                     exponential_linear,
+                                                                     leaky,
+                                                                     sine,
+                                                                     cosine,
+                                                                     angle,
+                                                                     log_of_one_and_square};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
         test_recipe recipe = test_mlp_recipe();
         firnc_compilation compilation = test_compilation(&recipe);

@@ -139,6 +139,8 @@ static const measured functions[] = {
     {"gelu_tanh", firn_gelu_tanh, exact_gelu_tanh, ulp_of_argument, -LARGEST, 16.0f, 0x1p-20f, 1.7},
     {"sin", firn_sin, sin, ulp, -LARGEST, LARGEST, 0x1p-12f, 1.02},
     {"cos", firn_cos, cos, ulp, -LARGEST, LARGEST, 0x1p-12f, 1.01},
+    {"atan", firn_atan, atan, ulp, -LARGEST, LARGEST, 0x1p-14f, 1.35},
+    {"log_one_plus", firn_log_one_plus, log1p, ulp, -0x1.fffffep-1f, LARGEST, 0x1p-24f, 1.44},
     {"rsqrt", firn_rsqrt, exact_rsqrt, ulp, 0x1p-149f, LARGEST, 0x1p-149f, 0.51},
     {"sigmoid", firn_sigmoid, exact_sigmoid, ulp, -104.0f, 104.0f, 0x1p-24f, 2.9},
     {"silu", firn_silu, exact_silu, ulp, -87.0f, 104.0f, 0x1p-24f, 3.6},

@@ -87,13 +87,137 @@ static firnc_value thresholded_relu(firnc_onnx_importer *im, const firnc_onnx_no
                              firnc_onnx_scalar(im, 0));
 }
 
+/* sin / cos */
+static firnc_value tangent(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    (void)node;
+    return firnc_onnx_binary(im, FIRN_OP_divide, firnc_onnx_unary(im, FIRN_OP_sin, x),
+                             firnc_onnx_unary(im, FIRN_OP_cos, x));
+}
+
+/* 2 atan(x) */
+static firnc_value twice_the_angle(firnc_onnx_importer *im, firnc_value x) {
+    return firnc_onnx_affine(im, firnc_onnx_unary(im, FIRN_OP_atan, x), 2, 0);
+}
+
+/* 2 atan(x / (1 + sqrt((1 - x) (1 + x)))) */
+static firnc_value arc_sine(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    (void)node;
+    const firnc_value square =
+        firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_affine(im, x, -1, 1), firnc_onnx_affine(im, x, 1, 1));
+    const firnc_value divisor = firnc_onnx_affine(im, firnc_onnx_unary(im, FIRN_OP_sqrt, square), 1, 1);
+    return twice_the_angle(im, firnc_onnx_binary(im, FIRN_OP_divide, x, divisor));
+}
+
+/* 2 atan(sqrt((1 - x) / (1 + x))) */
+static firnc_value arc_cosine(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    (void)node;
+    const firnc_value ratio =
+        firnc_onnx_binary(im, FIRN_OP_divide, firnc_onnx_affine(im, x, -1, 1), firnc_onnx_affine(im, x, 1, 1));
+    return twice_the_angle(im, firnc_onnx_unary(im, FIRN_OP_sqrt, ratio));
+}
+
+/* (e^x + e^-x) / 2 */
+static firnc_value hyperbolic_cosine(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    (void)node;
+    const firnc_value sum = firnc_onnx_binary(im, FIRN_OP_add, firnc_onnx_unary(im, FIRN_OP_exp, x),
+                                              firnc_onnx_unary(im, FIRN_OP_exp, firnc_onnx_negative(im, x)));
+    return firnc_onnx_affine(im, sum, 0.5F, 0);
+}
+
+/* tanh(x) cosh(x), where nothing cancels near 0 */
+static firnc_value hyperbolic_sine(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    return firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_unary(im, FIRN_OP_tanh, x),
+                             hyperbolic_cosine(im, node, x));
+}
+
+/* log(1 + x) - log(1 - x), which is 2 atanh(x): the two terms have one sign */
+static firnc_value twice_inverse_tanh(firnc_onnx_importer *im, firnc_value x) {
+    return firnc_onnx_binary(im, FIRN_OP_subtract, firnc_onnx_unary(im, FIRN_OP_log_one_plus, x),
+                             firnc_onnx_unary(im, FIRN_OP_log_one_plus, firnc_onnx_negative(im, x)));
+}
+
+static firnc_value inverse_tanh(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    (void)node;
+    return firnc_onnx_affine(im, twice_inverse_tanh(im, x), 0.5F, 0);
+}
+
+/* log(x + sqrt(x^2 - 1)), where the terms that are small near 1 are computed from x - 1 */
+static firnc_value inverse_cosh(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    (void)node;
+    const firnc_value less = firnc_onnx_affine(im, x, 1, -1);
+    const firnc_value square = firnc_onnx_binary(im, FIRN_OP_multiply, less, firnc_onnx_affine(im, x, 1, 1));
+    return firnc_onnx_unary(im, FIRN_OP_log_one_plus,
+                            firnc_onnx_binary(im, FIRN_OP_add, less, firnc_onnx_unary(im, FIRN_OP_sqrt, square)));
+}
+
+/* sqrt(1 + x^2) */
+static firnc_value length_with_one(firnc_onnx_importer *im, firnc_value x) {
+    return firnc_onnx_unary(im, FIRN_OP_sqrt,
+                            firnc_onnx_affine(im, firnc_onnx_binary(im, FIRN_OP_multiply, x, x), 1, 1));
+}
+
+/* With a = |x|: up to 1 it is 2 atanh(x / (1 + sqrt(1 + x^2))); above, log(a) + log(1 + sqrt(1 + 1/a^2)) with the sign
+ * of x. Where the other form is chosen, a is limited to at least 1, so that its gradient is finite. */
+static firnc_value inverse_sinh(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    (void)node;
+    const firnc_value a = firnc_onnx_unary(im, FIRN_OP_abs, x);
+    const firnc_value near = twice_inverse_tanh(
+        im, firnc_onnx_binary(im, FIRN_OP_divide, x, firnc_onnx_affine(im, length_with_one(im, x), 1, 1)));
+    const firnc_value large = clip(im, a, 1, 3.4028234e38F);
+    const firnc_value rest = firnc_onnx_unary(im, FIRN_OP_log_one_plus,
+                                              length_with_one(im, firnc_onnx_unary(im, FIRN_OP_reciprocal, large)));
+    const firnc_value far = firnc_onnx_binary(
+        im, FIRN_OP_multiply, firnc_onnx_binary(im, FIRN_OP_add, firnc_onnx_unary(im, FIRN_OP_log, large), rest),
+        firnc_onnx_unary(im, FIRN_OP_sign, x));
+    return firnc_onnx_select(im, firnc_onnx_binary(im, FIRN_OP_less_or_equal, a, firnc_onnx_scalar(im, 1)), near, far);
+}
+
+/* alpha (e^(x / alpha) - 1) below 0 */
+static firnc_value celu(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    const float alpha = firnc_onnx_float(node, "alpha", 1);
+    if (alpha == 0) {
+        firnc_onnx_fail(im, "has alpha 0, by which it divides");
+        return FIRNC_NONE;
+    }
+    return firnc_onnx_affine(im, expand_elu(im, firnc_onnx_affine(im, x, 1 / alpha, 0), 1), alpha, 0);
+}
+
+/* x + bias below -lambd, x - bias above lambd, else 0 */
+static firnc_value shrink(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    const float bias = firnc_onnx_float(node, "bias", 0), limit = firnc_onnx_float(node, "lambd", 0.5F);
+    const firnc_value below = firnc_onnx_binary(im, FIRN_OP_less, x, firnc_onnx_scalar(im, -limit));
+    const firnc_value above = firnc_onnx_binary(im, FIRN_OP_less, firnc_onnx_scalar(im, limit), x);
+    const firnc_value upper =
+        firnc_onnx_select(im, above, firnc_onnx_affine(im, x, 1, -bias), firnc_onnx_scalar(im, 0));
+    return firnc_onnx_select(im, below, firnc_onnx_affine(im, x, 1, bias), upper);
+}
+
+static firnc_value is_infinite(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
+    const bool above = firnc_onnx_integer(node, "detect_positive", 1) != 0;
+    const bool below = firnc_onnx_integer(node, "detect_negative", 1) != 0;
+    if (above && below)
+        x = firnc_onnx_unary(im, FIRN_OP_abs, x);
+    else if (!above)
+        x = below ? firnc_onnx_negative(im, x) : clip(im, x, 0, 0);
+    return firnc_onnx_binary(im, FIRN_OP_less, firnc_onnx_scalar(im, 3.4028234e38F), x);
+}
+
 /* An op of the graph, or else what makes it of several. */
 static const struct unary_row {
     const char *op;
     firn_op_code code;
     firnc_value (*make)(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x);
 } unary_rows[] = {{"Abs", FIRN_OP_abs, NULL},
+                  {"Acos", 0, arc_cosine},
+                  {"Acosh", 0, inverse_cosh},
+                  {"Asin", 0, arc_sine},
+                  {"Asinh", 0, inverse_sinh},
+                  {"Atan", FIRN_OP_atan, NULL},
+                  {"Atanh", 0, inverse_tanh},
                   {"Ceil", 0, ceiling},
+                  {"Celu", 0, celu},
+                  {"Cos", FIRN_OP_cos, NULL},
+                  {"Cosh", 0, hyperbolic_cosine},
                   {"Elu", 0, elu},
                   {"Erf", FIRN_OP_erf, NULL},
                   {"Exp", FIRN_OP_exp, NULL},
@@ -101,6 +225,7 @@ static const struct unary_row {
                   {"Gelu", 0, gelu},
                   {"HardSigmoid", 0, hard_sigmoid},
                   {"HardSwish", 0, hard_swish},
+                  {"IsInf", 0, is_infinite},
                   {"IsNaN", 0, is_nan},
                   {"LeakyRelu", 0, leaky_relu},
                   {"Log", FIRN_OP_log, NULL},
@@ -109,12 +234,17 @@ static const struct unary_row {
                   {"Not", 0, not_true},
                   {"Reciprocal", FIRN_OP_reciprocal, NULL},
                   {"Relu", FIRN_OP_relu, NULL},
+                  {"Round", FIRN_OP_round, NULL},
                   {"Selu", 0, selu},
+                  {"Shrink", 0, shrink},
                   {"Sigmoid", FIRN_OP_sigmoid, NULL},
                   {"Sign", FIRN_OP_sign, NULL},
+                  {"Sin", FIRN_OP_sin, NULL},
+                  {"Sinh", 0, hyperbolic_sine},
                   {"Softplus", FIRN_OP_softplus, NULL},
                   {"Softsign", 0, softsign},
                   {"Sqrt", FIRN_OP_sqrt, NULL},
+                  {"Tan", 0, tangent},
                   {"Tanh", FIRN_OP_tanh, NULL},
                   {"ThresholdedRelu", 0, thresholded_relu}};
 
@@ -130,8 +260,8 @@ static firnc_value unary(firnc_onnx_importer *im, const firnc_onnx_node *node, f
 bool firnc_onnx_import_unary(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
     firnc_value y = unary(im, node, firnc_onnx_raw_real(im, x));
-    firnc_onnx_set_ordered(im, node->outputs[0], y, strcmp(node->op, "IsNaN") == 0 ? FIRNC_ONNX_BOOL : x->type, x->rank,
-                           x->order);
+    const bool truth = strncmp(node->op, "Is", 2) == 0; /* IsInf, IsNaN */
+    firnc_onnx_set_ordered(im, node->outputs[0], y, truth ? FIRNC_ONNX_BOOL : x->type, x->rank, x->order);
     return !im->failed;
 }
 
@@ -269,6 +399,26 @@ bool firnc_onnx_import_binary(firnc_onnx_importer *im, const firnc_onnx_node *no
         if (strcmp(node->op, binary_rows[i].op) == 0)
             return join(im, node, &binary_rows[i]);
     return firnc_onnx_fail(im, "is not known");
+}
+
+/* a - q b, where q is a / b, rounded down or with fmod towards 0. It is exact for the whole numbers that Firn has. */
+bool firnc_onnx_import_mod(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    operands both;
+    if (firnc_onnx_integer(node, "fmod", 0) == 0 && firnc_onnx_is_real(node->inputs[0]->type))
+        return firnc_onnx_fail(im, "divides real numbers without fmod; write a - b * floor(a / b)");
+    if (!gather_operands(im, node->inputs, 2, &both))
+        return false;
+    firnc_value q = firnc_onnx_binary(im, FIRN_OP_divide, both.values[0], both.values[1]);
+    if (firnc_onnx_integer(node, "fmod", 0) != 0)
+        q = firnc_onnx_binary(im, FIRN_OP_multiply,
+                              firnc_onnx_unary(im, FIRN_OP_floor, firnc_onnx_unary(im, FIRN_OP_abs, q)),
+                              firnc_onnx_unary(im, FIRN_OP_sign, q));
+    else
+        q = firnc_onnx_unary(im, FIRN_OP_floor, q);
+    const firnc_value y = firnc_onnx_binary(im, FIRN_OP_subtract, both.values[0],
+                                            firnc_onnx_binary(im, FIRN_OP_multiply, q, both.values[1]));
+    firnc_onnx_set_ordered(im, node->outputs[0], y, node->inputs[0]->type, both.rank, both.order);
+    return !im->failed;
 }
 
 bool firnc_onnx_import_prelu(firnc_onnx_importer *im, const firnc_onnx_node *node) {

@@ -1,6 +1,7 @@
 /* Convolutions and pools. ONNX has channels in front of the image and Firn behind it: the operands are taken channels
  * last, which costs a transpose only where the image is not so already, and weights are laid out so when they are read.
- * One dimension is an image of one row. */
+ * One dimension is an image of one row. Three are a volume: its convolution is that of images whose channels are those
+ * of the slices under a kernel, and its pool is a pool of each slice and then one over the slices. */
 #include <string.h>
 
 #include "compiler/onnx/import.h"
@@ -8,14 +9,17 @@
 
 /* --- windows ------------------------------------------------------------------------------------------------------ */
 
-/* The windows of a node; [0] is for rows, [1] for columns. */
+enum { DEPTH, ROWS, COLUMNS, SIDES };
+
+/* The windows of a node, by sides. An image of fewer dimensions has an extent of 1 at the first sides. */
 typedef struct windows {
-    int64_t kernel[2], stride[2], dilation[2], before[2], after[2], beyond[2], extent[2], count[2];
+    int64_t kernel[SIDES], stride[SIDES], dilation[SIDES], before[SIDES], after[SIDES], beyond[SIDES], extent[SIDES],
+        count[SIDES];
 } windows;
 
 /* Reads a list of one number for each dimension of the image. False after one message. */
-static bool read_pair(firnc_onnx_importer *im, const firnc_onnx_node *node, const char *name, uint8_t spatial,
-                      int64_t to[2]) {
+static bool read_sides(firnc_onnx_importer *im, const firnc_onnx_node *node, const char *name, uint8_t spatial,
+                       int64_t to[SIDES]) {
     const int64_t *list;
     const uint32_t count = firnc_onnx_integers(node, name, &list);
     if (count == 0)
@@ -26,7 +30,7 @@ static bool read_pair(firnc_onnx_importer *im, const firnc_onnx_node *node, cons
         if (list[i] < 0 || list[i] > FIRN_PAIR_MAX)
             return firnc_onnx_fail(im, "its %s has %lld, and 0 to %d are known", name, (long long)list[i],
                                    FIRN_PAIR_MAX);
-        to[2 - spatial + i] = list[i];
+        to[SIDES - spatial + i] = list[i];
     }
     return true;
 }
@@ -42,7 +46,7 @@ static bool read_padding(firnc_onnx_importer *im, const firnc_onnx_node *node, u
     if (count != 0 && count != 2u * spatial)
         return firnc_onnx_fail(im, "has %u pads for %u dimensions", (unsigned)count, (unsigned)spatial);
     for (uint8_t i = 0; i < spatial; i++) {
-        const uint8_t at = (uint8_t)(2 - spatial + i);
+        const uint8_t at = (uint8_t)(SIDES - spatial + i);
         if (same) {
             const int64_t made = (w->extent[at] + w->stride[at] - 1) / w->stride[at];
             const int64_t reach = (made - 1) * w->stride[at] + (w->kernel[at] - 1) * w->dilation[at] + 1;
@@ -65,7 +69,7 @@ static bool read_padding(firnc_onnx_importer *im, const firnc_onnx_node *node, u
 /* The number of windows; with ceil_mode one more may begin in the image or before it and go beyond the padding. */
 static bool count_windows(firnc_onnx_importer *im, const firnc_onnx_node *node, windows *w) {
     const bool up = firnc_onnx_integer(node, "ceil_mode", 0) != 0;
-    for (uint8_t i = 0; i < 2; i++) {
+    for (uint8_t i = 0; i < SIDES; i++) {
         if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1)
             return firnc_onnx_fail(im, "has a kernel, stride or dilation of 0");
         const int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
@@ -86,19 +90,20 @@ static bool count_windows(firnc_onnx_importer *im, const firnc_onnx_node *node, 
 }
 
 static bool read_windows(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t spatial, windows *w) {
-    return read_pair(im, node, "kernel_shape", spatial, w->kernel) &&
-           read_pair(im, node, "strides", spatial, w->stride) &&
-           read_pair(im, node, "dilations", spatial, w->dilation) && read_padding(im, node, spatial, w) &&
+    return read_sides(im, node, "kernel_shape", spatial, w->kernel) &&
+           read_sides(im, node, "strides", spatial, w->stride) &&
+           read_sides(im, node, "dilations", spatial, w->dilation) && read_padding(im, node, spatial, w) &&
            count_windows(im, node, w);
 }
 
+/* Rows and columns of the windows. */
 static firnc_windows windows_of(const windows *w) {
     firnc_windows to;
     for (uint8_t i = 0; i < 2; i++) {
-        to.stride[i] = (uint32_t)w->stride[i];
-        to.dilation[i] = (uint32_t)w->dilation[i];
-        to.before[i] = (uint32_t)w->before[i];
-        to.after[i] = (uint32_t)(w->after[i] + w->beyond[i]);
+        to.stride[i] = (uint32_t)w->stride[ROWS + i];
+        to.dilation[i] = (uint32_t)w->dilation[ROWS + i];
+        to.before[i] = (uint32_t)w->before[ROWS + i];
+        to.after[i] = (uint32_t)(w->after[ROWS + i] + w->beyond[ROWS + i]);
     }
     return to;
 }
@@ -106,20 +111,20 @@ static firnc_windows windows_of(const windows *w) {
 /* --- images ------------------------------------------------------------------------------------------------------- */
 
 static bool check_image(firnc_onnx_importer *im, const firnc_onnx_value *x) {
-    return x->rank == 3 || x->rank == 4 ||
-           firnc_onnx_fail(im, "takes images of one or two dimensions, and its operand has %u in all",
+    return (x->rank >= 3 && x->rank <= 2 + SIDES) ||
+           firnc_onnx_fail(im, "takes images of one to three dimensions, and its operand has %u in all",
                            (unsigned)x->rank);
 }
 
-/* An image [N,C,...] as [N,H,W,C], or a weight [O,C,...] as [O,rows,columns,C]. */
+/* An image [N,C,...] as [N,H,W,C], or as [N,D,H,W,C]. */
 static firnc_value channels_last(firnc_onnx_importer *im, firnc_onnx_value *x) {
     uint8_t order[FIRN_RANK_MAX];
     firnc_onnx_channels_last(x->rank, order);
     const firnc_value y = firnc_onnx_real(im, firnc_onnx_ordered(im, x, x->rank, order));
-    return x->rank == 4 ? y : firnc_onnx_reshape(im, y, 4, (int64_t[]){x->dims[0], 1, x->dims[2], x->dims[1]});
+    return x->rank != 3 ? y : firnc_onnx_reshape(im, y, 4, (int64_t[]){x->dims[0], 1, x->dims[2], x->dims[1]});
 }
 
-/* Sets an output from [N,H,W,C]. */
+/* Sets an output from [N,H,W,C], where N is that of the image, or for a volume N times its slices. */
 static bool set_image(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value y) {
     const firnc_onnx_value *x = node->inputs[0];
     uint8_t order[FIRN_RANK_MAX];
@@ -129,17 +134,62 @@ static bool set_image(firnc_onnx_importer *im, const firnc_onnx_node *node, firn
     const firn_shape shape = *firnc_onnx_shape(im, y);
     if (x->rank == 3)
         y = firnc_onnx_reshape(im, y, 3, (int64_t[]){shape.dims[0], shape.dims[2], shape.dims[3]});
+    if (x->rank == 5)
+        y = firnc_onnx_reshape(
+            im, y, 5, (int64_t[]){x->dims[0], shape.dims[0] / x->dims[0], shape.dims[1], shape.dims[2], shape.dims[3]});
     firnc_onnx_set_ordered(im, node->outputs[0], y, x->type, x->rank, order);
     return !im->failed;
 }
 
-/* Which of rows (0) and columns (1) an axis of a value [N,C,...] is. */
+/* Which side an axis of a value [N,C,...] is. */
 static uint8_t side_of(const firnc_onnx_value *x, uint8_t axis) {
-    return (uint8_t)(2 + axis - x->rank);
+    return (uint8_t)(SIDES + axis - x->rank);
+}
+
+/* Volumes [N,D,H,W,C] as images [N*D,H,W,C]. */
+static firnc_value slices_of(firnc_onnx_importer *im, firnc_value y) {
+    if (im->failed)
+        return FIRNC_NONE;
+    const firn_shape shape = *firnc_onnx_shape(im, y);
+    return firnc_onnx_reshape(
+        im, y, 4, (int64_t[]){(int64_t)shape.dims[0] * shape.dims[1], shape.dims[2], shape.dims[3], shape.dims[4]});
+}
+
+/* Volumes [N,D,H,W,C] as images of the windows along the depth, [N*windows,H,W,C*kernel]: of each group the channels of
+ * the first slice under the kernel, then those of the next. */
+static firnc_value joined_slices(firnc_onnx_importer *im, firnc_value y, int64_t groups, const windows *w) {
+    const int64_t kernel = w->kernel[DEPTH], count = w->count[DEPTH];
+    y = firnc_onnx_pad(im, y, 1, w->before[DEPTH], w->after[DEPTH], 0);
+    if (im->failed || (kernel == 1 && w->stride[DEPTH] == 1))
+        return slices_of(im, y);
+    if (kernel * count > FIRNC_ONNX_LIST_MAX) {
+        firnc_onnx_fail(im, "has windows of more than %lld slices in all", (long long)FIRNC_ONNX_LIST_MAX);
+        return FIRNC_NONE;
+    }
+    const firn_shape shape = *firnc_onnx_shape(im, y);
+    int64_t *list = firnc_allocate((uint64_t)(kernel * count) * sizeof *list);
+    for (int64_t i = 0; i < kernel * count; i++)
+        list[i] = i / kernel * w->stride[DEPTH] + i % kernel * w->dilation[DEPTH];
+    y = firnc_onnx_pick(im, y, 1, list, kernel * count);
+    y = firnc_onnx_reshape(
+        im, y, 6,
+        (int64_t[]){shape.dims[0] * count, kernel, shape.dims[2], shape.dims[3], groups, shape.dims[4] / groups});
+    y = firnc_onnx_transpose(im, y, (const uint8_t[]){0, 2, 3, 4, 1, 5});
+    return firnc_onnx_reshape(im, y, 4,
+                              (int64_t[]){shape.dims[0] * count, shape.dims[2], shape.dims[3], shape.dims[4] * kernel});
+}
+
+/* Weights [O,C,...] as [O,rows,columns,C], or with the channels of each slice for those of joined_slices. */
+static firnc_value kernels_of(firnc_onnx_importer *im, firnc_onnx_value *weight) {
+    if (weight->rank < 5)
+        return channels_last(im, weight);
+    const firnc_value y = firnc_onnx_real(im, firnc_onnx_ordered(im, weight, 5, (const uint8_t[]){0, 3, 4, 2, 1}));
+    return firnc_onnx_reshape(
+        im, y, 4, (int64_t[]){weight->dims[0], weight->dims[3], weight->dims[4], weight->dims[2] * weight->dims[1]});
 }
 
 static void set_extents(const firnc_onnx_value *x, windows *w) {
-    *w = (windows){.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}, .extent = {1, 1}};
+    *w = (windows){.kernel = {1, 1, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .extent = {1, 1, 1}};
     for (uint8_t i = 2; i < x->rank; i++)
         w->extent[side_of(x, i)] = x->dims[i];
 }
@@ -167,9 +217,12 @@ bool firnc_onnx_import_conv(firnc_onnx_importer *im, const firnc_onnx_node *node
     for (uint8_t i = 2; i < x->rank; i++)
         if (w.kernel[side_of(x, i)] != weight->dims[i])
             return firnc_onnx_fail(im, "has another kernel_shape than its weight");
-    if (groups < 1 || groups > UINT32_MAX)
+    if (groups < 1 || groups > UINT32_MAX || (x->rank == 5 && x->dims[1] % groups != 0))
         return firnc_onnx_fail(im, "has %lld groups", (long long)groups);
-    const firnc_value image = channels_last(im, x), kernels = channels_last(im, weight);
+    firnc_value image = channels_last(im, x);
+    if (x->rank == 5)
+        image = joined_slices(im, image, groups, &w);
+    const firnc_value kernels = kernels_of(im, weight);
     const firnc_value bias = firnc_onnx_plain_real(im, node->inputs[2]);
     if (im->failed)
         return false;
@@ -179,27 +232,27 @@ bool firnc_onnx_import_conv(firnc_onnx_importer *im, const firnc_onnx_node *node
 
 /* --- transposed convolutions -------------------------------------------------------------------------------------- */
 
-/* Puts stride - 1 zeros behind each row or column of an image, but for the last one. */
+/* Puts stride - 1 zeros behind each row, column or slice of an image, but for the last one. */
 static firnc_value spread(firnc_onnx_importer *im, firnc_value y, uint8_t axis, int64_t stride) {
     if (im->failed || stride == 1)
         return y;
     const firn_shape shape = *firnc_onnx_shape(im, y);
-    int64_t wide[5], dims[4];
-    for (uint8_t i = 0, at = 0; i < 4; i++) {
+    int64_t wide[FIRN_RANK_MAX], dims[FIRN_RANK_MAX];
+    for (uint8_t i = 0, at = 0; i < shape.rank; i++) {
         wide[at++] = shape.dims[i];
         if (i == axis)
             wide[at++] = 1;
         dims[i] = shape.dims[i] * (i == axis ? stride : 1);
     }
-    y = firnc_onnx_reshape(im, y, 5, wide);
+    y = firnc_onnx_reshape(im, y, (uint8_t)(shape.rank + 1), wide);
     y = firnc_onnx_pad(im, y, (uint8_t)(axis + 1), 0, stride - 1, 0);
-    y = firnc_onnx_reshape(im, y, 4, dims);
+    y = firnc_onnx_reshape(im, y, shape.rank, dims);
     return firnc_onnx_slice(im, y, axis, 0, 1, dims[axis] - (stride - 1));
 }
 
 /* The padding of a transposed convolution, from what it should make. */
 static bool transposed_padding(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t spatial, windows *w,
-                               int64_t extra[2]) {
+                               int64_t extra[SIDES]) {
     const int64_t *shape, *pads;
     const uint32_t shaped = firnc_onnx_integers(node, "output_shape", &shape),
                    count = firnc_onnx_integers(node, "pads", &pads);
@@ -210,7 +263,7 @@ static bool transposed_padding(firnc_onnx_importer *im, const firnc_onnx_node *n
     if ((shaped != 0 && shaped != spatial) || (count != 0 && count != 2u * spatial))
         return firnc_onnx_fail(im, "has an output_shape or pads for another number of dimensions");
     for (uint8_t i = 0; i < spatial; i++) {
-        const uint8_t at = (uint8_t)(2 - spatial + i);
+        const uint8_t at = (uint8_t)(SIDES - spatial + i);
         const int64_t whole =
             (w->extent[at] - 1) * w->stride[at] + (w->kernel[at] - 1) * w->dilation[at] + 1 + extra[at];
         if (shaped != 0 || same) {
@@ -235,15 +288,23 @@ static bool transposed_padding(firnc_onnx_importer *im, const firnc_onnx_node *n
     return true;
 }
 
-/* The kernels of a transposed convolution, [C,O/groups,...] in the file, as those of a convolution, [O,...,C/groups].
- */
-static firnc_value turned_kernels(firnc_onnx_importer *im, firnc_onnx_value *weight, int64_t groups) {
+/* The kernels of a transposed convolution, [C,O/groups,...] in the file, as those of a convolution, [O,...,C/groups],
+ * or of a volume with the channels of each slice (kernels_of). */
+static firnc_value turned_kernels(firnc_onnx_importer *im, firnc_onnx_value *weight, int64_t groups, const windows *w) {
     const int64_t c = weight->dims[0] / groups, o = weight->dims[1];
-    const int64_t rows = weight->rank == 4 ? weight->dims[2] : 1, columns = weight->dims[weight->rank - 1];
-    firnc_value y =
-        firnc_onnx_reshape(im, firnc_onnx_plain_real(im, weight), 5, (int64_t[]){groups, c, o, rows, columns});
-    y = firnc_onnx_transpose(im, y, (const uint8_t[]){0, 2, 3, 4, 1});
-    y = firnc_onnx_reshape(im, y, 4, (int64_t[]){groups * o, rows, columns, c});
+    const int64_t depth = w->kernel[DEPTH], rows = w->kernel[ROWS], columns = w->kernel[COLUMNS];
+    firnc_value y = firnc_onnx_plain_real(im, weight);
+    if (weight->rank == 5) {
+        y = firnc_onnx_reshape(im, y, 6, (int64_t[]){groups, c, o, depth, rows, columns});
+        y = firnc_onnx_transpose(im, y, (const uint8_t[]){0, 2, 4, 5, 3, 1});
+        y = firnc_onnx_reshape(im, y, 5, (int64_t[]){groups * o, rows, columns, depth, c});
+        if (depth > 1)
+            y = firnc_onnx_slice(im, y, 3, depth - 1, -1, depth);
+    } else {
+        y = firnc_onnx_reshape(im, y, 5, (int64_t[]){groups, c, o, rows, columns});
+        y = firnc_onnx_transpose(im, y, (const uint8_t[]){0, 2, 3, 4, 1});
+    }
+    y = firnc_onnx_reshape(im, y, 4, (int64_t[]){groups * o, rows, columns, depth * c});
     if (rows > 1)
         y = firnc_onnx_slice(im, y, 1, rows - 1, -1, rows);
     return columns > 1 ? firnc_onnx_slice(im, y, 2, columns - 1, -1, columns) : y;
@@ -252,48 +313,157 @@ static firnc_value turned_kernels(firnc_onnx_importer *im, firnc_onnx_value *wei
 bool firnc_onnx_import_conv_transpose(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0], *weight = node->inputs[1];
     const int64_t groups = firnc_onnx_integer(node, "group", 1);
-    int64_t extra[2] = {0, 0};
+    int64_t extra[SIDES] = {0, 0, 0};
     windows w;
     if (!begin_conv(im, node, &w))
         return false;
     const uint8_t spatial = (uint8_t)(x->rank - 2);
     if (groups < 1 || weight->dims[0] % groups != 0 || weight->dims[0] != x->dims[1])
         return firnc_onnx_fail(im, "has %lld groups for %lld channels", (long long)groups, (long long)x->dims[1]);
-    if (!read_pair(im, node, "strides", spatial, w.stride) || !read_pair(im, node, "dilations", spatial, w.dilation) ||
-        !read_pair(im, node, "output_padding", spatial, extra) || !transposed_padding(im, node, spatial, &w, extra))
+    if (!read_sides(im, node, "strides", spatial, w.stride) ||
+        !read_sides(im, node, "dilations", spatial, w.dilation) ||
+        !read_sides(im, node, "output_padding", spatial, extra) || !transposed_padding(im, node, spatial, &w, extra))
         return false;
-    if (w.stride[0] < 1 || w.stride[1] < 1 || w.dilation[0] < 1 || w.dilation[1] < 1)
-        return firnc_onnx_fail(im, "has a stride or dilation of 0");
+    for (uint8_t i = 0; i < SIDES; i++)
+        if (w.stride[i] < 1 || w.dilation[i] < 1)
+            return firnc_onnx_fail(im, "has a stride or dilation of 0");
     /* a convolution of the image with zeros between its elements, padded with all that a window may reach */
-    firnc_value y = spread(im, spread(im, channels_last(im, x), 1, w.stride[0]), 2, w.stride[1]);
-    firnc_windows inner = {.dilation = {(uint32_t)w.dilation[0], (uint32_t)w.dilation[1]}};
-    int64_t made[2];
-    for (uint8_t i = 0; i < 2; i++) {
+    firnc_value y = channels_last(im, x);
+    for (uint8_t i = x->rank == 5 ? DEPTH : ROWS; i < SIDES; i++)
+        y = spread(im, y, (uint8_t)(x->rank == 5 ? 1 + i : i), w.stride[i]);
+    windows inner = w;
+    int64_t made[SIDES];
+    for (uint8_t i = 0; i < SIDES; i++) {
         const int64_t reach = (w.kernel[i] - 1) * w.dilation[i];
-        inner.before[i] = (uint32_t)reach;
-        inner.after[i] = (uint32_t)(reach + extra[i] + (w.after[i] < 0 ? -w.after[i] : 0));
+        inner.stride[i] = 1;
+        inner.before[i] = reach;
+        inner.after[i] = reach + extra[i] + (w.after[i] < 0 ? -w.after[i] : 0);
         made[i] = (w.extent[i] - 1) * w.stride[i] + reach + 1 + extra[i] - w.before[i] - w.after[i];
+        inner.count[i] = made[i] + w.before[i] + (w.after[i] > 0 ? w.after[i] : 0);
         if (reach > FIRN_PAIR_MAX || inner.after[i] > FIRN_PAIR_MAX)
             return firnc_onnx_fail(im, "has windows that reach further than %d", FIRN_PAIR_MAX);
     }
-    const firnc_value kernels = turned_kernels(im, weight, groups);
+    if (x->rank == 5)
+        y = joined_slices(im, y, groups, &inner);
+    const firnc_value kernels = turned_kernels(im, weight, groups, &w);
     const firnc_value bias = firnc_onnx_plain_real(im, node->inputs[2]);
     if (im->failed)
         return false;
-    y = firnc_onnx_made(im, firnc_conv(im->graph, y, kernels, bias, (uint32_t)groups, inner));
-    y = firnc_onnx_slice(im, y, 1, w.before[0], 1, made[0]);
-    y = firnc_onnx_slice(im, y, 2, w.before[1], 1, made[1]);
+    y = firnc_onnx_made(im, firnc_conv(im->graph, y, kernels, bias, (uint32_t)groups, windows_of(&inner)));
+    y = firnc_onnx_slice(im, y, 1, w.before[ROWS], 1, made[ROWS]);
+    y = firnc_onnx_slice(im, y, 2, w.before[COLUMNS], 1, made[COLUMNS]);
+    if (x->rank == 5 && !im->failed) {
+        const firn_shape shape = *firnc_onnx_shape(im, y);
+        y = firnc_onnx_reshape(
+            im, y, 5, (int64_t[]){x->dims[0], inner.count[DEPTH], shape.dims[1], shape.dims[2], shape.dims[3]});
+        y = slices_of(im, firnc_onnx_slice(im, y, 1, w.before[DEPTH], 1, made[DEPTH]));
+    }
     return set_image(im, node, y);
 }
 
 /* --- pools -------------------------------------------------------------------------------------------------------- */
 
-static firnc_value pool(firnc_onnx_importer *im, firnc_value y, bool maximum, const windows *w) {
-    const uint32_t kernel[2] = {(uint32_t)w->kernel[0], (uint32_t)w->kernel[1]};
+static firnc_value pool_plane(firnc_onnx_importer *im, firnc_value y, bool maximum, const windows *w) {
+    const uint32_t kernel[2] = {(uint32_t)w->kernel[ROWS], (uint32_t)w->kernel[COLUMNS]};
     if (im->failed)
         return FIRNC_NONE;
     return firnc_onnx_made(im, maximum ? firnc_max_pool(im->graph, y, kernel, windows_of(w))
                                        : firnc_average_pool(im->graph, y, kernel, windows_of(w), false));
+}
+
+/* Pools images [N,H,W,C], or volumes [N,D,H,W,C] to images of all their slices. */
+static firnc_value pool(firnc_onnx_importer *im, firnc_value y, bool maximum, const windows *w) {
+    if (im->failed || firnc_onnx_shape(im, y)->rank == 4)
+        return pool_plane(im, y, maximum, w);
+    const firn_shape volume = *firnc_onnx_shape(im, y);
+    y = pool_plane(im, slices_of(im, y), maximum, w);
+    if (im->failed)
+        return FIRNC_NONE;
+    const firn_shape plane = *firnc_onnx_shape(im, y);
+    y = firnc_onnx_reshape(
+        im, y, 4, (int64_t[]){volume.dims[0], volume.dims[1], (int64_t)plane.dims[1] * plane.dims[2], plane.dims[3]});
+    windows along = {.kernel = {1, w->kernel[DEPTH], 1}, .stride = {1, w->stride[DEPTH], 1}};
+    along.dilation[ROWS] = w->dilation[DEPTH];
+    along.dilation[COLUMNS] = 1;
+    along.before[ROWS] = w->before[DEPTH];
+    along.after[ROWS] = w->after[DEPTH];
+    along.beyond[ROWS] = w->beyond[DEPTH];
+    y = pool_plane(im, y, maximum, &along);
+    return firnc_onnx_reshape(
+        im, y, 4, (int64_t[]){volume.dims[0] * w->count[DEPTH], plane.dims[1], plane.dims[2], plane.dims[3]});
+}
+
+enum { EXACT = 1 << 24 /* whole numbers that float32 has */ };
+
+/* What an element of an image adds to its number per step along each side: columns are the last side, or with
+ * storage_order 1 the first. */
+static void steps_of(const firnc_onnx_node *node, const windows *w, int64_t steps[SIDES]) {
+    const bool turned = firnc_onnx_integer(node, "storage_order", 0) != 0;
+    int64_t step = 1;
+    for (uint8_t i = 0; i < SIDES; i++) {
+        const uint8_t side = turned ? i : (uint8_t)(SIDES - 1 - i);
+        steps[side] = step;
+        step *= w->extent[side];
+    }
+}
+
+/* Sets output 1 of MaxPool: of the largest element of each window the number among the elements of all images,
+ * [N,C,...]. The elements of each window are copied side by side, those outside the image as the lowest number. The
+ * place of the largest in the window gives a distance to the number of the window's first element. */
+static bool set_indices(firnc_onnx_importer *im, const firnc_onnx_node *node, const windows *w) {
+    firnc_onnx_value *x = node->inputs[0];
+    const int64_t taps = w->kernel[DEPTH] * w->kernel[ROWS] * w->kernel[COLUMNS], n = x->dims[0], c = x->dims[1];
+    const int64_t windows = w->count[DEPTH] * w->count[ROWS] * w->count[COLUMNS];
+    const int64_t elements = w->extent[DEPTH] * w->extent[ROWS] * w->extent[COLUMNS];
+    int64_t steps[SIDES], dims[FIRN_RANK_MAX];
+    uint8_t order[FIRN_RANK_MAX];
+    if (node->outputs[1] == NULL || !firnc_onnx_is_read(im, node, node->outputs[1]->name))
+        return true;
+    if (firnc_onnx_count(x) > EXACT || taps * windows > FIRNC_ONNX_LIST_MAX)
+        return firnc_onnx_fail(im, "gives indices of images of more than %d elements in all", EXACT);
+    steps_of(node, w, steps);
+    int64_t *list = firnc_allocate((uint64_t)(taps * windows) * sizeof *list);
+    firnc_onnx_tensor *outside = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 3, (int64_t[]){windows, taps, 1}),
+                      *first = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 2, (int64_t[]){windows, 1}),
+                      *image = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 3, (int64_t[]){n, 1, c}),
+                      *distances = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 1, &taps);
+    if (outside == NULL || first == NULL || image == NULL || distances == NULL)
+        return false;
+    for (int64_t i = 0; i < taps * windows; i++) {
+        int64_t tap = i % taps, window = i / taps, step = 1;
+        first->reals[i / taps] = distances->reals[i % taps] = 0;
+        for (uint8_t side = SIDES; side-- > 0;) {
+            const int64_t begin = window % w->count[side] * w->stride[side] - w->before[side],
+                          distance = tap % w->kernel[side] * w->dilation[side], at = begin + distance;
+            const bool beyond = at < 0 || at >= w->extent[side];
+            outside->reals[i] = beyond ? 1 : outside->reals[i];
+            list[i] = (side == SIDES - 1 ? 0 : list[i]) + (beyond ? 0 : at) * step;
+            first->reals[i / taps] += (float)(begin * steps[side]);
+            distances->reals[i % taps] += (float)(distance * steps[side]);
+            step *= w->extent[side];
+            tap /= w->kernel[side];
+            window /= w->count[side];
+        }
+    }
+    for (int64_t i = 0; i < n * c; i++)
+        image->reals[i] = (float)(i * elements);
+    firnc_value y = firnc_onnx_reshape(im, channels_last(im, x), 3, (int64_t[]){n, elements, c});
+    y = firnc_onnx_reshape(im, firnc_onnx_pick(im, y, 1, list, taps * windows), 4, (int64_t[]){n, windows, taps, c});
+    y = firnc_onnx_select(im, firnc_onnx_constant(im, outside, FIRN_FLOAT32), firnc_onnx_scalar(im, -3.4028234e38F), y);
+    if (im->failed)
+        return false;
+    y = firnc_onnx_made(im, firnc_arg_max(im->graph, y, 2, false));
+    y = firnc_onnx_gather(im, firnc_onnx_constant(im, distances, FIRN_FLOAT32), y, 0);
+    y = firnc_onnx_binary(im, FIRN_OP_add, y, firnc_onnx_constant(im, first, FIRN_FLOAT32));
+    y = firnc_onnx_binary(im, FIRN_OP_add, y, firnc_onnx_constant(im, image, FIRN_FLOAT32));
+    firnc_onnx_channels_last(x->rank, order);
+    dims[0] = n;
+    dims[x->rank - 1] = c;
+    for (uint8_t i = 2; i < x->rank; i++)
+        dims[i - 1] = w->count[side_of(x, i)];
+    firnc_onnx_set_ordered(im, node->outputs[1], firnc_onnx_reshape(im, y, x->rank, dims), FIRNC_ONNX_INT64, x->rank,
+                           order);
+    return !im->failed;
 }
 
 bool firnc_onnx_import_pool(firnc_onnx_importer *im, const firnc_onnx_node *node) {
@@ -302,17 +472,17 @@ bool firnc_onnx_import_pool(firnc_onnx_importer *im, const firnc_onnx_node *node
     windows w;
     if (!check_image(im, x))
         return false;
-    if (firnc_onnx_integer(node, "storage_order", 0) != 0)
-        return firnc_onnx_fail(im, "has storage_order 1, which Firn does not have; leave it out");
     set_extents(x, &w);
     if (!firnc_onnx_has(node, "kernel_shape"))
         return firnc_onnx_fail(im, "has no kernel_shape");
     if (!read_windows(im, node, (uint8_t)(x->rank - 2), &w))
         return false;
+    if (maximum && node->output_count > 1 && !set_indices(im, node, &w))
+        return false;
     firnc_value y = channels_last(im, x);
     if (!maximum && firnc_onnx_integer(node, "count_include_pad", 0) != 0)
-        for (uint8_t i = 0; i < 2; i++) { /* padding counts as zeros, and what is beyond it does not count */
-            y = firnc_onnx_pad(im, y, (uint8_t)(i + 1), w.before[i], w.after[i], 0);
+        for (uint8_t i = 0; i < SIDES; i++) { /* padding counts as zeros, and what is beyond it does not count */
+            y = firnc_onnx_pad(im, y, (uint8_t)(x->rank == 5 ? i + 1 : i), w.before[i], w.after[i], 0);
             w.before[i] = w.after[i] = 0;
         }
     return set_image(im, node, pool(im, y, maximum, &w));

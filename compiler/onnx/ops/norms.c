@@ -1,8 +1,9 @@
-/* Norms: batch, layer, root mean square, group and instance. */
+/* Norms: batch, layer, root mean square, group and instance, and those of a channel by its neighbours. */
 #include <math.h>
 #include <string.h>
 
 #include "compiler/onnx/import.h"
+#include "plan/shapes/windows.h"
 
 /* --- batch norm --------------------------------------------------------------------------------------------------- */
 
@@ -300,5 +301,31 @@ bool firnc_onnx_import_group_norm(firnc_onnx_importer *im, const firnc_onnx_node
     z = firnc_onnx_binary(im, FIRN_OP_multiply, z, by_channel(im, node->inputs[1], groups, channels));
     z = firnc_onnx_binary(im, FIRN_OP_add, z, by_channel(im, node->inputs[2], groups, channels));
     firnc_onnx_set_ordered(im, node->outputs[0], z, x->type, x->rank, order);
+    return !im->failed;
+}
+
+/* --- neighbours among the channels -------------------------------------------------------------------------------- */
+
+/* x (bias + alpha / size * the sum of x^2 over `size` neighbouring channels)^-beta: the channels are the rows of an
+ * image, whose pool counts zeros beyond the first and the last one. */
+bool firnc_onnx_import_local_response(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0];
+    const int64_t size = firnc_onnx_integer(node, "size", 0);
+    int64_t inner = 1;
+    if (x->rank < 3 || size < 1 || size > FIRN_PAIR_MAX)
+        return firnc_onnx_fail(im, "takes images and a size from 1 to %d", FIRN_PAIR_MAX);
+    for (uint8_t i = 2; i < x->rank; i++)
+        inner *= x->dims[i];
+    firnc_value y = firnc_onnx_plain_real(im, x);
+    y = firnc_onnx_reshape(im, y, 4, (int64_t[]){x->dims[0], x->dims[1], 1, inner});
+    firnc_value sum = firnc_onnx_binary(im, FIRN_OP_multiply, y, y);
+    if (im->failed)
+        return false;
+    const firnc_windows along = {.before = {(uint32_t)((size - 1) / 2), 0}, .after = {(uint32_t)(size / 2), 0}};
+    sum = firnc_onnx_made(im, firnc_average_pool(im->graph, sum, (uint32_t[]){(uint32_t)size, 1}, along, true));
+    sum = firnc_onnx_affine(im, sum, firnc_onnx_float(node, "alpha", 1e-4F), firnc_onnx_float(node, "bias", 1));
+    sum = firnc_onnx_binary(im, FIRN_OP_power, sum, firnc_onnx_scalar(im, -firnc_onnx_float(node, "beta", 0.75F)));
+    y = firnc_onnx_reshape(im, firnc_onnx_binary(im, FIRN_OP_multiply, y, sum), x->rank, x->dims);
+    firnc_onnx_set(im, node->outputs[0], y, x->type, x->rank);
     return !im->failed;
 }

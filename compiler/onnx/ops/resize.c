@@ -1,5 +1,5 @@
 /* Resize, and blocks of an image as channels. Each axis of Resize is taken by itself: elements by a list of indices,
- * and for linear the sum of two such lists by their shares. */
+ * and for linear and cubic the sum of several such lists by their shares. */
 #include <math.h>
 #include <string.h>
 
@@ -81,6 +81,86 @@ static firnc_value linear_axis(firnc_onnx_importer *im, firnc_value y, uint8_t a
     return firnc_onnx_binary(im, FIRN_OP_add, a, b);
 }
 
+enum { TAPS_MAX = 64 };
+
+/* The filter of a resized axis: the share of an old element at a distance from the place of a new one. */
+typedef struct filter {
+    bool cubic, exclude;   /* what lies outside counts nothing, instead of as the element at the edge */
+    double cubic_a, wider; /* wider: below 1 it reaches over more elements (antialias), by its reciprocal */
+} filter;
+
+static double share_of(const filter *f, double distance) {
+    const double a = f->cubic_a, x = fabs(distance * f->wider);
+    if (!f->cubic)
+        return x < 1 ? 1 - x : 0;
+    return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+/* The sum over the elements that the filter reaches, of as many as `taps`, from base + first on, by their shares. An
+ * element that is where a new one is stands for the last one to its left. */
+static firnc_value filtered_axis(firnc_onnx_importer *im, firnc_value y, uint8_t axis, const scaling *s,
+                                 const filter *f) {
+    const int64_t first = (int64_t)floor(-(f->cubic ? 2 : 1) / f->wider) + 1, taps = 2 - 2 * first;
+    const uint8_t behind = im->failed ? 1 : (uint8_t)(firnc_onnx_shape(im, y)->rank - axis);
+    int64_t dims[FIRN_RANK_MAX], *places[TAPS_MAX];
+    firnc_onnx_tensor *shares[TAPS_MAX];
+    if (taps > TAPS_MAX) {
+        firnc_onnx_fail(im, "makes each element of more than %d", TAPS_MAX);
+        return FIRNC_NONE;
+    }
+    for (uint8_t i = 0; i < behind; i++)
+        dims[i] = i == 0 ? s->to : 1;
+    for (int64_t t = 0; t < taps; t++) {
+        places[t] = firnc_allocate((uint64_t)s->to * sizeof *places[t]);
+        shares[t] = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, behind, dims);
+        if (shares[t] == NULL)
+            return FIRNC_NONE;
+    }
+    for (int64_t i = 0; i < s->to; i++) {
+        const double x = source_of(s, i), base = ceil(x) - 1;
+        double share[TAPS_MAX], sum = 0;
+        for (int64_t t = 0; t < taps; t++) {
+            const double at = base + (double)(first + t);
+            const bool outside = at < 0 || at > (double)(s->from - 1);
+            share[t] = f->exclude && outside ? 0 : share_of(f, at - x);
+            sum += share[t];
+            places[t][i] = within(at, s->from);
+        }
+        for (int64_t t = 0; t < taps; t++)
+            shares[t]->reals[i] = (float)(share[t] / sum);
+    }
+    firnc_value total = FIRNC_NONE;
+    for (int64_t t = 0; t < taps && !im->failed; t++) {
+        const firnc_value term = firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_pick(im, y, axis, places[t], s->to),
+                                                   firnc_onnx_constant(im, shares[t], FIRN_FLOAT32));
+        total = t == 0 ? term : firnc_onnx_binary(im, FIRN_OP_add, total, term);
+    }
+    return total;
+}
+
+/* Makes one scale of those of all axes, the smallest or the largest, where the node asks for it. */
+static bool keep_ratio(firnc_onnx_importer *im, const firnc_onnx_node *node, scaling *axes, const int64_t *list,
+                       uint32_t count) {
+    const char *policy = firnc_onnx_text(node, "keep_aspect_ratio_policy", "stretch");
+    const bool smaller = strcmp(policy, "not_larger") == 0;
+    const uint8_t rank = node->inputs[0]->rank;
+    double scale = 0;
+    if (strcmp(policy, "stretch") == 0)
+        return true;
+    for (uint32_t i = 0; i < count; i++) {
+        const double own = axes[firnc_onnx_axis(im, list != NULL ? list[i] : i, rank)].scale;
+        scale = i == 0 || (smaller ? own < scale : own > scale) ? own : scale;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        scaling *s = &axes[firnc_onnx_axis(im, list != NULL ? list[i] : i, rank)];
+        s->scale = scale;
+        s->to = (int64_t)floor(scale * (double)s->from + 0.5);
+        if (s->to < 1 || s->to > FIRNC_ONNX_LIST_MAX)
+            return firnc_onnx_fail(im, "makes an axis of %lld elements", (long long)s->to);
+    }
+    return true;
+}
+
 /* The new extents and the scales of all axes. */
 static bool resized(firnc_onnx_importer *im, const firnc_onnx_node *node, scaling *axes) {
     const firnc_onnx_value *x = node->inputs[0];
@@ -104,7 +184,7 @@ static bool resized(firnc_onnx_importer *im, const firnc_onnx_node *node, scalin
         if (s->to < 1 || s->to > FIRNC_ONNX_LIST_MAX)
             return firnc_onnx_fail(im, "makes an axis of %lld elements", (long long)s->to);
     }
-    return !im->failed;
+    return !im->failed && (sizes == NULL || keep_ratio(im, node, axes, named > 0 ? list : NULL, count));
 }
 
 bool firnc_onnx_import_resize(firnc_onnx_importer *im, const firnc_onnx_node *node) {
@@ -113,14 +193,17 @@ bool firnc_onnx_import_resize(firnc_onnx_importer *im, const firnc_onnx_node *no
     firnc_onnx_value *x = node->inputs[0];
     scaling axes[FIRN_RANK_MAX];
     const char *mode = firnc_onnx_text(node, "mode", "nearest");
-    const bool linear = strcmp(mode, "linear") == 0;
+    const char *policy = firnc_onnx_text(node, "keep_aspect_ratio_policy", "stretch");
+    const bool linear = strcmp(mode, "linear") == 0, smooth = firnc_onnx_integer(node, "antialias", 0) != 0;
+    const filter shape = {.cubic = strcmp(mode, "cubic") == 0,
+                          .exclude = firnc_onnx_integer(node, "exclude_outside", 0) != 0,
+                          .cubic_a = (double)firnc_onnx_float(node, "cubic_coeff_a", -0.75F)};
     bool known = false;
-    if (!linear && strcmp(mode, "nearest") != 0)
-        return firnc_onnx_fail(im, "has mode %s; nearest and linear are known", mode);
-    if (firnc_onnx_integer(node, "antialias", 0) != 0 || firnc_onnx_integer(node, "exclude_outside", 0) != 0)
-        return firnc_onnx_fail(im, "has antialias or exclude_outside, which Firn does not have; leave them out");
-    if (strcmp(firnc_onnx_text(node, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0)
-        return firnc_onnx_fail(im, "has a keep_aspect_ratio_policy; stretch is known");
+    if (!firnc_onnx_is_listed("nearest linear cubic", mode))
+        return firnc_onnx_fail(im, "has mode %s; nearest, linear and cubic are known", mode);
+    if (!firnc_onnx_is_listed("stretch not_larger not_smaller", policy))
+        return firnc_onnx_fail(im, "has keep_aspect_ratio_policy %s; stretch, not_larger and not_smaller are known",
+                               policy);
     const char *transformation = firnc_onnx_text(node, "coordinate_transformation_mode", "half_pixel");
     for (size_t i = 0; i < sizeof transformations / sizeof transformations[0]; i++)
         known = known || strcmp(transformation, transformations[i]) == 0;
@@ -137,7 +220,11 @@ bool firnc_onnx_import_resize(firnc_onnx_importer *im, const firnc_onnx_node *no
     for (uint8_t i = 0; i < x->rank; i++)
         if (axes[i].scale != 1 || axes[i].to != axes[i].from) {
             const uint8_t place = firnc_onnx_place(x->order, x->rank, i);
-            y = linear ? linear_axis(im, y, place, &axes[i]) : nearest_axis(im, y, place, &axes[i]);
+            filter own = shape;
+            own.wider = smooth && axes[i].scale < 1 ? axes[i].scale : 1;
+            y = linear && own.wider == 1 && !own.exclude ? linear_axis(im, y, place, &axes[i])
+                : linear || own.cubic                    ? filtered_axis(im, y, place, &axes[i], &own)
+                                                         : nearest_axis(im, y, place, &axes[i]);
         }
     return firnc_onnx_set_like(im, node->outputs[0], y, x);
 }

@@ -101,6 +101,42 @@ bool firnc_onnx_import_arg(firnc_onnx_importer *im, const firnc_onnx_node *node)
     return !im->failed;
 }
 
+/* The axis is brought last. The values are those at the places, so that they have a gradient. */
+bool firnc_onnx_import_top_k(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0];
+    const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", -1), x->rank);
+    double count;
+    uint8_t order[FIRN_RANK_MAX];
+    int64_t dims[FIRN_RANK_MAX], rows = 1;
+    if (im->failed)
+        return false;
+    if (!firnc_onnx_single(node->inputs[1], &count))
+        return firnc_onnx_fail(im, "its k depends on the data; make it a constant");
+    const int64_t extent = x->dims[axis], k = firnc_onnx_truncated(count);
+    if (k < 1 || k > extent)
+        return firnc_onnx_fail(im, "takes %lld of %lld elements", (long long)k, (long long)extent);
+    firnc_onnx_axis_last(x->rank, axis, order);
+    for (uint8_t i = 0; i < x->rank; i++) {
+        dims[i] = i + 1 == x->rank ? k : x->dims[order[i]];
+        rows *= i + 1 == x->rank ? 1 : dims[i];
+    }
+    firnc_value y = firnc_onnx_real(im, firnc_onnx_ordered(im, x, x->rank, order));
+    y = firnc_onnx_reshape(im, y, 2, (int64_t[]){rows, extent});
+    if (im->failed)
+        return false;
+    const int64_t integers[] = {
+        [FIRN_TOP_K_COUNT] = k, [FIRN_TOP_K_SMALLEST] = firnc_onnx_integer(node, "largest", 1) == 0};
+    const firnc_value places = firnc_onnx_made(im, firnc_op(im->graph, FIRN_OP_top_k, &y, 1, integers, NULL));
+    if (im->failed)
+        return false;
+    const firnc_value values = firnc_onnx_made(im, firnc_gather_elements(im->graph, y, places, 1));
+    firnc_onnx_set_ordered(im, node->outputs[0], firnc_onnx_reshape(im, values, x->rank, dims), x->type, x->rank,
+                           order);
+    firnc_onnx_set_ordered(im, node->outputs[1], firnc_onnx_reshape(im, places, x->rank, dims), FIRNC_ONNX_INT64,
+                           x->rank, order);
+    return !im->failed;
+}
+
 bool firnc_onnx_import_softmax(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
     const uint8_t axis = x->rank == 0 ? 0 : firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", -1), x->rank);

@@ -163,6 +163,41 @@ bool firnc_gradient_reciprocal(firnc_differentiation *d, firnc_value dy) {
     return true;
 }
 
+/* dy cos(x) */
+bool firnc_gradient_sin(firnc_differentiation *d, firnc_value dy) {
+    const firnc_value x = firnc_input_of(d, FIRN_SIN_IN_X);
+    const firnc_value slope = emit_unary(d, FIRN_OP_cos, x, FIRN_FLOAT32);
+    firnc_contribute(d, FIRN_SIN_IN_X, emit_binary(d, FIRN_OP_multiply, dy, slope, firnc_type_of_gradient(d, x)));
+    return true;
+}
+
+/* -dy sin(x) */
+bool firnc_gradient_cos(firnc_differentiation *d, firnc_value dy) {
+    const firnc_value x = firnc_input_of(d, FIRN_COS_IN_X);
+    const firnc_value slope = emit_scaled(d, emit_unary(d, FIRN_OP_sin, x, FIRN_FLOAT32), -1, FIRN_FLOAT32);
+    firnc_contribute(d, FIRN_COS_IN_X, emit_binary(d, FIRN_OP_multiply, dy, slope, firnc_type_of_gradient(d, x)));
+    return true;
+}
+
+/* dy / (1 + x x) */
+bool firnc_gradient_atan(firnc_differentiation *d, firnc_value dy) {
+    const firnc_value x = firnc_input_of(d, FIRN_ATAN_IN_X);
+    const firnc_value square = emit_binary(d, FIRN_OP_multiply, x, x, FIRN_FLOAT32);
+    const firnc_value divisor =
+        firnc_emit(d, FIRN_OP_affine, &square, 1, NULL, (float[]){1, 1}, &(uint8_t){FIRN_FLOAT32});
+    firnc_contribute(d, FIRN_ATAN_IN_X, emit_binary(d, FIRN_OP_divide, dy, divisor, firnc_type_of_gradient(d, x)));
+    return true;
+}
+
+/* dy / (1 + x) */
+bool firnc_gradient_log_one_plus(firnc_differentiation *d, firnc_value dy) {
+    const firnc_value x = firnc_input_of(d, FIRN_LOG_ONE_PLUS_IN_X);
+    const firnc_value divisor = firnc_emit(d, FIRN_OP_affine, &x, 1, NULL, (float[]){1, 1}, &(uint8_t){FIRN_FLOAT32});
+    firnc_contribute(d, FIRN_LOG_ONE_PLUS_IN_X,
+                     emit_binary(d, FIRN_OP_divide, dy, divisor, firnc_type_of_gradient(d, x)));
+    return true;
+}
+
 bool firnc_gradient_abs(firnc_differentiation *d, firnc_value dy) {
     const firnc_value x = firnc_input_of(d, FIRN_ABS_IN_X);
     const firnc_value sign = emit_unary(d, FIRN_OP_sign, x, firnc_shape_of(d, x)->type);

@@ -18,6 +18,12 @@ static inline float firn_sign(float x) {
     return x > 0.0f ? 1.0f : below;
 }
 
+/* The nearest whole number, of two that are equally near the even one; a zero has the sign of x. */
+static inline float firn_round_to_even(float x) {
+    const float a = firn_absolute(x);
+    return a < FIRN_WHOLE ? firn_with_sign((a + FIRN_WHOLE) - FIRN_WHOLE, x) : x;
+}
+
 /* The greatest whole number that is at most x; a zero has the sign of x. */
 static inline float firn_floor(float x) {
     if (!(firn_absolute(x) < FIRN_WHOLE))

@@ -60,6 +60,11 @@ BACKWARD(erf, ERF, 0, dy *firn_erf_slope(x))
 OF_ONE(abs, ABS, 0, firn_absolute(x))
 OF_ONE(sign, SIGN, 0, firn_sign(x))
 OF_ONE(floor, FLOOR, 0, firn_floor(x))
+OF_ONE(sin, SIN, 0, firn_sin_inline(x))
+OF_ONE(cos, COS, 0, firn_cos_inline(x))
+OF_ONE(atan, ATAN, 0, firn_atan_inline(x))
+OF_ONE(log_one_plus, LOG_ONE_PLUS, 0, firn_log_one_plus_inline(x))
+OF_ONE(round, ROUND, 0, firn_round_to_even(x))
 
 enum { LOW = FIRN_CLIP_LOW, HIGH = FIRN_CLIP_HIGH, SCALE = FIRN_AFFINE_SCALE, SHIFT = FIRN_AFFINE_SHIFT };
 _Static_assert(LOW == 0 && HIGH == 1 && SCALE == 0 && SHIFT == 1, "p and q");
