@@ -234,6 +234,10 @@ const char *firnc_pol_origin_word(uint8_t origin);
 uint64_t firnc_state_bytes(const firnc_graph *graph);
 /* True if some node is in a layer that the pattern matches. */
 bool firnc_layer_exists(const firnc_graph *graph, const char *pattern);
+/* What to do about a pattern that matches no layer, or no weight: the name that was meant, and where all are. */
+const char *firnc_unmatched_text(const firnc_graph *graph, const char *pattern, bool layers);
+/* The same for a list of names that NULL ends. */
+const char *firnc_unmatched_among(const char *const *names, const char *pattern, bool layers);
 
 /* Prints the graph to stdout as text (--dump-after). */
 void firnc_dump(const firnc_graph *graph);

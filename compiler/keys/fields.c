@@ -388,7 +388,9 @@ static bool read_value(const firnc_tree *node, const firnc_field *field, void *s
                firnc_tree_fail(node, "%s is not a mapping; put keys below it", value_text(node));
     case FIRNC_FIELD_ENTRIES:
         return node->kind == FIRNC_LIST ||
-               firnc_tree_fail(node, "%s is not a list; put entries below it, each after a dash", value_text(node));
+               (node->kind == FIRNC_SCALAR
+                    ? firnc_tree_fail(node, "%s is not a list; write [%.60s]", value_text(node), node->text)
+                    : firnc_tree_fail(node, "a mapping is not a list; put entries below it, each after a dash"));
     case FIRNC_FIELD_REFUSED:
         return firnc_tree_fail(node, "is not supported; %s", field->only);
     case FIRNC_FIELD_ELSEWHERE:
