@@ -93,6 +93,61 @@ static void count(void **state) {
     tensor_free(&steps);
 }
 
+/* Leftovers of an earlier step do not count; rows of all micro-batches of a step do, exactly, and their number is
+ * rounded to the nearest float32. */
+static void batch_rows(void **state) {
+    (void)state;
+    firn_tensor labels = tensor_new(FIRN_INT32, 5, 0, 0, 0), rows = counter(77), divisor = scalar(-1.0f);
+    for (uint32_t micro_step = 0; micro_step < 3; micro_step++) {
+        for (size_t i = 0; i < 5; i++)
+            ((int32_t *)labels.data)[i] = i < 2 + micro_step ? 4 : (int32_t)i % 4;
+        const firn_moment moment = {9, micro_step};
+        test_call call = {.input_count = 2,
+                          .output_count = 2,
+                          .inputs = {labels, rows},
+                          .outputs = {rows, divisor},
+                          .integers = {4},
+                          .moment = &moment};
+        if (micro_step == 2)
+            *(int64_t *)rows.data = 0x1000003; /* 2^24 + 3, and one more */
+        run_kernel(FIRN_OP_batch_rows, &call);
+        static const int64_t expected[] = {3, 3 + 2, 0x1000004};
+        assert_true(count_in(&rows) == expected[micro_step]);
+        assert_int_equal(firn_bits(get(&divisor, 0)), firn_bits((float)expected[micro_step]));
+    }
+    tensor_free(&labels);
+    tensor_free(&rows);
+    tensor_free(&divisor);
+}
+
+/* The carry keeps what the total is too large for, so the sum does not depend on how many micro-batches there are. */
+static void batch_weights(void **state) {
+    (void)state;
+    enum { STEPS = 1000 };
+    firn_tensor labels = tensor_new(FIRN_INT32, 2, 0, 0, 0), weights = tensor_new(FIRN_FLOAT32, 2, 0, 0, 0),
+                sum = tensor_new(FIRN_FLOAT32, 2, 0, 0, 0), divisor = scalar(-1.0f);
+    set(&sum, 0, 5.0f);
+    set(&sum, 1, 6.0f);
+    ((int32_t *)labels.data)[0] = 1;
+    ((int32_t *)labels.data)[1] = 0;
+    set(&weights, 1, 123.0f); /* of a row that does not count */
+    for (uint32_t micro_step = 0; micro_step < STEPS; micro_step++) {
+        set(&weights, 0, micro_step == 0 ? 16777216.0f : 0.25f);
+        const firn_moment moment = {9, micro_step};
+        test_call call = {.input_count = 3,
+                          .output_count = 2,
+                          .inputs = {labels, weights, sum},
+                          .outputs = {sum, divisor},
+                          .moment = &moment};
+        run_kernel(FIRN_OP_batch_weights, &call);
+    }
+    assert_int_equal(firn_bits(get(&divisor, 0)), firn_bits(16777216.0f + (STEPS - 1) * 0.25f));
+    tensor_free(&labels);
+    tensor_free(&weights);
+    tensor_free(&sum);
+    tensor_free(&divisor);
+}
+
 /* --- norm and clipping -------------------------------------------------------------------------------------------- */
 
 static void gradient_norm_of(float a, float b, float expected_norm, int32_t expected_finite) {
@@ -488,6 +543,8 @@ int main(void) {
         cmocka_unit_test(multiply),
         cmocka_unit_test(accumulate),
         cmocka_unit_test(count),
+        cmocka_unit_test(batch_rows),
+        cmocka_unit_test(batch_weights),
         cmocka_unit_test(sum_of_squares),
         cmocka_unit_test(gradient_norm),
         cmocka_unit_test(gradient_factors),
