@@ -129,10 +129,16 @@ static const char *decimal_text(const firnc_tree *node, const firnc_field *field
     return value < 1e18 && value > -1e18 && value == (double)(long long)value ? firnc_format("%.0f", value) : NULL;
 }
 
+static bool in_range(double value, const firnc_field *field) {
+    if (field->above_low ? !(value > field->low) : !(value >= field->low))
+        return false;
+    return field->high == 0 || (field->below_high ? value < field->high : value <= field->high);
+}
+
 /* What to write instead of a value that is no number as this file reads one. */
 static const char *mend_number(const firnc_tree *node, const firnc_field *field) {
     const char *decimal = node->kind == FIRNC_SCALAR ? decimal_text(node, field) : NULL;
-    if (decimal == NULL)
+    if (decimal == NULL || !in_range(strtod(decimal, NULL), field))
         return range_text(field);
     return node->plain ? decimal : firnc_format("%s, without quotes", decimal);
 }
@@ -141,12 +147,6 @@ static bool fail_number(const firnc_tree *node, const firnc_field *field, const 
     if (field->only != NULL)
         return firnc_tree_fail(node, "%s %s; %s", value_text(node), fault, field->only);
     return firnc_tree_fail(node, "%s %s; write %s", value_text(node), fault, range_text(field));
-}
-
-static bool in_range(double value, const firnc_field *field) {
-    if (field->above_low ? !(value > field->low) : !(value >= field->low))
-        return false;
-    return field->high == 0 || (field->below_high ? value < field->high : value <= field->high);
 }
 
 bool firnc_field_whole(const firnc_tree *node, const firnc_field *field, uint64_t *value) {
