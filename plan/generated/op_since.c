@@ -94,6 +94,15 @@ static const struct {
     {.code = 241, .kind = ROW, .position = 0, .since = 1}, /* rnn_backward  */
     {.code = 242, .kind = ROW, .position = 0, .since = 1}, /* recurrent_backward_weight  */
     {.code = 252, .kind = ROW, .position = 0, .since = 1}, /* linear_cross_entropy  */
+    {.code = 260, .kind = ROW, .position = 0, .since = 2}, /* largest_magnitude  */
+    {.code = 261, .kind = ROW, .position = 0, .since = 2}, /* gradient_magnitude  */
+    {.code = 262, .kind = ROW, .position = 0, .since = 2}, /* sum_of_scaled_squares  */
+    {.code = 32, .kind = INPUT, .position = 1, .since = 2}, /* gradient_norm magnitude */
+    {.code = 32, .kind = INPUT, .position = 2, .since = 2}, /* gradient_norm scale */
+    {.code = 32, .kind = OUTPUT, .position = 2, .since = 2}, /* gradient_norm root */
+    {.code = 44, .kind = INPUT, .position = 2, .since = 2}, /* gradient_factors root */
+    {.code = 44, .kind = INPUT, .position = 3, .since = 2}, /* gradient_factors magnitude */
+    {.code = 83, .kind = INTEGER, .position = 0, .since = 2}, /* unit_norm scaled */
     {.code = 0}, /* the end */
 };
 
