@@ -84,7 +84,7 @@ bool firnc_onnx_read_external(firnc_onnx_importer *im, const FirncOnnx__Tensor *
     if (length != bytes)
         return firnc_onnx_fail(im, "tensor %s: its data has %llu bytes, and its elements take %llu", name,
                                (unsigned long long)length, (unsigned long long)bytes);
-    const int file = open(path, O_RDONLY);
+    const int file = open(path, O_RDONLY | O_NONBLOCK); /* does not wait for the writer of a pipe */
     struct stat status;
     const bool there = file >= 0 && fstat(file, &status) == 0 && status.st_size >= 0 &&
                        (uint64_t)status.st_size >= bytes && (uint64_t)status.st_size - bytes >= offset;
