@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,34 +28,73 @@ static bool fail(const char *name, const char *done, const char *mend) {
 
 /* --- reading --------------------------------------------------------------------------------------------------- */
 
-/* Reads to the end of the file into memory that grows. False with errno set; EFBIG if the file is longer than limit. */
-static bool read_all(int file, uint64_t limit, firnc_bytes *bytes) {
-    uint64_t capacity = 1 << 16;
-    uint8_t *data = firnc_allocate_aligned(capacity + 1);
-    uint64_t count = 0;
-    for (;;) {
-        if (count == capacity) {
-            uint8_t *larger = firnc_allocate_aligned(capacity * 2 + 1);
-            memcpy(larger, data, count);
-            data = larger;
-            capacity *= 2;
-        }
-        ssize_t got = read(file, data + count, capacity - count);
+/* Reads up to `most` bytes, or to the end of the file. False with errno set. */
+static bool read_some(int file, uint8_t *data, uint64_t most, uint64_t *count) {
+    *count = 0;
+    while (*count < most) {
+        ssize_t got = read(file, data + *count, most - *count);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return false;
         if (got == 0)
             break;
-        count += (uint64_t)got;
-        if (count > limit) {
-            errno = EFBIG;
+        *count += (uint64_t)got;
+    }
+    return true;
+}
+
+/* Reads to the end of the file, or what `extent` says is enough, into memory that grows. expected: the bytes of a file
+ * whose size is known, else 0. False with errno set; EFBIG if the file is longer than limit. */
+static bool read_all(int file, uint64_t expected, uint64_t limit, firnc_extent extent, firnc_bytes *bytes) {
+    uint64_t capacity = FIRNC_HEAD_BYTES, count = 0, most = limit + 1, got;
+    uint8_t *data = firnc_allocate_aligned(capacity + 1);
+    bool ended = false;
+    while (!ended && count < most) {
+        const uint64_t room = capacity < most ? capacity : most;
+        if (!read_some(file, data + count, room - count, &got))
             return false;
+        ended = got < room - count;
+        count += got;
+        if (capacity == FIRNC_HEAD_BYTES && extent != NULL && extent(data, count) < most)
+            most = extent(data, count);
+        if (!ended && count < most) {
+            capacity = capacity > expected ? 2 * capacity : expected + 1;
+            capacity = capacity < most ? capacity : most;
+            uint8_t *larger = firnc_allocate_aligned(capacity + 1);
+            memcpy(larger, data, count);
+            data = larger;
         }
     }
     data[count] = 0;
     *bytes = (firnc_bytes){.data = data, .count = count};
-    return true;
+    errno = EFBIG;
+    return count <= limit;
+}
+
+/* Opens a file without waiting for the writer of a pipe, and finds its size, 0 of a pipe. Returns a negative number
+ * after a message. */
+static int open_to_read(const char *name, uint64_t *size) {
+    struct stat status;
+    int file = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 || fstat(file, &status) != 0) {
+        fail(name, "opened", "check the name and its permissions");
+        if (file >= 0)
+            close(file);
+        return -1;
+    }
+    *size = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
+    const char *wrong = S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode) ? "is a device" : NULL;
+    struct pollfd pipe = {.fd = file, .events = POLLIN};
+    if (S_ISFIFO(status.st_mode) && poll(&pipe, 1, 0) == 0 && read(file, &(char){0}, 1) == 0)
+        wrong = "is a pipe that nobody writes to";
+    if (wrong != NULL) {
+        firnc_say("firnc: %s: %s; give a file", name, wrong);
+        close(file);
+        return -1;
+    }
+    (void)fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
+    return file;
 }
 
 bool firnc_same_file(const char *one, const char *other) {
@@ -62,17 +102,23 @@ bool firnc_same_file(const char *one, const char *other) {
     return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes) {
-    int file = open(name, O_RDONLY | O_CLOEXEC);
+bool firnc_file_read_part(const char *name, uint64_t limit, firnc_extent extent, firnc_bytes *bytes) {
+    uint64_t size;
+    int file = open_to_read(name, &size);
     if (file < 0)
-        return fail(name, "opened", "check the name and its permissions");
-    bool good = read_all(file, limit, bytes);
+        return false;
+    errno = EFBIG;
+    bool good = (extent != NULL || size <= limit) && read_all(file, size, limit, extent, bytes);
     if (!good && errno == EFBIG)
         fail(name, "read", firnc_format("it may have %llu bytes at most: make it shorter", (unsigned long long)limit));
     else if (!good)
         fail(name, "read", "check that it is a file of the right kind");
     close(file);
     return good;
+}
+
+bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes) {
+    return firnc_file_read_part(name, limit, NULL, bytes);
 }
 
 /* --- writing --------------------------------------------------------------------------------------------------- */

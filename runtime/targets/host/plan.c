@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plan/bytes.h"
+#include "plan/container.h"
 #include "runtime/targets/host/host.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
@@ -76,6 +78,17 @@ static const void *map_plain(int file, size_t count, const char **lost) {
     return NULL;
 }
 
+/* How much of a file is loaded: of a plan what its header says, and one byte more, for which a longer file is refused;
+ * of a file of another kind only what shows that. */
+static size_t bytes_to_load(int file, size_t count) {
+    uint8_t head[FIRN_PAYLOAD_OFFSET];
+    if (count <= sizeof head || pread(file, head, sizeof head, 0) != (ssize_t)sizeof head)
+        return count;
+    const uint64_t total = firn_load64(head + FIRN_HEADER_TOTAL_BYTES_AT);
+    const uint64_t wanted = firn_is_plan(head, sizeof head) && total >= sizeof head ? total + 1 : sizeof head;
+    return wanted < count ? (size_t)wanted : count;
+}
+
 bool firn_host_plan_load(firn_host_plan *plan, const char *path) {
     *plan = (firn_host_plan){0};
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -90,7 +103,7 @@ bool firn_host_plan_load(firn_host_plan *plan, const char *path) {
         close(file);
         return firn_host_fail(path, "%s", S_ISREG(status.st_mode) ? "is empty" : "is not a file");
     }
-    size_t count = (size_t)status.st_size;
+    const size_t count = bytes_to_load(file, (size_t)status.st_size);
     int memory = copy_to_memory(file, count);
     if (memory >= 0) {
         plan->bytes = map_sealed(memory, count, &plan->lost);
