@@ -140,7 +140,7 @@ static bool open_plan(sources *from, const char *name) {
     from->plan_name = name;
     if (name == NULL)
         return true;
-    if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, &from->plan))
+    if (!firnc_plan_read(name, &from->plan))
         return false;
     const int error = firnc_plan_check(&from->plan, NULL, 0, &from->opened);
     if (error != FIRN_OK)

@@ -326,6 +326,22 @@ static bool run_op(firnc_onnx_importer *im, const firnc_onnx_node *node) {
                     (is_made(node) || firnc_onnx_fail(im, "has no result")));
 }
 
+/* The ops of a model that a pass may take out of the plan: views, and casts that are merged. */
+static bool may_vanish(uint16_t code) {
+    return code == FIRN_OP_reshape || code == FIRN_OP_transpose || code == FIRN_OP_slice || code == FIRN_OP_expand ||
+           code == FIRN_OP_cast;
+}
+
+/* Refuses a model that is too large for any plan as soon as this is known. */
+static bool fits_a_plan(firnc_onnx_importer *im) {
+    enum { OPS_MOST = 65536 }; /* as (max: 65536) of ops in plan.fbs */
+    for (; im->counted < im->graph->node_count; im->counted++)
+        im->ops += !may_vanish(im->graph->nodes[im->counted].code);
+    return im->ops <= OPS_MOST ||
+           firnc_onnx_fail(im, "is op number %u of the model, and a plan holds at most %d; export fewer layers",
+                           (unsigned)im->ops, OPS_MOST);
+}
+
 /* Finds the inputs of a node and makes its outputs. */
 static bool bind(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_node *node) {
     const FirncOnnx__Node *proto = node->proto;
@@ -382,7 +398,7 @@ static bool run_node(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onn
         return firnc_onnx_fail(im, "is in a module whose name is not of 1 to %d printable characters", FIRNC_NAME_MAX);
     if (layer)
         firnc_layer_begin(im->graph, node->layer);
-    const bool good = run_op(im, node);
+    const bool good = run_op(im, node) && fits_a_plan(im);
     if (layer)
         firnc_layer_end(im->graph);
     im->node = node;

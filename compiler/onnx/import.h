@@ -98,10 +98,11 @@ typedef struct firnc_onnx_importer {
     bool chooses; /* each If outside of functions gets the branch that is chosen as both of its branches */
     firnc_onnx_parameter **parameters;
     uint32_t parameter_count, parameter_capacity;
-    uint32_t fixed_norms; /* batch norms whose statistics no training changes */
-    uint64_t elements;    /* that got room (firnc_onnx_take_room) */
-    uint32_t constants;   /* number of the next constant, for its name */
-    bool *matched;        /* for each pattern of options->constants: it matches a tensor */
+    uint32_t fixed_norms;  /* batch norms whose statistics no training changes */
+    uint64_t elements;     /* that got room (firnc_onnx_take_room) */
+    uint32_t constants;    /* number of the next constant, for its name */
+    uint32_t ops, counted; /* ops of the graph that stay in any plan, of the first `counted` nodes */
+    bool *matched;         /* for each pattern of options->constants: it matches a tensor */
 } firnc_onnx_importer;
 
 /* --- messages and words (message.c) ------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/base/text.h"
+#include "plan/bytes.h"
 #include "runtime/numerics/numerics.h"
 
 #define LENGTH_BYTES 8u
@@ -257,6 +258,16 @@ static bool read_tensors(firnc_safetensors *parsed, const cJSON *header, const f
     firnc_safetensors_sort(tensors, parsed->count);
     parsed->tensors = tensors;
     return check_names(parsed) && check_places(parsed, data->count);
+}
+
+uint64_t firnc_safetensors_extent(const uint8_t *head, uint64_t count) {
+    if (count <= LENGTH_BYTES)
+        return count;
+    const uint64_t header_bytes = firn_load64(head);
+    if (header_bytes > HEADER_BYTES_MAX)
+        return LENGTH_BYTES;
+    return strchr("{ \t\r\n", head[LENGTH_BYTES]) != NULL && head[LENGTH_BYTES] != 0 ? UINT64_MAX
+                                                                                     : LENGTH_BYTES + header_bytes;
 }
 
 bool firnc_safetensors_parse(firnc_safetensors *parsed, const char *file, const firnc_bytes *bytes) {

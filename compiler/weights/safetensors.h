@@ -26,6 +26,9 @@ typedef struct firnc_safetensors {
     uint32_t count;
 } firnc_safetensors;
 
+/* How much of a file to read (firnc_file_read_part): of one that is not in this format only what shows that. */
+uint64_t firnc_safetensors_extent(const uint8_t *head, uint64_t count);
+
 /* Checks a whole file and lists its tensors. Refuses what the format refuses: a header that is cut or is not the JSON
  * that it must be, a name that is there twice, a shape that does not fit its bytes, and bytes that belong to no tensor
  * or to two. The bytes must stay where they are. False after one message that names the file. */

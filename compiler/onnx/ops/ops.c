@@ -199,3 +199,10 @@ const firnc_onnx_op *firnc_onnx_op_find(const char *name) {
             return &ops[i];
     return NULL;
 }
+
+const char *firnc_onnx_op_nearest(const char *name) {
+    const char *names[OPS + 1] = {NULL};
+    for (uint32_t i = 0; i < OPS; i++)
+        names[i] = ops[i].name;
+    return firnc_nearest(name, names);
+}
