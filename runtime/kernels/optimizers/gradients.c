@@ -4,6 +4,7 @@
 #include "plan/generated/reader.h"
 #include "plan/shapes/scratch.h"
 #include "runtime/kernels/optimizers/magnitude.h"
+#include "runtime/kernels/optimizers/optimizer.h"
 
 _Static_assert((int)FIRN_SCRATCH_SUM_BLOCK == (int)FIRN_SUM_BLOCK, "the plan gives a number for each block of a sum");
 
@@ -83,9 +84,13 @@ typedef struct scaled {
 static void scaled_terms(const void *settings, size_t block, float *terms, size_t count) {
     const scaled *s = settings;
     const float shrink = s->unit.shrink, mantissa = s->unit.mantissa;
-    firn_block_widen(terms, s->gradient, block);
+    const float *x = terms;
+    if (firn_has_half_part(s->gradient->type))
+        firn_block_widen(terms, s->gradient, block);
+    else
+        x = firn_block_of(s->gradient, block);
     for (size_t i = 0; i < count; i++) {
-        float g = terms[i] * shrink * mantissa;
+        const float g = x[i] * shrink * mantissa;
         terms[i] = g * g;
     }
 }
