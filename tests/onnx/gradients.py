@@ -10,6 +10,7 @@ gradients are the outputs.
 --write keeps the rows that are called `kept` with what PyTorch computes of them in kept_rows.npz; kept_rows.py runs these
 without PyTorch and onnx."""
 import argparse
+import functools
 import sys
 import warnings
 
@@ -102,6 +103,9 @@ for op, function in (("ReduceSum", torch.sum), ("ReduceMean", torch.mean), ("Red
     for axes, keep in (((1,), 1), ((0, 2), 0), ((-1,), 0), ((0, 1, 2), 1)):
         row(f"{op} {list(axes)} {keep}", op, lambda x, f=function, a=axes, k=keep: f(x, dim=a, keepdim=bool(k)), (3, 1, 7),
             attributes={"keepdims": keep}, constants={1: ints(*axes)})
+for axes, keep in (((1,), 1), ((0, 2), 0)):
+    kept(f"ReduceProd {list(axes)}", "ReduceProd", lambda x, a=axes, k=keep: functools.reduce(lambda y, d: y.prod(d, keepdim=True), a, x).reshape(
+        (3, 1, 7) if k else (5,)), (3, 5, 7), attributes={"keepdims": keep}, constants={1: ints(*axes)})
 for axis in (-1, 0, 1):
     row(f"Softmax {axis}", "Softmax", lambda x, a=axis: F.softmax(x, a), (3, 4, 5), attributes={"axis": axis})
     row(f"LogSoftmax {axis}", "LogSoftmax", lambda x, a=axis: F.log_softmax(x, a), (3, 4, 5), attributes={"axis": axis})
