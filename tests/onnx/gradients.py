@@ -128,6 +128,9 @@ for equation, *shapes in (("ij,jk->ik", (3, 5), (5, 4)), ("bij,bjk->bik", (2, 3,
                           ("ij->ji", (3, 4)), ("ij->i", (3, 4)), ("...ij,...jk->...ik", (2, 3, 5), (2, 5, 4))):
     row(f"Einsum {equation}", "Einsum", lambda *xs, e=equation: torch.einsum(e, *xs), *shapes, attributes={"equation": equation})
 
+for equation, shape in (("bii->bi", (2, 4, 4)), ("ijji->j", (3, 2, 2, 3)), ("ii->", (5, 5))):
+    kept(f"Einsum {equation}", "Einsum", lambda x, e=equation: torch.einsum(e, x), shape, attributes={"equation": equation})
+
 # --- images ---
 row("Conv", "Conv", lambda x, w, b: F.conv2d(x, w, b), (2, 3, 7, 5), (4, 3, 3, 2), (4,))
 row("Conv strided", "Conv", lambda x, w: F.conv2d(x, w, stride=(2, 3), padding=(1, 2)), (1, 2, 7, 8), (3, 2, 3, 3),
