@@ -127,38 +127,155 @@ static bool add_initializers(firnc_onnx_importer *im, firnc_onnx_scope *scope, c
     return true;
 }
 
+/* --- branches and loops ------------------------------------------------------------------------------------------- */
+
+/* The names within a graph that is an attribute of a node. */
+static firnc_onnx_scope *open_inner(const firnc_onnx_node *node, const FirncOnnx__Graph *graph) {
+    firnc_onnx_scope *outer = node->scope, *scope = firnc_allocate(sizeof *scope);
+    firnc_onnx_scope *reads = firnc_allocate(sizeof *reads);
+    *scope = (firnc_onnx_scope){.outer = outer,
+                                .reads = reads,
+                                .function = outer->function,
+                                .caller = outer->caller,
+                                .depth = outer->depth,
+                                .repeats = outer->repeats};
+    firnc_onnx_open_scope(scope,
+                          graph->n_input + graph->n_initializer + firnc_onnx_count_names(graph->node, graph->n_node));
+    firnc_onnx_find_graph_reads(reads, graph);
+    return scope;
+}
+
 /* Reads a branch in the place of its node. */
 static bool run_branch(firnc_onnx_importer *im, const firnc_onnx_node *node, const FirncOnnx__Graph *branch) {
-    firnc_onnx_scope *outer = node->scope;
-    firnc_onnx_scope *reads = firnc_allocate(sizeof *reads), *scope = firnc_allocate(sizeof *scope);
     const char **outputs = firnc_allocate((branch->n_output + UINT64_C(1)) * sizeof *outputs);
-    *scope = (firnc_onnx_scope){
-        .outer = outer, .reads = reads, .function = outer->function, .caller = outer->caller, .depth = outer->depth};
     if (node->output_count > branch->n_output)
         return firnc_onnx_fail(im, "has %u outputs, and its branch has %u", (unsigned)node->output_count,
                                (unsigned)branch->n_output);
-    firnc_onnx_open_scope(scope, branch->n_initializer + firnc_onnx_count_names(branch->node, branch->n_node));
+    firnc_onnx_scope *scope = open_inner(node, branch);
     for (size_t i = 0; i < branch->n_output; i++)
         outputs[i] = branch->output[i]->name;
-    firnc_onnx_find_graph_reads(reads, branch);
     return add_initializers(im, scope, branch) && run(im, scope, branch->node, branch->n_node) &&
            take_outputs(im, node, scope, outputs);
 }
 
-bool firnc_onnx_import_if(firnc_onnx_importer *im, const firnc_onnx_node *node) {
-    double condition;
-    if (!firnc_onnx_is_constant(node->inputs[0]) || !firnc_onnx_single(node->inputs[0], &condition))
-        return firnc_onnx_fail(im,
-                               "its condition depends on the data, and a plan runs the same ops for every sample; "
-                               "export the model with a constant condition, or compute both branches and write Where");
-    const char *name = condition != 0 ? "then_branch" : "else_branch";
+/* A condition that must be known. False after one message. */
+static bool read_condition(firnc_onnx_importer *im, const firnc_onnx_value *value, const char *instead,
+                           bool *condition) {
+    double number;
+    if (!firnc_onnx_is_constant(value) || !firnc_onnx_single(value, &number))
+        return firnc_onnx_fail(
+            im, "its condition depends on the data, and a plan runs the same ops for every sample; %s", instead);
+    *condition = number != 0;
+    return true;
+}
+
+static bool run_if(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    bool condition = false;
+    if (!read_condition(im, node->inputs[0],
+                        "export the model with a constant condition, or compute both branches and write Where",
+                        &condition))
+        return false;
+    const char *name = condition ? "then_branch" : "else_branch";
     const FirncOnnx__Graph *branch = firnc_onnx_graph(node, name);
     if (branch == NULL)
         return firnc_onnx_fail(im, "lacks its %s", name);
-    for (size_t i = 0; i < node->proto->n_attribute && im->chooses && node->scope->function == NULL; i++)
+    const bool once = node->scope->function == NULL && !node->scope->repeats;
+    for (size_t i = 0; i < node->proto->n_attribute && im->chooses && once; i++)
         node->proto->attribute[i]->g = (FirncOnnx__Graph *)(uintptr_t)branch;
     return run_branch(im, node, branch);
 }
+
+#define LOOP_MAX 4096
+
+/* The state of a loop: what each step gives the next one, and what all steps give. */
+typedef struct loop {
+    const FirncOnnx__Graph *body;
+    firnc_onnx_value **carried, ***given; /* given: for each such output the values of all steps */
+    uint32_t carried_count, given_count;
+    int64_t step;
+    bool goes_on;
+} loop;
+
+/* Reads the body once. */
+static bool run_step(firnc_onnx_importer *im, const firnc_onnx_node *node, loop *l) {
+    const FirncOnnx__Graph *body = l->body;
+    firnc_onnx_scope *scope = open_inner(node, body);
+    firnc_onnx_value *step = firnc_onnx_value_new(""), *condition = firnc_onnx_value_new("");
+    scope->repeats = true;
+    firnc_onnx_set_known(step, firnc_onnx_tensor_scalar(im, FIRNC_ONNX_INT64, (double)l->step));
+    firnc_onnx_set_known(condition, firnc_onnx_tensor_scalar(im, FIRNC_ONNX_BOOL, 1));
+    if (im->failed || (l->step == 0 && !add_initializers(im, scope, body)))
+        return false;
+    for (uint32_t i = 0; i < body->n_input; i++)
+        if (!firnc_onnx_define(im, scope, firnc_onnx_or_empty(body->input[i]->name),
+                               i == 0   ? step
+                               : i == 1 ? condition
+                                        : l->carried[i - 2]))
+            return false;
+    if (!run(im, scope, body->node, body->n_node))
+        return false;
+    im->node = node;
+    for (uint32_t i = 0; i < body->n_output; i++) {
+        firnc_onnx_value *made = firnc_onnx_find(scope, firnc_onnx_or_empty(body->output[i]->name));
+        if (made == NULL)
+            return firnc_onnx_fail(im, "no node of its body makes %s", firnc_onnx_or_empty(body->output[i]->name));
+        if (i == 0 && !read_condition(im, made, "export the model with a fixed number of steps", &l->goes_on))
+            return false;
+        if (i > 0 && i <= l->carried_count)
+            l->carried[i - 1] = made;
+        else if (i > 0)
+            l->given[i - 1 - l->carried_count][l->step] = made;
+    }
+    return true;
+}
+
+/* Loop, of which the number of steps must be known: its body is read once for each step. */
+static bool run_loop(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    loop l = {.body = firnc_onnx_graph(node, "body"), .goes_on = true};
+    double most = LOOP_MAX;
+    if (l.body == NULL)
+        return firnc_onnx_fail(im, "lacks its body");
+    l.carried_count = node->input_count > 2 ? node->input_count - 2 : 0;
+    if (l.body->n_input != l.carried_count + 2 || l.body->n_output < l.carried_count + 1 ||
+        node->output_count > l.body->n_output - 1)
+        return firnc_onnx_fail(im, "has another number of inputs or outputs than its body");
+    if (node->inputs[0] != NULL &&
+        (!firnc_onnx_is_constant(node->inputs[0]) || !firnc_onnx_single(node->inputs[0], &most)))
+        return firnc_onnx_fail(im, "its number of steps depends on the data; export the model with a fixed number");
+    if (node->inputs[1] != NULL &&
+        !read_condition(im, node->inputs[1], "export the model with a fixed number of steps", &l.goes_on))
+        return false;
+    l.given_count = (uint32_t)l.body->n_output - 1 - l.carried_count;
+    l.carried = firnc_allocate((l.carried_count + UINT64_C(1)) * sizeof *l.carried);
+    l.given = firnc_allocate((l.given_count + UINT64_C(1)) * sizeof *l.given);
+    for (uint32_t i = 0; i < l.carried_count; i++) {
+        l.carried[i] = node->inputs[i + 2];
+        if (l.carried[i] == NULL)
+            return firnc_onnx_fail(im, "lacks its input %u", (unsigned)i + 2);
+    }
+    for (uint32_t i = 0; i < l.given_count; i++)
+        l.given[i] = firnc_allocate(LOOP_MAX * sizeof **l.given);
+    for (; l.goes_on && (double)l.step < most; l.step++) {
+        if (l.step == LOOP_MAX)
+            return firnc_onnx_fail(im, "takes more than %d steps", LOOP_MAX);
+        if (!run_step(im, node, &l))
+            return false;
+    }
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (i < l.carried_count)
+            firnc_onnx_alias(node->outputs[i], l.carried[i]);
+        else if (node->outputs[i] != NULL &&
+                 !firnc_onnx_join(im, node, l.given[i - l.carried_count], l.step, 0, true, node->outputs[i]))
+            return false;
+    return true;
+}
+
+/* If and Loop. */
+static bool run_control(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    return strcmp(node->op, "If") == 0 ? run_if(im, node) : run_loop(im, node);
+}
+
+/* --- ops ---------------------------------------------------------------------------------------------------------- */
 
 static bool all_known(const firnc_onnx_node *node) {
     for (uint32_t i = 0; i < node->input_count; i++)
@@ -205,7 +322,8 @@ static bool run_op(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     for (uint32_t i = 0; i < node->input_count && !done; i++)
         if (firnc_onnx_is_empty(node->inputs[i]) && !firnc_onnx_import_empty(im, node, &done))
             return false;
-    return done || (op->import(im, node) && (is_made(node) || firnc_onnx_fail(im, "has no result")));
+    return done || ((op->import != NULL ? op->import(im, node) : run_control(im, node)) &&
+                    (is_made(node) || firnc_onnx_fail(im, "has no result")));
 }
 
 /* Finds the inputs of a node and makes its outputs. */
@@ -247,15 +365,19 @@ static bool is_read(const firnc_onnx_scope *scope, const FirncOnnx__Node *node) 
     return false;
 }
 
+#define NODES_MAX 2000000 /* that are read: loops within loops would be many */
+
 /* A node on which nothing depends is left out, and so is what only such nodes read. */
 static bool run_node(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_node *node) {
     if (!is_read(scope, node->proto))
         return true;
     im->node = node;
+    if (++im->nodes_read > NODES_MAX)
+        return firnc_onnx_fail(im, "is node number %d that is read, with those of loops; Firn reads fewer", NODES_MAX);
     if (!bind(im, scope, node))
         return false;
-    /* the nodes of a branch have layers of their own */
-    const bool layer = node->layer[0] != '\0' && scope->depth == 0 && strcmp(node->op, "If") != 0;
+    /* the nodes of a branch or a loop have layers of their own */
+    const bool layer = node->layer[0] != '\0' && scope->depth == 0 && !firnc_onnx_is_listed("If Loop", node->op);
     if (layer && !firnc_is_name(node->layer))
         return firnc_onnx_fail(im, "is in a module whose name is not of 1 to %d printable characters", FIRNC_NAME_MAX);
     if (layer)

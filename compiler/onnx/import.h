@@ -74,7 +74,7 @@ typedef struct firnc_onnx_node {
     uint32_t input_count, output_count;
 } firnc_onnx_node;
 
-/* The names of a graph, of a branch of If, or of the body of a function. */
+/* The names of a graph, of a branch of If, of one step of Loop, or of the body of a function. */
 typedef struct firnc_onnx_scope {
     struct firnc_onnx_scope *outer;   /* of a branch: where its If is; the branch reads its names, too */
     struct firnc_onnx_entry *entries; /* a hash table (names.c) */
@@ -83,6 +83,7 @@ typedef struct firnc_onnx_scope {
     const FirncOnnx__Function *function;  /* NULL: the graph */
     const firnc_onnx_node *caller;
     uint32_t depth;
+    bool repeats; /* within a loop */
 } firnc_onnx_scope;
 
 typedef struct firnc_onnx_importer {
@@ -93,6 +94,7 @@ typedef struct firnc_onnx_importer {
     int64_t opset;
     const firnc_onnx_node *node; /* the one that is being read; NULL: none */
     bool failed;                 /* a message has been printed */
+    uint32_t nodes_read;
     bool chooses; /* each If outside of functions gets the branch that is chosen as both of its branches */
     firnc_onnx_parameter **parameters;
     uint32_t parameter_count, parameter_capacity;
@@ -403,8 +405,8 @@ typedef const firnc_onnx_tensor *(*firnc_onnx_folding)(firnc_onnx_importer *im, 
 /* A row of the table of ops (ops/ops.c). */
 typedef struct firnc_onnx_op {
     const char *name;
-    firnc_onnx_function import;
-    const char *attributes; /* that it reads, separated by spaces */
+    firnc_onnx_function import; /* NULL: of If and Loop, whose graphs import.c reads */
+    const char *attributes;     /* that it reads, separated by spaces */
     uint8_t inputs_min, inputs_max, outputs_max;
     uint8_t since;           /* the opset that brought it; 0: before 13 */
     firnc_onnx_folding fold; /* of nodes whose inputs are all known; NULL: the graph computes these, too */
@@ -416,8 +418,6 @@ const char *firnc_onnx_op_nearest(const char *name);
 /* What to do instead of an op that is not there (ops/hints.c). */
 const char *firnc_onnx_instead(const char *op, const char *domain);
 
-/* If, whose condition must be known (import.c). */
-bool firnc_onnx_import_if(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_unary(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_binary(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_clip(firnc_onnx_importer *im, const firnc_onnx_node *node);
@@ -439,6 +439,12 @@ bool firnc_onnx_import_transpose(firnc_onnx_importer *im, const firnc_onnx_node 
 bool firnc_onnx_import_concat(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_split(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_split_to_sequence(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_sequence_construct(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_sequence_empty(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_sequence_change(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_sequence_length(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_concat_from_sequence(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_scatter_elements(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_sequence_at(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_slice(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_pad(firnc_onnx_importer *im, const firnc_onnx_node *node);
@@ -477,6 +483,10 @@ bool firnc_onnx_import_dft(firnc_onnx_importer *im, const firnc_onnx_node *node)
 bool firnc_onnx_import_stft(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_recurrent(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_attention(firnc_onnx_importer *im, const firnc_onnx_node *node);
+
+/* Joins tensors along an axis, or stacks them along one that they do not have (ops/sequences.c). */
+bool firnc_onnx_join(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *const *parts,
+                     int64_t count, int64_t axis, bool stacks, firnc_onnx_value *to);
 
 /* Takes elements of an axis by a known list (ops/indices.c). */
 firnc_value firnc_onnx_pick(firnc_onnx_importer *im, firnc_value x, uint8_t axis, const int64_t *list, int64_t count);

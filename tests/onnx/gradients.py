@@ -285,6 +285,10 @@ row("Gather 1", "Gather", lambda x: x[:, torch.tensor(PICKS)], (3, 4, 2), consta
 row("Gather scalar", "Gather", lambda x: x[:, -1], (3, 4, 2), constants={1: np.int64(-1)}, attributes={"axis": 1})
 LATTICE = np.array([[0, 2, 2], [1, 0, 3]], np.int64)
 row("GatherElements", "GatherElements", lambda x: torch.gather(x, 1, torch.tensor(LATTICE)), (2, 4), constants={1: LATTICE}, attributes={"axis": 1})
+SLICES = np.array([[0, -1], [2, 1], [0, -1]], np.int64)
+row("GatherND", "GatherND", lambda x: x[torch.tensor(SLICES[:, 0]), torch.tensor(SLICES[:, 1])], (3, 4, 2), constants={1: SLICES})
+row("GatherND batch_dims", "GatherND", lambda x: x[torch.arange(3), torch.tensor([2, -1, 0])], (3, 4, 2),
+    constants={1: np.array([[2], [-1], [0]], np.int64)}, attributes={"batch_dims": 1})
 
 
 def scattered(data, updates, accumulate):
@@ -294,6 +298,11 @@ def scattered(data, updates, accumulate):
 row("ScatterND", "ScatterND", lambda d, u: scattered(d, u, False), (5, 3), (2, 3), constants={1: np.array([[3], [0]], np.int64)})
 row("ScatterND add", "ScatterND", lambda d, u: scattered(d, u, True), (5, 3), (2, 3), constants={1: np.array([[3], [0]], np.int64)},
     attributes={"reduction": "add"})
+PLACES = np.array([[0, 2, 1], [1, 0, 3]], np.int64)
+row("ScatterElements", "ScatterElements", lambda d, u: d.scatter(1, torch.tensor(PLACES), u), (2, 4), (2, 3), constants={1: PLACES},
+    attributes={"axis": 1})
+row("ScatterElements add", "ScatterElements", lambda d, u: d.scatter_add(1, torch.tensor(LATTICE), u), (2, 4), (2, 3),
+    constants={1: LATTICE}, attributes={"axis": 1, "reduction": "add"})
 
 
 for axis, largest in ((-1, 1), (1, 0)):

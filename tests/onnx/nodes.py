@@ -41,8 +41,9 @@ LISTED = set("""
 # Operators that are only computed from what is known when the plan is made: all of their inputs are given as initializers.
 KNOWN = set("""
     BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Compress EyeLike HammingWindow HannWindow NonZero
-    ReverseSequence ScatterElements Unique""".split())
-LISTED |= KNOWN | {"GatherND", "And", "Or", "Xor", "Not", "Floor", "Ceil", "Size"}
+    ReverseSequence Unique""".split())
+LISTED |= KNOWN | {"GatherND", "ScatterElements", "SequenceConstruct", "ConcatFromSequence", "SequenceAt", "SplitToSequence", "And", "Or", "Xor",
+                   "Not", "Floor", "Ceil", "Size"}
 
 # The inputs that decide shapes, loops or the kind of computation, by operator. In exported models they are constants.
 SHAPING = {

@@ -626,6 +626,74 @@ static void the_chosen_branch_is_read(void **state) {
     refused(&graph, "is nested too deeply");
 }
 
+/* A list that each step of a loop makes longer, as nn.EmbeddingBag's. */
+static message_bytes growing_list(void) {
+    message_bytes graph = with_input("y"), body = {.count = 0}, attribute = {.count = 0}, branch = {.count = 0};
+    message_bytes branches = {.count = 0};
+    const char *const inputs[] = {"step", "go", "list_in"}, *const outputs[] = {"go_on", "list_out"};
+    for (int j = 0; j < 3; j++)
+        put_value(&body, INPUT, inputs[j], 1, 0, NULL);
+    for (int j = 0; j < 2; j++)
+        put_value(&body, OUTPUT, outputs[j], 1, 0, NULL);
+    put_value(&branch, OUTPUT, "b", 1, 0, NULL);
+    put_node(&branch, "", "Identity", "x", "b", NULL);
+    put_branch(&branches, "then_branch", &branch);
+    put_branch(&branches, "else_branch", &branch);
+    put_node(&body, "", "Less", "step two", "go_on", NULL);
+    put_node(&body, "", "If", "go_on", "part", &branches);
+    put_node(&body, "", "SequenceInsert", "list_in part", "list_out", NULL);
+    put_branch(&attribute, "body", &body);
+    put_wholes(&graph, "two", 1, (const int64_t[]){2});
+    put_node(&graph, "", "SequenceEmpty", "", "none", NULL);
+    put_node(&graph, "n", "Loop", "- - none", "list", &attribute);
+    put_node(&graph, "", "ConcatFromSequence", "list", "y", NULL);
+    return graph;
+}
+
+/* Loop with a known number of steps: its body is read once for each, with a sum that each step gives the next one and a
+ * tensor that each step gives to all; steps differ in what they compare and slice. */
+static void loops_are_written_out(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        message_bytes graph = with_input(i == 1 ? "all" : "sum"), body = {.count = 0}, attribute = {.count = 0};
+        message_bytes first = {.count = 0}, other = {.count = 0}, branches = {.count = 0};
+        const char *const inputs[] = {"step", "go", "sum_in"}, *const outputs[] = {"go_on", "sum_out", "part"};
+        for (int j = 0; j < 3; j++) {
+            put_value(&body, INPUT, inputs[j], 1, 0, NULL);
+            put_value(&body, OUTPUT, outputs[j], 1, 0, NULL);
+        }
+        put_value(&first, OUTPUT, "f", 1, 0, NULL);
+        put_node(&first, "", "Identity", "x", "f", NULL);
+        put_value(&other, OUTPUT, "o", 1, 0, NULL);
+        put_node(&other, "", "MatMul", "x inner.weight", "o", NULL);
+        put_branch(&branches, "then_branch", &first);
+        put_branch(&branches, "else_branch", &other);
+        put_tensor(&body, "inner.weight", 2, (const int64_t[]){4, 4});
+        put_node(&body, "", "Equal", "step zero", "is_first", NULL);
+        put_node(&body, "", "If", "is_first", "part", &branches);
+        put_node(&body, "", "Add", "sum_in part", "sum_out", NULL);
+        put_node(&body, "", "Less", i == 2 ? "sum_out sum_in" : "step two", "go_on", NULL);
+        put_branch(&attribute, "body", &body);
+        put_wholes(&graph, "zero", 1, (const int64_t[]){0});
+        put_wholes(&graph, "two", 1, (const int64_t[]){2});
+        put_node(&graph, "n", "Loop", "- - x", "sum all", &attribute); /* with neither a number nor a condition */
+        if (i == 2) {
+            refused(&graph, "node n (Loop): its condition depends on the data");
+            continue;
+        }
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        assert_int_equal(count_ops(made, FIRN_OP_linear), 2); /* of three steps */
+        assert_int_equal(model_read.parameter_count, 1);
+        assert_int_equal(count_ops(made, FIRN_OP_concat), i);
+        assert_int_equal(model_read.outputs[0].dims[0], 3);
+        assert_int_equal(model_read.outputs[0].rank, i == 0 ? 2 : 3);
+    }
+    const message_bytes graph = growing_list();
+    assert_non_null(import(&graph));
+    assert_int_equal(model_read.outputs[0].dims[0], 9);
+}
+
 /* Rows of indices become numbers of slices: constants by the importer, others by the plan. */
 static void gather_nd_is_a_gather(void **state) {
     (void)state;
@@ -698,11 +766,62 @@ static void parts_of_sequences_are_slices(void **state) {
     refused(&graph, "node n (SequenceAt): takes the part 3 of 3");
     graph = with_input("y");
     put_node(&graph, "n", "SequenceAt", "x x", "y", NULL);
-    refused(&graph, "node n (SequenceAt): takes from a sequence that SplitToSequence has not made");
+    refused(&graph, "node n (SequenceAt): reads a sequence that SplitToSequence or SequenceConstruct has not made");
     graph = with_input("y");
     put_node(&graph, "", "SplitToSequence", "x", "s", NULL);
     put_node(&graph, "n", "Relu", "s", "y", NULL);
     assert_true(import(&graph) == NULL || model_read.outputs[0].value == FIRNC_NONE);
+}
+
+/* Lists of tensors: stacked, read by number, counted; parts of constants stay known. */
+static void sequences_are_their_parts(void **state) {
+    (void)state;
+    message_bytes graph = with_input("y"), stacked = {.count = 0}, dropped = {.count = 0};
+    put_attribute(&stacked, "axis", 1);
+    put_attribute(&stacked, "new_axis", 1);
+    put_node(&graph, "", "Relu", "x", "a", NULL);
+    put_node(&graph, "", "SequenceConstruct", "x a x", "s", NULL);
+    put_node(&graph, "", "ConcatFromSequence", "s", "y", &stacked);
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    assert_int_equal(count_ops(made, FIRN_OP_concat), 1);
+    assert_int_equal(model_read.outputs[0].rank, 3);
+    assert_int_equal(model_read.outputs[0].dims[1], 3);
+    graph = with_input("y");
+    put_attribute(&dropped, "axis", 1);
+    put_attribute(&dropped, "keepdims", 0);
+    put_wholes(&graph, "list", 3, (const int64_t[]){5, 6, 7});
+    put_node(&graph, "", "SplitToSequence", "x", "s", &dropped);
+    put_node(&graph, "", "SequenceLength", "s", "n", NULL); /* 4 columns */
+    put_node(&graph, "", "SplitToSequence", "list", "t", NULL);
+    put_node(&graph, "", "SequenceLength", "t", "m", NULL);
+    put_node(&graph, "", "Sub", "m n", "last", NULL); /* -1 */
+    put_node(&graph, "", "SequenceAt", "t last", "y", NULL);
+    assert_non_null(import(&graph));
+    assert_true(model_read.outputs[0].known != NULL && model_read.outputs[0].known[0] == 7);
+    graph = with_input("y");
+    put_wholes(&graph, "list", 3, (const int64_t[]){5, 6, 7});
+    put_node(&graph, "", "SplitToSequence", "x", "s", &dropped);
+    put_node(&graph, "", "SplitToSequence", "list", "t", NULL);
+    put_node(&graph, "", "SequenceLength", "t", "m", NULL);
+    put_node(&graph, "", "SequenceAt", "s m", "y", NULL);
+    assert_non_null(import(&graph));
+    assert_int_equal(model_read.outputs[0].rank, 1);
+    assert_int_equal(model_read.outputs[0].dims[0], 3);
+    /* changed: x; then a in front, and x away */
+    graph = with_input("y");
+    put_wholes(&graph, "zero", 1, (const int64_t[]){0});
+    put_node(&graph, "", "Relu", "x", "a", NULL);
+    put_node(&graph, "", "SequenceEmpty", "", "s", NULL);
+    put_node(&graph, "", "SequenceInsert", "s x", "t", NULL);
+    put_node(&graph, "", "SequenceInsert", "t a zero", "u", NULL);
+    put_node(&graph, "", "SequenceErase", "u", "v", NULL);
+    put_node(&graph, "", "ConcatFromSequence", "v", "y", &stacked);
+    made = import(&graph);
+    assert_non_null(made);
+    assert_int_equal(model_read.outputs[0].dims[1], 1);
+    assert_int_equal(made->nodes[made->values[model_read.outputs[0].value].producer].code, FIRN_OP_reshape);
+    assert_int_equal(count_ops(made, FIRN_OP_relu), 1);
 }
 
 static void operands_are_repeated_by_the_op_itself(void **state) {
@@ -783,10 +902,9 @@ static void what_is_never_trained_is_known(void **state) {
 
 /* --- wrong files -------------------------------------------------------------------------------------------------- */
 
-static void every_cut_and_every_bit_is_survived(void **state) {
-    (void)state;
-    const message_bytes graph = perceptron();
-    message_bytes model = model_of(&graph, 20);
+/* Cuts a model everywhere, and changes each bit of it. */
+static void survive_changes_of(const message_bytes *graph) {
+    message_bytes model = model_of(graph, 20);
     for (size_t i = 0; i < model.count; i++) {
         const firnc_mark mark = firnc_memory_mark();
         write_file(path, model.bytes, i);
@@ -799,6 +917,14 @@ static void every_cut_and_every_bit_is_survived(void **state) {
         }
         firnc_memory_release(mark);
     }
+}
+
+static void every_cut_and_every_bit_is_survived(void **state) {
+    (void)state;
+    message_bytes graph = perceptron();
+    survive_changes_of(&graph);
+    graph = growing_list();
+    survive_changes_of(&graph);
 }
 
 static void wrong_graphs_are_refused(void **state) {
@@ -815,9 +941,9 @@ static void wrong_graphs_are_refused(void **state) {
     put_node(&graph, "n", "Relux", "x", "y", NULL);
     refused(&graph, "node n (Relux): is no op that Firn reads; the nearest one is Relu");
     graph = with_input("y");
-    put_node(&graph, "n", "Loop", "x", "y", NULL);
+    put_node(&graph, "n", "Scan", "x", "y", NULL);
     refused(&graph,
-            "node n (Loop): is no op that Firn reads; a plan has no loops; export the model with a fixed number");
+            "node n (Scan): is no op that Firn reads; a plan has no loops; export the model with a fixed number");
     graph = with_input("y");
     put_node(&graph, "n", "Fold", "x", "y", NULL); /* not Floor */
     refused(&graph, "node n (Fold): is no op that Firn reads; write the module with ops that it reads");
@@ -1299,8 +1425,10 @@ int main(void) {
         cmocka_unit_test_setup(what_only_constants_have_is_computed, begin),
         cmocka_unit_test_setup(gather_nd_is_a_gather, begin),
         cmocka_unit_test_setup(the_chosen_branch_is_read, begin),
+        cmocka_unit_test_setup(loops_are_written_out, begin),
         cmocka_unit_test_setup(parts_without_elements_are_joined, begin),
         cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
+        cmocka_unit_test_setup(sequences_are_their_parts, begin),
         cmocka_unit_test_setup(operands_are_repeated_by_the_op_itself, begin),
         cmocka_unit_test_setup(attention_takes_parts_in_their_rows_only, begin),
         cmocka_unit_test_setup(an_output_may_be_an_input, begin),

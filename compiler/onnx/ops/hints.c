@@ -8,9 +8,8 @@
 static const struct {
     const char *ops, *instead;
 } rows[] = {
-    {"Loop Scan", "a plan has no loops; export the model with a fixed number of steps, each written out"},
-    {"SequenceMap SequenceErase SequenceInsert SequenceLength SequenceEmpty Optional OptionalGetElement "
-     "OptionalHasElement",
+    {"Scan", "a plan has no loops; export the model with a fixed number of steps, each written out"},
+    {"SequenceMap Optional OptionalGetElement OptionalHasElement",
      "a plan has no lists of tensors; use tensors, with Concat, Split and Gather"},
     {"STFT MelWeightMatrix", "compute the spectrum before the training, as part of the data"},
     {"ConvInteger DynamicQuantizeLinear MatMulInteger QLinearConv QLinearMatMul",

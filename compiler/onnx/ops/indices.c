@@ -188,6 +188,55 @@ bool firnc_onnx_import_scatter_nd(firnc_onnx_importer *im, const firnc_onnx_node
     return !im->failed;
 }
 
+/* The places of the elements that an axis of indices names, as rows for ScatterND: one number for each axis. */
+static firnc_value rows_of_places(firnc_onnx_importer *im, firnc_onnx_value *ids, uint8_t axis) {
+    const uint8_t rank = ids->rank;
+    firnc_value columns[FIRN_RANK_MAX];
+    int64_t dims[FIRN_RANK_MAX] = {0};
+    memcpy(dims, ids->dims, sizeof dims);
+    dims[rank] = 1;
+    for (uint8_t i = 0; i < rank && !im->failed; i++) {
+        if (i == axis) {
+            columns[i] = firnc_onnx_reshape(im, firnc_onnx_indices(im, ids), (uint8_t)(rank + 1), dims);
+            continue;
+        }
+        firnc_onnx_tensor *places = firnc_onnx_tensor_new(im, FIRNC_ONNX_INT64, (uint8_t)(rank + 1), dims);
+        uint64_t inner = 1;
+        for (uint8_t j = (uint8_t)(i + 1); j < rank; j++)
+            inner *= (uint64_t)dims[j];
+        for (uint64_t j = 0; places != NULL && j < places->count; j++)
+            places->wholes[j] = (int64_t)(j / inner % (uint64_t)dims[i]);
+        columns[i] = firnc_onnx_constant(im, places, FIRN_INT32);
+    }
+    return im->failed ? FIRNC_NONE : firnc_onnx_concat(im, columns, rank, rank);
+}
+
+bool firnc_onnx_import_scatter_elements(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0], *ids = node->inputs[1], *updates = node->inputs[2];
+    const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", 0), x->rank);
+    const char *reduction = firnc_onnx_text(node, "reduction", "none");
+    if (im->failed)
+        return false;
+    if (strcmp(reduction, "none") != 0 && strcmp(reduction, "add") != 0)
+        return firnc_onnx_fail(im, "has reduction %s; none and add are known", reduction);
+    if (ids->rank != x->rank || updates->rank != x->rank || x->rank == FIRN_RANK_MAX)
+        return firnc_onnx_fail(im, "takes indices and updates of as many dimensions as its operand, of at most %d",
+                               FIRN_RANK_MAX - 1);
+    for (uint8_t i = 0; i < x->rank; i++)
+        if (ids->dims[i] != updates->dims[i] || (i != axis && ids->dims[i] > x->dims[i]))
+            return firnc_onnx_fail(im, "has indices or updates of other extents than its operand");
+    if (!check_indices(im, ids, x->dims[axis]))
+        return false;
+    const firnc_value data = firnc_onnx_plain_real(im, x), rows = rows_of_places(im, ids, axis);
+    const firnc_value new = firnc_onnx_plain_real(im, updates);
+    if (im->failed)
+        return false;
+    firnc_onnx_set(im, node->outputs[0],
+                   firnc_onnx_made(im, firnc_scatter_nd(im->graph, data, rows, new, reduction[0] == 'a')), x->type,
+                   x->rank);
+    return !im->failed;
+}
+
 /* --- masks -------------------------------------------------------------------------------------------------------- */
 
 bool firnc_onnx_import_trilu(firnc_onnx_importer *im, const firnc_onnx_node *node) {

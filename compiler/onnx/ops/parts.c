@@ -1,5 +1,4 @@
-/* Ops that join, cut, pad or repeat: Concat, Split and sequences, Slice, Pad, Expand, Tile. */
-#include <math.h>
+/* Ops that join, cut, pad or repeat: Concat, Split, Slice, Pad, Expand, Tile. */
 #include <string.h>
 
 #include "compiler/onnx/import.h"
@@ -68,58 +67,6 @@ bool firnc_onnx_import_split(firnc_onnx_importer *im, const firnc_onnx_node *nod
         first += size;
     }
     return !im->failed;
-}
-
-/* A sequence of parts is not there by itself: each part is made where SequenceAt takes it. Until then the sequence is a
- * tensor without elements, which no other op takes. */
-bool firnc_onnx_import_split_to_sequence(firnc_onnx_importer *im, const firnc_onnx_node *node) {
-    if ((node->input_count < 2 || node->inputs[1] == NULL) && firnc_onnx_integer(node, "keepdims", 1) == 0)
-        return firnc_onnx_fail(im, "has keepdims 0; write 1, and Squeeze behind it");
-    firnc_onnx_set_known(node->outputs[0], firnc_onnx_tensor_new(im, node->inputs[0]->type, 1, (int64_t[]){0}));
-    return !im->failed;
-}
-
-/* The first element and the number of elements of a part, counted from the end if its number is negative. */
-static bool part_of_sequence(firnc_onnx_importer *im, const firnc_onnx_node *split, uint8_t axis, int64_t number,
-                             int64_t *first, int64_t *size) {
-    const int64_t extent = split->inputs[0]->dims[axis], *sizes;
-    uint32_t count;
-    if (!firnc_onnx_list(im, split, 1, "sizes", &sizes, &count))
-        return false;
-    const bool listed = count != FIRNC_NONE && split->inputs[1]->rank == 1;
-    const int64_t step = count == FIRNC_NONE ? 1 : count > 0 ? sizes[0] : 0;
-    if (!listed && step < 1)
-        return firnc_onnx_fail(im, "takes a part of %lld elements", (long long)step);
-    const int64_t parts = listed ? count : (extent - 1) / step + 1;
-    number = number < 0 ? number + parts : number;
-    if (number < 0 || number >= parts)
-        return firnc_onnx_fail(im, "takes the part %lld of %lld", (long long)number, (long long)parts);
-    *first = listed ? 0 : number * step;
-    for (int64_t i = 0; listed && i < number; i++)
-        if (sizes[i] < 0 || sizes[i] > extent - *first)
-            return firnc_onnx_fail(im, "has parts of more elements than its axis");
-        else
-            *first += sizes[i];
-    *size = listed ? sizes[number] : step < extent - *first ? step : extent - *first;
-    return (*size >= 1 && *size <= extent - *first) ||
-           firnc_onnx_fail(im, "takes a part of %lld of %lld elements", (long long)*size, (long long)extent);
-}
-
-bool firnc_onnx_import_sequence_at(firnc_onnx_importer *im, const firnc_onnx_node *node) {
-    const firnc_onnx_node *split = node->inputs[0]->producer;
-    double number;
-    int64_t first = 0, size = 1;
-    if (split == NULL || strcmp(split->op, "SplitToSequence") != 0)
-        return firnc_onnx_fail(im, "takes from a sequence that SplitToSequence has not made; write Split");
-    if (!firnc_onnx_single(node->inputs[1], &number) || !(fabs(number) <= INT32_MAX))
-        return firnc_onnx_fail(im, "its position is no constant number; make it one");
-    firnc_onnx_value *x = split->inputs[0];
-    const uint8_t axis = firnc_onnx_axis(im, firnc_onnx_integer(split, "axis", 0), x->rank);
-    if (im->failed || !part_of_sequence(im, split, axis, (int64_t)number, &first, &size))
-        return false;
-    const firnc_value y =
-        firnc_onnx_slice(im, firnc_onnx_raw(im, x), firnc_onnx_place(x->order, x->rank, axis), first, 1, size);
-    return firnc_onnx_set_like(im, node->outputs[0], y, x);
 }
 
 bool firnc_onnx_import_slice(firnc_onnx_importer *im, const firnc_onnx_node *node) {
