@@ -331,6 +331,14 @@ quantise("fake quantise narrow", lambda x: torch.fake_quantize_per_tensor_affine
 quantise("fake quantise channels", lambda x: torch.fake_quantize_per_channel_affine(x, torch.tensor([0.01, 0.05, 0.003]), torch.tensor([0, 5, -3], dtype=torch.int32), 0, -128, 127),
          (3, 2, 2, 3), reals(0.01, 0.05, 0.003), np.array([0, 5, -3], np.int8), axis=0)
 
+# --- random numbers, in limits in which PyTorch draws the same ---
+node = helper.make_node
+kept("RandomUniformLike", lambda x: [node("RandomUniformLike", [x], ["r"], "draw", low=2.0, high=2.0), node("Mul", [x, "r"], ["y_0"], "op")], lambda x: 2 * x, (3, 5))
+kept("RandomNormalLike", lambda x: [node("RandomNormalLike", [x], ["r"], "draw", mean=-1.5, scale=0.0), node("Mul", [x, "r"], ["y_0"], "op")], lambda x: -1.5 * x, (3, 5))
+kept("RandomNormal", lambda x: [node("RandomNormal", [], ["r"], "draw", mean=3.0, scale=0.0, shape=[3, 5]), node("Add", [x, "r"], ["y_0"], "op")], lambda x: x + 3, (3, 5))
+kept("Bernoulli", lambda x: [node("Sub", [x, x], ["zero"], "less"), node("Exp", ["zero"], ["one"], "one"), node("Bernoulli", ["one"], ["r"], "draw"),
+                             node("Mul", [x, "r"], ["y_0"], "op")], lambda x: x * 1, (3, 5))
+
 # --- recurrence ---
 def recurrent(kind, gates, order, reverse=False, **options):
     """ONNX's operator by PyTorch's: gates of ONNX stand in another order."""
