@@ -626,6 +626,30 @@ static void the_chosen_branch_is_read(void **state) {
     refused(&graph, "is nested too deeply");
 }
 
+/* A list that each step of a loop makes longer, as nn.EmbeddingBag's. */
+static message_bytes growing_list(void) {
+    message_bytes graph = with_input("y"), body = {.count = 0}, attribute = {.count = 0}, branch = {.count = 0};
+    message_bytes branches = {.count = 0};
+    const char *const inputs[] = {"step", "go", "list_in"}, *const outputs[] = {"go_on", "list_out"};
+    for (int j = 0; j < 3; j++)
+        put_value(&body, INPUT, inputs[j], 1, 0, NULL);
+    for (int j = 0; j < 2; j++)
+        put_value(&body, OUTPUT, outputs[j], 1, 0, NULL);
+    put_value(&branch, OUTPUT, "b", 1, 0, NULL);
+    put_node(&branch, "", "Identity", "x", "b", NULL);
+    put_branch(&branches, "then_branch", &branch);
+    put_branch(&branches, "else_branch", &branch);
+    put_node(&body, "", "Less", "step two", "go_on", NULL);
+    put_node(&body, "", "If", "go_on", "part", &branches);
+    put_node(&body, "", "SequenceInsert", "list_in part", "list_out", NULL);
+    put_branch(&attribute, "body", &body);
+    put_wholes(&graph, "two", 1, (const int64_t[]){2});
+    put_node(&graph, "", "SequenceEmpty", "", "none", NULL);
+    put_node(&graph, "n", "Loop", "- - none", "list", &attribute);
+    put_node(&graph, "", "ConcatFromSequence", "list", "y", NULL);
+    return graph;
+}
+
 /* Loop with a known number of steps: its body is read once for each, with a sum that each step gives the next one and a
  * tensor that each step gives to all; steps differ in what they compare and slice. */
 static void loops_are_written_out(void **state) {
@@ -665,20 +689,7 @@ static void loops_are_written_out(void **state) {
         assert_int_equal(model_read.outputs[0].dims[0], 3);
         assert_int_equal(model_read.outputs[0].rank, i == 0 ? 2 : 3);
     }
-    /* a list that each step makes longer, as nn.EmbeddingBag's */
-    message_bytes graph = with_input("y"), body = {.count = 0}, attribute = {.count = 0};
-    const char *const inputs[] = {"step", "go", "list_in"}, *const outputs[] = {"go_on", "list_out"};
-    for (int j = 0; j < 3; j++)
-        put_value(&body, INPUT, inputs[j], 1, 0, NULL);
-    for (int j = 0; j < 2; j++)
-        put_value(&body, OUTPUT, outputs[j], 1, 0, NULL);
-    put_node(&body, "", "Less", "step two", "go_on", NULL);
-    put_node(&body, "", "SequenceInsert", "list_in x", "list_out", NULL);
-    put_branch(&attribute, "body", &body);
-    put_wholes(&graph, "two", 1, (const int64_t[]){2});
-    put_node(&graph, "", "SequenceEmpty", "", "none", NULL);
-    put_node(&graph, "n", "Loop", "- - none", "list", &attribute);
-    put_node(&graph, "", "ConcatFromSequence", "list", "y", NULL);
+    const message_bytes graph = growing_list();
     assert_non_null(import(&graph));
     assert_int_equal(model_read.outputs[0].dims[0], 9);
 }
@@ -891,10 +902,9 @@ static void what_is_never_trained_is_known(void **state) {
 
 /* --- wrong files -------------------------------------------------------------------------------------------------- */
 
-static void every_cut_and_every_bit_is_survived(void **state) {
-    (void)state;
-    const message_bytes graph = perceptron();
-    message_bytes model = model_of(&graph, 20);
+/* Cuts a model everywhere, and changes each bit of it. */
+static void survive_changes_of(const message_bytes *graph) {
+    message_bytes model = model_of(graph, 20);
     for (size_t i = 0; i < model.count; i++) {
         const firnc_mark mark = firnc_memory_mark();
         write_file(path, model.bytes, i);
@@ -907,6 +917,14 @@ static void every_cut_and_every_bit_is_survived(void **state) {
         }
         firnc_memory_release(mark);
     }
+}
+
+static void every_cut_and_every_bit_is_survived(void **state) {
+    (void)state;
+    message_bytes graph = perceptron();
+    survive_changes_of(&graph);
+    graph = growing_list();
+    survive_changes_of(&graph);
 }
 
 static void wrong_graphs_are_refused(void **state) {

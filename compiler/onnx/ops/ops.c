@@ -137,7 +137,7 @@ static const firnc_onnx_op ops[] = {
     {"ReduceMax", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0, firnc_onnx_fold_reduce},
     {"ReduceMean", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0, firnc_onnx_fold_reduce},
     {"ReduceMin", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0, firnc_onnx_fold_reduce},
-    {"ReduceProd", firnc_onnx_import_only_known, REDUCTION, 1, 2, 1, 0, firnc_onnx_fold_reduce},
+    {"ReduceProd", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0, firnc_onnx_fold_reduce},
     {"ReduceSum", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0, firnc_onnx_fold_reduce},
     {"ReduceSumSquare", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0, NULL},
     {"Relu", firnc_onnx_import_unary, "", 1, 1, 1, 0, firnc_onnx_fold_apply},

@@ -270,14 +270,49 @@ typedef struct term {
     char labels[LABELS_MAX + 1];
 } term;
 
+/* Keeps of two axes with one label, i and j, the elements where both indices are equal, as the last axis. */
+static bool take_diagonal(firnc_onnx_importer *im, term *t, size_t i, size_t j) {
+    uint8_t order[FIRN_RANK_MAX], count = 0;
+    int64_t dims[FIRN_RANK_MAX];
+    const char label = t->labels[i];
+    if (im->failed)
+        return false;
+    const firn_shape shape = *firnc_onnx_shape(im, t->value);
+    const int64_t extent = shape.dims[i];
+    if (shape.dims[j] != extent || extent > FIRNC_ONNX_LIST_MAX)
+        return firnc_onnx_fail(im, "takes a diagonal of %lld by %lld elements", (long long)extent,
+                               (long long)shape.dims[j]);
+    for (uint8_t d = 0; d < shape.rank; d++)
+        if (d != i && d != j) {
+            t->labels[count] = t->labels[d];
+            dims[count] = shape.dims[d];
+            order[count++] = d;
+        }
+    order[count] = (uint8_t)i;
+    order[count + 1] = (uint8_t)j;
+    t->labels[count] = label;
+    t->labels[count + 1] = '\0';
+    dims[count] = extent * extent;
+    int64_t *list = firnc_allocate((uint64_t)extent * sizeof *list);
+    for (int64_t k = 0; k < extent; k++)
+        list[k] = k * (extent + 1);
+    const firnc_value y = firnc_onnx_reshape(im, firnc_onnx_transpose(im, t->value, order), (uint8_t)(count + 1), dims);
+    t->value = firnc_onnx_pick(im, y, count, list, extent);
+    return !im->failed;
+}
+
 /* Sums over the labels that neither the other operand nor the output has. */
 static bool drop_sums(firnc_onnx_importer *im, term *t, const char *other, const char *output) {
     uint32_t axes = 0;
     size_t kept = 0;
     char labels[LABELS_MAX + 1];
+    for (size_t i = 0; t->labels[i] != '\0';) {
+        const char *twin = strchr(t->labels + i + 1, t->labels[i]);
+        if (twin != NULL && !take_diagonal(im, t, i, (size_t)(twin - t->labels)))
+            return false;
+        i = twin != NULL ? 0 : i + 1;
+    }
     for (size_t i = 0; t->labels[i] != '\0'; i++) {
-        if (strchr(t->labels + i + 1, t->labels[i]) != NULL)
-            return firnc_onnx_fail(im, "takes a diagonal, which Firn does not have; use MatMul with a mask");
         if (strchr(other, t->labels[i]) == NULL && strchr(output, t->labels[i]) == NULL)
             axes |= UINT32_C(1) << i;
         else

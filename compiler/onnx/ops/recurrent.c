@@ -104,7 +104,13 @@ static firnc_value first_state(firnc_onnx_importer *im, const firnc_onnx_node *n
     firnc_onnx_value *value = node->inputs[input];
     if (value->rank != 3 || value->dims[r->batch_first ? 1 : 0] != r->directions ||
         value->dims[r->batch_first ? 0 : 1] != r->batch || value->dims[2] != r->hidden) {
-        firnc_onnx_fail(im, "has first states of other sizes than its operand and weights");
+        if (r->kind == 'L' && input == 6 && node->inputs[5] != NULL && value->rank == 3 && value->dims[2] != r->hidden)
+            firnc_onnx_fail(im,
+                            "has cells of %lld units and weights for %lld: PyTorch exports an LSTM with proj_size so, "
+                            "without its projection; write it as an LSTM and a Linear for each step",
+                            (long long)value->dims[2], (long long)r->hidden);
+        else
+            firnc_onnx_fail(im, "has first states of other sizes than its operand and weights");
         return FIRNC_NONE;
     }
     bool zeros = firnc_onnx_is_constant(value);
