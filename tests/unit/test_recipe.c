@@ -1254,6 +1254,7 @@ static void other_forms_of_values(void **state) {
         {"20.0", "20.0 is not a whole number; write 20\n"},
         {"1_000", "write 1000\n"},
         {"'7'", "\"7\" is not a whole number; write 7, without quotes\n"},
+        {"-1e3", "of at least 0"},
         {"1:30", "of at least 0"},
         {"None", "of at least 0"},
         {".inf", "of at least 0"}};
