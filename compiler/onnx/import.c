@@ -127,10 +127,24 @@ static bool add_initializers(firnc_onnx_importer *im, firnc_onnx_scope *scope, c
     return true;
 }
 
+#define NODES_MAX 400000 /* that are read, those of loops as often as they are */
+
+/* Counts nodes that get room. False after one message. */
+static bool count_nodes(firnc_onnx_importer *im, uint64_t count) {
+    im->nodes_read += count < NODES_MAX ? (uint32_t)count : NODES_MAX;
+    return im->nodes_read <= NODES_MAX ||
+           firnc_onnx_fail(im, "is more than the %d nodes that Firn reads, with those of all steps of loops",
+                           NODES_MAX);
+}
+
 /* --- branches and loops ------------------------------------------------------------------------------------------- */
 
-/* The names within a graph that is an attribute of a node. */
-static firnc_onnx_scope *open_inner(const firnc_onnx_node *node, const FirncOnnx__Graph *graph) {
+/* The names within a graph that is an attribute of a node; they count as nodes, so that loops within loops cannot ask
+ * for much. NULL after one message. */
+static firnc_onnx_scope *open_inner(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                    const FirncOnnx__Graph *graph) {
+    if (!count_nodes(im, firnc_onnx_count_names(graph->node, graph->n_node)))
+        return NULL;
     firnc_onnx_scope *outer = node->scope, *scope = firnc_allocate(sizeof *scope);
     firnc_onnx_scope *reads = firnc_allocate(sizeof *reads);
     *scope = (firnc_onnx_scope){.outer = outer,
@@ -151,10 +165,10 @@ static bool run_branch(firnc_onnx_importer *im, const firnc_onnx_node *node, con
     if (node->output_count > branch->n_output)
         return firnc_onnx_fail(im, "has %u outputs, and its branch has %u", (unsigned)node->output_count,
                                (unsigned)branch->n_output);
-    firnc_onnx_scope *scope = open_inner(node, branch);
+    firnc_onnx_scope *scope = open_inner(im, node, branch);
     for (size_t i = 0; i < branch->n_output; i++)
         outputs[i] = branch->output[i]->name;
-    return add_initializers(im, scope, branch) && run(im, scope, branch->node, branch->n_node) &&
+    return scope != NULL && add_initializers(im, scope, branch) && run(im, scope, branch->node, branch->n_node) &&
            take_outputs(im, node, scope, outputs);
 }
 
@@ -191,7 +205,7 @@ static bool run_if(firnc_onnx_importer *im, const firnc_onnx_node *node) {
 typedef struct loop {
     const FirncOnnx__Graph *body;
     firnc_onnx_value **carried, ***given; /* given: for each such output the values of all steps */
-    uint32_t carried_count, given_count;
+    uint32_t carried_count, given_count, capacities[FIRNC_ONNX_OPERANDS_MAX];
     int64_t step;
     bool goes_on;
 } loop;
@@ -199,7 +213,9 @@ typedef struct loop {
 /* Reads the body once. */
 static bool run_step(firnc_onnx_importer *im, const firnc_onnx_node *node, loop *l) {
     const FirncOnnx__Graph *body = l->body;
-    firnc_onnx_scope *scope = open_inner(node, body);
+    firnc_onnx_scope *scope = open_inner(im, node, body);
+    if (scope == NULL)
+        return false;
     firnc_onnx_value *step = firnc_onnx_value_new(""), *condition = firnc_onnx_value_new("");
     scope->repeats = true;
     firnc_onnx_set_known(step, firnc_onnx_tensor_scalar(im, FIRNC_ONNX_INT64, (double)l->step));
@@ -223,8 +239,12 @@ static bool run_step(firnc_onnx_importer *im, const firnc_onnx_node *node, loop 
             return false;
         if (i > 0 && i <= l->carried_count)
             l->carried[i - 1] = made;
-        else if (i > 0)
-            l->given[i - 1 - l->carried_count][l->step] = made;
+        else if (i > 0) {
+            const uint32_t number = i - 1 - l->carried_count;
+            l->given[number] =
+                firnc_grown(l->given[number], (uint32_t)l->step, &l->capacities[number], sizeof **l->given);
+            l->given[number][l->step] = made;
+        }
     }
     return true;
 }
@@ -232,12 +252,12 @@ static bool run_step(firnc_onnx_importer *im, const firnc_onnx_node *node, loop 
 /* Loop, of which the number of steps must be known: its body is read once for each step. */
 static bool run_loop(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     loop l = {.body = firnc_onnx_graph(node, "body"), .goes_on = true};
-    double most = LOOP_MAX;
+    double most = 1e18; /* without a number, the condition ends it */
     if (l.body == NULL)
         return firnc_onnx_fail(im, "lacks its body");
     l.carried_count = node->input_count > 2 ? node->input_count - 2 : 0;
     if (l.body->n_input != l.carried_count + 2 || l.body->n_output < l.carried_count + 1 ||
-        node->output_count > l.body->n_output - 1)
+        node->output_count > l.body->n_output - 1 || l.body->n_output > FIRNC_ONNX_OPERANDS_MAX)
         return firnc_onnx_fail(im, "has another number of inputs or outputs than its body");
     if (node->inputs[0] != NULL &&
         (!firnc_onnx_is_constant(node->inputs[0]) || !firnc_onnx_single(node->inputs[0], &most)))
@@ -253,8 +273,6 @@ static bool run_loop(firnc_onnx_importer *im, const firnc_onnx_node *node) {
         if (l.carried[i] == NULL)
             return firnc_onnx_fail(im, "lacks its input %u", (unsigned)i + 2);
     }
-    for (uint32_t i = 0; i < l.given_count; i++)
-        l.given[i] = firnc_allocate(LOOP_MAX * sizeof **l.given);
     for (; l.goes_on && (double)l.step < most; l.step++) {
         if (l.step == LOOP_MAX)
             return firnc_onnx_fail(im, "takes more than %d steps", LOOP_MAX);
@@ -381,16 +399,12 @@ static bool is_read(const firnc_onnx_scope *scope, const FirncOnnx__Node *node) 
     return false;
 }
 
-#define NODES_MAX 2000000 /* that are read: loops within loops would be many */
-
 /* A node on which nothing depends is left out, and so is what only such nodes read. */
 static bool run_node(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_node *node) {
     if (!is_read(scope, node->proto))
         return true;
     im->node = node;
-    if (++im->nodes_read > NODES_MAX)
-        return firnc_onnx_fail(im, "is node number %d that is read, with those of loops; Firn reads fewer", NODES_MAX);
-    if (!bind(im, scope, node))
+    if (!count_nodes(im, 1) || !bind(im, scope, node))
         return false;
     /* the nodes of a branch or a loop have layers of their own */
     const bool layer = node->layer[0] != '\0' && scope->depth == 0 && !firnc_onnx_is_listed("If Loop", node->op);

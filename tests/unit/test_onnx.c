@@ -689,9 +689,21 @@ static void loops_are_written_out(void **state) {
         assert_int_equal(model_read.outputs[0].dims[0], 3);
         assert_int_equal(model_read.outputs[0].rank, i == 0 ? 2 : 3);
     }
-    const message_bytes graph = growing_list();
+    message_bytes graph = growing_list();
     assert_non_null(import(&graph));
     assert_int_equal(model_read.outputs[0].dims[0], 9);
+    /* one that does not end */
+    message_bytes body = {.count = 0}, attribute = {.count = 0};
+    graph = with_input("y");
+    put_value(&body, INPUT, "step", 7, 0, NULL);
+    put_value(&body, INPUT, "go", 9, 0, NULL);
+    put_value(&body, INPUT, "sum_in", 1, 0, NULL);
+    put_value(&body, OUTPUT, "go", 9, 0, NULL);
+    put_value(&body, OUTPUT, "sum", 1, 0, NULL);
+    put_node(&body, "", "Add", "sum_in x", "sum", NULL);
+    put_branch(&attribute, "body", &body);
+    put_node(&graph, "n", "Loop", "- - x", "y", &attribute);
+    refused(&graph, "node n (Loop): takes more than 4096 steps");
 }
 
 /* Rows of indices become numbers of slices: constants by the importer, others by the plan. */
