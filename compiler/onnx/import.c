@@ -159,8 +159,13 @@ static bool bind(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_no
             return firnc_onnx_fail(im, "reads %s, which no node before it makes; nodes are in order and without cycles",
                                    name);
         node->inputs[i] = value->parameter != NULL ? firnc_onnx_own_parameter(im, scope, value, node->layer) : value;
+        firnc_onnx_name_by_use(im, node, node->inputs[i]);
+        if (node->inputs[i]->parameter != NULL)
+            firnc_onnx_note_copy(im, scope, node, node->inputs[i]);
     }
     node->input_count = (uint32_t)proto->n_input;
+    if (node->input_count == 2 && (node->inputs[2] = firnc_onnx_left_out_bias(im, scope, node)) != NULL)
+        node->input_count++;
     while (node->input_count > 0 && node->inputs[node->input_count - 1] == NULL)
         node->input_count--;
     for (size_t i = 0; i < proto->n_output; i++)
@@ -269,6 +274,7 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
     memset(model, 0, sizeof *model);
     model->data = FIRNC_NONE;
     im.matched = firnc_allocate((options->constant_count + UINT64_C(1)) * sizeof *im.matched);
+    im.padded = firnc_allocate((options->padding_count + UINT64_C(1)) * sizeof *im.padded);
     if (!firnc_onnx_read(&im))
         return false;
     const FirncOnnx__Graph *from = im.model->graph;
@@ -280,11 +286,9 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
     for (size_t i = 0; i < from->n_output; i++)
         outputs[i] = from->output[i]->name;
     firnc_onnx_find_reads(&reads, from->node, from->n_node, outputs, from->n_output);
-    for (size_t i = 0; i < from->n_initializer; i++)
-        if (!firnc_onnx_add_initializer(&im, &scope, from->initializer[i]))
-            return false;
-    if (!firnc_onnx_add_inputs(&im, &scope, model) || !run(&im, &scope, from->node, from->n_node) ||
-        !firnc_onnx_add_outputs(&im, &scope, model))
+    firnc_onnx_read_origins(&im);
+    if (!firnc_onnx_add_initializers(&im, &scope) || !firnc_onnx_add_inputs(&im, &scope, model) ||
+        !run(&im, &scope, from->node, from->n_node) || !firnc_onnx_add_outputs(&im, &scope, model))
         return false;
     if (options->bare)
         add_parameter(graph);
@@ -293,5 +297,6 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
     find_unused(&im, model);
     model->fixed_norms = im.fixed_norms;
     model->matched = im.matched;
+    model->padded = im.padded;
     return true;
 }

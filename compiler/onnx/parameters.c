@@ -6,14 +6,6 @@
 
 /* --- tensors of the file ------------------------------------------------------------------------------------------ */
 
-static const FirncOnnx__ValueInfo *value_info(const firnc_onnx_importer *im, const char *name) {
-    const FirncOnnx__Graph *graph = im->model->graph;
-    for (size_t i = 0; i < graph->n_value_info; i++)
-        if (graph->value_info[i]->name != NULL && strcmp(graph->value_info[i]->name, name) == 0)
-            return graph->value_info[i];
-    return NULL;
-}
-
 bool firnc_onnx_is_never_trained(firnc_onnx_importer *im, const char *name) {
     bool any = false;
     for (uint32_t i = 0; i < im->options->constant_count; i++)
@@ -22,14 +14,29 @@ bool firnc_onnx_is_never_trained(firnc_onnx_importer *im, const char *name) {
     return any;
 }
 
-/* Whether a tensor may be a parameter: it is of finite reals, and the exporter does not say otherwise. One without
- * dimensions is taken for a number in a formula, unless it is named like the parameter of a module. */
-static bool may_be_parameter(const firnc_onnx_tensor *tensor, const char *name, const FirncOnnx__ValueInfo *info) {
-    const char *kind = info == NULL ? NULL
-                                    : firnc_onnx_property(info->metadata_props, info->n_metadata_props,
-                                                          "pkg.torch.export.graph_signature.InputSpec.kind");
-    if (tensor->reals == NULL || tensor->count == 0 || (kind != NULL && strcmp(kind, "PARAMETER") != 0) ||
-        (kind == NULL && tensor->count == 1 && strchr(name, '.') == NULL) || name[0] == '/')
+/* A tensor of the file, and what it is to the module. */
+typedef struct candidate {
+    const char *name;
+    const firnc_onnx_tensor *tensor;
+    firnc_onnx_origin origin;
+} candidate;
+
+/* A tensor of the module that the plan does not train. */
+struct firnc_onnx_kept {
+    const char *name;
+    const firnc_onnx_tensor *tensor;
+    bool read;
+};
+
+/* Whether a tensor may be a parameter: it is of finite reals, and the exporter does not say otherwise. Where it says
+ * nothing, one number is taken for a number in a formula, unless it has a name of a module. */
+static bool may_be_parameter(const firnc_onnx_importer *im, const candidate *c) {
+    const firnc_onnx_tensor *tensor = c->tensor;
+    if (tensor->reals == NULL || tensor->count == 0 || c->name[0] == '/' || c->origin.kind == FIRNC_ONNX_BUFFER ||
+        c->origin.kind == FIRNC_ONNX_HIDDEN)
+        return false;
+    if (c->origin.kind == FIRNC_ONNX_UNKNOWN && tensor->count == 1 && strchr(c->name, '.') == NULL &&
+        (!im->torchscript || (c->origin.folded && strncmp(c->name, "onnx::PRelu", 11) != 0)))
         return false;
     for (uint64_t i = 0; i < tensor->count; i++)
         if (!isfinite(tensor->reals[i]))
@@ -37,42 +44,137 @@ static bool may_be_parameter(const firnc_onnx_tensor *tensor, const char *name, 
     return true;
 }
 
-/* The module's name of a tensor that an exporter has computed from one parameter: the only name with a dot in the list
- * of what it was folded from; NULL if there is none. */
-static const char *folded_name(const FirncOnnx__ValueInfo *info) {
-    const char *list = info == NULL ? NULL
-                                    : firnc_onnx_property(info->metadata_props, info->n_metadata_props,
-                                                          "pkg.onnxscript.optimizer.folded_from");
-    const char *found = NULL;
-    while (list != NULL && (list = strchr(list, '\'')) != NULL) {
-        const char *end = strchr(list + 1, '\'');
-        if (end == NULL)
-            break;
-        const char *name = firnc_format("%.*s", (int)(end - list - 1), list + 1);
-        if (strchr(name, '.') != NULL && found != NULL)
-            return NULL;
-        if (strchr(name, '.') != NULL)
-            found = name;
-        list = end + 1;
-    }
-    return found;
+firnc_onnx_parameter *firnc_onnx_parameter_find(const firnc_onnx_importer *im, const char *name) {
+    for (uint32_t i = 0; i < im->parameter_count; i++)
+        if (strcmp(im->parameters[i]->name, name) == 0)
+            return im->parameters[i];
+    return NULL;
 }
 
-bool firnc_onnx_add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Tensor *from) {
-    const char *name = firnc_onnx_or_empty(from->name);
-    firnc_onnx_value *value = firnc_onnx_value_new(name);
-    const firnc_onnx_tensor *tensor = firnc_onnx_tensor_read(im, from, name);
-    if (tensor == NULL)
+/* Whether a tensor has the elements of another one: as it is or, *turned, with rows and columns exchanged. */
+static bool is_same(const firnc_onnx_tensor *a, const firnc_onnx_tensor *b, bool *turned) {
+    *turned = false;
+    if (a->rank != b->rank || a->count != b->count)
         return false;
-    firnc_onnx_set_known(value, tensor);
-    const FirncOnnx__ValueInfo *info = value_info(im, name);
-    const bool trained = !firnc_onnx_is_never_trained(im, name);
-    if (trained && firnc_onnx_how_read(scope->reads, name) == FIRNC_ONNX_DIFFERENTIATED &&
-        may_be_parameter(tensor, name, info)) {
-        const char *folded = folded_name(info);
-        firnc_onnx_parameter_new(im, value, folded != NULL && firnc_onnx_find(scope, folded) == NULL ? folded : name);
+    if (memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0 &&
+        memcmp(a->reals, b->reals, (size_t)a->count * sizeof *a->reals) == 0)
+        return true;
+    *turned = a->rank == 2 && a->dims[0] == b->dims[1] && a->dims[1] == b->dims[0];
+    const uint64_t columns = *turned ? (uint64_t)a->dims[1] : 1, rows = a->count / columns;
+    for (uint64_t i = 0; *turned && i < a->count; i++)
+        *turned = memcmp(&a->reals[i], &b->reals[i % columns * rows + i / columns], sizeof *a->reals) == 0;
+    return *turned;
+}
+
+/* The parameter that a tensor holds once more: the one that it was computed from; in a file of TorchScript, which does
+ * not say that, one with the same elements. Uniform tensors may be equal by chance. NULL if there is none. */
+static firnc_onnx_parameter *twin_of(const firnc_onnx_importer *im, const candidate *c, bool *turned) {
+    if (c->origin.name != NULL) {
+        firnc_onnx_parameter *p = firnc_onnx_parameter_find(im, c->origin.name);
+        return p != NULL && is_same(c->tensor, p->tensor, turned) ? p : NULL;
     }
-    return firnc_onnx_define(im, scope, name, value);
+    for (uint32_t i = 0; im->torchscript && !firnc_onnx_is_uniform(c->tensor) && i < im->parameter_count; i++)
+        if (is_same(c->tensor, im->parameters[i]->tensor, turned))
+            return im->parameters[i];
+    return NULL;
+}
+
+static void make_parameter(firnc_onnx_importer *im, const candidate *c, firnc_onnx_value *value) {
+    const firnc_onnx_origin *origin = &c->origin;
+    const char *name = origin->form == FIRNC_ONNX_COMPUTED ? NULL : origin->name;
+    bool turned = false;
+    firnc_onnx_parameter *twin = origin->folded ? twin_of(im, c, &turned) : NULL;
+    if (twin != NULL) {
+        value->parameter = twin;
+        value->order[0] = turned ? 1 : 0;
+        value->order[1] = turned ? 0 : 1;
+        return;
+    }
+    if (origin->folded && name != NULL && firnc_onnx_parameter_find(im, name) != NULL)
+        name = NULL; /* another part of the same parameter */
+    firnc_onnx_parameter_new(im, value, name != NULL ? name : c->name);
+    value->parameter->unnamed = name == NULL;
+    value->parameter->form = name == NULL ? FIRNC_ONNX_AS_IS : origin->form;
+    value->parameter->from = origin->from;
+}
+
+/* Whether a tensor that is not trained has the name of one of the module's state_dict. */
+static bool is_kept(const firnc_onnx_importer *im, const candidate *c) {
+    return !c->origin.folded && (c->origin.kind == FIRNC_ONNX_BUFFER || c->origin.kind == FIRNC_ONNX_PARAMETER ||
+                                 (c->origin.kind == FIRNC_ONNX_UNKNOWN && im->torchscript));
+}
+
+static void keep(firnc_onnx_importer *im, const char *name, const firnc_onnx_tensor *tensor, bool read) {
+    im->kept = firnc_grown(im->kept, im->kept_count, &im->kept_capacity, sizeof *im->kept);
+    im->kept[im->kept_count++] = (struct firnc_onnx_kept){name, tensor, read};
+}
+
+/* Keeps a parameter that is not trained, which the exporter has laid out anew. */
+static void keep_folded(firnc_onnx_importer *im, const candidate *c) {
+    firnc_onnx_tensor *flat = firnc_allocate(sizeof *flat);
+    *flat = *c->tensor;
+    flat->rank = 1;
+    flat->dims[0] = (int64_t)c->tensor->count;
+    keep(im, c->origin.name,
+         c->origin.form == FIRNC_ONNX_TRANSPOSED ? firnc_onnx_tensor_ordered(c->tensor, (const uint8_t[]){1, 0})
+         : c->origin.form == FIRNC_ONNX_FLAT     ? flat
+                                                 : c->tensor,
+         true);
+}
+
+static bool add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, const candidate *c) {
+    firnc_onnx_value *value = firnc_onnx_value_new(c->name);
+    firnc_onnx_set_known(value, c->tensor);
+    const uint8_t how = firnc_onnx_how_read(scope->reads, c->name);
+    bool trained = !firnc_onnx_is_never_trained(im, c->name);
+    if (c->origin.name != NULL && c->origin.name != c->name && firnc_onnx_is_never_trained(im, c->origin.name))
+        trained = false;
+    if (trained && how == FIRNC_ONNX_DIFFERENTIATED && may_be_parameter(im, c))
+        make_parameter(im, c, value);
+    else if (is_kept(im, c))
+        keep(im, c->name, c->tensor, how != FIRNC_ONNX_UNREAD);
+    else if (!trained && c->origin.kind == FIRNC_ONNX_PARAMETER && c->origin.name != NULL &&
+             c->origin.form != FIRNC_ONNX_COMPUTED && firnc_onnx_find(scope, c->origin.name) == NULL)
+        keep_folded(im, c);
+    return firnc_onnx_define(im, scope, c->name, value);
+}
+
+/* Tensors that the exporter has computed come last: the module's own names go to those that have them. */
+bool firnc_onnx_add_initializers(firnc_onnx_importer *im, firnc_onnx_scope *scope) {
+    const FirncOnnx__Graph *graph = im->model->graph;
+    candidate *candidates = firnc_allocate((graph->n_initializer + UINT64_C(1)) * sizeof *candidates);
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        candidate *c = &candidates[i];
+        c->name = firnc_onnx_or_empty(graph->initializer[i]->name);
+        c->tensor = firnc_onnx_tensor_read(im, graph->initializer[i], c->name);
+        if (c->tensor == NULL)
+            return false;
+        c->origin = firnc_onnx_origin_of(im, c->tensor, c->name);
+    }
+    for (int folded = 0; folded < 2; folded++)
+        for (size_t i = 0; i < graph->n_initializer; i++)
+            if (candidates[i].origin.folded == folded && !add_initializer(im, scope, &candidates[i]))
+                return false;
+    return true;
+}
+
+/* --- tensors that exporters have merged or left out --------------------------------------------------------------- */
+
+/* Whether a node's layer is the module of a parameter. TorchScript calls a module that is run again "a_1". */
+static bool is_in_module(const firnc_onnx_importer *im, const char *layer, const char *module, size_t length) {
+    if (strncmp(layer, module, length) != 0)
+        return false;
+    const char *behind = layer + length;
+    return *behind == '\0' || (im->torchscript && behind[0] == '_' && behind[1] != '\0' &&
+                               strspn(behind + 1, "0123456789") == strlen(behind + 1));
+}
+
+/* Whether at most one extent is above 1. */
+static bool is_vector(const firnc_onnx_tensor *tensor) {
+    uint8_t wide = 0;
+    for (uint8_t i = 0; i < tensor->rank; i++)
+        wide = (uint8_t)(wide + (tensor->dims[i] != 1));
+    return wide < 2;
 }
 
 firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_value *value,
@@ -81,7 +183,9 @@ firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_s
     const char *dot = strrchr(merged->name, '.');
     const size_t length = strlen(layer);
     if (dot == NULL || im->options->bare || length == 0 || !firnc_onnx_is_uniform(merged->tensor) ||
-        merged->tensor->rank != 1 || (strncmp(layer, merged->name, length) == 0 && merged->name[length] == '.'))
+        (merged->tensor->rank != 1 && merged->form != FIRNC_ONNX_FLAT) ||
+        is_in_module(im, layer, merged->name, (size_t)(dot - merged->name)) ||
+        (strncmp(layer, merged->name, length) == 0 && merged->name[length] == '.'))
         return value;
     const char *name = firnc_format("%s%s", layer, dot);
     firnc_onnx_value *own = firnc_onnx_find(scope, name);
@@ -89,34 +193,232 @@ firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_s
         return own;
     own = firnc_onnx_value_new(name);
     firnc_onnx_set_known(own, merged->tensor);
-    if (!firnc_onnx_is_never_trained(im, name))
+    if (!firnc_onnx_is_never_trained(im, name)) {
         firnc_onnx_parameter_new(im, own, name);
+        own->parameter->form = merged->form;
+    }
     return firnc_onnx_define(im, scope, name, own) ? own : value;
+}
+
+/* TorchScript's exporter names what it folds after the op that reads it: the slope of a PReLU, and the gain and bias of
+ * a group norm, which comes as an instance norm. */
+void firnc_onnx_name_by_use(firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_value *value) {
+    firnc_onnx_parameter *p = value->parameter;
+    if (strcmp(node->op, "InstanceNormalization") == 0)
+        im->group_norm = node->layer;
+    if (!im->torchscript || p == NULL || !p->unnamed || node->layer[0] == '\0' || !is_vector(p->tensor))
+        return;
+    const bool slope = strcmp(node->op, "PRelu") == 0, bias = strcmp(node->op, "Add") == 0;
+    const bool norm = im->group_norm != NULL && strcmp(im->group_norm, node->layer) == 0;
+    const char *name = firnc_format("%s.%s", node->layer, bias ? "bias" : "weight");
+    if ((!slope && !(norm && (bias || strcmp(node->op, "Mul") == 0))) || firnc_onnx_parameter_find(im, name) != NULL)
+        return;
+    p->name = name;
+    p->form = FIRNC_ONNX_FLAT;
+    p->unnamed = false;
+}
+
+/* The rule by which the exporter's optimizer has rewritten a node; NULL: none. */
+static const char *rewriter_rule(const firnc_onnx_node *node) {
+    return firnc_onnx_property(node->proto->metadata_props, node->proto->n_metadata_props,
+                               "pkg.onnxscript.rewriter.rule_name");
+}
+
+/* In a file that lists the module's tensors a second name is one that has no tensor; otherwise it is a guess from an op
+ * of a module that has a weight, and that is neither the parameter's nor around it. */
+void firnc_onnx_note_copy(firnc_onnx_importer *im, const firnc_onnx_scope *scope, const firnc_onnx_node *node,
+                          const firnc_onnx_value *value) {
+    const firnc_onnx_parameter *p = value->parameter;
+    const char *dot = strrchr(p->name, '.');
+    const size_t length = strlen(node->layer);
+    if (dot == NULL || length == 0 || p->unnamed || (!im->torchscript && !im->listed) ||
+        is_in_module(im, node->layer, p->name, (size_t)(dot - p->name)))
+        return;
+    const char *rule = rewriter_rule(node), *name = firnc_format("%s%s", node->layer, dot);
+    const firnc_onnx_target *target = firnc_onnx_target_find(im, name);
+    const bool around = strncmp(node->layer, p->name, length) == 0 && p->name[length] == '.';
+    if (im->listed ? target == NULL || target->kind != FIRNC_ONNX_PARAMETER
+                   : around || strcmp(dot, ".weight") != 0 ||
+                         !firnc_onnx_is_listed("Conv ConvTranspose Gather Gemm MatMul Transpose", node->op))
+        return;
+    if (firnc_onnx_find(scope, name) != NULL || firnc_onnx_parameter_find(im, name) != NULL ||
+        (rule != NULL && strncmp(rule, "Fuse", 4) == 0)) /* of two modules */
+        return;
+    for (uint32_t i = 0; i < im->copy_count; i++)
+        if (strcmp(im->copies[i].name, name) == 0)
+            return;
+    im->copies = firnc_grown(im->copies, im->copy_count, &im->copy_capacity, sizeof *im->copies);
+    im->copies[im->copy_count++] = (firnc_onnx_copy){p, name};
+}
+
+firnc_onnx_value *firnc_onnx_left_out_bias(firnc_onnx_importer *im, firnc_onnx_scope *scope,
+                                           const firnc_onnx_node *node) {
+    const char *rule = rewriter_rule(node);
+    const firnc_onnx_value *weight = node->inputs[1];
+    if (rule == NULL || strncmp(rule, "RemoveOptionalBias", 18) != 0 || weight == NULL || weight->parameter == NULL ||
+        weight->rank < 2 || !firnc_onnx_is_listed("Conv Gemm", node->op))
+        return NULL;
+    const char *module = weight->parameter->name;
+    const size_t length = strlen(module);
+    if (length < 6 || strcmp(module + length - 6, "weight") != 0)
+        return NULL;
+    const char *name = firnc_format("%.*sbias", (int)(length - 6), module);
+    const firnc_onnx_target *target = firnc_onnx_target_find(im, name);
+    firnc_onnx_value *bias = firnc_onnx_find(scope, name);
+    if (bias != NULL || target == NULL || target->kind != FIRNC_ONNX_PARAMETER)
+        return bias;
+    const bool turned = strcmp(node->op, "Gemm") == 0 && firnc_onnx_integer(node, "transB", 0) == 0;
+    firnc_onnx_tensor *zeros =
+        firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 1, (int64_t[]){weight->dims[turned ? 1 : 0]});
+    if (zeros == NULL)
+        return NULL;
+    bias = firnc_onnx_value_new(name);
+    firnc_onnx_set_known(bias, zeros);
+    if (!firnc_onnx_is_never_trained(im, name))
+        firnc_onnx_parameter_new(im, bias, name);
+    return firnc_onnx_define(im, scope, name, bias) ? bias : NULL;
 }
 
 /* --- the map of weights ------------------------------------------------------------------------------------------- */
 
+/* The module's tensor is found: a file of weights gets it. */
+static void mark(const firnc_onnx_importer *im, const char *name) {
+    firnc_onnx_target *target = firnc_onnx_target_find(im, name);
+    if (target != NULL)
+        target->found = true;
+}
+
 static void add_rule(firnc_weight_rule *rules, uint32_t *count, const firnc_onnx_parameter *parameter) {
     const firnc_onnx_tensor *tensor = parameter->tensor;
-    const bool laid = !firnc_onnx_is_identity(parameter->order, tensor->rank);
-    if (!laid && parameter->outside == NULL)
-        return;
+    const bool laid = !firnc_onnx_is_identity(parameter->order, tensor->rank) && parameter->form != FIRNC_ONNX_FLAT;
     firnc_weight_rule rule = {.parameter = parameter->name, .tensors = {parameter->name}};
-    if (parameter->outside != NULL)
-        rule.transpose = true;
+    if (tensor->rank == 0)
+        rule.extents = FIRNC_WEIGHT_NUMBER;
+    else if (parameter->form == FIRNC_ONNX_FLAT)
+        rule.extents = FIRNC_WEIGHT_VECTOR;
+    rule.transpose = parameter->form == FIRNC_ONNX_TRANSPOSED;
     if (laid) {
         rule.order_count = tensor->rank;
         memcpy(rule.order, parameter->order, tensor->rank);
     }
-    rules[(*count)++] = rule;
+    if (laid || rule.transpose || rule.extents != FIRNC_WEIGHT_LIKE_PARAMETER)
+        rules[(*count)++] = rule;
+}
+
+/* A running statistic has become a buffer of the graph, whose values training changes. */
+static bool is_state(const firnc_onnx_importer *im, const char *name) {
+    for (firnc_value i = 0; i < im->graph->value_count; i++)
+        if (im->graph->values[i].name != NULL && firnc_is_weight(im->graph->values[i].role) &&
+            strcmp(im->graph->values[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Batch norms of PyTorch count their steps, and load without. */
+static bool is_counter(const char *name) {
+    return firnc_name_matches("*num_batches_tracked", name);
+}
+
+static firnc_weight_rule constant_rule(const char *name, const firnc_onnx_tensor *tensor, bool read) {
+    firnc_weight_constant *constant = firnc_allocate(sizeof *constant);
+    *constant = (firnc_weight_constant){
+        .reals = tensor->reals, .wholes = tensor->wholes, .count = tensor->count, .rank = tensor->rank, .read = read};
+    for (uint8_t i = 0; i < tensor->rank; i++)
+        constant->dims[i] = (uint64_t)tensor->dims[i];
+    return (firnc_weight_rule){.kind = FIRNC_WEIGHT_CONSTANT, .tensors = {name}, .constant = constant};
+}
+
+/* Whether names are those of a state_dict. */
+static bool is_of_pytorch(const firnc_onnx_importer *im) {
+    return im->torchscript || im->target_count > 0;
+}
+
+/* Lists how the parameters lie in the module's state_dict, and what else that has. */
+static void map_tensors(firnc_onnx_importer *im, firnc_onnx_model *model) {
+    const uint64_t room = im->parameter_count + im->copy_count + im->kept_count + im->target_count + UINT64_C(2);
+    firnc_weight_rule *rules = firnc_allocate(room * sizeof *rules);
+    uint32_t *count = &model->names.count;
+    model->names.rules = rules;
+    if (is_of_pytorch(im))
+        rules[(*count)++] = (firnc_weight_rule){.kind = FIRNC_WEIGHT_IGNORED, .tensors = {"*num_batches_tracked"}};
+    for (uint32_t i = 0; i < im->parameter_count; i++) {
+        const firnc_onnx_parameter *p = im->parameters[i];
+        if (p->value != FIRNC_NONE) {
+            model->parameter_count++;
+            add_rule(rules, count, p);
+        } else if (!p->unnamed && p->form == FIRNC_ONNX_AS_IS && is_of_pytorch(im) && !is_state(im, p->name)) {
+            rules[(*count)++] = constant_rule(p->name, p->tensor, false);
+        }
+        mark(im, p->name);
+    }
+    for (uint32_t i = 0; i < im->copy_count; i++)
+        if (im->copies[i].parameter->value != FIRNC_NONE) {
+            rules[(*count)++] = (firnc_weight_rule){.kind = FIRNC_WEIGHT_COPY,
+                                                    .parameter = im->copies[i].parameter->name,
+                                                    .tensors = {im->copies[i].name},
+                                                    .written = true};
+            mark(im, im->copies[i].name);
+        }
+    for (uint32_t i = 0; i < im->kept_count; i++) {
+        if (!is_state(im, im->kept[i].name) && !is_counter(im->kept[i].name))
+            rules[(*count)++] = constant_rule(im->kept[i].name, im->kept[i].tensor, im->kept[i].read);
+        mark(im, im->kept[i].name);
+    }
+    for (uint32_t i = 0; i < im->target_count; i++) {
+        firnc_onnx_target *target = im->targets[i];
+        target->found = target->found || is_state(im, target->name) || is_counter(target->name);
+        if (target->kind == FIRNC_ONNX_BUFFER && !target->found)
+            rules[(*count)++] = (firnc_weight_rule){.kind = FIRNC_WEIGHT_IGNORED, .tensors = {target->name}};
+    }
+}
+
+/* --- what is doubtful --------------------------------------------------------------------------------------------- */
+
+#define NAMES_SHOWN 6u
+
+static void note(firnc_onnx_model *model, const char *text) {
+    model->notes = firnc_grown(model->notes, model->note_count, &model->note_capacity, sizeof *model->notes);
+    model->notes[model->note_count++] = text;
+}
+
+/* A list of names, of which the first ones are shown. */
+static const char *listed(const char *list, uint32_t count, const char *name) {
+    return count > NAMES_SHOWN ? list : firnc_format("%s%s%s", list, count == 1 ? "" : ", ", name);
+}
+
+static const char *with_others(const char *list, uint32_t count) {
+    return count > NAMES_SHOWN ? firnc_format("%s and %u more", list, (unsigned)(count - NAMES_SHOWN)) : list;
+}
+
+static void note_tensors(const firnc_onnx_importer *im, firnc_onnx_model *model) {
+    const char *again = im->torchscript ? "export with do_constant_folding=False" : "export with optimize=False";
+    const char *unknown = "", *missing = "";
+    uint32_t unknowns = 0, gone = 0;
+    for (uint32_t i = 0; i < im->parameter_count; i++) {
+        const firnc_onnx_parameter *p = im->parameters[i];
+        if (!p->unnamed || p->value == FIRNC_NONE)
+            continue;
+        if (p->from != NULL)
+            note(model,
+                 firnc_format("tensor %s is trained in the place of %s, from which the exporter has computed it; "
+                              "%s to train as PyTorch does",
+                              p->name, p->from, again));
+        else
+            unknown = listed(unknown, ++unknowns, p->name);
+    }
+    if (unknowns > 0)
+        note(model, firnc_format("%s %s trained, and the file does not say of what parameter of the module; write in "
+                                 "constants what is none, or %s",
+                                 with_others(unknown, unknowns), unknowns == 1 ? "is" : "are", again));
+    for (uint32_t i = 0; i < im->target_count; i++)
+        if (!im->targets[i]->found && im->targets[i]->kind != FIRNC_ONNX_HIDDEN)
+            missing = listed(missing, ++gone, im->targets[i]->name);
+    if (gone > 0)
+        note(model, firnc_format("the file has no tensor for %s of the module; %s, or firnc weights can't write %s",
+                                 with_others(missing, gone), again, gone == 1 ? "it" : "them"));
 }
 
 void firnc_onnx_map_weights(firnc_onnx_importer *im, firnc_onnx_model *model) {
-    firnc_weight_rule *rules = firnc_allocate((im->parameter_count + UINT64_C(1)) * sizeof *rules);
-    for (uint32_t i = 0; i < im->parameter_count; i++)
-        if (im->parameters[i]->value != FIRNC_NONE) {
-            model->parameter_count++;
-            add_rule(rules, &model->names.count, im->parameters[i]);
-        }
-    model->names.rules = rules;
+    map_tensors(im, model);
+    note_tensors(im, model);
 }
