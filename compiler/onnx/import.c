@@ -26,15 +26,28 @@ static const char *module_of_scopes(const char *list) {
     return before == NULL ? NULL : firnc_format("%.*s", (int)before_length, before);
 }
 
-/* "h.0.ln1" of "/h.0/ln1/LayerNormalization", as the TorchScript exporter names nodes; NULL of other names. */
+/* The length of a part of a path without the number that TorchScript gives a module that is run again: 1 of "a_1". */
+static size_t without_run(const char *part, size_t length) {
+    size_t end = length;
+    while (end > 0 && part[end - 1] >= '0' && part[end - 1] <= '9')
+        end--;
+    return end > 1 && end < length && part[end - 1] == '_' ? end - 1 : length;
+}
+
+/* "h.0.ln1" of "/h.0/ln1/LayerNormalization", as the TorchScript exporter names nodes; NULL of other names. A module in
+ * a Sequential has the name of that in its own: "/net/net.1/Gemm" is of "net.1". */
 static const char *module_of_name(const char *name) {
     if (name[0] != '/')
         return NULL;
-    const char *last = strrchr(name, '/');
-    char *module = (char *)(uintptr_t)firnc_format("%.*s", last == name ? 0 : (int)(last - name - 1), name + 1);
-    for (char *c = module; *c != '\0'; c++)
-        if (*c == '/')
-            *c = '.';
+    const char *module = "", *part = name + 1, *end;
+    size_t around = 0; /* where the part before begins */
+    for (; (end = strchr(part, '/')) != NULL; part = end + 1) {
+        const size_t length = without_run(module + around, strlen(module + around));
+        const bool inside = length > 0 && strncmp(part, module + around, length) == 0 && part[length] == '.';
+        if (!inside)
+            around = module[0] == '\0' ? 0 : strlen(module) + 1;
+        module = firnc_format("%.*s%.*s", (int)around, firnc_format("%s.", module), (int)(end - part), part);
+    }
     return module;
 }
 

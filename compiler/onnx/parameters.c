@@ -160,13 +160,21 @@ bool firnc_onnx_add_initializers(firnc_onnx_importer *im, firnc_onnx_scope *scop
 
 /* --- tensors that exporters have merged or left out --------------------------------------------------------------- */
 
-/* Whether a node's layer is the module of a parameter. TorchScript calls a module that is run again "a_1". */
-static bool is_in_module(const firnc_onnx_importer *im, const char *layer, const char *module, size_t length) {
-    if (strncmp(layer, module, length) != 0)
-        return false;
-    const char *behind = layer + length;
-    return *behind == '\0' || (im->torchscript && behind[0] == '_' && behind[1] != '\0' &&
-                               strspn(behind + 1, "0123456789") == strlen(behind + 1));
+/* What is left of a parameter's name behind a layer around it, from the dot on; NULL if the layer is not around it.
+ * TorchScript calls a module that is run again "a_1". */
+static const char *behind_layer(const firnc_onnx_importer *im, const char *layer, const char *name) {
+    while (*layer != '\0') {
+        const size_t digits = layer[0] == '_' ? strspn(layer + 1, "0123456789") : 0;
+        if (*layer == *name) {
+            layer++;
+            name++;
+        } else if (im->torchscript && digits > 0 && (layer[1 + digits] == '.' || layer[1 + digits] == '\0')) {
+            layer += 1 + digits;
+        } else {
+            return NULL;
+        }
+    }
+    return *name == '.' ? name : NULL;
 }
 
 /* Whether at most one extent is above 1. */
@@ -181,11 +189,8 @@ firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_s
                                            const char *layer) {
     const firnc_onnx_parameter *merged = value->parameter;
     const char *dot = strrchr(merged->name, '.');
-    const size_t length = strlen(layer);
-    if (dot == NULL || im->options->bare || length == 0 || !firnc_onnx_is_uniform(merged->tensor) ||
-        (merged->tensor->rank != 1 && merged->form != FIRNC_ONNX_FLAT) ||
-        is_in_module(im, layer, merged->name, (size_t)(dot - merged->name)) ||
-        (strncmp(layer, merged->name, length) == 0 && merged->name[length] == '.'))
+    if (dot == NULL || im->options->bare || layer[0] == '\0' || !firnc_onnx_is_uniform(merged->tensor) ||
+        (merged->tensor->rank != 1 && merged->form != FIRNC_ONNX_FLAT) || behind_layer(im, layer, merged->name) != NULL)
         return value;
     const char *name = firnc_format("%s%s", layer, dot);
     firnc_onnx_value *own = firnc_onnx_find(scope, name);
@@ -230,15 +235,13 @@ void firnc_onnx_note_copy(firnc_onnx_importer *im, const firnc_onnx_scope *scope
                           const firnc_onnx_value *value) {
     const firnc_onnx_parameter *p = value->parameter;
     const char *dot = strrchr(p->name, '.');
-    const size_t length = strlen(node->layer);
-    if (dot == NULL || length == 0 || p->unnamed || (!im->torchscript && !im->listed) ||
-        is_in_module(im, node->layer, p->name, (size_t)(dot - p->name)))
+    const char *behind = behind_layer(im, node->layer, p->name);
+    if (dot == NULL || node->layer[0] == '\0' || p->unnamed || (!im->torchscript && !im->listed) || behind == dot)
         return;
     const char *rule = rewriter_rule(node), *name = firnc_format("%s%s", node->layer, dot);
     const firnc_onnx_target *target = firnc_onnx_target_find(im, name);
-    const bool around = strncmp(node->layer, p->name, length) == 0 && p->name[length] == '.';
     if (im->listed ? target == NULL || target->kind != FIRNC_ONNX_PARAMETER
-                   : around || strcmp(dot, ".weight") != 0 ||
+                   : behind != NULL || strcmp(dot, ".weight") != 0 ||
                          !firnc_onnx_is_listed("Conv ConvTranspose Gather Gemm MatMul Transpose", node->op))
         return;
     if (firnc_onnx_find(scope, name) != NULL || firnc_onnx_parameter_find(im, name) != NULL ||
@@ -277,6 +280,12 @@ firnc_onnx_value *firnc_onnx_left_out_bias(firnc_onnx_importer *im, firnc_onnx_s
     if (!firnc_onnx_is_never_trained(im, name))
         firnc_onnx_parameter_new(im, bias, name);
     return firnc_onnx_define(im, scope, name, bias) ? bias : NULL;
+}
+
+/* A warning for people. */
+static void note(firnc_onnx_model *model, const char *text) {
+    model->notes = firnc_grown(model->notes, model->note_count, &model->note_capacity, sizeof *model->notes);
+    model->notes[model->note_count++] = text;
 }
 
 /* --- the map of weights ------------------------------------------------------------------------------------------- */
@@ -333,6 +342,49 @@ static bool is_of_pytorch(const firnc_onnx_importer *im) {
     return im->torchscript || im->target_count > 0;
 }
 
+/* The parameter of which a tensor of the module that the file does not have is another name, by a guess: that of the
+ * same last name of the only child of its module that has one, as of "predictions.bias" is "predictions.decoder.bias".
+ * NULL if there is none, or more than one. */
+static const firnc_onnx_parameter *child_of(const firnc_onnx_importer *im, const char *name) {
+    const char *dot = strrchr(name, '.');
+    const size_t length = dot == NULL ? 0 : (size_t)(dot - name) + 1;
+    const firnc_onnx_parameter *found = NULL;
+    for (uint32_t i = 0; length > 0 && i < im->parameter_count; i++) {
+        const firnc_onnx_parameter *p = im->parameters[i];
+        if (p->unnamed || p->value == FIRNC_NONE || strncmp(p->name, name, length) != 0)
+            continue;
+        const char *last = strchr(p->name + length, '.');
+        if (last == NULL || strcmp(last, dot) != 0)
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = p;
+    }
+    return found;
+}
+
+/* A tied parameter is in the file under one of its names. */
+static void guess_copies(firnc_onnx_importer *im, firnc_onnx_model *model) {
+    for (uint32_t i = 0; im->listed && i < im->target_count; i++) {
+        firnc_onnx_target *target = im->targets[i];
+        const firnc_onnx_parameter *p =
+            target->kind != FIRNC_ONNX_PARAMETER || target->found || firnc_onnx_parameter_find(im, target->name) != NULL
+                ? NULL
+                : child_of(im, target->name);
+        bool copied = p == NULL;
+        for (uint32_t j = 0; j < im->copy_count; j++)
+            copied = copied || strcmp(im->copies[j].name, target->name) == 0;
+        for (uint32_t j = 0; j < im->kept_count; j++)
+            copied = copied || strcmp(im->kept[j].name, target->name) == 0;
+        if (copied)
+            continue;
+        im->copies = firnc_grown(im->copies, im->copy_count, &im->copy_capacity, sizeof *im->copies);
+        im->copies[im->copy_count++] = (firnc_onnx_copy){p, target->name};
+        note(model, firnc_format("the file has no tensor for %s of the module; it is taken for another name of %s",
+                                 target->name, p->name));
+    }
+}
+
 /* Lists how the parameters lie in the module's state_dict, and what else that has. */
 static void map_tensors(firnc_onnx_importer *im, firnc_onnx_model *model) {
     const uint64_t room = im->parameter_count + im->copy_count + im->kept_count + im->target_count + UINT64_C(2);
@@ -376,11 +428,6 @@ static void map_tensors(firnc_onnx_importer *im, firnc_onnx_model *model) {
 
 #define NAMES_SHOWN 6u
 
-static void note(firnc_onnx_model *model, const char *text) {
-    model->notes = firnc_grown(model->notes, model->note_count, &model->note_capacity, sizeof *model->notes);
-    model->notes[model->note_count++] = text;
-}
-
 /* A list of names, of which the first ones are shown. */
 static const char *listed(const char *list, uint32_t count, const char *name) {
     return count > NAMES_SHOWN ? list : firnc_format("%s%s%s", list, count == 1 ? "" : ", ", name);
@@ -419,6 +466,7 @@ static void note_tensors(const firnc_onnx_importer *im, firnc_onnx_model *model)
 }
 
 void firnc_onnx_map_weights(firnc_onnx_importer *im, firnc_onnx_model *model) {
+    guess_copies(im, model);
     map_tensors(im, model);
     note_tensors(im, model);
 }

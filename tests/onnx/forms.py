@@ -2,7 +2,7 @@
 
     forms.py export FOLDER          exports each form in each way, and writes the files of tests/onnx/forms (needs torch)
     forms.py check FOLDER BUILD     compares what firnc and firn make of these files with the module's state_dict
-    forms.py torch BUILD            exports every form and every model of models.py anew, and loads what firnc weights
+    forms.py torch BUILD [WORD]     exports every form and every model of models.py anew, and loads what firnc weights
                                     writes with load_state_dict(strict=True) (needs torch)
 
 FOLDER/forms.json has for each file NAME.WAY.onnx the shape of its data, the losses of five steps of SGD that PyTorch
@@ -10,10 +10,10 @@ has, and the words of a warning if firnc must print one; FOLDER/STATE.start.safe
 FOLDER/STATE.end.safetensors that after the five steps. The data follows from a formula (data). Only what a loader reads
 is kept of the notes of the exporters."""
 import contextlib
+import copy
 import io
 import json
 import logging
-import os
 import struct
 import subprocess
 import sys
@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 BATCH, STEPS, RATE = 4, 5, 0.125
+MODEL_RATE = 0.125 / 32 # of the models of models.py
 
 # How a file is exported. The last two are what the exporters do if nobody says otherwise.
 WAYS = {
@@ -69,10 +70,10 @@ def write_tensors(path, tensors):
     Path(path).write_bytes(struct.pack("<Q", len(text)) + text + content)
 
 
-def recipe(model, tokens, keys, callbacks):
+def recipe(model, tokens, keys, callbacks, rate=RATE):
     return {"trainer": {
         "init": {"seed": 1, "model": {"onnx": str(model), "loss": "mean_squared_error", "batch_statistics": True, **keys},
-                 "optimizer": {"SGD": {"lr": RATE, "momentum": 0}}, "precision": {"enabled": False},
+                 "optimizer": {"SGD": {"lr": rate, "momentum": 0}}, "precision": {"enabled": False},
                  "loop": {"num_steps": STEPS}, "callbacks": callbacks},
         "fit": {"train_dataloader": {"batch_size": BATCH, "shuffle": False, "held_out_per_mille": 0, "label_type": "float32",
                                      "feature_type": "int32" if tokens else "float32"}}}}
@@ -90,9 +91,9 @@ class Firn:
             raise RuntimeError(f"{program} {words[0]}: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
         return done.stderr + done.stdout
 
-    def prepare(self, model, inputs, tokens, outputs, keys, callbacks):
-        (self.folder / "recipe.yaml").write_text(json.dumps(recipe(Path(model).resolve(), tokens, keys, callbacks)))
-        np.save(self.folder / "x.npy", data((BATCH, *inputs), tokens))
+    def prepare(self, model, x, tokens, outputs, keys, callbacks, rate=RATE):
+        (self.folder / "recipe.yaml").write_text(json.dumps(recipe(Path(model).resolve(), tokens, keys, callbacks, rate)))
+        np.save(self.folder / "x.npy", x)
         np.save(self.folder / "y.npy", targets((BATCH, *outputs)))
 
     def compile(self, *options):
@@ -140,7 +141,8 @@ def losses_apart(ours, theirs):
 # --- check ---
 def check_file(firn, folder, label, form):
     start, end = (folder / f"{form['state']}.{when}.safetensors" for when in ("start", "end"))
-    firn.prepare(folder / f"{label}.onnx", form["inputs"], form["tokens"], form["outputs"], form["keys"], form["callbacks"])
+    x = data((BATCH, *form["inputs"]), form["tokens"])
+    firn.prepare(folder / f"{label}.onnx", x, form["tokens"], form["outputs"], form["keys"], form["callbacks"])
     said = [line for line in firn.compile().splitlines() if "warning" in line]
     warned = form.get("warning")
     if (warned is None) != (not said) or (warned is not None and warned not in " ".join(said)):
@@ -341,7 +343,7 @@ def arrays(state):
     return {k: v.detach().numpy().copy() for k, v in state.items()}
 
 
-def torch_steps(module, x):
+def torch_steps(module, x, rate=RATE):
     """The losses of the steps, and the state_dict before and after them."""
     import torch
     start = arrays(module.state_dict())
@@ -354,7 +356,7 @@ def torch_steps(module, x):
         losses.append(loss.item())
         for parameter, gradient in zip(trained, torch.autograd.grad(loss, trained)):
             with torch.no_grad():
-                parameter -= RATE * gradient
+                parameter -= rate * gradient
     return losses, start, arrays(module.state_dict()), list(out.shape[1:])
 
 
@@ -395,11 +397,82 @@ def export_forms(folder):
     (folder / "forms.json").write_text("{\n" + lines + "\n}\n")
 
 
+def round_trip(firn, path, module, x, tokens, keys, callbacks, options, rate):
+    """Exports a module, trains it on both sides, and loads what comes back. Returns what is wrong, and firnc's warnings."""
+    import torch
+    numbers, x = x, to_tensor(x)
+    module.train()
+    export_file(module, x, path, options)
+    begun = copy.deepcopy(module)
+    losses, _, _, outputs = torch_steps(module, x, rate)
+    firn.prepare(path, numbers, tokens, outputs, keys, callbacks, rate)
+    said = [line for line in firn.compile().splitlines() if "warning" in line]
+    found = []
+    for steps, wanted, within in ((0, begun, 1e-6), (STEPS, module, 2e-5)):
+        ours, state = firn.train(steps)
+        loaded = copy.deepcopy(begun)
+        try:
+            loaded.load_state_dict({k: torch.from_numpy(v.copy()) for k, v in state.items()}, strict=True)
+        except RuntimeError as error:
+            found.append(f"after {steps} steps {' '.join(str(error).split())[:300]}")
+            continue
+        with torch.no_grad():
+            a, b = loaded.eval()(x), wanted.eval()(x)
+        apart = float((a - b).abs().max() / b.abs().max())
+        if not apart <= within:
+            found.append(f"after {steps} steps outputs are apart by {apart:.1e}")
+        if steps > 0 and losses_apart(ours, losses) > 1e-4:
+            found.append(f"losses are apart by {losses_apart(ours, losses):.1e}")
+    return found, said
+
+
+def random_data(shape, tokens):
+    """Batch norms of models need data without a pattern: of channels without variance float32 has few digits."""
+    generator = np.random.default_rng(3)
+    shape = (BATCH, *shape)
+    return generator.integers(0, tokens, shape, "<i4") if tokens else generator.standard_normal(shape, "<f4")
+
+
+def check_with_torch(build, only):
+    """What an optimizing exporter has folded need not come back, if firnc warns of it."""
+    import torch
+    from exported import make
+    from models import MODELS
+    torch.set_num_threads(1)
+    cases = {name: (lambda name=name: make_form(name)) for name in torch_forms()}
+    cases |= {f"model {name}": lambda name=name: (make(name), MODELS[name].inputs, MODELS[name].tokens, {"constants": list(MODELS[name].constants)}, [])
+              for name in MODELS}
+    wrong = total = 0
+    with tempfile.TemporaryDirectory() as work:
+        firn = Firn(build, work)
+        for name, case in cases.items():
+            for way, options in WAYS.items():
+                label = f"{name}, {way}"
+                if only not in label:
+                    continue
+                of_models = name.startswith("model ")
+                try:
+                    module, inputs, tokens, keys, callbacks = case()
+                    x = random_data(inputs, tokens) if of_models else data((BATCH, *inputs), tokens)
+                    found, said = round_trip(firn, Path(work) / "model.onnx", module, x, tokens, keys, callbacks, options,
+                                             MODEL_RATE if of_models else RATE)
+                except Exception as error:
+                    found, said = [f"{type(error).__name__}: {str(error).splitlines()[0]}"], []
+                excused = bool(said) and way in ("folded", "optimized")
+                total += 1
+                wrong += bool(found) and not excused
+                print(f"{'ok' if not found else 'said' if excused else 'failed'}: round trip: {label}: {'; '.join(found)}", flush=True)
+    print(f"round trips: {total - wrong} of {total}")
+    return wrong > 0
+
+
 if __name__ == "__main__":
     action = sys.argv[1]
     if action == "export":
         export_forms(Path(sys.argv[2]))
     elif action == "check":
         sys.exit(check(Path(sys.argv[2]), sys.argv[3]))
+    elif action == "torch":
+        sys.exit(check_with_torch(sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else ""))
     else:
         sys.exit(__doc__)

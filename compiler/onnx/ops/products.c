@@ -105,7 +105,7 @@ static void name_weight(const firnc_onnx_importer *im, const firnc_onnx_node *no
                         bool outputs_first) {
     firnc_onnx_parameter *p = weight->parameter;
     if (p == NULL || p->value != FIRNC_NONE || weight->rank != 2 || node->layer[0] == '\0' ||
-        strncmp(p->name, "onnx::", 6) != 0)
+        (strncmp(p->name, "onnx::", 6) != 0 && !(im->torchscript && p->unnamed)))
         return;
     const char *beside = name_beside_bias(node);
     if (beside == NULL && adds_computed(node))
