@@ -229,6 +229,16 @@ static const char *rewriter_rule(const firnc_onnx_node *node) {
                                "pkg.onnxscript.rewriter.rule_name");
 }
 
+/* Whether a node is of a module that has a weight, or a bias beside a weight of its own. */
+static bool reads_of_module(const firnc_onnx_importer *im, const firnc_onnx_scope *scope, const firnc_onnx_node *node,
+                            const char *dot) {
+    const char *weight = firnc_format("%s.weight", node->layer);
+    if (strcmp(dot, ".weight") == 0)
+        return firnc_onnx_is_listed("Conv ConvTranspose Gather Gemm MatMul Transpose", node->op);
+    return strcmp(dot, ".bias") == 0 && firnc_onnx_is_listed("Add Conv ConvTranspose Gemm", node->op) &&
+           (firnc_onnx_find(scope, weight) != NULL || firnc_onnx_parameter_find(im, weight) != NULL);
+}
+
 /* In a file that lists the module's tensors a second name is one that has no tensor; otherwise it is a guess from an op
  * of a module that has a weight, and that is neither the parameter's nor around it. */
 void firnc_onnx_note_copy(firnc_onnx_importer *im, const firnc_onnx_scope *scope, const firnc_onnx_node *node,
@@ -241,8 +251,7 @@ void firnc_onnx_note_copy(firnc_onnx_importer *im, const firnc_onnx_scope *scope
     const char *rule = rewriter_rule(node), *name = firnc_format("%s%s", node->layer, dot);
     const firnc_onnx_target *target = firnc_onnx_target_find(im, name);
     if (im->listed ? target == NULL || target->kind != FIRNC_ONNX_PARAMETER
-                   : behind != NULL || strcmp(dot, ".weight") != 0 ||
-                         !firnc_onnx_is_listed("Conv ConvTranspose Gather Gemm MatMul Transpose", node->op))
+                   : behind != NULL || !reads_of_module(im, scope, node, dot))
         return;
     if (firnc_onnx_find(scope, name) != NULL || firnc_onnx_parameter_find(im, name) != NULL ||
         (rule != NULL && strncmp(rule, "Fuse", 4) == 0)) /* of two modules */
