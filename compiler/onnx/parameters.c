@@ -372,6 +372,16 @@ static const firnc_onnx_parameter *child_of(const firnc_onnx_importer *im, const
     return found;
 }
 
+/* The only parameter that several modules have, of which "shared.weight" is another name in Transformers' models; NULL
+ * if there is none, or more than one. */
+static const firnc_onnx_parameter *shared_by_all(const firnc_onnx_importer *im, const char *name) {
+    const firnc_onnx_parameter *found = im->copy_count == 0 ? NULL : im->copies[0].parameter;
+    for (uint32_t i = 1; i < im->copy_count; i++)
+        if (im->copies[i].parameter != found)
+            return NULL;
+    return firnc_name_matches("*.shared.weight", name) || strcmp(name, "shared.weight") == 0 ? found : NULL;
+}
+
 /* A tied parameter is in the file under one of its names. */
 static void guess_copies(firnc_onnx_importer *im, firnc_onnx_model *model) {
     for (uint32_t i = 0; im->listed && i < im->target_count; i++) {
@@ -379,7 +389,8 @@ static void guess_copies(firnc_onnx_importer *im, firnc_onnx_model *model) {
         const firnc_onnx_parameter *p =
             target->kind != FIRNC_ONNX_PARAMETER || target->found || firnc_onnx_parameter_find(im, target->name) != NULL
                 ? NULL
-                : child_of(im, target->name);
+            : child_of(im, target->name) != NULL ? child_of(im, target->name)
+                                                 : shared_by_all(im, target->name);
         bool copied = p == NULL;
         for (uint32_t j = 0; j < im->copy_count; j++)
             copied = copied || strcmp(im->copies[j].name, target->name) == 0;
