@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/onnx/import.h"
+#include "runtime/numerics/numerics.h"
 
 /* --- tensors of the file ------------------------------------------------------------------------------------------ */
 
@@ -51,18 +52,25 @@ firnc_onnx_parameter *firnc_onnx_parameter_find(const firnc_onnx_importer *im, c
     return NULL;
 }
 
+/* Whether a matrix of these columns has the elements of another one with rows and columns exchanged; one column:
+ * whether both have the same elements in the same order. */
+static bool has_elements(const firnc_onnx_tensor *a, const firnc_onnx_tensor *b, uint64_t columns) {
+    const uint64_t rows = a->count / columns;
+    for (uint64_t i = 0; i < a->count; i++)
+        if (firn_bits(a->reals[i]) != firn_bits(b->reals[i % columns * rows + i / columns]))
+            return false;
+    return true;
+}
+
 /* Whether a tensor has the elements of another one: as it is or, *turned, with rows and columns exchanged. */
 static bool is_same(const firnc_onnx_tensor *a, const firnc_onnx_tensor *b, bool *turned) {
     *turned = false;
     if (a->rank != b->rank || a->count != b->count)
         return false;
-    if (memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0 &&
-        memcmp(a->reals, b->reals, (size_t)a->count * sizeof *a->reals) == 0)
+    if (memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0 && has_elements(a, b, 1))
         return true;
-    *turned = a->rank == 2 && a->dims[0] == b->dims[1] && a->dims[1] == b->dims[0];
-    const uint64_t columns = *turned ? (uint64_t)a->dims[1] : 1, rows = a->count / columns;
-    for (uint64_t i = 0; *turned && i < a->count; i++)
-        *turned = memcmp(&a->reals[i], &b->reals[i % columns * rows + i / columns], sizeof *a->reals) == 0;
+    *turned = a->rank == 2 && a->dims[0] == b->dims[1] && a->dims[1] == b->dims[0] &&
+              has_elements(a, b, (uint64_t)a->dims[1]);
     return *turned;
 }
 

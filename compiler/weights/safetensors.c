@@ -308,7 +308,7 @@ static int64_t whole_at(const firnc_safetensor *tensor, uint64_t size, uint64_t 
     uint64_t bits = 0;
     for (uint64_t i = 0; i < size; i++)
         bits |= (uint64_t)tensor->bytes[element * size + i] << (8 * i);
-    const bool negative = tensor->dtype[0] == 'I' && size < 8 && (bits >> (8 * size - 1)) != 0;
+    const bool negative = tensor->dtype[0] == 'I' && size > 0 && size < 8 && (bits >> (8 * size - 1)) != 0;
     return (int64_t)(negative ? bits - (UINT64_C(1) << (8 * size)) : bits);
 }
 
