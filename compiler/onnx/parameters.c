@@ -15,6 +15,8 @@ bool firnc_onnx_is_never_trained(firnc_onnx_importer *im, const char *name) {
     return any;
 }
 
+#define TENSORS_MAX 20000 /* what is done for each takes time by their number */
+
 /* A tensor of the file, and what it is to the module. */
 typedef struct candidate {
     const char *name;
@@ -157,6 +159,8 @@ bool firnc_onnx_add_initializers(firnc_onnx_importer *im, firnc_onnx_scope *scop
         c->tensor = firnc_onnx_tensor_read(im, graph->initializer[i], c->name);
         if (c->tensor == NULL)
             return false;
+        if (i == TENSORS_MAX || im->target_count > TENSORS_MAX)
+            return firnc_onnx_fail(im, "has more than %d tensors; Firn reads models of fewer", TENSORS_MAX);
         c->origin = firnc_onnx_origin_of(im, c->tensor, c->name);
     }
     for (int folded = 0; folded < 2; folded++)
