@@ -126,7 +126,7 @@ static firnc_value own_gates(firnc_onnx_importer *im, const firnc_onnx_node *nod
                              firnc_onnx_value *value, uint32_t direction, int64_t first, const char *what) {
     const firnc_onnx_parameter *packed = value->parameter;
     const char *name = packed == NULL || !packed->unnamed ? NULL : own_name(im, node, value, what, direction);
-    if (name == NULL)
+    if (name == NULL || value->known != packed->tensor)
         return gates_of(im, r, value, direction, first);
     firnc_onnx_parameter *own = firnc_onnx_parameter_find(im, name);
     if (own != NULL)
