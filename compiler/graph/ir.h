@@ -94,7 +94,10 @@ typedef struct firnc_node {
     uint8_t pol_origin; /* FIRNC_ORIGIN_SCOPE, _CALL or _RULE, when annotated */
     bool half_softmax;  /* attention: the model requests scores and probabilities in the half type at every level; the
                          * lower pass combines this with POL into FIRN_ATTENTION_HALF_SOFTMAX */
-    bool backward;      /* created by autodiff */
+    /* embedding, gather: a float32 for each index, 0 where the row that it selects gets no gradient; FIRNC_NONE: every
+     * row gets one. Only autodiff reads it. */
+    firnc_value trained_rows;
+    bool backward; /* created by autodiff */
     /* after the pol pass. The level and origin of a backward node are the backward ones of its forward node */
     uint8_t level, origin;
     uint8_t backward_level, backward_origin;

@@ -26,15 +26,28 @@ static const char *module_of_scopes(const char *list) {
     return before == NULL ? NULL : firnc_format("%.*s", (int)before_length, before);
 }
 
-/* "h.0.ln1" of "/h.0/ln1/LayerNormalization", as the TorchScript exporter names nodes; NULL of other names. */
+/* The length of a part of a path without the number that TorchScript gives a module that is run again: 1 of "a_1". */
+static size_t without_run(const char *part, size_t length) {
+    size_t end = length;
+    while (end > 0 && part[end - 1] >= '0' && part[end - 1] <= '9')
+        end--;
+    return end > 1 && end < length && part[end - 1] == '_' ? end - 1 : length;
+}
+
+/* "h.0.ln1" of "/h.0/ln1/LayerNormalization", as the TorchScript exporter names nodes; NULL of other names. A module in
+ * a Sequential has the name of that in its own: "/net/net.1/Gemm" is of "net.1". */
 static const char *module_of_name(const char *name) {
     if (name[0] != '/')
         return NULL;
-    const char *last = strrchr(name, '/');
-    char *module = (char *)(uintptr_t)firnc_format("%.*s", last == name ? 0 : (int)(last - name - 1), name + 1);
-    for (char *c = module; *c != '\0'; c++)
-        if (*c == '/')
-            *c = '.';
+    const char *module = "", *part = name + 1, *end;
+    size_t around = 0; /* where the part before begins */
+    for (; (end = strchr(part, '/')) != NULL; part = end + 1) {
+        const size_t length = without_run(module + around, strlen(module + around));
+        const bool inside = length > 0 && strncmp(part, module + around, length) == 0 && part[length] == '.';
+        if (!inside)
+            around = module[0] == '\0' ? 0 : strlen(module) + 1;
+        module = firnc_format("%.*s%.*s", (int)around, firnc_format("%s.", module), (int)(end - part), part);
+    }
     return module;
 }
 
@@ -117,16 +130,6 @@ static bool run_function(firnc_onnx_importer *im, const firnc_onnx_node *node, c
            take_outputs(im, node, scope, (const char *const *)function->output);
 }
 
-/* Defines the tensors of a graph. */
-static bool add_initializers(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Graph *graph) {
-    if (graph->n_sparse_initializer > 0)
-        return firnc_onnx_fail(im, "has sparse tensors; store them as dense ones");
-    for (size_t i = 0; i < graph->n_initializer; i++)
-        if (!firnc_onnx_add_initializer(im, scope, graph->initializer[i]))
-            return false;
-    return true;
-}
-
 #define NODES_MAX 400000 /* that are read, those of loops as often as they are */
 
 /* Counts nodes that get room. False after one message. */
@@ -168,7 +171,7 @@ static bool run_branch(firnc_onnx_importer *im, const firnc_onnx_node *node, con
     firnc_onnx_scope *scope = open_inner(im, node, branch);
     for (size_t i = 0; i < branch->n_output; i++)
         outputs[i] = branch->output[i]->name;
-    return scope != NULL && add_initializers(im, scope, branch) && run(im, scope, branch->node, branch->n_node) &&
+    return scope != NULL && firnc_onnx_add_initializers(im, scope, branch) && run(im, scope, branch->node, branch->n_node) &&
            take_outputs(im, node, scope, outputs);
 }
 
@@ -220,7 +223,7 @@ static bool run_step(firnc_onnx_importer *im, const firnc_onnx_node *node, loop 
     scope->repeats = true;
     firnc_onnx_set_known(step, firnc_onnx_tensor_scalar(im, FIRNC_ONNX_INT64, (double)l->step));
     firnc_onnx_set_known(condition, firnc_onnx_tensor_scalar(im, FIRNC_ONNX_BOOL, 1));
-    if (im->failed || (l->step == 0 && !add_initializers(im, scope, body)))
+    if (im->failed || (l->step == 0 && !firnc_onnx_add_initializers(im, scope, body)))
         return false;
     for (uint32_t i = 0; i < body->n_input; i++)
         if (!firnc_onnx_define(im, scope, firnc_onnx_or_empty(body->input[i]->name),
@@ -376,8 +379,13 @@ static bool bind(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_no
             return firnc_onnx_fail(im, "reads %s, which no node before it makes; nodes are in order and without cycles",
                                    name);
         node->inputs[i] = value->parameter != NULL ? firnc_onnx_own_parameter(im, scope, value, node->layer) : value;
+        firnc_onnx_name_by_use(im, node, node->inputs[i]);
+        if (node->inputs[i]->parameter != NULL)
+            firnc_onnx_note_copy(im, scope, node, node->inputs[i]);
     }
     node->input_count = (uint32_t)proto->n_input;
+    if (node->input_count == 2 && (node->inputs[2] = firnc_onnx_left_out_bias(im, scope, node)) != NULL)
+        node->input_count++;
     while (node->input_count > 0 && node->inputs[node->input_count - 1] == NULL)
         node->input_count--;
     for (size_t i = 0; i < proto->n_output; i++)
@@ -488,7 +496,7 @@ static bool read_graph(firnc_onnx_importer *im, firnc_onnx_model *model) {
     firnc_onnx_open_scope(scope,
                           from->n_initializer + from->n_input + firnc_onnx_count_names(from->node, from->n_node));
     firnc_onnx_find_graph_reads(reads, from);
-    return add_initializers(im, scope, from) && firnc_onnx_add_inputs(im, scope, model) &&
+    return firnc_onnx_add_initializers(im, scope, from) && firnc_onnx_add_inputs(im, scope, model) &&
            run(im, scope, from->node, from->n_node) && firnc_onnx_add_outputs(im, scope, model);
 }
 
@@ -517,7 +525,11 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
                        firnc_onnx_model *model) {
     firnc_onnx_importer im = {.file = path, .graph = graph, .options = options};
     im.matched = firnc_allocate((options->constant_count + UINT64_C(1)) * sizeof *im.matched);
-    if (!firnc_onnx_read(&im) || (has_branches(&im) && !choose_branches(&im, model)) || !read_graph(&im, model))
+    im.padded = firnc_allocate((options->padding_count + UINT64_C(1)) * sizeof *im.padded);
+    if (!firnc_onnx_read(&im))
+        return false;
+    firnc_onnx_read_origins(&im);
+    if ((has_branches(&im) && !choose_branches(&im, model)) || !read_graph(&im, model))
         return false;
     if (options->bare)
         add_parameter(graph);
@@ -526,5 +538,6 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
     find_unused(&im, model);
     model->fixed_norms = im.fixed_norms;
     model->matched = im.matched;
+    model->padded = im.padded;
     return true;
 }

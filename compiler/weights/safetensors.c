@@ -313,3 +313,29 @@ bool firnc_safetensors_values(const firnc_safetensors *parsed, const firnc_safet
     }
     return true;
 }
+
+/* An element of a type of whole numbers, or a boolean, by the name of its type. */
+static int64_t whole_at(const firnc_safetensor *tensor, uint64_t size, uint64_t element) {
+    uint64_t bits = 0;
+    for (uint64_t i = 0; i < size; i++)
+        bits |= (uint64_t)tensor->bytes[element * size + i] << (8 * i);
+    const bool negative = tensor->dtype[0] == 'I' && size > 0 && size < 8 && (bits >> (8 * size - 1)) != 0;
+    return (int64_t)(negative ? bits - (UINT64_C(1) << (8 * size)) : bits);
+}
+
+bool firnc_safetensors_equals(const firnc_safetensor *tensor, const float *reals, const int64_t *wholes) {
+    const uint64_t size = tensor->elements == 0 ? 0 : (tensor->end - tensor->begin) / tensor->elements;
+    if (tensor->real != (wholes == NULL) || (!tensor->real && (size > 8 || strchr("IUB", tensor->dtype[0]) == NULL)))
+        return false;
+    for (uint64_t i = 0; i < tensor->elements; i++) {
+        uint32_t element = 0;
+        if (!tensor->real && whole_at(tensor, size, i) != wholes[i])
+            return false;
+        if (!tensor->real)
+            continue;
+        memcpy(&element, tensor->bytes + i * size, (size_t)size);
+        if (firn_bits(firn_load(&element, tensor->type, 0)) != firn_bits(reals[i]))
+            return false;
+    }
+    return true;
+}

@@ -49,15 +49,19 @@ const firnc_safetensor *firnc_safetensors_find(const firnc_safetensors *parsed, 
  * finite. */
 bool firnc_safetensors_values(const firnc_safetensors *parsed, const firnc_safetensor *tensor, float *values);
 
+/* Whether a tensor of reals, whole numbers or booleans has these elements; `wholes` NULL: reals. */
+bool firnc_safetensors_equals(const firnc_safetensor *tensor, const float *reals, const int64_t *wholes);
+
 /* "[2, 3]" */
 const char *firnc_safetensors_shape(const uint64_t *dims, uint8_t rank);
 
-/* A float32 tensor to be written; rank and extents as in a firn_shape. */
+/* A tensor to be written, F32 or I64; rank and extents as in a firn_shape, or rank 0. */
 typedef struct firnc_safetensors_entry {
     const char *name;
     uint8_t rank;
     uint64_t dims[FIRN_RANK_MAX];
     const float *values;
+    const int64_t *wholes; /* the elements in place of `values`; NULL: float32 */
 } firnc_safetensors_entry;
 
 /* Makes the bytes of a file with these tensors in this order (safetensors_write.c). No name is there twice. */

@@ -376,6 +376,57 @@ static void a_second_weight_keeps_its_number(void **state) {
     assert_true(model_read.names.rules[1].transpose);
 }
 
+static void put_note(message_bytes *to, uint32_t field, const char *key, const char *value) {
+    message_bytes entry = {.count = 0};
+    put_text(&entry, 1, key);
+    put_text(&entry, 2, value);
+    put_message(to, field, &entry);
+}
+
+/* Notes what the exporter's optimizer has computed a tensor from. */
+static void put_folded(message_bytes *graph, const char *name, const char *from) {
+    message_bytes info = {.count = 0};
+    put_text(&info, 1, name);
+    put_note(&info, 4, "pkg.onnxscript.optimizer.folded_from", from);
+    put_message(graph, 13, &info);
+}
+
+/* The signature of a file says which tensors are parameters, in the words of both releases of the exporter. */
+static void the_signature_says_what_is_trained(void **state) {
+    static const char *const signatures[] = {
+        "\n# inputs\np_w: PARAMETER target='a.weight'\np_b: PARAMETER target='b'\nb_m: BUFFER target='m' "
+        "persistent=False\nx: USER_INPUT\n\n# outputs\nadd: USER_OUTPUT\nm: BUFFER_MUTATION target='c'\n",
+        "ExportGraphSignature(input_specs=[InputSpec(kind=<InputKind.PARAMETER: 2>, arg=TensorArgument(name='p_w'), "
+        "target='a.weight', persistent=None), InputSpec(kind=<InputKind.PARAMETER: 2>, target='b', persistent=None), "
+        "InputSpec(kind=<InputKind.BUFFER: 3>, target='m', persistent=False)], output_specs=[OutputSpec(target='c')])"};
+    (void)state;
+    for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++) {
+        message_bytes graph = with_input("y");
+        put_tensor(&graph, "val_0", 2, (const int64_t[]){4, 3});
+        put_tensor(&graph, "where", 2, (const int64_t[]){1, 3});
+        put_tensor(&graph, "m", 2, (const int64_t[]){1, 3});
+        put_tensor(&graph, "b", 1, (const int64_t[]){1});
+        put_tensor(&graph, "mul", 1, (const int64_t[]){3});
+        put_folded(&graph, "val_0", "['a.weight']");
+        put_folded(&graph, "where", "['ones', 'tril', 'val_2']");
+        put_folded(&graph, "mul", "['a.weight', 'm']");
+        put_note(&graph, 16, "pkg.torch.export.ExportedProgram.graph_signature", signatures[i]);
+        put_node(&graph, "1", "MatMul", "x val_0", "p", NULL);
+        put_node(&graph, "2", "Add", "p where", "q", NULL);
+        put_node(&graph, "3", "Add", "q m", "r", NULL);
+        put_node(&graph, "4", "Mul", "r mul", "s", NULL);
+        put_node(&graph, "5", "Add", "s b", "y", NULL);
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        assert_int_equal(model_read.parameter_count, 3);
+        assert_int_equal(parameter_of(made, "a.weight")->shape.dims[0], 4);
+        (void)parameter_of(made, "b");
+        (void)parameter_of(made, "mul");
+        assert_int_equal(model_read.note_count, 1);
+        assert_non_null(strstr(model_read.notes[0], "tensor mul is trained in the place of a.weight"));
+    }
+}
+
 /* nn.MultiheadAttention reads the parameters of a module within it, and has a weight with a name of its own. */
 static void names_within_a_module_stay(void **state) {
     (void)state;
@@ -1429,6 +1480,7 @@ int main(void) {
         cmocka_unit_test_setup(a_rough_number_ends_a_pattern, begin),
         cmocka_unit_test_setup(names_within_a_module_stay, begin),
         cmocka_unit_test_setup(a_second_weight_keeps_its_number, begin),
+        cmocka_unit_test_setup(the_signature_says_what_is_trained, begin),
         cmocka_unit_test_setup(batch_norms_of_an_evaluation_are_counted, begin),
         cmocka_unit_test_setup(batch_norms_of_weights_have_no_statistics, begin),
         cmocka_unit_test_setup(what_is_known_is_computed, begin),

@@ -89,29 +89,33 @@ static const char *name_beside_bias(const firnc_onnx_node *node) {
     return NULL;
 }
 
-static bool is_taken(const firnc_onnx_importer *im, const char *name) {
-    for (uint32_t i = 0; i < im->parameter_count; i++)
-        if (strcmp(im->parameters[i]->name, name) == 0)
+/* Whether the next node adds a tensor that the exporter has computed. */
+static bool adds_computed(const firnc_onnx_node *node) {
+    const FirncOnnx__Node *next = node->next;
+    for (size_t i = 0; next != NULL && strcmp(firnc_onnx_or_empty(next->op_type), "Add") == 0 && i < next->n_input; i++)
+        if (strncmp(next->input[i], "onnx::", 6) == 0)
             return true;
     return false;
 }
 
-/* The name that the weight of a product has in PyTorch where the exporter has stored its transpose under a name of its
- * own: that of its bias or of the module. The second weight of a module keeps the exporter's, from which nothing leads
- * to PyTorch's. */
-static void name_weight(const firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *weight) {
+/* The name that the weight of a product has in PyTorch where TorchScript's exporter has stored what it computed from
+ * it, its transpose, under a name of its own: that of its bias or of the module. The second weight of a module keeps
+ * the exporter's, from which nothing leads to PyTorch's. */
+static void name_weight(const firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *weight,
+                        bool outputs_first) {
     firnc_onnx_parameter *p = weight->parameter;
-    if (p == NULL || p->value != FIRNC_NONE || weight->rank != 2 || node->layer[0] == '\0')
+    if (p == NULL || p->value != FIRNC_NONE || weight->rank != 2 || node->layer[0] == '\0' ||
+        (strncmp(p->name, "onnx::", 6) != 0 && !(im->torchscript && p->unnamed)))
         return;
-    const bool numbered = strncmp(p->name, "onnx::", 6) == 0;
-    const bool folded = strcmp(p->name, weight->name) != 0 && strchr(weight->name, '.') == NULL;
-    if (numbered) {
-        const char *beside = name_beside_bias(node);
-        const char *name = beside != NULL ? beside : firnc_format("%s.weight", node->layer);
-        p->name = is_taken(im, name) ? p->name : name;
-    }
-    if (numbered || folded)
-        p->outside = p->name;
+    const char *beside = name_beside_bias(node);
+    if (beside == NULL && adds_computed(node))
+        return; /* attention's, with a part of one bias for all */
+    const char *name = beside != NULL ? beside : firnc_format("%s.weight", node->layer);
+    p->form = outputs_first ? FIRNC_ONNX_AS_IS : FIRNC_ONNX_TRANSPOSED;
+    if (firnc_onnx_parameter_find(im, name) != NULL)
+        return;
+    p->name = name;
+    p->unnamed = false;
 }
 
 bool firnc_onnx_import_matmul(firnc_onnx_importer *im, const firnc_onnx_node *node) {
@@ -122,7 +126,7 @@ bool firnc_onnx_import_matmul(firnc_onnx_importer *im, const firnc_onnx_node *no
         return firnc_onnx_fail(im, "takes matrices");
     if (!firnc_onnx_match_attention(im, node, &found) || found)
         return !im->failed;
-    name_weight(im, node, b);
+    name_weight(im, node, b, false);
     const bool row = a->rank == 1, column = b->rank == 1;
     firnc_value y = product(im, as_matrix(im, a, true), as_matrix(im, b, false), &rank);
     if (im->failed)
@@ -173,7 +177,7 @@ bool firnc_onnx_import_gemm(firnc_onnx_importer *im, const firnc_onnx_node *node
     const float alpha = firnc_onnx_float(node, "alpha", 1), beta = firnc_onnx_float(node, "beta", 1);
     if (node->inputs[0]->rank != 2 || node->inputs[1]->rank != 2)
         return firnc_onnx_fail(im, "takes matrices");
-    name_weight(im, node, node->inputs[1]);
+    name_weight(im, node, node->inputs[1], firnc_onnx_integer(node, "transB", 0) != 0);
     firnc_onnx_value *a = turned(node->inputs[0], firnc_onnx_integer(node, "transA", 0) != 0);
     firnc_onnx_value *b = turned(node->inputs[1], firnc_onnx_integer(node, "transB", 0) != 0);
     if (a->dims[1] != b->dims[0])
