@@ -20,6 +20,8 @@ void firnc_export_add_bytes(firnc_growing_text *to, const uint8_t *bytes, uint64
 int firnc_export_write(const char *output, const void *bytes, uint64_t count) {
     if (output != NULL)
         return firnc_file_write(output, bytes, count) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
+    if (!firnc_has_output())
+        return FIRNC_EXIT_WRONG;
     fwrite(bytes, 1, count, stdout); /* whether this worked is looked at once, at the end of main */
     return FIRNC_EXIT_OK;
 }

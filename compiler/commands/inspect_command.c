@@ -13,6 +13,8 @@ static const firnc_option options[] = {
 };
 
 static int inspect_command(int argc, char **argv) {
+    if (!firnc_has_output())
+        return FIRNC_EXIT_WRONG;
     request r = {0};
     if (!firnc_options_read(argc, argv, &firnc_command_inspect, &r, &r.name))
         return FIRNC_EXIT_USAGE;

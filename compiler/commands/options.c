@@ -8,6 +8,7 @@
 #include "compiler/base/nearest.h"
 #include "compiler/commands/commands.h"
 #include "compiler/graph/ir.h"
+#include "runtime/program/descriptors.h"
 
 int firnc_usage(const char *command, const char *format, ...) {
     va_list arguments;
@@ -15,6 +16,14 @@ int firnc_usage(const char *command, const char *format, ...) {
     firnc_say("firnc %s: %s", command, firnc_format_list(format, arguments));
     va_end(arguments);
     return FIRNC_EXIT_USAGE;
+}
+
+bool firnc_has_output(void) {
+    if (!firn_program_has_output())
+        firnc_say(
+            "firnc: standard output cannot be written; it is closed, and the result goes there: open it, or give -o "
+            "where the command has it");
+    return firn_program_has_output();
 }
 
 bool firnc_output_is_free(const char *command, const char *output, const char *const *inputs, uint32_t count) {

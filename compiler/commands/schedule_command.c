@@ -98,6 +98,8 @@ static const firnc_option options[] = {
 };
 
 static int schedule_command(int argc, char **argv) {
+    if (!firnc_has_output())
+        return FIRNC_EXIT_WRONG;
     request r = {0};
     if (!firnc_options_read(argc, argv, &firnc_command_schedule, &r, &r.name))
         return FIRNC_EXIT_USAGE;

@@ -87,6 +87,8 @@ static int sign_command(int argc, char **argv) {
     if (r.digest_only ? r.key != NULL || r.output != NULL : r.key == NULL || r.output == NULL)
         return firnc_usage("sign", "give --key and -o for the signature, or --digest alone");
     const char *const inputs[] = {r.name, r.key};
+    if (r.digest_only && !firnc_has_output())
+        return FIRNC_EXIT_WRONG;
     if (!r.digest_only && !firnc_output_is_free("sign", r.output, inputs, sizeof inputs / sizeof inputs[0]))
         return FIRNC_EXIT_USAGE;
     firnc_bytes file;

@@ -90,16 +90,13 @@ void firnc_plan_attach(firnc_bytes *file, const uint8_t signature[64]) {
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* The bytes of a plan as its header says, and one more: a longer file is refused. Where the header is refused, nothing
- * behind it matters. */
+/* The bytes of a plan as its header says, and one more: a longer file is refused. Of a file that is no plan nothing
+ * behind the first bytes matters. */
 static uint64_t bytes_of_plan(const uint8_t *head, uint64_t count) {
-    firn_header header;
-    if (count < FIRN_PAYLOAD_OFFSET)
+    if (count < FIRN_PAYLOAD_OFFSET || !firn_is_plan(head, count))
         return count;
     const uint64_t total = firn_load64(head + FIRN_HEADER_TOTAL_BYTES_AT);
-    const bool good = firn_header_decode(&header, head, total) == FIRN_OK ||
-                      firn_header_decode_unsigned(&header, head, total) == FIRN_OK;
-    return good ? total + 1 : count;
+    return total >= count && total < UINT64_MAX ? total + 1 : count;
 }
 
 _Static_assert((unsigned)FIRNC_HEAD_BYTES >= FIRN_PAYLOAD_OFFSET, "the head has header and signature");

@@ -9,8 +9,9 @@
 static const struct {
     const char *name;
     int (*run)(const cli_options *options);
-} commands[] = {{"train", cli_train},   {"eval", cli_eval},     {"predict", cli_predict},
-                {"export", cli_export}, {"digest", cli_digest}, {"flash", cli_flash}};
+    bool prints_result; /* it gives nothing but what it prints */
+} commands[] = {{"train", cli_train, false},   {"eval", cli_eval, true},     {"predict", cli_predict, false},
+                {"export", cli_export, false}, {"digest", cli_digest, true}, {"flash", cli_flash, false}};
 
 /* "firn help ..." or "firn [COMMAND ...] --help"; -h is --help. */
 static int print_help(int count, char **words) {
@@ -22,6 +23,12 @@ static int print_help(int count, char **words) {
         return cli_flush();
     firn_host_fail("help", "%s: there is no such command; `firn help` shows the command line", wrong);
     return CLI_USAGE;
+}
+
+static bool has_output(void) {
+    if (!firn_program_has_output())
+        firn_host_fail("stdout", "is closed, and the result goes there; open it");
+    return firn_program_has_output();
 }
 
 static bool asks_for_help(const char *word) {
@@ -46,6 +53,6 @@ int main(int count, char **words) {
         return status;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(options.command, commands[i].name) == 0)
-            return commands[i].run(&options);
+            return commands[i].prints_result && !has_output() ? CLI_FILE : commands[i].run(&options);
     return CLI_USAGE;
 }

@@ -75,6 +75,13 @@ for wanted in train compile; do
     esac
     [ $status -eq 0 ] || fail "closed descriptors, $wanted: exit $status"
 done
+# The result of these commands is what they print.
+for wanted in "$FIRNC inspect run.plan" "$FIRNC schedule run.plan" "$FIRNC export run.plan --array" "$FIRN digest closed"; do
+    status=0
+    # shellcheck disable=SC2086 # a command and its words
+    $wanted >&- 2>closed.err || status=$?
+    [ $status -eq 1 ] && grep -q 'closed' closed.err || fail "without standard output: $wanted: exit $status"
+done
 same "closed descriptors: a message is in the checkpoint" closed whole
 same "closed descriptors: a message is in the plan" closed.plan run.plan
 sed 's/,"seconds":.*/}/' whole.jsonl >whole.lines

@@ -74,7 +74,7 @@ expect "a pattern of no tensor" 0 "trainer.init.model.constants.1: warning: has 
 expect "--mode train_and_eval" 1 "^firnc: $RECIPE: --mode train_and_eval: .*programmed once.*; compile two plans" \
     compile "$RECIPE" --mode train_and_eval
 expect "no file" 1 "^firnc: $folder/none.yaml: cannot be opened: .*; " compile "$folder/none.yaml" --mode train
-expect "a folder" 1 "^firnc: $folder: cannot be read: .*; " compile "$folder" --mode train
+expect "a folder" 1 "^firnc: $folder: is a folder; give a file" compile "$folder" --mode train
 printf 'trainer: &a\n  init: *a\n' >"$folder/recipe.yaml"
 expect "an alias" 1 "^firnc: $folder/recipe.yaml:2: the alias [*]a is inside .*; " compile "$folder/recipe.yaml" --mode train
 printf 'trainer: [\n' >"$folder/recipe.yaml"
@@ -315,7 +315,7 @@ expect "too old" 3 "SECURITY_COUNTER" "$FIRNC" verify "$folder/signed" --pub "$f
 # A counter that cannot be read must not be treated as 0.
 expect "a counter behind a file" 1 "^firnc: $folder/counter/1: cannot be opened: .*; " \
     "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" --counter "$folder/counter/1"
-expect "a folder as a counter" 1 "^firnc: $folder: cannot be read: .*; " \
+expect "a folder as a counter" 1 "^firnc: $folder: is a folder; give a file" \
     "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" --counter "$folder"
 for text in '' '0' '\n' '0\n\n' '0\n1\n' ' 0\n' '-0\n' '0\r\n' '4294967296\n' '0\000\n'; do
     printf -- "$text" >"$folder/counter"

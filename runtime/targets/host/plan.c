@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "plan/bytes.h"
 #include "plan/container.h"
 #include "runtime/targets/host/host.h"
 
@@ -20,25 +21,26 @@ static bool read_all(int file, uint8_t *bytes, size_t count) {
     return firn_host_read(file, bytes, count) == (int64_t)count;
 }
 
-/* Returns how many bytes of a file are worth reading: all of them, or the header if that is refused. What is not read
- * is zero, and nothing looks at it, because the library decodes the header first and refuses it, too. */
-static size_t worth_reading(int file, size_t count) {
-    uint8_t head[FIRN_HEADER_BYTES];
-    firn_header header;
-    const bool whole = count < sizeof head || !read_all(file, head, sizeof head) ||
-                       firn_header_decode(&header, head, count) == FIRN_OK;
-    return lseek(file, 0, SEEK_SET) != 0 || whole ? count : sizeof head;
+/* How much of a file is loaded: of a plan what its header says, and one byte more, for which a longer file is refused;
+ * of a file of another kind only what shows that. */
+static size_t bytes_to_load(int file, size_t count) {
+    uint8_t head[FIRN_PAYLOAD_OFFSET];
+    if (count <= sizeof head || pread(file, head, sizeof head, 0) != (ssize_t)sizeof head)
+        return count;
+    const uint64_t total = firn_load64(head + FIRN_HEADER_TOTAL_BYTES_AT);
+    const uint64_t wanted = firn_is_plan(head, sizeof head) && total >= sizeof head ? total + 1 : sizeof head;
+    return wanted < count ? (size_t)wanted : count;
 }
 
-/* Creates a memory file of `count` bytes, the first of which come from `file`. Returns its descriptor or -1. */
-static int copy_to_memory(int file, size_t count, size_t copied) {
+/* Copies the first bytes of a file to a memory file. Returns its descriptor or -1. */
+static int copy_to_memory(int file, size_t count) {
     int memory = memfd_create("firn-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (memory < 0)
         return -1;
     void *bytes = MAP_FAILED;
     if (ftruncate(memory, (off_t)count) == 0)
         bytes = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-    bool done = bytes != MAP_FAILED && read_all(file, bytes, copied);
+    bool done = bytes != MAP_FAILED && read_all(file, bytes, count);
     if (bytes != MAP_FAILED)
         munmap(bytes, count);
     if (!done || fcntl(memory, F_ADD_SEALS, SEALS) != 0) {
@@ -66,12 +68,12 @@ static const void *map_sealed(int memory, size_t count, const char **lost) {
 }
 
 /* The fallback without memory files: ordinary memory, made read-only. */
-static const void *map_plain(int file, size_t count, size_t copied, const char **lost) {
+static const void *map_plain(int file, size_t count, const char **lost) {
     void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bytes == MAP_FAILED)
         return NULL;
     *lost = "the kernel has no sealed memory: this process could make its copy of the plan writable";
-    if (lseek(file, 0, SEEK_SET) == 0 && read_all(file, bytes, copied) && mprotect(bytes, count, PROT_READ) == 0)
+    if (lseek(file, 0, SEEK_SET) == 0 && read_all(file, bytes, count) && mprotect(bytes, count, PROT_READ) == 0)
         return bytes;
     munmap(bytes, count);
     return NULL;
@@ -87,13 +89,13 @@ bool firn_host_plan_load(firn_host_plan *plan, const char *path) {
         close(file);
         return firn_host_fail(path, "is empty");
     }
-    size_t count = (size_t)bytes, copied = worth_reading(file, count);
-    int memory = copy_to_memory(file, count, copied);
+    const size_t count = bytes_to_load(file, (size_t)bytes);
+    int memory = copy_to_memory(file, count);
     if (memory >= 0) {
         plan->bytes = map_sealed(memory, count, &plan->lost);
         close(memory);
     } else {
-        plan->bytes = map_plain(file, count, copied, &plan->lost);
+        plan->bytes = map_plain(file, count, &plan->lost);
     }
     close(file);
     if (plan->bytes == NULL)
