@@ -213,25 +213,24 @@ static bool is_group(const cJSON *group) {
            has_decay;
 }
 
-/* "4 adamw": the ops of the update phase that read a gradient, by name. */
+/* "4 of op adamw": how many ops of the update phase have each name, in the order in which the names first occur. */
 static void print_updates(const cJSON *root) {
-    const cJSON *phase, *op, *other;
+    const cJSON *phase, *op, *counted;
+    cJSON *counts = cJSON_CreateObject();
     cJSON_ArrayForEach(phase, item(root, "phases")) {
         if (!is(phase, "kind", "update"))
             continue;
         cJSON_ArrayForEach(op, item(phase, "ops")) {
-            unsigned count = 0;
-            bool first = true;
-            cJSON_ArrayForEach(other, item(phase, "ops")) {
-                if (!is(other, "op", text(op, "op")))
-                    continue;
-                first = first && (other == op || count > 0);
-                count++;
-            }
-            if (first)
-                line("update", firnc_format("%u of op %s", count, text(op, "op")));
+            cJSON *count = cJSON_GetObjectItemCaseSensitive(counts, text(op, "op"));
+            if (count == NULL)
+                count = cJSON_AddNumberToObject(counts, text(op, "op"), 0);
+            cJSON_SetNumberValue(count, cJSON_GetNumberValue(count) + 1);
         }
     }
+    cJSON_ArrayForEach(counted, counts) {
+        line("update", firnc_format("%.0f of op %s", cJSON_GetNumberValue(counted), counted->string));
+    }
+    cJSON_Delete(counts);
 }
 
 /* How often the recipe wants the state saved, the patterns of the parameters that it freezes, and forms of fine-tuning.
