@@ -104,7 +104,9 @@ static int open_input(const char *name) {
     bool known = file >= 0 ? fstat(file, &status) == 0 : errno == ENXIO && stat(name, &status) == 0;
     if (file >= 0 && known && S_ISREG(status.st_mode))
         return file;
-    if (!known)
+    if (!known && errno == ENOENT && lstat(name, &status) == 0)
+        firnc_say("firnc: %s: is a link to a file that is not there; give the name of a file", name);
+    else if (!known)
         fail(name, "opened", "check the name and its permissions");
     else if (S_ISDIR(status.st_mode))
         firnc_say("firnc: %s: is a folder; give a file", name);
