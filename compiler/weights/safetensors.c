@@ -272,6 +272,7 @@ static const struct {
     {"\x80\x05\x95", "a pickle of Python", "load it in Python, and write the arrays by safetensors.numpy.save_file"},
     {"\x93NUMPY", "an array of NumPy", "write it with its name by safetensors.numpy.save_file"},
     {"\x89HDF", "HDF5, as Keras writes", "load it in Python, and write the tensors by safetensors.numpy.save_file"},
+    {"\x1f\x8b\x08", "gzip", "unpack it first"},
     {"GGUF", "GGUF", "give the model's weights as they were before they were quantized"},
 };
 
@@ -292,7 +293,7 @@ bool firnc_safetensors_parse(firnc_safetensors *parsed, const char *file, const 
             file, "not a safetensors file: it has less than %u bytes; give another, or fetch it again", LENGTH_BYTES);
     for (uint32_t i = 0; i < LENGTH_BYTES; i++)
         header_bytes |= (uint64_t)bytes->data[i] << (8 * i);
-    if (header_bytes > HEADER_BYTES_MAX && !is_no_other(file, bytes))
+    if ((bytes->count == LENGTH_BYTES || bytes->data[LENGTH_BYTES] != '{') && !is_no_other(file, bytes))
         return false;
     if (header_bytes > HEADER_BYTES_MAX)
         return firnc_weights_refuse(

@@ -299,6 +299,8 @@ initial whole "a checkpoint of firn; firn export"
 initial x.npy "an array of NumPy; "
 printf 'PK\003\004 of torch.save' >model.bin
 initial model.bin "a zip archive, as torch.save and numpy.savez write; .*save_file"
+gzip -c whole.safetensors >whole.gz
+initial whole.gz "gzip; unpack it first"
 expect "few open files" 1 "raise the limit (ulimit -" sh -c "ulimit -n 6; exec '$FIRN' train run.plan --pub key.pub.pem \
     --data x.npy --labels y.npy --quiet --threads 1 --checkpoint few"
 
