@@ -9,13 +9,14 @@
 
 #include "plan/generated/version.h"
 
-#define FIRN_HEADER_BYTES      512u
-#define FIRN_SIGNATURE_BYTES   64u
-#define FIRN_PAYLOAD_OFFSET    (FIRN_HEADER_BYTES + FIRN_SIGNATURE_BYTES)
-#define FIRN_PAYLOAD_ALIGNMENT 64u
-#define FIRN_HASH_BYTES        32u
-#define FIRN_REGIONS_MAX       16u
-#define FIRN_REGION_BYTES_MAX  (UINT64_C(1) << 58) /* the sum of all cannot overflow 64 bits */
+#define FIRN_HEADER_BYTES          512u
+#define FIRN_HEADER_TOTAL_BYTES_AT 208u /* where the header has total_bytes */
+#define FIRN_SIGNATURE_BYTES       64u
+#define FIRN_PAYLOAD_OFFSET        (FIRN_HEADER_BYTES + FIRN_SIGNATURE_BYTES)
+#define FIRN_PAYLOAD_ALIGNMENT     64u
+#define FIRN_HASH_BYTES            32u
+#define FIRN_REGIONS_MAX           16u
+#define FIRN_REGION_BYTES_MAX      (UINT64_C(1) << 58) /* the sum of all cannot overflow 64 bits */
 
 /* The version of the format. A runtime runs the plans of its own major version that need at most its own minor version
  * (FORMAT.md, "What may change, and how"). */

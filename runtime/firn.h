@@ -351,7 +351,7 @@ typedef struct firn_step_report {
     float loss;          /* of the batch: the mean over its micro-batches, or the sum where a plan adds losses */
     float learning_rate; /* of the first group, as used in this step */
     float loss_scale;    /* as used in this step; 1 without scaling */
-    float gradient_norm; /* before clipping; NaN when the plan does not compute it */
+    float gradient_norm; /* before clipping; infinite beyond float32; NaN when the plan does not compute it */
     bool skipped;        /* the gradients were not finite, so no parameter was updated */
 } firn_step_report;
 

@@ -61,34 +61,48 @@ static bool was_read(const char *name) {
 
 /* --- reading --------------------------------------------------------------------------------------------------- */
 
-/* Reads to the end of the file into memory that grows. False with errno set; EFBIG if the file is longer than limit. */
-static bool read_all(int file, uint64_t limit, firnc_bytes *bytes) {
-    uint64_t capacity = 1 << 16;
-    uint8_t *data = firnc_allocate_aligned(capacity + 1);
-    uint64_t count = 0;
-    for (;;) {
-        if (count == capacity) {
-            uint8_t *larger = firnc_allocate_aligned(capacity * 2 + 1);
-            memcpy(larger, data, count);
-            data = larger;
-            capacity *= 2;
-        }
-        ssize_t got = read(file, data + count, capacity - count);
+/* Reads up to `most` bytes, or to the end of the file. False with errno set. */
+static bool read_some(int file, uint8_t *data, uint64_t most, uint64_t *count) {
+    *count = 0;
+    while (*count < most) {
+        ssize_t got = read(file, data + *count, most - *count);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return false;
         if (got == 0)
             break;
-        count += (uint64_t)got;
-        if (count > limit) {
-            errno = EFBIG;
+        *count += (uint64_t)got;
+    }
+    return true;
+}
+
+/* Reads to the end of the file, or what `extent` says is enough, into memory that grows. expected: the bytes of the
+ * file. False with errno set; EFBIG if the file is longer than limit. */
+static bool read_all(int file, uint64_t expected, uint64_t limit, firnc_extent extent, firnc_bytes *bytes) {
+    uint64_t capacity = FIRNC_HEAD_BYTES, count = 0, most = limit + 1, got;
+    uint8_t *data = firnc_allocate_aligned(capacity + 1);
+    bool ended = false;
+    while (!ended && count < most) {
+        const uint64_t room = capacity < most ? capacity : most;
+        if (!read_some(file, data + count, room - count, &got))
             return false;
+        ended = got < room - count;
+        count += got;
+        if (capacity == FIRNC_HEAD_BYTES && extent != NULL && extent(data, count) < most)
+            most = extent(data, count);
+        if (!ended && count < most) {
+            capacity = capacity > expected ? 2 * capacity : expected + 1;
+            capacity = capacity < most ? capacity : most;
+            uint8_t *larger = firnc_allocate_aligned(capacity + 1);
+            memcpy(larger, data, count);
+            data = larger;
         }
     }
     data[count] = 0;
     *bytes = (firnc_bytes){.data = data, .count = count};
-    return true;
+    errno = EFBIG;
+    return count <= limit;
 }
 
 bool firnc_same_file(const char *one, const char *other) {
@@ -97,13 +111,15 @@ bool firnc_same_file(const char *one, const char *other) {
 }
 
 /* Opens a regular file to read it. Never waits: open() would block for a pipe without a writer, and a device may have
- * no end. Returns the descriptor, or -1 after a message. */
-static int open_input(const char *name) {
+ * no end. Returns the descriptor and sets *size, or returns -1 after a message. */
+static int open_input(const char *name, uint64_t *size) {
     struct stat status;
     int file = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     bool known = file >= 0 ? fstat(file, &status) == 0 : errno == ENXIO && stat(name, &status) == 0;
-    if (file >= 0 && known && S_ISREG(status.st_mode))
+    if (file >= 0 && known && S_ISREG(status.st_mode)) {
+        *size = (uint64_t)status.st_size;
         return file;
+    }
     if (!known && errno == ENOENT && lstat(name, &status) == 0)
         firnc_say("firnc: %s: is a link to a file that is not there; give the name of a file", name);
     else if (!known)
@@ -120,11 +136,13 @@ static int open_input(const char *name) {
     return -1;
 }
 
-bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes) {
-    int file = open_input(name);
+bool firnc_file_read_part(const char *name, uint64_t limit, firnc_extent extent, firnc_bytes *bytes) {
+    uint64_t size;
+    int file = open_input(name, &size);
     if (file < 0)
         return false;
-    bool good = read_all(file, limit, bytes);
+    errno = EFBIG;
+    bool good = (extent != NULL || size <= limit) && read_all(file, size, limit, extent, bytes);
     if (!good && errno == EFBIG)
         fail(name, "read", firnc_format("it may have %llu bytes at most: make it shorter", (unsigned long long)limit));
     else if (!good)
@@ -133,6 +151,10 @@ bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes) {
         firnc_file_remember(file);
     close(file);
     return good;
+}
+
+bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes) {
+    return firnc_file_read_part(name, limit, NULL, bytes);
 }
 
 /* --- writing --------------------------------------------------------------------------------------------------- */

@@ -14,6 +14,14 @@ typedef struct firnc_bytes {
 /* Reads a regular file of at most `limit` bytes. A pipe, a device or a folder is refused at once. */
 bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes);
 
+/* How many bytes of a file are worth reading, as its first FIRNC_HEAD_BYTES bytes say, or all bytes of a shorter file.
+ * UINT64_MAX: all of them. */
+typedef uint64_t (*firnc_extent)(const uint8_t *head, uint64_t count);
+enum { FIRNC_HEAD_BYTES = 1024 };
+
+/* The same, but reads no more than `extent` says, so that a file of another kind is refused by its first bytes. */
+bool firnc_file_read_part(const char *name, uint64_t limit, firnc_extent extent, firnc_bytes *bytes);
+
 /* True if both names exist and are the same file, through any links. Prints no message. */
 bool firnc_same_file(const char *one, const char *other);
 

@@ -10,6 +10,7 @@
 #define WORD_MAX   64 /* characters that are compared */
 #define PARTS_MAX  16
 #define WORDS_TOLD 16
+#define WORDS_MAX  8192 /* words of a list that are compared; a model may have more names */
 
 /* --- names from other libraries ----------------------------------------------------------------------------------- */
 
@@ -441,11 +442,11 @@ const char *firnc_nearest(const char *word, const char *const *words) {
     size_t best_rank = FAR;
     parts word_parts;
     split(word, &word_parts);
-    for (; *words != NULL; words++) {
-        const size_t rank = rank_of(word, &word_parts, *words);
+    for (uint32_t i = 0; i < WORDS_MAX && words[i] != NULL; i++) {
+        const size_t rank = rank_of(word, &word_parts, words[i]);
         if (rank < best_rank) {
             best_rank = rank;
-            best = *words;
+            best = words[i];
         }
     }
     return synonym != NULL && best_rank > TYPING + 1 ? synonym : best;

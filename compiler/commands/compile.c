@@ -105,15 +105,14 @@ static bool read_word(const char *option, const char *text, uint32_t *value) {
 
 /* Checks which options are required together and which exclude each other. Returns the exit code. */
 static int check_request(const request *r) {
-    static const char modes[] = "--mode: write --mode train or --mode eval";
     if (r->mode == NULL)
-        return firnc_usage("compile", "%s", modes);
+        return firnc_usage("compile", "--mode: it is missing; write --mode train or --mode eval");
     if (strcmp(r->mode, "train_and_eval") == 0) {
         firnc_say("firnc: %s: --mode train_and_eval: " FIRNC_ONE_MODE "", r->recipe);
         return FIRNC_EXIT_WRONG;
     }
     if (strcmp(r->mode, "train") != 0 && strcmp(r->mode, "eval") != 0)
-        return firnc_usage("compile", "%s", modes);
+        return firnc_usage("compile", "--mode: %s is not a mode; write --mode train or --mode eval", r->mode);
     if (r->target != NULL && !firnc_target_known(r->target))
         return firnc_usage("compile", "--target: " FIRNC_TARGET_UNKNOWN, r->target, firnc_target_names());
     if (r->dump_after != NULL && !firnc_pass_exists(r->dump_after))
@@ -252,7 +251,8 @@ static bool read_weight_copies(const request *r, firnc_weight_copies *copies) {
             *copies = (firnc_weight_copies)i;
             return true;
         }
-    firnc_usage("compile", "--weight-copies: write auto, always or never instead of %s", r->weight_copies);
+    firnc_usage("compile", "--weight-copies: %s is none of auto, always and never; write one of them",
+                r->weight_copies);
     return false;
 }
 

@@ -90,7 +90,7 @@ static void need_parts(needs *n, firn_fb_plan plan) {
 static int read_plan(needs *n, const char *name) {
     firnc_bytes bytes;
     firnc_plan_file checked;
-    if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, &bytes))
+    if (!firnc_plan_read(name, &bytes))
         return FIRNC_EXIT_WRONG;
     const int error = firnc_plan_check(&bytes, NULL, 0, &checked);
     if (error != FIRN_OK) {

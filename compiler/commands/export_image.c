@@ -14,7 +14,7 @@
  * from the address on. */
 static int read_image(const char *name, uint32_t address, uint64_t room, firnc_bytes *image) {
     firnc_plan_file checked;
-    if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, image))
+    if (!firnc_plan_read(name, image))
         return FIRNC_EXIT_WRONG;
     int error = firnc_plan_check(image, NULL, 0, &checked);
     if (error == FIRN_OK && checked.header.algorithm == FIRN_ALGORITHM_NONE)

@@ -97,7 +97,7 @@ static void put_record(const flash *f, firn_slot_record_kind kind, const firn_sl
 static int fill_slot(const request *r, const flash *f, const char *name, const uint8_t *public_key, uint8_t *slot,
                      firn_header *header) {
     firnc_bytes file;
-    if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, &file))
+    if (!firnc_plan_read(name, &file))
         return FIRNC_EXIT_WRONG;
     firnc_plan_file checked;
     const int error = firnc_plan_check(&file, public_key, 0, &checked);

@@ -192,7 +192,7 @@ int firnc_inspect(const char *file, firnc_inspect_form form) {
     firnc_report report = {.file = file};
     firnc_bytes bytes;
     firnc_plan_file checked;
-    if (!firnc_file_read(file, FIRNC_PLAN_BYTES_MAX, &bytes))
+    if (!firnc_plan_read(file, &bytes))
         return 1;
     const firn_alive silent = {NULL, NULL};
     int status = firnc_plan_check(&bytes, NULL, 0, &checked);

@@ -325,15 +325,16 @@ static void add_initial(cJSON *object, firn_fb_initialiser initialiser) {
     add_exact(initial, "integer", (uint64_t)firn_fb_initialiser_integer(initialiser));
 }
 
-/* `said` is the report's name of the next tensor without one in the plan, or NULL; such a tensor takes it. */
-static void add_tensor_info(cJSON *tensors, const firnc_report *report, uint32_t index, const cJSON **said) {
+/* unnamed: what the report says of the next tensor without a name in the plan. */
+static void add_tensor_info(cJSON *tensors, const firnc_report *report, uint32_t index, const cJSON **unnamed) {
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, index);
     firn_shape shape = firnc_tensor_shape(tensor);
     cJSON *object = add_element(tensors);
     const char *name = firn_fb_tensor_name(tensor);
-    if (*name == '\0' && *said != NULL) {
-        name = cJSON_IsString(*said) ? (*said)->valuestring : "";
-        *said = (*said)->next;
+    if (*name == '\0') {
+        const char *said = cJSON_GetStringValue(*unnamed);
+        name = said != NULL ? said : "";
+        *unnamed = *unnamed != NULL ? (*unnamed)->next : NULL;
     }
     cJSON_AddStringToObject(object, "name", name);
     cJSON_AddStringToObject(object, "type", firn_type_name(shape.type));
@@ -355,9 +356,9 @@ static void add_tensor_info(cJSON *tensors, const firnc_report *report, uint32_t
 
 static void add_tensors(cJSON *root, const firnc_report *report) {
     cJSON *tensors = cJSON_AddArrayToObject(root, "tensors");
-    const cJSON *said = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(report->said, "tensors"), 0);
+    const cJSON *unnamed = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(report->said, "tensors"), 0);
     for (uint32_t i = 0; i < firn_fb_plan_tensors_count(report->plan); i++)
-        add_tensor_info(tensors, report, i, &said);
+        add_tensor_info(tensors, report, i, &unnamed);
 }
 
 static void add_integer(cJSON *object, const char *name, int64_t value) {

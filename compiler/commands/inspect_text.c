@@ -7,6 +7,7 @@
 
 #include "compiler/base/text.h"
 #include "compiler/commands/inspect_report.h"
+#include "plan/generated/operands.h"
 
 /* --- items of the document ---------------------------------------------------------------------------------------- */
 
@@ -213,24 +214,35 @@ static bool is_group(const cJSON *group) {
            has_decay;
 }
 
-/* "4 of op adamw": how many ops of the update phase have each name, in the order in which the names first occur. */
+typedef struct tally {
+    const char *name;
+    unsigned count;
+} tally;
+
+/* Counts an op under its name, of the `*names` that there are so far. */
+static void count_op(tally *tallies, unsigned *names, const char *name) {
+    unsigned i = 0;
+    while (i < *names && strcmp(tallies[i].name, name) != 0)
+        i++;
+    if (i == *names)
+        tallies[(*names)++] = (tally){.name = name};
+    tallies[i].count++;
+}
+
+/* "4 adamw": the ops of the update phase by name, in the order of the first of each. */
 static void print_updates(const cJSON *root) {
-    const cJSON *phase, *op, *counted;
-    cJSON *counts = cJSON_CreateObject();
+    tally tallies[FIRN_OPS];
+    const cJSON *phase, *op;
+    unsigned names = 0;
     cJSON_ArrayForEach(phase, item(root, "phases")) {
         if (!is(phase, "kind", "update"))
             continue;
         cJSON_ArrayForEach(op, item(phase, "ops")) {
-            cJSON *count = cJSON_GetObjectItemCaseSensitive(counts, text(op, "op"));
-            if (count == NULL)
-                count = cJSON_AddNumberToObject(counts, text(op, "op"), 0);
-            cJSON_SetNumberValue(count, cJSON_GetNumberValue(count) + 1);
+            count_op(tallies, &names, text(op, "op"));
         }
     }
-    cJSON_ArrayForEach(counted, counts) {
-        line("update", firnc_format("%.0f of op %s", cJSON_GetNumberValue(counted), counted->string));
-    }
-    cJSON_Delete(counts);
+    for (unsigned i = 0; i < names; i++)
+        line("update", firnc_format("%u of op %s", tallies[i].count, tallies[i].name));
 }
 
 /* How often the recipe wants the state saved, the patterns of the parameters that it freezes, and forms of fine-tuning.

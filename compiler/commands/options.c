@@ -147,7 +147,8 @@ bool firnc_options_read(int argc, char **argv, const firnc_command *command, voi
         } else if (*operand == NULL) {
             *operand = argv[i];
         } else {
-            firnc_usage(argv[0], "%s: one word too many; see firnc help", argv[i]);
+            firnc_usage(argv[0], "%s: one word too many, the file is %s; leave it out, or see firnc help", argv[i],
+                        *operand);
             return false;
         }
     }

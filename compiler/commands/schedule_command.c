@@ -108,7 +108,7 @@ static int schedule_command(int argc, char **argv) {
                            FIRNC_STEPS_MAX);
     firnc_bytes file;
     schedules *s = firnc_allocate(sizeof *s);
-    if (!firnc_file_read(r.name, FIRNC_PLAN_BYTES_MAX, &file))
+    if (!firnc_plan_read(r.name, &file))
         return FIRNC_EXIT_WRONG;
     if (firn_is_plan(file.data, file.count) && r.settings.count > 0)
         return firnc_usage("schedule", "--set: a plan is frozen; give its recipe");

@@ -16,7 +16,7 @@
 /* Reads an unsigned plan and prepares it for signing: checks it and computes the digest. Returns the exit code. */
 static int prepare(const char *name, firnc_bytes *file, firn_header *header, uint8_t digest[32]) {
     firnc_plan_file checked;
-    if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, file))
+    if (!firnc_plan_read(name, file))
         return FIRNC_EXIT_WRONG;
     if (firn_header_decode(header, file->data, file->count) == FIRN_OK) {
         firnc_say(

@@ -52,7 +52,7 @@ static int verify_command(int argc, char **argv) {
     uint32_t counter = 0;
     firnc_bytes file;
     if (!firnc_public_key_read(r.pub, public_key) || (r.counter != NULL && !read_counter(r.counter, &counter)) ||
-        !firnc_file_read(r.name, FIRNC_PLAN_BYTES_MAX, &file))
+        !firnc_plan_read(r.name, &file))
         return FIRNC_EXIT_WRONG;
     firnc_plan_file checked;
     int error = firnc_plan_check(&file, public_key, counter, &checked);

@@ -111,17 +111,30 @@ static bool add_left_over(written *to, const firnc_weights *original) {
     return true;
 }
 
-/* Adds what holds the values of a parameter once more. */
+/* Adds what holds the values of a parameter once more, as the first tensor of the parameter does. */
 static void add_copies(written *to, const firnc_job *job, const firnc_weight_parameter *parameter,
-                       const float *values) {
+                       const firnc_safetensors_entry *first) {
     for (uint32_t i = 0; i < job->model_weight_map.count; i++) {
         const firnc_weight_rule *rule = &job->model_weight_map.rules[i];
         if (!rule->written || strcmp(rule->parameter, parameter->name) != 0)
             continue;
+        to->entries[to->count] = *first;
+        to->entries[to->count++].name = rule->tensors[0];
+    }
+}
+
+/* Adds what the model has beside its parameters. */
+static void add_constants(written *to, const firnc_job *job) {
+    for (uint32_t i = 0; i < job->model_weight_map.count; i++) {
+        const firnc_weight_rule *rule = &job->model_weight_map.rules[i];
+        if (rule->kind != FIRNC_WEIGHT_CONSTANT || firnc_weights_is_ignored(&job->weight_map, rule->tensors[0]))
+            continue;
         firnc_safetensors_entry *entry = &to->entries[to->count++];
-        *entry = (firnc_safetensors_entry){.name = rule->tensors[0], .rank = parameter->shape.rank, .values = values};
-        for (uint8_t d = 0; d < parameter->shape.rank; d++)
-            entry->dims[d] = parameter->shape.dims[d];
+        *entry = (firnc_safetensors_entry){.name = rule->tensors[0],
+                                           .rank = rule->constant->rank,
+                                           .values = rule->constant->reals,
+                                           .wholes = rule->constant->wholes};
+        memcpy(entry->dims, rule->constant->dims, sizeof entry->dims);
     }
 }
 
@@ -140,7 +153,7 @@ static bool open_plan(sources *from, const char *name) {
     from->plan_name = name;
     if (name == NULL)
         return true;
-    if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, &from->plan))
+    if (!firnc_plan_read(name, &from->plan))
         return false;
     const int error = firnc_plan_check(&from->plan, NULL, 0, &from->opened);
     if (error != FIRN_OK)
@@ -209,6 +222,7 @@ static bool add_parameter(written *to, const firnc_job *job, const firnc_weights
     firnc_weight_layout layout;
     if (!firnc_weight_layout_make(&layout, job, firnc_weights_name_rule(job, parameter->name), parameter))
         return false;
+    const firnc_safetensors_entry *first = &to->entries[to->count];
     for (uint32_t i = 0; i < layout.count; i++) {
         float *tensor = firnc_allocate(firnc_weight_tensor_elements(&layout, i) * sizeof *tensor);
         firnc_weight_take(&layout, i, tensor, values);
@@ -216,7 +230,7 @@ static bool add_parameter(written *to, const firnc_job *job, const firnc_weights
         *entry = (firnc_safetensors_entry){.name = layout.names[i], .rank = layout.rank, .values = tensor};
         memcpy(entry->dims, layout.dims[i], sizeof entry->dims);
     }
-    add_copies(to, job, parameter, values);
+    add_copies(to, job, parameter, first);
     return add_rows(to, job, original, parameter);
 }
 
@@ -301,6 +315,7 @@ static bool rename_weights(const request *r, const firnc_recipe *recipe) {
         if (!graph->values[values[i]].adapter &&
             !add_parameter(&tensors, &recipe->job, original, &parameters[i], from.values[values[i]]))
             return false;
+    add_constants(&tensors, &recipe->job);
     if (original != NULL && !add_left_over(&tensors, original))
         return false;
     qsort(tensors.entries, tensors.count, sizeof *tensors.entries, by_name);

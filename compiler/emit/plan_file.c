@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler/base/words.h"
+#include "plan/bytes.h"
 #include "plan/checks/semantics.h"
 #include "plan/errors.h"
 #include "plan/needs.h"
@@ -85,6 +86,26 @@ bool firnc_plan_prepare(const char *name, firnc_bytes *file, uint8_t digest[32])
 
 void firnc_plan_attach(firnc_bytes *file, const uint8_t signature[64]) {
     memcpy(file->data + FIRN_HEADER_BYTES, signature, FIRN_SIGNATURE_BYTES);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* The bytes of a plan as its header says, and one more: a longer file is refused. Where the header is refused, nothing
+ * behind it matters. */
+static uint64_t bytes_of_plan(const uint8_t *head, uint64_t count) {
+    firn_header header;
+    if (count < FIRN_PAYLOAD_OFFSET)
+        return count;
+    const uint64_t total = firn_load64(head + FIRN_HEADER_TOTAL_BYTES_AT);
+    const bool good = firn_header_decode(&header, head, total) == FIRN_OK ||
+                      firn_header_decode_unsigned(&header, head, total) == FIRN_OK;
+    return good ? total + 1 : count;
+}
+
+_Static_assert((unsigned)FIRNC_HEAD_BYTES >= FIRN_PAYLOAD_OFFSET, "the head has header and signature");
+
+bool firnc_plan_read(const char *name, firnc_bytes *file) {
+    return firnc_file_read_part(name, FIRNC_PLAN_BYTES_MAX, bytes_of_plan, file);
 }
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */

@@ -133,6 +133,7 @@ static firnc_node *append(firnc_graph *graph, uint16_t code, uint8_t phase, cons
                          .name = name,
                          .input_count = input_count,
                          .output_count = info->outputs,
+                         .trained_rows = FIRNC_NONE,
                          .pol = {.level = FIRNC_UNSET, .bwd_level = FIRNC_UNSET}};
     for (uint8_t i = 0; i < input_count; i++) {
         if (inputs[i] != FIRNC_NONE || !firn_op_input(info, i)->optional)

@@ -122,9 +122,10 @@ enum { FIRNC_GELU_ERF = 0, FIRNC_GELU_TANH = 1 }; /* form of gelu */
 enum { FIRNC_HUBER = 0, FIRNC_HUBER_SMOOTH = 1 }; /* form of huber_loss */
 
 /* Any forward op of the table but cast, which autocast inserts, and dropout, attention and random numbers, which the
- * builder numbers: firnc_dropout, firnc_attention, firnc_random_normal. Inputs and attributes in the order of its row (FIRN_LINEAR_IN_X
- * and so on are their positions), FIRNC_NONE for an optional input that is left out; integers or reals may be NULL,
- * which means zeros. Returns output 0. The functions below are the same for single ops, with types. */
+ * builder numbers: firnc_dropout, firnc_attention, firnc_random_normal. Inputs and attributes in the order of its row
+ * (FIRN_LINEAR_IN_X and so on are their positions), FIRNC_NONE for an optional input that is left out; integers or
+ * reals may be NULL, which means zeros. Returns output 0. The functions below are the same for single ops, with types.
+ */
 firnc_value firnc_op(firnc_graph *graph, firn_op_code code, const firnc_value *inputs, uint8_t input_count,
                      const int64_t *integers, const float *reals);
 
@@ -245,8 +246,8 @@ firnc_value firnc_matmul(firnc_graph *graph, firnc_value a, firnc_value b, bool 
  * graph; the same holds for attention. */
 firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate);
 
-/* Numbers from 0 to below 1, and normal ones of mean 0 and deviation 1, for each element of `like`. They are drawn in an
- * evaluation, too. */
+/* Numbers from 0 to below 1, and normal ones of mean 0 and deviation 1, for each element of `like`. They are drawn in
+ * an evaluation, too. */
 firnc_value firnc_random_uniform(firnc_graph *graph, firnc_value like);
 firnc_value firnc_random_normal(firnc_graph *graph, firnc_value like);
 

@@ -94,7 +94,10 @@ typedef struct firnc_node {
     uint8_t pol_origin; /* FIRNC_ORIGIN_SCOPE, _CALL or _RULE, when annotated */
     bool half_softmax;  /* attention: the model requests scores and probabilities in the half type at every level; the
                          * lower pass combines this with POL into FIRN_ATTENTION_HALF_SOFTMAX */
-    bool backward;      /* created by autodiff */
+    /* embedding, gather: a float32 for each index, 0 where the row that it selects gets no gradient; FIRNC_NONE: every
+     * row gets one. Only autodiff reads it. */
+    firnc_value trained_rows;
+    bool backward; /* created by autodiff */
     /* after the pol pass. The level and origin of a backward node are the backward ones of its forward node */
     uint8_t level, origin;
     uint8_t backward_level, backward_origin;
@@ -234,6 +237,10 @@ const char *firnc_pol_origin_word(uint8_t origin);
 uint64_t firnc_state_bytes(const firnc_graph *graph);
 /* True if some node is in a layer that the pattern matches. */
 bool firnc_layer_exists(const firnc_graph *graph, const char *pattern);
+/* What to do about a pattern that matches no layer, or no weight: the name that was meant, and where all are. */
+const char *firnc_unmatched_text(const firnc_graph *graph, const char *pattern, bool layers);
+/* The same for a list of names that NULL ends. */
+const char *firnc_unmatched_among(const char *const *names, const char *pattern, bool layers);
 
 /* Prints the graph to stdout as text (--dump-after). */
 void firnc_dump(const firnc_graph *graph);

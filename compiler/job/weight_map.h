@@ -18,8 +18,26 @@ typedef enum firnc_weight_rule_kind {
     FIRNC_WEIGHT_COPY,    /* tensors[0] holds the values of the parameter once more: it is compared and left out */
     /* The first row of tensors[0], if it is there, is added to each row of the parameter. So many rows of zeros as
      * sizes[0] says are written there. */
-    FIRNC_WEIGHT_ADDED
+    FIRNC_WEIGHT_ADDED,
+    FIRNC_WEIGHT_CONSTANT /* tensors[0] is no parameter, and the model has its elements: it is compared and written */
 } firnc_weight_rule_kind;
+
+/* A tensor of the model that is no parameter, such as a table of positions. */
+typedef struct firnc_weight_constant {
+    const float *reals;
+    const int64_t *wholes; /* the elements, if they are whole numbers; otherwise `reals` has them */
+    uint64_t count;
+    uint8_t rank;
+    uint64_t dims[FIRN_RANK_MAX];
+    bool read; /* the plan depends on it */
+} firnc_weight_constant;
+
+/* Extents that a tensor of the file has, whatever those of its parameter are. */
+typedef enum firnc_weight_extents {
+    FIRNC_WEIGHT_LIKE_PARAMETER,
+    FIRNC_WEIGHT_VECTOR, /* one dimension with all elements */
+    FIRNC_WEIGHT_NUMBER  /* none: the parameter has one element */
+} firnc_weight_extents;
 
 #define FIRNC_WEIGHT_REST UINT32_MAX /* the extent that is left, in a shape */
 
@@ -43,8 +61,10 @@ typedef struct firnc_weight_rule {
     uint8_t shape_count;
     /* Copies: of a table that the output layer shares, so a model whose output layer has its own has no such copy. */
     bool ties;
-    bool written;      /* copies: files that are written have it, too */
-    firnc_place place; /* for messages; zero for the rules of a model */
+    bool written;                          /* copies: files that are written have it, too */
+    firnc_weight_extents extents;          /* with one tensor, without `transpose` and `order` */
+    const firnc_weight_constant *constant; /* of FIRNC_WEIGHT_CONSTANT */
+    firnc_place place;                     /* for messages; zero for the rules of a model */
 } firnc_weight_rule;
 
 /* Rules in the order in which they are tried. */

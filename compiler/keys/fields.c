@@ -129,10 +129,16 @@ static const char *decimal_text(const firnc_tree *node, const firnc_field *field
     return value < 1e18 && value > -1e18 && value == (double)(long long)value ? firnc_format("%.0f", value) : NULL;
 }
 
+static bool in_range(double value, const firnc_field *field) {
+    if (field->above_low ? !(value > field->low) : !(value >= field->low))
+        return false;
+    return field->high == 0 || (field->below_high ? value < field->high : value <= field->high);
+}
+
 /* What to write instead of a value that is no number as this file reads one. */
 static const char *mend_number(const firnc_tree *node, const firnc_field *field) {
     const char *decimal = node->kind == FIRNC_SCALAR ? decimal_text(node, field) : NULL;
-    if (decimal == NULL)
+    if (decimal == NULL || !in_range(strtod(decimal, NULL), field))
         return range_text(field);
     return node->plain ? decimal : firnc_format("%s, without quotes", decimal);
 }
@@ -141,12 +147,6 @@ static bool fail_number(const firnc_tree *node, const firnc_field *field, const 
     if (field->only != NULL)
         return firnc_tree_fail(node, "%s %s; %s", value_text(node), fault, field->only);
     return firnc_tree_fail(node, "%s %s; write %s", value_text(node), fault, range_text(field));
-}
-
-static bool in_range(double value, const firnc_field *field) {
-    if (field->above_low ? !(value > field->low) : !(value >= field->low))
-        return false;
-    return field->high == 0 || (field->below_high ? value < field->high : value <= field->high);
 }
 
 bool firnc_field_whole(const firnc_tree *node, const firnc_field *field, uint64_t *value) {
@@ -388,7 +388,9 @@ static bool read_value(const firnc_tree *node, const firnc_field *field, void *s
                firnc_tree_fail(node, "%s is not a mapping; put keys below it", value_text(node));
     case FIRNC_FIELD_ENTRIES:
         return node->kind == FIRNC_LIST ||
-               firnc_tree_fail(node, "%s is not a list; put entries below it, each after a dash", value_text(node));
+               (node->kind == FIRNC_SCALAR
+                    ? firnc_tree_fail(node, "%s is not a list; write [%.60s]", value_text(node), node->text)
+                    : firnc_tree_fail(node, "a mapping is not a list; put entries below it, each after a dash"));
     case FIRNC_FIELD_REFUSED:
         return firnc_tree_fail(node, "is not supported; %s", field->only);
     case FIRNC_FIELD_ELSEWHERE:

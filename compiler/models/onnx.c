@@ -18,6 +18,7 @@ static const firnc_field fields[] = {
     {"dimensions", .kind = FIRNC_FIELD_NESTED},
     {"inputs", .kind = FIRNC_FIELD_NESTED},
     {"constants", .kind = FIRNC_FIELD_ENTRIES},
+    {"padding_rows", .kind = FIRNC_FIELD_NESTED},
     {"batch_statistics", .kind = FIRNC_FIELD_FLAG, AT(options.batch_statistics)},
     {"next_token", .kind = FIRNC_FIELD_FLAG, AT(next_token)},
     {"classes_first", .kind = FIRNC_FIELD_FLAG, AT(classes_first)},
@@ -80,6 +81,29 @@ static bool read_constants(const firnc_tree *entries, firnc_onnx_options *option
             return firnc_tree_fail(entry, "is not the name of a tensor; write names, with * for any characters");
         list[options->constant_count++] = entry->text;
     }
+    return true;
+}
+
+static bool read_padding(const firnc_tree *mapping, firnc_onnx_options *options) {
+    static const firnc_field row = {.kind = FIRNC_FIELD_WHOLE, .low = 0, .high = FIRNC_MODEL_SIZE_MAX};
+    firnc_onnx_row *list = firnc_allocate((UINT64_C(1) + firnc_tree_count(mapping)) * sizeof *list);
+    options->padding = list;
+    for (const firnc_tree *entry = mapping->first; entry != NULL; entry = entry->next) {
+        uint64_t value;
+        if (!firnc_field_whole(entry, &row, &value))
+            return false;
+        list[options->padding_count++] = (firnc_onnx_row){entry->key, (uint32_t)value};
+    }
+    return true;
+}
+
+/* A name with another letter would change nothing. */
+static bool check_padding(const firnc_tree *mapping, const firnc_onnx_model *model) {
+    uint32_t number = 0;
+    for (const firnc_tree *entry = mapping != NULL ? mapping->first : NULL; entry != NULL; entry = entry->next)
+        if (!model->padded[number++])
+            return firnc_tree_fail(entry, "is no parameter of which the file looks up rows; write the name that the "
+                                          "embedding's weight has in PyTorch, as firnc inspect shows it");
     return true;
 }
 
@@ -190,7 +214,8 @@ static void note_idle_constants(const firnc_tree *entries, const firnc_onnx_mode
 static bool complete(const firnc_tree *keys, void *model_settings) {
     firnc_onnx_settings *settings = model_settings;
     const firnc_tree *dimensions = firnc_tree_child(keys, "dimensions"), *inputs = firnc_tree_child(keys, "inputs");
-    const firnc_tree *constants = firnc_tree_child(keys, "constants");
+    const firnc_tree *constants = firnc_tree_child(keys, "constants"),
+                     *padding = firnc_tree_child(keys, "padding_rows");
     firnc_onnx_model *model = firnc_allocate(sizeof *model);
     settings->model = model;
     settings->options.features.element = FIRN_UINT8;
@@ -198,6 +223,7 @@ static bool complete(const firnc_tree *keys, void *model_settings) {
         (dimensions != NULL && !read_dimensions(dimensions, &settings->options)) ||
         (inputs != NULL && !read_inputs(inputs, &settings->options)) ||
         (constants != NULL && !read_constants(constants, &settings->options)) ||
+        (padding != NULL && !read_padding(padding, &settings->options)) ||
         !firnc_onnx_import(firnc_graph_create("onnx"), settings->path, &settings->options, model))
         return false;
     if (model->fixed_norms > 0 && firnc_tree_child(keys, "batch_statistics") == NULL)
@@ -205,7 +231,9 @@ static bool complete(const firnc_tree *keys, void *model_settings) {
                         "the file has batch norms with fixed statistics, as those of an evaluation; write "
                         "batch_statistics: true to train them by the micro-batch, or false to keep them");
     note_idle_constants(constants, model);
-    return check_inputs(inputs, model) && check_file(keys, model) &&
+    for (uint32_t i = 0; i < model->note_count; i++)
+        firnc_tree_warn(firnc_tree_child(keys, "onnx"), "%s", model->notes[i]);
+    return check_inputs(inputs, model) && check_padding(padding, model) && check_file(keys, model) &&
            find_output(firnc_tree_child(keys, "output"), settings) && check_output(keys, settings) &&
            firnc_loss_complete(keys, &settings->losses, outputs_of(settings));
 }

@@ -42,7 +42,7 @@ static const struct {
      "nearest_mode padding_mode "
      "reduction round_mode"},
     {TENSOR, "tensor", "value"},
-    {GRAPH, "graph", "else_branch then_branch"},
+    {GRAPH, "graph", "body else_branch then_branch"},
     {REALS, "list of real numbers", "activation_alpha activation_beta value_floats"},
     {WHOLES, "list of whole numbers",
      "axes dilations kernel_shape output_padding output_shape pads perm shape strides value_ints"},

@@ -36,10 +36,13 @@ static bool product_extents(const firnc_onnx_value *a, const firnc_onnx_value *b
 
 bool firnc_onnx_import_empty(firnc_onnx_importer *im, const firnc_onnx_node *node, bool *done) {
     const firnc_onnx_value *x = node->inputs[0];
-    uint8_t type = strcmp(node->op, "Where") == 0 ? node->inputs[1]->type : x->type, rank = 0;
     int64_t dims[FIRN_RANK_MAX] = {0};
-    bool fits = true, product = strcmp(node->op, "MatMul") == 0;
+    const bool product = strcmp(node->op, "MatMul") == 0;
+    bool fits = true;
     *done = false;
+    if (x == NULL)
+        return true;
+    uint8_t type = strcmp(node->op, "Where") == 0 ? node->inputs[1]->type : x->type, rank = 0;
     if (firnc_onnx_is_listed(rowwise, node->op)) {
         rank = x->rank;
         memcpy(dims, x->dims, sizeof dims);

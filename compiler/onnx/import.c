@@ -26,15 +26,28 @@ static const char *module_of_scopes(const char *list) {
     return before == NULL ? NULL : firnc_format("%.*s", (int)before_length, before);
 }
 
-/* "h.0.ln1" of "/h.0/ln1/LayerNormalization", as the TorchScript exporter names nodes; NULL of other names. */
+/* The length of a part of a path without the number that TorchScript gives a module that is run again: 1 of "a_1". */
+static size_t without_run(const char *part, size_t length) {
+    size_t end = length;
+    while (end > 0 && part[end - 1] >= '0' && part[end - 1] <= '9')
+        end--;
+    return end > 1 && end < length && part[end - 1] == '_' ? end - 1 : length;
+}
+
+/* "h.0.ln1" of "/h.0/ln1/LayerNormalization", as the TorchScript exporter names nodes; NULL of other names. A module in
+ * a Sequential has the name of that in its own: "/net/net.1/Gemm" is of "net.1". */
 static const char *module_of_name(const char *name) {
     if (name[0] != '/')
         return NULL;
-    const char *last = strrchr(name, '/');
-    char *module = (char *)(uintptr_t)firnc_format("%.*s", last == name ? 0 : (int)(last - name - 1), name + 1);
-    for (char *c = module; *c != '\0'; c++)
-        if (*c == '/')
-            *c = '.';
+    const char *module = "", *part = name + 1, *end;
+    size_t around = 0; /* where the part before begins */
+    for (; (end = strchr(part, '/')) != NULL; part = end + 1) {
+        const size_t length = without_run(module + around, strlen(module + around));
+        const bool inside = length > 0 && strncmp(part, module + around, length) == 0 && part[length] == '.';
+        if (!inside)
+            around = module[0] == '\0' ? 0 : strlen(module) + 1;
+        module = firnc_format("%.*s%.*s", (int)around, firnc_format("%s.", module), (int)(end - part), part);
+    }
     return module;
 }
 
@@ -117,49 +130,173 @@ static bool run_function(firnc_onnx_importer *im, const firnc_onnx_node *node, c
            take_outputs(im, node, scope, (const char *const *)function->output);
 }
 
-/* Defines the tensors of a graph. */
-static bool add_initializers(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Graph *graph) {
-    if (graph->n_sparse_initializer > 0)
-        return firnc_onnx_fail(im, "has sparse tensors; store them as dense ones");
-    for (size_t i = 0; i < graph->n_initializer; i++)
-        if (!firnc_onnx_add_initializer(im, scope, graph->initializer[i]))
-            return false;
-    return true;
+#define NODES_MAX 400000 /* that are read, those of loops as often as they are */
+
+/* Counts nodes that get room. False after one message. */
+static bool count_nodes(firnc_onnx_importer *im, uint64_t count) {
+    im->nodes_read += count < NODES_MAX ? (uint32_t)count : NODES_MAX;
+    return im->nodes_read <= NODES_MAX ||
+           firnc_onnx_fail(im, "is more than the %d nodes that Firn reads, with those of all steps of loops",
+                           NODES_MAX);
+}
+
+/* --- branches and loops ------------------------------------------------------------------------------------------- */
+
+/* The names within a graph that is an attribute of a node; they count as nodes, so that loops within loops cannot ask
+ * for much. NULL after one message. */
+static firnc_onnx_scope *open_inner(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                    const FirncOnnx__Graph *graph) {
+    if (!count_nodes(im, firnc_onnx_count_names(graph->node, graph->n_node)))
+        return NULL;
+    firnc_onnx_scope *outer = node->scope, *scope = firnc_allocate(sizeof *scope);
+    firnc_onnx_scope *reads = firnc_allocate(sizeof *reads);
+    *scope = (firnc_onnx_scope){.outer = outer,
+                                .reads = reads,
+                                .function = outer->function,
+                                .caller = outer->caller,
+                                .depth = outer->depth,
+                                .repeats = outer->repeats};
+    firnc_onnx_open_scope(scope,
+                          graph->n_input + graph->n_initializer + firnc_onnx_count_names(graph->node, graph->n_node));
+    firnc_onnx_find_graph_reads(reads, graph);
+    return scope;
 }
 
 /* Reads a branch in the place of its node. */
 static bool run_branch(firnc_onnx_importer *im, const firnc_onnx_node *node, const FirncOnnx__Graph *branch) {
-    firnc_onnx_scope *outer = node->scope;
-    firnc_onnx_scope *reads = firnc_allocate(sizeof *reads), *scope = firnc_allocate(sizeof *scope);
     const char **outputs = firnc_allocate((branch->n_output + UINT64_C(1)) * sizeof *outputs);
-    *scope = (firnc_onnx_scope){
-        .outer = outer, .reads = reads, .function = outer->function, .caller = outer->caller, .depth = outer->depth};
     if (node->output_count > branch->n_output)
         return firnc_onnx_fail(im, "has %u outputs, and its branch has %u", (unsigned)node->output_count,
                                (unsigned)branch->n_output);
-    firnc_onnx_open_scope(scope, branch->n_initializer + firnc_onnx_count_names(branch->node, branch->n_node));
+    firnc_onnx_scope *scope = open_inner(im, node, branch);
     for (size_t i = 0; i < branch->n_output; i++)
         outputs[i] = branch->output[i]->name;
-    firnc_onnx_find_graph_reads(reads, branch);
-    return add_initializers(im, scope, branch) && run(im, scope, branch->node, branch->n_node) &&
+    return scope != NULL && firnc_onnx_add_initializers(im, scope, branch) && run(im, scope, branch->node, branch->n_node) &&
            take_outputs(im, node, scope, outputs);
 }
 
-/* If, whose condition must be known. */
+/* A condition that must be known. False after one message. */
+static bool read_condition(firnc_onnx_importer *im, const firnc_onnx_value *value, const char *instead,
+                           bool *condition) {
+    double number;
+    if (!firnc_onnx_is_constant(value) || !firnc_onnx_single(value, &number))
+        return firnc_onnx_fail(
+            im, "its condition depends on the data, and a plan runs the same ops for every sample; %s", instead);
+    *condition = number != 0;
+    return true;
+}
+
 static bool run_if(firnc_onnx_importer *im, const firnc_onnx_node *node) {
-    double condition;
-    if (!firnc_onnx_is_constant(node->inputs[0]) || !firnc_onnx_single(node->inputs[0], &condition))
-        return firnc_onnx_fail(im,
-                               "its condition depends on the data, and a plan runs the same ops for every sample; "
-                               "export the model with a constant condition, or compute both branches and write Where");
-    const char *name = condition != 0 ? "then_branch" : "else_branch";
+    bool condition = false;
+    if (!read_condition(im, node->inputs[0],
+                        "export the model with a constant condition, or compute both branches and write Where",
+                        &condition))
+        return false;
+    const char *name = condition ? "then_branch" : "else_branch";
     const FirncOnnx__Graph *branch = firnc_onnx_graph(node, name);
     if (branch == NULL)
         return firnc_onnx_fail(im, "lacks its %s", name);
-    for (size_t i = 0; i < node->proto->n_attribute && im->chooses && node->scope->function == NULL; i++)
+    const bool once = node->scope->function == NULL && !node->scope->repeats;
+    for (size_t i = 0; i < node->proto->n_attribute && im->chooses && once; i++)
         node->proto->attribute[i]->g = (FirncOnnx__Graph *)(uintptr_t)branch;
     return run_branch(im, node, branch);
 }
+
+#define LOOP_MAX 4096
+
+/* The state of a loop: what each step gives the next one, and what all steps give. */
+typedef struct loop {
+    const FirncOnnx__Graph *body;
+    firnc_onnx_value **carried, ***given; /* given: for each such output the values of all steps */
+    uint32_t carried_count, given_count, capacities[FIRNC_ONNX_OPERANDS_MAX];
+    int64_t step;
+    bool goes_on;
+} loop;
+
+/* Reads the body once. */
+static bool run_step(firnc_onnx_importer *im, const firnc_onnx_node *node, loop *l) {
+    const FirncOnnx__Graph *body = l->body;
+    firnc_onnx_scope *scope = open_inner(im, node, body);
+    if (scope == NULL)
+        return false;
+    firnc_onnx_value *step = firnc_onnx_value_new(""), *condition = firnc_onnx_value_new("");
+    scope->repeats = true;
+    firnc_onnx_set_known(step, firnc_onnx_tensor_scalar(im, FIRNC_ONNX_INT64, (double)l->step));
+    firnc_onnx_set_known(condition, firnc_onnx_tensor_scalar(im, FIRNC_ONNX_BOOL, 1));
+    if (im->failed || (l->step == 0 && !firnc_onnx_add_initializers(im, scope, body)))
+        return false;
+    for (uint32_t i = 0; i < body->n_input; i++)
+        if (!firnc_onnx_define(im, scope, firnc_onnx_or_empty(body->input[i]->name),
+                               i == 0   ? step
+                               : i == 1 ? condition
+                                        : l->carried[i - 2]))
+            return false;
+    if (!run(im, scope, body->node, body->n_node))
+        return false;
+    im->node = node;
+    for (uint32_t i = 0; i < body->n_output; i++) {
+        firnc_onnx_value *made = firnc_onnx_find(scope, firnc_onnx_or_empty(body->output[i]->name));
+        if (made == NULL)
+            return firnc_onnx_fail(im, "no node of its body makes %s", firnc_onnx_or_empty(body->output[i]->name));
+        if (i == 0 && !read_condition(im, made, "export the model with a fixed number of steps", &l->goes_on))
+            return false;
+        if (i > 0 && i <= l->carried_count)
+            l->carried[i - 1] = made;
+        else if (i > 0) {
+            const uint32_t number = i - 1 - l->carried_count;
+            l->given[number] =
+                firnc_grown(l->given[number], (uint32_t)l->step, &l->capacities[number], sizeof **l->given);
+            l->given[number][l->step] = made;
+        }
+    }
+    return true;
+}
+
+/* Loop, of which the number of steps must be known: its body is read once for each step. */
+static bool run_loop(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    loop l = {.body = firnc_onnx_graph(node, "body"), .goes_on = true};
+    double most = 1e18; /* without a number, the condition ends it */
+    if (l.body == NULL)
+        return firnc_onnx_fail(im, "lacks its body");
+    l.carried_count = node->input_count > 2 ? node->input_count - 2 : 0;
+    if (l.body->n_input != l.carried_count + 2 || l.body->n_output < l.carried_count + 1 ||
+        node->output_count > l.body->n_output - 1 || l.body->n_output > FIRNC_ONNX_OPERANDS_MAX)
+        return firnc_onnx_fail(im, "has another number of inputs or outputs than its body");
+    if (node->inputs[0] != NULL &&
+        (!firnc_onnx_is_constant(node->inputs[0]) || !firnc_onnx_single(node->inputs[0], &most)))
+        return firnc_onnx_fail(im, "its number of steps depends on the data; export the model with a fixed number");
+    if (node->inputs[1] != NULL &&
+        !read_condition(im, node->inputs[1], "export the model with a fixed number of steps", &l.goes_on))
+        return false;
+    l.given_count = (uint32_t)l.body->n_output - 1 - l.carried_count;
+    l.carried = firnc_allocate((l.carried_count + UINT64_C(1)) * sizeof *l.carried);
+    l.given = firnc_allocate((l.given_count + UINT64_C(1)) * sizeof *l.given);
+    for (uint32_t i = 0; i < l.carried_count; i++) {
+        l.carried[i] = node->inputs[i + 2];
+        if (l.carried[i] == NULL)
+            return firnc_onnx_fail(im, "lacks its input %u", (unsigned)i + 2);
+    }
+    for (; l.goes_on && (double)l.step < most; l.step++) {
+        if (l.step == LOOP_MAX)
+            return firnc_onnx_fail(im, "takes more than %d steps", LOOP_MAX);
+        if (!run_step(im, node, &l))
+            return false;
+    }
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (i < l.carried_count)
+            firnc_onnx_alias(node->outputs[i], l.carried[i]);
+        else if (node->outputs[i] != NULL &&
+                 !firnc_onnx_join(im, node, l.given[i - l.carried_count], l.step, 0, true, node->outputs[i]))
+            return false;
+    return true;
+}
+
+/* If and Loop. */
+static bool run_control(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    return strcmp(node->op, "If") == 0 ? run_if(im, node) : run_loop(im, node);
+}
+
+/* --- ops ---------------------------------------------------------------------------------------------------------- */
 
 static bool all_known(const firnc_onnx_node *node) {
     for (uint32_t i = 0; i < node->input_count; i++)
@@ -206,8 +343,24 @@ static bool run_op(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     for (uint32_t i = 0; i < node->input_count && !done; i++)
         if (firnc_onnx_is_empty(node->inputs[i]) && !firnc_onnx_import_empty(im, node, &done))
             return false;
-    return done || ((op->import != NULL ? op->import(im, node) : run_if(im, node)) &&
+    return done || ((op->import != NULL ? op->import(im, node) : run_control(im, node)) &&
                     (is_made(node) || firnc_onnx_fail(im, "has no result")));
+}
+
+/* The ops of a model that a pass may take out of the plan: views, and casts that are merged. */
+static bool may_vanish(uint16_t code) {
+    return code == FIRN_OP_reshape || code == FIRN_OP_transpose || code == FIRN_OP_slice || code == FIRN_OP_expand ||
+           code == FIRN_OP_cast;
+}
+
+/* Refuses a model that is too large for any plan as soon as this is known. */
+static bool fits_a_plan(firnc_onnx_importer *im) {
+    enum { OPS_MOST = 65536 }; /* as (max: 65536) of ops in plan.fbs */
+    for (; im->counted < im->graph->node_count; im->counted++)
+        im->ops += !may_vanish(im->graph->nodes[im->counted].code);
+    return im->ops <= OPS_MOST ||
+           firnc_onnx_fail(im, "is op number %u of the model, and a plan holds at most %d; export fewer layers",
+                           (unsigned)im->ops, OPS_MOST);
 }
 
 /* Finds the inputs of a node and makes its outputs. */
@@ -226,8 +379,13 @@ static bool bind(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_no
             return firnc_onnx_fail(im, "reads %s, which no node before it makes; nodes are in order and without cycles",
                                    name);
         node->inputs[i] = value->parameter != NULL ? firnc_onnx_own_parameter(im, scope, value, node->layer) : value;
+        firnc_onnx_name_by_use(im, node, node->inputs[i]);
+        if (node->inputs[i]->parameter != NULL)
+            firnc_onnx_note_copy(im, scope, node, node->inputs[i]);
     }
     node->input_count = (uint32_t)proto->n_input;
+    if (node->input_count == 2 && (node->inputs[2] = firnc_onnx_left_out_bias(im, scope, node)) != NULL)
+        node->input_count++;
     while (node->input_count > 0 && node->inputs[node->input_count - 1] == NULL)
         node->input_count--;
     for (size_t i = 0; i < proto->n_output; i++)
@@ -254,15 +412,15 @@ static bool run_node(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onn
     if (!is_read(scope, node->proto))
         return true;
     im->node = node;
-    if (!bind(im, scope, node))
+    if (!count_nodes(im, 1) || !bind(im, scope, node))
         return false;
-    /* the nodes of a branch have layers of their own */
-    const bool layer = node->layer[0] != '\0' && scope->depth == 0 && strcmp(node->op, "If") != 0;
+    /* the nodes of a branch or a loop have layers of their own */
+    const bool layer = node->layer[0] != '\0' && scope->depth == 0 && !firnc_onnx_is_listed("If Loop", node->op);
     if (layer && !firnc_is_name(node->layer))
         return firnc_onnx_fail(im, "is in a module whose name is not of 1 to %d printable characters", FIRNC_NAME_MAX);
     if (layer)
         firnc_layer_begin(im->graph, node->layer);
-    const bool good = run_op(im, node);
+    const bool good = run_op(im, node) && fits_a_plan(im);
     if (layer)
         firnc_layer_end(im->graph);
     im->node = node;
@@ -338,7 +496,7 @@ static bool read_graph(firnc_onnx_importer *im, firnc_onnx_model *model) {
     firnc_onnx_open_scope(scope,
                           from->n_initializer + from->n_input + firnc_onnx_count_names(from->node, from->n_node));
     firnc_onnx_find_graph_reads(reads, from);
-    return add_initializers(im, scope, from) && firnc_onnx_add_inputs(im, scope, model) &&
+    return firnc_onnx_add_initializers(im, scope, from) && firnc_onnx_add_inputs(im, scope, model) &&
            run(im, scope, from->node, from->n_node) && firnc_onnx_add_outputs(im, scope, model);
 }
 
@@ -367,7 +525,11 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
                        firnc_onnx_model *model) {
     firnc_onnx_importer im = {.file = path, .graph = graph, .options = options};
     im.matched = firnc_allocate((options->constant_count + UINT64_C(1)) * sizeof *im.matched);
-    if (!firnc_onnx_read(&im) || (has_branches(&im) && !choose_branches(&im, model)) || !read_graph(&im, model))
+    im.padded = firnc_allocate((options->padding_count + UINT64_C(1)) * sizeof *im.padded);
+    if (!firnc_onnx_read(&im))
+        return false;
+    firnc_onnx_read_origins(&im);
+    if ((has_branches(&im) && !choose_branches(&im, model)) || !read_graph(&im, model))
         return false;
     if (options->bare)
         add_parameter(graph);
@@ -376,5 +538,6 @@ bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_op
     find_unused(&im, model);
     model->fixed_norms = im.fixed_norms;
     model->matched = im.matched;
+    model->padded = im.padded;
     return true;
 }

@@ -39,14 +39,53 @@ typedef struct firnc_onnx_tensor {
     int64_t *wholes;
 } firnc_onnx_tensor;
 
+/* What a tensor is to the PyTorch module. */
+enum {
+    FIRNC_ONNX_UNKNOWN,   /* the file does not say */
+    FIRNC_ONNX_PARAMETER, /* or computed from parameters */
+    FIRNC_ONNX_BUFFER,    /* no parameter, but in the module's state_dict */
+    FIRNC_ONNX_HIDDEN     /* neither: a constant */
+};
+
+/* How a tensor of the file relates to the module's tensor. */
+enum {
+    FIRNC_ONNX_AS_IS,
+    FIRNC_ONNX_TRANSPOSED, /* a matrix; the module's has its rows as columns */
+    FIRNC_ONNX_FLAT,       /* the module's has the same elements in one dimension */
+    FIRNC_ONNX_COMPUTED    /* the module's has other elements */
+};
+
+/* A tensor of the module, as the exporter lists it. */
+typedef struct firnc_onnx_target {
+    const char *name;
+    uint8_t kind;
+    bool found; /* after the import: a file of weights gets it */
+} firnc_onnx_target;
+
+/* What is known of where a tensor of the file comes from. */
+typedef struct firnc_onnx_origin {
+    uint8_t kind, form;
+    bool folded;      /* the exporter has computed it, or it has no name of the module */
+    const char *name; /* of the module's tensor; NULL: unknown, or it was computed from several */
+    const char *from; /* of computed tensors: the parameters that it was computed from; NULL: unknown */
+} firnc_onnx_origin;
+
 /* A tensor of the file that may become a parameter. */
 typedef struct firnc_onnx_parameter {
     const char *name;
-    const char *outside; /* its name in PyTorch's files, where the exporter has transposed it; else NULL */
+    uint8_t form;     /* the tensor of this name in the module's state_dict has this form */
+    bool unnamed;     /* the name is none of the module, though PyTorch has written the file */
+    const char *from; /* as in firnc_onnx_origin */
     const firnc_onnx_tensor *tensor;
     firnc_value value;            /* FIRNC_NONE until a layer reads it */
     uint8_t order[FIRN_RANK_MAX]; /* axis i of the value is axis order[i] of the tensor */
 } firnc_onnx_parameter;
+
+/* A parameter that the module has under a second name. */
+typedef struct firnc_onnx_copy {
+    const firnc_onnx_parameter *parameter;
+    const char *name;
+} firnc_onnx_copy;
 
 struct firnc_onnx_node;
 
@@ -74,7 +113,7 @@ typedef struct firnc_onnx_node {
     uint32_t input_count, output_count;
 } firnc_onnx_node;
 
-/* The names of a graph, of a branch of If, or of the body of a function. */
+/* The names of a graph, of a branch of If, of one step of Loop, or of the body of a function. */
 typedef struct firnc_onnx_scope {
     struct firnc_onnx_scope *outer;   /* of a branch: where its If is; the branch reads its names, too */
     struct firnc_onnx_entry *entries; /* a hash table (names.c) */
@@ -83,6 +122,7 @@ typedef struct firnc_onnx_scope {
     const FirncOnnx__Function *function;  /* NULL: the graph */
     const firnc_onnx_node *caller;
     uint32_t depth;
+    bool repeats; /* within a loop */
 } firnc_onnx_scope;
 
 typedef struct firnc_onnx_importer {
@@ -93,13 +133,27 @@ typedef struct firnc_onnx_importer {
     int64_t opset;
     const firnc_onnx_node *node; /* the one that is being read; NULL: none */
     bool failed;                 /* a message has been printed */
+    uint32_t nodes_read;
     bool chooses; /* each If outside of functions gets the branch that is chosen as both of its branches */
     firnc_onnx_parameter **parameters;
     uint32_t parameter_count, parameter_capacity;
     uint32_t fixed_norms; /* batch norms whose statistics no training changes */
     uint64_t elements;    /* that got room (firnc_onnx_take_room) */
     uint32_t constants;   /* number of the next constant, for its name */
+    uint32_t ops, counted; /* ops of the graph that stay in any plan, of the first `counted` nodes */
     bool *matched;        /* for each pattern of options->constants: it matches a tensor */
+    bool *padded;         /* for each row of options->padding: a node looks it up */
+    /* what PyTorch's exporters say (origin.c): the module's tensors and the values of the graph, both sorted by name */
+    firnc_onnx_target **targets;
+    uint32_t target_count, target_capacity;
+    FirncOnnx__ValueInfo **infos;
+    size_t info_count;
+    bool listed, torchscript;     /* `targets` has every tensor of the module; TorchScript has written the file */
+    const char *group_norm;       /* the layer of the last instance norm; NULL: there was none */
+    struct firnc_onnx_kept *kept; /* tensors of the module that the plan does not train (parameters.c) */
+    uint32_t kept_count, kept_capacity;
+    firnc_onnx_copy *copies; /* names of the module that a parameter has beside its own */
+    uint32_t copy_count, copy_capacity;
 } firnc_onnx_importer;
 
 /* --- messages and words (message.c) ------------------------------------------------------------------------------- */
@@ -225,13 +279,32 @@ uint8_t firnc_onnx_how_read(const firnc_onnx_scope *reads, const char *name);
 /* What an exporter has noted under this key; NULL: nothing. */
 const char *firnc_onnx_property(FirncOnnx__Entry *const *entries, size_t count, const char *key);
 
+/* --- what the exporter says (origin.c) ---------------------------------------------------------------------------- */
+
+/* Reads what the file says about the module's tensors. */
+void firnc_onnx_read_origins(firnc_onnx_importer *im);
+/* The module's tensor of this name, if the file lists it; else NULL. */
+firnc_onnx_target *firnc_onnx_target_find(const firnc_onnx_importer *im, const char *name);
+firnc_onnx_origin firnc_onnx_origin_of(const firnc_onnx_importer *im, const firnc_onnx_tensor *tensor,
+                                       const char *name);
+
 /* --- parameters (parameters.c) ------------------------------------------------------------------------------------ */
 
-/* Defines a tensor of the file, which may become a parameter. False after one message. */
-bool firnc_onnx_add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Tensor *from);
 /* Makes the tensor of a Constant node one that may become a parameter, if it is like one of the file: exporters of
  * other tools than PyTorch write weights so. */
 void firnc_onnx_add_constant(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *value);
+/* Defines the tensors of a graph of the file, which may become parameters. False after one message. */
+bool firnc_onnx_add_initializers(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Graph *graph);
+/* Notes the second name of a parameter that a node of another module reads, such as that of a tied output layer. */
+void firnc_onnx_note_copy(firnc_onnx_importer *im, const firnc_onnx_scope *scope, const firnc_onnx_node *node,
+                          const firnc_onnx_value *value);
+/* Names a parameter that has no name of the module after the node that reads it, if this says which it is. */
+void firnc_onnx_name_by_use(firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_value *value);
+/* The bias of zeros that the exporter's optimizer has left out of a node; NULL if it has left out none. */
+firnc_onnx_value *firnc_onnx_left_out_bias(firnc_onnx_importer *im, firnc_onnx_scope *scope,
+                                           const firnc_onnx_node *node);
+/* The parameter of this name, or NULL. */
+firnc_onnx_parameter *firnc_onnx_parameter_find(const firnc_onnx_importer *im, const char *name);
 /* The value that a node of this layer reads for one that may be a parameter. Exporters write parameters that are equal
  * at the start, such as the ones and zeros of new norms, as one tensor: a node outside of the module in its name gets a
  * parameter of its own. */
@@ -403,7 +476,7 @@ typedef const firnc_onnx_tensor *(*firnc_onnx_folding)(firnc_onnx_importer *im, 
 /* A row of the table of ops (ops/ops.c). */
 typedef struct firnc_onnx_op {
     const char *name;
-    firnc_onnx_function import; /* NULL: of If, whose branches import.c reads */
+    firnc_onnx_function import; /* NULL: of If and Loop, whose graphs import.c reads */
     const char *attributes;     /* that it reads, separated by spaces */
     uint8_t inputs_min, inputs_max, outputs_max;
     uint8_t since;           /* the opset that brought it; 0: before 13 */
@@ -438,6 +511,8 @@ bool firnc_onnx_import_concat(firnc_onnx_importer *im, const firnc_onnx_node *no
 bool firnc_onnx_import_split(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_split_to_sequence(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_sequence_construct(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_sequence_empty(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_sequence_change(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_sequence_length(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_concat_from_sequence(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_scatter_elements(firnc_onnx_importer *im, const firnc_onnx_node *node);
@@ -479,6 +554,10 @@ bool firnc_onnx_import_dft(firnc_onnx_importer *im, const firnc_onnx_node *node)
 bool firnc_onnx_import_stft(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_recurrent(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_attention(firnc_onnx_importer *im, const firnc_onnx_node *node);
+
+/* Joins tensors along an axis, or stacks them along one that they do not have (ops/sequences.c). */
+bool firnc_onnx_join(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *const *parts,
+                     int64_t count, int64_t axis, bool stacks, firnc_onnx_value *to);
 
 /* Takes elements of an axis by a known list (ops/indices.c). */
 firnc_value firnc_onnx_pick(firnc_onnx_importer *im, firnc_value x, uint8_t axis, const int64_t *list, int64_t count);

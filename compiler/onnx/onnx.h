@@ -24,6 +24,12 @@ typedef struct firnc_onnx_filled {
     double value;
 } firnc_onnx_filled;
 
+/* A row of a table that gets no gradient where it is looked up, as that of padding_idx of PyTorch's embeddings. */
+typedef struct firnc_onnx_row {
+    const char *table; /* the parameter's name */
+    uint32_t row;
+} firnc_onnx_row;
+
 typedef struct firnc_onnx_options {
     /* The samples of a micro-batch: the first extent of each input that is data, and others of the same name. 0: as
      * many as the file says, or any number, to look at the model only. */
@@ -34,6 +40,8 @@ typedef struct firnc_onnx_options {
     uint32_t filled_count;
     const char *const *constants; /* patterns of names of tensors that are never parameters */
     uint32_t constant_count;
+    const firnc_onnx_row *padding; /* beside those that the file notes */
+    uint32_t padding_count;
     bool batch_statistics; /* batch norms train with the statistics of the micro-batch, whatever the file says */
     /* For tests and tools: each input is a stream of its own whose one sample holds all its elements, as float32; each
      * output is a row with all its elements. So a model with any shapes runs as a plan with one sample. */
@@ -68,6 +76,9 @@ typedef struct firnc_onnx_model {
     uint32_t token_limit;      /* of tokens: they are below it */
     firnc_weight_map names;    /* how the parameters lie in the files of PyTorch */
     const bool *matched;       /* for each pattern of the option constants: it matches a tensor */
+    const bool *padded;        /* for each row of the option padding: it is looked up */
+    const char **notes;        /* warnings about tensors, of which the file does not say enough */
+    uint32_t note_count, note_capacity;
 } firnc_onnx_model;
 
 /* Adds the model to a graph without layers. The graph gets neither a loss nor names for its outputs; in a bare import

@@ -3,16 +3,9 @@
 #include <string.h>
 
 #include "compiler/onnx/import.h"
+#include "runtime/numerics/numerics.h"
 
 /* --- tensors of the file ------------------------------------------------------------------------------------------ */
-
-static const FirncOnnx__ValueInfo *value_info(const firnc_onnx_importer *im, const char *name) {
-    const FirncOnnx__Graph *graph = im->model->graph;
-    for (size_t i = 0; i < graph->n_value_info; i++)
-        if (graph->value_info[i]->name != NULL && strcmp(graph->value_info[i]->name, name) == 0)
-            return graph->value_info[i];
-    return NULL;
-}
 
 bool firnc_onnx_is_never_trained(firnc_onnx_importer *im, const char *name) {
     bool any = false;
@@ -22,14 +15,31 @@ bool firnc_onnx_is_never_trained(firnc_onnx_importer *im, const char *name) {
     return any;
 }
 
-/* Whether a tensor may be a parameter: it is of finite reals, and the exporter does not say otherwise. One without
- * dimensions is taken for a number in a formula, unless it is named like the parameter of a module. */
-static bool may_be_parameter(const firnc_onnx_tensor *tensor, const char *name, const FirncOnnx__ValueInfo *info) {
-    const char *kind = info == NULL ? NULL
-                                    : firnc_onnx_property(info->metadata_props, info->n_metadata_props,
-                                                          "pkg.torch.export.graph_signature.InputSpec.kind");
-    if (tensor->reals == NULL || tensor->count == 0 || (kind != NULL && strcmp(kind, "PARAMETER") != 0) ||
-        (kind == NULL && tensor->count == 1 && strchr(name, '.') == NULL) || name[0] == '/')
+#define TENSORS_MAX 20000 /* what is done for each takes time by their number */
+
+/* A tensor of the file, and what it is to the module. */
+typedef struct candidate {
+    const char *name;
+    const firnc_onnx_tensor *tensor;
+    firnc_onnx_origin origin;
+} candidate;
+
+/* A tensor of the module that the plan does not train. */
+struct firnc_onnx_kept {
+    const char *name;
+    const firnc_onnx_tensor *tensor;
+    bool read;
+};
+
+/* Whether a tensor may be a parameter: it is of finite reals, and the exporter does not say otherwise. Where it says
+ * nothing, one number is taken for a number in a formula, unless it has a name of a module. */
+static bool may_be_parameter(const firnc_onnx_importer *im, const candidate *c) {
+    const firnc_onnx_tensor *tensor = c->tensor;
+    if (tensor->reals == NULL || tensor->count == 0 || c->name[0] == '/' || c->origin.kind == FIRNC_ONNX_BUFFER ||
+        c->origin.kind == FIRNC_ONNX_HIDDEN)
+        return false;
+    if (c->origin.kind == FIRNC_ONNX_UNKNOWN && tensor->count == 1 && strchr(c->name, '.') == NULL &&
+        (!im->torchscript || (c->origin.folded && strncmp(c->name, "onnx::PRelu", 11) != 0)))
         return false;
     for (uint64_t i = 0; i < tensor->count; i++)
         if (!isfinite(tensor->reals[i]))
@@ -37,25 +47,11 @@ static bool may_be_parameter(const firnc_onnx_tensor *tensor, const char *name, 
     return true;
 }
 
-/* The module's name of a tensor that an exporter has computed from one parameter: the only name with a dot in the list
- * of what it was folded from; NULL if there is none. */
-static const char *folded_name(const FirncOnnx__ValueInfo *info) {
-    const char *list = info == NULL ? NULL
-                                    : firnc_onnx_property(info->metadata_props, info->n_metadata_props,
-                                                          "pkg.onnxscript.optimizer.folded_from");
-    const char *found = NULL;
-    while (list != NULL && (list = strchr(list, '\'')) != NULL) {
-        const char *end = strchr(list + 1, '\'');
-        if (end == NULL)
-            break;
-        const char *name = firnc_format("%.*s", (int)(end - list - 1), list + 1);
-        if (strchr(name, '.') != NULL && found != NULL)
-            return NULL;
-        if (strchr(name, '.') != NULL)
-            found = name;
-        list = end + 1;
-    }
-    return found;
+firnc_onnx_parameter *firnc_onnx_parameter_find(const firnc_onnx_importer *im, const char *name) {
+    for (uint32_t i = 0; i < im->parameter_count; i++)
+        if (strcmp(im->parameters[i]->name, name) == 0)
+            return im->parameters[i];
+    return NULL;
 }
 
 /* The scope around all branches: tensors have different names, wherever they are. */
@@ -65,41 +61,167 @@ static firnc_onnx_scope *outermost(firnc_onnx_scope *scope) {
     return scope;
 }
 
-bool firnc_onnx_add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Tensor *from) {
-    const char *name = firnc_onnx_or_empty(from->name);
-    firnc_onnx_value *value = firnc_onnx_value_new(name);
-    const firnc_onnx_tensor *tensor = firnc_onnx_tensor_read(im, from, name);
-    if (tensor == NULL)
+/* Whether a matrix of these columns has the elements of another one with rows and columns exchanged; one column:
+ * whether both have the same elements in the same order. */
+static bool has_elements(const firnc_onnx_tensor *a, const firnc_onnx_tensor *b, uint64_t columns) {
+    const uint64_t rows = a->count / columns;
+    for (uint64_t i = 0; i < a->count; i++)
+        if (firn_bits(a->reals[i]) != firn_bits(b->reals[i % columns * rows + i / columns]))
+            return false;
+    return true;
+}
+
+/* Whether a tensor has the elements of another one: as it is or, *turned, with rows and columns exchanged. */
+static bool is_same(const firnc_onnx_tensor *a, const firnc_onnx_tensor *b, bool *turned) {
+    *turned = false;
+    if (a->rank != b->rank || a->count != b->count)
         return false;
-    firnc_onnx_set_known(value, tensor);
-    const FirncOnnx__ValueInfo *info = value_info(im, name);
-    const bool trained = !firnc_onnx_is_never_trained(im, name);
-    if (trained && firnc_onnx_how_read(scope->reads, name) == FIRNC_ONNX_DIFFERENTIATED &&
-        may_be_parameter(tensor, name, info)) {
-        const char *folded = folded_name(info);
-        firnc_onnx_parameter_new(im, value, folded != NULL && firnc_onnx_find(scope, folded) == NULL ? folded : name);
+    if (memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0 && has_elements(a, b, 1))
+        return true;
+    *turned = a->rank == 2 && a->dims[0] == b->dims[1] && a->dims[1] == b->dims[0] &&
+              has_elements(a, b, (uint64_t)a->dims[1]);
+    return *turned;
+}
+
+/* The parameter that a tensor holds once more: the one that it was computed from; in a file of TorchScript, which does
+ * not say that, one with the same elements. Uniform tensors may be equal by chance. NULL if there is none. */
+static firnc_onnx_parameter *twin_of(const firnc_onnx_importer *im, const candidate *c, bool *turned) {
+    if (c->origin.name != NULL) {
+        firnc_onnx_parameter *p = firnc_onnx_parameter_find(im, c->origin.name);
+        return p != NULL && is_same(c->tensor, p->tensor, turned) ? p : NULL;
     }
-    return firnc_onnx_define(im, outermost(scope), name, value);
+    for (uint32_t i = 0; im->torchscript && !firnc_onnx_is_uniform(c->tensor) && i < im->parameter_count; i++)
+        if (is_same(c->tensor, im->parameters[i]->tensor, turned))
+            return im->parameters[i];
+    return NULL;
+}
+
+static void make_parameter(firnc_onnx_importer *im, const candidate *c, firnc_onnx_value *value) {
+    const firnc_onnx_origin *origin = &c->origin;
+    const char *name = origin->form == FIRNC_ONNX_COMPUTED ? NULL : origin->name;
+    bool turned = false;
+    firnc_onnx_parameter *twin = origin->folded ? twin_of(im, c, &turned) : NULL;
+    if (twin != NULL) {
+        value->parameter = twin;
+        value->order[0] = turned ? 1 : 0;
+        value->order[1] = turned ? 0 : 1;
+        return;
+    }
+    if (origin->folded && name != NULL && firnc_onnx_parameter_find(im, name) != NULL)
+        name = NULL; /* another part of the same parameter */
+    firnc_onnx_parameter_new(im, value, name != NULL ? name : c->name);
+    value->parameter->unnamed = name == NULL;
+    value->parameter->form = name == NULL ? FIRNC_ONNX_AS_IS : origin->form;
+    value->parameter->from = origin->from;
+}
+
+/* Whether a tensor that is not trained has the name of one of the module's state_dict. */
+static bool is_kept(const firnc_onnx_importer *im, const candidate *c) {
+    return !c->origin.folded && (c->origin.kind == FIRNC_ONNX_BUFFER || c->origin.kind == FIRNC_ONNX_PARAMETER ||
+                                 (c->origin.kind == FIRNC_ONNX_UNKNOWN && im->torchscript));
+}
+
+static void keep(firnc_onnx_importer *im, const char *name, const firnc_onnx_tensor *tensor, bool read) {
+    im->kept = firnc_grown(im->kept, im->kept_count, &im->kept_capacity, sizeof *im->kept);
+    im->kept[im->kept_count++] = (struct firnc_onnx_kept){name, tensor, read};
+}
+
+/* Keeps a parameter that is not trained, which the exporter has laid out anew. */
+static void keep_folded(firnc_onnx_importer *im, const candidate *c) {
+    firnc_onnx_tensor *flat = firnc_allocate(sizeof *flat);
+    *flat = *c->tensor;
+    flat->rank = 1;
+    flat->dims[0] = (int64_t)c->tensor->count;
+    keep(im, c->origin.name,
+         c->origin.form == FIRNC_ONNX_TRANSPOSED ? firnc_onnx_tensor_ordered(c->tensor, (const uint8_t[]){1, 0})
+         : c->origin.form == FIRNC_ONNX_FLAT     ? flat
+                                                 : c->tensor,
+         true);
+}
+
+static bool add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, const candidate *c) {
+    firnc_onnx_value *value = firnc_onnx_value_new(c->name);
+    firnc_onnx_set_known(value, c->tensor);
+    const uint8_t how = firnc_onnx_how_read(scope->reads, c->name);
+    bool trained = !firnc_onnx_is_never_trained(im, c->name);
+    if (c->origin.name != NULL && c->origin.name != c->name && firnc_onnx_is_never_trained(im, c->origin.name))
+        trained = false;
+    if (trained && how == FIRNC_ONNX_DIFFERENTIATED && may_be_parameter(im, c))
+        make_parameter(im, c, value);
+    else if (is_kept(im, c))
+        keep(im, c->name, c->tensor, how != FIRNC_ONNX_UNREAD);
+    else if (!trained && c->origin.kind == FIRNC_ONNX_PARAMETER && c->origin.name != NULL &&
+             c->origin.form != FIRNC_ONNX_COMPUTED && firnc_onnx_find(scope, c->origin.name) == NULL)
+        keep_folded(im, c);
+    return firnc_onnx_define(im, outermost(scope), c->name, value);
+}
+
+/* Tensors that the exporter has computed come last: the module's own names go to those that have them. */
+bool firnc_onnx_add_initializers(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Graph *graph) {
+    if (graph->n_sparse_initializer > 0)
+        return firnc_onnx_fail(im, "has sparse tensors; store them as dense ones");
+    candidate *candidates = firnc_allocate((graph->n_initializer + UINT64_C(1)) * sizeof *candidates);
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        candidate *c = &candidates[i];
+        c->name = firnc_onnx_or_empty(graph->initializer[i]->name);
+        c->tensor = firnc_onnx_tensor_read(im, graph->initializer[i], c->name);
+        if (c->tensor == NULL)
+            return false;
+        if (i == TENSORS_MAX || im->target_count > TENSORS_MAX)
+            return firnc_onnx_fail(im, "has more than %d tensors; Firn reads models of fewer", TENSORS_MAX);
+        c->origin = firnc_onnx_origin_of(im, c->tensor, c->name);
+    }
+    for (int folded = 0; folded < 2; folded++)
+        for (size_t i = 0; i < graph->n_initializer; i++)
+            if (candidates[i].origin.folded == folded && !add_initializer(im, scope, &candidates[i]))
+                return false;
+    return true;
 }
 
 void firnc_onnx_add_constant(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *value) {
     if (value == NULL || value->known == NULL)
         return;
+    const candidate c = {value->name, value->known, firnc_onnx_origin_of(im, value->known, value->name)};
     const bool trained = !firnc_onnx_is_never_trained(im, value->name);
     const bool pytorch = strcmp(firnc_onnx_or_empty(im->model->producer_name), "pytorch") == 0;
     if (trained && !pytorch && !im->options->bare && node->scope->depth == 0 && value->known->count > 1 &&
-        firnc_onnx_how_read(node->scope->reads, value->name) == FIRNC_ONNX_DIFFERENTIATED &&
-        may_be_parameter(value->known, value->name, value_info(im, value->name)))
+        firnc_onnx_how_read(node->scope->reads, value->name) == FIRNC_ONNX_DIFFERENTIATED && may_be_parameter(im, &c))
         firnc_onnx_parameter_new(im, value, value->name);
+}
+
+/* --- tensors that exporters have merged or left out --------------------------------------------------------------- */
+
+/* What is left of a parameter's name behind a layer around it, from the dot on; NULL if the layer is not around it.
+ * TorchScript calls a module that is run again "a_1". */
+static const char *behind_layer(const firnc_onnx_importer *im, const char *layer, const char *name) {
+    while (*layer != '\0') {
+        const size_t digits = layer[0] == '_' ? strspn(layer + 1, "0123456789") : 0;
+        if (*layer == *name) {
+            layer++;
+            name++;
+        } else if (im->torchscript && digits > 0 && (layer[1 + digits] == '.' || layer[1 + digits] == '\0')) {
+            layer += 1 + digits;
+        } else {
+            return NULL;
+        }
+    }
+    return *name == '.' ? name : NULL;
+}
+
+/* Whether at most one extent is above 1. */
+static bool is_vector(const firnc_onnx_tensor *tensor) {
+    uint8_t wide = 0;
+    for (uint8_t i = 0; i < tensor->rank; i++)
+        wide = (uint8_t)(wide + (tensor->dims[i] != 1));
+    return wide < 2;
 }
 
 firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_value *value,
                                            const char *layer) {
     const firnc_onnx_parameter *merged = value->parameter;
     const char *dot = strrchr(merged->name, '.');
-    const size_t length = strlen(layer);
-    if (dot == NULL || im->options->bare || length == 0 || !firnc_onnx_is_uniform(merged->tensor) ||
-        merged->tensor->rank != 1 || (strncmp(layer, merged->name, length) == 0 && merged->name[length] == '.'))
+    if (dot == NULL || im->options->bare || layer[0] == '\0' || !firnc_onnx_is_uniform(merged->tensor) ||
+        (merged->tensor->rank != 1 && merged->form != FIRNC_ONNX_FLAT) || behind_layer(im, layer, merged->name) != NULL)
         return value;
     const char *name = firnc_format("%s%s", layer, dot);
     firnc_onnx_value *own = firnc_onnx_find(scope, name);
@@ -107,34 +229,295 @@ firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_s
         return own;
     own = firnc_onnx_value_new(name);
     firnc_onnx_set_known(own, merged->tensor);
-    if (!firnc_onnx_is_never_trained(im, name))
+    if (!firnc_onnx_is_never_trained(im, name)) {
         firnc_onnx_parameter_new(im, own, name);
+        own->parameter->form = merged->form;
+    }
     return firnc_onnx_define(im, outermost(scope), name, own) ? own : value;
+}
+
+/* TorchScript's exporter names what it folds after the op that reads it: the slope of a PReLU, and the gain and bias of
+ * a group norm, which comes as an instance norm. */
+void firnc_onnx_name_by_use(firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_value *value) {
+    firnc_onnx_parameter *p = value->parameter;
+    if (strcmp(node->op, "InstanceNormalization") == 0)
+        im->group_norm = node->layer;
+    if (!im->torchscript || p == NULL || !p->unnamed || node->layer[0] == '\0' || !is_vector(p->tensor))
+        return;
+    const bool slope = strcmp(node->op, "PRelu") == 0, bias = strcmp(node->op, "Add") == 0;
+    const bool norm = im->group_norm != NULL && strcmp(im->group_norm, node->layer) == 0;
+    const char *name = firnc_format("%s.%s", node->layer, bias ? "bias" : "weight");
+    if ((!slope && !(norm && (bias || strcmp(node->op, "Mul") == 0))) || firnc_onnx_parameter_find(im, name) != NULL)
+        return;
+    p->name = name;
+    p->form = FIRNC_ONNX_FLAT;
+    p->unnamed = false;
+}
+
+/* The rule by which the exporter's optimizer has rewritten a node; NULL: none. */
+static const char *rewriter_rule(const firnc_onnx_node *node) {
+    return firnc_onnx_property(node->proto->metadata_props, node->proto->n_metadata_props,
+                               "pkg.onnxscript.rewriter.rule_name");
+}
+
+/* Whether a node is of a module that has a weight, or a bias beside a weight of its own. */
+static bool reads_of_module(const firnc_onnx_importer *im, const firnc_onnx_scope *scope, const firnc_onnx_node *node,
+                            const char *dot) {
+    const char *weight = firnc_format("%s.weight", node->layer);
+    if (strcmp(dot, ".weight") == 0)
+        return firnc_onnx_is_listed("Conv ConvTranspose Gather Gemm MatMul Transpose", node->op);
+    return strcmp(dot, ".bias") == 0 && firnc_onnx_is_listed("Add Conv ConvTranspose Gemm", node->op) &&
+           (firnc_onnx_find(scope, weight) != NULL || firnc_onnx_parameter_find(im, weight) != NULL);
+}
+
+/* In a file that lists the module's tensors a second name is one that has no tensor; otherwise it is a guess from an op
+ * of a module that has a weight, and that is neither the parameter's nor around it. */
+void firnc_onnx_note_copy(firnc_onnx_importer *im, const firnc_onnx_scope *scope, const firnc_onnx_node *node,
+                          const firnc_onnx_value *value) {
+    const firnc_onnx_parameter *p = value->parameter;
+    const char *dot = strrchr(p->name, '.');
+    const char *behind = behind_layer(im, node->layer, p->name);
+    if (dot == NULL || node->layer[0] == '\0' || p->unnamed || (!im->torchscript && !im->listed) || behind == dot)
+        return;
+    const char *rule = rewriter_rule(node), *name = firnc_format("%s%s", node->layer, dot);
+    const firnc_onnx_target *target = firnc_onnx_target_find(im, name);
+    if (im->listed ? target == NULL || target->kind != FIRNC_ONNX_PARAMETER
+                   : behind != NULL || !reads_of_module(im, scope, node, dot))
+        return;
+    if (firnc_onnx_find(scope, name) != NULL || firnc_onnx_parameter_find(im, name) != NULL ||
+        (rule != NULL && strncmp(rule, "Fuse", 4) == 0)) /* of two modules */
+        return;
+    for (uint32_t i = 0; i < im->copy_count; i++)
+        if (strcmp(im->copies[i].name, name) == 0)
+            return;
+    im->copies = firnc_grown(im->copies, im->copy_count, &im->copy_capacity, sizeof *im->copies);
+    im->copies[im->copy_count++] = (firnc_onnx_copy){p, name};
+}
+
+firnc_onnx_value *firnc_onnx_left_out_bias(firnc_onnx_importer *im, firnc_onnx_scope *scope,
+                                           const firnc_onnx_node *node) {
+    const char *rule = rewriter_rule(node);
+    const firnc_onnx_value *weight = node->inputs[1];
+    if (rule == NULL || strncmp(rule, "RemoveOptionalBias", 18) != 0 || weight == NULL || weight->parameter == NULL ||
+        weight->rank < 2 || !firnc_onnx_is_listed("Conv Gemm", node->op))
+        return NULL;
+    const char *module = weight->parameter->name;
+    const size_t length = strlen(module);
+    if (length < 6 || strcmp(module + length - 6, "weight") != 0)
+        return NULL;
+    const char *name = firnc_format("%.*sbias", (int)(length - 6), module);
+    const firnc_onnx_target *target = firnc_onnx_target_find(im, name);
+    firnc_onnx_value *bias = firnc_onnx_find(scope, name);
+    if (bias != NULL || target == NULL || target->kind != FIRNC_ONNX_PARAMETER)
+        return bias;
+    const bool turned = strcmp(node->op, "Gemm") == 0 && firnc_onnx_integer(node, "transB", 0) == 0;
+    firnc_onnx_tensor *zeros =
+        firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 1, (int64_t[]){weight->dims[turned ? 1 : 0]});
+    if (zeros == NULL)
+        return NULL;
+    bias = firnc_onnx_value_new(name);
+    firnc_onnx_set_known(bias, zeros);
+    if (!firnc_onnx_is_never_trained(im, name))
+        firnc_onnx_parameter_new(im, bias, name);
+    return firnc_onnx_define(im, scope, name, bias) ? bias : NULL;
+}
+
+/* A warning for people. */
+static void note(firnc_onnx_model *model, const char *text) {
+    model->notes = firnc_grown(model->notes, model->note_count, &model->note_capacity, sizeof *model->notes);
+    model->notes[model->note_count++] = text;
 }
 
 /* --- the map of weights ------------------------------------------------------------------------------------------- */
 
+/* The module's tensor is found: a file of weights gets it. */
+static void mark(const firnc_onnx_importer *im, const char *name) {
+    firnc_onnx_target *target = firnc_onnx_target_find(im, name);
+    if (target != NULL)
+        target->found = true;
+}
+
 static void add_rule(firnc_weight_rule *rules, uint32_t *count, const firnc_onnx_parameter *parameter) {
     const firnc_onnx_tensor *tensor = parameter->tensor;
-    const bool laid = !firnc_onnx_is_identity(parameter->order, tensor->rank);
-    if (!laid && parameter->outside == NULL)
-        return;
+    const bool laid = !firnc_onnx_is_identity(parameter->order, tensor->rank) && parameter->form != FIRNC_ONNX_FLAT;
     firnc_weight_rule rule = {.parameter = parameter->name, .tensors = {parameter->name}};
-    if (parameter->outside != NULL)
-        rule.transpose = true;
+    if (tensor->rank == 0)
+        rule.extents = FIRNC_WEIGHT_NUMBER;
+    else if (parameter->form == FIRNC_ONNX_FLAT)
+        rule.extents = FIRNC_WEIGHT_VECTOR;
+    rule.transpose = parameter->form == FIRNC_ONNX_TRANSPOSED;
     if (laid) {
         rule.order_count = tensor->rank;
         memcpy(rule.order, parameter->order, tensor->rank);
     }
-    rules[(*count)++] = rule;
+    if (laid || rule.transpose || rule.extents != FIRNC_WEIGHT_LIKE_PARAMETER)
+        rules[(*count)++] = rule;
+}
+
+/* A running statistic has become a buffer of the graph, whose values training changes. */
+static bool is_state(const firnc_onnx_importer *im, const char *name) {
+    for (firnc_value i = 0; i < im->graph->value_count; i++)
+        if (im->graph->values[i].name != NULL && firnc_is_weight(im->graph->values[i].role) &&
+            strcmp(im->graph->values[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Batch norms of PyTorch count their steps, and load without. */
+static bool is_counter(const char *name) {
+    return firnc_name_matches("*num_batches_tracked", name);
+}
+
+static firnc_weight_rule constant_rule(const char *name, const firnc_onnx_tensor *tensor, bool read) {
+    firnc_weight_constant *constant = firnc_allocate(sizeof *constant);
+    *constant = (firnc_weight_constant){
+        .reals = tensor->reals, .wholes = tensor->wholes, .count = tensor->count, .rank = tensor->rank, .read = read};
+    for (uint8_t i = 0; i < tensor->rank; i++)
+        constant->dims[i] = (uint64_t)tensor->dims[i];
+    return (firnc_weight_rule){.kind = FIRNC_WEIGHT_CONSTANT, .tensors = {name}, .constant = constant};
+}
+
+/* Whether names are those of a state_dict. */
+static bool is_of_pytorch(const firnc_onnx_importer *im) {
+    return im->torchscript || im->target_count > 0;
+}
+
+/* The parameter of which a tensor of the module that the file does not have is another name, by a guess: that of the
+ * same last name of the only child of its module that has one, as of "predictions.bias" is "predictions.decoder.bias".
+ * NULL if there is none, or more than one. */
+static const firnc_onnx_parameter *child_of(const firnc_onnx_importer *im, const char *name) {
+    const char *dot = strrchr(name, '.');
+    const size_t length = dot == NULL ? 0 : (size_t)(dot - name) + 1;
+    const firnc_onnx_parameter *found = NULL;
+    for (uint32_t i = 0; length > 0 && i < im->parameter_count; i++) {
+        const firnc_onnx_parameter *p = im->parameters[i];
+        if (p->unnamed || p->value == FIRNC_NONE || strncmp(p->name, name, length) != 0)
+            continue;
+        const char *last = strchr(p->name + length, '.');
+        if (last == NULL || strcmp(last, dot) != 0)
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = p;
+    }
+    return found;
+}
+
+/* The only parameter that several modules have, of which "shared.weight" is another name in Transformers' models; NULL
+ * if there is none, or more than one. */
+static const firnc_onnx_parameter *shared_by_all(const firnc_onnx_importer *im, const char *name) {
+    const firnc_onnx_parameter *found = im->copy_count == 0 ? NULL : im->copies[0].parameter;
+    for (uint32_t i = 1; i < im->copy_count; i++)
+        if (im->copies[i].parameter != found)
+            return NULL;
+    return firnc_name_matches("*.shared.weight", name) || strcmp(name, "shared.weight") == 0 ? found : NULL;
+}
+
+/* A tied parameter is in the file under one of its names. */
+static void guess_copies(firnc_onnx_importer *im, firnc_onnx_model *model) {
+    for (uint32_t i = 0; im->listed && i < im->target_count; i++) {
+        firnc_onnx_target *target = im->targets[i];
+        const firnc_onnx_parameter *p =
+            target->kind != FIRNC_ONNX_PARAMETER || target->found || firnc_onnx_parameter_find(im, target->name) != NULL
+                ? NULL
+            : child_of(im, target->name) != NULL ? child_of(im, target->name)
+                                                 : shared_by_all(im, target->name);
+        bool copied = p == NULL;
+        for (uint32_t j = 0; j < im->copy_count; j++)
+            copied = copied || strcmp(im->copies[j].name, target->name) == 0;
+        for (uint32_t j = 0; j < im->kept_count; j++)
+            copied = copied || strcmp(im->kept[j].name, target->name) == 0;
+        if (copied)
+            continue;
+        im->copies = firnc_grown(im->copies, im->copy_count, &im->copy_capacity, sizeof *im->copies);
+        im->copies[im->copy_count++] = (firnc_onnx_copy){p, target->name};
+        note(model, firnc_format("the file has no tensor for %s of the module; it is taken for another name of %s",
+                                 target->name, p->name));
+    }
+}
+
+/* Lists how the parameters lie in the module's state_dict, and what else that has. */
+static void map_tensors(firnc_onnx_importer *im, firnc_onnx_model *model) {
+    const uint64_t room = im->parameter_count + im->copy_count + im->kept_count + im->target_count + UINT64_C(2);
+    firnc_weight_rule *rules = firnc_allocate(room * sizeof *rules);
+    uint32_t *count = &model->names.count;
+    model->names.rules = rules;
+    if (is_of_pytorch(im))
+        rules[(*count)++] = (firnc_weight_rule){.kind = FIRNC_WEIGHT_IGNORED, .tensors = {"*num_batches_tracked"}};
+    for (uint32_t i = 0; i < im->parameter_count; i++) {
+        const firnc_onnx_parameter *p = im->parameters[i];
+        if (p->value != FIRNC_NONE) {
+            model->parameter_count++;
+            add_rule(rules, count, p);
+        } else if (!p->unnamed && p->form == FIRNC_ONNX_AS_IS && is_of_pytorch(im) && !is_state(im, p->name)) {
+            rules[(*count)++] = constant_rule(p->name, p->tensor, false);
+        }
+        mark(im, p->name);
+    }
+    for (uint32_t i = 0; i < im->copy_count; i++)
+        if (im->copies[i].parameter->value != FIRNC_NONE) {
+            rules[(*count)++] = (firnc_weight_rule){.kind = FIRNC_WEIGHT_COPY,
+                                                    .parameter = im->copies[i].parameter->name,
+                                                    .tensors = {im->copies[i].name},
+                                                    .written = true};
+            mark(im, im->copies[i].name);
+        }
+    for (uint32_t i = 0; i < im->kept_count; i++) {
+        if (!is_state(im, im->kept[i].name) && !is_counter(im->kept[i].name))
+            rules[(*count)++] = constant_rule(im->kept[i].name, im->kept[i].tensor, im->kept[i].read);
+        mark(im, im->kept[i].name);
+    }
+    for (uint32_t i = 0; i < im->target_count; i++) {
+        firnc_onnx_target *target = im->targets[i];
+        target->found = target->found || is_state(im, target->name) || is_counter(target->name);
+        if (target->kind == FIRNC_ONNX_BUFFER && !target->found)
+            rules[(*count)++] = (firnc_weight_rule){.kind = FIRNC_WEIGHT_IGNORED, .tensors = {target->name}};
+    }
+}
+
+/* --- what is doubtful --------------------------------------------------------------------------------------------- */
+
+#define NAMES_SHOWN 6u
+
+/* A list of names, of which the first ones are shown. */
+static const char *listed(const char *list, uint32_t count, const char *name) {
+    return count > NAMES_SHOWN ? list : firnc_format("%s%s%s", list, count == 1 ? "" : ", ", name);
+}
+
+static const char *with_others(const char *list, uint32_t count) {
+    return count > NAMES_SHOWN ? firnc_format("%s and %u more", list, (unsigned)(count - NAMES_SHOWN)) : list;
+}
+
+static void note_tensors(const firnc_onnx_importer *im, firnc_onnx_model *model) {
+    const char *again = im->torchscript ? "export with do_constant_folding=False" : "export with optimize=False";
+    const char *unknown = "", *missing = "";
+    uint32_t unknowns = 0, gone = 0;
+    for (uint32_t i = 0; i < im->parameter_count; i++) {
+        const firnc_onnx_parameter *p = im->parameters[i];
+        if (!p->unnamed || p->value == FIRNC_NONE)
+            continue;
+        if (p->from != NULL)
+            note(model,
+                 firnc_format("tensor %s is trained in the place of %s, from which the exporter has computed it; "
+                              "%s to train as PyTorch does",
+                              p->name, p->from, again));
+        else
+            unknown = listed(unknown, ++unknowns, p->name);
+    }
+    if (unknowns > 0)
+        note(model, firnc_format("%s %s trained, and the file does not say of what parameter of the module; write in "
+                                 "constants what is none, or %s",
+                                 with_others(unknown, unknowns), unknowns == 1 ? "is" : "are", again));
+    for (uint32_t i = 0; i < im->target_count; i++)
+        if (!im->targets[i]->found && im->targets[i]->kind != FIRNC_ONNX_HIDDEN)
+            missing = listed(missing, ++gone, im->targets[i]->name);
+    if (gone > 0)
+        note(model, firnc_format("the file has no tensor for %s of the module; %s, or firnc weights can't write %s",
+                                 with_others(missing, gone), again, gone == 1 ? "it" : "them"));
 }
 
 void firnc_onnx_map_weights(firnc_onnx_importer *im, firnc_onnx_model *model) {
-    firnc_weight_rule *rules = firnc_allocate((im->parameter_count + UINT64_C(1)) * sizeof *rules);
-    for (uint32_t i = 0; i < im->parameter_count; i++)
-        if (im->parameters[i]->value != FIRNC_NONE) {
-            model->parameter_count++;
-            add_rule(rules, &model->names.count, im->parameters[i]);
-        }
-    model->names.rules = rules;
+    guess_copies(im, model);
+    map_tensors(im, model);
+    note_tensors(im, model);
 }

@@ -1,9 +1,14 @@
 /* Walks the wire format of a model before protobuf-c unpacks it, and refuses what would cost far more memory than the
- * file has bytes: too many fields, too deep nesting, and lengths that are not in the file. Nothing is stored here. */
+ * file has bytes: too many fields, too many nodes, too deep nesting, and lengths that are not in the file. Nothing is
+ * stored here. */
 #include "compiler/onnx/import.h"
 
 #define FIELDS_MAX 8000000u /* of all messages; each takes up to about 100 bytes when it is unpacked */
 #define DEPTH_MAX  40       /* messages within messages: each If within an If adds a graph, a node and an attribute */
+
+/* A plan holds 65,536 ops. In the files of exporters up to some three in four nodes are constants or compute extents,
+ * and become no op. */
+#define NODES_MAX (4u * 65536u)
 
 enum { VARINT = 0, FIXED64 = 1, LENGTH = 2, FIXED32 = 5 };
 
@@ -64,7 +69,7 @@ static const ProtobufCMessageDescriptor *message_of(const ProtobufCMessageDescri
 
 const char *firnc_onnx_scan(const uint8_t *bytes, uint64_t count) {
     level levels[DEPTH_MAX] = {{&firnc_onnx__model__descriptor, bytes, bytes + count}};
-    uint32_t depth = 1, fields = 0;
+    uint32_t depth = 1, fields = 0, nodes = 0;
     while (depth > 0) {
         level *in = &levels[depth - 1];
         if (in->at == in->end) {
@@ -80,6 +85,9 @@ const char *firnc_onnx_scan(const uint8_t *bytes, uint64_t count) {
         const ProtobufCMessageDescriptor *type = message_of(in->type, tag);
         if (type == NULL)
             continue;
+        nodes += type == &firnc_onnx__node__descriptor;
+        if (nodes > NODES_MAX)
+            return firnc_format("has more than %u nodes; Firn reads models of fewer", NODES_MAX);
         if (depth == DEPTH_MAX)
             return "is nested too deeply; Firn reads 10 levels of If";
         levels[depth++] = (level){type, content, content + length};

@@ -84,7 +84,7 @@ bool firnc_gradient_average_pool(firnc_differentiation *d, firnc_value dy) {
 }
 
 bool firnc_gradient_embedding(firnc_differentiation *d, firnc_value dy) {
-    firnc_contribute_rows(d, FIRN_EMBEDDING_IN_TABLE, dy);
+    firnc_contribute_rows(d, FIRN_EMBEDDING_IN_TABLE, firnc_gradient_of_rows(d, dy));
     return true;
 }
 

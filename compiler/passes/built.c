@@ -142,19 +142,17 @@ static bool is_reserved(const char *name) {
 
 static bool check_parameter_names(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
-    for (firnc_value i = 0; i < graph->value_count; i++) {
-        const firnc_value_info *value = &graph->values[i];
-        if (!firnc_is_of_model(value->role))
-            continue;
-        if (is_reserved(value->name))
+    firnc_value *sorted;
+    const uint32_t count = firnc_sorted_values(graph, firnc_is_of_model, &sorted);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = graph->values[sorted[i]].name;
+        if (is_reserved(name))
             return firnc_fail(compilation,
                               "parameter %s: names that begin with optimizer., counters., scaler. or metric. are "
                               "those of Firn's own state; choose another name",
-                              value->name);
-        for (firnc_value j = 0; j < i; j++)
-            if (firnc_is_of_model(graph->values[j].role) && strcmp(graph->values[j].name, value->name) == 0)
-                return firnc_fail(compilation, "two parameters have the name %s; give each a name of its own",
-                                  value->name);
+                              name);
+        if (i > 0 && strcmp(graph->values[sorted[i - 1]].name, name) == 0)
+            return firnc_fail(compilation, "two parameters have the name %s; give each a name of its own", name);
     }
     return true;
 }

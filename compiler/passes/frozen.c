@@ -115,9 +115,8 @@ static bool check_patterns(const firnc_compilation *compilation, const firnc_job
             found = firnc_is_parameter(graph->values[j].role) &&
                     firnc_name_matches(patterns[i].pattern, graph->values[j].name);
         if (!found)
-            return firnc_job_fail(compilation->job, &patterns[i].place,
-                                  "no parameter matches \"%s\"; --dump-after build prints the parameters",
-                                  patterns[i].pattern);
+            return firnc_job_fail(compilation->job, &patterns[i].place, "no parameter matches \"%s\"; %s",
+                                  patterns[i].pattern, firnc_unmatched_text(graph, patterns[i].pattern, false));
     }
     return true;
 }
@@ -130,7 +129,8 @@ static bool check_forms(const firnc_compilation *compilation, const layers *l) {
     for (firnc_value i = 0; i < graph->value_count && !biases; i++)
         biases = firnc_is_parameter(graph->values[i].role) && is_bias(graph->values[i].name);
     if (!biases)
-        return firnc_job_fail(job, &form->place, "bias_only: the model has no parameter whose name ends in .bias; remove bias_only");
+        return firnc_job_fail(job, &form->place,
+                              "bias_only: the model has no parameter whose name ends in .bias; remove bias_only");
     if (form->last_layers > l->count)
         return firnc_job_fail(job, &form->place, "last_layers: the model has %u layers; write at most that many",
                               (unsigned)l->count);

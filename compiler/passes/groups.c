@@ -35,9 +35,8 @@ static bool check_patterns(const firnc_compilation *compilation) {
         for (uint32_t j = 0; j < job->groups[i].pattern_count; j++) {
             const firnc_parameter_group *group = &job->groups[i];
             if (!is_of_model(compilation->graph, group->patterns[j]))
-                return firnc_job_fail(job, &group->place,
-                                      "no parameter matches \"%s\"; --dump-after build prints the parameters",
-                                      group->patterns[j]);
+                return firnc_job_fail(job, &group->place, "no parameter matches \"%s\"; %s", group->patterns[j],
+                                      firnc_unmatched_text(compilation->graph, group->patterns[j], false));
         }
     return true;
 }

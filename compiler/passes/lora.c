@@ -181,18 +181,27 @@ static bool adapt(const adapting *a, const firnc_node *node) {
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
+/* The layers that have a product; NULL ends the list. */
+static const char *const *product_names(const adapting *a) {
+    const char **names = firnc_allocate((a->list.count + UINT64_C(1)) * sizeof *names);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < a->list.count; i++)
+        if (is_product(&a->list.nodes[i]))
+            names[count++] = a->list.nodes[i].name;
+    return names;
+}
+
 /* Refuses a pattern that no product's layer matches. */
 static bool check_patterns(const adapting *a) {
+    const char *const *names = product_names(a);
     for (uint32_t i = 0; i < form_of(a)->layer_count; i++) {
         const firnc_job_pattern *pattern = &form_of(a)->layers[i];
-        bool found = false;
-        for (uint32_t j = 0; j < a->list.count; j++)
-            found =
-                found || (is_product(&a->list.nodes[j]) && firnc_name_matches(pattern->pattern, a->list.nodes[j].name));
-        if (!found)
-            return firnc_job_fail(a->compilation->job, &pattern->place,
-                                  "no layer with a product matches \"%s\"; --dump-after build prints the layers",
-                                  pattern->pattern);
+        const char *const *name = names;
+        while (*name != NULL && !firnc_name_matches(pattern->pattern, *name))
+            name++;
+        if (*name == NULL)
+            return firnc_job_fail(a->compilation->job, &pattern->place, "no layer with a product matches \"%s\"; %s",
+                                  pattern->pattern, firnc_unmatched_among(names, pattern->pattern, true));
     }
     return true;
 }

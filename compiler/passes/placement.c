@@ -71,7 +71,6 @@ typedef struct placement {
     firnc_block *buffers;
     uint32_t count;
     double *weights;
-    uint32_t *placed; /* scratch: indices by ascending offset */
     uint64_t *floors; /* scratch: lowest possible offset of each buffer; PLACED once it is placed */
 } placement;
 
@@ -97,38 +96,123 @@ static int heaviest_first(const void *a, const void *b) {
     return (x->buffer > y->buffer) - (x->buffer < y->buffer);
 }
 
+/* A buffer that has its place. */
+typedef struct piece {
+    uint64_t offset, end;
+    uint32_t first, last;
+} piece;
+
+#define CHUNK 64
+
+/* Placed buffers that follow each other in the order of their offsets, and the time in which any of them is live. */
+typedef struct chunk {
+    uint32_t count, first, last;
+    piece pieces[CHUNK];
+} chunk;
+
+typedef struct skyline {
+    chunk **chunks; /* in the order of offsets; none is empty */
+    uint32_t count;
+} skyline;
+
+/* The smallest gap so far that holds a buffer, and the end of what lies below. */
+typedef struct gap {
+    uint64_t end, best, bytes;
+} gap;
+
+/* Continues a search over the buffers of a chunk. Returns true once a gap fits exactly: no other one is better. */
+static bool search_chunk(const chunk *c, const firnc_block *buffer, gap *g) {
+    for (uint32_t i = 0; i < c->count; i++) {
+        const piece *other = &c->pieces[i];
+        if (other->first > buffer->last || buffer->first > other->last)
+            continue;
+        if (other->offset > g->end && other->offset - g->end >= buffer->bytes && other->offset - g->end < g->bytes) {
+            g->best = g->end;
+            g->bytes = other->offset - g->end;
+            if (g->bytes == buffer->bytes)
+                return true;
+        }
+        if (other->end > g->end)
+            g->end = other->end;
+    }
+    return false;
+}
+
 /* The offset of the smallest gap that holds the buffer; without such a gap, the end of the placed buffers whose
  * lifetimes intersect its own. */
-static uint64_t find_gap(const placement *p, uint32_t placed_count, const firnc_block *buffer) {
-    uint64_t end = 0, best = 0, best_gap = UINT64_MAX;
-    for (uint32_t i = 0; i < placed_count; i++) {
-        const firnc_block *other = &p->buffers[p->placed[i]];
-        if (!meet(other, buffer))
-            continue;
-        if (other->offset > end && other->offset - end >= buffer->bytes && other->offset - end < best_gap) {
-            best = end;
-            best_gap = other->offset - end;
-        }
-        if (end_of(other) > end)
-            end = end_of(other);
+static uint64_t find_gap(const skyline *placed, const firnc_block *buffer) {
+    gap g = {.bytes = UINT64_MAX};
+    for (uint32_t i = 0; i < placed->count; i++) {
+        const chunk *c = placed->chunks[i];
+        if (c->first <= buffer->last && buffer->first <= c->last && search_chunk(c, buffer, &g))
+            break;
     }
-    return best_gap != UINT64_MAX ? best : end;
+    return g.bytes != UINT64_MAX ? g.best : g.end;
+}
+
+static void put_piece(chunk *c, uint32_t at, const piece *added) {
+    memmove(&c->pieces[at + 1], &c->pieces[at], (c->count - at) * sizeof *c->pieces);
+    c->pieces[at] = *added;
+    c->first = c->count == 0 || added->first < c->first ? added->first : c->first;
+    c->last = c->count == 0 || added->last > c->last ? added->last : c->last;
+    c->count++;
+}
+
+/* Adds an empty chunk at an index. */
+static chunk *add_chunk(skyline *placed, uint32_t at) {
+    memmove(&placed->chunks[at + 1], &placed->chunks[at], (placed->count - at) * sizeof(chunk *));
+    placed->count++;
+    return placed->chunks[at] = firnc_allocate(sizeof(chunk));
+}
+
+/* Moves the second half of a full chunk into one behind it. */
+static void halve_chunk(skyline *placed, uint32_t at) {
+    chunk *low = placed->chunks[at], *high = add_chunk(placed, at + 1);
+    const uint32_t count = low->count;
+    low->count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const piece moved = low->pieces[i];
+        chunk *to = i < CHUNK / 2 ? low : high;
+        put_piece(to, to->count, &moved);
+    }
+}
+
+/* Inserts a buffer behind all whose offsets are not above its own. */
+static void insert_piece(skyline *placed, const firnc_block *buffer) {
+    const piece added = {buffer->offset, end_of(buffer), buffer->first, buffer->last};
+    uint32_t low = 0, high = placed->count; /* the last chunk that begins at or below the offset, or the first one */
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (placed->chunks[middle]->pieces[0].offset <= added.offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    if (placed->count == 0)
+        add_chunk(placed, 0);
+    else if (placed->chunks[low]->count == CHUNK) {
+        halve_chunk(placed, low);
+        low += placed->chunks[low + 1]->pieces[0].offset <= added.offset;
+    }
+    chunk *c = placed->chunks[low];
+    uint32_t at = c->count;
+    while (at > 0 && c->pieces[at - 1].offset > added.offset)
+        at--;
+    put_piece(c, at, &added);
 }
 
 /* Places each buffer into its smallest gap, heaviest first. Returns the bytes used. */
 static uint64_t place_into_gaps(placement *p) {
     ranked *order = firnc_allocate((uint64_t)p->count * sizeof *order);
+    skyline placed = {.chunks = firnc_allocate((2 * (uint64_t)p->count / CHUNK + 2) * sizeof(chunk *))};
     for (uint32_t i = 0; i < p->count; i++)
         order[i] = (ranked){.weight = p->weights[i], .buffer = i};
     qsort(order, p->count, sizeof *order, heaviest_first);
     uint64_t top = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         firnc_block *buffer = &p->buffers[order[i].buffer];
-        buffer->offset = find_gap(p, i, buffer);
-        uint32_t at = i;
-        for (; at > 0 && p->buffers[p->placed[at - 1]].offset > buffer->offset; at--)
-            p->placed[at] = p->placed[at - 1];
-        p->placed[at] = order[i].buffer;
+        buffer->offset = find_gap(&placed, buffer);
+        insert_piece(&placed, buffer);
         top = end_of(buffer) > top ? end_of(buffer) : top;
     }
     return top;
@@ -219,7 +303,6 @@ uint64_t firnc_place_buffers(firnc_block *buffers, uint32_t count) {
                 .best = UINT64_MAX,
                 .random = 1};
     s.p.weights = firnc_allocate((uint64_t)count * sizeof *s.p.weights);
-    s.p.placed = firnc_allocate((uint64_t)count * sizeof *s.p.placed);
     s.p.floors = firnc_allocate((uint64_t)count * sizeof *s.p.floors);
     s.best_offsets = firnc_allocate((uint64_t)count * sizeof *s.best_offsets);
     uint64_t attempts = BUDGET / WEIGHINGS / ((uint64_t)count * count);

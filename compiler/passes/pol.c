@@ -49,8 +49,8 @@ static bool check_patterns(const firnc_compilation *compilation) {
     for (uint32_t i = 0; i < precision->pattern_count; i++) {
         const firnc_pol_pattern *pattern = &precision->patterns[i];
         if (!firnc_layer_exists(compilation->graph, pattern->pattern))
-            return firnc_job_fail(compilation->job, &pattern->place,
-                                  "no layer matches \"%s\"; --dump-after build prints the layers", pattern->pattern);
+            return firnc_job_fail(compilation->job, &pattern->place, "no layer matches \"%s\"; %s", pattern->pattern,
+                                  firnc_unmatched_text(compilation->graph, pattern->pattern, true));
     }
     return true;
 }

@@ -4,11 +4,14 @@
  * - count: the divisor of the whole batch, where rows of the loss may be absent (gradients/batch.c)
  * - micro_batch: the seed of the gradient takes 1/micro_batches, or 1 where losses are added, and the loss scale;
  *   gradients are accumulated; running statistics advance beside their buffers
- * - finalise: squares of the unscaled gradients, norm and finiteness; the factors that unscale and clip
+ * - finalise: largest magnitude and squares of the unscaled gradients, norm and finiteness; the factors that unscale
+ *   and clip
  * - update: powers of beta, the optimizer for each parameter, which applies the factors; the optimizer step
  * - bookkeep: running statistics, loss scale, global step
  *
  * and the state that these use. Semantics: NUMERICS.md, "Finalise", "Update" and "Bookkeep". */
+#include <string.h>
+
 #include "compiler/passes/passes.h"
 #include "plan/generated/reader.h"
 
@@ -17,6 +20,7 @@ typedef struct training {
     const firnc_job *job;
     firnc_value *parameters; /* sorted by name */
     uint32_t count;
+    firnc_value magnitude, root; /* of the gradients, once their norm has been found */
     firnc_value factors; /* output of gradient_factors; FIRNC_NONE: gradients are neither unscaled nor clipped */
 } training;
 
@@ -116,22 +120,46 @@ static firnc_value gradient_in(const training *t, uint8_t phase, firnc_value par
 
 /* --- finalise ----------------------------------------------------------------------------------------------------- */
 
-static void find_norm(const training *t) {
+/* Adds a tensor with an element for each gradient, and the ops that fill it, in the order of the parameters' names.
+ * inputs: those of the op behind gradient and partial. */
+static firnc_value add_partials(const training *t, uint16_t code, const char *name, const firnc_value *inputs,
+                                uint8_t count) {
     firnc_graph *graph = t->graph;
     firn_shape shape = {.type = FIRN_FLOAT32, .rank = 1, .dims = {t->count}};
-    firnc_value partial = firnc_value_new(graph, "gradient_norm.partial", FIRNC_ROLE_ACTIVATION, shape);
+    firnc_value partial = firnc_value_new(graph, name, FIRNC_ROLE_ACTIVATION, shape);
     graph->values[partial].persistent = true; /* each op writes one element */
     for (uint32_t i = 0; i < t->count; i++) {
         int64_t index = i;
         const firnc_value gradient = gradient_in(t, FIRNC_PHASE_FINALISE, t->parameters[i]);
-        const firnc_value inputs[] = {[FIRN_SUM_OF_SQUARES_IN_GRADIENT] = gradient,
-                                      [FIRN_SUM_OF_SQUARES_IN_PARTIAL] = partial,
-                                      [FIRN_SUM_OF_SQUARES_IN_SCALE] = graph->loss_scale};
-        firnc_node_in_place(graph, FIRN_OP_sum_of_squares, FIRNC_PHASE_FINALISE, name_of(t, t->parameters[i]), inputs,
-                            FIRN_SUM_OF_SQUARES_IN_SCALE + 1, &index, NULL, (firnc_value[]){partial, FIRNC_NONE});
+        firnc_value all[FIRN_SUM_OF_SCALED_SQUARES_IN_SCALE + 1] = {[FIRN_SUM_OF_SCALED_SQUARES_IN_GRADIENT] = gradient,
+                                                                    [FIRN_SUM_OF_SCALED_SQUARES_IN_PARTIAL] = partial};
+        memcpy(&all[FIRN_SUM_OF_SCALED_SQUARES_IN_MAGNITUDE], inputs, count * sizeof *inputs);
+        firnc_node_in_place(graph, code, FIRNC_PHASE_FINALISE, name_of(t, t->parameters[i]), all,
+                            (uint8_t)(FIRN_SUM_OF_SCALED_SQUARES_IN_MAGNITUDE + count), &index, NULL,
+                            (firnc_value[]){partial, FIRNC_NONE});
     }
-    uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_norm, FIRNC_PHASE_FINALISE, "gradient_norm", &partial, 1,
-                                   NULL, NULL, (uint8_t[]){FIRN_FLOAT32, FIRN_INT32});
+    return partial;
+}
+
+_Static_assert((int)FIRN_LARGEST_MAGNITUDE_IN_GRADIENT == (int)FIRN_SUM_OF_SCALED_SQUARES_IN_GRADIENT &&
+                   (int)FIRN_LARGEST_MAGNITUDE_IN_PARTIAL == (int)FIRN_SUM_OF_SCALED_SQUARES_IN_PARTIAL,
+               "add_partials serves both ops");
+
+static void find_norm(training *t) {
+    firnc_graph *graph = t->graph;
+    firnc_value largest =
+        add_partials(t, FIRN_OP_largest_magnitude, "gradient_magnitude.partial", (firnc_value[]){FIRNC_NONE}, 0);
+    uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_magnitude, FIRNC_PHASE_FINALISE, "gradient_magnitude",
+                                   &largest, 1, NULL, NULL, (uint8_t[]){FIRN_FLOAT32});
+    t->magnitude = graph->nodes[node].outputs[FIRN_GRADIENT_MAGNITUDE_OUT_MAGNITUDE];
+    firnc_value partial = add_partials(t, FIRN_OP_sum_of_scaled_squares, "gradient_norm.partial",
+                                       (firnc_value[]){t->magnitude, graph->loss_scale}, 2);
+    const firnc_value inputs[] = {[FIRN_GRADIENT_NORM_IN_PARTIAL] = partial,
+                                  [FIRN_GRADIENT_NORM_IN_MAGNITUDE] = t->magnitude,
+                                  [FIRN_GRADIENT_NORM_IN_SCALE] = graph->loss_scale};
+    node = firnc_node_new(graph, FIRN_OP_gradient_norm, FIRNC_PHASE_FINALISE, "gradient_norm", inputs, 3, NULL, NULL,
+                          (uint8_t[]){FIRN_FLOAT32, FIRN_INT32, FIRN_FLOAT32});
+    t->root = graph->nodes[node].outputs[FIRN_GRADIENT_NORM_OUT_ROOT];
     graph->gradient_norm = graph->nodes[node].outputs[FIRN_GRADIENT_NORM_OUT_NORM];
     name_result(graph, graph->gradient_norm, "gradient_norm");
     if (is_dynamic(t)) {
@@ -143,12 +171,18 @@ static void find_norm(const training *t) {
 static void find_factors(training *t) {
     const firnc_precision *precision = &t->job->precision;
     firnc_graph *graph = t->graph;
-    const firnc_value inputs[] = {[FIRN_GRADIENT_FACTORS_IN_SCALE] = graph->loss_scale,
-                                  [FIRN_GRADIENT_FACTORS_IN_NORM] =
-                                      precision->clipping == FIRN_FB_CLIPPING_NORM ? graph->gradient_norm : FIRNC_NONE};
+    firnc_value inputs[] = {[FIRN_GRADIENT_FACTORS_IN_SCALE] = graph->loss_scale,
+                            [FIRN_GRADIENT_FACTORS_IN_NORM] = FIRNC_NONE,
+                            [FIRN_GRADIENT_FACTORS_IN_ROOT] = FIRNC_NONE,
+                            [FIRN_GRADIENT_FACTORS_IN_MAGNITUDE] = FIRNC_NONE};
+    if (precision->clipping == FIRN_FB_CLIPPING_NORM) {
+        inputs[FIRN_GRADIENT_FACTORS_IN_NORM] = graph->gradient_norm;
+        inputs[FIRN_GRADIENT_FACTORS_IN_ROOT] = t->root;
+        inputs[FIRN_GRADIENT_FACTORS_IN_MAGNITUDE] = t->magnitude;
+    }
     const int64_t integers[] = {[FIRN_GRADIENT_FACTORS_CLIPPING] = precision->clipping};
     uint8_t type = FIRN_FLOAT32;
-    uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_factors, FIRNC_PHASE_FINALISE, "gradient_factors", inputs, 2,
+    uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_factors, FIRNC_PHASE_FINALISE, "gradient_factors", inputs, 4,
                                    integers, &precision->clip_threshold, &type);
     t->factors = graph->nodes[node].outputs[FIRN_GRADIENT_FACTORS_OUT_FACTORS];
 }
@@ -254,7 +288,8 @@ bool firnc_add_training(firnc_compilation *compilation) {
         return firnc_add_metric(compilation);
     const firnc_data *data = &compilation->job->data;
     uint32_t micro_batches = data->batch_size / data->micro_batch_size;
-    training t = {.graph = graph, .job = compilation->job, .factors = FIRNC_NONE};
+    training t = {
+        .graph = graph, .job = compilation->job, .magnitude = FIRNC_NONE, .root = FIRNC_NONE, .factors = FIRNC_NONE};
     t.count = firnc_sorted_values(graph, firnc_is_parameter, &t.parameters);
 
     graph->schedules = firnc_allocate((t.job->schedule.root_count + UINT64_C(1)) * sizeof *graph->schedules);

@@ -204,12 +204,13 @@ static uint16_t code_of(const update *u) {
 
 /* --- muon --------------------------------------------------------------------------------------------------------- */
 
-/* Adds a node of the update phase and returns its first output, a new float32 tensor. b may be FIRNC_NONE. */
-static firnc_value add_node(const update *u, uint16_t code, firnc_value a, firnc_value b, int64_t layout,
+/* Adds a node of the update phase and returns its first output, a new float32 tensor. b may be FIRNC_NONE. integer: the
+ * op's integer attribute, if it has one. */
+static firnc_value add_node(const update *u, uint16_t code, firnc_value a, firnc_value b, int64_t integer,
                             const float *reals) {
     const uint8_t types[FIRN_OUTPUTS_MAX] = {FIRN_FLOAT32, FIRN_FLOAT32};
     uint32_t node =
-        firnc_node_new(u->graph, code, FIRNC_PHASE_UPDATE, u->name, (firnc_value[]){a, b}, 2, &layout, reals, types);
+        firnc_node_new(u->graph, code, FIRNC_PHASE_UPDATE, u->name, (firnc_value[]){a, b}, 2, &integer, reals, types);
     return u->graph->nodes[node].outputs[0];
 }
 
@@ -219,9 +220,10 @@ static firnc_value add_newton_schulz(const update *u, firnc_value x) {
     static const float to_square[] = {[FIRN_WEIGHTED_SUM_A] = -4.775F, [FIRN_WEIGHTED_SUM_B] = 2.0315F};
     static const float to_x[] = {[FIRN_WEIGHTED_SUM_A] = 3.4445F, [FIRN_WEIGHTED_SUM_B] = 1};
     static const float epsilon = 1e-7F;
+    enum { SCALED = 1 };
     const firn_shape shape = u->graph->values[x].shape;
     const bool wide = shape.dims[0] <= shape.dims[1];
-    x = add_node(u, FIRN_OP_unit_norm, x, FIRNC_NONE, 0, &epsilon);
+    x = add_node(u, FIRN_OP_unit_norm, x, FIRNC_NONE, SCALED, &epsilon);
     for (uint32_t i = 0; i < u->settings->ns_steps; i++) {
         firnc_value gram = wide ? add_node(u, FIRN_OP_linear, x, x, FIRNC_OUT_IN, NULL)
                                 : add_node(u, FIRN_OP_linear_backward_weight, x, x, FIRNC_OUT_IN, NULL);

@@ -169,6 +169,17 @@ static void note_lowered_scale(const firnc_precision *precision, const firnc_tre
                                 lowered, lowered));
 }
 
+#define LARGEST_FLOAT16 65504.0F
+
+/* Notes a static factor at which a gradient of 1 is no float16. */
+static void note_large_factor(const firnc_precision *precision, const firnc_tree *factor) {
+    if (precision->half == FIRN_FLOAT16 && precision->scaling == FIRNC_SCALING_STATIC &&
+        precision->initial_loss_scale > LARGEST_FLOAT16)
+        firnc_idle_say(factor, "is more than float16 holds",
+                       "gradients times the factor overflow from 65504 on, and every such step is skipped; write a "
+                       "smaller factor, or dynamic");
+}
+
 /* Loss scaling is for training only. */
 static void note_idle_keys(const firnc_job *job, const firnc_tree *init, const firnc_tree *mapping,
                            float initial_loss_scale) {
@@ -184,6 +195,7 @@ static void note_idle_keys(const firnc_job *job, const firnc_tree *init, const f
     } else if (train && job->precision.scaling == FIRNC_SCALING_DYNAMIC) {
         note_lowered_scale(&job->precision, firnc_tree_child(mapping, "initial_loss_scale"), initial_loss_scale);
     } else if (train) {
+        note_large_factor(&job->precision, firnc_tree_child(mapping, factor.key));
         firnc_idle_note_keys(mapping, dynamic_keys, COUNT(dynamic_keys), firnc_tree_child(mapping, factor.key),
                              "the loss scale is fixed; write loss_scaling_factor: dynamic, or remove this key");
     }

@@ -219,6 +219,13 @@ static const firnc_tree *read_class(const firnc_tree *entry, int *class) {
     firnc_choice choices[2 * CLASSES + 2];
     list_classes(choices);
     const firnc_tree *word = entry->kind == FIRNC_MAPPING ? firnc_tree_child(entry, "scheduler") : NULL;
+    const char *key = word != NULL ? word->text : entry->first != NULL ? entry->first->key : NULL;
+    if (key != NULL && firnc_same_word(key, "ReduceLROnPlateau")) {
+        firnc_tree_fail(word != NULL ? word : entry->first,
+                        "follows the losses of evaluations, and a plan's rates are known before its run; write "
+                        "MultiStepLR or CosineDecayLR");
+        return NULL;
+    }
     if (word == NULL)
         return firnc_class_read(entry, choices, "LR", "schedule", class);
     if (word->kind != FIRNC_SCALAR) {

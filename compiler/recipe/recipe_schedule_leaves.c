@@ -9,8 +9,8 @@
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
 typedef struct settings {
-    double initial, final, power, rate, scale, eta_min, gamma, pct_start, final_div_factor;
-    uint64_t total, warmup_steps, t_mult, half_period, step_size, step_size_up, step_size_down, total_steps;
+    double initial, final, power, rate, scale, t_mult, eta_min, gamma, pct_start, final_div_factor;
+    uint64_t total, warmup_steps, half_period, step_size, step_size_up, step_size_down, total_steps;
     int mode, scale_mode, anneal_strategy;
     bool staircase, three_phase;
 } settings;
@@ -97,7 +97,7 @@ static const struct {
     [WARMUP_STEPS] = {NULL, {"warmup_steps", LENGTH(warmup_steps)}},
     [T_MAX] = {NULL, {"T_max", LENGTH(half_period)}},
     [T_0] = {NULL, {"T_0", LENGTH(half_period)}},
-    [T_MULT] = {NULL, {"T_mult", .kind = FIRNC_FIELD_LONG, AT(t_mult), 1, FIRNC_STEPS_MAX}},
+    [T_MULT] = {NULL, {"T_mult", .kind = FIRNC_FIELD_DOUBLE, AT(t_mult), 1, FIRNC_STEPS_MAX}},
     [ETA_MIN] = {NULL, {"eta_min", VALUE(eta_min)}},
     [GAMMA] = {NULL, {"gamma", VALUE(gamma)}},
     [MILESTONES] = {NULL, {"milestones", .kind = FIRNC_FIELD_ENTRIES}},
@@ -212,14 +212,14 @@ static bool make_cosine_annealing(leaf *l) {
 static bool make_warm_restarts(leaf *l) {
     const settings *s = &l->settings;
     const char *twin = l->reader->weight_decay ? "WD" : "LR";
+    const double first = (double)s->half_period, second = first * s->t_mult, third = second * s->t_mult;
     if (s->t_mult != 1)
-        return firnc_tree_fail(firnc_tree_child(l->mapping, "T_mult"),
-                               "%llu makes each period longer than the one before, and here all are of T_0 steps; "
-                               "write a Sequential%s with a CosineDecay%s for each period, of total_iters %.0f, %.0f, "
-                               "%.0f and so on, or T_mult: 1",
-                               (unsigned long long)s->t_mult, twin, twin, (double)s->half_period,
-                               (double)s->half_period * (double)s->t_mult,
-                               (double)s->half_period * (double)s->t_mult * (double)s->t_mult);
+        return firnc_tree_fail(
+            firnc_tree_child(l->mapping, "T_mult"),
+            "%s makes each period longer than the one before, and here all are of T_0 steps; write "
+            "a Sequential%s with a CosineDecay%s for each period, of total_iters %.15g, %.15g, %.15g "
+            "and so on, or T_mult: 1",
+            firnc_number_text(s->t_mult), twin, twin, first, second, third);
     l->node->mode = FIRN_SCHEDULE_RESTART;
     return make_cosine_annealing(l);
 }

@@ -71,6 +71,10 @@ static const char *arrange(firnc_weight_layout *layout, const firnc_weight_rule 
         layout->whole[1] = layout->whole[0];
         layout->whole[0] = rows;
     }
+    if (rule->extents != FIRNC_WEIGHT_LIKE_PARAMETER) {
+        layout->rank = rule->extents == FIRNC_WEIGHT_VECTOR ? 1 : 0;
+        layout->whole[0] = firnc_weight_elements(parameter);
+    }
     return NULL;
 }
 
@@ -78,7 +82,7 @@ static const char *arrange(firnc_weight_layout *layout, const firnc_weight_rule 
 
 /* The extent of each tensor along the axis, which the rule gives or which are equal. Returns NULL, or what is wrong. */
 static const char *cut(firnc_weight_layout *layout, const firnc_weight_rule *rule) {
-    if (rule->axis >= layout->rank)
+    if (rule->axis >= layout->rank && rule->axis > 0)
         return "write an axis below its number of extents";
     const uint64_t extent = layout->whole[rule->axis];
     const bool equal = rule->sizes[0] == 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/base/text.h"
+#include "plan/bytes.h"
 #include "runtime/numerics/numerics.h"
 
 #define LENGTH_BYTES 8u
@@ -285,6 +286,16 @@ static bool is_no_other(const char *file, const firnc_bytes *bytes) {
     return true;
 }
 
+uint64_t firnc_safetensors_extent(const uint8_t *head, uint64_t count) {
+    if (count <= LENGTH_BYTES)
+        return count;
+    const uint64_t header_bytes = firn_load64(head);
+    if (header_bytes > HEADER_BYTES_MAX)
+        return LENGTH_BYTES;
+    return strchr("{ \t\r\n", head[LENGTH_BYTES]) != NULL && head[LENGTH_BYTES] != 0 ? UINT64_MAX
+                                                                                     : LENGTH_BYTES + header_bytes;
+}
+
 bool firnc_safetensors_parse(firnc_safetensors *parsed, const char *file, const firnc_bytes *bytes) {
     uint64_t header_bytes = 0;
     *parsed = (firnc_safetensors){.file = file};
@@ -327,6 +338,32 @@ bool firnc_safetensors_values(const firnc_safetensors *parsed, const firnc_safet
         if (values[i] - values[i] != 0)
             return firnc_weights_refuse(
                 parsed->file, "tensor %s holds NaN or infinity; give a file with finite numbers", tensor->name);
+    }
+    return true;
+}
+
+/* An element of a type of whole numbers, or a boolean, by the name of its type. */
+static int64_t whole_at(const firnc_safetensor *tensor, uint64_t size, uint64_t element) {
+    uint64_t bits = 0;
+    for (uint64_t i = 0; i < size; i++)
+        bits |= (uint64_t)tensor->bytes[element * size + i] << (8 * i);
+    const bool negative = tensor->dtype[0] == 'I' && size > 0 && size < 8 && (bits >> (8 * size - 1)) != 0;
+    return (int64_t)(negative ? bits - (UINT64_C(1) << (8 * size)) : bits);
+}
+
+bool firnc_safetensors_equals(const firnc_safetensor *tensor, const float *reals, const int64_t *wholes) {
+    const uint64_t size = tensor->elements == 0 ? 0 : (tensor->end - tensor->begin) / tensor->elements;
+    if (tensor->real != (wholes == NULL) || (!tensor->real && (size > 8 || strchr("IUB", tensor->dtype[0]) == NULL)))
+        return false;
+    for (uint64_t i = 0; i < tensor->elements; i++) {
+        uint32_t element = 0;
+        if (!tensor->real && whole_at(tensor, size, i) != wholes[i])
+            return false;
+        if (!tensor->real)
+            continue;
+        memcpy(&element, tensor->bytes + i * size, (size_t)size);
+        if (firn_bits(firn_load(&element, tensor->type, 0)) != firn_bits(reals[i]))
+            return false;
     }
     return true;
 }

@@ -26,6 +26,9 @@ typedef struct firnc_safetensors {
     uint32_t count;
 } firnc_safetensors;
 
+/* How much of a file to read (firnc_file_read_part): of one that is not in this format only what shows that. */
+uint64_t firnc_safetensors_extent(const uint8_t *head, uint64_t count);
+
 /* Checks a whole file and lists its tensors. Refuses what the format refuses: a header that is cut or is not the JSON
  * that it must be, a name that is there twice, a shape that does not fit its bytes, and bytes that belong to no tensor
  * or to two. The bytes must stay where they are. False after one message that names the file. */
@@ -46,15 +49,19 @@ const firnc_safetensor *firnc_safetensors_find(const firnc_safetensors *parsed, 
  * finite. */
 bool firnc_safetensors_values(const firnc_safetensors *parsed, const firnc_safetensor *tensor, float *values);
 
+/* Whether a tensor of reals, whole numbers or booleans has these elements; `wholes` NULL: reals. */
+bool firnc_safetensors_equals(const firnc_safetensor *tensor, const float *reals, const int64_t *wholes);
+
 /* "[2, 3]" */
 const char *firnc_safetensors_shape(const uint64_t *dims, uint8_t rank);
 
-/* A float32 tensor to be written; rank and extents as in a firn_shape. */
+/* A tensor to be written, F32 or I64; rank and extents as in a firn_shape, or rank 0. */
 typedef struct firnc_safetensors_entry {
     const char *name;
     uint8_t rank;
     uint64_t dims[FIRN_RANK_MAX];
     const float *values;
+    const int64_t *wholes; /* the elements in place of `values`; NULL: float32 */
 } firnc_safetensors_entry;
 
 /* Makes the bytes of a file with these tensors in this order (safetensors_write.c). No name is there twice. */

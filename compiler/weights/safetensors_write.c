@@ -1,5 +1,5 @@
-/* Writes the format safetensors (compiler/weights/safetensors.h): float32 tensors, one behind the other in the order in
- * which they are given. */
+/* Writes the format safetensors (compiler/weights/safetensors.h): tensors of float32 or int64, one behind the other in
+ * the order in which they are given. */
 #include <string.h>
 
 #include "compiler/base/text.h"
@@ -26,7 +26,7 @@ static void add_name(firnc_growing_text *to, const char *name) {
 }
 
 static uint64_t bytes_of(const firnc_safetensors_entry *entry) {
-    uint64_t bytes = sizeof *entry->values;
+    uint64_t bytes = entry->wholes != NULL ? sizeof *entry->wholes : sizeof *entry->values;
     for (uint8_t i = 0; i < entry->rank; i++)
         bytes *= entry->dims[i];
     return bytes;
@@ -43,7 +43,7 @@ static firnc_growing_text make_header(const firnc_safetensors_entry *entries, ui
         *data_bytes += bytes_of(&entries[i]);
         add(&header, ",");
         add_name(&header, entries[i].name);
-        add(&header, ":{\"dtype\":\"F32\",\"shape\":");
+        add(&header, firnc_format(":{\"dtype\":\"%s\",\"shape\":", entries[i].wholes != NULL ? "I64" : "F32"));
         add(&header, firnc_safetensors_shape(entries[i].dims, entries[i].rank));
         add(&header,
             firnc_format(",\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin, (unsigned long long)*data_bytes));
@@ -65,7 +65,8 @@ firnc_bytes firnc_safetensors_make(const firnc_safetensors_entry *entries, uint3
     memcpy(at, header.text, (size_t)header.length);
     at += header.length;
     for (uint32_t i = 0; i < count; i++) {
-        memcpy(at, entries[i].values, (size_t)bytes_of(&entries[i]));
+        const void *elements = entries[i].wholes != NULL ? (const void *)entries[i].wholes : entries[i].values;
+        memcpy(at, elements, (size_t)bytes_of(&entries[i]));
         at += bytes_of(&entries[i]);
     }
     return file;

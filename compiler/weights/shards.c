@@ -109,7 +109,8 @@ static bool read_shards(const shard_index *index, firnc_safetensors *parsed) {
         if (++shards > SHARDS_MAX)
             return firnc_weights_refuse(index->file, "names more than %u files; join some of them", SHARDS_MAX);
         const char *path = path_of(index->file, order[i].shard);
-        if (!firnc_file_read(path, room, &bytes) || !firnc_safetensors_parse(&part, path, &bytes) ||
+        if (!firnc_file_read_part(path, room, firnc_safetensors_extent, &bytes) ||
+            !firnc_safetensors_parse(&part, path, &bytes) ||
             !add_tensors(index, order[i].shard, &part, tensors, &parsed->count))
             return false;
         room -= bytes.count;
@@ -136,6 +137,7 @@ bool firnc_safetensors_read(firnc_safetensors *parsed, const char *file) {
     shard_index index = {.file = file};
     *parsed = (firnc_safetensors){.file = file};
     if (!is_index(file))
-        return firnc_file_read(file, FILE_BYTES_MAX, &bytes) && firnc_safetensors_parse(parsed, file, &bytes);
+        return firnc_file_read_part(file, FILE_BYTES_MAX, firnc_safetensors_extent, &bytes) &&
+               firnc_safetensors_parse(parsed, file, &bytes);
     return firnc_file_read(file, INDEX_BYTES_MAX, &bytes) && read_index(&index, &bytes) && read_shards(&index, parsed);
 }

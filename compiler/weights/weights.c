@@ -164,7 +164,7 @@ static const char *wanted_name(const firnc_weights *weights, const char *paramet
     return parameter;
 }
 
-static bool is_ignored(const firnc_weight_map *map, const char *tensor) {
+bool firnc_weights_is_ignored(const firnc_weight_map *map, const char *tensor) {
     for (uint32_t i = 0; i < map->count; i++)
         if (map->rules[i].kind != FIRNC_WEIGHT_TAKEN && firnc_name_matches(map->rules[i].tensors[0], tensor))
             return true;
@@ -188,8 +188,8 @@ static bool check_unmatched(const firnc_weights *weights) {
         if (weights->layouts[i].count == 0 && !weights->parameters[i].optional)
             list(&parameters, wanted_name(weights, weights->parameters[i].name));
     for (uint32_t i = 0; i < weights->file.count; i++)
-        if (!used[i] && !is_ignored(&weights->job->weight_map, weights->file.tensors[i].name) &&
-            !is_ignored(&weights->job->model_weight_map, weights->file.tensors[i].name))
+        if (!used[i] && !firnc_weights_is_ignored(&weights->job->weight_map, weights->file.tensors[i].name) &&
+            !firnc_weights_is_ignored(&weights->job->model_weight_map, weights->file.tensors[i].name))
             list(&tensors, weights->file.tensors[i].name);
     if (parameters.count + tensors.count == 0)
         return true;
@@ -227,13 +227,33 @@ bool firnc_weights_leaves(const firnc_weights *weights, uint32_t tensor) {
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
+/* A plan has the constants of its model: a file with others is of another model. */
+static bool check_constants(const firnc_weights *weights) {
+    const firnc_weight_map *map = &weights->job->model_weight_map;
+    for (uint32_t i = 0; i < map->count; i++) {
+        const firnc_weight_constant *constant = map->rules[i].constant;
+        const firnc_safetensor *tensor = constant == NULL || !constant->read
+                                             ? NULL
+                                             : firnc_safetensors_find(&weights->file, map->rules[i].tensors[0]);
+        if (tensor == NULL || firnc_weights_is_ignored(&weights->job->weight_map, tensor->name) ||
+            (tensor->elements == constant->count &&
+             firnc_safetensors_equals(tensor, constant->reals, constant->wholes)))
+            continue;
+        return refuse(weights,
+                      "tensor %s has other elements than the model's file, from which the plan has them; export the "
+                      "model with these, or ignore the tensor in trainer.init.weight_map",
+                      tensor->name);
+    }
+    return true;
+}
+
 bool firnc_weights_open(firnc_weights *weights, const firnc_job *job, const firnc_weight_parameter *parameters,
                         uint32_t parameter_count) {
     *weights = (firnc_weights){.job = job, .parameters = parameters, .parameter_count = parameter_count};
     weights->layouts = firnc_allocate((parameter_count + UINT64_C(1)) * sizeof *weights->layouts);
     return firnc_safetensors_read(&weights->file, job->weights) &&
            firnc_weights_check_rules(job, parameters, parameter_count) && find_tensors(weights) &&
-           check_unmatched(weights);
+           check_constants(weights) && check_unmatched(weights);
 }
 
 /* The rows behind the first are for what the model does not have, such as BERT's second segment. */
@@ -294,12 +314,18 @@ static bool check_copies(const firnc_weights *weights, uint32_t parameter, const
         if (rule->kind != FIRNC_WEIGHT_COPY || strcmp(rule->parameter, name) != 0)
             continue;
         const firnc_safetensor *tensor = firnc_safetensors_find(&weights->file, rule->tensors[0]);
-        if (tensor == NULL || is_ignored(&weights->job->weight_map, tensor->name))
+        if (tensor == NULL || firnc_weights_is_ignored(&weights->job->weight_map, tensor->name))
             continue;
-        float *copy = firnc_allocate(elements * sizeof *copy);
+        const firnc_weight_layout *layout = &weights->layouts[parameter];
+        float *copy = firnc_allocate(elements * sizeof *copy), *placed = firnc_allocate(elements * sizeof *placed);
         if (tensor->real && tensor->elements == elements && !firnc_safetensors_values(&weights->file, tensor, copy))
             return false;
-        if (!tensor->real || tensor->elements != elements || memcmp(copy, values, (size_t)elements * sizeof *copy) != 0)
+        if (layout->count == 1)
+            firnc_weight_put(layout, 0, copy, placed);
+        else
+            memcpy(placed, copy, (size_t)elements * sizeof *copy);
+        if (!tensor->real || tensor->elements != elements ||
+            memcmp(placed, values, (size_t)elements * sizeof *placed) != 0)
             return refuse(weights,
                           "tensor %s is not equal to parameter %s, and the model has one for both; give it one of "
                           "its own, or ignore the tensor in trainer.init.weight_map",

@@ -8,17 +8,34 @@
 enum { PARTIAL_INDEX = FIRN_SUM_OF_SQUARES_INDEX };
 _Static_assert((int)PARTIAL_INDEX == 0, "plan/ops.def: integer attribute 0 is the index");
 
-/* Whether an op in [begin, end) fills the element at `index`. */
-static bool has_partial(const firn_fb_plan_record *plan, uint32_t partial, uint32_t begin, uint32_t end,
-                        int64_t index) {
+/* Ops in [begin, end), of which `at` is the next one to look at. */
+typedef struct fillers {
+    uint32_t begin, end, at;
+} fillers;
+
+/* Whether an op fills the element at `index`. The search begins behind the op that filled the element before, and so is
+ * short where ops fill their elements in order. */
+static bool has_partial(const firn_fb_plan_record *plan, fillers *f, uint32_t partial, int64_t index) {
     uint8_t phase;
     firn_fb_op_record op;
-    for (uint32_t n = begin; n < end; n++) {
+    for (uint32_t tried = f->begin; tried < f->end; tried++) {
+        const uint32_t n = f->at;
+        f->at = n + 1 < f->end ? n + 1 : f->begin;
         if (firn_semantics_read_op(plan, n, &op, &phase) && firn_semantics_fills_partial(&op, partial) &&
             op.integers[PARTIAL_INDEX] == index)
             return true;
     }
     return false;
+}
+
+/* Whether ops from `first` to before `end` fill every element. */
+static bool is_filled(const firn_fb_plan_record *plan, uint32_t partial, uint32_t elements, uint32_t first,
+                      uint32_t end) {
+    fillers f = {.begin = first, .end = end, .at = first};
+    bool filled = elements <= end - first;
+    for (uint32_t i = 0; filled && i < elements; i++)
+        filled = has_partial(plan, &f, partial, i);
+    return filled;
 }
 
 /* The tensor may be read only by gathering ops, and only after every element has been filled. */
@@ -28,12 +45,8 @@ bool firn_semantics_is_gathered(const firn_fb_plan_record *plan, uint32_t partia
     for (uint32_t n = first; firn_semantics_read_op(plan, n, &op, &phase); n++) {
         if (!firn_semantics_reads(plan, &op, partial) || firn_semantics_fills_partial(&op, partial))
             continue;
-        if (!firn_op_find((uint16_t)op.code)->gathers || elements > n - first)
+        if (!firn_op_find((uint16_t)op.code)->gathers || !is_filled(plan, partial, elements, first, n))
             return false;
-        for (uint32_t i = 0; i < elements; i++) {
-            if (!has_partial(plan, partial, first, n, i))
-                return false;
-        }
     }
     return true;
 }

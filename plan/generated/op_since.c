@@ -108,6 +108,15 @@ static const struct {
     {.code = 252, .kind = INPUT, .position = 5, .since = 2}, /* linear_cross_entropy batch_divisor */
     {.code = 253, .kind = ROW, .position = 0, .since = 2}, /* batch_rows  */
     {.code = 254, .kind = ROW, .position = 0, .since = 2}, /* batch_weights  */
+    {.code = 260, .kind = ROW, .position = 0, .since = 2}, /* largest_magnitude  */
+    {.code = 261, .kind = ROW, .position = 0, .since = 2}, /* gradient_magnitude  */
+    {.code = 262, .kind = ROW, .position = 0, .since = 2}, /* sum_of_scaled_squares  */
+    {.code = 32, .kind = INPUT, .position = 1, .since = 2}, /* gradient_norm magnitude */
+    {.code = 32, .kind = INPUT, .position = 2, .since = 2}, /* gradient_norm scale */
+    {.code = 32, .kind = OUTPUT, .position = 2, .since = 2}, /* gradient_norm root */
+    {.code = 44, .kind = INPUT, .position = 2, .since = 2}, /* gradient_factors root */
+    {.code = 44, .kind = INPUT, .position = 3, .since = 2}, /* gradient_factors magnitude */
+    {.code = 83, .kind = INTEGER, .position = 0, .since = 2}, /* unit_norm scaled */
     {.code = 0}, /* the end */
 };
 

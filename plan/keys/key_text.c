@@ -1,5 +1,5 @@
-/* Reads public keys in PEM, and describes files that hold no key of the wanted kind (plan/keys/key_text.h). The reader takes
- * a SubjectPublicKeyInfo of an uncompressed P-256 point, which always begins with the same bytes; the check of a
+/* Reads public keys in PEM, and describes files that hold no key of the wanted kind (plan/keys/key_text.h). The reader
+ * takes a SubjectPublicKeyInfo of an uncompressed P-256 point, which always begins with the same bytes; the check of a
  * signature finds out whether the point is on the curve. Other keys are recognised by the label of PEM and by the
  * object identifiers in their bytes; the structure around those is not read. */
 #include "plan/keys/key_text.h"

@@ -5,21 +5,39 @@
 
 /* --- gradients: norm, clipping ---------------------------------------------------------------------------------- */
 
+/* Operands and attributes that the ops which fill an element of `partial` share are at the same positions. */
+#define AS_SQUARES(OP)                                                                                                 \
+    ((int)FIRN_##OP##_INDEX == (int)FIRN_SUM_OF_SQUARES_INDEX &&                                                       \
+     (int)FIRN_##OP##_IN_PARTIAL == (int)FIRN_SUM_OF_SQUARES_IN_PARTIAL)
+_Static_assert(AS_SQUARES(LARGEST_MAGNITUDE) && AS_SQUARES(SUM_OF_SCALED_SQUARES), "one rule checks all three");
+
 int firn_shape_sum_of_squares(firn_op_signature *s) {
     int64_t index = s->integers[FIRN_SUM_OF_SQUARES_INDEX];
     return index >= 0 && index < (int64_t)s->inputs[FIRN_SUM_OF_SQUARES_IN_PARTIAL].dims[0] ? FIRN_OK
                                                                                             : FIRN_ERROR_OP_ATTRIBUTE;
 }
 
-/* There is a norm if and only if it clips. */
+/* The output root is there if and only if the input magnitude is; only then there may be a scale. */
+int firn_shape_gradient_norm(firn_op_signature *s) {
+    const bool scaled = has_input(s, FIRN_GRADIENT_NORM_IN_MAGNITUDE);
+    return scaled == (s->output_count > FIRN_GRADIENT_NORM_OUT_ROOT) &&
+                   (scaled || !has_input(s, FIRN_GRADIENT_NORM_IN_SCALE))
+               ? FIRN_OK
+               : FIRN_ERROR_OP_OPERANDS;
+}
+
+/* There is a norm if and only if it clips. Root and magnitude come together, and only with a norm. */
 int firn_shape_gradient_factors(firn_op_signature *s) {
     int64_t clipping = s->integers[FIRN_GRADIENT_FACTORS_CLIPPING];
     float limit = s->reals[FIRN_GRADIENT_FACTORS_LIMIT];
+    const bool norm = has_input(s, FIRN_GRADIENT_FACTORS_IN_NORM), root = has_input(s, FIRN_GRADIENT_FACTORS_IN_ROOT);
     if (clipping < FIRN_FB_CLIPPING_NONE || clipping > FIRN_FB_CLIPPING_VALUE ||
         !(clipping == FIRN_FB_CLIPPING_NONE ? limit == 0.0f : is_positive(limit)))
         return FIRN_ERROR_OP_ATTRIBUTE;
-    return has_input(s, FIRN_GRADIENT_FACTORS_IN_NORM) == (clipping == FIRN_FB_CLIPPING_NORM) ? FIRN_OK
-                                                                                              : FIRN_ERROR_OP_OPERANDS;
+    return norm == (clipping == FIRN_FB_CLIPPING_NORM) && root == has_input(s, FIRN_GRADIENT_FACTORS_IN_MAGNITUDE) &&
+                   (norm || !root)
+               ? FIRN_OK
+               : FIRN_ERROR_OP_OPERANDS;
 }
 
 /* --- optimizers, loss scale ------------------------------------------------------------------------------------- */

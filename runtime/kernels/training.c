@@ -1,11 +1,6 @@
-/* Prepares gradients for the optimizers (optimizers/): sums over micro-batches, norm, factors. Also updates the
- * counters and the loss scale after the update. All tensors are float32 except gradients, which may have any real type.
- * Freestanding. */
-#include "plan/generated/reader.h"
-#include "plan/shapes/scratch.h"
+/* Sums of gradients over micro-batches; counters and loss scale after the update. All tensors are float32 except
+ * gradients, which may have any real type. Freestanding. */
 #include "runtime/kernels/blocks.h"
-
-_Static_assert((int)FIRN_SCRATCH_SUM_BLOCK == (int)FIRN_SUM_BLOCK, "the plan gives a number for each block of a sum");
 
 static uint64_t counter(const firn_tensor *tensor) {
     const uint64_t *value = tensor->data;
@@ -41,72 +36,6 @@ void firn_kernel_accumulate(const firn_kernel_call *call) {
 void firn_kernel_advance_power(const firn_kernel_call *call) {
     const float power = firn_scalar(&call->inputs[FIRN_ADVANCE_POWER_IN_POWER]);
     firn_set_scalar(&call->outputs[FIRN_ADVANCE_POWER_OUT_POWER], power * call->reals[FIRN_ADVANCE_POWER_FACTOR]);
-}
-
-/* --- norm and clipping -------------------------------------------------------------------------------------------- */
-
-typedef struct unscaled {
-    const firn_tensor *gradient;
-    float unscale;
-} unscaled;
-
-/* (gradient / scale)^2 */
-static void squares_terms(const void *settings, size_t block, float *terms, size_t count) {
-    const unscaled *s = settings;
-    firn_block_widen(terms, s->gradient, block);
-    for (size_t i = 0; i < count; i++) {
-        float g = terms[i] * s->unscale;
-        terms[i] = g * g;
-    }
-}
-
-/* partial[index] = sum of the squares of gradient / scale. Each task is one block of the sum. */
-void firn_kernel_sum_of_squares(const firn_kernel_call *call) {
-    const firn_tensor *scale = firn_call_input(call, FIRN_SUM_OF_SQUARES_IN_SCALE);
-    const unscaled s = {.gradient = &call->inputs[FIRN_SUM_OF_SQUARES_IN_GRADIENT],
-                        .unscale = scale != NULL ? 1.0f / firn_scalar(scale) : 1.0f};
-    float *totals = call->outputs[FIRN_SUM_OF_SQUARES_OUT_SCRATCH].data;
-    float *partial = call->outputs[FIRN_SUM_OF_SQUARES_OUT_PARTIAL].data;
-    partial[call->integers[FIRN_SUM_OF_SQUARES_INDEX]] =
-        firn_sum_terms(call, s.gradient->elements, totals, squares_terms, &s);
-}
-
-/* norm = sqrt(sum of partial), finite = norm < infinity, which is also false for NaN */
-void firn_kernel_gradient_norm(const firn_kernel_call *call) {
-    const firn_tensor *partial = &call->inputs[FIRN_GRADIENT_NORM_IN_PARTIAL];
-    int32_t *finite = call->outputs[FIRN_GRADIENT_NORM_OUT_FINITE].data;
-    firn_sum sum;
-    firn_sum_begin(&sum);
-    firn_sum_add_many(&sum, partial->data, partial->elements);
-    float norm = firn_sqrt(firn_sum_end(&sum));
-    firn_set_scalar(&call->outputs[FIRN_GRADIENT_NORM_OUT_NORM], norm);
-    *finite = norm < firn_from_bits(FIRN_INFINITY_BITS);
-}
-
-/* The input scale exists only with loss scaling, the input norm only with clipping by norm. */
-void firn_kernel_gradient_factors(const firn_kernel_call *call) {
-    const firn_tensor *scale = firn_call_input(call, FIRN_GRADIENT_FACTORS_IN_SCALE);
-    const firn_tensor *norm = firn_call_input(call, FIRN_GRADIENT_FACTORS_IN_NORM);
-    const int64_t clipping = call->integers[FIRN_GRADIENT_FACTORS_CLIPPING];
-    const float limit = call->reals[FIRN_GRADIENT_FACTORS_LIMIT];
-    float *factors = call->outputs[FIRN_GRADIENT_FACTORS_OUT_FACTORS].data;
-    factors[FIRN_FACTOR_UNSCALE] = scale != NULL ? firn_canonical(1.0f / firn_scalar(scale)) : 1.0f;
-    factors[FIRN_FACTOR_CLIP] = 1.0f;
-    factors[FIRN_FACTOR_LIMIT] = clipping == FIRN_FB_CLIPPING_VALUE ? limit : firn_from_bits(FIRN_INFINITY_BITS);
-    if (norm != NULL) {
-        float coefficient = limit / (firn_scalar(norm) + 1e-6f);
-        factors[FIRN_FACTOR_CLIP] = coefficient > 1.0f ? 1.0f : firn_canonical(coefficient);
-    }
-}
-
-void firn_kernel_decay_factors(const firn_kernel_call *call) {
-    const firn_tensor *before = firn_call_input(call, FIRN_DECAY_FACTORS_IN_FACTORS);
-    const float *given = before != NULL ? before->data : NULL;
-    float *factors = call->outputs[FIRN_DECAY_FACTORS_OUT_ALL_FACTORS].data;
-    factors[FIRN_FACTOR_UNSCALE] = given == NULL ? 1.0f : given[FIRN_FACTOR_UNSCALE];
-    factors[FIRN_FACTOR_CLIP] = given == NULL ? 1.0f : given[FIRN_FACTOR_CLIP];
-    factors[FIRN_FACTOR_LIMIT] = given == NULL ? firn_from_bits(FIRN_INFINITY_BITS) : given[FIRN_FACTOR_LIMIT];
-    factors[FIRN_FACTOR_DECAY] = firn_scalar(&call->inputs[FIRN_DECAY_FACTORS_IN_WEIGHT_DECAY]);
 }
 
 /* --- counters ----------------------------------------------------------------------------------------------------- */

@@ -196,7 +196,7 @@ for line in "^3 samples, none held out; 4 in a step (2 micro-batches of 2), 0.75
 done
 
 expect "no labels" 1 "DATA_TYPE.*give them by --labels" mlp --data "$folder/images"
-expect "labels for features" 1 "DATA_TYPE.*--data has 1 uint8 in each record, and the plan reads 784 uint8;" \
+expect "labels for features" 1 "DATA_TYPE.*--data has 1 uint8 in each record, and the plan reads 784 uint8;.*swapped, give this one by --labels" \
     mlp --data "$folder/labels" --labels "$folder/labels"
 expect "raw bytes for records" 1 "not an array" mlp --data "$folder/pixels" --labels "$folder/labels"
 tr '\000-\011' '\001-\012' <"$folder/classes" | npy "$folder/eleven.npy" '(120,)'

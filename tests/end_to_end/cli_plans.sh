@@ -173,34 +173,4 @@ expect "an evaluation without a metric" 3 \
     "^firn: $folder/silent.plan: the plan measures nothing.* (NO_METRIC); compile it with a metric, or write" evaluate silent
 [ ! -s "$folder/out" ] || fail "an evaluation without a metric prints something"
 
-# --- the cost of a description ----------------------------------------------------------------------------------------
-
-# The user time of firnc inspect grows with the number of ops, and not with its square.
-for layers in 80 320; do
-    cat >"$folder/deep.yaml" <<end
-trainer:
-  init:
-    model: {name: gpt2, vocab_size: 256, hidden_size: 8, num_hidden_layers: $layers, num_heads: 1, max_position_embeddings: 4}
-    optimizer: {SGD: {lr: 0.1}}
-    loop: {num_steps: 1}
-  fit: {train_dataloader: {batch_size: 1}}
-end
-    "$FIRNC" compile "$folder/deep.yaml" --mode train --unsigned --pub "$PUB" -o "$folder/$layers.plan" >"$folder/out"
-done
-python3 - "$FIRNC" "$folder" <<'end' || fail "the cost of firnc inspect"
-import os, subprocess, sys
-
-def user_seconds(layers):
-    least = 1e9
-    for _ in range(3):
-        process = subprocess.Popen([sys.argv[1], "inspect", f"{sys.argv[2]}/{layers}.plan"], stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        assert status == 0
-        least = min(least, usage.ru_utime)
-    return least
-
-few, many = user_seconds(80), user_seconds(320)
-assert many < 7 * few + 0.1, (few, many)
-end
-
 [ $failures -eq 0 ]

@@ -107,6 +107,12 @@ expect "auc of rows that do not count" 1 \
 pattern=trainer.init.precision.pol.0.pattern
 expect "a pattern that matches nothing" 1 "^firnc: $RECIPE: --set $pattern: no layer matches .*; " \
     compile "$RECIPE" --mode train --set "$pattern=transformer.x"
+expect "a pattern of a part of a name" 1 'params.0: no parameter matches "bias"; a pattern stands for a whole name; write "\*bias" for' \
+    compile "$RECIPE" --mode train --set 'trainer.init.optimizer.AdamW.params=[{params: bias, tags: b}]'
+expect "a pattern with a name of PyTorch's" 1 'no parameter matches "model.transformer.wte.weight"; the nearest one is transformer.wte.weight' \
+    compile "$RECIPE" --mode train --set 'trainer.init.callbacks=[{FreezeParameters: model.transformer.wte.weight}]'
+expect "a layer for LoRA by its last word" 1 'no layer with a product matches "c_attn"; .*; write "\*c_attn" for names' \
+    compile "$RECIPE" --mode train --set 'trainer.init.fine_tuning={lora: {layers: c_attn, rank: 2, alpha: 1}}'
 edited "a pattern of the file that matches nothing" pattern 's/pattern: .*/pattern: transformer.x/' \
     'trainer.init.precision.pol.0.pattern: no layer matches "transformer.x"'
 

@@ -32,6 +32,7 @@ np.save(folder / "photos.npy", values[:12480].reshape(80, 12, 13))
 for name, classes in (("classes", 10), ("two", 2)):
     (folder / name).write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 80]) + bytes(values[:80] % classes))
 np.save(folder / "targets.npy", (values[:800].astype(np.float32) / np.float32(128)).reshape(80, 10))
+np.save(folder / "huge.npy", (values[:800].astype(np.float32) * np.float32(1e16)).reshape(80, 10))
 np.save(folder / "weights.npy", (values[:80] % 5).astype(np.float32) / np.float32(3))
 END
 texts="--data $folder/text --data $folder/more"
@@ -175,6 +176,14 @@ if ! grep -q 'skipped true' "$folder/second" || ! grep -q 'skipped false' "$fold
 fi
 mlp_of "MLP, a growing scale, clipped by value" 4 "$images" $dynamic $precision.initial_loss_scale=1024 \
     $precision.steps_per_increase=1 $precision.max_gradient_value=0.01
+huge="--data $folder/images.npy --labels $folder/huge.npy"
+for scale in none 0.0001; do
+    [ $scale = none ] && of_loss=$float32 || of_loss="$precision.fp16_type=bfloat16 $precision.loss_scaling_factor=$scale"
+    mlp_of "MLP, gradients whose squares overflow, scale $scale" 2 "$huge" $of_loss $precision.max_gradient_norm=0.5 \
+        init.model.loss=mean_squared_error $loader.label_type=float32 $loader.feature_scale=1 \
+        validate.metric=loss
+    grep -q '"gradient_norm":[0-9.]*e+\(19\|[23]\)' "$folder/log" || fail "$name: no square overflows"
+done
 mlp_of "MLP, static scale, float32 gradients" 3 "$images" $precision.fp16_type=cbfloat16 \
     $precision.loss_scaling_factor=8192 $precision.gradient_type=float32
 
@@ -324,7 +333,8 @@ for form in relu gelu tanh sigmoid silu softplus; do
 done
 for loss in mean_squared_error l1 "huber init.model.delta=0.25" "smooth_l1 init.model.beta=0.25" \
     binary_cross_entropy_with_logits kl_divergence "kl_divergence init.model.log_target=true init.model.reduction=batchmean"; do
-    mlp_of "MLP, $loss" 2 "$targets" init.model.loss=$loss $loader.label_type=float32 validate.metric=loss
+    mlp_of "MLP, $loss" 2 "$targets" init.model.loss=$loss $loader.label_type=float32 $loader.feature_scale=1 \
+        validate.metric=loss
 done
 mlp_of "MLP, nll" 2 "$images" init.model.loss=nll
 mlp_of "MLP, weights of records, smoothed labels" 3 "$images --weights $folder/weights.npy" init.model.sample_weights=true \
@@ -450,4 +460,4 @@ mlp_of "MLP, mean squared error" 1 "$targets" init.model.loss=l1 $loader.label_t
     validate.metric=mean_squared_error
 
 echo "$cases cases, $failures failures"
-[ $failures -eq 0 ] && [ $cases -eq 140 ]
+[ $failures -eq 0 ] && [ $cases -eq 142 ]

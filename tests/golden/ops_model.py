@@ -1219,15 +1219,79 @@ def sum_of_squares(kind, g, partial, scale=None, *, index):
     return [Tensor(kind, partial.dims, values), Unread('float32', (1, (g.elements - 1) // 4096 + 1))]
 
 
-def gradient_norm(kind, partial):
-    norm = square_root(canonical_sum(partial.values))
-    return [Tensor(kind, (1,), [norm]), Tensor('int32', (1,), [int(less(norm, INFINITY))])]
+def largest_size(values):
+    return NAN if any(map(is_nan, values)) else max(map(magnitude, values))
 
 
-def gradient_factors(kind, scale=None, norm=None, *, clipping, limit):
+def largest_magnitude(kind, g, partial, *, index):
+    values = list(partial.values)
+    values[index] = largest_size(g.values)
+    return [Tensor(kind, partial.dims, values), Unread('float32', (1, (g.elements - 1) // 4096 + 1))]
+
+
+def gradient_magnitude(kind, partial):
+    return [Tensor(kind, (1,), [largest_size(partial.values)])]
+
+
+def scaled(x, n):
+    """x * 2^n, rounded once."""
+    value = scalar.FLOAT32.decode(x)
+    if value is None or value[1] in ('inf', 0):
+        return x
+    return scalar.FLOAT32.encode((value[0], value[1] * Fraction(2) ** n))
+
+
+def split(x):
+    """w and e with x = w * 2^e and 1 <= |w| < 2."""
+    value = scalar.FLOAT32.decode(x)
+    if value is None or value[1] in ('inf', 0):
+        return x, 0
+    e = next(e for e in range(-149, 128) if value[1] < Fraction(2) ** (e + 1))
+    return scaled(x, -e), e
+
+
+def unit_of(magnitude, scale):
+    """k, w and n of the unit of the squares, and u."""
+    u = divide(ONE, scale.values[0]) if scale else ONE
+    w, e = split(u)
+    value = scalar.FLOAT32.decode(magnitude.values[0])
+    if value is None or value[1] == 'inf':
+        k = 128
+    else:
+        k = next(k for k in range(-126, 129) if value[1] <= Fraction(2) ** k)
+    return k, w, k + e, u
+
+
+def sum_of_scaled_squares(kind, g, partial, magnitude, scale=None, *, index):
+    k, w, _, _ = unit_of(magnitude, scale)
+    shrink = number(Fraction(2) ** -k)
+    values = list(partial.values)
+    values[index] = canonical_sum([multiply(t, t) for t in (multiply(multiply(x, shrink), w) for x in g.values)])
+    return [Tensor(kind, partial.dims, values), Unread('float32', (1, (g.elements - 1) // 4096 + 1))]
+
+
+def gradient_norm(kind, partial, magnitude=None, scale=None):
+    root = square_root(canonical_sum(partial.values))
+    if magnitude is None:
+        return [Tensor(kind, (1,), [root]), Tensor('int32', (1,), [int(less(root, INFINITY))])]
+    _, _, n, u = unit_of(magnitude, scale)
+    finite = less(multiply(magnitude.values[0], u), INFINITY)
+    return [Tensor(kind, (1,), [scaled(root, n)]), Tensor('int32', (1,), [int(finite)]), Tensor(kind, (1,), [root])]
+
+
+def gradient_factors(kind, scale=None, norm=None, root=None, magnitude=None, *, clipping, limit):
     u = divide(ONE, scale.values[0]) if scale else ONE
     c = ONE
-    if norm:
+    if root and less(root.values[0], INFINITY):
+        _, _, n, _ = unit_of(magnitude, scale)
+        plain = less(norm.values[0], number(2 ** 64))
+        d, b = split(add(norm.values[0], number('0x1.0c6f7ap-20')) if plain else root.values[0])
+        l, a = split(limit)
+        q, x = divide(l, d), a - b - (0 if plain else n)
+        if x < 0 or (x == 0 and not less(ONE, q)):
+            j = max(0, -125 - x, n - 126)
+            c, u = scaled(q, x + j), scaled(u, -j)
+    elif norm:
         c = divide(limit, add(norm.values[0], number('0x1.0c6f7ap-20')))
         c = ONE if less(ONE, c) else c
     return [Tensor(kind, (3,), [u, c, limit if clipping == 2 else INFINITY])]
@@ -3128,6 +3192,41 @@ def rounded_weights(kind):
             case(tag + '_dx', 'linear_backward_input', kind, [dy, w], layout=layout, reductions=[r])
 
 
+def scaled_norms():
+    """Norms and clipping of gradients of any size: what the squares' unit is for."""
+    partial = tensor('float32', 5)
+    for i, size in enumerate((-149, -140, -126, -60, 0, 63, 64, 100, 127)):
+        g = Tensor('float32', (70,), [scaled(x, size) for x in tensor('float32', 70).values])
+        for j, scale in enumerate((None, number(1024), number(3), real('1e-3'), real('3e38'))):
+            given = one(scale) if scale else None
+            tag = f'float32_scaled_norm_{i}_{j}'
+            parts, _ = case(tag + '_largest', 'largest_magnitude', 'float32', [g, partial], index=j)
+            most, = case(tag + '_magnitude', 'gradient_magnitude', 'float32', [Tensor('float32', (1,), [parts.values[j]])])
+            squares, _ = case(tag + '_squares', 'sum_of_scaled_squares', 'float32',
+                              [g, partial, most] + [given] * bool(scale), index=2)
+            squares = Tensor('float32', (2,), [squares.values[2], real('0.25')])
+            norm, _, root = case(tag, 'gradient_norm', 'float32', [squares, most] + [given] * bool(scale))
+            for l, limit in enumerate(('1', '1e-30', '3e38')):
+                case(f'{tag}_factors_{l}', 'gradient_factors', 'float32', [given, norm, root, most], clipping=1,
+                     limit=real(limit))
+    g = tensor('float32', 70)
+    for i, changes in enumerate(({3: NAN}, {3: INFINITY}, {3: INFINITY | MINUS_ZERO}, {3: NAN, 4: INFINITY}, dict.fromkeys(range(70), MINUS_ZERO))):
+        other = with_values(g, changes)
+        tag = f'float32_scaled_norm_special_{i}'
+        parts, _ = case(tag + '_largest', 'largest_magnitude', 'float32', [other, partial], index=0)
+        most, = case(tag + '_magnitude', 'gradient_magnitude', 'float32', [parts])
+        most = most if is_nan(parts.values[0]) else Tensor('float32', (1,), [parts.values[0]])
+        squares, _ = case(tag + '_squares', 'sum_of_scaled_squares', 'float32', [other, partial, most], index=0)
+        squares = Tensor('float32', (1,), [squares.values[0]])
+        norm, _, root = case(tag, 'gradient_norm', 'float32', [squares, most])
+        case(tag + '_factors', 'gradient_factors', 'float32', [None, norm, root, most], clipping=1, limit=real('0.5'))
+    for half in HALF_NAMES:
+        g = tensor(half, 70)
+        parts, _ = case(half + '_scaled_norm_largest', 'largest_magnitude', 'float32', [g, partial], index=4)
+        case(half + '_scaled_norm_squares', 'sum_of_scaled_squares', 'float32',
+             [g, partial, Tensor('float32', (1,), [parts.values[4]]), one(number(3))], index=4)
+
+
 def main():
     for kind in HALF_NAMES + ['float32']:
         if kind != 'float32':
@@ -3194,6 +3293,8 @@ def main():
     for kind in HALF_NAMES + ['float32']:
         quantized_numbers(kind)
         chosen_places(kind)
+    chance.seed(260)
+    scaled_norms()
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

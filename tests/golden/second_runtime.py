@@ -2389,22 +2389,83 @@ def sum_of_squares(call):
     return {"partial": partial}
 
 
+@computes("largest_magnitude")
+def largest_magnitude(call):
+    partial = call.before("partial")
+    partial[call.attribute("index")] = np.max(np.abs(call["gradient"].astype(F32)))
+    return {"partial": partial}
+
+
+@computes("gradient_magnitude")
+def gradient_magnitude(call):
+    return {"magnitude": np.max(np.abs(call["partial"]), keepdims=True)}
+
+
+def split(x):
+    """w and e with x = w * 2^e and 1 <= |w| < 2; what has no such w is left as it is."""
+    if x == 0 or not np.isfinite(x):
+        return F32(x), 0
+    w, e = np.frexp(F32(x))
+    return w * F32(2), int(e) - 1
+
+
+def unit_exponent(magnitude):
+    """k of the least power of two that is at least the magnitude."""
+    w, k = split(magnitude)
+    k = max(k + bool(w > 1), -126) if magnitude > 0 else -126
+    return k if np.isfinite(magnitude) else 128
+
+
+def unit_of(call):
+    """The exponent k of the magnitude, and w and e of 1 / scale."""
+    return unit_exponent(call["magnitude"][0]), *split(inverse_scale(call)[0])
+
+
+@computes("sum_of_scaled_squares")
+def sum_of_scaled_squares(call):
+    k, w, _ = unit_of(call)
+    t = np.ldexp(call["gradient"].astype(F32), -k) * w
+    partial = call.before("partial")
+    partial[call.attribute("index")] = lane_sum_of_all(t * t)[0]
+    return {"partial": partial}
+
+
 @computes("gradient_norm")
 def gradient_norm(call):
-    norm = np.sqrt(lane_sum_of_all(call["partial"]))
-    return {"norm": norm, "finite": (norm < np.inf).astype(np.int32)}
+    root = np.sqrt(lane_sum_of_all(call["partial"]))
+    if call["magnitude"] is None:
+        return {"norm": root, "finite": (root < np.inf).astype(np.int32)}
+    k, _, e = unit_of(call)
+    finite = (call["magnitude"] * inverse_scale(call) < np.inf).astype(np.int32)
+    return {"norm": np.ldexp(root, k + e), "finite": finite, "root": root}
+
+
+def clip_by_root(call):
+    """The factors u and c, between which a power of two may move."""
+    u, (k, _, e) = inverse_scale(call), unit_of(call)
+    plain = call["norm"][0] < F32(2.0 ** 64)
+    d, b = split(call["norm"][0] + F32(1e-6) if plain else call["root"][0])
+    limit, a = split(call.attribute("limit"))
+    q, x = limit / d, a - b - (0 if plain else k + e)
+    if x > 0 or (x == 0 and q > 1):
+        return u, ONE
+    moved = max(0, -125 - x, k + e - 126)
+    return np.ldexp(u, -moved), np.ldexp(q, x + moved)
 
 
 @computes("gradient_factors")
 def gradient_factors(call):
     clipping = call.run.plan.clippings[call.attribute("clipping")]
-    c, most = np.ones(1, F32), np.full(1, np.inf, F32)
+    u, c, most = inverse_scale(call), np.ones(1, F32), np.full(1, np.inf, F32)
     if clipping == "norm":
-        c = call.attribute("limit") / (call["norm"] + F32(1e-6))
-        c = np.where(c > 1, ONE, c)
+        if call["root"] is not None and call["root"][0] < np.inf:
+            u, c = clip_by_root(call)
+        else:
+            c = call.attribute("limit") / (call["norm"] + F32(1e-6))
+            c = np.where(c > 1, ONE, c)
     elif clipping == "value":
         most = np.full(1, call.attribute("limit"), F32)
-    return {"factors": np.concatenate([inverse_scale(call), c, most])}
+    return {"factors": np.concatenate([u, np.reshape(c, 1), most])}
 
 
 @computes("decay_factors")
@@ -2657,7 +2718,9 @@ def muon_direction(call):
 
 @computes("unit_norm")
 def unit_norm(call):
-    return {"y": call["x"] / (root_of_sum(call["x"]) + call.attribute("epsilon"))}
+    k = unit_exponent(np.max(np.abs(call["x"]))) if call.attribute("scaled") else 0
+    t = np.ldexp(call["x"], -k)
+    return {"y": t / (root_of_sum(t) + np.ldexp(call.attribute("epsilon"), -k))}
 
 
 @computes("weighted_sum")

@@ -10,6 +10,7 @@ gradients are the outputs.
 --write keeps the rows that are called `kept` with what PyTorch computes of them in kept_rows.npz; kept_rows.py runs these
 without PyTorch and onnx."""
 import argparse
+import functools
 import sys
 import warnings
 
@@ -102,6 +103,9 @@ for op, function in (("ReduceSum", torch.sum), ("ReduceMean", torch.mean), ("Red
     for axes, keep in (((1,), 1), ((0, 2), 0), ((-1,), 0), ((0, 1, 2), 1)):
         row(f"{op} {list(axes)} {keep}", op, lambda x, f=function, a=axes, k=keep: f(x, dim=a, keepdim=bool(k)), (3, 1, 7),
             attributes={"keepdims": keep}, constants={1: ints(*axes)})
+for axes, keep in (((1,), 1), ((0, 2), 0)):
+    kept(f"ReduceProd {list(axes)}", "ReduceProd", lambda x, a=axes, k=keep: functools.reduce(lambda y, d: y.prod(d, keepdim=True), a, x).reshape(
+        (3, 1, 7) if k else (5,)), (3, 5, 7), attributes={"keepdims": keep}, constants={1: ints(*axes)})
 for axis in (-1, 0, 1):
     row(f"Softmax {axis}", "Softmax", lambda x, a=axis: F.softmax(x, a), (3, 4, 5), attributes={"axis": axis})
     row(f"LogSoftmax {axis}", "LogSoftmax", lambda x, a=axis: F.log_softmax(x, a), (3, 4, 5), attributes={"axis": axis})
@@ -123,6 +127,9 @@ for equation, *shapes in (("ij,jk->ik", (3, 5), (5, 4)), ("bij,bjk->bik", (2, 3,
                           ("bqhd,bkhd->bhqk", (2, 3, 4, 5), (2, 3, 4, 5)), ("i,j->ij", (3,), (4,)), ("ijk,k->ij", (2, 3, 4), (4,)),
                           ("ij->ji", (3, 4)), ("ij->i", (3, 4)), ("...ij,...jk->...ik", (2, 3, 5), (2, 5, 4))):
     row(f"Einsum {equation}", "Einsum", lambda *xs, e=equation: torch.einsum(e, *xs), *shapes, attributes={"equation": equation})
+
+for equation, shape in (("bii->bi", (2, 4, 4)), ("ijji->j", (3, 2, 2, 3)), ("ii->", (5, 5))):
+    kept(f"Einsum {equation}", "Einsum", lambda x, e=equation: torch.einsum(e, x), shape, attributes={"equation": equation})
 
 # --- images ---
 row("Conv", "Conv", lambda x, w, b: F.conv2d(x, w, b), (2, 3, 7, 5), (4, 3, 3, 2), (4,))
@@ -323,6 +330,14 @@ quantise("fake quantise unsigned", lambda x: torch.fake_quantize_per_tensor_affi
 quantise("fake quantise narrow", lambda x: torch.fake_quantize_per_tensor_affine(x, 0.02, 0, -64, 63), (4, 31), np.float32(0.02), np.int8(0), -64, 63)
 quantise("fake quantise channels", lambda x: torch.fake_quantize_per_channel_affine(x, torch.tensor([0.01, 0.05, 0.003]), torch.tensor([0, 5, -3], dtype=torch.int32), 0, -128, 127),
          (3, 2, 2, 3), reals(0.01, 0.05, 0.003), np.array([0, 5, -3], np.int8), axis=0)
+
+# --- random numbers, in limits in which PyTorch draws the same ---
+node = helper.make_node
+kept("RandomUniformLike", lambda x: [node("RandomUniformLike", [x], ["r"], "draw", low=2.0, high=2.0), node("Mul", [x, "r"], ["y_0"], "op")], lambda x: 2 * x, (3, 5))
+kept("RandomNormalLike", lambda x: [node("RandomNormalLike", [x], ["r"], "draw", mean=-1.5, scale=0.0), node("Mul", [x, "r"], ["y_0"], "op")], lambda x: -1.5 * x, (3, 5))
+kept("RandomNormal", lambda x: [node("RandomNormal", [], ["r"], "draw", mean=3.0, scale=0.0, shape=[3, 5]), node("Add", [x, "r"], ["y_0"], "op")], lambda x: x + 3, (3, 5))
+kept("Bernoulli", lambda x: [node("Sub", [x, x], ["zero"], "less"), node("Exp", ["zero"], ["one"], "one"), node("Bernoulli", ["one"], ["r"], "draw"),
+                             node("Mul", [x, "r"], ["y_0"], "op")], lambda x: x * 1, (3, 5))
 
 # --- recurrence ---
 def recurrent(kind, gates, order, reverse=False, **options):

@@ -36,13 +36,14 @@ LISTED = set("""
     Squeeze Unsqueeze Concat Split Slice Pad Expand Tile Gather GatherElements ScatterND Cast Identity Dropout Constant
     ConstantOfShape Shape Range Trilu OneHot CumSum Resize LSTM GRU RNN Attention Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh
     Celu Round Shrink IsInf IsNaN Mod LRN GlobalMaxPool Selu Sign Ceil Floor Not And Or Xor Sum Mean TopK QuantizeLinear
-    DequantizeLinear GridSample MaxUnpool Col2Im DFT STFT""".split())
+    DequantizeLinear GridSample MaxUnpool Col2Im DFT STFT ReduceProd""".split())
 
 # Operators that are only computed from what is known when the plan is made: all of their inputs are given as initializers.
 KNOWN = set("""
     BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Compress EyeLike HammingWindow HannWindow NonZero
-    ReduceProd ReverseSequence Unique""".split())
-LISTED |= KNOWN | {"GatherND", "ScatterElements", "SequenceConstruct", "ConcatFromSequence", "SequenceAt", "SplitToSequence", "And", "Or", "Xor", "Not", "Floor", "Ceil", "Size"}
+    ReverseSequence Unique""".split())
+LISTED |= KNOWN | {"GatherND", "ScatterElements", "SequenceConstruct", "ConcatFromSequence", "SequenceAt", "SplitToSequence", "And", "Or", "Xor",
+                   "Not", "Floor", "Ceil", "Size"}
 
 # The inputs that decide shapes, loops or the kind of computation, by operator. In exported models they are constants.
 SHAPING = {
@@ -50,7 +51,7 @@ SHAPING = {
     "Split": [1], "ReduceSum": [1], "ReduceMean": [1], "ReduceMax": [1], "ReduceMin": [1], "ReduceL2": [1], "CumSum": [1],
     "OneHot": [1, 2], "ConstantOfShape": [0], "Range": [0, 1, 2], "Resize": [1, 2, 3], "Trilu": [1], "Clip": [1, 2],
     "Dropout": [1, 2], "BatchNormalization": [3, 4], "LSTM": [4], "GRU": [4], "RNN": [4], "Attention": [6],
-    "TopK": [1], "QuantizeLinear": [1, 2], "DequantizeLinear": [1, 2], "MaxUnpool": [2], "Col2Im": [1, 2], "DFT": [1, 2], "STFT": [1, 3]}
+    "ReduceProd": [1], "TopK": [1], "QuantizeLinear": [1, 2], "DequantizeLinear": [1, 2], "MaxUnpool": [2], "Col2Im": [1, 2], "DFT": [1, 2], "STFT": [1, 3]}
 
 EXACT = 2 ** 24  # the whole numbers up to here are exact in float32, which carries the data of a case
 UNCARRIED = "(not carried) "  # begins the reasons that are found here and not by the importer

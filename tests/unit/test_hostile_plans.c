@@ -272,7 +272,7 @@ static void read_instead(native_plan *native, uint32_t index) {
     for (uint32_t p = 0; p < native->plan->phases_count; p++)
         for (uint32_t i = 0; i < native->plan->phases[p].ops_count; i++) {
             const firn_native_op *op = &native->plan->phases[p].ops[i];
-            if (op->code != FIRN_OP_sum_of_squares)
+            if (op->code != FIRN_OP_sum_of_squares && op->code != FIRN_OP_largest_magnitude)
                 continue;
             *(uint32_t *)(uintptr_t)&op->inputs[0] = index;
             return;

@@ -1,5 +1,6 @@
 /* Tests the kernels of the finalise, update and bookkeep phases bit by bit: against the formula of each element, and
  * the loss scaler against the reference's description of its rules. */
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,6 +94,61 @@ static void count(void **state) {
     tensor_free(&steps);
 }
 
+/* Leftovers of an earlier step do not count; rows of all micro-batches of a step do, exactly, and their number is
+ * rounded to the nearest float32. */
+static void batch_rows(void **state) {
+    (void)state;
+    firn_tensor labels = tensor_new(FIRN_INT32, 5, 0, 0, 0), rows = counter(77), divisor = scalar(-1.0f);
+    for (uint32_t micro_step = 0; micro_step < 3; micro_step++) {
+        for (size_t i = 0; i < 5; i++)
+            ((int32_t *)labels.data)[i] = i < 2 + micro_step ? 4 : (int32_t)i % 4;
+        const firn_moment moment = {9, micro_step};
+        test_call call = {.input_count = 2,
+                          .output_count = 2,
+                          .inputs = {labels, rows},
+                          .outputs = {rows, divisor},
+                          .integers = {4},
+                          .moment = &moment};
+        if (micro_step == 2)
+            *(int64_t *)rows.data = 0x1000003; /* 2^24 + 3, and one more */
+        run_kernel(FIRN_OP_batch_rows, &call);
+        static const int64_t expected[] = {3, 3 + 2, 0x1000004};
+        assert_true(count_in(&rows) == expected[micro_step]);
+        assert_int_equal(firn_bits(get(&divisor, 0)), firn_bits((float)expected[micro_step]));
+    }
+    tensor_free(&labels);
+    tensor_free(&rows);
+    tensor_free(&divisor);
+}
+
+/* The carry keeps what the total is too large for, so the sum does not depend on how many micro-batches there are. */
+static void batch_weights(void **state) {
+    (void)state;
+    enum { STEPS = 1000 };
+    firn_tensor labels = tensor_new(FIRN_INT32, 2, 0, 0, 0), weights = tensor_new(FIRN_FLOAT32, 2, 0, 0, 0),
+                sum = tensor_new(FIRN_FLOAT32, 2, 0, 0, 0), divisor = scalar(-1.0f);
+    set(&sum, 0, 5.0f);
+    set(&sum, 1, 6.0f);
+    ((int32_t *)labels.data)[0] = 1;
+    ((int32_t *)labels.data)[1] = 0;
+    set(&weights, 1, 123.0f); /* of a row that does not count */
+    for (uint32_t micro_step = 0; micro_step < STEPS; micro_step++) {
+        set(&weights, 0, micro_step == 0 ? 16777216.0f : 0.25f);
+        const firn_moment moment = {9, micro_step};
+        test_call call = {.input_count = 3,
+                          .output_count = 2,
+                          .inputs = {labels, weights, sum},
+                          .outputs = {sum, divisor},
+                          .moment = &moment};
+        run_kernel(FIRN_OP_batch_weights, &call);
+    }
+    assert_int_equal(firn_bits(get(&divisor, 0)), firn_bits(16777216.0f + (STEPS - 1) * 0.25f));
+    tensor_free(&labels);
+    tensor_free(&weights);
+    tensor_free(&sum);
+    tensor_free(&divisor);
+}
+
 /* --- norm and clipping -------------------------------------------------------------------------------------------- */
 
 static void gradient_norm_of(float a, float b, float expected_norm, int32_t expected_finite) {
@@ -152,6 +208,132 @@ static void sum_of_squares(void **state) {
         }
 }
 
+/* The norm and the factors of a gradient, by the ops of new plans or, if `older`, by those that scale no square. */
+typedef struct clipping {
+    float norm, factors[FIRN_FACTORS];
+    int32_t finite;
+} clipping;
+
+/* scale 0: no scale input. */
+static clipping clip(const firn_tensor *gradient, float scale, float limit, bool older) {
+    firn_tensor partial = tensor_new(FIRN_FLOAT32, 1, 0, 0, 0), one = scalar(scale), magnitude = scalar(0.0f);
+    firn_tensor scratch = tensor_new(FIRN_FLOAT32, 1, (uint32_t)(gradient->elements - 1) / 4096 + 1, 0, 0);
+    firn_tensor norm = scalar(0.0f), finite = flag(7), root = scalar(0.0f);
+    firn_tensor factors = tensor_new(FIRN_FLOAT32, FIRN_FACTORS, 0, 0, 0);
+    const uint8_t given = scale != 0.0f;
+    const firn_tensor of_loss = given ? one : (firn_tensor){0};
+    test_call largest = {.input_count = 2,
+                         .output_count = 2,
+                         .inputs = {*gradient, partial},
+                         .outputs = {partial, scratch},
+                         .integers = {0}};
+    test_call whole = {.input_count = 1, .output_count = 1, .inputs = {partial}, .outputs = {magnitude}};
+    test_call squares = {.input_count = (uint8_t)((older ? 2 : 3) + given),
+                         .output_count = 2,
+                         .inputs = {*gradient, partial, older ? of_loss : magnitude, of_loss},
+                         .outputs = {partial, scratch},
+                         .integers = {0}};
+    test_call sum = {.input_count = older ? 1 : (uint8_t)(2 + given),
+                     .output_count = older ? 2 : 3,
+                     .inputs = {partial, magnitude, of_loss},
+                     .outputs = {norm, finite, root}};
+    test_call factor = {.input_count = older ? 2 : 4,
+                        .output_count = 1,
+                        .inputs = {of_loss, norm, root, magnitude},
+                        .outputs = {factors},
+                        .integers = {FIRN_FB_CLIPPING_NORM},
+                        .reals = {limit}};
+    if (!older) {
+        run_kernel(FIRN_OP_largest_magnitude, &largest);
+        run_kernel(FIRN_OP_gradient_magnitude, &whole);
+    }
+    run_kernel(older ? FIRN_OP_sum_of_squares : FIRN_OP_sum_of_scaled_squares, &squares);
+    run_kernel(FIRN_OP_gradient_norm, &sum);
+    run_kernel(FIRN_OP_gradient_factors, &factor);
+    clipping result = {.norm = get(&norm, 0), .finite = flag_in(&finite)};
+    for (size_t i = 0; i < FIRN_FACTORS; i++)
+        result.factors[i] = get(&factors, i);
+    firn_tensor *all[] = {&partial, &one, &magnitude, &scratch, &norm, &finite, &root, &factors};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+    return result;
+}
+
+/* Where no square is below 2^-126 or overflows, scaling by a power of two changes no bit. */
+static void scaled_squares_have_the_bits_of_squares(void **state) {
+    (void)state;
+    static const float scales[] = {0.0f, 1024.0f, 3.0f, 0x1p-14f};
+    static const float magnitudes[] = {0x1p-40f, 1e-6f, 0.3f, 70.0f, 0x1p40f};
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
+        for (int i = 0; i < SIZES; i++)
+            for (size_t k = 0; k < 20; k++) {
+                if (firn_type_is_half(type) && k / 4 != 2)
+                    continue; /* others leave the range of the half types */
+                firn_tensor gradient = filled(type, sizes[i], (uint32_t)k, magnitudes[k / 4]);
+                const clipping new = clip(&gradient, scales[k % 4], 0.5f, false);
+                const clipping old = clip(&gradient, scales[k % 4], 0.5f, true);
+                assert_true(old.norm > 0.0f && old.norm < INFINITY);
+                assert_memory_equal(&new, &old, sizeof new);
+                tensor_free(&gradient);
+            }
+}
+
+/* Clips gradients of one size, and compares norm and result with binary64. */
+static void check_clipping(float size, float scale, float limit) {
+    enum { ELEMENTS = 5000 };
+    firn_tensor gradient = tensor_new(FIRN_FLOAT32, ELEMENTS, 0, 0, 0);
+    const double unscale = scale == 0.0f ? 1.0 : 1.0 / (double)scale;
+    double squares = 0.0;
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        set(&gradient, i, size * (0.5f + (float)(i % 7) / 14.0f) * (i % 2 != 0 ? -1.0f : 1.0f));
+        squares += pow((double)get(&gradient, i) * unscale, 2);
+    }
+    const double norm = sqrt(squares), wanted = fmin(1.0, (double)limit / (norm + 1e-6));
+    const clipping found = clip(&gradient, scale, limit, false);
+    assert_int_equal(found.finite, (float)((double)size * unscale * (13.0 / 14.0)) < INFINITY);
+    if (norm > (double)FLT_MAX)
+        assert_int_equal(firn_bits(found.norm), FIRN_INFINITY_BITS);
+    else
+        assert_true(fabs((double)found.norm - norm) <= 2e-6 * norm + 0x1p-149);
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        const float clipped = get(&gradient, i) * found.factors[FIRN_FACTOR_UNSCALE] * found.factors[FIRN_FACTOR_CLIP];
+        const double exact = (double)get(&gradient, i) * unscale * wanted;
+        assert_true(fabs((double)clipped - exact) <= 2e-6 * fabs(exact) + 0x1p-148);
+    }
+    tensor_free(&gradient);
+}
+
+/* Finite gradients are clipped to the limit also where their norm, or their squares, leave the range of float32. */
+static void clipping_of_any_size(void **state) {
+    (void)state;
+    static const float scales[] = {0.0f, 1024.0f, 3.0f, 0x1p-14f, 0x1p-100f, 1e30f};
+    static const float sizes_of[] = {1e-44f, 1e-38f, 1e-30f, 1e-20f, 1.0f, 1e17f, 1e19f, 1e20f, 1e30f, 1e37f, 3e38f};
+    static const float limits[] = {1e-20f, 1e-3f, 1.0f, 1e10f, 3e38f};
+    for (size_t i = 0; i < sizeof sizes_of / sizeof sizes_of[0]; i++)
+        for (size_t k = 0; k < sizeof scales / sizeof scales[0]; k++)
+            for (size_t l = 0; l < sizeof limits / sizeof limits[0]; l++)
+                check_clipping(sizes_of[i], scales[k], limits[l]);
+}
+
+static void norms_that_are_no_numbers(void **state) {
+    (void)state;
+    firn_tensor gradient = filled(FIRN_FLOAT32, 70, 4, 1.0f);
+    set(&gradient, 69, -INFINITY);
+    clipping found = clip(&gradient, 0.0f, 1.0f, false);
+    assert_true(found.norm > FLT_MAX && found.finite == 0 && found.factors[FIRN_FACTOR_CLIP] == 0.0f);
+    set(&gradient, 0, NAN);
+    found = clip(&gradient, 0.0f, 1.0f, false);
+    assert_int_equal(firn_bits(found.norm), FIRN_NAN_BITS);
+    assert_int_equal(firn_bits(found.factors[FIRN_FACTOR_CLIP]), FIRN_NAN_BITS);
+    assert_int_equal(found.finite, 0);
+    for (size_t i = 0; i < 70; i++)
+        set(&gradient, i, -0.0f);
+    found = clip(&gradient, 4.0f, 1.0f, false);
+    assert_true(found.norm == 0.0f && found.finite == 1 && found.factors[FIRN_FACTOR_CLIP] == 1.0f &&
+                found.factors[FIRN_FACTOR_UNSCALE] == 0.25f);
+    tensor_free(&gradient);
+}
+
 static void factors_of(bool scaled, int64_t clipping, float limit, float scale, float norm, const float *expected) {
     firn_tensor given[] = {scalar(scale), scalar(norm)}, factors = tensor_new(FIRN_FLOAT32, FIRN_FACTORS, 0, 0, 0);
     test_call call = {.output_count = 1, .outputs = {factors}, .integers = {clipping}, .reals = {limit}};
@@ -187,6 +369,41 @@ static void gradient_factors(void **state) {
     factors_of(1, FIRN_FB_CLIPPING_NONE, 0.0f, 0x1p-140f, 0.0f, (const float[]){INFINITY, 1.0f, INFINITY});
     factors_of(0, FIRN_FB_CLIPPING_VALUE, 1.5f, 0.0f, 0.0f, (const float[]){1.0f, 1.0f, 1.5f});
     factors_of(1, FIRN_FB_CLIPPING_VALUE, 1.5f, 4.0f, 0.0f, (const float[]){0.25f, 1.0f, 1.5f});
+}
+
+/* unit_norm of a tensor, by squares of its elements or, if `scaled`, of the elements over a power of two. */
+static firn_tensor unit_norm_of(const firn_tensor *x, int64_t scaled) {
+    firn_tensor y = tensor_copy(x), sums = tensor_new(FIRN_FLOAT32, 1, (uint32_t)(x->elements - 1) / 4096 + 1, 0, 0);
+    test_call call = {.input_count = 1,
+                      .output_count = 2,
+                      .inputs = {*x},
+                      .outputs = {y, sums},
+                      .integers = {scaled},
+                      .reals = {1e-7f}};
+    run_kernel(FIRN_OP_unit_norm, &call);
+    tensor_free(&sums);
+    return y;
+}
+
+/* The direction of Muon has norm 1 also where its squares overflow or vanish. */
+static void unit_norm_of_any_size(void **state) {
+    (void)state;
+    static const float spreads[] = {0x1p-30f, 1.0f, 0x1p40f, 1e20f, 3e38f};
+    for (size_t i = 0; i < sizeof spreads / sizeof spreads[0]; i++) {
+        firn_tensor x = filled(FIRN_FLOAT32, 5000, 7, spreads[i]), scaled = unit_norm_of(&x, 1);
+        if (spreads[i] < 1e19f) {
+            firn_tensor plain = unit_norm_of(&x, 0);
+            assert_same(&plain, &scaled, "unit_norm");
+            tensor_free(&plain);
+        }
+        double squares = 0.0;
+        for (size_t e = 0; e < 5000; e++)
+            squares += pow((double)get(&scaled, e), 2);
+        if (spreads[i] >= 1.0f)
+            assert_true(fabs(squares - 1.0) < 1e-5);
+        tensor_free(&x);
+        tensor_free(&scaled);
+    }
 }
 
 /* --- optimizers --------------------------------------------------------------------------------------------------- */
@@ -488,9 +705,15 @@ int main(void) {
         cmocka_unit_test(multiply),
         cmocka_unit_test(accumulate),
         cmocka_unit_test(count),
+        cmocka_unit_test(batch_rows),
+        cmocka_unit_test(batch_weights),
         cmocka_unit_test(sum_of_squares),
         cmocka_unit_test(gradient_norm),
         cmocka_unit_test(gradient_factors),
+        cmocka_unit_test(scaled_squares_have_the_bits_of_squares),
+        cmocka_unit_test(clipping_of_any_size),
+        cmocka_unit_test(norms_that_are_no_numbers),
+        cmocka_unit_test(unit_norm_of_any_size),
         cmocka_unit_test(adamw),
         cmocka_unit_test(sgd),
         cmocka_unit_test(decay_from_a_schedule),

@@ -376,6 +376,57 @@ static void a_second_weight_keeps_its_number(void **state) {
     assert_true(model_read.names.rules[1].transpose);
 }
 
+static void put_note(message_bytes *to, uint32_t field, const char *key, const char *value) {
+    message_bytes entry = {.count = 0};
+    put_text(&entry, 1, key);
+    put_text(&entry, 2, value);
+    put_message(to, field, &entry);
+}
+
+/* Notes what the exporter's optimizer has computed a tensor from. */
+static void put_folded(message_bytes *graph, const char *name, const char *from) {
+    message_bytes info = {.count = 0};
+    put_text(&info, 1, name);
+    put_note(&info, 4, "pkg.onnxscript.optimizer.folded_from", from);
+    put_message(graph, 13, &info);
+}
+
+/* The signature of a file says which tensors are parameters, in the words of both releases of the exporter. */
+static void the_signature_says_what_is_trained(void **state) {
+    static const char *const signatures[] = {
+        "\n# inputs\np_w: PARAMETER target='a.weight'\np_b: PARAMETER target='b'\nb_m: BUFFER target='m' "
+        "persistent=False\nx: USER_INPUT\n\n# outputs\nadd: USER_OUTPUT\nm: BUFFER_MUTATION target='c'\n",
+        "ExportGraphSignature(input_specs=[InputSpec(kind=<InputKind.PARAMETER: 2>, arg=TensorArgument(name='p_w'), "
+        "target='a.weight', persistent=None), InputSpec(kind=<InputKind.PARAMETER: 2>, target='b', persistent=None), "
+        "InputSpec(kind=<InputKind.BUFFER: 3>, target='m', persistent=False)], output_specs=[OutputSpec(target='c')])"};
+    (void)state;
+    for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++) {
+        message_bytes graph = with_input("y");
+        put_tensor(&graph, "val_0", 2, (const int64_t[]){4, 3});
+        put_tensor(&graph, "where", 2, (const int64_t[]){1, 3});
+        put_tensor(&graph, "m", 2, (const int64_t[]){1, 3});
+        put_tensor(&graph, "b", 1, (const int64_t[]){1});
+        put_tensor(&graph, "mul", 1, (const int64_t[]){3});
+        put_folded(&graph, "val_0", "['a.weight']");
+        put_folded(&graph, "where", "['ones', 'tril', 'val_2']");
+        put_folded(&graph, "mul", "['a.weight', 'm']");
+        put_note(&graph, 16, "pkg.torch.export.ExportedProgram.graph_signature", signatures[i]);
+        put_node(&graph, "1", "MatMul", "x val_0", "p", NULL);
+        put_node(&graph, "2", "Add", "p where", "q", NULL);
+        put_node(&graph, "3", "Add", "q m", "r", NULL);
+        put_node(&graph, "4", "Mul", "r mul", "s", NULL);
+        put_node(&graph, "5", "Add", "s b", "y", NULL);
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        assert_int_equal(model_read.parameter_count, 3);
+        assert_int_equal(parameter_of(made, "a.weight")->shape.dims[0], 4);
+        (void)parameter_of(made, "b");
+        (void)parameter_of(made, "mul");
+        assert_int_equal(model_read.note_count, 1);
+        assert_non_null(strstr(model_read.notes[0], "tensor mul is trained in the place of a.weight"));
+    }
+}
+
 /* nn.MultiheadAttention reads the parameters of a module within it, and has a weight with a name of its own. */
 static void names_within_a_module_stay(void **state) {
     (void)state;
@@ -626,6 +677,86 @@ static void the_chosen_branch_is_read(void **state) {
     refused(&graph, "is nested too deeply");
 }
 
+/* A list that each step of a loop makes longer, as nn.EmbeddingBag's. */
+static message_bytes growing_list(void) {
+    message_bytes graph = with_input("y"), body = {.count = 0}, attribute = {.count = 0}, branch = {.count = 0};
+    message_bytes branches = {.count = 0};
+    const char *const inputs[] = {"step", "go", "list_in"}, *const outputs[] = {"go_on", "list_out"};
+    for (int j = 0; j < 3; j++)
+        put_value(&body, INPUT, inputs[j], 1, 0, NULL);
+    for (int j = 0; j < 2; j++)
+        put_value(&body, OUTPUT, outputs[j], 1, 0, NULL);
+    put_value(&branch, OUTPUT, "b", 1, 0, NULL);
+    put_node(&branch, "", "Identity", "x", "b", NULL);
+    put_branch(&branches, "then_branch", &branch);
+    put_branch(&branches, "else_branch", &branch);
+    put_node(&body, "", "Less", "step two", "go_on", NULL);
+    put_node(&body, "", "If", "go_on", "part", &branches);
+    put_node(&body, "", "SequenceInsert", "list_in part", "list_out", NULL);
+    put_branch(&attribute, "body", &body);
+    put_wholes(&graph, "two", 1, (const int64_t[]){2});
+    put_node(&graph, "", "SequenceEmpty", "", "none", NULL);
+    put_node(&graph, "n", "Loop", "- - none", "list", &attribute);
+    put_node(&graph, "", "ConcatFromSequence", "list", "y", NULL);
+    return graph;
+}
+
+/* Loop with a known number of steps: its body is read once for each, with a sum that each step gives the next one and a
+ * tensor that each step gives to all; steps differ in what they compare and slice. */
+static void loops_are_written_out(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        message_bytes graph = with_input(i == 1 ? "all" : "sum"), body = {.count = 0}, attribute = {.count = 0};
+        message_bytes first = {.count = 0}, other = {.count = 0}, branches = {.count = 0};
+        const char *const inputs[] = {"step", "go", "sum_in"}, *const outputs[] = {"go_on", "sum_out", "part"};
+        for (int j = 0; j < 3; j++) {
+            put_value(&body, INPUT, inputs[j], 1, 0, NULL);
+            put_value(&body, OUTPUT, outputs[j], 1, 0, NULL);
+        }
+        put_value(&first, OUTPUT, "f", 1, 0, NULL);
+        put_node(&first, "", "Identity", "x", "f", NULL);
+        put_value(&other, OUTPUT, "o", 1, 0, NULL);
+        put_node(&other, "", "MatMul", "x inner.weight", "o", NULL);
+        put_branch(&branches, "then_branch", &first);
+        put_branch(&branches, "else_branch", &other);
+        put_tensor(&body, "inner.weight", 2, (const int64_t[]){4, 4});
+        put_node(&body, "", "Equal", "step zero", "is_first", NULL);
+        put_node(&body, "", "If", "is_first", "part", &branches);
+        put_node(&body, "", "Add", "sum_in part", "sum_out", NULL);
+        put_node(&body, "", "Less", i == 2 ? "sum_out sum_in" : "step two", "go_on", NULL);
+        put_branch(&attribute, "body", &body);
+        put_wholes(&graph, "zero", 1, (const int64_t[]){0});
+        put_wholes(&graph, "two", 1, (const int64_t[]){2});
+        put_node(&graph, "n", "Loop", "- - x", "sum all", &attribute); /* with neither a number nor a condition */
+        if (i == 2) {
+            refused(&graph, "node n (Loop): its condition depends on the data");
+            continue;
+        }
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        assert_int_equal(count_ops(made, FIRN_OP_linear), 2); /* of three steps */
+        assert_int_equal(model_read.parameter_count, 1);
+        assert_int_equal(count_ops(made, FIRN_OP_concat), i);
+        assert_int_equal(model_read.outputs[0].dims[0], 3);
+        assert_int_equal(model_read.outputs[0].rank, i == 0 ? 2 : 3);
+    }
+    message_bytes graph = growing_list();
+    assert_non_null(import(&graph));
+    assert_int_equal(model_read.outputs[0].dims[0], 9);
+    /* one that does not end */
+    message_bytes body = {.count = 0}, attribute = {.count = 0};
+    graph = with_input("y");
+    put_value(&body, INPUT, "step", 7, 0, NULL);
+    put_value(&body, INPUT, "go", 9, 0, NULL);
+    put_value(&body, INPUT, "sum_in", 1, 0, NULL);
+    put_value(&body, OUTPUT, "go", 9, 0, NULL);
+    put_value(&body, OUTPUT, "sum", 1, 0, NULL);
+    put_node(&body, "", "Add", "sum_in x", "sum", NULL);
+    put_branch(&attribute, "body", &body);
+    put_node(&graph, "n", "Loop", "- - x", "y", &attribute);
+    refused(&graph, "node n (Loop): takes more than 4096 steps");
+}
+
 /* Rows of indices become numbers of slices: constants by the importer, others by the plan. */
 static void gather_nd_is_a_gather(void **state) {
     (void)state;
@@ -740,6 +871,20 @@ static void sequences_are_their_parts(void **state) {
     assert_non_null(import(&graph));
     assert_int_equal(model_read.outputs[0].rank, 1);
     assert_int_equal(model_read.outputs[0].dims[0], 3);
+    /* changed: x; then a in front, and x away */
+    graph = with_input("y");
+    put_wholes(&graph, "zero", 1, (const int64_t[]){0});
+    put_node(&graph, "", "Relu", "x", "a", NULL);
+    put_node(&graph, "", "SequenceEmpty", "", "s", NULL);
+    put_node(&graph, "", "SequenceInsert", "s x", "t", NULL);
+    put_node(&graph, "", "SequenceInsert", "t a zero", "u", NULL);
+    put_node(&graph, "", "SequenceErase", "u", "v", NULL);
+    put_node(&graph, "", "ConcatFromSequence", "v", "y", &stacked);
+    made = import(&graph);
+    assert_non_null(made);
+    assert_int_equal(model_read.outputs[0].dims[1], 1);
+    assert_int_equal(made->nodes[made->values[model_read.outputs[0].value].producer].code, FIRN_OP_reshape);
+    assert_int_equal(count_ops(made, FIRN_OP_relu), 1);
 }
 
 static void operands_are_repeated_by_the_op_itself(void **state) {
@@ -820,10 +965,9 @@ static void what_is_never_trained_is_known(void **state) {
 
 /* --- wrong files -------------------------------------------------------------------------------------------------- */
 
-static void every_cut_and_every_bit_is_survived(void **state) {
-    (void)state;
-    const message_bytes graph = perceptron();
-    message_bytes model = model_of(&graph, 20);
+/* Cuts a model everywhere, and changes each bit of it. */
+static void survive_changes_of(const message_bytes *graph) {
+    message_bytes model = model_of(graph, 20);
     for (size_t i = 0; i < model.count; i++) {
         const firnc_mark mark = firnc_memory_mark();
         write_file(path, model.bytes, i);
@@ -836,6 +980,14 @@ static void every_cut_and_every_bit_is_survived(void **state) {
         }
         firnc_memory_release(mark);
     }
+}
+
+static void every_cut_and_every_bit_is_survived(void **state) {
+    (void)state;
+    message_bytes graph = perceptron();
+    survive_changes_of(&graph);
+    graph = growing_list();
+    survive_changes_of(&graph);
 }
 
 static void wrong_graphs_are_refused(void **state) {
@@ -852,9 +1004,9 @@ static void wrong_graphs_are_refused(void **state) {
     put_node(&graph, "n", "Relux", "x", "y", NULL);
     refused(&graph, "node n (Relux): is no op that Firn reads; compiler/onnx/NODES.md lists");
     graph = with_input("y");
-    put_node(&graph, "n", "Loop", "x", "y", NULL);
+    put_node(&graph, "n", "Scan", "x", "y", NULL);
     refused(&graph,
-            "node n (Loop): is no op that Firn reads; a plan has no loops; export the model with a fixed number");
+            "node n (Scan): is no op that Firn reads; a plan has no loops; export the model with a fixed number");
     graph = with_input("y");
     put_node(&graph, "n", "Fold", "x", "y", NULL); /* not Floor */
     refused(&graph, "node n (Fold): is no op that Firn reads; write the module with ops that it reads");
@@ -1328,6 +1480,7 @@ int main(void) {
         cmocka_unit_test_setup(a_rough_number_ends_a_pattern, begin),
         cmocka_unit_test_setup(names_within_a_module_stay, begin),
         cmocka_unit_test_setup(a_second_weight_keeps_its_number, begin),
+        cmocka_unit_test_setup(the_signature_says_what_is_trained, begin),
         cmocka_unit_test_setup(batch_norms_of_an_evaluation_are_counted, begin),
         cmocka_unit_test_setup(batch_norms_of_weights_have_no_statistics, begin),
         cmocka_unit_test_setup(what_is_known_is_computed, begin),
@@ -1336,6 +1489,7 @@ int main(void) {
         cmocka_unit_test_setup(what_only_constants_have_is_computed, begin),
         cmocka_unit_test_setup(gather_nd_is_a_gather, begin),
         cmocka_unit_test_setup(the_chosen_branch_is_read, begin),
+        cmocka_unit_test_setup(loops_are_written_out, begin),
         cmocka_unit_test_setup(parts_without_elements_are_joined, begin),
         cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
         cmocka_unit_test_setup(sequences_are_their_parts, begin),

@@ -129,7 +129,7 @@ static void run_op(runner r, uint16_t code, test_call *call, firn_tensor *fresh)
     firn_op_signature s = {.code = code,
                            .input_count = call->input_count,
                            .output_count = info->outputs,
-                           .integer_count = info->integers,
+                           .integer_count = firn_op_given_integers(info, call->integers),
                            .real_count = info->reals,
                            .inputs = inputs,
                            .outputs = outputs};

@@ -582,10 +582,12 @@ static void test_training_scaling(void **state) {
         assert_int_equal(sgd->input_count, cases[i].scaled ? 4 : 3);
         assert_int_equal(named(graph, "scaler.loss_scale") != NULL, cases[i].scaled);
         assert_int_equal(count_nodes(graph, FIRN_OP_loss_scale_update), cases[i].dynamic);
-        assert_int_equal(count_nodes(graph, FIRN_OP_sum_of_squares), cases[i].dynamic ? 6 : 0);
+        assert_int_equal(count_nodes(graph, FIRN_OP_sum_of_squares), 0);
+        assert_int_equal(count_nodes(graph, FIRN_OP_largest_magnitude), cases[i].dynamic ? 6 : 0);
+        assert_int_equal(count_nodes(graph, FIRN_OP_sum_of_scaled_squares), cases[i].dynamic ? 6 : 0);
         assert_int_equal(graph->finite != FIRNC_NONE, cases[i].dynamic);
         if (cases[i].dynamic) /* the norm is that of unscaled gradients */
-            assert_int_equal(test_find_node(graph, FIRN_OP_sum_of_squares, "layers.1.bias")->inputs[2],
+            assert_int_equal(test_find_node(graph, FIRN_OP_sum_of_scaled_squares, "layers.1.bias")->inputs[3],
                              graph->loss_scale);
         assert_int_equal(named(graph, "scaler.num_skipped_steps") != NULL, cases[i].dynamic);
     }
@@ -601,14 +603,19 @@ static void test_training_clipping(void **state) {
     const firnc_node *factors = test_find_node(by_norm.graph, FIRN_OP_gradient_factors, "gradient_factors");
     assert_int_equal(factors->integers[FIRN_GRADIENT_FACTORS_CLIPPING], FIRN_FB_CLIPPING_NORM);
     assert_float_equal(factors->reals[FIRN_GRADIENT_FACTORS_LIMIT], 2, 0);
-    assert_int_equal(factors->input_count, 2);
+    assert_int_equal(factors->input_count, 4);
+    const firnc_node *norm = test_find_node(by_norm.graph, FIRN_OP_gradient_norm, "gradient_norm");
+    assert_int_equal(factors->inputs[FIRN_GRADIENT_FACTORS_IN_ROOT], norm->outputs[FIRN_GRADIENT_NORM_OUT_ROOT]);
+    assert_int_equal(factors->inputs[FIRN_GRADIENT_FACTORS_IN_MAGNITUDE],
+                     norm->inputs[FIRN_GRADIENT_NORM_IN_MAGNITUDE]);
     assert_int_equal(factors->inputs[FIRN_GRADIENT_FACTORS_IN_SCALE], FIRNC_NONE);
     assert_int_equal(factors->inputs[FIRN_GRADIENT_FACTORS_IN_NORM], by_norm.graph->gradient_norm);
     assert_int_equal(test_find_node(by_norm.graph, FIRN_OP_sgd, "layers.1.bias")->inputs[3], factors->outputs[0]);
     /* squares are summed in the order of parameter names */
-    const firnc_node *squares = test_find_node(by_norm.graph, FIRN_OP_sum_of_squares, "layers.1.bias");
+    const firnc_node *squares = test_find_node(by_norm.graph, FIRN_OP_sum_of_scaled_squares, "layers.1.bias");
     assert_int_equal(squares->integers[0], 2);
-    assert_int_equal(squares->input_count, 2); /* no loss scale input */
+    assert_int_equal(squares->input_count, 3); /* no loss scale input */
+    assert_int_equal(test_find_node(by_norm.graph, FIRN_OP_largest_magnitude, "layers.1.bias")->integers[0], 2);
 
     recipe.job.precision.clipping = FIRN_FB_CLIPPING_VALUE;
     firnc_compilation by_value = test_compilation(&recipe);
@@ -721,7 +728,7 @@ static void test_order(void **state) {
             written[node->outputs[j]] = true;
             scratch[node->outputs[j]] = firn_op_output(firn_op_find(node->code), j)->scratch;
         }
-        assert_false(norm_known && node->code == FIRN_OP_sum_of_squares);
+        assert_false(norm_known && node->code == FIRN_OP_sum_of_scaled_squares);
         norm_known = norm_known || node->code == FIRN_OP_gradient_norm;
     }
 }

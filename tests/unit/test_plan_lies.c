@@ -20,7 +20,7 @@
 #include "tests/unit/support_small_plans.h"
 
 #define COUNT       2000u
-#define SEED        12u
+#define SEED        13u
 #define OUTPUT_MOST (1u << 21)
 #define CLASSES_MAX 512
 

@@ -1112,7 +1112,8 @@ static void unknown_words_are_told_what_is_meant(void **state) {
     } schedules[] = {{"CosineLR", "is CosineDecayLR"},
                      {"NoamLR", "is InverseSquareRootDecayLR"},
                      {"WarmupLR", "is LinearLR"},
-                     {"ReduceLROnPlateau", "known are ConstantLR, LinearLR"},
+                     {"ReduceLROnPlateau", "follows the losses of evaluations"},
+                     {"FancyLR", "known are ConstantLR, LinearLR"},
                      {"SGDR", "is CosineAnnealingWarmRestarts"}};
     for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++)
         refused_edit("    precision:", firnc_format("    schedulers: [{%s: {}}]\n    precision:", schedules[i].class),
@@ -1164,6 +1165,8 @@ static void wrong_types_and_ranges(void **state) {
     refused_edit("lr: 0.001", "lr: 0x1p-3", ":13: trainer.init.optimizer.AdamW.lr: ", "not a number");
     refused_edit("lr: 0.001", "lr: .inf", ":13: trainer.init.optimizer.AdamW.lr: ", "not a number");
     refused_edit("lr: 0.001", "lr: 1e999", ":13: trainer.init.optimizer.AdamW.lr: ", "out of range");
+    refused_edit("lr: 0.001", "betas: 0.9",
+                 ":13: trainer.init.optimizer.AdamW.betas: ", "is not a list; write [0.9]\n");
     refused_edit("lr: 0.001", "betas: [0.9]", ":13: trainer.init.optimizer.AdamW.betas: ", "two entries");
     refused_edit("lr: 0.001", "betas: [0.9, 1.0]", ":13: trainer.init.optimizer.AdamW.betas.1: ", "below 1");
     refused_edit("lr: 0.001", "eps: 0", ":13: trainer.init.optimizer.AdamW.eps: ", "above 0");
@@ -1251,6 +1254,7 @@ static void other_forms_of_values(void **state) {
         {"20.0", "20.0 is not a whole number; write 20\n"},
         {"1_000", "write 1000\n"},
         {"'7'", "\"7\" is not a whole number; write 7, without quotes\n"},
+        {"-1e3", "of at least 0"},
         {"1:30", "of at least 0"},
         {"None", "of at least 0"},
         {".inf", "of at least 0"}};
@@ -1284,6 +1288,10 @@ static void a_lowered_loss_scale_is_told(void **state) {
                           "loss_scaling_factor: dynamic\n      initial_loss_scale: 65536\n      max_loss_scale: 65536"),
                    FIRNC_TRAIN);
     assert_null(strstr(message, "becomes"));
+    (void)accepted(edited(minimal, "fp16_type: bfloat16", "fp16_type: float16\n      loss_scaling_factor: 65536"),
+                   FIRNC_TRAIN);
+    assert_non_null(
+        strstr(message, ":16: trainer.init.precision.loss_scaling_factor: warning: is more than float16 holds: "));
 }
 
 /* Asserts that a value outside the range is refused and that the limit given in the message is accepted. */

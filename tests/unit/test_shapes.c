@@ -82,7 +82,7 @@ static bool case_holds(const shape_case *c, size_t number) {
     const firn_op_info *info = firn_op_find(c->code);
     firn_shape inputs[ROOM], outputs[ROOM], expected[ROOM];
     firn_op_signature signature = {.code = c->code,
-                                   .integer_count = info->integers,
+                                   .integer_count = firn_op_given_integers(info, c->integers),
                                    .real_count = info->reals,
                                    .inputs = inputs,
                                    .outputs = outputs};
@@ -931,6 +931,29 @@ static const shape_case cases[] = {
     {FIRN_OP_sum_of_squares, "i32[2,3] f32[4]", "f32 f32", SHAPE},
     {FIRN_OP_sum_of_squares, "f32[2,3] f32[4] f32[2]", "f32 f32", SHAPE},
     {FIRN_OP_sum_of_squares, "f32[2,3] f32[4]", "f32 b16", SHAPE},
+    {FIRN_OP_largest_magnitude, "f32[2,3] f32[4]", "f32[4] f32[1,1]", .integers = {3}, ACCEPTED},
+    {FIRN_OP_largest_magnitude, "b16[4097] f32[4]", "f32[4] f32[1,2]", ACCEPTED},
+    {FIRN_OP_largest_magnitude, "f32[2,3] f32[4]", "f32 f32", .integers = {4}, ATTRIBUTE},
+    {FIRN_OP_largest_magnitude, "f32[2,3] f32[4]", "f32 f32", .integers = {-1}, ATTRIBUTE},
+    {FIRN_OP_largest_magnitude, "f32[2,3] f32[2,2]", "f32 f32", SHAPE},
+    {FIRN_OP_largest_magnitude, "i32[2,3] f32[4]", "f32 f32", SHAPE},
+    {FIRN_OP_gradient_magnitude, "f32[4]", "f32[1]", ACCEPTED},
+    {FIRN_OP_gradient_magnitude, "f32[2,2]", "f32", SHAPE},
+    {FIRN_OP_gradient_magnitude, "f32[4]", "b16", SHAPE},
+    {FIRN_OP_sum_of_scaled_squares, "f32[2,3] f32[4] f32[1]", "f32[4] f32[1,1]", .integers = {3}, ACCEPTED},
+    {FIRN_OP_sum_of_scaled_squares, "b16[4097] f32[4] f32[1] f32[1]", "f32[4] f32[1,2]", ACCEPTED},
+    {FIRN_OP_sum_of_scaled_squares, "f32[2,3] f32[4]", "f32 f32", OPERANDS},
+    {FIRN_OP_sum_of_scaled_squares, "f32[2,3] f32[4] - f32[1]", "f32 f32", OPERANDS},
+    {FIRN_OP_sum_of_scaled_squares, "f32[2,3] f32[4] f32[1]", "f32 f32", .integers = {4}, ATTRIBUTE},
+    {FIRN_OP_sum_of_scaled_squares, "f32[2,3] f32[4] f32[2]", "f32 f32", SHAPE},
+    {FIRN_OP_sum_of_scaled_squares, "f32[2,3] f32[4] f32[1] i32[1]", "f32 f32", SHAPE},
+    {FIRN_OP_gradient_norm, "f32[4] f32[1]", "f32[1] i32[1] f32[1]", ACCEPTED},
+    {FIRN_OP_gradient_norm, "f32[4] f32[1] f32[1]", "f32[1] i32[1] f32[1]", ACCEPTED},
+    {FIRN_OP_gradient_norm, "f32[4] f32[1]", "f32 i32", OPERANDS},
+    {FIRN_OP_gradient_norm, "f32[4]", "f32 i32 f32", OPERANDS},
+    {FIRN_OP_gradient_norm, "f32[4] - f32[1]", "f32 i32", OPERANDS},
+    {FIRN_OP_gradient_norm, "f32[4] f32[2]", "f32 i32 f32", SHAPE},
+    {FIRN_OP_gradient_norm, "f32[4] f32[1]", "f32 i32 b16", SHAPE},
     {FIRN_OP_gradient_norm, "f32[4]", "f32[1] i32[1]", ACCEPTED},
     {FIRN_OP_gradient_norm, "f32[2,2]", "f32 i32", SHAPE},
     {FIRN_OP_gradient_norm, "f32[4]", "f32 f32", SHAPE},
@@ -1346,6 +1369,13 @@ static const shape_case cases[] = {
     {FIRN_OP_gradient_factors, "f32[1] f32[1]", "f32[3]", {1}, {2}, ACCEPTED},
     {FIRN_OP_gradient_factors, "", "f32[3]", {2}, {2}, ACCEPTED},
     {FIRN_OP_gradient_factors, "", "f32[3]", {0}, {0}, ACCEPTED},
+    {FIRN_OP_gradient_factors, "- f32[1] f32[1] f32[1]", "f32[3]", {1}, {2}, ACCEPTED},
+    {FIRN_OP_gradient_factors, "f32[1] f32[1] f32[1] f32[1]", "f32[3]", {1}, {2}, ACCEPTED},
+    {FIRN_OP_gradient_factors, "- f32[1] f32[1]", "f32", {1}, {2}, OPERANDS},
+    {FIRN_OP_gradient_factors, "- f32[1] - f32[1]", "f32", {1}, {2}, OPERANDS},
+    {FIRN_OP_gradient_factors, "- - f32[1] f32[1]", "f32", {0}, {0}, OPERANDS},
+    {FIRN_OP_gradient_factors, "- - f32[1] f32[1]", "f32", {2}, {2}, OPERANDS},
+    {FIRN_OP_gradient_factors, "- f32[1] f32[2] f32[1]", "f32", {1}, {2}, SHAPE},
     {FIRN_OP_gradient_factors, "f32[1] -", "f32[3]", {0}, {0}, OPERANDS},
     {FIRN_OP_gradient_factors, "-", "f32[3]", {2}, {2}, OPERANDS},
     {FIRN_OP_gradient_factors, "- -", "f32[3]", {2}, {2}, OPERANDS},
@@ -1867,6 +1897,7 @@ static void test_scratch(void **state) {
                                    "cross_attention_backward.scratch lstm_backward.carried "
                                    "gru_backward.carried rnn.sums rnn_backward.carried linear_cross_entropy.logits "
                                    "linear_cross_entropy.values sum_of_squares.scratch "
+                                   "largest_magnitude.scratch sum_of_scaled_squares.scratch "
                                    "lamb.parameter_sums lamb.update_sums adafactor.sums adafactor_factored.sums "
                                    "adafactor_factored.row_factors adafactor_factored.column_factors unit_norm.sums ";
     char found[sizeof expected + 256] = "";

@@ -8,11 +8,10 @@
 static const struct {
     const char *ops, *instead;
 } rows[] = {
-    {"Loop Scan", "a plan has no loops; export the model with a fixed number of steps, each written out"},
-    {"SequenceMap SequenceErase SequenceInsert SequenceEmpty Optional OptionalGetElement "
-     "OptionalHasElement",
+    {"Scan", "a plan has no loops; export the model with a fixed number of steps, each written out"},
+    {"SequenceMap Optional OptionalGetElement OptionalHasElement",
      "a plan has no lists of tensors; use tensors, with Concat, Split and Gather"},
-    {"STFT MelWeightMatrix", "compute the spectrum before the training, as part of the data"},
+    {"MelWeightMatrix", "compute the spectrum before the training, as part of the data"},
     {"ConvInteger DynamicQuantizeLinear MatMulInteger QLinearConv QLinearMatMul",
      "it is of a model that was quantised for inference; export the model of floats"},
     {"MaxRoiPool NonMaxSuppression RoiAlign", "boxes are no part of a plan; export the layers before them"},

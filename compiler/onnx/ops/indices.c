@@ -1,4 +1,5 @@
 /* Ops with indices, which may come from the data, and masks: Gather, GatherND, ScatterND, Trilu, OneHot. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/onnx/import.h"
@@ -37,6 +38,74 @@ static bool check_indices(firnc_onnx_importer *im, const firnc_onnx_value *ids, 
     return true;
 }
 
+/* --- rows of padding ---------------------------------------------------------------------------------------------- */
+
+/* Marks the row of padding_idx, which torch.export's exporter notes in the call that became the node:
+ * "...aten.embedding.default](args = (%p_e_weight, %x, 0), ...". */
+static void mark_noted(const firnc_onnx_node *node, firnc_onnx_tensor *trained) {
+    static const char call[] = "aten.embedding.default](args = (";
+    const char *text =
+        firnc_onnx_property(node->proto->metadata_props, node->proto->n_metadata_props, "pkg.torch.onnx.fx_node");
+    text = text == NULL ? NULL : strstr(text, call);
+    text = text == NULL ? NULL : strchr(text, ',');
+    text = text == NULL ? NULL : strchr(text + 1, ',');
+    if (text == NULL || text[1] != ' ' || text[2] < '0' || text[2] > '9')
+        return;
+    const unsigned long long row = strtoull(text + 2, NULL, 10);
+    if (row < trained->count)
+        trained->reals[row] = 0;
+}
+
+/* Marks the rows of the recipe. The table is called as the parameter or, if that is tied, as the weight of the layer.
+ */
+static bool mark_wanted(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_tensor *trained) {
+    const char *name = node->inputs[0]->parameter->name, *dot = strrchr(name, '.');
+    const char *tied = dot == NULL ? name : firnc_format("%s%s", node->layer, dot);
+    for (uint32_t i = 0; i < im->options->padding_count; i++) {
+        const firnc_onnx_row *row = &im->options->padding[i];
+        if (strcmp(row->table, name) != 0 && strcmp(row->table, tied) != 0)
+            continue;
+        if (row->row >= trained->count)
+            return firnc_onnx_fail(im, "looks up %llu rows of %s, and padding_rows has row %u; the first one is 0",
+                                   (unsigned long long)trained->count, row->table, (unsigned)row->row);
+        trained->reals[row->row] = 0;
+        im->padded[i] = true;
+    }
+    return true;
+}
+
+/* For each index 1, or 0 where its row of a parameter gets no gradient; FIRNC_NONE if every row gets one. */
+static firnc_value trained_rows(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value ids, uint8_t axis) {
+    const firnc_onnx_value *x = node->inputs[0];
+    if (im->failed || x->parameter == NULL || axis != 0)
+        return FIRNC_NONE;
+    int64_t dims[FIRN_RANK_MAX];
+    for (uint8_t i = 0; i < x->rank; i++)
+        dims[i] = i == 0 ? x->dims[0] : 1;
+    firnc_onnx_tensor *trained = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, x->rank, dims);
+    if (trained == NULL)
+        return FIRNC_NONE;
+    for (uint64_t i = 0; i < trained->count; i++)
+        trained->reals[i] = 1;
+    mark_noted(node, trained);
+    if (!mark_wanted(im, node, trained) || firnc_onnx_is_uniform(trained))
+        return FIRNC_NONE;
+    return firnc_onnx_gather(im, firnc_onnx_constant(im, trained, FIRN_FLOAT32), ids, 0);
+}
+
+/* The rows of a table by an op of the graph, embedding or gather. */
+static firnc_value looked_up(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value ids, uint8_t axis,
+                             bool embedding) {
+    const firnc_value trained = trained_rows(im, node, ids, axis), x = firnc_onnx_plain(im, node->inputs[0]);
+    if (im->failed)
+        return FIRNC_NONE;
+    const firnc_value y =
+        embedding ? firnc_onnx_made(im, firnc_embedding(im->graph, ids, x)) : firnc_onnx_gather(im, x, ids, axis);
+    if (!im->failed && trained != FIRNC_NONE)
+        im->graph->nodes[im->graph->values[y].producer].trained_rows = trained;
+    return y;
+}
+
 bool firnc_onnx_import_gather(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0], *ids = node->inputs[1];
     uint8_t axis, rank;
@@ -46,9 +115,7 @@ bool firnc_onnx_import_gather(firnc_onnx_importer *im, const firnc_onnx_node *no
         return false;
     if (ids->input != FIRNC_NONE && x->rank == 2 && axis == 0 && x->parameter != NULL && ids->rank > 0) {
         lower_limit(im, ids->input, x->dims[0]);
-        firnc_onnx_set(im, node->outputs[0],
-                       firnc_onnx_made(im, firnc_embedding(im->graph, ids->input, firnc_onnx_plain(im, x))), x->type,
-                       rank);
+        firnc_onnx_set(im, node->outputs[0], looked_up(im, node, ids->input, 0, true), x->type, rank);
         return !im->failed;
     }
     if (firnc_onnx_is_empty(ids)) {
@@ -61,7 +128,7 @@ bool firnc_onnx_import_gather(firnc_onnx_importer *im, const firnc_onnx_node *no
                                                             : firnc_onnx_truncated(number);
         y = firnc_onnx_slice(im, firnc_onnx_plain(im, x), axis, at, 1, 1);
     } else {
-        y = firnc_onnx_gather(im, firnc_onnx_plain(im, x), firnc_onnx_indices(im, ids), axis);
+        y = looked_up(im, node, firnc_onnx_indices(im, ids), axis, false);
     }
     firnc_onnx_set(im, node->outputs[0], firnc_onnx_reshape(im, y, rank, dims), x->type, rank);
     return !im->failed;

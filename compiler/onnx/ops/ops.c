@@ -100,6 +100,7 @@ static const firnc_onnx_op ops[] = {
     {"LessOrEqual", firnc_onnx_import_binary, "", 2, 2, 1, 0, firnc_onnx_fold_join},
     {"Log", firnc_onnx_import_unary, "", 1, 1, 1, 0, firnc_onnx_fold_apply},
     {"LogSoftmax", firnc_onnx_import_softmax, "axis", 1, 1, 1, 0, NULL},
+    {"Loop", NULL, "body", 0, MANY, MANY, 0, NULL},
     {"MatMul", firnc_onnx_import_matmul, "", 2, 2, 1, 0, firnc_onnx_fold_matmul},
     {"Max", firnc_onnx_import_binary, "", 1, MANY, 1, 0, firnc_onnx_fold_join},
     {"MaxPool", firnc_onnx_import_pool, "auto_pad ceil_mode dilations kernel_shape pads storage_order strides", 1, 1, 2,
@@ -136,7 +137,7 @@ static const firnc_onnx_op ops[] = {
     {"ReduceMax", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0, firnc_onnx_fold_reduce},
     {"ReduceMean", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0, firnc_onnx_fold_reduce},
     {"ReduceMin", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0, firnc_onnx_fold_reduce},
-    {"ReduceProd", firnc_onnx_import_only_known, REDUCTION, 1, 2, 1, 0, firnc_onnx_fold_reduce},
+    {"ReduceProd", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0, firnc_onnx_fold_reduce},
     {"ReduceSum", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0, firnc_onnx_fold_reduce},
     {"ReduceSumSquare", firnc_onnx_import_reduce, REDUCTION, 1, 2, 1, 0, NULL},
     {"Relu", firnc_onnx_import_unary, "", 1, 1, 1, 0, firnc_onnx_fold_apply},
@@ -154,6 +155,9 @@ static const firnc_onnx_op ops[] = {
     {"Selu", firnc_onnx_import_unary, "alpha gamma", 1, 1, 1, 0, NULL},
     {"STFT", firnc_onnx_import_stft, "onesided", 2, 4, 1, 17, NULL},
     {"SequenceAt", firnc_onnx_import_sequence_at, "", 2, 2, 1, 0, NULL},
+    {"SequenceEmpty", firnc_onnx_import_sequence_empty, "dtype", 0, 0, 1, 0, NULL},
+    {"SequenceErase", firnc_onnx_import_sequence_change, "", 1, 2, 1, 0, NULL},
+    {"SequenceInsert", firnc_onnx_import_sequence_change, "", 2, 3, 1, 0, NULL},
     {"SequenceConstruct", firnc_onnx_import_sequence_construct, "", 1, MANY, 1, 0, NULL},
     {"SequenceLength", firnc_onnx_import_sequence_length, "", 1, 1, 1, 0, NULL},
     {"Shape", firnc_onnx_import_shape, "end start", 1, 1, 1, 0, NULL},
@@ -194,4 +198,11 @@ const firnc_onnx_op *firnc_onnx_op_find(const char *name) {
         if (strcmp(ops[i].name, name) == 0)
             return &ops[i];
     return NULL;
+}
+
+const char *firnc_onnx_op_nearest(const char *name) {
+    const char *names[OPS + 1] = {NULL};
+    for (uint32_t i = 0; i < OPS; i++)
+        names[i] = ops[i].name;
+    return firnc_nearest(name, names);
 }

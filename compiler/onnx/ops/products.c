@@ -89,29 +89,33 @@ static const char *name_beside_bias(const firnc_onnx_node *node) {
     return NULL;
 }
 
-static bool is_taken(const firnc_onnx_importer *im, const char *name) {
-    for (uint32_t i = 0; i < im->parameter_count; i++)
-        if (strcmp(im->parameters[i]->name, name) == 0)
+/* Whether the next node adds a tensor that the exporter has computed. */
+static bool adds_computed(const firnc_onnx_node *node) {
+    const FirncOnnx__Node *next = node->next;
+    for (size_t i = 0; next != NULL && strcmp(firnc_onnx_or_empty(next->op_type), "Add") == 0 && i < next->n_input; i++)
+        if (strncmp(next->input[i], "onnx::", 6) == 0)
             return true;
     return false;
 }
 
-/* The name that the weight of a product has in PyTorch where the exporter has stored its transpose under a name of its
- * own: that of its bias or of the module. The second weight of a module keeps the exporter's, from which nothing leads
- * to PyTorch's. */
-static void name_weight(const firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *weight) {
+/* The name that the weight of a product has in PyTorch where TorchScript's exporter has stored what it computed from
+ * it, its transpose, under a name of its own: that of its bias or of the module. The second weight of a module keeps
+ * the exporter's, from which nothing leads to PyTorch's. */
+static void name_weight(const firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *weight,
+                        bool outputs_first) {
     firnc_onnx_parameter *p = weight->parameter;
-    if (p == NULL || p->value != FIRNC_NONE || weight->rank != 2 || node->layer[0] == '\0')
+    if (p == NULL || p->value != FIRNC_NONE || weight->rank != 2 || node->layer[0] == '\0' ||
+        (strncmp(p->name, "onnx::", 6) != 0 && !(im->torchscript && p->unnamed)))
         return;
-    const bool numbered = strncmp(p->name, "onnx::", 6) == 0;
-    const bool folded = strcmp(p->name, weight->name) != 0 && strchr(weight->name, '.') == NULL;
-    if (numbered) {
-        const char *beside = name_beside_bias(node);
-        const char *name = beside != NULL ? beside : firnc_format("%s.weight", node->layer);
-        p->name = is_taken(im, name) ? p->name : name;
-    }
-    if (numbered || folded)
-        p->outside = p->name;
+    const char *beside = name_beside_bias(node);
+    if (beside == NULL && adds_computed(node))
+        return; /* attention's, with a part of one bias for all */
+    const char *name = beside != NULL ? beside : firnc_format("%s.weight", node->layer);
+    p->form = outputs_first ? FIRNC_ONNX_AS_IS : FIRNC_ONNX_TRANSPOSED;
+    if (firnc_onnx_parameter_find(im, name) != NULL)
+        return;
+    p->name = name;
+    p->unnamed = false;
 }
 
 bool firnc_onnx_import_matmul(firnc_onnx_importer *im, const firnc_onnx_node *node) {
@@ -122,7 +126,7 @@ bool firnc_onnx_import_matmul(firnc_onnx_importer *im, const firnc_onnx_node *no
         return firnc_onnx_fail(im, "takes matrices");
     if (!firnc_onnx_match_attention(im, node, &found) || found)
         return !im->failed;
-    name_weight(im, node, b);
+    name_weight(im, node, b, false);
     const bool row = a->rank == 1, column = b->rank == 1;
     firnc_value y = product(im, as_matrix(im, a, true), as_matrix(im, b, false), &rank);
     if (im->failed)
@@ -173,7 +177,7 @@ bool firnc_onnx_import_gemm(firnc_onnx_importer *im, const firnc_onnx_node *node
     const float alpha = firnc_onnx_float(node, "alpha", 1), beta = firnc_onnx_float(node, "beta", 1);
     if (node->inputs[0]->rank != 2 || node->inputs[1]->rank != 2)
         return firnc_onnx_fail(im, "takes matrices");
-    name_weight(im, node, node->inputs[1]);
+    name_weight(im, node, node->inputs[1], firnc_onnx_integer(node, "transB", 0) != 0);
     firnc_onnx_value *a = turned(node->inputs[0], firnc_onnx_integer(node, "transA", 0) != 0);
     firnc_onnx_value *b = turned(node->inputs[1], firnc_onnx_integer(node, "transB", 0) != 0);
     if (a->dims[1] != b->dims[0])
@@ -270,14 +274,49 @@ typedef struct term {
     char labels[LABELS_MAX + 1];
 } term;
 
+/* Keeps of two axes with one label, i and j, the elements where both indices are equal, as the last axis. */
+static bool take_diagonal(firnc_onnx_importer *im, term *t, size_t i, size_t j) {
+    uint8_t order[FIRN_RANK_MAX], count = 0;
+    int64_t dims[FIRN_RANK_MAX];
+    const char label = t->labels[i];
+    if (im->failed)
+        return false;
+    const firn_shape shape = *firnc_onnx_shape(im, t->value);
+    const int64_t extent = shape.dims[i];
+    if (shape.dims[j] != extent || extent > FIRNC_ONNX_LIST_MAX)
+        return firnc_onnx_fail(im, "takes a diagonal of %lld by %lld elements", (long long)extent,
+                               (long long)shape.dims[j]);
+    for (uint8_t d = 0; d < shape.rank; d++)
+        if (d != i && d != j) {
+            t->labels[count] = t->labels[d];
+            dims[count] = shape.dims[d];
+            order[count++] = d;
+        }
+    order[count] = (uint8_t)i;
+    order[count + 1] = (uint8_t)j;
+    t->labels[count] = label;
+    t->labels[count + 1] = '\0';
+    dims[count] = extent * extent;
+    int64_t *list = firnc_allocate((uint64_t)extent * sizeof *list);
+    for (int64_t k = 0; k < extent; k++)
+        list[k] = k * (extent + 1);
+    const firnc_value y = firnc_onnx_reshape(im, firnc_onnx_transpose(im, t->value, order), (uint8_t)(count + 1), dims);
+    t->value = firnc_onnx_pick(im, y, count, list, extent);
+    return !im->failed;
+}
+
 /* Sums over the labels that neither the other operand nor the output has. */
 static bool drop_sums(firnc_onnx_importer *im, term *t, const char *other, const char *output) {
     uint32_t axes = 0;
     size_t kept = 0;
     char labels[LABELS_MAX + 1];
+    for (size_t i = 0; t->labels[i] != '\0';) {
+        const char *twin = strchr(t->labels + i + 1, t->labels[i]);
+        if (twin != NULL && !take_diagonal(im, t, i, (size_t)(twin - t->labels)))
+            return false;
+        i = twin != NULL ? 0 : i + 1;
+    }
     for (size_t i = 0; t->labels[i] != '\0'; i++) {
-        if (strchr(t->labels + i + 1, t->labels[i]) != NULL)
-            return firnc_onnx_fail(im, "takes a diagonal, which Firn does not have; use MatMul with a mask");
         if (strchr(other, t->labels[i]) == NULL && strchr(output, t->labels[i]) == NULL)
             axes |= UINT32_C(1) << i;
         else

@@ -96,6 +96,59 @@ static firnc_value gates_of(firnc_onnx_importer *im, const recurrence *r, firnc_
     return firnc_onnx_concat(im, parts, r->gates, 0);
 }
 
+/* The name of PyTorch's tensor of a direction, such as "lstm.weight_ih_l0_reverse", where the exporter has computed one
+ * tensor from those of all directions: from the names that it notes, or in TorchScript's files from the node's, of
+ * which
+ * "/lstm/LSTM_1" is of layer 1. NULL: unknown. */
+static const char *own_name(const firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_value *value,
+                            const char *what, uint32_t direction) {
+    const firnc_onnx_parameter *packed = value->parameter;
+    const char *suffix =
+        direction == 1 || strcmp(firnc_onnx_text(node, "direction", "forward"), "reverse") == 0 ? "_reverse" : "";
+    if (packed->from != NULL) {
+        const char *first = firnc_format("%.*s", (int)strcspn(packed->from, ","), packed->from);
+        const char *dot = strrchr(first, '.'), *own = dot == NULL ? first : dot + 1, *layer = strstr(own, "_l");
+        if (layer == NULL || strspn(layer + 2, "0123456789") == 0)
+            return NULL;
+        return firnc_format("%.*s%s_l%.*s%s", (int)(own - first), first, what, (int)strspn(layer + 2, "0123456789"),
+                            layer + 2, suffix);
+    }
+    const char *last = strrchr(firnc_onnx_or_empty(node->proto->name), '/'),
+               *number = last == NULL ? NULL : strchr(last, '_');
+    if (!im->torchscript || last == NULL)
+        return NULL;
+    return firnc_format("%s%s%s_l%s%s", node->layer, node->layer[0] == '\0' ? "" : ".", what,
+                        number == NULL ? "0" : number + 1, suffix);
+}
+
+/* PyTorch's tensor `what` of a direction, with its gates in PyTorch's order. */
+static firnc_value own_gates(firnc_onnx_importer *im, const firnc_onnx_node *node, const recurrence *r,
+                             firnc_onnx_value *value, uint32_t direction, int64_t first, const char *what) {
+    const firnc_onnx_parameter *packed = value->parameter;
+    const char *name = packed == NULL || !packed->unnamed ? NULL : own_name(im, node, value, what, direction);
+    if (name == NULL || value->known != packed->tensor)
+        return gates_of(im, r, value, direction, first);
+    firnc_onnx_parameter *own = firnc_onnx_parameter_find(im, name);
+    if (own != NULL)
+        return firnc_onnx_parameter_value(im, own, NULL);
+    const firnc_onnx_tensor *from = packed->tensor;
+    const int64_t rows = r->gates * r->hidden, columns = from->rank == 3 ? from->dims[2] : 1;
+    firnc_onnx_tensor *part =
+        firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, (uint8_t)(from->rank - 1), (int64_t[]){rows, columns});
+    if (part == NULL)
+        return FIRNC_NONE;
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t row =
+            direction * from->dims[1] + first + gate_order(r)[i / r->hidden] * r->hidden + i % r->hidden;
+        memcpy(part->reals + i * columns, from->reals + row * columns, (size_t)columns * sizeof *part->reals);
+    }
+    firnc_onnx_value *made = firnc_onnx_value_new(name);
+    firnc_onnx_set_known(made, part);
+    if (!firnc_onnx_is_never_trained(im, name))
+        firnc_onnx_parameter_new(im, made, name);
+    return firnc_onnx_plain_real(im, made);
+}
+
 /* The state of a direction before the first step, [B,H]; FIRNC_NONE: zeros. */
 static firnc_value first_state(firnc_onnx_importer *im, const firnc_onnx_node *node, const recurrence *r,
                                uint32_t input, uint32_t direction) {
@@ -104,7 +157,13 @@ static firnc_value first_state(firnc_onnx_importer *im, const firnc_onnx_node *n
     firnc_onnx_value *value = node->inputs[input];
     if (value->rank != 3 || value->dims[r->batch_first ? 1 : 0] != r->directions ||
         value->dims[r->batch_first ? 0 : 1] != r->batch || value->dims[2] != r->hidden) {
-        firnc_onnx_fail(im, "has first states of other sizes than its operand and weights");
+        if (r->kind == 'L' && input == 6 && node->inputs[5] != NULL && value->rank == 3 && value->dims[2] != r->hidden)
+            firnc_onnx_fail(im,
+                            "has cells of %lld units and weights for %lld: PyTorch exports an LSTM with proj_size so, "
+                            "without its projection; write it as an LSTM and a Linear for each step",
+                            (long long)value->dims[2], (long long)r->hidden);
+        else
+            firnc_onnx_fail(im, "has first states of other sizes than its operand and weights");
         return FIRNC_NONE;
     }
     bool zeros = firnc_onnx_is_constant(value);
@@ -128,15 +187,15 @@ static result run_direction(firnc_onnx_importer *im, const firnc_onnx_node *node
     firnc_onnx_value *biases = node->inputs[3];
     firnc_value bias = FIRNC_NONE, inner = FIRNC_NONE;
     if (biases != NULL) {
-        bias = gates_of(im, r, biases, direction, 0);
-        inner = gates_of(im, r, biases, direction, r->gates * r->hidden);
+        bias = own_gates(im, node, r, biases, direction, 0, "bias_ih");
+        inner = own_gates(im, node, r, biases, direction, r->gates * r->hidden, "bias_hh");
         if (r->kind != 'G') { /* both are added to the same sums */
             bias = firnc_onnx_binary(im, FIRN_OP_add, bias, inner);
             inner = FIRNC_NONE;
         }
     }
-    const firnc_value weight = gates_of(im, r, node->inputs[1], direction, 0);
-    const firnc_value state = gates_of(im, r, node->inputs[2], direction, 0);
+    const firnc_value weight = own_gates(im, node, r, node->inputs[1], direction, 0, "weight_ih");
+    const firnc_value state = own_gates(im, node, r, node->inputs[2], direction, 0, "weight_hh");
     const firnc_value h = first_state(im, node, r, 5, direction);
     const firnc_value c = r->kind == 'L' ? first_state(im, node, r, 6, direction) : FIRNC_NONE;
     if (im->failed)

@@ -23,6 +23,28 @@ static firnc_value log_sum_exp(firnc_onnx_importer *im, firnc_value x, uint32_t 
     return firnc_onnx_binary(im, FIRN_OP_add, firnc_onnx_unary(im, FIRN_OP_log, sum), largest);
 }
 
+/* The product along one axis, by halves; of an odd number of elements the last one waits. */
+static firnc_value product_along(firnc_onnx_importer *im, firnc_value x, uint8_t axis) {
+    firnc_value waiting = FIRNC_NONE;
+    for (int64_t count = im->failed ? 1 : firnc_onnx_shape(im, x)->dims[axis]; count > 1; count /= 2) {
+        const int64_t half = count / 2;
+        if (count % 2 != 0) {
+            const firnc_value last = firnc_onnx_slice(im, x, axis, count - 1, 1, 1);
+            waiting = waiting == FIRNC_NONE ? last : firnc_onnx_binary(im, FIRN_OP_multiply, waiting, last);
+        }
+        x = firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_slice(im, x, axis, 0, 1, half),
+                              firnc_onnx_slice(im, x, axis, half, 1, half));
+    }
+    return waiting == FIRNC_NONE ? x : firnc_onnx_binary(im, FIRN_OP_multiply, x, waiting);
+}
+
+static firnc_value product_of(firnc_onnx_importer *im, firnc_value x, uint32_t axes) {
+    for (uint8_t axis = 0; axis < FIRN_RANK_MAX; axis++)
+        if ((axes >> axis & 1) != 0)
+            x = product_along(im, x, axis);
+    return x;
+}
+
 /* The reduction with extents of 1 kept. */
 static firnc_value reduce(firnc_onnx_importer *im, const char *op, firnc_value x, uint32_t axes) {
     if (strcmp(op, "ReduceSum") == 0)
@@ -41,6 +63,8 @@ static firnc_value reduce(firnc_onnx_importer *im, const char *op, firnc_value x
         return firnc_onnx_sum(im, square(im, x), axes, true);
     if (strcmp(op, "ReduceLogSum") == 0)
         return firnc_onnx_unary(im, FIRN_OP_log, firnc_onnx_sum(im, x, axes, true));
+    if (strcmp(op, "ReduceProd") == 0)
+        return product_of(im, x, axes);
     return log_sum_exp(im, x, axes);
 }
 
@@ -73,7 +97,7 @@ bool firnc_onnx_import_reduce(firnc_onnx_importer *im, const firnc_onnx_node *no
     if (im->failed || !firnc_onnx_reduced(im, node, &axes, &none))
         return false;
     if (!firnc_onnx_is_real(x->type) &&
-        !firnc_onnx_is_listed("ReduceSum ReduceMax ReduceMin ReduceL1 ReduceSumSquare", node->op))
+        !firnc_onnx_is_listed("ReduceSum ReduceMax ReduceMin ReduceL1 ReduceProd ReduceSumSquare", node->op))
         return firnc_onnx_fail(im, "rounds whole numbers of the data; cast them to float before");
     if (none || x->rank == 0)
         return firnc_onnx_set_like(im, node->outputs[0], reduce_nothing(im, node->op, raw), x);

@@ -92,6 +92,14 @@ void firnc_contribute_repeated(firnc_differentiation *d, uint8_t operand, firnc_
     firnc_contribute(d, operand, gradient);
 }
 
+firnc_value firnc_gradient_of_rows(firnc_differentiation *d, firnc_value dy) {
+    const firnc_value inputs[] = {[FIRN_SELECT_IN_CONDITION] = d->node->trained_rows, [FIRN_SELECT_IN_A] = dy};
+    if (d->node->trained_rows == FIRNC_NONE)
+        return dy;
+    const uint8_t type = firnc_shape_of(d, dy)->type;
+    return firnc_emit(d, FIRN_OP_select, inputs, 2, NULL, NULL, &type);
+}
+
 static bool is_repeated(const firnc_differentiation *d, uint8_t operand) {
     const firn_shape *x = firnc_shape_of(d, d->node->inputs[operand]), *y = firnc_shape_of(d, d->node->outputs[0]);
     if (x->rank != y->rank)

@@ -77,7 +77,7 @@ static void contribute_gathered(firnc_differentiation *d, uint16_t code, firnc_v
 }
 
 bool firnc_gradient_gather(firnc_differentiation *d, firnc_value dy) {
-    contribute_gathered(d, FIRN_OP_gather_backward, dy);
+    contribute_gathered(d, FIRN_OP_gather_backward, firnc_gradient_of_rows(d, dy));
     return true;
 }
 

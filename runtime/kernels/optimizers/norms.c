@@ -1,5 +1,6 @@
 /* Optimizers whose step depends on a whole tensor: a norm of the parameter or of its update, means of rows and columns,
  * and the ops of Muon other than products (plan/NUMERICS.md, "Update"; OPTIMIZERS.md compares them). Freestanding. */
+#include "runtime/kernels/optimizers/magnitude.h"
 #include "runtime/kernels/optimizers/optimizer.h"
 #include "schedules/coefficients.h"
 
@@ -293,8 +294,17 @@ void firn_kernel_muon_direction(const firn_kernel_call *call) {
 
 typedef struct division {
     const firn_kernel_call *call;
-    float by;
+    float shrink, by; /* each element is multiplied by shrink, a power of two, and then divided */
 } division;
+
+static void shrunk_terms(const void *settings, size_t block, float *terms, size_t count) {
+    const division *d = settings;
+    const float *x = firn_block_of(&d->call->inputs[FIRN_UNIT_NORM_IN_X], block);
+    for (size_t i = 0; i < count; i++) {
+        const float t = x[i] * d->shrink;
+        terms[i] = t * t;
+    }
+}
 
 static void divide_blocks(void *argument, size_t begin, size_t end) {
     const division *d = argument;
@@ -303,13 +313,21 @@ static void divide_blocks(void *argument, size_t begin, size_t end) {
         const float *x = firn_block_of(&d->call->inputs[FIRN_UNIT_NORM_IN_X], block);
         float *y = firn_block_of(&d->call->outputs[FIRN_UNIT_NORM_OUT_Y], block);
         for (size_t i = 0; i < count; i++)
-            y[i] = firn_canonical(x[i] / d->by);
+            y[i] = firn_canonical(x[i] * d->shrink / d->by);
     }
 }
 
+/* With scaled = 0 the squares are those of x itself. */
 void firn_kernel_unit_norm(const firn_kernel_call *call) {
-    const float norm = norm_of(call, &call->inputs[FIRN_UNIT_NORM_IN_X], FIRN_UNIT_NORM_OUT_SUMS);
-    division d = {call, norm + call->reals[FIRN_UNIT_NORM_EPSILON]};
+    const firn_tensor *x = &call->inputs[FIRN_UNIT_NORM_IN_X];
+    float *sums = call->outputs[FIRN_UNIT_NORM_OUT_SUMS].data;
+    division d = {call, 1.0f, 0.0f};
+    int32_t exponent = 0;
+    if (call->integers[FIRN_UNIT_NORM_SCALED] != 0)
+        exponent = firn_unit_exponent(firn_largest_magnitude(call, x, sums));
+    d.shrink = firn_power(-exponent);
+    d.by = firn_sqrt(firn_sum_terms(call, x->elements, sums, shrunk_terms, &d)) +
+           firn_times_power(call->reals[FIRN_UNIT_NORM_EPSILON], -exponent);
     firn_run_blocks(call, divide_blocks, &d);
 }
 

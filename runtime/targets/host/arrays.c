@@ -166,16 +166,30 @@ bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, ui
 static const char *const options[FIRN_HOST_STREAMS] = {"--data", "--labels", "--weights"};
 static const char *const type_keys[FIRN_HOST_STREAMS] = {"feature_type", "label_type", "weight_type"};
 
+/* Returns the option of another stream whose records are like those of the file, or NULL. */
+static const char *option_for(const firn_data_layout *layout, const firn_host_wanted *wanted) {
+    for (uint32_t i = 0; i < wanted->stream_count; i++)
+        if (wanted->streams[i].record_elements == firn_data_record_elements(layout) &&
+            wanted->streams[i].element == layout->element)
+            return options[i];
+    return NULL;
+}
+
 /* How to make records of the right length. */
-static const char *mend_of_length(const firn_data_layout *layout, const firn_stream_info *wanted, uint32_t stream,
+static const char *mend_of_length(const firn_data_layout *layout, const firn_host_wanted *wanted, uint32_t stream,
                                   char *text, size_t size) {
-    if (stream == 1 && wanted->record_elements == 1 && firn_data_record_elements(layout) > 1)
+    const firn_stream_info *info = &wanted->streams[stream];
+    const char *option = option_for(layout, wanted);
+    if (stream == 1 && info->record_elements == 1 && firn_data_record_elements(layout) > 1 && option == NULL)
         snprintf(text, size, "if they are one-hot, save x.argmax(axis=1).astype('%s'); else change the recipe",
-                 firn_type_name(wanted->element));
-    else if (layout->elements != UINT64_MAX && layout->elements % wanted->record_elements == 0 && layout->rank == 1 &&
-             wanted->record_elements > 1)
+                 firn_type_name(info->element));
+    else if (layout->elements != UINT64_MAX && layout->elements % info->record_elements == 0 && layout->rank == 1 &&
+             info->record_elements > 1)
         snprintf(text, size, "save x.reshape(-1, %lu) if these are its records; else convert it, or change the recipe",
-                 (unsigned long)wanted->record_elements);
+                 (unsigned long)info->record_elements);
+    else if (option != NULL)
+        snprintf(text, size, "if the files are swapped, give this one by %s; else convert it, or change the recipe",
+                 option);
     else
         snprintf(text, size, "convert it, or change the recipe");
     return text;
@@ -195,7 +209,7 @@ bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, c
         snprintf(mend, sizeof mend, "save x.astype('%s'), or change %s of the recipe", firn_type_name(info->element),
                  type_keys[stream]);
     else
-        mend_of_length(layout, info, stream, mend, sizeof mend);
+        mend_of_length(layout, wanted, stream, mend, sizeof mend);
     return firn_host_fail(name, "%s: %s has %lu %s in each record, and the plan reads %lu %s; its shape is %s: %s",
                           code, options[stream], (unsigned long)length, firn_type_name(layout->element),
                           (unsigned long)info->record_elements, firn_type_name(info->element),
