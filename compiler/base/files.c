@@ -120,7 +120,9 @@ static int open_input(const char *name, uint64_t *size) {
         *size = (uint64_t)status.st_size;
         return file;
     }
-    if (!known)
+    if (!known && errno == ENOENT && lstat(name, &status) == 0)
+        firnc_say("firnc: %s: is a link to a file that is not there; give the name of a file", name);
+    else if (!known)
         fail(name, "opened", "check the name and its permissions");
     else if (S_ISDIR(status.st_mode))
         firnc_say("firnc: %s: is a folder; give a file", name);

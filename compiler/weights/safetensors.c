@@ -260,6 +260,32 @@ static bool read_tensors(firnc_safetensors *parsed, const cJSON *header, const f
     return check_names(parsed) && check_places(parsed, data->count);
 }
 
+/* What is often given in place of a safetensors file, by its first bytes, and how to make one of it. */
+static const struct {
+    const char *magic, *name, *mend;
+} others[] = {
+    {"FIRNCKPT", "a checkpoint of firn", "firn export FILE -o NAME.safetensors writes one of it"},
+    {"PK\x03\x04", "a zip archive, as torch.save and numpy.savez write",
+     "load it in Python, and write the tensors by safetensors.torch.save_file or safetensors.numpy.save_file"},
+    {"\x80\x02", "a pickle of Python, as older releases of torch.save write",
+     "load it in Python, and write the tensors by safetensors.torch.save_file"},
+    {"\x80\x04\x95", "a pickle of Python", "load it in Python, and write the arrays by safetensors.numpy.save_file"},
+    {"\x80\x05\x95", "a pickle of Python", "load it in Python, and write the arrays by safetensors.numpy.save_file"},
+    {"\x93NUMPY", "an array of NumPy", "write it with its name by safetensors.numpy.save_file"},
+    {"\x89HDF", "HDF5, as Keras writes", "load it in Python, and write the tensors by safetensors.numpy.save_file"},
+    {"\x1f\x8b\x08", "gzip", "unpack it first"},
+    {"GGUF", "GGUF", "give the model's weights as they were before they were quantized"},
+};
+
+/* Refuses a file that begins like one of another kind. Returns true if it does not. */
+static bool is_no_other(const char *file, const firnc_bytes *bytes) {
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (bytes->count >= strlen(others[i].magic) &&
+            memcmp(bytes->data, others[i].magic, strlen(others[i].magic)) == 0)
+            return firnc_weights_refuse(file, "not a safetensors file, but %s; %s", others[i].name, others[i].mend);
+    return true;
+}
+
 uint64_t firnc_safetensors_extent(const uint8_t *head, uint64_t count) {
     if (count <= LENGTH_BYTES)
         return count;
@@ -278,6 +304,8 @@ bool firnc_safetensors_parse(firnc_safetensors *parsed, const char *file, const 
             file, "not a safetensors file: it has less than %u bytes; give another, or fetch it again", LENGTH_BYTES);
     for (uint32_t i = 0; i < LENGTH_BYTES; i++)
         header_bytes |= (uint64_t)bytes->data[i] << (8 * i);
+    if ((bytes->count == LENGTH_BYTES || bytes->data[LENGTH_BYTES] != '{') && !is_no_other(file, bytes))
+        return false;
     if (header_bytes > HEADER_BYTES_MAX)
         return firnc_weights_refuse(
             file,

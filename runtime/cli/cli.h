@@ -304,6 +304,9 @@ typedef struct cli_record {
  * newer valid record is taken unless --slot names one. Checks its lengths, SHA-256, commit unit, code (with a device
  * key) and list of tensors. Returns CLI_OK, CLI_FILE or CLI_REFUSED. */
 int cli_record_load(cli_record *record, const cli_options *options);
+/* Opens the file at a name where no checkpoint could be read. Refuses it, after a message, if it is no file or begins
+ * like no checkpoint; else CLI_OK. */
+int cli_record_refuse(const char *path);
 void cli_record_unload(cli_record *record);
 
 /* --- the commands --- */

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -17,9 +18,11 @@
 /* --- writing --- */
 
 static bool cannot_write(const cli_log *log) {
-    return firn_host_fail(log->path, "the log cannot be written: %s; %s", strerror(errno),
+    return firn_host_fail(log->path, "the log cannot be written: %s; %s",
+                          errno == ENXIO ? "nobody reads this pipe" : strerror(errno),
                           errno == EFBIG    ? firn_host_room()
                           : errno == EISDIR ? "give the name of a file"
+                          : errno == ENXIO  ? "start its reader first, or give the name of a file"
                                             : "look at the folder and the disk");
 }
 
@@ -238,8 +241,21 @@ static int claim(const cli_log *log, bool there) {
     return there || (fstat(file, &status) == 0 && status.st_size == 0) ? CLI_OK : refuse_there(log->path);
 }
 
+/* Opens the log. Neither way truncates the file before the lock is held, and neither waits until a pipe has a reader:
+ * without a reader errno is ENXIO. */
+static FILE *open_log(const char *path, bool there) {
+    if (there)
+        return fopen(path, "r+");
+    const int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666);
+    if (file >= 0 && fcntl(file, F_SETFL, O_APPEND) == 0)
+        return fdopen(file, "a");
+    if (file >= 0)
+        close(file);
+    return NULL;
+}
+
 static int begin_or_go_on(cli_log *log, bool there, const char *head, uint64_t steps_done) {
-    log->file = fopen(log->path, there ? "r+" : "a"); /* neither mode truncates the file before the lock is held */
+    log->file = open_log(log->path, there);
     int status = log->file != NULL ? claim(log, there) : CLI_OK;
     if (status != CLI_OK)
         return status;

@@ -29,10 +29,26 @@ static bool begins_slot(int file, uint64_t offset) {
     return memcmp(head, magic, sizeof magic) == 0 || memcmp(head, erased, sizeof erased) == 0;
 }
 
-/* Whether a file may hold a record, or slots of which one does: a large file that is no checkpoint is not read. */
-static bool may_be_record(int file, uint64_t count) {
-    enum { SMALL = 1 << 20 };
-    return count < SMALL || begins_slot(file, 0) || begins_slot(file, count / 2);
+/* Whether a file begins like a record, or like slots of which one may hold one. */
+static bool begins_like_record(int file, uint64_t count) {
+    return begins_slot(file, 0) || begins_slot(file, count / 2);
+}
+
+/* Refuses a file that begins like no checkpoint. */
+static int refuse_other(const char *path) {
+    firn_host_fail(path, "begins like no checkpoint (%s); give the file that firn train --checkpoint wrote",
+                   firn_error_name(FIRN_ERROR_CHECKPOINT_DAMAGED));
+    return CLI_REFUSED;
+}
+
+int cli_record_refuse(const char *path) {
+    uint64_t count;
+    int file = firn_host_open(path, true, &count);
+    if (file < 0)
+        return CLI_FILE;
+    const bool other = count != 0 && !begins_like_record(file, count);
+    close(file);
+    return other ? refuse_other(path) : CLI_OK;
 }
 
 static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
@@ -44,9 +60,9 @@ static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
         firn_host_fail(path, "has more bytes than there can be memory for; read it on a 64-bit machine");
         return CLI_FILE;
     }
-    if (!may_be_record(file, *count)) {
+    if (*count != 0 && !begins_like_record(file, *count)) {
         close(file);
-        return damaged(path, FIRN_ERROR_CHECKPOINT_DAMAGED);
+        return refuse_other(path);
     }
     *contents = firn_host_allocate((size_t)*count);
     bool whole = firn_host_read(file, *contents, (size_t)*count) == (int64_t)*count;

@@ -1,5 +1,8 @@
 /* Restores a checkpoint and notes what about its training could not be compared with this run, or differs and was
  * allowed. What differs and was not allowed is an error. */
+#define _XOPEN_SOURCE 700
+#include <sys/stat.h>
+
 #include "runtime/cli/cli.h"
 
 static void note(uint8_t comparison, const char *unknown, const char *other, const char *flag) {
@@ -9,11 +12,28 @@ static void note(uint8_t comparison, const char *unknown, const char *other, con
         firn_host_note("the checkpoint was trained with %s; allowed by %s", other, flag);
 }
 
+/* Returns true if a name is that of something other than a regular file. The runtime reads no checkpoint from there, so
+ * to the runtime the checkpoint is missing. */
+static bool is_no_file(const char *path) {
+    struct stat status;
+    return lstat(path, &status) == 0 && (stat(path, &status) != 0 || !S_ISREG(status.st_mode));
+}
+
+/* Refuses a checkpoint, and says what the file is if it is something else. */
+static int refuse(const cli_session *session, int error) {
+    const char *path = session->options->checkpoint;
+    int status = CLI_OK;
+    if (path != NULL &&
+        (error == FIRN_ERROR_CHECKPOINT_DAMAGED || (error == FIRN_ERROR_CHECKPOINT_MISSING && is_no_file(path))))
+        status = cli_record_refuse(path);
+    return status != CLI_OK ? status : cli_error(session, error);
+}
+
 int cli_restore(cli_session *session) {
     firn_restore_report report;
     int error = firn_restore(&session->firn, &report);
     if (error != FIRN_OK)
-        return cli_error(session, error);
+        return refuse(session, error);
     if (session->options->quiet)
         return CLI_OK;
     note(report.preprocessing, "how the data that it was trained with was preprocessed",

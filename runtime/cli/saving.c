@@ -53,6 +53,9 @@ static const char *mend_of(int error) {
         return "the disk is full: make room";
     case EDQUOT:
         return "the quota of the disk is used up: make room";
+    case EMFILE:
+    case ENFILE:
+        return "too many files are open: raise the limit (ulimit -n)";
     default:
         return "look at the folder's permissions and the disk";
     }

@@ -271,6 +271,46 @@ state is in unread" train long.plan --quiet --log reader --checkpoint unread
 wait
 expect "what was saved" 0 "" "$FIRN" digest unread
 
+# A pipe without a reader: open() would wait for one.
+mkfifo unheard
+expect "a log that nobody reads" 1 "unheard: the log cannot be written: nobody reads this pipe; " timeout 10 "$FIRN" train \
+    run.plan --pub key.pub.pem --data x.npy --labels y.npy --quiet --log unheard
+
+# --- inputs that are no files, or other files -----------------------------------------------------------------------
+
+"$FIRNC" compile recipe.yaml --mode eval --key key.key.pem -o eval.plan >out
+evaluate() {
+    timeout 10 "$FIRN" eval eval.plan --pub key.pub.pem --data x.npy --labels y.npy --checkpoint "$1"
+}
+expect "evaluate a pipe" 1 "unheard: is neither a file nor a folder, but a pipe" evaluate unheard
+expect "evaluate a folder" 1 "names/folder: is a folder; give a file" evaluate names/folder
+expect "evaluate a link to nothing" 1 "names/dangling: is a link to a file that is not there" evaluate names/dangling
+expect "evaluate nothing" 3 "CHECKPOINT_MISSING" evaluate names/none
+expect "evaluate a plan" 3 "run.plan: begins like no checkpoint (CHECKPOINT_DAMAGED); give the file" evaluate run.plan
+expect "a digest of a plan" 3 "run.plan: begins like no checkpoint (CHECKPOINT_DAMAGED); give the file" "$FIRN" digest run.plan
+head -c 500 whole >cut
+expect "evaluate a checkpoint that was cut" 3 "cut: the checkpoint is incomplete or damaged" evaluate cut
+linked="names/dangling: is a link to a file that is not there; give the name of a file"
+expect "a plan behind a link to nothing" 1 "$linked" "$FIRN" train names/dangling --pub key.pub.pem --data x.npy
+expect "data behind a link to nothing" 1 "$linked" "$FIRN" train run.plan --pub key.pub.pem --data names/dangling
+expect "a recipe behind a link to nothing" 1 "$linked" "$FIRNC" compile names/dangling --mode train --key key.key.pem \
+    -o unwritten
+"$FIRN" export whole -o whole.safetensors >out
+expect "parameters as records" 1 "is not an array, but safetensors; .*: save its arrays by numpy.save" "$FIRN" train run.plan \
+    --pub key.pub.pem --data whole.safetensors --labels y.npy
+initial() {
+    expect "$1 as weights" 1 "$1: not a safetensors file, but $2" "$FIRNC" compile recipe.yaml --mode train \
+        --key key.key.pem -o unwritten --weights "$1"
+}
+initial whole "a checkpoint of firn; firn export"
+initial x.npy "an array of NumPy; "
+printf 'PK\003\004 of torch.save' >model.bin
+initial model.bin "a zip archive, as torch.save and numpy.savez write; .*save_file"
+gzip -c whole.safetensors >whole.gz
+initial whole.gz "gzip; unpack it first"
+expect "few open files" 1 "raise the limit (ulimit -" sh -c "ulimit -n 6; exec '$FIRN' train run.plan --pub key.pub.pem \
+    --data x.npy --labels y.npy --quiet --threads 1 --checkpoint few"
+
 # A file system of its own, if this user may mount one: what was reserved cannot be taken by others during the run.
 mkdir disk
 if mount -t tmpfs -o size=64k tmpfs disk 2>dd; then

@@ -227,4 +227,21 @@ run nothing 1 --checkpoint "$folder/run" && [ "$(cat "$folder/nothing")" = 0 ] |
 "$FIRN" export "$folder/run" -o "$folder/exported" && python3 tests/end_to_end/weights.py same $golden.safetensors "$folder/exported" ||
     fail "a batch without rows has a gradient"
 
+# Weights whose sum is beyond float32 stop the run: an infinite divisor would make each step one that changes nothing.
+python3 - "$folder" <<'END'
+import sys
+import numpy as np
+generator = np.random.default_rng(1)
+for name, array in (("x", generator.standard_normal((8, 6), np.float32)), ("y", np.arange(8, dtype=np.int32) % 5),
+                    ("large", np.full(8, 1.5e38, np.float32))):
+    np.save(f"{sys.argv[1]}/{name}.npy", array)
+END
+for size in 4 2 1; do
+    "$FIRNC" compile "$folder/mlp.yaml" --mode train --key "$folder/key.key.pem" -o "$folder/large.plan" \
+        --set trainer.init.model.sample_weights=true --set trainer.fit.train_dataloader.batch_size=4 \
+        --set trainer.fit.train_dataloader.micro_batch_size=$size >"$folder/out"
+    expect "weights whose sum overflows, micro-batches of $size" 4 "LOSS_NOT_FINITE" "$FIRN" train "$folder/large.plan" --quiet \
+        --pub "$folder/key.pub.pem" --data "$folder/x.npy" --labels "$folder/y.npy" --weights "$folder/large.npy"
+done
+
 [ $failures -eq 0 ]

@@ -2279,7 +2279,8 @@ def batch_rows(call):
 def batch_weights(call):
     before = np.zeros(2, F32) if call.micro_step == 0 else call["sum"]
     sums = added(before, lane_sum_of_all(weights_of_rows(call)[1])[0])
-    return {"sum": sums, "divisor": sums[:1] + sums[1:]}
+    divisor = sums[:1] + sums[1:]
+    return {"sum": sums, "divisor": divisor if np.isfinite(divisor[0]) else np.full(1, np.nan, F32)}
 
 
 @computes("softmax")

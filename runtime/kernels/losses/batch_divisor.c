@@ -26,5 +26,8 @@ void firn_kernel_batch_weights(const firn_kernel_call *call) {
     for (size_t row = 0; row < call->inputs[FIRN_BATCH_WEIGHTS_IN_LABELS].elements; row++)
         firn_sum_add(&sum, firn_row_weight(&weights, row));
     firn_carried_sum_add(call->moment->micro_step == 0 ? zeros : before, after, firn_sum_end(&sum));
-    firn_set_scalar(&call->outputs[FIRN_BATCH_WEIGHTS_OUT_DIVISOR], after[0] + after[1]);
+    /* An infinite divisor would make every loss and gradient 0. Its difference from itself makes it NaN, and adds 0 to
+     * a finite one. */
+    const float divisor = after[0] + after[1];
+    firn_set_scalar(&call->outputs[FIRN_BATCH_WEIGHTS_OUT_DIVISOR], divisor + (divisor - divisor));
 }

@@ -336,7 +336,7 @@ static bool add_path(firn_host_data *data, const firn_host_wanted *wanted, uint3
     if (path == NULL)
         return true;
     if (stat(path, &status) != 0)
-        return firn_host_fail(path, "cannot be read: %s", strerror(errno));
+        return firn_host_unreadable(path);
     return S_ISDIR(status.st_mode) ? add_folder(&to, path) : add_file(&to, path, true);
 }
 

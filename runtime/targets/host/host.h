@@ -39,6 +39,8 @@ char *firn_host_path(const char *path, const char *ending);
 /* Opens a regular file to read it, and stores its length. Returns its descriptor, or -1 after a message. Never waits: a
  * pipe, a socket or a device is refused, and so is a folder. follow: symbolic links are followed. */
 int firn_host_open(const char *path, bool follow, uint64_t *bytes);
+/* Says why a name cannot be opened, by errno. Returns false. */
+bool firn_host_unreadable(const char *path);
 /* Reads at most `most` bytes of an open file, fewer only at its end. Returns their number, or -1 with errno set. */
 int64_t firn_host_read(int file, void *bytes, size_t most);
 

@@ -25,6 +25,16 @@ static bool is_regular(const char *path, mode_t mode) {
         path, "is neither a file nor a folder, but a %s; write what it gives to a file, and give that", kind_of(mode));
 }
 
+bool firn_host_unreadable(const char *path) {
+    struct stat status;
+    const int error = errno;
+    if (error == EMFILE)
+        return firn_host_fail(path, "%s; raise the limit (ulimit -Hn), or give fewer files", strerror(error));
+    if (error == ENOENT && lstat(path, &status) == 0)
+        return firn_host_fail(path, "is a link to a file that is not there; give the name of a file");
+    return firn_host_fail(path, "cannot be read: %s; look at the name and its permissions", strerror(error));
+}
+
 int firn_host_open(const char *path, bool follow, uint64_t *bytes) {
     struct stat status;
     const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW);
@@ -32,8 +42,7 @@ int firn_host_open(const char *path, bool follow, uint64_t *bytes) {
     /* ENXIO: a socket, or a device without its hardware */
     const bool known = file >= 0 ? fstat(file, &status) == 0 : errno == ENXIO && stat(path, &status) == 0;
     if (!known)
-        firn_host_fail(path, "%s%s%s", errno == EMFILE ? "" : "cannot be read: ", strerror(errno),
-                       errno == EMFILE ? "; raise the limit (ulimit -Hn), or give fewer files" : "");
+        firn_host_unreadable(path);
     if (known && is_regular(path, status.st_mode) && file >= 0) {
         *bytes = (uint64_t)status.st_size;
         return file;

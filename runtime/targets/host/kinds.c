@@ -44,13 +44,13 @@ static const struct {
     {"\x80\x03", 2, 0, {"a pickle of Python", ARRAY}},
     {"\x80\x04\x95", 3, 0, {"a pickle of Python", ARRAY}},
     {"\x80\x05\x95", 3, 0, {"a pickle of Python", ARRAY}},
-    {"GGUF", 4, 0, {"GGUF weights", "give text"}},
-    {"FIRNCKPT", 8, 0, {"a checkpoint of firn", "give text"}},
+    {"GGUF", 4, 0, {"GGUF weights", ARRAY}},
+    {"FIRNCKPT", 8, 0, {"a checkpoint of firn", "give the data"}},
     {"\x7f"
      "ELF",
      4,
      0,
-     {"an ELF program", "give text"}},
+     {"an ELF program", "give the data"}},
     {"RIFF", 4, 0, {"RIFF (WAV, AVI, WebP)", ARRAY}},
     {"\0\0\xfe\xff", 4, 0, {"UTF-32 text", "write it as UTF-8, as iconv -t UTF-8 does"}},
     {"\xff\xfe\0\0", 4, 0, {"UTF-32 text", "write it as UTF-8, as iconv -t UTF-8 does"}},
@@ -64,7 +64,7 @@ static bool is_safetensors(const uint8_t *head, size_t count) {
 }
 
 const firn_host_kind *firn_host_kind_of(const uint8_t *head, size_t count) {
-    static const firn_host_kind safetensors = {"safetensors", "give text"};
+    static const firn_host_kind safetensors = {"safetensors", ARRAY};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (count >= (size_t)kinds[i].offset + kinds[i].length &&
             memcmp(head + kinds[i].offset, kinds[i].magic, kinds[i].length) == 0)

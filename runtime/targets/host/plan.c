@@ -87,7 +87,7 @@ bool firn_host_plan_load(firn_host_plan *plan, const char *path) {
         return false;
     if (bytes == 0) {
         close(file);
-        return firn_host_fail(path, "is empty");
+        return firn_host_fail(path, "is empty; get the plan again from where it came");
     }
     const size_t count = bytes_to_load(file, (size_t)bytes);
     int memory = copy_to_memory(file, count);
