@@ -171,8 +171,8 @@ static bool run_branch(firnc_onnx_importer *im, const firnc_onnx_node *node, con
     firnc_onnx_scope *scope = open_inner(im, node, branch);
     for (size_t i = 0; i < branch->n_output; i++)
         outputs[i] = branch->output[i]->name;
-    return scope != NULL && firnc_onnx_add_initializers(im, scope, branch) && run(im, scope, branch->node, branch->n_node) &&
-           take_outputs(im, node, scope, outputs);
+    return scope != NULL && firnc_onnx_add_initializers(im, scope, branch) &&
+           run(im, scope, branch->node, branch->n_node) && take_outputs(im, node, scope, outputs);
 }
 
 /* A condition that must be known. False after one message. */

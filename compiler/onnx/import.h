@@ -27,6 +27,7 @@ enum {
 
 #define FIRNC_ONNX_ELEMENTS_MAX ((uint64_t)1 << 26) /* of all tensors that are computed here, and of all constants */
 #define FIRNC_ONNX_LIST_MAX     ((int64_t)1 << 24)  /* indices of a Pad or Resize */
+#define FIRNC_ONNX_EXACT_MAX    (1 << 24)           /* float32 has every whole number up to this one */
 #define FIRNC_ONNX_OPERANDS_MAX 64
 #define FIRNC_ONNX_DEPTH_MAX    16 /* functions that call functions */
 
@@ -137,12 +138,12 @@ typedef struct firnc_onnx_importer {
     bool chooses; /* each If outside of functions gets the branch that is chosen as both of its branches */
     firnc_onnx_parameter **parameters;
     uint32_t parameter_count, parameter_capacity;
-    uint32_t fixed_norms; /* batch norms whose statistics no training changes */
-    uint64_t elements;    /* that got room (firnc_onnx_take_room) */
-    uint32_t constants;   /* number of the next constant, for its name */
+    uint32_t fixed_norms;  /* batch norms whose statistics no training changes */
+    uint64_t elements;     /* that got room (firnc_onnx_take_room) */
+    uint32_t constants;    /* number of the next constant, for its name */
     uint32_t ops, counted; /* ops of the graph that stay in any plan, of the first `counted` nodes */
-    bool *matched;        /* for each pattern of options->constants: it matches a tensor */
-    bool *padded;         /* for each row of options->padding: a node looks it up */
+    bool *matched;         /* for each pattern of options->constants: it matches a tensor */
+    bool *padded;          /* for each row of options->padding: a node looks it up */
     /* what PyTorch's exporters say (origin.c): the module's tensors and the values of the graph, both sorted by name */
     firnc_onnx_target **targets;
     uint32_t target_count, target_capacity;
@@ -223,6 +224,11 @@ const firnc_onnx_tensor *firnc_onnx_tensor_ordered(const firnc_onnx_tensor *tens
 
 /* The same elements with other extents, of as many elements. */
 const firnc_onnx_tensor *firnc_onnx_tensor_shaped(const firnc_onnx_tensor *x, uint8_t rank, const int64_t *dims);
+
+/* The number of elements of a slice of the tensor that has the axes from `axis` on; 1 behind the last axis. */
+uint64_t firnc_onnx_elements_from(const firnc_onnx_tensor *tensor, uint32_t axis);
+/* Whether at most one extent is not 1. */
+bool firnc_onnx_is_vector(const firnc_onnx_tensor *tensor);
 
 /* The position in a tensor for each element of another one, from the first to the last: steps[i] is what the position
  * moves by where axis i of the other one goes on. */

@@ -5,7 +5,7 @@
 
 #include "compiler/onnx/import.h"
 
-enum { SIDES_MAX = 3, TAPS_MAX = 4, EXACT = 1 << 24 /* whole numbers that float32 has */ };
+enum { SIDES_MAX = 3, TAPS_MAX = 4 };
 
 typedef enum padding { ZEROS, BORDER, REFLECTION } padding;
 
@@ -152,9 +152,9 @@ static bool read_sampler(firnc_onnx_importer *im, const firnc_onnx_node *node, s
     if (x->rank < 3 || s->sides > SIDES_MAX || grid->rank != x->rank || grid->dims[0] != x->dims[0] ||
         grid->dims[grid->rank - 1] != s->sides)
         return firnc_onnx_fail(im, "takes images [N,C,...] and places of as many numbers for each image");
-    if (firnc_onnx_count(x) / (uint64_t)x->dims[1] > EXACT)
+    if (firnc_onnx_count(x) / (uint64_t)x->dims[1] > FIRNC_ONNX_EXACT_MAX)
         return firnc_onnx_fail(im, "takes images of %llu elements in all, and up to %d are known",
-                               (unsigned long long)(firnc_onnx_count(x) / (uint64_t)x->dims[1]), EXACT);
+                               (unsigned long long)(firnc_onnx_count(x) / (uint64_t)x->dims[1]), FIRNC_ONNX_EXACT_MAX);
     return true;
 }
 
