@@ -77,8 +77,8 @@ static bool read_some(int file, uint8_t *data, uint64_t most, uint64_t *count) {
     return true;
 }
 
-/* Reads to the end of the file, or what `extent` says is enough, into memory that grows. expected: the bytes of the
- * file. False with errno set; EFBIG if the file is longer than limit. */
+/* Reads into memory that grows: to the end of the file, or as many bytes as `extent` returns. expected: the length of
+ * the file. False with errno set; EFBIG if more than `limit` bytes would be read. */
 static bool read_all(int file, uint64_t expected, uint64_t limit, firnc_extent extent, firnc_bytes *bytes) {
     uint64_t capacity = FIRNC_HEAD_BYTES, count = 0, most = limit + 1, got;
     uint8_t *data = firnc_allocate_aligned(capacity + 1);
@@ -190,9 +190,9 @@ static bool write_and_close(int file, const uint8_t *bytes, uint64_t count) {
     return good;
 }
 
-/* Makes a new directory entry durable. Some file systems cannot sync a folder. A folder that cannot be opened, as one
- * with write permission but without read permission, is left to the file system: the entry is there. False with errno
- * set. */
+/* Makes a new directory entry durable. Two cases count as success, because the entry is there: a file system that
+ * cannot sync folders, and a folder that cannot be opened, such as one with write but without read permission. False
+ * with errno set. */
 static bool sync_folder(const char *name) {
     const char *slash = strrchr(name, '/');
     const char *folder = slash == NULL ? "." : slash == name ? "/" : firnc_format("%.*s", (int)(slash - name), name);
@@ -229,6 +229,7 @@ static const char *resolve(const char *name) {
     return copy;
 }
 
+/* Writes a temporary file beside `target` and renames it. Messages have `name`. */
 static bool replace(const char *name, const char *target, const void *bytes, uint64_t count) {
     const char *pattern = firnc_format("%s.XXXXXX", target);
     char *temporary = firnc_allocate(strlen(pattern) + 1);
