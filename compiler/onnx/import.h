@@ -452,6 +452,8 @@ firnc_value firnc_onnx_pad(firnc_onnx_importer *im, firnc_value x, uint8_t axis,
                            float value);
 firnc_value firnc_onnx_concat(firnc_onnx_importer *im, const firnc_value *xs, uint32_t count, uint8_t axis);
 firnc_value firnc_onnx_affine(firnc_onnx_importer *im, firnc_value x, float scale, float shift);
+/* x limited to numbers from low to high. */
+firnc_value firnc_onnx_clip(firnc_onnx_importer *im, firnc_value x, float low, float high);
 /* x * scale, and -x; a zero keeps the sign that the product gives it. */
 firnc_value firnc_onnx_scaled(firnc_onnx_importer *im, firnc_value x, float scale);
 firnc_value firnc_onnx_negative(firnc_onnx_importer *im, firnc_value x);

@@ -187,9 +187,7 @@ static firnc_value computed_numbers(firnc_onnx_importer *im, firnc_onnx_value *x
         const float extent = (float)x->dims[shared + i];
         firnc_value index = firnc_onnx_slice(im, all, last, i, 1, 1);
         index = firnc_onnx_reshape(im, index, last, ids->dims);
-        if (im->failed)
-            return FIRNC_NONE;
-        index = firnc_onnx_made(im, firnc_clip(im->graph, index, -extent, extent - 1));
+        index = firnc_onnx_clip(im, index, -extent, extent - 1);
         const firnc_value below = firnc_onnx_binary(im, FIRN_OP_less, index, firnc_onnx_scalar(im, 0));
         index = firnc_onnx_binary(im, FIRN_OP_add, index, firnc_onnx_scaled(im, below, extent));
         number = number == FIRNC_NONE

@@ -74,9 +74,7 @@ bool firnc_onnx_import_quantize(firnc_onnx_importer *im, const firnc_onnx_node *
         return false;
     firnc_value y = firnc_onnx_unary(im, FIRN_OP_round, firnc_onnx_binary(im, FIRN_OP_divide, g.x, g.scale));
     y = firnc_onnx_binary(im, FIRN_OP_add, y, g.zero);
-    if (im->failed)
-        return false;
-    y = firnc_onnx_made(im, firnc_clip(im->graph, y, low, high));
+    y = firnc_onnx_clip(im, y, low, high);
     firnc_onnx_set_ordered(im, node->outputs[0], y, type, node->inputs[0]->rank, g.order);
     return !im->failed;
 }
