@@ -89,8 +89,8 @@ static bool add_rows(written *to, const firnc_job *job, const firnc_weights *ori
     return true;
 }
 
-/* Adds the tensors of the original file that the model does not have. Those that are no floats are left out, by name.
- * False after one message. */
+/* Adds the tensors of the original file that the model does not have. A tensor that is not of floats is left out with a
+ * warning that names it. False after one message. */
 static bool add_left_over(written *to, const firnc_weights *original) {
     for (uint32_t i = 0; i < original->file.count; i++) {
         const firnc_safetensor *tensor = &original->file.tensors[i];

@@ -251,8 +251,8 @@ int cli_saving_reserve(cli_saving *saving);
  * this is the last. A save that fails for want of storage leaves the checkpoint before, is reported, and is an error
  * only if it was the last. Returns as above. */
 int cli_saving_save(cli_saving *saving, uint64_t step, uint64_t next);
-/* Says that the state is not finite. It is then never saved: a state that cannot be resumed must not replace one that
- * can. Returns CLI_NUMBERS. */
+/* Says that the state is not finite, and keeps it from ever being saved: a state that cannot be resumed must not
+ * replace one that can. Returns CLI_NUMBERS. */
 int cli_saving_refuse(cli_saving *saving);
 /* Writes which state is kept, after a run has ended at `step` and was saved, for the end of a message. */
 void cli_saving_describe(const cli_saving *saving, uint64_t step, char *text, size_t size);
@@ -270,9 +270,9 @@ typedef struct cli_log {
 /* Creates a log, or continues one with --resume: the first line must be the one this run would write, lines of steps
  * after the checkpoint are dropped, and no earlier step may be missing. */
 int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done);
-/* Reserves room for the line of the next step, if the file system can reserve. A log that cannot grow so ends the run
- * before a step, and not between a step and its line. This function, cli_log_step and cli_log_sync print nothing: they
- * return false, and log->failed keeps the cause. */
+/* Reserves room for the line of the next step, if the file system can reserve. Therefore a log that cannot grow ends
+ * the run before a step, and not between a step and its line. This function, cli_log_step and cli_log_sync print
+ * nothing: they return false, and log->failed keeps the cause. */
 bool cli_log_reserve(cli_log *log);
 /* Writes the line of one step; error is 0 or the error that stopped the run at this step. */
 bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed);

@@ -17,7 +17,7 @@ static const char *name_of(const firn_host_stream *stream, uint32_t i) {
     return firn_host_file_name(stream->files[i]);
 }
 
-/* One line for each file. */
+/* Notes each file in a line of its own. */
 static void list_files(const cli_session *session, uint32_t number) {
     const firn_host_stream *stream = &session->data.files[number];
     const uint32_t each = session->data.streams[number].record_elements;
@@ -27,7 +27,7 @@ static void list_files(const cli_session *session, uint32_t number) {
                        session->info.window == 0 ? "records" : firn_type_name(session->data.streams[number].element));
 }
 
-/* One line for all files. Of many, the first and the last. */
+/* Notes all files in one line; of many files only the first and the last. */
 static void name_files(const firn_host_stream *stream, uint32_t number) {
     char *text = firn_host_path("", "");
     for (uint32_t i = 0; i < stream->count; i++) {

@@ -19,7 +19,7 @@ typedef struct firn_data_file {
 
 typedef enum firn_data_format { FIRN_DATA_RAW, FIRN_DATA_NPY, FIRN_DATA_IDX } firn_data_format;
 
-/* Why an array is refused. Of a raw file: why it is no IDX file, though it begins like one. */
+/* Why an array is refused; of a raw file that begins like IDX: why it is no IDX file. */
 typedef enum firn_data_fault {
     FIRN_DATA_GOOD,
     FIRN_DATA_VERSION, /* .npy: the version of the format is not 1 to 3 */

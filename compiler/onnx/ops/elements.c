@@ -397,7 +397,8 @@ bool firnc_onnx_import_binary(firnc_onnx_importer *im, const firnc_onnx_node *no
     return firnc_onnx_fail(im, "is not known");
 }
 
-/* a - q b, where q is a / b, rounded down or with fmod towards 0. It is exact for the whole numbers that Firn has. */
+/* a - q b, where q is a / b rounded down, or with fmod rounded towards 0. The result is exact for the whole numbers
+ * that Firn has. */
 bool firnc_onnx_import_mod(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     operands both;
     if (firnc_onnx_integer(node, "fmod", 0) == 0 && firnc_onnx_is_real(node->inputs[0]->type))

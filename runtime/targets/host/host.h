@@ -203,7 +203,7 @@ typedef struct firn_host_watch {
 } firn_host_watch;
 
 void firn_host_watch_begin(firn_host_watch *watch, int file);
-/* Stores the hash of the contents. It tells a change of permissions or names from a change of the contents. */
+/* Stores the hash of the contents, which tells a change of permissions or names from a change of the contents. */
 void firn_host_watch_hashed(firn_host_watch *watch, const uint8_t sha256[32]);
 /* Ends the watch, because the file is closed and its contents are in memory. */
 void firn_host_watch_end(firn_host_watch *watch);
