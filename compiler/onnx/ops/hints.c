@@ -1,5 +1,5 @@
-/* What to do instead of an op that Firn does not read: by what is meant, and by spelling only where a name is a longer
- * or shorter form of another. */
+/* The remedy in messages about an op that Firn does not read: another op or form of the model with the same purpose, or
+ * an op whose name is a longer or shorter form of the unknown name. */
 #include <string.h>
 
 #include "compiler/base/nearest.h"
