@@ -110,29 +110,40 @@ bool firnc_same_file(const char *one, const char *other) {
     return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* Opens a regular file to read it. Never waits: open() would block for a pipe without a writer, and a device may have
- * no end. Returns the descriptor and sets *size, or returns -1 after a message. */
-static int open_input(const char *name, uint64_t *size) {
+/* A pipe without a writer would block in open(), and a device may have no end. */
+int firnc_file_open(const char *name, uint64_t *size) {
     struct stat status;
-    int file = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    bool known = file >= 0 ? fstat(file, &status) == 0 : errno == ENXIO && stat(name, &status) == 0;
-    if (file >= 0 && known && S_ISREG(status.st_mode)) {
+    const int file = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0)
+        return -1;
+    const bool known = fstat(file, &status) == 0;
+    if (known && S_ISREG(status.st_mode)) {
         *size = (uint64_t)status.st_size;
         return file;
     }
-    if (!known && errno == ENOENT && lstat(name, &status) == 0)
+    const int error = !known ? errno : S_ISDIR(status.st_mode) ? EISDIR : ENXIO;
+    close(file);
+    errno = error;
+    return -1;
+}
+
+/* Opens a file as firnc_file_open does. Says why if it cannot be opened. */
+static int open_input(const char *name, uint64_t *size) {
+    struct stat status;
+    const int file = firnc_file_open(name, size);
+    if (file >= 0)
+        return file;
+    if (errno == ENOENT && lstat(name, &status) == 0)
         firnc_say("firnc: %s: is a link to a file that is not there; give the name of a file", name);
-    else if (!known)
-        fail(name, "opened", "check the name and its permissions");
-    else if (S_ISDIR(status.st_mode))
+    else if (errno == EISDIR)
         firnc_say("firnc: %s: is a folder; give a file", name);
-    else
+    else if (errno == ENXIO && stat(name, &status) == 0)
         firnc_say("firnc: %s: is not a file, but a %s; write what it gives to a file, and give that", name,
                   S_ISFIFO(status.st_mode)   ? "pipe"
                   : S_ISSOCK(status.st_mode) ? "socket"
                                              : "device");
-    if (file >= 0)
-        close(file);
+    else
+        fail(name, "opened", "check the name and its permissions");
     return -1;
 }
 

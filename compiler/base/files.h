@@ -23,6 +23,10 @@ enum { FIRNC_HEAD_BYTES = 1024 };
  * first bytes. `limit` applies to what is read, not to the length of the file. */
 bool firnc_file_read_part(const char *name, uint64_t limit, firnc_extent extent, firnc_bytes *bytes);
 
+/* Opens a regular file to read it, and never waits. Returns its descriptor and sets *size; or returns -1 with errno
+ * set, EISDIR for a folder and ENXIO for a pipe, a socket or a device. Prints no message. */
+int firnc_file_open(const char *name, uint64_t *size);
+
 /* True if both names exist and are the same file, through any links. Prints no message. */
 bool firnc_same_file(const char *one, const char *other);
 
