@@ -60,7 +60,7 @@ typedef struct firn_bindings {
     const int64_t *global_step, *optimizer_step;
     const float *loss, *learning_rate, *loss_scale, *gradient_norm;
     const int32_t *finite, *at_floor;                      /* of dynamic loss scaling */
-    firn_bound_phase phases[FIRN_FB_PHASE_KIND_COUNT + 1]; /* indexed by kind */
+    firn_bound_phase phases[FIRN_FB_PHASE_KIND_COUNT + 1]; /* indexed by kind; the phase `count` is the last one */
 } firn_bindings;
 
 /* may_alias, because the user zeroes these bytes through the type `firn`. What steps use comes first: an instruction of

@@ -77,8 +77,8 @@ static bool read_some(int file, uint8_t *data, uint64_t most, uint64_t *count) {
     return true;
 }
 
-/* Reads to the end of the file, or what `extent` says is enough, into memory that grows. expected: the bytes of the
- * file. False with errno set; EFBIG if the file is longer than limit. */
+/* Reads into memory that grows: to the end of the file, or as many bytes as `extent` returns. expected: the length of
+ * the file. False with errno set; EFBIG if more than `limit` bytes would be read. */
 static bool read_all(int file, uint64_t expected, uint64_t limit, firnc_extent extent, firnc_bytes *bytes) {
     uint64_t capacity = FIRNC_HEAD_BYTES, count = 0, most = limit + 1, got;
     uint8_t *data = firnc_allocate_aligned(capacity + 1);
@@ -110,29 +110,40 @@ bool firnc_same_file(const char *one, const char *other) {
     return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* Opens a regular file to read it. Never waits: open() would block for a pipe without a writer, and a device may have
- * no end. Returns the descriptor and sets *size, or returns -1 after a message. */
-static int open_input(const char *name, uint64_t *size) {
+/* A pipe without a writer would block in open(), and a device may have no end. */
+int firnc_file_open(const char *name, uint64_t *size) {
     struct stat status;
-    int file = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    bool known = file >= 0 ? fstat(file, &status) == 0 : errno == ENXIO && stat(name, &status) == 0;
-    if (file >= 0 && known && S_ISREG(status.st_mode)) {
+    const int file = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0)
+        return -1;
+    const bool known = fstat(file, &status) == 0;
+    if (known && S_ISREG(status.st_mode)) {
         *size = (uint64_t)status.st_size;
         return file;
     }
-    if (!known && errno == ENOENT && lstat(name, &status) == 0)
+    const int error = !known ? errno : S_ISDIR(status.st_mode) ? EISDIR : ENXIO;
+    close(file);
+    errno = error;
+    return -1;
+}
+
+/* Opens a file as firnc_file_open does. Says why if it cannot be opened. */
+static int open_input(const char *name, uint64_t *size) {
+    struct stat status;
+    const int file = firnc_file_open(name, size);
+    if (file >= 0)
+        return file;
+    if (errno == ENOENT && lstat(name, &status) == 0)
         firnc_say("firnc: %s: is a link to a file that is not there; give the name of a file", name);
-    else if (!known)
-        fail(name, "opened", "check the name and its permissions");
-    else if (S_ISDIR(status.st_mode))
+    else if (errno == EISDIR)
         firnc_say("firnc: %s: is a folder; give a file", name);
-    else
+    else if (errno == ENXIO && stat(name, &status) == 0)
         firnc_say("firnc: %s: is not a file, but a %s; write what it gives to a file, and give that", name,
                   S_ISFIFO(status.st_mode)   ? "pipe"
                   : S_ISSOCK(status.st_mode) ? "socket"
                                              : "device");
-    if (file >= 0)
-        close(file);
+    else
+        fail(name, "opened", "check the name and its permissions");
     return -1;
 }
 
@@ -190,9 +201,9 @@ static bool write_and_close(int file, const uint8_t *bytes, uint64_t count) {
     return good;
 }
 
-/* Makes a new directory entry durable. Some file systems cannot sync a folder. A folder that cannot be opened, as one
- * with write permission but without read permission, is left to the file system: the entry is there. False with errno
- * set. */
+/* Makes a new directory entry durable. Two cases count as success, because the entry is there: a file system that
+ * cannot sync folders, and a folder that cannot be opened, such as one with write but without read permission. False
+ * with errno set. */
 static bool sync_folder(const char *name) {
     const char *slash = strrchr(name, '/');
     const char *folder = slash == NULL ? "." : slash == name ? "/" : firnc_format("%.*s", (int)(slash - name), name);
@@ -229,6 +240,7 @@ static const char *resolve(const char *name) {
     return copy;
 }
 
+/* Writes a temporary file beside `target` and renames it. Messages have `name`. */
 static bool replace(const char *name, const char *target, const void *bytes, uint64_t count) {
     const char *pattern = firnc_format("%s.XXXXXX", target);
     char *temporary = firnc_allocate(strlen(pattern) + 1);

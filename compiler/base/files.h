@@ -14,19 +14,24 @@ typedef struct firnc_bytes {
 /* Reads a regular file of at most `limit` bytes. A pipe, a device or a folder is refused at once. */
 bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes);
 
-/* How many bytes of a file are worth reading, as its first FIRNC_HEAD_BYTES bytes say, or all bytes of a shorter file.
- * UINT64_MAX: all of them. */
+/* Returns how many bytes of a file to read. `head` is the first FIRNC_HEAD_BYTES bytes, or all bytes of a shorter file.
+ * UINT64_MAX: the whole file. */
 typedef uint64_t (*firnc_extent)(const uint8_t *head, uint64_t count);
 enum { FIRNC_HEAD_BYTES = 1024 };
 
-/* The same, but reads no more than `extent` says, so that a file of another kind is refused by its first bytes. */
+/* Reads at most as many bytes of a regular file as `extent` returns, so that a file of another kind is refused by its
+ * first bytes. `limit` applies to what is read, not to the length of the file. */
 bool firnc_file_read_part(const char *name, uint64_t limit, firnc_extent extent, firnc_bytes *bytes);
+
+/* Opens a regular file to read it, and never waits. Returns its descriptor and sets *size; or returns -1 with errno
+ * set, EISDIR for a folder and ENXIO for a pipe, a socket or a device. Prints no message. */
+int firnc_file_open(const char *name, uint64_t *size);
 
 /* True if both names exist and are the same file, through any links. Prints no message. */
 bool firnc_same_file(const char *one, const char *other);
 
-/* Remembers an open file as one that was read, as firnc_file_read does: firnc_file_write does not replace it. A recipe
- * or an ONNX file names further files, which no option of the command line says. */
+/* Remembers an open file as an input, which firnc_file_write refuses to replace. firnc_file_read does the same for each
+ * file that it reads. Options alone do not name all inputs: a recipe and an ONNX file name further ones. */
 void firnc_file_remember(int file);
 
 /* Replaces or creates a file atomically: a reader sees the old bytes or the new ones, even after a power cut. */

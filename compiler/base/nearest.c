@@ -14,9 +14,9 @@
 
 /* --- names from other libraries ----------------------------------------------------------------------------------- */
 
-/* Names that PyTorch, transformers, Lightning, Keras, TensorFlow, ONNX Runtime or DeepSpeed give to what Firn calls by
- * another name; in the form that normalise gives. A word may have several rows: the first whose meaning is in the list
- * counts. */
+/* Names of PyTorch, transformers, Lightning, Keras, TensorFlow, ONNX Runtime and DeepSpeed, in the form that normalise
+ * gives, and Firn's names for the same. A word may have several rows: the first row counts whose meaning is in the list
+ * that is searched. */
 static const struct {
     const char *word, *meaning;
 } synonyms[] = {
@@ -316,7 +316,7 @@ static bool separates(char c) {
     return c == '_' || c == '-' || c == '.' || c == ' ';
 }
 
-/* Writes a word in small letters without what separates its parts. */
+/* Writes a word in small letters and without separators. */
 static void normalise(const char *word, char into[WORD_MAX + 1]) {
     size_t length = 0;
     for (; *word != '\0' && length < WORD_MAX; word++)
@@ -360,7 +360,8 @@ typedef struct parts {
     uint32_t count;
 } parts;
 
-/* Splits at what separates, and before a capital letter that does not follow another: "MaxPoolLR" is max, pool, lr. */
+/* Splits a word at separators, and before a capital letter that does not follow a capital letter: "MaxPoolLR" is max,
+ * pool, lr. */
 static void split(const char *word, parts *p) {
     size_t length = 0;
     p->count = 0;
@@ -377,7 +378,7 @@ static void split(const char *word, parts *p) {
         p->text[p->count++][length] = '\0';
 }
 
-/* Whether each part of `few` is one of `many`, or the beginning of one that it has at least three letters of. */
+/* Whether each part of `few` is a part of `many`, or is at least three letters long and begins one. */
 static bool has_parts(const parts *many, const parts *few) {
     for (uint32_t i = 0; i < few->count; i++) {
         const size_t length = strlen(few->text[i]);
@@ -393,9 +394,10 @@ static bool has_parts(const parts *many, const parts *few) {
 
 /* --- the search --------------------------------------------------------------------------------------------------- */
 
-/* How far a word is from the one that may be meant: one of four ranges, or FAR. */
+/* Where the ranges of ranks begin, nearest first; FAR: the candidate is not near. */
 enum { TYPING = 0, OF_PARTS = 100, OF_LETTERS = 1000, FAR = 10000 };
 
+/* How far a word is from a candidate of the list (nearest.h); smaller is nearer. */
 static size_t rank_of(const char *word, const parts *word_parts, const char *candidate) {
     char a[WORD_MAX + 1], b[WORD_MAX + 1];
     parts candidate_parts;

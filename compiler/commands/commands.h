@@ -15,7 +15,8 @@ extern const firnc_command firnc_command_keygen, firnc_command_compile, firnc_co
     firnc_command_schedule, firnc_command_verify, firnc_command_inspect, firnc_command_compare, firnc_command_tune,
     firnc_command_export, firnc_command_image, firnc_command_weights;
 
-/* Whether what a command prints goes anywhere, for commands that print their result. False after one message. */
+/* Whether standard output was open when the program began. A command that prints its result asks this first. False
+ * after one message. */
 bool firnc_has_output(void);
 
 /* The function that firnc_command_keygen runs. */

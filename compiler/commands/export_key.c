@@ -1,11 +1,11 @@
 /* firnc export KEY --c: public keys as a C array, in the form that firn_config.public_key takes. */
 #define _POSIX_C_SOURCE 200809L
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "compiler/base/files.h"
 #include "compiler/base/text.h"
 #include "compiler/commands/commands.h"
 #include "compiler/commands/export.h"
@@ -15,7 +15,8 @@
 bool firnc_export_is_key(const char *name) {
     static const char begin[] = "-----BEGIN";
     char text[sizeof begin - 1];
-    const int file = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe must not block */
+    uint64_t size;
+    const int file = firnc_file_open(name, &size);
     const bool is_key =
         file >= 0 && read(file, text, sizeof text) == (ssize_t)sizeof text && memcmp(text, begin, sizeof text) == 0;
     if (file >= 0)

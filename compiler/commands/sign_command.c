@@ -126,10 +126,15 @@ static const firnc_option attach_options[] = {
     {{"--output", "-o", "PLAN", "the file to write"}, FIRNC_OPTION_TEXT, offsetof(attach_request, output)},
 };
 
+/* Whether a byte is an ASCII character that is printed, and no blank. */
+static bool is_printed(uint8_t byte) {
+    return byte > ' ' && byte <= '~';
+}
+
 /* What a file holds that is no signature of P-256, and what to do. */
 static const char *other_signature(const firnc_bytes *bytes) {
-    const uint8_t *at = bytes->data, *end = at + bytes->count;
-    while (at<end && * at> ' ' && *at <= '~')
+    const uint8_t *at = bytes->data, *end = bytes->data + bytes->count;
+    while (at < end && is_printed(*at))
         at++;
     if (bytes->count == 0)
         return "the file is empty; give 64 raw bytes, r then s, or DER";

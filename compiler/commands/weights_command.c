@@ -61,8 +61,8 @@ static const firnc_safetensor *find_added(const firnc_weights *original, const c
     return tensor;
 }
 
-/* Adds the tensor whose first row was added to a parameter when it was read: each row less the first one, which the
- * parameter keeps. Without the original file these are rows of zeros. False after one message. */
+/* Adds the tensor whose first row was added to a parameter when the training began: each row less the first row, which
+ * stays in the parameter. Without the original file the rows are zeros. False after one message. */
 static bool add_rows(written *to, const firnc_job *job, const firnc_weights *original,
                      const firnc_weight_parameter *parameter) {
     for (uint32_t i = 0; i < job->model_weight_map.count; i++) {
@@ -89,8 +89,8 @@ static bool add_rows(written *to, const firnc_job *job, const firnc_weights *ori
     return true;
 }
 
-/* Adds the tensors of the original file that the model does not have. Those that are no floats are left out, by name.
- * False after one message. */
+/* Adds the tensors of the original file that the model does not have. A tensor that is not of floats is left out with a
+ * warning that names it. False after one message. */
 static bool add_left_over(written *to, const firnc_weights *original) {
     for (uint32_t i = 0; i < original->file.count; i++) {
         const firnc_safetensor *tensor = &original->file.tensors[i];
@@ -111,7 +111,7 @@ static bool add_left_over(written *to, const firnc_weights *original) {
     return true;
 }
 
-/* Adds what holds the values of a parameter once more, as the first tensor of the parameter does. */
+/* Adds the copies of a parameter, which have the values of its first tensor. */
 static void add_copies(written *to, const firnc_job *job, const firnc_weight_parameter *parameter,
                        const firnc_safetensors_entry *first) {
     for (uint32_t i = 0; i < job->model_weight_map.count; i++) {
@@ -123,7 +123,7 @@ static void add_copies(written *to, const firnc_job *job, const firnc_weight_par
     }
 }
 
-/* Adds what the model has beside its parameters. */
+/* Adds the model's constants, such as buffers of a PyTorch module. */
 static void add_constants(written *to, const firnc_job *job) {
     for (uint32_t i = 0; i < job->model_weight_map.count; i++) {
         const firnc_weight_rule *rule = &job->model_weight_map.rules[i];

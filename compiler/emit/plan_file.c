@@ -90,8 +90,8 @@ void firnc_plan_attach(firnc_bytes *file, const uint8_t signature[64]) {
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* The bytes of a plan as its header says, and one more: a longer file is refused. Of a file that is no plan nothing
- * behind the first bytes matters. */
+/* How many bytes to read: those that the header of the plan announces, and one more, by which a longer file is noticed.
+ * Of a file that is no plan the head is enough. */
 static uint64_t bytes_of_plan(const uint8_t *head, uint64_t count) {
     if (count < FIRN_PAYLOAD_OFFSET || !firn_is_plan(head, count))
         return count;

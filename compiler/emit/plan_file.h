@@ -12,8 +12,8 @@
 bool firnc_plan_seal(const firnc_compilation *compilation, const firnc_payload *payload, const firnc_bytes *report,
                      const uint8_t *public_key, firnc_bytes *file);
 
-/* Reads a plan: of a file whose header is refused only the head, which firnc_plan_check refuses for the same reason.
- * False after one message. */
+/* Reads a plan. Of a file that does not begin like a plan only the head is read, which firnc_plan_check refuses. False
+ * after one message. */
 bool firnc_plan_read(const char *name, firnc_bytes *file);
 
 /* Makes an unsigned plan ready for signing: adapts the header, and computes the digest to sign, the SHA-256 of the

@@ -132,6 +132,7 @@ static firn_native_op make_op(const writing *w, const firnc_node *node) {
 static void fill_phases(const writing *w, firn_native_plan *plan) {
     const firnc_graph *graph = w->graph;
     firn_native_op *ops = firnc_allocate(graph->node_count * sizeof *ops);
+    /* the phase `count` is the kind with the largest number */
     firn_native_phase *phases = firnc_allocate((FIRNC_PHASE_COUNT + 1) * sizeof *phases);
     for (uint32_t i = 0; i < graph->node_count; i++) {
         ops[i] = make_op(w, &graph->nodes[i]);

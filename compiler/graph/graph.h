@@ -246,8 +246,8 @@ firnc_value firnc_matmul(firnc_graph *graph, firnc_value a, firnc_value b, bool 
  * graph; the same holds for attention. */
 firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate);
 
-/* Numbers from 0 to below 1, and normal ones of mean 0 and deviation 1, for each element of `like`. They are drawn in
- * an evaluation, too. */
+/* A random number for each element of `like`: uniform from 0 to below 1, or normal with mean 0 and deviation 1. An
+ * evaluation draws random numbers, too. */
 firnc_value firnc_random_uniform(firnc_graph *graph, firnc_value like);
 firnc_value firnc_random_normal(firnc_graph *graph, firnc_value like);
 

@@ -1,4 +1,4 @@
-/* What to say of a pattern of names that matches none. */
+/* The remedy in messages about a pattern that matches no layer, or no weight. */
 #include <string.h>
 
 #include "compiler/base/nearest.h"

@@ -16,8 +16,8 @@ typedef enum firnc_weight_rule_kind {
     FIRNC_WEIGHT_TAKEN,   /* the parameters are made from tensors */
     FIRNC_WEIGHT_IGNORED, /* tensors[0] is a pattern ('*' any characters, '?' one) of tensors that are left out */
     FIRNC_WEIGHT_COPY,    /* tensors[0] holds the values of the parameter once more: it is compared and left out */
-    /* The first row of tensors[0], if it is there, is added to each row of the parameter. So many rows of zeros as
-     * sizes[0] says are written there. */
+    /* The first row of tensors[0], if the file has this tensor, is added to each row of the parameter. firnc weights
+     * writes the rows of the original file less its first row; without an original file, sizes[0] rows of zeros. */
     FIRNC_WEIGHT_ADDED,
     FIRNC_WEIGHT_CONSTANT /* tensors[0] is no parameter, and the model has its elements: it is compared and written */
 } firnc_weight_rule_kind;
@@ -32,7 +32,7 @@ typedef struct firnc_weight_constant {
     bool read; /* the plan depends on it */
 } firnc_weight_constant;
 
-/* Extents that a tensor of the file has, whatever those of its parameter are. */
+/* The extents of a tensor in the file, if they are not those of its parameter. */
 typedef enum firnc_weight_extents {
     FIRNC_WEIGHT_LIKE_PARAMETER,
     FIRNC_WEIGHT_VECTOR, /* one dimension with all elements */
@@ -61,7 +61,7 @@ typedef struct firnc_weight_rule {
     uint8_t shape_count;
     /* Copies: of a table that the output layer shares, so a model whose output layer has its own has no such copy. */
     bool ties;
-    bool written;                          /* copies: files that are written have it, too */
+    bool written;                          /* copies: firnc weights writes the copy */
     firnc_weight_extents extents;          /* with one tensor, without `transpose` and `order` */
     const firnc_weight_constant *constant; /* of FIRNC_WEIGHT_CONSTANT */
     firnc_place place;                     /* for messages; zero for the rules of a model */

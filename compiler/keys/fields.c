@@ -30,7 +30,7 @@ static bool is_whole(const firnc_tree *node) {
 }
 
 /* Refuses a whole number that begins with a 0: YAML 1.1 reads 010 as 8, and YAML 1.2 as 10. */
-static bool is_decimal(const firnc_tree *node) {
+static bool check_leading_zero(const firnc_tree *node) {
     const char *digits = skip_sign(node->text), *first = digits + strspn(digits, "0");
     if (!is_whole(node) || digits[0] != '0' || digits[1] == '\0')
         return true;
@@ -106,7 +106,7 @@ static const char *range_text(const firnc_field *field) {
                         field->below_high ? "below" : "at most", high_text(field));
 }
 
-/* Numbers as other readers of YAML and other languages write them, in decimal. NULL if the text is none of them. */
+/* The decimal form of a number in another notation, such as 0o17, 0x1f or 1_000. NULL if the text is no such number. */
 static const char *decimal_text(const firnc_tree *node, const firnc_field *field) {
     const char *text = node->text, *digits = skip_sign(text);
     char plain[32], *end;
@@ -135,7 +135,7 @@ static bool in_range(double value, const firnc_field *field) {
     return field->high == 0 || (field->below_high ? value < field->high : value <= field->high);
 }
 
-/* What to write instead of a value that is no number as this file reads one. */
+/* What to write instead of a value that is not written as a number: the number that was meant, or the range. */
 static const char *mend_number(const firnc_tree *node, const firnc_field *field) {
     const char *decimal = node->kind == FIRNC_SCALAR ? decimal_text(node, field) : NULL;
     if (decimal == NULL || !in_range(strtod(decimal, NULL), field))
@@ -152,7 +152,7 @@ static bool fail_number(const firnc_tree *node, const firnc_field *field, const 
 bool firnc_field_whole(const firnc_tree *node, const firnc_field *field, uint64_t *value) {
     if (!is_whole(node))
         return firnc_tree_fail(node, "%s is not a whole number; write %s", value_text(node), mend_number(node, field));
-    if (!is_decimal(node))
+    if (!check_leading_zero(node))
         return false;
     uint64_t most = field->kind == FIRNC_FIELD_WHOLE ? UINT32_MAX : UINT64_MAX;
     bool negative = node->text[0] == '-';
@@ -168,10 +168,9 @@ bool firnc_field_whole(const firnc_tree *node, const firnc_field *field, uint64_
 #define LEAST_NORMAL 1.1754943508222875e-38 /* 2^-126: below it a float32 has fewer than 24 bits */
 #define CHANGE_MAX   1e-6                   /* of the value; decimals that float32 rounds change by 6e-8 at most */
 
-/* A number that would be another in the plan or in the run, where everything is float32 at last: 0, one of the few
- * bits that float32 has below 2^-126, infinity, or an end that the range excludes. Rounding is monotonic, so a value in
- * the range stays within the rounded ends. */
-static bool keeps_in_single(const firnc_tree *node, const firnc_field *field, double exact) {
+/* Refuses a number that float32 changes by more than rounding does: it becomes infinite, or 0 or another number of
+ * fewer than 24 bits below 2^-126. What a plan computes is float32, whatever the number was read as. */
+static bool check_in_single(const firnc_tree *node, const firnc_field *field, double exact) {
     const float single = strtof(node->text, NULL);
     const double size = exact < 0 ? -exact : exact, change = (double)single - exact;
     if (single - single != 0)
@@ -186,12 +185,12 @@ static bool keeps_in_single(const firnc_tree *node, const firnc_field *field, do
 bool firnc_field_number(const firnc_tree *node, const firnc_field *field, double *value) {
     if (!is_number(node))
         return firnc_tree_fail(node, "%s is not a number; write %s", value_text(node), mend_number(node, field));
-    if (!is_decimal(node))
+    if (!check_leading_zero(node))
         return false;
     *value = strtod(node->text, NULL);
     if (*value - *value != 0 || !in_range(*value, field))
         return fail_number(node, field, "is out of range");
-    return keeps_in_single(node, field, *value);
+    return check_in_single(node, field, *value);
 }
 
 /* The float32 next to an end that a range excludes, on its inner side. */
@@ -200,7 +199,8 @@ static const char *inner_text(const firnc_field *field, bool high) {
     return firnc_single_text(nextafterf(end, high ? (float)field->low : INFINITY));
 }
 
-/* Rounds once, from the text. */
+/* Rounds once, from the text. Rounding is monotonic, so a value in the range stays within the rounded ends; only a
+ * value that rounds to an excluded end has to be refused here. */
 bool firnc_field_single(const firnc_tree *node, const firnc_field *field, float *value) {
     double exact;
     if (!firnc_field_number(node, field, &exact))

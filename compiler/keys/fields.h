@@ -21,7 +21,7 @@ typedef enum firnc_field_kind {
     FIRNC_FIELD_ENTRIES,   /* a list */
     FIRNC_FIELD_OTHER,     /* any value, which the caller reads */
     FIRNC_FIELD_IGNORED,   /* any value: it has no effect; `only` says why and what to do, `usual` what is so anyway */
-    FIRNC_FIELD_ELSEWHERE, /* a key that stands below another one, `only` */
+    FIRNC_FIELD_ELSEWHERE, /* a key that belongs below another key, which `only` names */
     FIRNC_FIELD_REFUSED    /* a key of the model zoo that Firn refuses; `only` is the advice that the message gives */
 } firnc_field_kind;
 
@@ -38,7 +38,7 @@ typedef struct firnc_field {
     bool above_low;   /* low is excluded */
     bool below_high;  /* high is excluded */
     const firnc_choice *choices;
-    const char *only; /* of a number: what to do about one that is out of range; NULL: write one of the range */
+    const char *only; /* of a number: the remedy for a value out of range; NULL: the message gives the range */
     bool required;
     const char *usual; /* an ignored key with this value loses nothing and is not warned of; NULL: none */
 } firnc_field;
@@ -48,8 +48,8 @@ typedef struct firnc_field {
 bool firnc_fields_read(const firnc_tree *mapping, const firnc_field *fields, uint32_t count, void *structure);
 
 /* Read one value that is not stored in a structure: a number in the range of a field, a flag, or a word of a list.
- * False after one message. Both real readers refuse a number that float32 would change by more than rounding does: a
- * schedule has binary64, but what it gives is float32. */
+ * False after one message. firnc_field_number and firnc_field_single refuse a number that float32 would change by more
+ * than rounding does: a schedule computes in binary64, but its values are float32. */
 bool firnc_field_number(const firnc_tree *node, const firnc_field *field, double *value);
 bool firnc_field_whole(const firnc_tree *node, const firnc_field *field, uint64_t *value);
 bool firnc_field_single(const firnc_tree *node, const firnc_field *field, float *value);

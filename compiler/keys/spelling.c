@@ -130,8 +130,7 @@ static const struct {
 } problems[] = {
     {"mapping values are not allowed",
      "a colon stands where none can; write key: value in this line and in the one before, with a blank behind the "
-     "colon, "
-     "and put a value that has a colon into quotes",
+     "colon, and put a value that has a colon into quotes",
      false},
     {"could not find expected ':'", "a key has no colon behind it; write key: value", false},
     {"did not find expected key",

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* What is wrong with the bytes of a file, with a remedy, and its line; NULL if nothing is. Characters that are harmless
- * in a comment or between quotes are accepted there. */
+/* Returns the first fault of the bytes of a file, with a remedy, and sets its line; NULL if there is none. Characters
+ * that only look like ASCII are accepted in comments and between quotes. */
 const char *firnc_spelling_fault(const uint8_t *bytes, uint64_t count, uint32_t *line);
 
 /* The fault that the YAML library found in a line, in words for users, with a remedy. `began` is the line where the

@@ -143,6 +143,10 @@ firnc_value firnc_onnx_affine(firnc_onnx_importer *im, firnc_value x, float scal
     return firnc_onnx_made(im, firnc_affine(im->graph, x, scale, shift));
 }
 
+firnc_value firnc_onnx_clip(firnc_onnx_importer *im, firnc_value x, float low, float high) {
+    return lacks(im, x) ? FIRNC_NONE : firnc_onnx_made(im, firnc_clip(im->graph, x, low, high));
+}
+
 firnc_value firnc_onnx_scaled(firnc_onnx_importer *im, firnc_value x, float scale) {
     return firnc_onnx_affine(im, x, scale, -0.0F);
 }

@@ -18,7 +18,7 @@ static const char elementwise[] =
 /* Ops whose result has the extents of their first operand. */
 static const char rowwise[] = "CumSum LayerNormalization LogSoftmax RMSNormalization Softmax";
 
-/* Those whose result is 0 or 1. */
+/* Ops whose result is of the type bool. */
 static const char truths[] = "And Equal Greater GreaterOrEqual IsNaN Less LessOrEqual Not Or Xor";
 
 /* The extents that two matrices' product has. False if they do not fit. */

@@ -2,7 +2,6 @@
  * file is read only if it really lies in the folder of the model, whatever its name or a link says. */
 #define _XOPEN_SOURCE 700 /* realpath, pread */
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,11 +84,9 @@ bool firnc_onnx_read_external(firnc_onnx_importer *im, const FirncOnnx__Tensor *
     if (length != bytes)
         return firnc_onnx_fail(im, "tensor %s: its data has %llu bytes, and its elements take %llu", name,
                                (unsigned long long)length, (unsigned long long)bytes);
-    const int file = open(path, O_RDONLY | O_NONBLOCK); /* a pipe must not block */
-    struct stat status;
-    const bool there = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= 0 &&
-                       (uint64_t)status.st_size >= bytes && (uint64_t)status.st_size - bytes >= offset;
-    uint64_t done = 0;
+    uint64_t size = 0, done = 0;
+    const int file = firnc_file_open(path, &size);
+    const bool there = file >= 0 && size >= bytes && size - bytes >= offset;
     if (there) {
         uint8_t *data = firnc_allocate(bytes + 1);
         while (done < bytes) {

@@ -5,7 +5,7 @@
 
 #include "compiler/onnx/import.h"
 
-/* Elements by themselves, of one or of several operands, and types (fold.c). */
+/* Each element computed from the elements at the same place of the operands, and casts (fold.c). */
 const firnc_onnx_tensor *firnc_onnx_fold_apply(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                const firnc_onnx_tensor *const *in);
 const firnc_onnx_tensor *firnc_onnx_fold_join(firnc_onnx_importer *im, const firnc_onnx_node *node,
@@ -55,11 +55,10 @@ const firnc_onnx_tensor *firnc_onnx_fold_one_hot(firnc_onnx_importer *im, const 
                                                  const firnc_onnx_tensor *const *in);
 const firnc_onnx_tensor *firnc_onnx_fold_window(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                 const firnc_onnx_tensor *const *in);
-
 const firnc_onnx_tensor *firnc_onnx_fold_pad(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                              const firnc_onnx_tensor *const *in);
 
-/* Whole axes (fold_sums.c). */
+/* Reductions, running sums and products of matrices (fold_sums.c). */
 const firnc_onnx_tensor *firnc_onnx_fold_reduce(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                 const firnc_onnx_tensor *const *in);
 const firnc_onnx_tensor *firnc_onnx_fold_cumsum(firnc_onnx_importer *im, const firnc_onnx_node *node,
@@ -69,7 +68,7 @@ const firnc_onnx_tensor *firnc_onnx_fold_arg(firnc_onnx_importer *im, const firn
 const firnc_onnx_tensor *firnc_onnx_fold_matmul(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                 const firnc_onnx_tensor *const *in);
 
-/* Indices (fold_indices.c). */
+/* Nodes that take, place, choose or sort elements (fold_indices.c). */
 const firnc_onnx_tensor *firnc_onnx_fold_gather_elements(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                          const firnc_onnx_tensor *const *in);
 const firnc_onnx_tensor *firnc_onnx_fold_gather_nd(firnc_onnx_importer *im, const firnc_onnx_node *node,
@@ -94,5 +93,8 @@ const firnc_onnx_tensor *firnc_onnx_fold_dequantize(firnc_onnx_importer *im, con
                                                     const firnc_onnx_tensor *const *in);
 const firnc_onnx_tensor *firnc_onnx_fold_quantize(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                   const firnc_onnx_tensor *const *in);
+/* The type that a QuantizeLinear makes, and the least and the largest number of that type. False after one message. */
+bool firnc_onnx_quantised_range(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *type, float *low,
+                                float *high);
 
 #endif

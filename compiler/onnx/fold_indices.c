@@ -17,14 +17,6 @@ static bool are_whole(firnc_onnx_importer *im, const firnc_onnx_tensor *ids) {
     return ids->wholes != NULL || firnc_onnx_fail(im, "takes whole numbers as indices; cast them to int64");
 }
 
-/* The elements of a slice behind the axes up to `axis`. */
-static uint64_t slice_behind(const firnc_onnx_tensor *x, uint32_t axis) {
-    uint64_t elements = 1;
-    for (uint32_t i = axis; i < x->rank; i++)
-        elements *= (uint64_t)x->dims[i];
-    return elements;
-}
-
 /* A copy that may be changed. */
 static firnc_onnx_tensor *copy_of(firnc_onnx_importer *im, const firnc_onnx_tensor *x) {
     firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, x->type, x->rank, x->dims);
@@ -132,7 +124,7 @@ static bool named_slice(firnc_onnx_importer *im, const firnc_onnx_tensor *x, uin
         int64_t at;
         if (!within(im, row[i], x->dims[skip + i], &at))
             return false;
-        *position += (uint64_t)at * slice_behind(x, skip + i + 1);
+        *position += (uint64_t)at * firnc_onnx_elements_from(x, skip + i + 1);
     }
     return true;
 }
@@ -144,7 +136,7 @@ const firnc_onnx_tensor *firnc_onnx_fold_scatter_nd(firnc_onnx_importer *im, con
     const int64_t named = ids->rank == 0 ? 0 : ids->dims[ids->rank - 1];
     if (im->failed || !are_whole(im, ids))
         return NULL;
-    const uint64_t each = named >= 1 && named <= x->rank ? slice_behind(x, (uint32_t)named) : 0;
+    const uint64_t each = named >= 1 && named <= x->rank ? firnc_onnx_elements_from(x, (uint32_t)named) : 0;
     const uint64_t rows = named >= 1 ? ids->count / (uint64_t)named : 0;
     if (named < 1 || named > x->rank || updates->type != x->type || updates->count != rows * each) {
         firnc_onnx_fail(im, "has indices or updates that do not fit its operand");
@@ -168,8 +160,9 @@ const firnc_onnx_tensor *firnc_onnx_fold_gather_nd(firnc_onnx_importer *im, cons
     int64_t dims[FIRN_RANK_MAX];
     if (!firnc_onnx_gathered_nd(im, node, &shared, &named, &rank, dims))
         return NULL;
-    const uint64_t each = slice_behind(x, (uint32_t)shared + named), batch = slice_behind(x, shared);
-    const uint64_t rows = ids->count / named, in_batch = slice_behind(ids, shared) / named;
+    const uint64_t each = firnc_onnx_elements_from(x, (uint32_t)shared + named),
+                   batch = firnc_onnx_elements_from(x, shared);
+    const uint64_t rows = ids->count / named, in_batch = firnc_onnx_elements_from(ids, shared) / named;
     firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, x->type, rank, dims);
     for (uint64_t r = 0; made != NULL && made->count > 0 && r < rows; r++) {
         uint64_t from = r / in_batch * batch;
@@ -191,7 +184,7 @@ const firnc_onnx_tensor *firnc_onnx_fold_reverse_sequence(firnc_onnx_importer *i
         return NULL;
     }
     firnc_onnx_tensor *made = copy_of(im, x);
-    const uint64_t each = slice_behind(x, 2), wide = (uint64_t)x->dims[1];
+    const uint64_t each = firnc_onnx_elements_from(x, 2), wide = (uint64_t)x->dims[1];
     for (uint64_t i = 0; made != NULL && i < made->count; i++) {
         uint64_t place[2] = {i / each / wide, i / each % wide};
         const int64_t length = lengths->wholes[place[batch]];
@@ -238,7 +231,8 @@ const firnc_onnx_tensor *firnc_onnx_fold_compress(firnc_onnx_importer *im, const
     int64_t dims[FIRN_RANK_MAX] = {0}, kept = 0;
     if (im->failed)
         return NULL;
-    const uint64_t extent = flat ? x->count : (uint64_t)x->dims[axis], inner = flat ? 1 : slice_behind(x, axis + 1u);
+    const uint64_t extent = flat ? x->count : (uint64_t)x->dims[axis],
+                   inner = flat ? 1 : firnc_onnx_elements_from(x, axis + 1u);
     for (uint64_t i = 0; i < condition->count && i < extent; i++)
         kept += firnc_onnx_number(condition, i) != 0;
     memcpy(dims, x->dims, sizeof dims);
@@ -296,7 +290,8 @@ const firnc_onnx_tensor *firnc_onnx_fold_top_k(firnc_onnx_importer *im, const fi
     if (made == NULL || places == NULL)
         return NULL;
     placed *row = firnc_allocate((uint64_t)extent * sizeof *row + 1);
-    const uint64_t inner = slice_behind(x, axis + 1u), rows = made->count == 0 ? 0 : made->count / (uint64_t)k;
+    const uint64_t inner = firnc_onnx_elements_from(x, axis + 1u),
+                   rows = made->count == 0 ? 0 : made->count / (uint64_t)k;
     for (uint64_t r = 0; r < rows; r++) {
         const uint64_t outer = r / inner;
         for (int64_t i = 0; i < extent; i++)
@@ -313,56 +308,74 @@ const firnc_onnx_tensor *firnc_onnx_fold_top_k(firnc_onnx_importer *im, const fi
     return made;
 }
 
-/* The elements of all axes that are different, ascending or by their first places, with those, their numbers, and for
- * each element which one it is. */
-const firnc_onnx_tensor *firnc_onnx_fold_unique(firnc_onnx_importer *im, const firnc_onnx_node *node,
-                                                const firnc_onnx_tensor *const *in) {
-    const firnc_onnx_tensor *x = in[0];
-    const bool sorted = firnc_onnx_integer(node, "sorted", 1) != 0;
-    uint64_t different = 0;
-    if (firnc_onnx_has(node, "axis") && x->rank != 1) {
-        firnc_onnx_fail(im, "compares slices of an axis, which Firn does not have; leave axis out");
-        return NULL;
-    }
-    placed *all = firnc_allocate(x->count * sizeof *all + 1), *firsts = firnc_allocate(x->count * sizeof *firsts + 1);
-    uint64_t *which = firnc_allocate(x->count * sizeof *which + 1);
+/* The different elements of a tensor, which are numbered: the place of each one's first occurrence, and the number of
+ * each element of the tensor. */
+typedef struct classes {
+    uint64_t count;
+    int64_t *firsts;
+    uint64_t *which;
+} classes;
+
+/* Numbers the different elements in ascending order. */
+static classes classes_of(const firnc_onnx_tensor *x) {
+    classes c = {.firsts = firnc_allocate(x->count * sizeof *c.firsts + 1),
+                 .which = firnc_allocate(x->count * sizeof *c.which + 1)};
+    placed *all = firnc_allocate(x->count * sizeof *all + 1);
     for (uint64_t i = 0; i < x->count; i++)
         all[i] = (placed){firnc_onnx_number(x, i), (int64_t)i};
     qsort(all, (size_t)x->count, sizeof *all, ascending);
     for (uint64_t i = 0; i < x->count; i++) {
         if (i == 0 || all[i].number != all[i - 1].number)
-            firsts[different++] = (placed){(double)different, all[i].place};
-        which[all[i].place] = different - 1;
+            c.firsts[c.count++] = all[i].place;
+        c.which[all[i].place] = c.count - 1;
     }
-    if (!sorted) { /* in the order of places, which every first one has its own of */
-        for (uint64_t i = 0; i < different; i++)
-            firsts[i] = (placed){(double)firsts[i].place, (int64_t)which[firsts[i].place]};
-        qsort(firsts, (size_t)different, sizeof *firsts, ascending);
-        uint64_t *rank = firnc_allocate(different * sizeof *rank + 1);
-        for (uint64_t i = 0; i < different; i++) {
-            rank[firsts[i].place] = i;
-            firsts[i].place = (int64_t)firsts[i].number;
-        }
-        for (uint64_t i = 0; i < x->count; i++)
-            which[i] = rank[which[i]];
+    return c;
+}
+
+/* Numbers the different elements anew, in the order of their first occurrences. */
+static void order_by_first(classes *c, uint64_t elements) {
+    placed *order = firnc_allocate(c->count * sizeof *order + 1);
+    uint64_t *number = firnc_allocate(c->count * sizeof *number + 1);
+    for (uint64_t i = 0; i < c->count; i++)
+        order[i] = (placed){(double)c->firsts[i], (int64_t)i};
+    qsort(order, (size_t)c->count, sizeof *order, ascending);
+    for (uint64_t i = 0; i < c->count; i++) {
+        number[order[i].place] = i;
+        c->firsts[i] = (int64_t)order[i].number;
     }
-    const int64_t count = (int64_t)different;
+    for (uint64_t i = 0; i < elements; i++)
+        c->which[i] = number[c->which[i]];
+}
+
+/* Outputs: the different elements, ascending or by their first occurrences; the places of these; for each element of
+ * the tensor the number of its value; how often each value occurs. */
+const firnc_onnx_tensor *firnc_onnx_fold_unique(firnc_onnx_importer *im, const firnc_onnx_node *node,
+                                                const firnc_onnx_tensor *const *in) {
+    const firnc_onnx_tensor *x = in[0];
+    if (firnc_onnx_has(node, "axis") && x->rank != 1) {
+        firnc_onnx_fail(im, "compares slices of an axis, which Firn does not have; leave axis out");
+        return NULL;
+    }
+    classes c = classes_of(x);
+    if (firnc_onnx_integer(node, "sorted", 1) == 0)
+        order_by_first(&c, x->count);
+    const int64_t count = (int64_t)c.count;
     firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, x->type, 1, &count),
                       *places = firnc_onnx_tensor_new(im, FIRNC_ONNX_INT64, 1, &count),
-                      *classes = firnc_onnx_tensor_new(im, FIRNC_ONNX_INT64, 1, (int64_t[]){(int64_t)x->count}),
+                      *numbers = firnc_onnx_tensor_new(im, FIRNC_ONNX_INT64, 1, (int64_t[]){(int64_t)x->count}),
                       *counts = firnc_onnx_tensor_new(im, FIRNC_ONNX_INT64, 1, &count);
     if (im->failed)
         return NULL;
-    for (uint64_t i = 0; i < different; i++) {
-        firnc_onnx_copy_element(made, i, x, (uint64_t)firsts[i].place);
-        places->wholes[i] = firsts[i].place;
+    for (uint64_t i = 0; i < c.count; i++) {
+        firnc_onnx_copy_element(made, i, x, (uint64_t)c.firsts[i]);
+        places->wholes[i] = c.firsts[i];
     }
     for (uint64_t i = 0; i < x->count; i++) {
-        classes->wholes[i] = (int64_t)which[i];
-        counts->wholes[which[i]]++;
+        numbers->wholes[i] = (int64_t)c.which[i];
+        counts->wholes[c.which[i]]++;
     }
     firnc_onnx_set_known(node->outputs[1], places);
-    firnc_onnx_set_known(node->outputs[2], classes);
+    firnc_onnx_set_known(node->outputs[2], numbers);
     firnc_onnx_set_known(node->outputs[3], counts);
     return made;
 }

@@ -163,7 +163,16 @@ const firnc_onnx_tensor *firnc_onnx_fold_split(firnc_onnx_importer *im, const fi
     return begins;
 }
 
-/* Copies with other extents, which repeat the elements. */
+/* Moves to the indices of the next element of a tensor with these extents. */
+static void go_on(int64_t *at, uint8_t rank, const int64_t *dims) {
+    for (uint8_t axis = rank; axis-- > 0;) {
+        if (++at[axis] < dims[axis])
+            return;
+        at[axis] = 0;
+    }
+}
+
+/* Repeats the elements of x to other extents, by broadcasting. */
 const firnc_onnx_tensor *firnc_onnx_fold_expand(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                 const firnc_onnx_tensor *const *in) {
     const firnc_onnx_tensor *x = in[0];
@@ -213,11 +222,7 @@ const firnc_onnx_tensor *firnc_onnx_fold_tile(firnc_onnx_importer *im, const fir
         for (uint8_t axis = 0; axis < x->rank; axis++)
             from = from * (uint64_t)x->dims[axis] + (uint64_t)(at[axis] % x->dims[axis]);
         firnc_onnx_copy_element(made, i, x, from);
-        for (uint8_t axis = x->rank; axis-- > 0;) {
-            if (++at[axis] < dims[axis])
-                break;
-            at[axis] = 0;
-        }
+        go_on(at, x->rank, dims);
     }
     return made;
 }
@@ -251,11 +256,7 @@ const firnc_onnx_tensor *firnc_onnx_fold_pad(firnc_onnx_importer *im, const firn
             firnc_onnx_copy_element(made, i, x, from);
         else if (value != NULL)
             firnc_onnx_copy_element(made, i, value, 0);
-        for (uint8_t axis = x->rank; axis-- > 0;) {
-            if (++at[axis] < dims[axis])
-                break;
-            at[axis] = 0;
-        }
+        go_on(at, x->rank, dims);
     }
     return made;
 }

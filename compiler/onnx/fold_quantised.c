@@ -5,11 +5,11 @@
 
 #include "compiler/onnx/fold.h"
 
-/* Which element of the scales belongs to each element: walks over x. */
+/* Which scale belongs to each element of x. */
 typedef struct scales {
     const firnc_onnx_tensor *scale, *zero; /* zero: NULL, or with the extents of scale */
-    uint64_t extent, inner, block;         /* of the axis, behind it, and its places for a scale */
-    bool single;
+    uint64_t extent, inner, block; /* elements of the axis; of the axes behind it; of the axis that share a scale */
+    bool single;                   /* one scale for all elements */
 } scales;
 
 static bool find_scales(firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_tensor *const *in,
@@ -25,8 +25,7 @@ static bool find_scales(firnc_onnx_importer *im, const firnc_onnx_node *node, co
     if (im->failed)
         return false;
     to->extent = (uint64_t)x->dims[axis];
-    for (uint8_t i = (uint8_t)(axis + 1); i < x->rank; i++)
-        to->inner *= (uint64_t)x->dims[i];
+    to->inner = firnc_onnx_elements_from(x, axis + 1u);
     if (block == 0)
         return (scale->rank == 1 && scale->dims[0] == x->dims[axis]) ||
                firnc_onnx_fail(im, "has %llu scales for an axis of %lld elements", (unsigned long long)scale->count,
@@ -64,33 +63,35 @@ const firnc_onnx_tensor *firnc_onnx_fold_dequantize(firnc_onnx_importer *im, con
     return made;
 }
 
-/* The least and the largest number of a type that QuantizeLinear makes. */
-static bool range_of(firnc_onnx_importer *im, int64_t type, double *low, double *high) {
-    const double bits = type == FIRNC_ONNX_UINT8 || type == FIRNC_ONNX_INT8 ? 256 : 65536;
-    const bool sign = type == FIRNC_ONNX_INT8 || type == FIRNC_ONNX_INT16;
-    *low = sign ? -bits / 2 : 0;
-    *high = *low + bits - 1;
-    return sign || type == FIRNC_ONNX_UINT8 || type == FIRNC_ONNX_UINT16 ||
+bool firnc_onnx_quantised_range(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *type, float *low,
+                                float *high) {
+    const int64_t named = firnc_onnx_integer(node, "output_dtype", 0);
+    const int64_t made = node->inputs[2] != NULL ? node->inputs[2]->type : named != 0 ? named : FIRNC_ONNX_UINT8;
+    const float numbers = made == FIRNC_ONNX_UINT8 || made == FIRNC_ONNX_INT8 ? 256 : 65536;
+    const bool sign = made == FIRNC_ONNX_INT8 || made == FIRNC_ONNX_INT16;
+    *low = sign ? -numbers / 2 : 0;
+    *high = *low + numbers - 1;
+    *type = (uint8_t)made;
+    return sign || made == FIRNC_ONNX_UINT8 || made == FIRNC_ONNX_UINT16 ||
            firnc_onnx_fail(im, "makes the type %s; uint8, int8, uint16 and int16 are known",
-                           firnc_onnx_type_word(type));
+                           firnc_onnx_type_word(made));
 }
 
 const firnc_onnx_tensor *firnc_onnx_fold_quantize(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                                   const firnc_onnx_tensor *const *in) {
     const firnc_onnx_tensor *x = in[0];
-    const int64_t named = firnc_onnx_integer(node, "output_dtype", 0);
-    const int64_t type = in[2] != NULL ? in[2]->type : named != 0 ? named : FIRNC_ONNX_UINT8;
-    double low, high;
+    uint8_t type;
+    float low, high;
     scales s;
-    if (!find_scales(im, node, in, &s) || !range_of(im, type, &low, &high))
+    if (!find_scales(im, node, in, &s) || !firnc_onnx_quantised_range(im, node, &type, &low, &high))
         return NULL;
-    firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, (uint8_t)type, x->rank, x->dims);
+    firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, type, x->rank, x->dims);
     for (uint64_t i = 0; made != NULL && i < made->count; i++) {
         const uint64_t at = scale_of(&s, i);
         const float quotient = (float)firnc_onnx_number(x, i) / s.scale->reals[at];
         double number =
             firnc_onnx_nearest_even((double)quotient) + (s.zero == NULL ? 0 : firnc_onnx_number(s.zero, at));
-        number = number < low ? low : number > high ? high : number;
+        number = number < (double)low ? (double)low : number > (double)high ? (double)high : number;
         firnc_onnx_put(made, i, number);
     }
     return made;

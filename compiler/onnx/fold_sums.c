@@ -21,7 +21,7 @@ static double smaller_of(double a, double b) {
     return a < b ? a : b;
 }
 
-/* How two elements are one, and the result for no elements. */
+/* How a reduction joins two elements, and its results for no elements: of numbers, and of truth values. */
 typedef struct reduction {
     const char *op;
     double (*join)(double a, double b);
@@ -98,10 +98,7 @@ const firnc_onnx_tensor *firnc_onnx_fold_cumsum(firnc_onnx_importer *im, const f
     const bool exclusive = firnc_onnx_integer(node, "exclusive", 0) != 0,
                reverse = firnc_onnx_integer(node, "reverse", 0) != 0;
     firnc_onnx_tensor *made = im->failed ? NULL : firnc_onnx_tensor_new(im, x->type, x->rank, x->dims);
-    uint64_t inner = 1;
-    for (uint8_t i = (uint8_t)(axis + 1); i < x->rank; i++)
-        inner *= (uint64_t)x->dims[i];
-    const uint64_t extent = (uint64_t)x->dims[axis];
+    const uint64_t inner = firnc_onnx_elements_from(x, axis + 1u), extent = (uint64_t)x->dims[axis];
     for (uint64_t row = 0; made != NULL && x->count > 0 && row < x->count / extent; row++) {
         const uint64_t base = row / inner * extent * inner + row % inner;
         double sum = 0;
@@ -124,18 +121,16 @@ const firnc_onnx_tensor *firnc_onnx_fold_arg(firnc_onnx_importer *im, const firn
                last = firnc_onnx_integer(node, "select_last_index", 0) != 0;
     int64_t dims[FIRN_RANK_MAX];
     uint8_t rank = 0;
-    uint64_t inner = 1;
     if (im->failed)
         return NULL;
     if (x->dims[axis] == 0) {
         firnc_onnx_fail(im, "finds the place of an element in an axis without elements");
         return NULL;
     }
-    for (uint8_t i = 0; i < x->rank; i++) {
+    for (uint8_t i = 0; i < x->rank; i++)
         if (i != axis || keep)
             dims[rank++] = i == axis ? 1 : x->dims[i];
-        inner *= i > axis ? (uint64_t)x->dims[i] : 1;
-    }
+    const uint64_t inner = firnc_onnx_elements_from(x, axis + 1u);
     firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, FIRNC_ONNX_INT64, rank, dims);
     for (uint64_t i = 0; made != NULL && i < made->count; i++) {
         const uint64_t first = i / inner * (uint64_t)x->dims[axis] * inner + i % inner;
@@ -175,7 +170,7 @@ const firnc_onnx_tensor *firnc_onnx_fold_matmul(firnc_onnx_importer *im, const f
         return made;
     if ((uint64_t)terms > PRODUCT_TERMS_MAX / made->count)
         return NULL;
-    /* walks over the matrices: the steps of their own two axes are not used */
+    /* `matrices` has only the leading axes, so the walks step from matrix to matrix */
     firnc_onnx_walk of_x, of_y;
     firnc_onnx_walk_begin(&of_x, x, made);
     firnc_onnx_walk_begin(&of_y, y, made);

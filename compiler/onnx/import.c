@@ -130,7 +130,7 @@ static bool run_function(firnc_onnx_importer *im, const firnc_onnx_node *node, c
            take_outputs(im, node, scope, (const char *const *)function->output);
 }
 
-#define NODES_MAX 400000 /* that are read, those of loops as often as they are */
+#define NODES_MAX 400000 /* nodes that are read; those of a loop count in each step */
 
 /* Counts nodes that get room. False after one message. */
 static bool count_nodes(firnc_onnx_importer *im, uint64_t count) {
@@ -142,8 +142,8 @@ static bool count_nodes(firnc_onnx_importer *im, uint64_t count) {
 
 /* --- branches and loops ------------------------------------------------------------------------------------------- */
 
-/* The names within a graph that is an attribute of a node; they count as nodes, so that loops within loops cannot ask
- * for much. NULL after one message. */
+/* Opens a scope for a graph that is an attribute of a node. Its names count as nodes (count_nodes), so that a small
+ * file with loops within loops cannot take much memory. NULL after one message. */
 static firnc_onnx_scope *open_inner(firnc_onnx_importer *im, const firnc_onnx_node *node,
                                     const FirncOnnx__Graph *graph) {
     if (!count_nodes(im, firnc_onnx_count_names(graph->node, graph->n_node)))
@@ -171,8 +171,8 @@ static bool run_branch(firnc_onnx_importer *im, const firnc_onnx_node *node, con
     firnc_onnx_scope *scope = open_inner(im, node, branch);
     for (size_t i = 0; i < branch->n_output; i++)
         outputs[i] = branch->output[i]->name;
-    return scope != NULL && firnc_onnx_add_initializers(im, scope, branch) && run(im, scope, branch->node, branch->n_node) &&
-           take_outputs(im, node, scope, outputs);
+    return scope != NULL && firnc_onnx_add_initializers(im, scope, branch) &&
+           run(im, scope, branch->node, branch->n_node) && take_outputs(im, node, scope, outputs);
 }
 
 /* A condition that must be known. False after one message. */
@@ -204,10 +204,10 @@ static bool run_if(firnc_onnx_importer *im, const firnc_onnx_node *node) {
 
 #define LOOP_MAX 4096
 
-/* The state of a loop: what each step gives the next one, and what all steps give. */
+/* The state of a Loop while its steps are read: the values that each step gives the next, and the scan outputs. */
 typedef struct loop {
     const FirncOnnx__Graph *body;
-    firnc_onnx_value **carried, ***given; /* given: for each such output the values of all steps */
+    firnc_onnx_value **carried, ***given; /* given[i]: scan output i of each step */
     uint32_t carried_count, given_count, capacities[FIRNC_ONNX_OPERANDS_MAX];
     int64_t step;
     bool goes_on;
@@ -509,8 +509,8 @@ static bool has_branches(const firnc_onnx_importer *im) {
     return false;
 }
 
-/* Reads the model into a graph that nothing uses, to put each branch that is chosen in the place of the other one:
- * what only the other branch reads is then read by nothing. */
+/* Reads the model into a graph that is thrown away, to put each chosen branch in the place of the other branch. In the
+ * second reading nothing reads what only the other branch reads. */
 static bool choose_branches(firnc_onnx_importer *im, firnc_onnx_model *model) {
     firnc_onnx_importer trial = *im;
     trial.graph = firnc_graph_create("trial");

@@ -27,6 +27,7 @@ enum {
 
 #define FIRNC_ONNX_ELEMENTS_MAX ((uint64_t)1 << 26) /* of all tensors that are computed here, and of all constants */
 #define FIRNC_ONNX_LIST_MAX     ((int64_t)1 << 24)  /* indices of a Pad or Resize */
+#define FIRNC_ONNX_EXACT_MAX    (1 << 24)           /* float32 has every whole number up to this one */
 #define FIRNC_ONNX_OPERANDS_MAX 64
 #define FIRNC_ONNX_DEPTH_MAX    16 /* functions that call functions */
 
@@ -65,7 +66,7 @@ typedef struct firnc_onnx_target {
 /* What is known of where a tensor of the file comes from. */
 typedef struct firnc_onnx_origin {
     uint8_t kind, form;
-    bool folded;      /* the exporter has computed it, or it has no name of the module */
+    bool folded;      /* the exporter has computed the tensor, or its name is not one of the module's */
     const char *name; /* of the module's tensor; NULL: unknown, or it was computed from several */
     const char *from; /* of computed tensors: the parameters that it was computed from; NULL: unknown */
 } firnc_onnx_origin;
@@ -73,8 +74,8 @@ typedef struct firnc_onnx_origin {
 /* A tensor of the file that may become a parameter. */
 typedef struct firnc_onnx_parameter {
     const char *name;
-    uint8_t form;     /* the tensor of this name in the module's state_dict has this form */
-    bool unnamed;     /* the name is none of the module, though PyTorch has written the file */
+    uint8_t form; /* how the tensor of the file relates to the module's tensor of this name: FIRNC_ONNX_AS_IS, ... */
+    bool unnamed; /* PyTorch has written the file, and the name is not one of the module's state_dict */
     const char *from; /* as in firnc_onnx_origin */
     const firnc_onnx_tensor *tensor;
     firnc_value value;            /* FIRNC_NONE until a layer reads it */
@@ -134,15 +135,15 @@ typedef struct firnc_onnx_importer {
     const firnc_onnx_node *node; /* the one that is being read; NULL: none */
     bool failed;                 /* a message has been printed */
     uint32_t nodes_read;
-    bool chooses; /* each If outside of functions gets the branch that is chosen as both of its branches */
+    bool chooses; /* put the chosen branch of each If outside of functions and loops in the place of both branches */
     firnc_onnx_parameter **parameters;
     uint32_t parameter_count, parameter_capacity;
-    uint32_t fixed_norms; /* batch norms whose statistics no training changes */
-    uint64_t elements;    /* that got room (firnc_onnx_take_room) */
-    uint32_t constants;   /* number of the next constant, for its name */
-    uint32_t ops, counted; /* ops of the graph that stay in any plan, of the first `counted` nodes */
-    bool *matched;        /* for each pattern of options->constants: it matches a tensor */
-    bool *padded;         /* for each row of options->padding: a node looks it up */
+    uint32_t fixed_norms;  /* batch norms whose statistics no training changes */
+    uint64_t elements;     /* that got room (firnc_onnx_take_room) */
+    uint32_t constants;    /* number of the next constant, for its name */
+    uint32_t ops, counted; /* ops: how many of the first `counted` nodes of the graph stay in any plan */
+    bool *matched;         /* for each pattern of options->constants: it matches a tensor */
+    bool *padded;          /* for each row of options->padding: a node looks it up */
     /* what PyTorch's exporters say (origin.c): the module's tensors and the values of the graph, both sorted by name */
     firnc_onnx_target **targets;
     uint32_t target_count, target_capacity;
@@ -192,7 +193,7 @@ bool firnc_onnx_read_external(firnc_onnx_importer *im, const FirncOnnx__Tensor *
 const firnc_onnx_tensor *firnc_onnx_tensor_read(firnc_onnx_importer *im, const FirncOnnx__Tensor *from,
                                                 const char *name);
 
-/* The same for a tensor of which the file has only some elements; the others are 0. */
+/* The elements of a sparse tensor of the file, which lists only some; all others are 0. NULL after one message. */
 const firnc_onnx_tensor *firnc_onnx_tensor_read_sparse(firnc_onnx_importer *im, const FirncOnnx__SparseTensor *from,
                                                        const char *name);
 
@@ -223,6 +224,11 @@ const firnc_onnx_tensor *firnc_onnx_tensor_ordered(const firnc_onnx_tensor *tens
 
 /* The same elements with other extents, of as many elements. */
 const firnc_onnx_tensor *firnc_onnx_tensor_shaped(const firnc_onnx_tensor *x, uint8_t rank, const int64_t *dims);
+
+/* The number of elements of a slice of the tensor that has the axes from `axis` on; 1 behind the last axis. */
+uint64_t firnc_onnx_elements_from(const firnc_onnx_tensor *tensor, uint32_t axis);
+/* Whether at most one extent is not 1. */
+bool firnc_onnx_is_vector(const firnc_onnx_tensor *tensor);
 
 /* The position in a tensor for each element of another one, from the first to the last: steps[i] is what the position
  * moves by where axis i of the other one goes on. */
@@ -270,10 +276,10 @@ void firnc_onnx_open_scope(firnc_onnx_scope *scope, uint64_t names);
 firnc_onnx_value *firnc_onnx_find(const firnc_onnx_scope *scope, const char *name);
 /* Adds a name. False after one message if it is there already. */
 bool firnc_onnx_define(firnc_onnx_importer *im, firnc_onnx_scope *scope, const char *name, firnc_onnx_value *value);
-/* Notes in `reads`, which is empty, how each name is read, from the outputs to the inputs. */
+/* Notes in `reads`, an empty scope, how each name of a list of nodes is read, from the last node to the first. */
 void firnc_onnx_find_reads(firnc_onnx_scope *reads, FirncOnnx__Node *const *nodes, size_t count, char *const *outputs,
                            size_t output_count);
-/* The same for all of a graph. */
+/* Notes how each name of a graph is read. */
 void firnc_onnx_find_graph_reads(firnc_onnx_scope *reads, const FirncOnnx__Graph *graph);
 uint8_t firnc_onnx_how_read(const firnc_onnx_scope *reads, const char *name);
 /* What an exporter has noted under this key; NULL: nothing. */
@@ -446,6 +452,8 @@ firnc_value firnc_onnx_pad(firnc_onnx_importer *im, firnc_value x, uint8_t axis,
                            float value);
 firnc_value firnc_onnx_concat(firnc_onnx_importer *im, const firnc_value *xs, uint32_t count, uint8_t axis);
 firnc_value firnc_onnx_affine(firnc_onnx_importer *im, firnc_value x, float scale, float shift);
+/* x limited to numbers from low to high. */
+firnc_value firnc_onnx_clip(firnc_onnx_importer *im, firnc_value x, float low, float high);
 /* x * scale, and -x; a zero keeps the sign that the product gives it. */
 firnc_value firnc_onnx_scaled(firnc_onnx_importer *im, firnc_value x, float scale);
 firnc_value firnc_onnx_negative(firnc_onnx_importer *im, firnc_value x);

@@ -141,13 +141,10 @@ static void count_step(steps *to, const char *name) {
  * matrix whose only op is of that kind is the transposed weight of a linear layer; with constant operands the op gives
  * a vector extents of 1, as for PReLU or GroupNorm. */
 static uint8_t form_of(const steps *s, const steps *last, const firnc_onnx_tensor *tensor) {
-    uint8_t wide = 0;
-    for (uint8_t i = 0; i < tensor->rank; i++)
-        wide = (uint8_t)(wide + (tensor->dims[i] != 1));
     const uint32_t turns = s->turns + last->turns + last->unnamed;
     if (s->others + last->others == 0 && s->reshapes + last->reshapes + s->unnamed == 0 && tensor->rank == 2)
         return turns % 2 == 1 ? FIRNC_ONNX_TRANSPOSED : FIRNC_ONNX_AS_IS;
-    if (s->others + last->others + s->turns + last->turns == 0 && wide < 2)
+    if (s->others + last->others + s->turns + last->turns == 0 && firnc_onnx_is_vector(tensor))
         return FIRNC_ONNX_FLAT;
     return FIRNC_ONNX_COMPUTED;
 }

@@ -28,7 +28,7 @@ typedef struct candidate {
 struct firnc_onnx_kept {
     const char *name;
     const firnc_onnx_tensor *tensor;
-    bool read;
+    bool read; /* a node reads the tensor */
 };
 
 /* Whether a tensor may be a parameter: it is of finite reals, and the exporter does not say otherwise. Where it says
@@ -128,15 +128,12 @@ static void keep(firnc_onnx_importer *im, const char *name, const firnc_onnx_ten
 
 /* Keeps a parameter that is not trained, which the exporter has laid out anew. */
 static void keep_folded(firnc_onnx_importer *im, const candidate *c) {
-    firnc_onnx_tensor *flat = firnc_allocate(sizeof *flat);
-    *flat = *c->tensor;
-    flat->rank = 1;
-    flat->dims[0] = (int64_t)c->tensor->count;
-    keep(im, c->origin.name,
-         c->origin.form == FIRNC_ONNX_TRANSPOSED ? firnc_onnx_tensor_ordered(c->tensor, (const uint8_t[]){1, 0})
-         : c->origin.form == FIRNC_ONNX_FLAT     ? flat
-                                                 : c->tensor,
-         true);
+    const firnc_onnx_tensor *tensor = c->tensor;
+    if (c->origin.form == FIRNC_ONNX_TRANSPOSED)
+        tensor = firnc_onnx_tensor_ordered(tensor, (const uint8_t[]){1, 0});
+    else if (c->origin.form == FIRNC_ONNX_FLAT)
+        tensor = firnc_onnx_tensor_shaped(tensor, 1, (int64_t[]){(int64_t)tensor->count});
+    keep(im, c->origin.name, tensor, true);
 }
 
 static bool add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, const candidate *c) {
@@ -208,14 +205,6 @@ static const char *behind_layer(const firnc_onnx_importer *im, const char *layer
     return *name == '.' ? name : NULL;
 }
 
-/* Whether at most one extent is above 1. */
-static bool is_vector(const firnc_onnx_tensor *tensor) {
-    uint8_t wide = 0;
-    for (uint8_t i = 0; i < tensor->rank; i++)
-        wide = (uint8_t)(wide + (tensor->dims[i] != 1));
-    return wide < 2;
-}
-
 firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_value *value,
                                            const char *layer) {
     const firnc_onnx_parameter *merged = value->parameter;
@@ -242,7 +231,7 @@ void firnc_onnx_name_by_use(firnc_onnx_importer *im, const firnc_onnx_node *node
     firnc_onnx_parameter *p = value->parameter;
     if (strcmp(node->op, "InstanceNormalization") == 0)
         im->group_norm = node->layer;
-    if (!im->torchscript || p == NULL || !p->unnamed || node->layer[0] == '\0' || !is_vector(p->tensor))
+    if (!im->torchscript || p == NULL || !p->unnamed || node->layer[0] == '\0' || !firnc_onnx_is_vector(p->tensor))
         return;
     const bool slope = strcmp(node->op, "PRelu") == 0, bias = strcmp(node->op, "Add") == 0;
     const bool norm = im->group_norm != NULL && strcmp(im->group_norm, node->layer) == 0;
@@ -270,8 +259,21 @@ static bool reads_of_module(const firnc_onnx_importer *im, const firnc_onnx_scop
            (firnc_onnx_find(scope, weight) != NULL || firnc_onnx_parameter_find(im, weight) != NULL);
 }
 
-/* In a file that lists the module's tensors a second name is one that has no tensor; otherwise it is a guess from an op
- * of a module that has a weight, and that is neither the parameter's nor around it. */
+static bool has_copy(const firnc_onnx_importer *im, const char *name) {
+    for (uint32_t i = 0; i < im->copy_count; i++)
+        if (strcmp(im->copies[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void add_copy(firnc_onnx_importer *im, const firnc_onnx_parameter *parameter, const char *name) {
+    im->copies = firnc_grown(im->copies, im->copy_count, &im->copy_capacity, sizeof *im->copies);
+    im->copies[im->copy_count++] = (firnc_onnx_copy){parameter, name};
+}
+
+/* If the file lists the module's tensors, a listed parameter without a tensor in the file is a second name. Otherwise
+ * the name is a guess: the node is of a module that has such a weight or bias, and the parameter is outside of that
+ * module. */
 void firnc_onnx_note_copy(firnc_onnx_importer *im, const firnc_onnx_scope *scope, const firnc_onnx_node *node,
                           const firnc_onnx_value *value) {
     const firnc_onnx_parameter *p = value->parameter;
@@ -287,11 +289,8 @@ void firnc_onnx_note_copy(firnc_onnx_importer *im, const firnc_onnx_scope *scope
     if (firnc_onnx_find(scope, name) != NULL || firnc_onnx_parameter_find(im, name) != NULL ||
         (rule != NULL && strncmp(rule, "Fuse", 4) == 0)) /* of two modules */
         return;
-    for (uint32_t i = 0; i < im->copy_count; i++)
-        if (strcmp(im->copies[i].name, name) == 0)
-            return;
-    im->copies = firnc_grown(im->copies, im->copy_count, &im->copy_capacity, sizeof *im->copies);
-    im->copies[im->copy_count++] = (firnc_onnx_copy){p, name};
+    if (!has_copy(im, name))
+        add_copy(im, p, name);
 }
 
 firnc_onnx_value *firnc_onnx_left_out_bias(firnc_onnx_importer *im, firnc_onnx_scope *scope,
@@ -330,7 +329,7 @@ static void note(firnc_onnx_model *model, const char *text) {
 
 /* --- the map of weights ------------------------------------------------------------------------------------------- */
 
-/* The module's tensor is found: a file of weights gets it. */
+/* Notes that firnc weights writes the module's tensor of this name. */
 static void mark(const firnc_onnx_importer *im, const char *name) {
     firnc_onnx_target *target = firnc_onnx_target_find(im, name);
     if (target != NULL)
@@ -354,7 +353,7 @@ static void add_rule(firnc_weight_rule *rules, uint32_t *count, const firnc_onnx
         rules[(*count)++] = rule;
 }
 
-/* A running statistic has become a buffer of the graph, whose values training changes. */
+/* Whether a tensor has become state of the graph, such as a running statistic, which training changes. */
 static bool is_state(const firnc_onnx_importer *im, const char *name) {
     for (firnc_value i = 0; i < im->graph->value_count; i++)
         if (im->graph->values[i].name != NULL && firnc_is_weight(im->graph->values[i].role) &&
@@ -363,7 +362,7 @@ static bool is_state(const firnc_onnx_importer *im, const char *name) {
     return false;
 }
 
-/* Batch norms of PyTorch count their steps, and load without. */
+/* Whether a buffer counts the steps of a batch norm. PyTorch loads a state_dict without these counters. */
 static bool is_counter(const char *name) {
     return firnc_name_matches("*num_batches_tracked", name);
 }
@@ -382,9 +381,9 @@ static bool is_of_pytorch(const firnc_onnx_importer *im) {
     return im->torchscript || im->target_count > 0;
 }
 
-/* The parameter of which a tensor of the module that the file does not have is another name, by a guess: that of the
- * same last name of the only child of its module that has one, as of "predictions.bias" is "predictions.decoder.bias".
- * NULL if there is none, or more than one. */
+/* Guesses the parameter that `name` is a second name of: "predictions.decoder.bias" for "predictions.bias". The
+ * parameter is one of a direct child of the module and has the same last name. NULL if no child or more than one child
+ * has such a parameter. */
 static const firnc_onnx_parameter *child_of(const firnc_onnx_importer *im, const char *name) {
     const char *dot = strrchr(name, '.');
     const size_t length = dot == NULL ? 0 : (size_t)(dot - name) + 1;
@@ -403,8 +402,8 @@ static const firnc_onnx_parameter *child_of(const firnc_onnx_importer *im, const
     return found;
 }
 
-/* The only parameter that several modules have, of which "shared.weight" is another name in Transformers' models; NULL
- * if there is none, or more than one. */
+/* Guesses the parameter that "shared.weight" of Transformers' models is a second name of: the only parameter that has
+ * copies. NULL for other names, and if none or more than one parameter has copies. */
 static const firnc_onnx_parameter *shared_by_all(const firnc_onnx_importer *im, const char *name) {
     const firnc_onnx_parameter *found = im->copy_count == 0 ? NULL : im->copies[0].parameter;
     for (uint32_t i = 1; i < im->copy_count; i++)
@@ -413,7 +412,7 @@ static const firnc_onnx_parameter *shared_by_all(const firnc_onnx_importer *im, 
     return firnc_name_matches("*.shared.weight", name) || strcmp(name, "shared.weight") == 0 ? found : NULL;
 }
 
-/* A tied parameter is in the file under one of its names. */
+/* A tied parameter is in the file under one of its names only: the other names that the file lists are guessed. */
 static void guess_copies(firnc_onnx_importer *im, firnc_onnx_model *model) {
     for (uint32_t i = 0; im->listed && i < im->target_count; i++) {
         firnc_onnx_target *target = im->targets[i];
@@ -422,15 +421,12 @@ static void guess_copies(firnc_onnx_importer *im, firnc_onnx_model *model) {
                 ? NULL
             : child_of(im, target->name) != NULL ? child_of(im, target->name)
                                                  : shared_by_all(im, target->name);
-        bool copied = p == NULL;
-        for (uint32_t j = 0; j < im->copy_count; j++)
-            copied = copied || strcmp(im->copies[j].name, target->name) == 0;
+        bool copied = p == NULL || has_copy(im, target->name);
         for (uint32_t j = 0; j < im->kept_count; j++)
             copied = copied || strcmp(im->kept[j].name, target->name) == 0;
         if (copied)
             continue;
-        im->copies = firnc_grown(im->copies, im->copy_count, &im->copy_capacity, sizeof *im->copies);
-        im->copies[im->copy_count++] = (firnc_onnx_copy){p, target->name};
+        add_copy(im, p, target->name);
         note(model, firnc_format("the file has no tensor for %s of the module; it is taken for another name of %s",
                                  target->name, p->name));
     }

@@ -184,6 +184,20 @@ const firnc_onnx_tensor *firnc_onnx_tensor_shaped(const firnc_onnx_tensor *x, ui
     return made;
 }
 
+uint64_t firnc_onnx_elements_from(const firnc_onnx_tensor *tensor, uint32_t axis) {
+    uint64_t elements = 1;
+    for (uint32_t i = axis; i < tensor->rank; i++)
+        elements *= (uint64_t)tensor->dims[i];
+    return elements;
+}
+
+bool firnc_onnx_is_vector(const firnc_onnx_tensor *tensor) {
+    uint32_t wide = 0;
+    for (uint8_t i = 0; i < tensor->rank; i++)
+        wide += tensor->dims[i] != 1;
+    return wide < 2;
+}
+
 /* --- tensors of the file ------------------------------------------------------------------------------------------ */
 
 /* An element that is stored as bytes in little-endian order. */

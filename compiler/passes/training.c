@@ -103,7 +103,8 @@ static void accumulate_gradients(const training *t) {
     }
 }
 
-/* The gradient of a parameter as a phase behind the micro-batches reads it. */
+/* The gradient of a parameter as a phase after the micro-batches reads it: the total, rounded if total_rounded says so.
+ */
 static firnc_value gradient_in(const training *t, uint8_t phase, firnc_value parameter) {
     firnc_graph *graph = t->graph;
     const firnc_value total = graph->values[parameter].gradient;
@@ -121,7 +122,7 @@ static firnc_value gradient_in(const training *t, uint8_t phase, firnc_value par
 /* --- finalise ----------------------------------------------------------------------------------------------------- */
 
 /* Adds a tensor with an element for each gradient, and the ops that fill it, in the order of the parameters' names.
- * inputs: those of the op behind gradient and partial. */
+ * inputs: the operands of the op that follow gradient and partial. */
 static firnc_value add_partials(const training *t, uint16_t code, const char *name, const firnc_value *inputs,
                                 uint8_t count) {
     firnc_graph *graph = t->graph;
@@ -131,8 +132,8 @@ static firnc_value add_partials(const training *t, uint16_t code, const char *na
     for (uint32_t i = 0; i < t->count; i++) {
         int64_t index = i;
         const firnc_value gradient = gradient_in(t, FIRNC_PHASE_FINALISE, t->parameters[i]);
-        firnc_value all[FIRN_SUM_OF_SCALED_SQUARES_IN_SCALE + 1] = {[FIRN_SUM_OF_SCALED_SQUARES_IN_GRADIENT] = gradient,
-                                                                    [FIRN_SUM_OF_SCALED_SQUARES_IN_PARTIAL] = partial};
+        firnc_value all[FIRN_SUM_OF_SCALED_SQUARES_IN_SCALE + 1] = {
+            [FIRN_SUM_OF_SCALED_SQUARES_IN_GRADIENT] = gradient, [FIRN_SUM_OF_SCALED_SQUARES_IN_PARTIAL] = partial};
         memcpy(&all[FIRN_SUM_OF_SCALED_SQUARES_IN_MAGNITUDE], inputs, count * sizeof *inputs);
         firnc_node_in_place(graph, code, FIRNC_PHASE_FINALISE, name_of(t, t->parameters[i]), all,
                             (uint8_t)(FIRN_SUM_OF_SCALED_SQUARES_IN_MAGNITUDE + count), &index, NULL,

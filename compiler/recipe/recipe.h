@@ -34,7 +34,8 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
 firnc_tree *firnc_recipe_tree(const char *file, const char *hugging_face, const char *const *settings,
                               uint32_t setting_count);
 
-/* The weights file of a folder that transformers have written, or the index of several. NULL after one message. */
+/* The weights file of a folder that transformers have written, or the index of several weights files. NULL after one
+ * message. */
 const char *firnc_hugging_face_weights(const char *folder);
 
 /* Builds the graph of the recipe's model. */

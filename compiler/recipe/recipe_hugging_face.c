@@ -1,8 +1,8 @@
-/* A folder that Hugging Face's transformers have written. A table for each model_type says what each key of config.json
- * becomes in trainer.init.model. The file is untrusted: a key is used, is known to change nothing that a training
- * computes, or is refused by name. A key that a file leaves out has the default of transformers' configuration class,
- * which the row gives too. JSON is read as YAML, of which it is a part, so that messages have lines. No graph is built
- * here. */
+/* Reads a folder that Hugging Face's transformers have written. A table for each model_type says what each key of
+ * config.json becomes in trainer.init.model. A key is used, or is known to change nothing that a training computes, or
+ * is refused by name: nothing in the file is trusted. A key that the file leaves out has the default of transformers'
+ * configuration class, which the row gives too. JSON is read as YAML, of which it is a part, so that messages have
+ * lines. No graph is built here. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,10 +32,10 @@ typedef struct row {
     const char *key; /* of config.json; "a.b" is the key b in the mapping a. With a * at its end: all that begin so */
     row_kind kind;
     const char *to;
-    const char *missing; /* AS, WORD: the default of the configuration class; NULL: an earlier row or Firn has it */
+    const char *missing; /* AS, WORD: the value of a key that the file leaves out; NULL: another row or Firn has it */
     const word *words;
     const char *why;
-    bool nullable; /* null is what leaving it out is; of others it is refused */
+    bool nullable; /* AS, WORD: null means the same as leaving the key out; without `nullable` null is refused */
 } row;
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
@@ -48,8 +48,7 @@ static const word activations[] = {{"gelu", "gelu"},          {"gelu_new", "gelu
 static const word gated_activations[] = {
     {"silu", "swiglu"}, {"swish", "swiglu"}, {"gelu", "geglu"}, {"relu", "reglu"}, {NULL, NULL}};
 
-/* --- rows of every model --------------------------------------------------------------------------------------------
- */
+/* --- rows of every model ------------------------------------------------------------------------------------------ */
 
 static const row common[] = {
     {"vocab_size", .kind = AS, "vocab_size"}, /* its defaults differ, and no file leaves it out */
@@ -105,7 +104,7 @@ static const row rotary[] = {
     {"rope_scaling.rope_type", .kind = ONLY, "default", .why = OTHER_SUMS},
     {"rope_scaling.type", .kind = ONLY, "default", .why = OTHER_SUMS},
     {"attention_dropout", .kind = AS, "attention_dropout_rate", "0.0"},
-    {"head_dim", .kind = IDLE, .nullable = true}, /* check_head_size reads it */
+    {"head_dim", .kind = IDLE}, /* check_head_size reads it */
 };
 
 /* What LlamaForCausalLM and its relatives share. */
@@ -113,7 +112,7 @@ static const row grouped[] = {
     {"hidden_size", .kind = AS, "hidden_size", "4096"},
     {"num_hidden_layers", .kind = AS, "num_hidden_layers", "32"},
     {"num_attention_heads", .kind = AS, "num_heads", "32"},
-    {"num_key_value_heads", .kind = IDLE, .nullable = true}, /* add_groups reads it */
+    {"num_key_value_heads", .kind = IDLE}, /* add_groups reads it */
     {"hidden_act", .kind = WORD, "nonlinearity", "silu", gated_activations},
     {"tie_word_embeddings", .kind = AS, "share_embedding_weights", "false"},
 };
@@ -191,11 +190,11 @@ static const row llama[] = {
     {"mlp_bias", .kind = AS, "use_ffn_bias", "false"},
 };
 
-/* A token sees the last sliding_window tokens, so a sequence that is no longer sees all of them. */
+/* A token sees the last sliding_window tokens, which are all tokens of a sequence of at most that length. */
 static const row mistral[] = {
     {"intermediate_size", .kind = AS, "filter_size", "14336"},
     {"max_position_embeddings", .kind = AS, "max_position_embeddings", "131072"},
-    {"sliding_window", .kind = IDLE, .nullable = true}, /* limit_sequence reads it */
+    {"sliding_window", .kind = IDLE}, /* limit_sequence reads it */
     {"rms_norm_eps", .kind = AS, "layer_norm_epsilon", "1e-6"},
 };
 
@@ -204,8 +203,8 @@ static const row qwen2[] = {
     {"max_position_embeddings", .kind = AS, "max_position_embeddings", "32768"},
     {"rms_norm_eps", .kind = AS, "layer_norm_epsilon", "1e-6"},
     {"use_sliding_window", .kind = ONLY, "false", .why = OTHER_SUMS},
-    {"sliding_window", .kind = IDLE, .nullable = true}, /* of use_sliding_window */
-    {"max_window_layers", .kind = IDLE, .nullable = true},
+    {"sliding_window", .kind = IDLE}, /* without effect, as use_sliding_window is false */
+    {"max_window_layers", .kind = IDLE},
     {"layer_types", .kind = EQUAL, "full_attention", .why = OTHER_SUMS},
     {"use_mrope", .kind = ONLY, "false", .why = OTHER_SUMS},
 };
@@ -262,7 +261,7 @@ typedef struct type {
     const char *name;     /* of Firn's model */
     rows tables[5];       /* tried in this order */
     setting fixed[2];     /* keys of the model that follow from the type alone */
-    const char *heads[4]; /* the ends of the names of classes in `architectures` whose weights are these; NULL ends */
+    const char *heads[4]; /* the ends of class names in `architectures` whose weights Firn's model has; NULL ends */
     const char *kv_heads; /* the default of num_key_value_heads; NULL: as many as num_attention_heads */
     bool has_window;      /* sliding_window limits how far back every token sees */
 } type;
@@ -473,11 +472,11 @@ static double number_at(const firnc_tree *mapping, const char *key) {
     return node == NULL || node->kind != FIRNC_SCALAR ? 0 : strtod(node->text, NULL);
 }
 
-/* A head has hidden_size / heads elements in Firn. */
+/* Refuses a head_dim that is not hidden_size / heads, the size of a head in Firn. */
 static bool check_head_size(const firnc_tree *config, const firnc_tree *model) {
     const firnc_tree *given = firnc_tree_child(config, "head_dim");
     const double heads = number_at(model, "num_heads"), size = number_at(model, "hidden_size");
-    return given == NULL || strtod(given->text, NULL) * heads == size ||
+    return given == NULL || number_at(config, "head_dim") * heads == size ||
            firnc_tree_fail(given, "is %s, and hidden_size %.0f among %.0f heads is another number: %s", value_of(given),
                            size, heads, OTHER_SUMS);
 }
@@ -495,7 +494,8 @@ static bool add_groups(const type *type, const firnc_tree *config, firnc_tree *m
            firnc_tree_put(model, "extra_attention_params", more) == more;
 }
 
-/* Sequences that are longer than the window would need it. */
+/* Limits sequences to the window, in which attention sees every token before. Longer sequences would need the window.
+ */
 static void limit_sequence(const firnc_tree *config, firnc_tree *model) {
     const firnc_tree *window = firnc_tree_child(config, "sliding_window");
     if (window == NULL || window->kind != FIRNC_SCALAR ||
@@ -550,7 +550,8 @@ firnc_tree *firnc_hugging_face_model(const char *folder) {
 
 /* --- with a recipe ------------------------------------------------------------------------------------------------ */
 
-/* Whether the recipe decides about a key that config.json gives: how a model is trained, not what it is. */
+/* Whether a key of config.json gives way to the recipe: rates of dropout and initial values say how a model is trained,
+ * not what it is. */
 static bool yields(const firnc_tree *recipe_model, const char *key) {
     const bool part = strcmp(key, "residual_dropout_rate") == 0 || strcmp(key, "embedding_dropout_rate") == 0;
     if (part && firnc_tree_child(recipe_model, "dropout_rate") != NULL)

@@ -329,7 +329,7 @@ static bool gather(firnc_tree *root) {
            move_level(trainer, inside(backend, "cluster_config")) && name_optimizer(init);
 }
 
-/* Takes the model from a folder of Hugging Face's. */
+/* Adds the keys that --hf FOLDER gives to trainer.init.model. */
 static bool add_model(firnc_tree *root, const char *folder) {
     firnc_tree *model = firnc_hugging_face_model(folder), *trainer = inside(root, "trainer");
     if (model == NULL)

@@ -9,8 +9,9 @@
  * value has its place in config.json, for messages. NULL after one message. */
 firnc_tree *firnc_hugging_face_model(const char *folder);
 
-/* Adds these keys to those that the recipe has of the model. The recipe may say what config.json does not, and the
- * same; where they differ it decides about rates of dropout and initial values only. False after one message. */
+/* Adds the keys of firnc_hugging_face_model to the recipe's model. The recipe may have keys that config.json does not
+ * have, and equal ones. Where values differ, those of the recipe count for rates of dropout and initial values; any
+ * other difference is an error. False after one message. */
 bool firnc_hugging_face_merge(firnc_tree *recipe_model, firnc_tree *config_model);
 
 /* trainer.init.model (recipe_model.c). `said` receives the settings that every model may have. */

@@ -26,7 +26,7 @@ typedef struct firnc_safetensors {
     uint32_t count;
 } firnc_safetensors;
 
-/* How much of a file to read (firnc_file_read_part): of one that is not in this format only what shows that. */
+/* How many bytes of a file to read (firnc_file_read_part): of a file in another format only those that show it. */
 uint64_t firnc_safetensors_extent(const uint8_t *head, uint64_t count);
 
 /* Checks a whole file and lists its tensors. Refuses what the format refuses: a header that is cut or is not the JSON

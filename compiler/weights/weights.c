@@ -227,7 +227,7 @@ bool firnc_weights_leaves(const firnc_weights *weights, uint32_t tensor) {
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
-/* A plan has the constants of its model: a file with others is of another model. */
+/* Refuses a file whose constants differ from those of the model, which the plan has: it is of another model. */
 static bool check_constants(const firnc_weights *weights) {
     const firnc_weight_map *map = &weights->job->model_weight_map;
     for (uint32_t i = 0; i < map->count; i++) {
@@ -256,7 +256,8 @@ bool firnc_weights_open(firnc_weights *weights, const firnc_job *job, const firn
            check_constants(weights) && check_unmatched(weights);
 }
 
-/* The rows behind the first are for what the model does not have, such as BERT's second segment. */
+/* Warns if rows behind the first differ from it: the model does not have what they are for, such as BERT's second
+ * segment. */
 static void warn_of_other_rows(const firnc_weights *weights, const firnc_safetensor *tensor, const float *rows) {
     const uint64_t width = tensor->dims[1];
     for (uint64_t i = 1; i < tensor->dims[0]; i++)

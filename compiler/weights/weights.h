@@ -35,7 +35,8 @@ bool firnc_weights_leaves(const firnc_weights *weights, uint32_t tensor);
  * firnc_weights_open. */
 bool firnc_weights_check_rules(const firnc_job *job, const firnc_weight_parameter *parameters, uint32_t count);
 
-/* Whether a map leaves a tensor out. */
+/* Whether a rule of the map names this tensor of a file without reading a parameter from it: the tensor is ignored, a
+ * copy, added to a parameter, or a constant. */
 bool firnc_weights_is_ignored(const firnc_weight_map *map, const char *tensor);
 
 /* The rule that says what a parameter is called in a file to be written. */

@@ -14,6 +14,8 @@
 /* A record consists of the header, the directory, the state, zeros up to the next program unit, and the commit unit.
  * The directory is a u32 count, one entry for each state tensor in the order of their names, and zeros to a multiple of
  * 16. The state is the regions that the header lists, one after the other, each with zeros to a multiple of 16. */
+#define FIRN_RECORD_MAGIC        "FIRNCKPT" /* the first bytes of a record */
+#define FIRN_RECORD_MAGIC_BYTES  8u
 #define FIRN_RECORD_HEADER_BYTES 512u
 #define FIRN_RECORD_COMMIT_BYTES 16u
 #define FIRN_RECORD_UNIT_MAX     256u

@@ -9,7 +9,7 @@
 
 #define DER_MAX 2048 /* bytes of a key that are looked at */
 
-/* What to do. */
+/* Remedies. */
 #define PAIR_PUBLIC  "make a pair with firnc keygen NAME and give its NAME.pub.pem"
 #define PAIR_PRIVATE "make a pair with firnc keygen NAME and give its NAME.key.pem"
 #define REWRITE      "openssl pkey -pubin -in FILE -pubout -out NAME.pub.pem writes the key by itself"
@@ -29,6 +29,22 @@ static int digit(char c) {
     return at == NULL ? -1 : (int)(at - digits);
 }
 
+/* What has been decoded of a text in base64. */
+typedef struct decoded {
+    uint32_t bits, held; /* held: how many of the lowest bits are not in a byte yet */
+    size_t count;        /* bytes */
+} decoded;
+
+/* Adds a digit, which may complete a byte. */
+static void add_digit(decoded *d, int value, uint8_t *bytes) {
+    d->bits = d->bits << 6 | (uint32_t)value;
+    d->held += 6;
+    if (d->held >= 8) {
+        d->held -= 8;
+        bytes[d->count++] = (uint8_t)(d->bits >> d->held);
+    }
+}
+
 /* Returns the length of `word` if the text begins with it, else 0. */
 static size_t length_of(const char *text, size_t length, const char *word) {
     size_t size = strlen(word);
@@ -38,25 +54,20 @@ static size_t length_of(const char *text, size_t length, const char *word) {
 bool firn_key_text_parse(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *text, size_t length) {
     static const char first[] = "-----BEGIN PUBLIC KEY-----", last[] = "-----END PUBLIC KEY-----";
     uint8_t der[KEY_BYTES];
-    size_t at = length_of(text, length, first), count = 0;
-    uint32_t bits = 0, held = 0;
+    size_t at = length_of(text, length, first);
+    decoded d = {0};
     if (at == 0)
         return false;
     for (; at < length && text[at] != '-' && text[at] != '='; at++) {
         if (text[at] == '\n' || text[at] == '\r')
             continue;
         int value = digit(text[at]);
-        if (value < 0 || count == KEY_BYTES)
+        if (value < 0 || d.count == KEY_BYTES)
             return false;
-        bits = bits << 6 | (uint32_t)value;
-        held += 6;
-        if (held >= 8) {
-            held -= 8;
-            der[count++] = (uint8_t)(bits >> held);
-        }
+        add_digit(&d, value, der);
     }
     /* 91 bytes leave four bits over, which must be zero, and two padding characters. */
-    if (count != KEY_BYTES || held != 4 || (bits & 15) != 0 || length_of(text + at, length - at, "==") == 0)
+    if (d.count != KEY_BYTES || d.held != 4 || (d.bits & 15) != 0 || length_of(text + at, length - at, "==") == 0)
         return false;
     at += 2;
     while (at < length && (text[at] == '\n' || text[at] == '\r'))
@@ -73,6 +84,7 @@ bool firn_key_text_parse(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *text, s
 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
+/* The first place of some bytes in others, or NULL. */
 static const uint8_t *find(const uint8_t *in, size_t count, const void *what, size_t length) {
     for (size_t i = 0; length <= count && i <= count - length; i++)
         if (memcmp(in + i, what, length) == 0)
@@ -90,27 +102,21 @@ static const uint8_t *find_text(const uint8_t *in, size_t count, const char *tex
 
 /* Decodes base64 up to the next '-', ignoring every other character. Returns the number of bytes. */
 static size_t decode(const uint8_t *text, size_t count, uint8_t der[DER_MAX]) {
-    uint32_t bits = 0, held = 0;
-    size_t made = 0;
-    for (size_t i = 0; i < count && text[i] != '-' && made < DER_MAX; i++) {
+    decoded d = {0};
+    for (size_t i = 0; i < count && text[i] != '-' && d.count < DER_MAX; i++) {
         const int value = digit((char)text[i]);
-        if (value < 0)
-            continue;
-        bits = bits << 6 | (uint32_t)value;
-        held += 6;
-        if (held >= 8) {
-            held -= 8;
-            der[made++] = (uint8_t)(bits >> held);
-        }
+        if (value >= 0)
+            add_digit(&d, value, der);
     }
-    return made;
+    return d.count;
 }
 
 /* --- algorithms --------------------------------------------------------------------------------------------------- */
 
 enum { OTHER, P256, EXPLICIT };
 
-/* Encoded object identifiers, each with its tag and length. A curve stands before what is true of several curves. */
+/* Encoded object identifiers, each with its tag and length; the first that occurs in a key counts. A curve so comes
+ * before an identifier that keys of several curves have. */
 static const struct {
     const char *encoded;
     size_t length;
@@ -154,11 +160,12 @@ static bool is_compressed(const uint8_t *der, size_t count) {
 
 /* --- descriptions ------------------------------------------------------------------------------------------------- */
 
-static firn_key_text pair(const char *form, const char *of, bool is_private) {
+/* A description of something that no command makes a key of: the remedy is to make a new pair. */
+static firn_key_text new_pair(const char *form, const char *of, bool is_private) {
     return (firn_key_text){form, of, is_private ? PAIR_PRIVATE : PAIR_PUBLIC};
 }
 
-/* A public key where a public one is wanted: of another kind, in another form, or with something around it. */
+/* A public key where a public key is wanted: of another kind, in another form, or with other text around it. */
 static firn_key_text public_key(const uint8_t *der, size_t der_count, bool alone, bool is_der) {
     const algorithm a = algorithm_of(der, der_count);
     const char *form = is_der ? "a public key in DER" : "a public key";
@@ -167,7 +174,7 @@ static firn_key_text public_key(const uint8_t *der, size_t der_count, bool alone
                                "openssl ec -pubin -in FILE -param_enc named_curve -pubout -out NAME.pub.pem names it, "
                                "if it is P-256"};
     if (a.kind != P256)
-        return pair(form, a.of, false);
+        return new_pair(form, a.of, false);
     if (is_compressed(der, der_count))
         return (firn_key_text){form, " of the curve P-256 as a compressed point",
                                is_der ? "openssl ec -pubin -inform DER -in FILE -conv_form uncompressed -pubout -out "
@@ -183,14 +190,14 @@ static firn_key_text public_key(const uint8_t *der, size_t der_count, bool alone
                            "give the file that firnc keygen wrote"};
 }
 
-/* A private key, of which the public half is wanted, or which is of another kind. */
+/* A private key: its public half is wanted, or the key is of another kind, or damaged. */
 static firn_key_text private_key(const uint8_t *der, size_t der_count, bool is_der, bool is_private) {
     const algorithm a = algorithm_of(der, der_count);
     const char *form = is_der ? "a private key in DER" : "a private key";
     if (is_private && a.kind == P256)
         return (firn_key_text){form, " of the curve P-256 that is damaged", "give the file that firnc keygen wrote"};
     if (is_private || a.kind != P256)
-        return pair(form, a.of, is_private);
+        return new_pair(form, a.of, is_private);
     return (firn_key_text){form, a.of,
                            is_der ? "openssl pkey -inform DER -in FILE -pubout -out NAME.pub.pem writes its public half"
                                   : "give the NAME.pub.pem beside it, or write it with openssl pkey -in FILE -pubout "
@@ -200,14 +207,14 @@ static firn_key_text private_key(const uint8_t *der, size_t der_count, bool is_d
 static firn_key_text certificate(const uint8_t *der, size_t count, bool is_der, bool is_private) {
     const algorithm a = algorithm_of(der, count);
     if (is_private || a.kind != P256)
-        return pair("a certificate", a.of, is_private);
+        return new_pair("a certificate", a.of, is_private);
     return (firn_key_text){"a certificate", a.of,
                            is_der
                                ? "openssl x509 -inform DER -in FILE -pubkey -noout >NAME.pub.pem writes its public key"
                                : "openssl x509 -in FILE -pubkey -noout >NAME.pub.pem writes its public key"};
 }
 
-/* A public key where a private one is wanted. */
+/* A public key where a private key is wanted. */
 static firn_key_text public_half(const uint8_t *der, size_t count) {
     return (firn_key_text){"a public key", algorithm_of(der, count).of,
                            "plans are signed with the secret half, the NAME.key.pem that firnc keygen wrote"};
@@ -225,32 +232,32 @@ static firn_key_text in_pem(const uint8_t *text, size_t count, const uint8_t *la
                  der_count = line == NULL ? 0 : decode(line, body, der);
     const uint8_t *second = find_text(label, left, mark);
     if (end == NULL)
-        return pair("the beginning of a key in PEM", " without its end (-----END)", is_private);
+        return new_pair("the beginning of a key in PEM", " without its end (-----END)", is_private);
     if (find_text(label, left, "ENCRYPTED") != NULL)
         return (firn_key_text){"a private key", " with a password",
                                is_private ? "openssl pkey -in FILE -out NAME.key.pem takes the password off"
                                           : "openssl pkey -in FILE -pubout -out NAME.pub.pem writes its public half"};
     if (begins(label, left, "CERTIFICATE REQUEST"))
-        return pair("a request for a certificate", "", is_private);
+        return new_pair("a request for a certificate", "", is_private);
     if (begins(label, left, "CERTIFICATE") || begins(label, left, "X509 ") || begins(label, left, "TRUSTED CERT"))
         return certificate(der, der_count, false, is_private);
     if (begins(label, left, "OPENSSH PRIVATE KEY")) {
         if (find_text(der, der_count, "nistp256") == NULL)
-            return pair("a private key of OpenSSH", " that is none of the curve P-256", is_private);
+            return new_pair("a private key of OpenSSH", " that is none of the curve P-256", is_private);
         return (firn_key_text){"a private key", " in OpenSSH's own form",
                                is_private ? "ssh-keygen -p -N '' -m PEM -f FILE turns the file, or a copy, into PEM"
                                           : "ssh-keygen -e -m PKCS8 -f FILE >NAME.pub.pem writes its public half"};
     }
     if (begins(label, left, "RSA "))
-        return pair(begins(label, left, "RSA PUBLIC") ? "a public key" : "a private key", " of RSA", is_private);
+        return new_pair(begins(label, left, "RSA PUBLIC") ? "a public key" : "a private key", " of RSA", is_private);
     if (begins(label, left, "DSA "))
-        return pair("a private key", " of DSA", is_private);
+        return new_pair("a private key", " of DSA", is_private);
     if (begins(label, left, "PRIVATE KEY") || begins(label, left, "EC PRIVATE KEY"))
         return private_key(der, der_count, false, is_private);
     if (begins(label, left, "EC PARAMETERS") && second != NULL)
         return in_pem(text, count, second + strlen(mark), is_private);
     if (!begins(label, left, "PUBLIC KEY"))
-        return pair("PEM", " of something that is no key", is_private);
+        return new_pair("PEM", " of something that is no key", is_private);
     if (is_private)
         return public_half(der, der_count);
     if (second != NULL)
@@ -270,7 +277,7 @@ static firn_key_text in_der(const uint8_t *bytes, size_t count, bool is_private)
     const size_t header = count > 1 && bytes[1] == 0x82 ? 4 : count > 1 && bytes[1] == 0x81 ? 3 : 2;
     const size_t looked = count < DER_MAX ? count : DER_MAX;
     if (header + 4 >= count || algorithm_of(bytes, looked).of[0] == '\0')
-        return pair("no key that is known", "", is_private);
+        return new_pair("no key that is known", "", is_private);
     if (bytes[header] == 0x02)
         return private_key(bytes, looked, true, is_private);
     if (find(bytes, looked < 64 ? looked : 64, "\xa0\x03\x02\x01", 4) != NULL)
@@ -282,14 +289,14 @@ static firn_key_text in_openssh(const uint8_t *bytes, size_t count, bool is_priv
     if (begins(bytes, count, "ecdsa-sha2-nistp256") && !is_private)
         return (firn_key_text){"a public key of the curve P-256", " in a line of OpenSSH",
                                "ssh-keygen -e -m PKCS8 -f FILE >NAME.pub.pem writes PEM"};
-    return pair("a public key", " in a line of OpenSSH", is_private);
+    return new_pair("a public key", " in a line of OpenSSH", is_private);
 }
 
 firn_key_text firn_key_text_of(const void *file, size_t count, bool is_private) {
     static const char mark[] = "-----BEGIN ";
     const uint8_t *bytes = file, *first = find_text(bytes, count, mark);
     if (count == 0)
-        return pair("nothing", "", is_private);
+        return new_pair("nothing", "", is_private);
     if (first != NULL)
         return in_pem(bytes, count, first + strlen(mark), is_private);
     if (bytes[0] == 0x30)
@@ -297,12 +304,12 @@ firn_key_text firn_key_text_of(const void *file, size_t count, bool is_private) 
     if (begins(bytes, count, "ssh-") || begins(bytes, count, "ecdsa-sha2-") || begins(bytes, count, "sk-"))
         return in_openssh(bytes, count, is_private);
     if (begins(bytes, count, "---- BEGIN SSH2"))
-        return pair("a public key", " in the form of RFC 4716", is_private);
+        return new_pair("a public key", " in the form of RFC 4716", is_private);
     if (begins(bytes, count, "PuTTY-User-Key-File"))
-        return pair("a key", " in the form of PuTTY", is_private);
+        return new_pair("a key", " in the form of PuTTY", is_private);
     if (bytes[0] == '{')
-        return pair("JSON", ", perhaps a key in the form of JWK", is_private);
+        return new_pair("JSON", ", perhaps a key in the form of JWK", is_private);
     if (begins(bytes, count, "\xff\xfe") || begins(bytes, count, "\xfe\xff"))
         return (firn_key_text){"text in UTF-16", "", "save it as ASCII"};
-    return pair("no key", "", is_private);
+    return new_pair("no key", "", is_private);
 }

@@ -1,6 +1,6 @@
-/* The text of public keys, and what a file holds that is no key of the wanted kind, for messages of firnc and firn.
- * Firn knows one kind of key, ECDSA on P-256, and one form of a public key, PEM as firnc keygen writes it. Host only.
- */
+/* Reads the text of public keys, and describes files that hold no key of the wanted kind, for messages of firnc and
+ * firn. Firn knows one kind of key, ECDSA on P-256, and one form of a public key, PEM as firnc keygen writes it. Host
+ * only. */
 #ifndef FIRN_PLAN_KEYS_KEY_TEXT_H
 #define FIRN_PLAN_KEYS_KEY_TEXT_H
 
@@ -15,8 +15,8 @@
 /* Reads a text that holds one public key and nothing else. */
 bool firn_key_text_parse(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *text, size_t length);
 
-/* "FORM OF": "a public key" " of the curve P-384". The remedy is a sentence for the user; FILE in it stands for the
- * file that was given. */
+/* What a file holds: `form` followed by `of`, such as "a public key" and " of the curve P-384". The remedy is a
+ * sentence for the user, in which FILE stands for the file that was given. */
 typedef struct firn_key_text {
     const char *form, *of, *remedy;
 } firn_key_text;

@@ -99,10 +99,10 @@ typedef struct cli_finding {
 } cli_finding;
 
 typedef struct cli_numbers {
-    cli_reads now, before;                     /* what the last step and the one before it read of float32 */
+    cli_reads now, before;                     /* float32 elements that the last step and the step before it read */
     uint64_t step;                             /* number of the last step, from 1 */
-    uint64_t steps, skipped, skipped_for_data; /* of this call; skipped while the data held NaN or infinity */
-    cli_finding first;                         /* of these */
+    uint64_t steps, skipped, skipped_for_data; /* of this call; for_data: the data held NaN or infinity */
+    cli_finding first;                         /* the first of those NaN or infinities */
 } cli_numbers;
 
 /* --- session.c: an open plan with its data --- */
@@ -140,7 +140,7 @@ int cli_exit_code(int error);
 
 /* --- numbers.c --- */
 
-/* Makes session->source, which notes what is read of the data. */
+/* Makes session->source: the source of the data, which also notes each read of float32. */
 void cli_numbers_watch(cli_session *session);
 /* Call them before and after each step. A step that was skipped is searched for NaN and infinity. */
 void cli_numbers_begin_step(cli_session *session);
@@ -152,16 +152,16 @@ bool cli_parameters_finite(const cli_session *session);
 /* Returns true if all elements of a stream are 0. */
 bool cli_all_zero(const cli_session *session, uint32_t stream);
 
-/* The messages after LOSS_NOT_FINITE, LOSS_SCALE_FLOOR and DATA_RANGE: each searches the data, writes what it found
- * with what to do, and returns the file at fault; the last returns NULL if it finds nothing. saved: what is said of the
- * state. */
+/* The messages after LOSS_NOT_FINITE, LOSS_SCALE_FLOOR and DATA_RANGE. Each searches the data, writes what it found and
+ * a remedy into `text`, and returns the file at fault: the plan if the data are not at fault, and NULL from
+ * cli_say_out_of_range. saved: inserted behind the step; what happened to the state. */
 const char *cli_say_not_finite(const cli_session *session, const char *saved, char *text, size_t size);
 const char *cli_say_floor(const cli_session *session, char *text, size_t size);
 const char *cli_say_out_of_range(const cli_session *session, char *text, size_t size);
 
 /* --- data_notes.c --- */
 
-/* Says which files are read, in which order, and how many samples, batches and epochs they are; nothing with --quiet.
+/* Notes which files are read, in which order, and how many samples, batches and epochs they are; nothing with --quiet.
  */
 void cli_note_data(const cli_session *session);
 /* Writes how many samples there are and how many a batch takes, with what to do; "" if that is not known. */
@@ -240,8 +240,8 @@ typedef struct cli_saving {
     bool ruined;    /* the state is not finite and must not be saved */
 } cli_saving;
 
-/* Locks the checkpoint and refuses a name that cannot be replaced, and a file that is there unless it is a checkpoint
- * and --resume was given. Returns CLI_OK or, after a message, another exit code. Without --checkpoint this and the
+/* Locks the checkpoint. Refuses a name that cannot be replaced, and a file at that name, unless it is a checkpoint and
+ * --resume was given. Returns CLI_OK or, after a message, another exit code. Without --checkpoint this and the
  * functions below do nothing. */
 int cli_saving_claim(cli_saving *saving, cli_session *session, cli_progress *progress);
 void cli_saving_end(cli_saving *saving);
@@ -251,8 +251,8 @@ int cli_saving_reserve(cli_saving *saving);
  * this is the last. A save that fails for want of storage leaves the checkpoint before, is reported, and is an error
  * only if it was the last. Returns as above. */
 int cli_saving_save(cli_saving *saving, uint64_t step, uint64_t next);
-/* Says that the state is not finite. It is then never saved: a state that cannot be resumed must not replace one that
- * can. Returns CLI_NUMBERS. */
+/* Says that the state is not finite, and keeps it from ever being saved: a state that cannot be resumed must not
+ * replace one that can. Returns CLI_NUMBERS. */
 int cli_saving_refuse(cli_saving *saving);
 /* Writes which state is kept, after a run has ended at `step` and was saved, for the end of a message. */
 void cli_saving_describe(const cli_saving *saving, uint64_t step, char *text, size_t size);
@@ -270,12 +270,13 @@ typedef struct cli_log {
 /* Creates a log, or continues one with --resume: the first line must be the one this run would write, lines of steps
  * after the checkpoint are dropped, and no earlier step may be missing. */
 int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done);
-/* Makes sure, where the file system can, that the line of the next step has room, so that a log that cannot grow ends
- * the run after a step whose line is written. These three print nothing; a failure stays in the log. */
+/* Reserves room for the line of the next step, if the file system can reserve. Therefore a log that cannot grow ends
+ * the run before a step, and not between a step and its line. This function, cli_log_step and cli_log_sync print
+ * nothing: they return false, and log->failed keeps the cause. */
 bool cli_log_reserve(cli_log *log);
 /* Writes the line of one step; error is 0 or the error that stopped the run at this step. */
 bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed);
-/* Returns false if somebody has removed the file. */
+/* Returns false if the file of the log was removed during the run. */
 bool cli_log_is_there(const cli_log *log);
 /* Flushes the log to the disk. */
 bool cli_log_sync(cli_log *log);
@@ -304,8 +305,8 @@ typedef struct cli_record {
  * newer valid record is taken unless --slot names one. Checks its lengths, SHA-256, commit unit, code (with a device
  * key) and list of tensors. Returns CLI_OK, CLI_FILE or CLI_REFUSED. */
 int cli_record_load(cli_record *record, const cli_options *options);
-/* Opens the file at a name where no checkpoint could be read. Refuses it, after a message, if it is no file or begins
- * like no checkpoint; else CLI_OK. */
+/* Looks at a file that could not be restored. Returns CLI_OK if it begins like a checkpoint or is empty; otherwise
+ * another exit code, after a message. */
 int cli_record_refuse(const char *path);
 void cli_record_unload(cli_record *record);
 

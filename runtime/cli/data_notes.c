@@ -1,5 +1,5 @@
 /* Says what data a run reads, before its first step: the files in their order, what was left out of folders, files that
- * are hardly the text they are read as, and how many samples, batches and epochs there are. */
+ * are probably not the text that they are read as, and how many samples, batches and epochs there are. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static const char *name_of(const firn_host_stream *stream, uint32_t i) {
     return firn_host_file_name(stream->files[i]);
 }
 
-/* One line for each file. */
+/* Notes each file in a line of its own. */
 static void list_files(const cli_session *session, uint32_t number) {
     const firn_host_stream *stream = &session->data.files[number];
     const uint32_t each = session->data.streams[number].record_elements;
@@ -27,7 +27,7 @@ static void list_files(const cli_session *session, uint32_t number) {
                        session->info.window == 0 ? "records" : firn_type_name(session->data.streams[number].element));
 }
 
-/* One line for all files. Of many, the first and the last. */
+/* Notes all files in one line; of many files only the first and the last. */
 static void name_files(const firn_host_stream *stream, uint32_t number) {
     char *text = firn_host_path("", "");
     for (uint32_t i = 0; i < stream->count; i++) {
@@ -44,8 +44,8 @@ static void name_files(const firn_host_stream *stream, uint32_t number) {
     free(text);
 }
 
-/* Notes the first two names whose numbers are in another order than their bytes, as 10 and 9: labels in one file may be
- * in the order of the numbers. */
+/* Notes the first two files that the bytes of their names put in another order than their numbers do, such as 10 and 9.
+ * Labels in one file may be in the order of the numbers. */
 static void note_numbers(const firn_host_stream *stream) {
     for (uint32_t i = 0; i + 1 < stream->count; i++)
         if (strcmp(name_of(stream, i), name_of(stream, i + 1)) < 0 &&
@@ -99,15 +99,7 @@ static void note_kinds(const cli_session *session) {
 
 /* --- counts --- */
 
-static uint64_t elements_of(const cli_session *session) {
-    const firn_stream *stream = &session->data.streams[0];
-    uint64_t elements = 0;
-    for (uint32_t i = 0; i < stream->segment_count; i++)
-        elements += stream->segments[i].elements;
-    return elements;
-}
-
-/* Writes what a sample is. */
+/* Returns the word for samples, with a count before it. */
 static const char *unit_of(const cli_session *session, char *text, size_t size) {
     if (session->info.window == 0)
         return "samples";
@@ -116,12 +108,13 @@ static const char *unit_of(const cli_session *session, char *text, size_t size) 
     return text;
 }
 
-/* Counts the samples. Of a plan whose samples are pushed, all data is pushed. Returns false if that is not known. */
+/* Counts the samples. If the plan's samples are pushed, firn pushes all of the data. Returns false if the library
+ * cannot count. */
 static bool count(const cli_session *session, firn_sample_counts *counts) {
     const firn_info *info = &session->info;
     if (info->ring == 0)
         return firn_count_samples(&session->firn, &session->source, counts) == FIRN_OK;
-    const uint64_t elements = elements_of(session);
+    const uint64_t elements = firn_host_data_elements(&session->data.files[0]);
     *counts = (firn_sample_counts){0};
     if (info->window == 0)
         counts->all = elements / session->data.streams[0].record_elements;
@@ -184,11 +177,12 @@ void cli_note_data(const cli_session *session) {
     note_counts(session);
 }
 
-/* Adds how much text there is. */
+/* Appends how much text there is. */
 static void say_elements(const cli_session *session, char *text, size_t size) {
     const firn_stream *stream = &session->data.streams[0];
     const size_t length = strlen(text);
-    snprintf(text + length, size - length, ", of %llu %s in %lu %s", (unsigned long long)elements_of(session),
+    snprintf(text + length, size - length, ", of %llu %s in %lu %s",
+             (unsigned long long)firn_host_data_elements(&session->data.files[0]),
              stream->element == FIRN_UINT8 ? "bytes" : "tokens", (unsigned long)stream->segment_count,
              stream->segment_count == 1 ? "file" : "files");
 }

@@ -5,13 +5,6 @@
 
 #include "runtime/cli/cli.h"
 
-static uint64_t elements_of(const firn_stream *stream) {
-    uint64_t elements = 0;
-    for (uint32_t i = 0; i < stream->segment_count; i++)
-        elements += stream->segments[i].elements;
-    return elements;
-}
-
 static uint64_t windows_of(const firn_info *info, const firn_segment *segment) {
     return segment->elements < info->window ? 0 : (segment->elements - info->window) / info->stride + 1;
 }
@@ -21,7 +14,7 @@ static uint64_t samples_of(const cli_session *session) {
     const firn_stream *first = &session->data.source.streams[0];
     uint64_t samples = 0;
     if (session->info.window == 0)
-        return elements_of(first) / first->record_elements;
+        return firn_host_data_elements(&session->data.files[0]) / first->record_elements;
     for (uint32_t i = 0; i < first->segment_count; i++)
         samples += windows_of(&session->info, &first->segments[i]);
     return samples;

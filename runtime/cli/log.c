@@ -38,7 +38,8 @@ static bool is_file(const cli_log *log) {
     return fstat(fileno(log->file), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-enum { LINE_BYTES = 512, ROOM_BYTES = 1 << 16 }; /* more than one line has; reserved at once */
+/* LINE_BYTES: more than one line has. ROOM_BYTES: reserved at once, or one line only if the disk has less. */
+enum { LINE_BYTES = 512, ROOM_BYTES = 1 << 16 };
 
 bool cli_log_reserve(cli_log *log) {
     if (log->file == NULL || !is_file(log))

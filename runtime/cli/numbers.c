@@ -55,7 +55,8 @@ void cli_numbers_free(cli_numbers *numbers) {
 
 /* --- searching --- */
 
-/* Whether an element, as it lies in a file, is what is searched for. limit: of integers; 0: of float32. */
+/* Whether an element, in the bytes of a source, is not finite (float32) or not from 0 to below `limit` (integers; 0:
+ * any integer is allowed). */
 static bool is_bad(uint8_t type, const uint8_t *element, uint32_t limit, double *value) {
     float real;
     int32_t word;
@@ -140,11 +141,7 @@ static void search_largest(const cli_session *session, const cli_read *read, cli
 }
 
 static bool search_stream(const cli_session *session, uint32_t stream, uint32_t limit, cli_finding *finding) {
-    const firn_host_stream *files = &session->data.files[stream];
-    uint64_t elements = 0;
-    for (uint32_t i = 0; i < files->count; i++)
-        elements += files->segments[i].elements;
-    return search(session, stream, 0, elements, limit, finding);
+    return search(session, stream, 0, firn_host_data_elements(&session->data.files[stream]), limit, finding);
 }
 
 static bool search_reads(const cli_session *session, const cli_reads *reads, cli_finding *finding) {
@@ -175,7 +172,7 @@ static place find_not_finite(const cli_session *session, cli_finding *finding) {
     const firn_source *source = &session->data.source;
     if (search_reads(session, &session->numbers.now, finding))
         return IN_STEP;
-    if (cli_parameters_finite(session)) /* nothing that was read before has an effect */
+    if (cli_parameters_finite(session)) /* so the data of earlier steps have done no harm */
         return NOWHERE;
     if (search_reads(session, &session->numbers.before, finding))
         return IN_STEP_BEFORE;
@@ -200,11 +197,8 @@ static bool find_out_of_range(const cli_session *session, cli_finding *finding, 
 bool cli_all_zero(const cli_session *session, uint32_t stream) {
     static uint8_t elements[PIECE_ELEMENTS * 4];
     const firn_source *source = &session->data.source;
-    const firn_host_stream *files = &session->data.files[stream];
     const uint32_t width = firn_type_bytes(source->streams[stream].element);
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < files->count; i++)
-        count += files->segments[i].elements;
+    const uint64_t count = firn_host_data_elements(&session->data.files[stream]);
     for (uint64_t done = 0; done < count;) {
         const uint32_t piece = count - done < PIECE_ELEMENTS ? (uint32_t)(count - done) : PIECE_ELEMENTS;
         if (source->read(source->context, stream, done, piece, elements) != FIRN_OK)

@@ -90,9 +90,9 @@ static int compare(place output, place other) {
     return CLI_OK;
 }
 
-/* Refuses an output that is the file behind standard output or standard error, as /dev/stdout may be: what is printed
- * there would land in the middle of it, or be lost with the file that it replaces. Two descriptors that append do not
- * overwrite each other, so a log may share such a file. */
+/* Refuses an output that is the file behind a standard descriptor, such as /dev/stdout: printed text would land in the
+ * middle of the output, or be lost with the file that the output replaces. Two descriptors that append do not overwrite
+ * each other, so a log may share a file with a descriptor that appends. */
 static int check_streams(place output) {
     static const char *const names[] = {"standard input", "standard output", "standard error"};
     struct stat file, stream;

@@ -7,16 +7,8 @@
 
 #define RECORDS_AT_ONCE 4096u
 
-static uint64_t stream_elements(const firn_stream *stream) {
-    uint64_t elements = 0;
-    for (uint32_t i = 0; i < stream->segment_count; i++)
-        elements += stream->segments[i].elements;
-    return elements;
-}
-
-static uint64_t records_of(const cli_session *session) {
-    const firn_stream *first = &session->data.source.streams[0];
-    return stream_elements(first) / first->record_elements;
+static uint64_t records_of(const cli_session *session, uint32_t stream) {
+    return firn_host_data_elements(&session->data.files[stream]) / session->data.streams[stream].record_elements;
 }
 
 /* Checks the files as the library checks a source that it reads itself. */
@@ -28,11 +20,10 @@ static int check_files(const cli_session *session) {
             return FIRN_ERROR_DATA_TYPE;
         const firn_stream *stream = &source->streams[i];
         if (firn_stream_at(&session->firn, i, &wanted) != FIRN_OK || stream->element != wanted.element ||
-            stream->record_elements != wanted.record_elements ||
-            stream_elements(stream) / stream->record_elements != records_of(session))
+            stream->record_elements != wanted.record_elements || records_of(session, i) != records_of(session, 0))
             return FIRN_ERROR_DATA_TYPE;
     }
-    return records_of(session) == 0 ? FIRN_ERROR_DATA_TOO_SHORT : FIRN_OK;
+    return records_of(session, 0) == 0 ? FIRN_ERROR_DATA_TOO_SHORT : FIRN_OK;
 }
 
 /* Pushes records that follow each other in the files. */
@@ -57,7 +48,7 @@ static int push_run(cli_session *session, uint64_t first, uint32_t count) {
 
 /* Pushes the records from number `first` up to `end`, of files that begin again at their end. */
 static int push(cli_session *session, uint64_t first, uint64_t end) {
-    const uint64_t records = records_of(session);
+    const uint64_t records = records_of(session, 0);
     int error = FIRN_OK;
     while (error == FIRN_OK && first < end) {
         uint64_t count = end - first, left = records - first % records;
@@ -81,7 +72,7 @@ int cli_push_begin(cli_session *session, uint64_t steps) {
     if (session->info.ring == 0)
         return CLI_OK;
     int error = session->info.streams > FIRN_HOST_STREAMS ? FIRN_ERROR_DATA_TYPE : check_files(session);
-    const uint64_t end = session->info.eval ? records_of(session) : records_of_steps(&session->info, steps);
+    const uint64_t end = session->info.eval ? records_of(session, 0) : records_of_steps(&session->info, steps);
     if (error == FIRN_OK)
         error = push(session, end < session->info.ring ? 0 : end - session->info.ring, end);
     return error == FIRN_OK ? CLI_OK : cli_error(session, error);

@@ -21,12 +21,11 @@ static int damaged(const char *path, int error) {
 
 /* Whether the eight bytes at an offset begin a record, or are erased flash. */
 static bool begins_slot(int file, uint64_t offset) {
-    static const char magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
-    static const char erased[8] = {-1, -1, -1, -1, -1, -1, -1, -1};
-    char head[sizeof magic];
+    static const char erased[FIRN_RECORD_MAGIC_BYTES] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    char head[FIRN_RECORD_MAGIC_BYTES];
     if (pread(file, head, sizeof head, (off_t)offset) != (ssize_t)sizeof head)
         return false;
-    return memcmp(head, magic, sizeof magic) == 0 || memcmp(head, erased, sizeof erased) == 0;
+    return memcmp(head, FIRN_RECORD_MAGIC, sizeof head) == 0 || memcmp(head, erased, sizeof head) == 0;
 }
 
 /* Whether a file begins like a record, or like slots of which one may hold one. */
@@ -196,9 +195,8 @@ static window slot_of(const window *dump, uint64_t slot) {
 
 /* Returns true if the second half of a file begins like a record, as a dump of two slots does. */
 static bool is_of_two_slots(const window *file) {
-    static const char magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
     return file->count % SLOTS == 0 && file->count / SLOTS >= FIRN_RECORD_HEADER_BYTES &&
-           memcmp(slot_of(file, 1).bytes, magic, sizeof magic) == 0;
+           memcmp(slot_of(file, 1).bytes, FIRN_RECORD_MAGIC, FIRN_RECORD_MAGIC_BYTES) == 0;
 }
 
 /* Reads the newer valid record of two slots, and notes which one that is. */

@@ -12,8 +12,8 @@ static void note(uint8_t comparison, const char *unknown, const char *other, con
         firn_host_note("the checkpoint was trained with %s; allowed by %s", other, flag);
 }
 
-/* Returns true if a name is that of something other than a regular file. The runtime reads no checkpoint from there, so
- * to the runtime the checkpoint is missing. */
+/* Returns true if the path names something other than a regular file. The port reads no checkpoint there, and the
+ * library reports CHECKPOINT_MISSING. */
 static bool is_no_file(const char *path) {
     struct stat status;
     return lstat(path, &status) == 0 && (stat(path, &status) != 0 || !S_ISREG(status.st_mode));

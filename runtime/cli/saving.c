@@ -1,5 +1,5 @@
-/* The checkpoint of a run: claims its name and room for it before the first step, saves the state, and says what is
- * kept when that fails. */
+/* The checkpoint of a run: claims its name and reserves room for it before the first step, saves the state, and says
+ * which state is kept when a save fails. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,15 +11,14 @@
 
 /* Refuses what is at the name, unless it is a checkpoint and --resume was given. */
 static int refuse_there(const cli_saving *saving) {
-    static const char magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
     const cli_options *options = saving->session->options;
     const firn_port *port = &saving->session->port.port;
     const uint64_t bytes = port->storage->stored(port->context);
-    char begin[sizeof magic];
+    char begin[FIRN_RECORD_MAGIC_BYTES];
     if (bytes == 0)
         return CLI_OK;
     const bool readable = port->storage->read(port->context, 0, begin, sizeof begin) == FIRN_OK;
-    if (bytes < sizeof magic || (readable && memcmp(begin, magic, sizeof magic) != 0)) {
+    if (bytes < sizeof begin || (readable && memcmp(begin, FIRN_RECORD_MAGIC, sizeof begin) != 0)) {
         firn_host_fail(options->checkpoint, "is there already and is no checkpoint (%s); give another name",
                        firn_error_name(FIRN_ERROR_CHECKPOINT_DAMAGED));
         return options->resume ? CLI_REFUSED : CLI_FILE;
@@ -102,8 +101,8 @@ int cli_saving_refuse(cli_saving *saving) {
     return CLI_NUMBERS;
 }
 
-/* Says that a save has failed, what is kept, and how the run goes on; next: the step of the next try, CLI_NO_END:
- * there is none. */
+/* Says that a save has failed, which checkpoint is kept, and how the run goes on. next: the step of the next save, or
+ * CLI_NO_END if this was the last. */
 static void say_unsaved(const cli_saving *saving, int error, uint64_t step, uint64_t next) {
     const cli_session *session = saving->session;
     char kept[64] = "there is no checkpoint", later[96];

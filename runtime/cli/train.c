@@ -42,8 +42,8 @@ static uint64_t save_every(const run *run) {
     return given != 0 ? given : run->session.report.checkpoint_steps;
 }
 
-/* Saves the state, after the log has been flushed to the disk, so that the log is not behind its checkpoint. A log that
- * cannot be flushed does not keep the state from being saved. */
+/* Flushes the log to the disk and then saves the state, so that the log is not behind its checkpoint. The state is
+ * saved even if the log cannot be flushed. */
 static int save(run *run, uint64_t step, uint64_t next) {
     if (run->session.options->checkpoint == NULL || run->saving.saved == step)
         return CLI_OK;
@@ -121,7 +121,7 @@ static int run_step(run *run, uint64_t *step) {
     return logged && firn_host_data_look(&run->session.data, *step) ? CLI_OK : CLI_FILE;
 }
 
-/* Returns the step of the save after that of a step. */
+/* Returns the step of the next periodic save after one at `step`, or the last step of this call. */
 static uint64_t next_save(const run *run, uint64_t step) {
     const uint64_t every = save_every(run);
     return run->last - step < every ? run->last : step + every;
@@ -193,7 +193,7 @@ static int say_fault(const run *run, int status, uint64_t step) {
     return status;
 }
 
-/* Notes, after an error that has been said, what was saved. */
+/* Notes what was saved, after the message about the error that stopped the run. */
 static void note_saved(const run *run, uint64_t step) {
     char kept[5000];
     if (run->session.options->quiet || run->saving.saved != step || step == run->first)
@@ -202,7 +202,7 @@ static void note_saved(const run *run, uint64_t step) {
     firn_host_note("the run stopped after step %llu, and %s; --resume goes on", (unsigned long long)step, kept);
 }
 
-/* Notes what the user may expect and will not get. */
+/* Notes that a run has no end, and that without --checkpoint its parameters are kept nowhere. */
 static void note_begin(const run *run) {
     if (run->session.options->quiet)
         return;
@@ -212,7 +212,7 @@ static void note_begin(const run *run) {
         firn_host_note("without --checkpoint FILE the trained parameters are kept nowhere");
 }
 
-/* Notes at the end what of it has become of the run. */
+/* Notes that the run was complete before all steps of --steps, and that the parameters were kept nowhere. */
 static void note_end(const run *run, uint64_t step) {
     const cli_options *options = run->session.options;
     if (options->quiet || step == run->first)

@@ -7,8 +7,8 @@
 #include "plan/bytes.h"
 #include "plan/ops.h"
 
-#define NPY_HEADER_MOST (UINT32_C(1) << 20) /* bytes of a header, with spaces */
-#define NPY_HEADER_MAX  512u /* numpy writes 118 bytes for any array with few dimensions; spaces may follow */
+#define NPY_HEADER_MAX     (UINT32_C(1) << 20) /* bytes of a header, with the spaces at its end */
+#define NPY_DICTIONARY_MAX 512u /* bytes without the spaces; numpy writes 118 for any array with few dimensions */
 
 static uint32_t big32(const uint8_t *bytes) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | (uint32_t)bytes[3];
@@ -61,8 +61,8 @@ static bool idx_type(uint8_t code, uint8_t *element) {
     }
 }
 
-/* Sets *found if the file is an IDX file of a supported type. Otherwise the fault says why, if it begins like one.
- * partial: more of the file may follow. */
+/* Sets *found if the file is an IDX file of a supported type. If it only begins like one, layout->fault says why it is
+ * none. partial: more of the file may follow. */
 static int look_idx(const firn_data_file *file, bool partial, firn_data_layout *layout, bool *found) {
     static const char digits[] = "0123456789abcdef";
     uint8_t head[4 + 4 * 8];
@@ -206,8 +206,8 @@ static bool take_dictionary(cursor *text, firn_data_layout *layout, bool *fortra
     return type && order && shape && text->at == text->end;
 }
 
-/* What the text of a header that could be read says, apart from the length of the file. An array with one extent above
- * 1 is in both orders. */
+/* Returns what is wrong with an array by its header; the length of the file is compared later. An array with at most
+ * one extent above 1 is in C order and in Fortran order at once. */
 static firn_data_fault judge(firn_data_layout *layout, bool understood, bool fortran) {
     uint32_t extents = 0;
     if (layout->type[0] == '[' || (understood && !find_type(layout->type, &layout->element)))
@@ -256,13 +256,13 @@ static int look_npy(const firn_data_file *file, bool partial, firn_data_layout *
     uint32_t length = firn_load16(head + 8);
     if (version >= 2)
         length |= (uint32_t)head[10] << 16 | (uint32_t)head[11] << 24;
-    char text[NPY_HEADER_MAX];
+    char text[NPY_DICTIONARY_MAX];
     *layout = (firn_data_layout){.format = FIRN_DATA_NPY, .offset = (uint64_t)start + length};
     if (version < 1 || version > 3) {
         layout->type[0] = version < 10 ? (char)('0' + version) : '?';
         return refuse(layout, FIRN_DATA_VERSION);
     }
-    if (length > NPY_HEADER_MOST)
+    if (length > NPY_HEADER_MAX)
         return refuse(layout, FIRN_DATA_HEADER);
     if (file->bytes < layout->offset)
         return refuse(layout, FIRN_DATA_CUT);

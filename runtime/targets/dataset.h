@@ -19,7 +19,7 @@ typedef struct firn_data_file {
 
 typedef enum firn_data_format { FIRN_DATA_RAW, FIRN_DATA_NPY, FIRN_DATA_IDX } firn_data_format;
 
-/* Why an array is refused. Of a raw file: why it is no IDX file, though it begins like one. */
+/* Why an array is refused; of a raw file that begins like IDX: why it is no IDX file. */
 typedef enum firn_data_fault {
     FIRN_DATA_GOOD,
     FIRN_DATA_VERSION, /* .npy: the version of the format is not 1 to 3 */
@@ -53,9 +53,9 @@ typedef struct firn_data_layout {
  * rank, dims, type and offset are what the header says, as far as it was understood. */
 int firn_data_look(const firn_data_file *file, firn_data_layout *layout) FIRN_CHECK_RESULT;
 
-/* The same for the beginning of a file whose length is not known yet, such as a packed one: no length is compared, and
- * what begins like IDX is IDX. If the header itself is longer than this beginning, the fault is CUT, and `offset` is
- * the number of bytes that it needs. */
+/* Reads the header of a file of which only the beginning is there, such as one that is being unpacked. No length is
+ * compared, and a file that begins like IDX is IDX. If the header is longer than the beginning, the fault is CUT, and
+ * `offset` is the number of bytes that the header takes. */
 int firn_data_look_at_begin(const firn_data_file *begin, firn_data_layout *layout) FIRN_CHECK_RESULT;
 
 /* Copies `count` elements, starting with element `first`, little-endian. Returns FIRN_OK or SOURCE. */

@@ -143,6 +143,7 @@ refuses "another head" "architectures.0: GPT2ForSequenceClassification has anoth
     '"model_type": "gpt2", "architectures": ["GPT2ForSequenceClassification"]'
 llama="\"model_type\": \"llama\", $modern"
 refuses "another size of heads" "head_dim: is 16, and hidden_size 32 among 4 heads" transformers_llama "$llama, \"head_dim\": 16"
+refuses "a size of heads that is no number" "head_dim: is this, and hidden_size 32 among 4 heads" transformers_llama "$llama, \"head_dim\": {}"
 refuses "scaled positions" "rope_parameters.rope_type: llama3 is refused, only default is read" transformers_llama \
     "$llama, \"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 8.0}"
 refuses "older scaled positions" "rope_scaling.type: linear is refused" transformers_llama \

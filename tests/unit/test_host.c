@@ -20,6 +20,7 @@
 #include <cmocka.h>
 #include <mbedtls/sha256.h>
 
+#include "plan/keys/key_text.h"
 #include "plan/ops.h"
 #include "runtime/targets/host/host.h"
 #include "tests/unit/support_signed_plans.h"
@@ -118,23 +119,23 @@ static void reads_keys(void **state) {
     (void)state;
     static const uint8_t x[4] = {0x6b, 0x17, 0xd1, 0xf2}, y[4] = {0x37, 0xbf, 0x51, 0xf5};
     uint8_t key[64];
-    assert_true(firn_host_key_parse(key, pem, sizeof pem - 1));
+    assert_true(firn_key_text_parse(key, pem, sizeof pem - 1));
     assert_memory_equal(key, x, 4);
     assert_memory_equal(key + 60, y, 4);
-    assert_true(firn_host_key_parse(key, pem, sizeof pem - 2)); /* without the final line end */
+    assert_true(firn_key_text_parse(key, pem, sizeof pem - 2)); /* without the final line end */
     for (size_t length = 0; length < sizeof pem - 2; length++)
-        assert_false(firn_host_key_parse(key, pem, length));
+        assert_false(firn_key_text_parse(key, pem, length));
     /* Every byte is significant except those of the point itself. */
     char changed[sizeof pem];
     for (size_t i = 0; i < 27 + 36; i++) {
         memcpy(changed, pem, sizeof pem);
         changed[i] = changed[i] == 'A' ? 'B' : 'A';
-        assert_false(firn_host_key_parse(key, changed, sizeof pem - 1));
+        assert_false(firn_key_text_parse(key, changed, sizeof pem - 1));
     }
     for (size_t i = sizeof pem - 1 - 28; i < sizeof pem - 2; i++) {
         memcpy(changed, pem, sizeof pem);
         changed[i] = 'A';
-        assert_false(firn_host_key_parse(key, changed, sizeof pem - 1));
+        assert_false(firn_key_text_parse(key, changed, sizeof pem - 1));
     }
     write_file("key", pem, sizeof pem - 1);
     assert_true(firn_host_key_load(key, at("key")));

@@ -6,16 +6,12 @@
 
 /* --- one operand -------------------------------------------------------------------------------------------------- */
 
-static firnc_value clip(firnc_onnx_importer *im, firnc_value x, float low, float high) {
-    return im->failed ? FIRNC_NONE : firnc_onnx_made(im, firnc_clip(im->graph, x, low, high));
-}
-
 static firnc_value expand_elu(firnc_onnx_importer *im, firnc_value x, float alpha) {
     return im->failed ? FIRNC_NONE : firnc_onnx_made(im, firnc_elu(im->graph, x, alpha));
 }
 
 static firnc_value limited_line(firnc_onnx_importer *im, firnc_value x, float alpha, float beta) {
-    return clip(im, firnc_onnx_affine(im, x, alpha, beta), 0, 1);
+    return firnc_onnx_clip(im, firnc_onnx_affine(im, x, alpha, beta), 0, 1);
 }
 
 static firnc_value negative(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
@@ -163,7 +159,7 @@ static firnc_value inverse_sinh(firnc_onnx_importer *im, const firnc_onnx_node *
     const firnc_value a = firnc_onnx_unary(im, FIRN_OP_abs, x);
     const firnc_value near = twice_inverse_tanh(
         im, firnc_onnx_binary(im, FIRN_OP_divide, x, firnc_onnx_affine(im, length_with_one(im, x), 1, 1)));
-    const firnc_value large = clip(im, a, 1, 3.4028234e38F);
+    const firnc_value large = firnc_onnx_clip(im, a, 1, 3.4028234e38F);
     const firnc_value rest = firnc_onnx_unary(im, FIRN_OP_log_one_plus,
                                               length_with_one(im, firnc_onnx_unary(im, FIRN_OP_reciprocal, large)));
     const firnc_value far = firnc_onnx_binary(
@@ -198,7 +194,7 @@ static firnc_value is_infinite(firnc_onnx_importer *im, const firnc_onnx_node *n
     if (above && below)
         x = firnc_onnx_unary(im, FIRN_OP_abs, x);
     else if (!above)
-        x = below ? firnc_onnx_negative(im, x) : clip(im, x, 0, 0);
+        x = below ? firnc_onnx_negative(im, x) : firnc_onnx_clip(im, x, 0, 0);
     return firnc_onnx_binary(im, FIRN_OP_less, firnc_onnx_scalar(im, 3.4028234e38F), x);
 }
 
@@ -401,7 +397,8 @@ bool firnc_onnx_import_binary(firnc_onnx_importer *im, const firnc_onnx_node *no
     return firnc_onnx_fail(im, "is not known");
 }
 
-/* a - q b, where q is a / b, rounded down or with fmod towards 0. It is exact for the whole numbers that Firn has. */
+/* a - q b, where q is a / b rounded down, or with fmod rounded towards 0. The result is exact for the whole numbers
+ * that Firn has. */
 bool firnc_onnx_import_mod(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     operands both;
     if (firnc_onnx_integer(node, "fmod", 0) == 0 && firnc_onnx_is_real(node->inputs[0]->type))
@@ -461,7 +458,7 @@ bool firnc_onnx_import_clip(firnc_onnx_importer *im, const firnc_onnx_node *node
     if (bounds[0] > bounds[1])
         bounds[0] = bounds[1];
     if (bounds[0] > -3.4028234e38 || bounds[1] < 3.4028234e38)
-        y = clip(im, y, (float)bounds[0], (float)bounds[1]);
+        y = firnc_onnx_clip(im, y, (float)bounds[0], (float)bounds[1]);
     return firnc_onnx_set_like(im, node->outputs[0], y, x);
 }
 

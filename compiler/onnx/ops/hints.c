@@ -1,5 +1,5 @@
-/* What to do instead of an op that Firn does not read: by what is meant, and by spelling only where a name is a longer
- * or shorter form of another. */
+/* The remedy in messages about an op that Firn does not read: another op or form of the model with the same purpose, or
+ * an op whose name is a longer or shorter form of the unknown name. */
 #include <string.h>
 
 #include "compiler/base/nearest.h"
@@ -58,6 +58,7 @@ const char *firnc_onnx_instead(const char *op, const char *domain) {
         if (firnc_onnx_is_listed(rows[i].ops, op))
             return rows[i].instead;
     const char *nearest = firnc_onnx_op_nearest(op);
-    return nearest != NULL && is_longer_form(op, nearest) ? firnc_format("the nearest one is %s", nearest)
-                                       : "write the module with ops that it reads, which ops.c lists";
+    return nearest != NULL && is_longer_form(op, nearest)
+               ? firnc_format("the nearest one is %s", nearest)
+               : "write the module with ops that it reads, which ops.c lists";
 }

@@ -393,8 +393,6 @@ static firnc_value pool(firnc_onnx_importer *im, firnc_value y, bool maximum, co
         im, y, 4, (int64_t[]){volume.dims[0] * w->count[DEPTH], plane.dims[1], plane.dims[2], plane.dims[3]});
 }
 
-enum { EXACT = 1 << 24 /* whole numbers that float32 has */ };
-
 /* What an element of an image adds to its number per step along each side: columns are the last side, or with
  * storage_order 1 the first. */
 static void steps_of(const firnc_onnx_node *node, const windows *w, int64_t steps[SIDES]) {
@@ -419,8 +417,8 @@ static bool set_indices(firnc_onnx_importer *im, const firnc_onnx_node *node, co
     uint8_t order[FIRN_RANK_MAX];
     if (node->outputs[1] == NULL || !firnc_onnx_is_read(im, node, node->outputs[1]->name))
         return true;
-    if (firnc_onnx_count(x) > EXACT || taps * windows > FIRNC_ONNX_LIST_MAX)
-        return firnc_onnx_fail(im, "gives indices of images of more than %d elements in all", EXACT);
+    if (firnc_onnx_count(x) > FIRNC_ONNX_EXACT_MAX || taps * windows > FIRNC_ONNX_LIST_MAX)
+        return firnc_onnx_fail(im, "gives indices of images of more than %d elements in all", FIRNC_ONNX_EXACT_MAX);
     steps_of(node, w, steps);
     int64_t *list = firnc_allocate((uint64_t)(taps * windows) * sizeof *list);
     firnc_onnx_tensor *outside = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 3, (int64_t[]){windows, taps, 1}),

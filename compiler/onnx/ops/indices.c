@@ -145,8 +145,6 @@ bool firnc_onnx_import_gather_elements(firnc_onnx_importer *im, const firnc_onnx
     return !im->failed;
 }
 
-#define FLAT_MAX ((uint64_t)1 << 24) /* whole numbers up to here are exact in float32 */
-
 /* For each row of known indices the number of the slice that it names, counted over the axes that are shared and those
  * that are named. */
 static firnc_onnx_tensor *known_numbers(firnc_onnx_importer *im, const firnc_onnx_value *x, const firnc_onnx_value *ids,
@@ -174,13 +172,11 @@ static firnc_onnx_tensor *known_numbers(firnc_onnx_importer *im, const firnc_onn
 static firnc_value computed_numbers(firnc_onnx_importer *im, firnc_onnx_value *x, firnc_onnx_value *ids, uint8_t shared,
                                     uint8_t named) {
     const uint8_t last = (uint8_t)(ids->rank - 1);
-    int64_t ones[FIRN_RANK_MAX], batches = 1;
+    int64_t ones[FIRN_RANK_MAX];
     const firnc_value all = firnc_onnx_plain_real(im, ids);
     firnc_value number = FIRNC_NONE;
     for (uint8_t i = 0; i < last; i++)
         ones[i] = i < shared ? ids->dims[i] : 1;
-    for (uint8_t i = 0; i < shared; i++)
-        batches *= ids->dims[i];
     if (shared > 0) {
         firnc_onnx_tensor *count = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, last, ones);
         for (uint64_t i = 0; count != NULL && i < count->count; i++)
@@ -191,9 +187,7 @@ static firnc_value computed_numbers(firnc_onnx_importer *im, firnc_onnx_value *x
         const float extent = (float)x->dims[shared + i];
         firnc_value index = firnc_onnx_slice(im, all, last, i, 1, 1);
         index = firnc_onnx_reshape(im, index, last, ids->dims);
-        if (im->failed)
-            return FIRNC_NONE;
-        index = firnc_onnx_made(im, firnc_clip(im->graph, index, -extent, extent - 1));
+        index = firnc_onnx_clip(im, index, -extent, extent - 1);
         const firnc_value below = firnc_onnx_binary(im, FIRN_OP_less, index, firnc_onnx_scalar(im, 0));
         index = firnc_onnx_binary(im, FIRN_OP_add, index, firnc_onnx_scaled(im, below, extent));
         number = number == FIRNC_NONE
@@ -216,9 +210,9 @@ bool firnc_onnx_import_gather_nd(firnc_onnx_importer *im, const firnc_onnx_node 
         else
             flat[wide++] = x->dims[i];
     const firnc_value data = firnc_onnx_reshape(im, firnc_onnx_plain(im, x), wide, flat);
-    if (!firnc_onnx_is_constant(ids) && (uint64_t)flat[0] > FLAT_MAX)
-        return firnc_onnx_fail(im, "its indices depend on the data and name one of %lld slices; %llu are possible",
-                               (long long)flat[0], (unsigned long long)FLAT_MAX);
+    if (!firnc_onnx_is_constant(ids) && flat[0] > FIRNC_ONNX_EXACT_MAX)
+        return firnc_onnx_fail(im, "its indices depend on the data and name one of %lld slices; %d are possible",
+                               (long long)flat[0], FIRNC_ONNX_EXACT_MAX);
     const firnc_value numbers = firnc_onnx_is_constant(ids)
                                     ? firnc_onnx_constant(im, known_numbers(im, x, ids, shared, named), FIRN_INT32)
                                     : computed_numbers(im, x, ids, shared, named);

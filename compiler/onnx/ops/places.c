@@ -4,8 +4,6 @@
 
 #include "compiler/onnx/import.h"
 
-enum { EXACT = 1 << 24 /* whole numbers that float32 has */ };
-
 /* Zeros, with updates at the places, or added to them; the first axis of the updates is that of the places. */
 static firnc_value scattered(firnc_onnx_importer *im, uint8_t rank, const int64_t *dims, firnc_value ids,
                              firnc_value updates, bool add) {
@@ -50,8 +48,8 @@ bool firnc_onnx_import_max_unpool(firnc_onnx_importer *im, const firnc_onnx_node
             !read_number(im, node, "pads", 2 * sides, sides + i, 0, &after))
             return false;
         dims[2 + i] = (x->dims[2 + i] - 1) * stride + kernel - before - after;
-        if (dims[2 + i] < 1 || all > EXACT / dims[2 + i])
-            return firnc_onnx_fail(im, "makes images of no element, or of more than %d in all", EXACT);
+        if (dims[2 + i] < 1 || all > FIRNC_ONNX_EXACT_MAX / dims[2 + i])
+            return firnc_onnx_fail(im, "makes images of no element, or of more than %d in all", FIRNC_ONNX_EXACT_MAX);
         all *= dims[2 + i];
     }
     firnc_value ids = firnc_onnx_reshape(im, firnc_onnx_indices(im, places), 2, (int64_t[]){count, 1});

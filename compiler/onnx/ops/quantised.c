@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "compiler/onnx/import.h"
+#include "compiler/onnx/fold.h"
 
-/* Scales and zero points of a node, repeated to the value that it reads as that stands in the graph. */
+/* A value in the graph, and scales and zero points that are broadcast to it. order: its order of axes there. */
 typedef struct grid {
     firnc_value x, scale, zero;
     uint8_t order[FIRN_RANK_MAX];
@@ -34,7 +34,7 @@ static firnc_value along(firnc_onnx_importer *im, const firnc_onnx_tensor *from,
     return firnc_onnx_constant(im, made, FIRN_FLOAT32);
 }
 
-/* Reads the operand of a node of the grid that `node` has. */
+/* Reads x, and the scales and zero points of `node`, into the graph. False after one message. */
 static bool read_grid(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *x, grid *to) {
     const firnc_onnx_value *scale = node->inputs[1], *zero = node->inputs[2];
     const bool single = scale->known != NULL && scale->known->count == 1;
@@ -66,31 +66,15 @@ static bool read_grid(firnc_onnx_importer *im, const firnc_onnx_node *node, firn
     return !im->failed;
 }
 
-/* The type that QuantizeLinear makes, and its least and largest number. */
-static bool range_of(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *type, float *low, float *high) {
-    const int64_t named = firnc_onnx_integer(node, "output_dtype", 0);
-    const int64_t made = node->inputs[2] != NULL ? node->inputs[2]->type : named != 0 ? named : FIRNC_ONNX_UINT8;
-    const float numbers = made == FIRNC_ONNX_UINT8 || made == FIRNC_ONNX_INT8 ? 256 : 65536;
-    const bool sign = made == FIRNC_ONNX_INT8 || made == FIRNC_ONNX_INT16;
-    *low = sign ? -numbers / 2 : 0;
-    *high = *low + numbers - 1;
-    *type = (uint8_t)made;
-    return sign || made == FIRNC_ONNX_UINT8 || made == FIRNC_ONNX_UINT16 ||
-           firnc_onnx_fail(im, "makes the type %s; uint8, int8, uint16 and int16 are known",
-                           firnc_onnx_type_word((int32_t)made));
-}
-
 bool firnc_onnx_import_quantize(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     uint8_t type;
     float low, high;
     grid g;
-    if (!range_of(im, node, &type, &low, &high) || !read_grid(im, node, node->inputs[0], &g))
+    if (!firnc_onnx_quantised_range(im, node, &type, &low, &high) || !read_grid(im, node, node->inputs[0], &g))
         return false;
     firnc_value y = firnc_onnx_unary(im, FIRN_OP_round, firnc_onnx_binary(im, FIRN_OP_divide, g.x, g.scale));
     y = firnc_onnx_binary(im, FIRN_OP_add, y, g.zero);
-    if (im->failed)
-        return false;
-    y = firnc_onnx_made(im, firnc_clip(im->graph, y, low, high));
+    y = firnc_onnx_clip(im, y, low, high);
     firnc_onnx_set_ordered(im, node->outputs[0], y, type, node->inputs[0]->rank, g.order);
     return !im->failed;
 }
@@ -111,7 +95,7 @@ static const firnc_onnx_node *quantize_before(firnc_onnx_importer *im, const fir
     if (before == NULL || strcmp(before->op, "QuantizeLinear") != 0 ||
         !holds_equal(before->inputs[1], node->inputs[1]) || !holds_equal(before->inputs[2], node->inputs[2]) ||
         firnc_onnx_integer(before, "axis", 1) != firnc_onnx_integer(node, "axis", 1) ||
-        !range_of(im, before, &type, low, high))
+        !firnc_onnx_quantised_range(im, before, &type, low, high))
         return NULL;
     *low = bounds[0] > (double)*low ? (float)bounds[0] : *low;
     *high = bounds[1] < (double)*high ? (float)bounds[1] : *high;

@@ -96,10 +96,9 @@ static firnc_value gates_of(firnc_onnx_importer *im, const recurrence *r, firnc_
     return firnc_onnx_concat(im, parts, r->gates, 0);
 }
 
-/* The name of PyTorch's tensor of a direction, such as "lstm.weight_ih_l0_reverse", where the exporter has computed one
- * tensor from those of all directions: from the names that it notes, or in TorchScript's files from the node's, of
- * which
- * "/lstm/LSTM_1" is of layer 1. NULL: unknown. */
+/* The name of PyTorch's tensor of a direction, such as "lstm.weight_ih_l0_reverse", if the exporter has computed one
+ * tensor from those of all directions. The name follows from the names that the exporter notes, or in TorchScript's
+ * files from the name of the node: "/lstm/LSTM_1" is of layer 1. NULL: unknown. */
 static const char *own_name(const firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_value *value,
                             const char *what, uint32_t direction) {
     const firnc_onnx_parameter *packed = value->parameter;

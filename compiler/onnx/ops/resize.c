@@ -85,22 +85,22 @@ enum { TAPS_MAX = 64 };
 
 /* The filter of a resized axis: the share of an old element at a distance from the place of a new one. */
 typedef struct filter {
-    bool cubic, exclude;   /* what lies outside counts nothing, instead of as the element at the edge */
-    double cubic_a, wider; /* wider: below 1 it reaches over more elements (antialias), by its reciprocal */
+    bool cubic, exclude;   /* exclude: places outside have the share 0, and not the element at the edge */
+    double cubic_a, scale; /* scale: of distances; below 1 (antialias) the filter reaches over more elements */
 } filter;
 
 static double share_of(const filter *f, double distance) {
-    const double a = f->cubic_a, x = fabs(distance * f->wider);
+    const double a = f->cubic_a, x = fabs(distance * f->scale);
     if (!f->cubic)
         return x < 1 ? 1 - x : 0;
     return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/* The sum over the elements that the filter reaches, of as many as `taps`, from base + first on, by their shares. An
- * element that is where a new one is stands for the last one to its left. */
+/* Makes each new element the sum of the `taps` old elements that the filter reaches, from base + first on, times their
+ * shares. base is the last old element that is strictly left of the new one's place. */
 static firnc_value filtered_axis(firnc_onnx_importer *im, firnc_value y, uint8_t axis, const scaling *s,
                                  const filter *f) {
-    const int64_t first = (int64_t)floor(-(f->cubic ? 2 : 1) / f->wider) + 1, taps = 2 - 2 * first;
+    const int64_t first = (int64_t)floor(-(f->cubic ? 2 : 1) / f->scale) + 1, taps = 2 - 2 * first;
     const uint8_t behind = im->failed ? 1 : (uint8_t)(firnc_onnx_shape(im, y)->rank - axis);
     int64_t dims[FIRN_RANK_MAX], *places[TAPS_MAX];
     firnc_onnx_tensor *shares[TAPS_MAX];
@@ -221,8 +221,8 @@ bool firnc_onnx_import_resize(firnc_onnx_importer *im, const firnc_onnx_node *no
         if (axes[i].scale != 1 || axes[i].to != axes[i].from) {
             const uint8_t place = firnc_onnx_place(x->order, x->rank, i);
             filter own = shape;
-            own.wider = smooth && axes[i].scale < 1 ? axes[i].scale : 1;
-            y = linear && own.wider == 1 && !own.exclude ? linear_axis(im, y, place, &axes[i])
+            own.scale = smooth && axes[i].scale < 1 ? axes[i].scale : 1;
+            y = linear && own.scale == 1 && !own.exclude ? linear_axis(im, y, place, &axes[i])
                 : linear || own.cubic                    ? filtered_axis(im, y, place, &axes[i], &own)
                                                          : nearest_axis(im, y, place, &axes[i]);
         }

@@ -5,7 +5,7 @@
 
 #include "compiler/onnx/import.h"
 
-enum { SIDES_MAX = 3, TAPS_MAX = 4, EXACT = 1 << 24 /* whole numbers that float32 has */ };
+enum { SIDES_MAX = 3, TAPS_MAX = 4 };
 
 typedef enum padding { ZEROS, BORDER, REFLECTION } padding;
 
@@ -21,10 +21,6 @@ typedef struct sampler {
     bool aligned;
     side side[SIDES_MAX]; /* in the order of the image: depth, rows, columns */
 } sampler;
-
-static firnc_value limited(firnc_onnx_importer *im, firnc_value x, float low, float high) {
-    return im->failed ? FIRNC_NONE : firnc_onnx_made(im, firnc_clip(im->graph, x, low, high));
-}
 
 static firnc_value floor_of(firnc_onnx_importer *im, firnc_value x) {
     return firnc_onnx_unary(im, FIRN_OP_floor, x);
@@ -51,7 +47,7 @@ static firnc_value padded(firnc_onnx_importer *im, const sampler *s, firnc_value
         return x;
     if (s->padding == REFLECTION)
         x = s->aligned ? reflected(im, x, 0, last) : reflected(im, x, -0.5F, last + 0.5F);
-    return limited(im, x, 0, last);
+    return firnc_onnx_clip(im, x, 0, last);
 }
 
 /* Sets the index of a neighbour that is a whole number, and its share; beyond the image it counts nothing. */
@@ -66,7 +62,7 @@ static void set_neighbour(firnc_onnx_importer *im, const sampler *s, side *to, u
     } else if (s->taps == 4) {
         at = padded(im, s, at, to->extent);
     }
-    to->index[tap] = limited(im, at, 0, last);
+    to->index[tap] = firnc_onnx_clip(im, at, 0, last);
     to->share[tap] = share;
 }
 
@@ -152,9 +148,9 @@ static bool read_sampler(firnc_onnx_importer *im, const firnc_onnx_node *node, s
     if (x->rank < 3 || s->sides > SIDES_MAX || grid->rank != x->rank || grid->dims[0] != x->dims[0] ||
         grid->dims[grid->rank - 1] != s->sides)
         return firnc_onnx_fail(im, "takes images [N,C,...] and places of as many numbers for each image");
-    if (firnc_onnx_count(x) / (uint64_t)x->dims[1] > EXACT)
+    if (firnc_onnx_count(x) / (uint64_t)x->dims[1] > FIRNC_ONNX_EXACT_MAX)
         return firnc_onnx_fail(im, "takes images of %llu elements in all, and up to %d are known",
-                               (unsigned long long)(firnc_onnx_count(x) / (uint64_t)x->dims[1]), EXACT);
+                               (unsigned long long)(firnc_onnx_count(x) / (uint64_t)x->dims[1]), FIRNC_ONNX_EXACT_MAX);
     return true;
 }
 

@@ -42,7 +42,7 @@ static const firnc_onnx_node *maker_of(firnc_onnx_importer *im, const firnc_onnx
     return NULL;
 }
 
-/* The parts that SplitToSequence makes: their sizes, or NULL and the size of all but the last. */
+/* The parts that SplitToSequence makes. sizes: of each part; NULL: all parts but the last have `step` elements. */
 typedef struct split {
     const int64_t *sizes;
     int64_t step, parts, extent;
@@ -148,7 +148,8 @@ static bool take_part(firnc_onnx_importer *im, const firnc_onnx_node *maker, int
     return reshape(im, to, rank, dims);
 }
 
-/* The position of a change: the end, or what the last input says. */
+/* The position at which SequenceInsert or SequenceErase changes a sequence of `count` parts: the end, or that of the
+ * last input. False after one message. */
 static bool read_position(firnc_onnx_importer *im, const firnc_onnx_node *change, int64_t count, int64_t *at) {
     const bool inserts = strcmp(change->op, "SequenceInsert") == 0;
     const firnc_onnx_value *position = change->inputs[inserts ? 2 : 1];

@@ -8,14 +8,14 @@
 typedef struct counting {
     const firnc_compilation *compilation;
     firnc_graph *graph;
-    firnc_node_list list; /* the nodes as they came */
-    uint32_t loss;        /* the node of the loss */
+    firnc_node_list list; /* the nodes before this part of the pass */
+    uint32_t loss;        /* index of the node that makes the loss */
     uint32_t micro_batches;
-    bool *needed;        /* for each value that came: the loss, or the weights of its rows, depend on it */
-    firnc_value *copies; /* for each value that came: what stands for it in the phase count; at first itself */
+    bool *needed;        /* of each value before: first, the loss depends on it; then, the weights of the rows do */
+    firnc_value *copies; /* of each value before: the value that stands for it in the phase count; at first itself */
 } counting;
 
-/* Whether the divisor of a node is that of the rows that count in a micro-batch. */
+/* Whether a node is a loss that is divided by the number, or the weights, of the rows that count in a micro-batch. */
 static bool is_masked(const firnc_node *node) {
     return node->code == FIRN_OP_cross_entropy_weighted && node->integers[FIRN_CROSS_ENTROPY_WEIGHTED_SCALING] == 0 &&
            (node->integers[FIRN_CROSS_ENTROPY_WEIGHTED_IGNORE_INDEX] >= 0 ||
@@ -26,8 +26,8 @@ static uint32_t micro_batches_of(const firnc_compilation *compilation) {
     return compilation->job->data.batch_size / compilation->job->data.micro_batch_size;
 }
 
-/* A half type overflows in the gradient of a whole batch before it does in the gradients of its parts, and so would
- * skip other steps. */
+/* A half type overflows in the gradient of a whole batch before it overflows in those of micro-batches. If each were
+ * rounded by itself, the cut into micro-batches would decide which steps are skipped. */
 bool firnc_rounds_totals(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
     const firnc_precision *precision = &compilation->job->precision;
@@ -48,7 +48,7 @@ static void need_inputs(const counting *c, const firnc_node *node) {
             c->needed[node->inputs[j]] = true;
 }
 
-/* Refuses a masked loss that the loss of the model depends on but is not. */
+/* Refuses a masked loss that is only a part of the model's loss. */
 static bool is_whole_loss(const counting *c) {
     c->needed[c->graph->loss] = true;
     for (uint32_t i = c->list.count; i > 0; i--) {

@@ -84,7 +84,7 @@ void firnc_contribute_bias(firnc_differentiation *d, uint8_t operand, firnc_valu
 
 /* Adds the rows of a gradient to those of a table that the ids of an embedding, which is the current node, select. */
 void firnc_contribute_rows(firnc_differentiation *d, uint8_t operand, firnc_value gradient);
-/* The gradient of the rows that the node selects: dy, with zeros for those that get none. */
+/* The gradient of the rows that the node selects: dy, with zeros for rows that get no gradient (trained_rows). */
 firnc_value firnc_gradient_of_rows(firnc_differentiation *d, firnc_value dy);
 
 /* Adds the backward op `code` and contributes each output d<input> whose input is wanted. The op's inputs are dy

@@ -1,5 +1,5 @@
-/* Numbers as an integer type of few bits would keep them, and the gradient that passes where the type does not limit
- * them. Freestanding. */
+/* Numbers rounded to an integer type of few bits, and the gradient, which passes where the type does not limit the
+ * number. Freestanding. */
 #include "runtime/kernels/elements/broadcast.h"
 #include "runtime/kernels/elements/functions.h"
 

@@ -1,6 +1,6 @@
-/* What a mean over the rows that count divides by: their number, or the sum of their weights, over all micro-batches of
- * a step. The ops run in the phase `count`; each micro-batch continues what the one before it has left. Freestanding.
- */
+/* The divisor of a mean over the rows that count: the number of these rows, or the sum of their weights, over all
+ * micro-batches of a step. The ops run in the phase `count`; each micro-batch continues the sum of the one before.
+ * Freestanding. */
 #include "runtime/kernels/row_weights.h"
 
 void firn_kernel_batch_rows(const firn_kernel_call *call) {

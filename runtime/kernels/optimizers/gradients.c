@@ -45,8 +45,7 @@ typedef struct unit {
     int32_t exponent;
 } unit;
 
-/* magnitude: that of the largest element of all gradients, from which shrink is a power of two that brings it below
- * or to 1. unscale: 1 / scale. */
+/* magnitude: the largest of all gradients; shrink is a power of two that makes it at most 1. unscale: 1 / scale. */
 static unit unit_of(float magnitude, float unscale) {
     int32_t scaling;
     const int32_t largest = firn_unit_exponent(magnitude);
@@ -108,7 +107,7 @@ void firn_kernel_sum_of_scaled_squares(const firn_kernel_call *call) {
 /* --- norm and factors --------------------------------------------------------------------------------------------- */
 
 /* root = sqrt(sum of partial). Without a magnitude norm = root, and finite = norm < infinity, which is also false for
- * NaN. With one norm = root * m, and finite = magnitude * unscale < infinity. */
+ * NaN. With a magnitude norm = root * m, and finite = magnitude * unscale < infinity. */
 void firn_kernel_gradient_norm(const firn_kernel_call *call) {
     const firn_tensor *partial = &call->inputs[FIRN_GRADIENT_NORM_IN_PARTIAL];
     const firn_tensor *magnitude = firn_call_input(call, FIRN_GRADIENT_NORM_IN_MAGNITUDE);
@@ -128,9 +127,9 @@ void firn_kernel_gradient_norm(const firn_kernel_call *call) {
     *finite = largest < firn_from_bits(FIRN_INFINITY_BITS);
 }
 
-/* Clips by a norm that may be beyond the range of float32: root * 2^exponent. unscale * clip keeps its value but for
- * the factor, at most 1, that brings the norm to the limit; a power of two moves from one to the other where clip would
- * be subnormal, or an unscaled gradient infinite. */
+/* Clips by a norm that may be beyond the range of float32: root * 2^exponent. The product unscale * clip takes the
+ * factor, at most 1, that brings the norm to the limit. If clip would be subnormal, or an unscaled gradient infinite,
+ * clip is multiplied and unscale divided by a power of two. */
 static void clip_by_root(float *factors, float limit, float norm, float root, int32_t exponent) {
     enum { EPSILON_VANISHES = 64 };
     int32_t above, below;

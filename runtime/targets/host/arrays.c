@@ -1,5 +1,5 @@
-/* The messages about arrays that cannot be read, or that are not what a plan reads: what was found, what is wanted, and
- * how to make the one from the other. */
+/* Messages about arrays that cannot be read, or that are not what a plan reads. Each says what was found, what is
+ * wanted, and how to convert the array. */
 #include <string.h>
 
 #include "plan/ops.h"

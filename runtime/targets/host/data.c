@@ -18,7 +18,7 @@
 
 #define PIECE_BYTES 65536u
 
-/* Of small files that are kept in memory. */
+/* All small files together that are kept in memory. */
 #define KEPT_BYTES (UINT64_C(32) << 20)
 
 /* Descriptors reserved for other uses: log, checkpoint, folders. */
@@ -139,7 +139,7 @@ const firn_host_kind *firn_host_file_kind(const firn_host_file *file) {
     return firn_host_kind_of(head, count);
 }
 
-/* Returns how many bytes the file has by its header. */
+/* Returns the length of the file that follows from its header, or UINT64_MAX. */
 static uint64_t announced(const firn_data_layout *layout) {
     const uint32_t width = firn_type_bytes(layout->element);
     return layout->elements > (UINT64_MAX - layout->offset) / width ? UINT64_MAX
@@ -171,8 +171,9 @@ static bool look(firn_host_file *file, const firn_host_wanted *wanted, uint32_t 
     return compare(file, wanted, stream);
 }
 
-/* Unpacks the rest of a file whose header is as wanted: one byte more than the header says, which is one too many. A
- * byte of gzip gives at most 1032, so that a header may say more than the file can have. */
+/* Unpacks the rest of a file whose header is as wanted, and at most one byte more than the header announces: that byte
+ * shows that the file is longer. One byte of gzip unpacks to at most 1032 bytes, so a header that announces more than
+ * the file can hold is refused first. */
 static bool finish(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
     enum { MOST_FOR_A_BYTE = 1032 };
     firn_data_layout *layout = &file->layout;
@@ -235,7 +236,7 @@ static firn_host_file *open_file(const char *path, bool follow) {
 
 /* --- a stream of files --- */
 
-/* Where files are added: a stream, its number, and what the plan reads from it. */
+/* A stream to which files are added, its number, and what the plan reads. */
 typedef struct addition {
     firn_host_stream *stream;
     uint32_t number;
@@ -376,6 +377,13 @@ uint32_t firn_host_data_file_of(const firn_host_stream *stream, uint64_t element
             high = middle;
     }
     return low;
+}
+
+uint64_t firn_host_data_elements(const firn_host_stream *stream) {
+    uint64_t elements = 0;
+    for (uint32_t i = 0; i < stream->count; i++)
+        elements += stream->files[i]->layout.elements;
+    return elements;
 }
 
 static int read_elements(void *context, uint32_t stream_index, uint64_t first, uint32_t count, void *elements) {

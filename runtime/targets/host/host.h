@@ -97,11 +97,8 @@ void firn_host_plan_unload(firn_host_plan *plan);
 
 /* --- key (key.c) -------------------------------------------------------------------------------------------------- */
 
-/* Reads a P-256 public key from PEM ("BEGIN PUBLIC KEY"). */
+/* Reads a P-256 public key from PEM ("BEGIN PUBLIC KEY"). Returns false after a message. */
 bool firn_host_key_load(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *path);
-
-/* Parses the same from text. Returns false, without a message, if the text is anything else. */
-bool firn_host_key_parse(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *text, size_t length);
 
 /* --- threads (threads.c) ------------------------------------------------------------------------------------------ */
 
@@ -197,28 +194,28 @@ void firn_host_port_end(firn_host_port *port);
 typedef struct firn_host_watch {
     int file; /* -1: the file is not read any more */
     uint64_t bytes;
-    struct timespec modified, changed; /* the contents; the contents, the permissions or a name */
-    bool hashed;
+    struct timespec modified, changed; /* changed: also by a change of permissions or names */
+    bool hashed;                       /* sha256 is that of the contents */
     uint8_t sha256[32];
-    bool faulty;
-    int error;          /* errno, if a read failed */
-    uint64_t bytes_now; /* when the change was noticed */
+    bool faulty;        /* a read failed, or the file has changed */
+    int error;          /* errno, if a read failed; else 0 */
+    uint64_t bytes_now; /* length when the change was noticed */
 } firn_host_watch;
 
 void firn_host_watch_begin(firn_host_watch *watch, int file);
-/* Tells the hash of the contents, by which a change of permissions or names is told from one of the contents. */
+/* Stores the hash of the contents, which tells a change of permissions or names from a change of the contents. */
 void firn_host_watch_hashed(firn_host_watch *watch, const uint8_t sha256[32]);
-/* Tells that the file is closed, because its contents are in memory. */
+/* Ends the watch, because the file is closed and its contents are in memory. */
 void firn_host_watch_end(firn_host_watch *watch);
-/* Tells that a read failed with this errno. */
+/* Notes that a read failed with this errno. */
 void firn_host_watch_fail(firn_host_watch *watch, int error);
-/* Returns true if nothing has failed and the file is as it was. After a read: what was read are the contents that were
- * hashed. Prints no message. */
+/* Returns true if no read has failed and the file has not changed. If that is so after a read, the bytes that were read
+ * are of the hashed contents. Prints no message. */
 bool firn_host_watch_look(firn_host_watch *watch);
 /* Returns true if something was wrong, and writes what, for a message that begins with the name of the file. */
 bool firn_host_watch_fault(const firn_host_watch *watch, char *text, size_t size);
-/* --- what a file is (kinds.c) --------------------------------------------------------------------------------------
- */
+
+/* --- what a file is (kinds.c) ------------------------------------------------------------------------------------- */
 
 /* A kind of file that is neither text nor an array that is read. */
 typedef struct firn_host_kind {
@@ -283,9 +280,9 @@ typedef struct firn_host_data {
  * copied into memory. Computes the hash of the data. */
 bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, const char *const *paths,
                          uint32_t path_count, const char *labels, const char *weights);
-/* Returns true if no file was changed since it was opened, which every read of a file checks too. Prints no message. */
+/* Returns true if no file has changed since it was opened. A read checks the file that it reads. Prints no message. */
 bool firn_host_data_unchanged(firn_host_data *data);
-/* The same of one file, each in turn: for many calls that must not cost more with many files. */
+/* Looks at one file only, chosen by `turn` among all in turn, so that a call costs the same with many files. */
 bool firn_host_data_look(firn_host_data *data, uint64_t turn);
 /* After a read or firn_host_data_unchanged has failed: returns the name of the file that could not be read or has
  * changed and writes what is wrong with it into `text`. Returns NULL if there is none. */
@@ -293,6 +290,8 @@ const char *firn_host_data_fault(const firn_host_data *data, char *text, size_t 
 void firn_host_data_close(firn_host_data *data);
 /* Returns the index of the file of a stream that has an element. */
 uint32_t firn_host_data_file_of(const firn_host_stream *stream, uint64_t element);
+/* Returns the number of elements in all files of a stream. */
+uint64_t firn_host_data_elements(const firn_host_stream *stream);
 
 /* --- messages about arrays (arrays.c); each returns false --------------------------------------------------------- */
 

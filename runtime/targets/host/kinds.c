@@ -1,5 +1,5 @@
-/* Names what a file is by its first bytes, for messages about files that are read as text, or given in place of an
- * array. The names are those of the tools that write such files. */
+/* Recognises kinds of files by their first bytes, for messages about a file that is read as text or given instead of an
+ * array. */
 #include <string.h>
 
 #include "runtime/targets/host/host.h"

@@ -26,8 +26,8 @@ static void close_file(int *file) {
     *file = -1;
 }
 
-/* Returns the library's error for errno, which stays in the port: the library has one error for all kinds of full
- * storage. */
+/* Returns the library's error for errno, and keeps errno in the port for messages: the library has one error for all
+ * kinds of full storage. */
 static int storage_error(firn_host_port *port) {
     port->cause = errno;
     return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? FIRN_ERROR_STORAGE_FULL : FIRN_ERROR_STORAGE;

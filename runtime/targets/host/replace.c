@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plan/checkpoint/record.h"
 #include "runtime/targets/host/host.h"
 
 /* Returns the file that a path refers to through symbolic links, so that renaming replaces the file and not the link.
@@ -84,7 +85,7 @@ static bool is_held(const char *target, const char *folder) {
  * killed: an empty one, or one that begins like a checkpoint, like one that is reserved, like an export, or that holds
  * one number as a counter does. */
 static bool is_free(const char *temporary) {
-    static const char record[] = "FIRNCKPT", export[] = "{\"__metadata__\":{\"format\":\"pt\",\"global_step\":";
+    static const char record[] = FIRN_RECORD_MAGIC, export[] = "{\"__metadata__\":{\"format\":\"pt\",\"global_step\":";
     char bytes[64] = {0};
     struct stat status;
     if (lstat(temporary, &status) != 0)

@@ -1,5 +1,5 @@
-/* Unpacks gzip by and by, so that what a file holds can be refused after its first bytes. A file may have several
- * members, as concatenation makes them; zeros may follow the last one. */
+/* Unpacks gzip piece by piece, so that a file can be refused by the first bytes of its contents. A file may have
+ * several members, as concatenation makes them; zeros may follow the last member. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 struct firn_host_packed {
     int descriptor;
     z_stream stream;
-    bool ended; /* behind a member */
+    bool ended; /* a member has ended, and no next one has begun */
     uint8_t input[65536];
 };
 

@@ -1,5 +1,6 @@
-/* Notices that a file changes while it is read. A change of its contents also changes its time of modification or, if
- * that was set back, its time of change; both are those of the open file, whatever happens to its name. */
+/* Notices that a file changes while it is read. A change of the contents also changes the time of modification or, if a
+ * program sets that time back, the time of change. Both times are those of the open file, whatever happens to its name.
+ */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
