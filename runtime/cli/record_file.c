@@ -21,8 +21,8 @@ static int damaged(const char *path, int error) {
 
 /* Whether the eight bytes at an offset begin a record, or are erased flash. */
 static bool begins_slot(int file, uint64_t offset) {
-    static const char erased[FIRN_RECORD_MAGIC_BYTES] = {-1, -1, -1, -1, -1, -1, -1, -1};
-    char head[FIRN_RECORD_MAGIC_BYTES];
+    static const uint8_t erased[FIRN_RECORD_MAGIC_BYTES] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    uint8_t head[FIRN_RECORD_MAGIC_BYTES];
     if (pread(file, head, sizeof head, (off_t)offset) != (ssize_t)sizeof head)
         return false;
     return memcmp(head, FIRN_RECORD_MAGIC, sizeof head) == 0 || memcmp(head, erased, sizeof head) == 0;
