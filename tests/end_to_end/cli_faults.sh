@@ -263,9 +263,14 @@ if [ -c /dev/full ]; then
         fail "a digest that cannot be printed: exit $status"
 fi
 
-# The reader of the log ends before the run.
+# The reader of the log ends before the run. It opens the pipe before firn does.
 mkfifo reader
-head -n 5 reader >lines &
+(
+    exec 9<>reader
+    : >opened
+    head -n 5 <&9 >lines
+) &
+while [ ! -e opened ]; do sleep 0.1; done
 expect "a log that nobody reads any more" 1 "reader: the log cannot be written: Broken pipe; .*after step [0-9]*, and its \
 state is in unread" train long.plan --quiet --log reader --checkpoint unread
 wait
