@@ -1002,7 +1002,7 @@ static void wrong_graphs_are_refused(void **state) {
     refused(&graph, "two values have the name y");
     graph = with_input("y");
     put_node(&graph, "n", "Relux", "x", "y", NULL);
-    refused(&graph, "node n (Relux): is no op that Firn reads; compiler/onnx/NODES.md lists");
+    refused(&graph, "node n (Relux): is no op that Firn reads; the nearest one is Relu");
     graph = with_input("y");
     put_node(&graph, "n", "Scan", "x", "y", NULL);
     refused(&graph,
