@@ -220,10 +220,9 @@ static firnc_value add_newton_schulz(const update *u, firnc_value x) {
     static const float to_square[] = {[FIRN_WEIGHTED_SUM_A] = -4.775F, [FIRN_WEIGHTED_SUM_B] = 2.0315F};
     static const float to_x[] = {[FIRN_WEIGHTED_SUM_A] = 3.4445F, [FIRN_WEIGHTED_SUM_B] = 1};
     static const float epsilon = 1e-7F;
-    enum { SCALED = 1 };
     const firn_shape shape = u->graph->values[x].shape;
     const bool wide = shape.dims[0] <= shape.dims[1];
-    x = add_node(u, FIRN_OP_unit_norm, x, FIRNC_NONE, SCALED, &epsilon);
+    x = add_node(u, FIRN_OP_scaled_unit_norm, x, FIRNC_NONE, 0, &epsilon);
     for (uint32_t i = 0; i < u->settings->ns_steps; i++) {
         firnc_value gram = wide ? add_node(u, FIRN_OP_linear, x, x, FIRNC_OUT_IN, NULL)
                                 : add_node(u, FIRN_OP_linear_backward_weight, x, x, FIRNC_OUT_IN, NULL);

@@ -116,7 +116,7 @@ static const struct {
     {.code = 32, .kind = OUTPUT, .position = 2, .since = 2}, /* gradient_norm root */
     {.code = 44, .kind = INPUT, .position = 2, .since = 2}, /* gradient_factors root */
     {.code = 44, .kind = INPUT, .position = 3, .since = 2}, /* gradient_factors magnitude */
-    {.code = 83, .kind = INTEGER, .position = 0, .since = 2}, /* unit_norm scaled */
+    {.code = 273, .kind = ROW, .position = 0, .since = 2}, /* scaled_unit_norm  */
     {.code = 0}, /* the end */
 };
 

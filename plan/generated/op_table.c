@@ -2360,8 +2360,16 @@ static const firn_operand operands_94[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_unit_norm = {
-    .code = 83, .operands = operands_94, .ranges = ranges_33, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-    .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .code = 83, .operands = operands_94, .ranges = ranges_12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 2, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 0, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_scaled_unit_norm = {
+    .code = 273, .operands = operands_94, .ranges = ranges_12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 2, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
@@ -2556,6 +2564,5 @@ const firn_op_info firn_op_row_metric_auc = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_default firn_op_defaults[] = {
-    {.code = 83, .position = 0, .integer = INT64_C(0)},
     {.code = 0}, /* the end */
 };

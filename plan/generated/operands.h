@@ -6,8 +6,8 @@
 
 /* One enumeration, so that positions of several ops may be compared. */
 enum {
-    FIRN_OPS = 186,
-    FIRN_OP_DEFAULTS = 1, /* attributes that a plan may leave out */
+    FIRN_OPS = 187,
+    FIRN_OP_DEFAULTS = 0, /* attributes that a plan may leave out */
 
     FIRN_CAST_IN_X = 0,
     FIRN_CAST_OUT_Y = 0,
@@ -1293,8 +1293,12 @@ enum {
     FIRN_UNIT_NORM_IN_X = 0,
     FIRN_UNIT_NORM_OUT_Y = 0,
     FIRN_UNIT_NORM_OUT_SUMS = 1,
-    FIRN_UNIT_NORM_SCALED = 0,
     FIRN_UNIT_NORM_EPSILON = 0,
+
+    FIRN_SCALED_UNIT_NORM_IN_X = 0,
+    FIRN_SCALED_UNIT_NORM_OUT_Y = 0,
+    FIRN_SCALED_UNIT_NORM_OUT_SUMS = 1,
+    FIRN_SCALED_UNIT_NORM_EPSILON = 0,
 
     FIRN_WEIGHTED_SUM_IN_X = 0,
     FIRN_WEIGHTED_SUM_IN_Y = 1,

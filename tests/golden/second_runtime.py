@@ -2717,8 +2717,9 @@ def muon_direction(call):
 
 
 @computes("unit_norm")
+@computes("scaled_unit_norm")
 def unit_norm(call):
-    k = unit_exponent(np.max(np.abs(call["x"]))) if call.attribute("scaled") else 0
+    k = unit_exponent(np.max(np.abs(call["x"]))) if call.name == "scaled_unit_norm" else 0
     t = np.ldexp(call["x"], -k)
     return {"y": t / (root_of_sum(t) + np.ldexp(call.attribute("epsilon"), -k))}
 

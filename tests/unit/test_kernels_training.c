@@ -371,16 +371,15 @@ static void gradient_factors(void **state) {
     factors_of(1, FIRN_FB_CLIPPING_VALUE, 1.5f, 4.0f, 0.0f, (const float[]){0.25f, 1.0f, 1.5f});
 }
 
-/* unit_norm of a tensor, by squares of its elements or, if `scaled`, of the elements over a power of two. */
-static firn_tensor unit_norm_of(const firn_tensor *x, int64_t scaled) {
+/* A tensor over its norm, by unit_norm or scaled_unit_norm. */
+static firn_tensor unit_norm_of(const firn_tensor *x, uint16_t op) {
     firn_tensor y = tensor_copy(x), sums = tensor_new(FIRN_FLOAT32, 1, (uint32_t)(x->elements - 1) / 4096 + 1, 0, 0);
     test_call call = {.input_count = 1,
                       .output_count = 2,
                       .inputs = {*x},
                       .outputs = {y, sums},
-                      .integers = {scaled},
                       .reals = {1e-7f}};
-    run_kernel(FIRN_OP_unit_norm, &call);
+    run_kernel(op, &call);
     tensor_free(&sums);
     return y;
 }
@@ -390,9 +389,9 @@ static void unit_norm_of_any_size(void **state) {
     (void)state;
     static const float spreads[] = {0x1p-30f, 1.0f, 0x1p40f, 1e20f, 3e38f};
     for (size_t i = 0; i < sizeof spreads / sizeof spreads[0]; i++) {
-        firn_tensor x = filled(FIRN_FLOAT32, 5000, 7, spreads[i]), scaled = unit_norm_of(&x, 1);
+        firn_tensor x = filled(FIRN_FLOAT32, 5000, 7, spreads[i]), scaled = unit_norm_of(&x, FIRN_OP_scaled_unit_norm);
         if (spreads[i] < 1e19f) {
-            firn_tensor plain = unit_norm_of(&x, 0);
+            firn_tensor plain = unit_norm_of(&x, FIRN_OP_unit_norm);
             assert_same(&plain, &scaled, "unit_norm");
             tensor_free(&plain);
         }

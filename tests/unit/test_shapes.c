@@ -1899,7 +1899,7 @@ static void test_scratch(void **state) {
                                    "linear_cross_entropy.values sum_of_squares.scratch "
                                    "largest_magnitude.scratch sum_of_scaled_squares.scratch "
                                    "lamb.parameter_sums lamb.update_sums adafactor.sums adafactor_factored.sums "
-                                   "adafactor_factored.row_factors adafactor_factored.column_factors unit_norm.sums ";
+                                   "adafactor_factored.row_factors adafactor_factored.column_factors unit_norm.sums scaled_unit_norm.sums ";
     char found[sizeof expected + 256] = "";
     (void)state;
     for (uint32_t i = 0; i < FIRN_OPS; i++) {

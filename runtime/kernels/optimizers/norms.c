@@ -317,18 +317,30 @@ static void divide_blocks(void *argument, size_t begin, size_t end) {
     }
 }
 
-/* With scaled = 0 the squares are those of x itself. */
-void firn_kernel_unit_norm(const firn_kernel_call *call) {
+_Static_assert((int)FIRN_UNIT_NORM_IN_X == (int)FIRN_SCALED_UNIT_NORM_IN_X &&
+                   (int)FIRN_UNIT_NORM_OUT_Y == (int)FIRN_SCALED_UNIT_NORM_OUT_Y &&
+                   (int)FIRN_UNIT_NORM_OUT_SUMS == (int)FIRN_SCALED_UNIT_NORM_OUT_SUMS &&
+                   (int)FIRN_UNIT_NORM_EPSILON == (int)FIRN_SCALED_UNIT_NORM_EPSILON,
+               "both ops have the same operands");
+
+/* Divides x by its norm, whose squares are those of x / 2^exponent. */
+static void divide_by_norm(const firn_kernel_call *call, int32_t exponent) {
     const firn_tensor *x = &call->inputs[FIRN_UNIT_NORM_IN_X];
     float *sums = call->outputs[FIRN_UNIT_NORM_OUT_SUMS].data;
-    division d = {call, 1.0f, 0.0f};
-    int32_t exponent = 0;
-    if (call->integers[FIRN_UNIT_NORM_SCALED] != 0)
-        exponent = firn_unit_exponent(firn_largest_magnitude(call, x, sums));
-    d.shrink = firn_power(-exponent);
+    division d = {call, firn_power(-exponent), 0.0f};
     d.by = firn_sqrt(firn_sum_terms(call, x->elements, sums, shrunk_terms, &d)) +
            firn_times_power(call->reals[FIRN_UNIT_NORM_EPSILON], -exponent);
     firn_run_blocks(call, divide_blocks, &d);
+}
+
+void firn_kernel_unit_norm(const firn_kernel_call *call) {
+    divide_by_norm(call, 0);
+}
+
+void firn_kernel_scaled_unit_norm(const firn_kernel_call *call) {
+    const firn_tensor *x = &call->inputs[FIRN_SCALED_UNIT_NORM_IN_X];
+    float *sums = call->outputs[FIRN_SCALED_UNIT_NORM_OUT_SUMS].data;
+    divide_by_norm(call, firn_unit_exponent(firn_largest_magnitude(call, x, sums)));
 }
 
 static void weighted_sum_blocks(void *argument, size_t begin, size_t end) {
