@@ -157,6 +157,7 @@ done
 # wheel NAME PATTERN TEXT: pip fails with TEXT
 wheel() {
     mkdir -p "$folder/bin"
+    rm -f "$folder/bin/python3" # a link to the machine's own
     printf '#!/bin/sh\n[ "$1" = --version ] && echo Python 3.99.0 && exit\necho "%s"\nexit 1\n' "$3" >"$folder/bin/python3"
     chmod +x "$folder/bin/python3"
     expect "$1" 1 "wheel 1.0 cannot be fetched by Python 3.99.0: $2" env PATH="$folder/bin:$PATH" .packages/fetch-wheel wheel 1.0 \
