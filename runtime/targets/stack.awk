@@ -17,7 +17,9 @@
 #                           end in _run, in sum_blocks only those whose names end in _terms; firn_linear_tiles is a
 #                           part and a task body
 #     runtime/open.c        the functions of runtime/parts/share.c, and firn_copy_plan
-#     runtime/sample.c      the functions of runtime/parts/windows.c, and those of data_part.c, which windows.c calls, too
+#     runtime/sample.c      the functions of runtime/parts/windows.c, and those of data_part.c, which windows.c calls, too;
+#                           the function of runtime/parts/count_batch.c that says which inputs are read
+#     runtime/step.c        the function of runtime/parts/count_batch.c that counts, which calls firn_samples_fill
 #     runtime/initialise.c  the kernel, and firn_copy_weights
 #     the rest of runtime/, plan/checks/check.c
 #                           the port and the data source, which belong to the platform and are not counted
@@ -107,6 +109,12 @@ function may_mean(caller, title, kernel_file,    from) {
         return (file[title] == "runtime/parts/share.c" && is_static(title)) || title == "firn_copy_plan"
     if (from == "runtime/sample.c" && file[title] == "runtime/parts/windows.c")
         return is_static(title)
+    if (from == "runtime/sample.c" && file[title] == "runtime/parts/count_batch.c")
+        return original(title) == "reads"
+    if (from == "runtime/step.c")
+        return file[title] == "runtime/parts/count_batch.c" && is_static(title)
+    if (from == "runtime/parts/count_batch.c")
+        return title == "firn_samples_fill"
     if (from ~ /^runtime\/(sample|parts\/windows)\.c$/)
         return file[title] == "runtime/parts/data_part.c"
     if (from == "runtime/initialise.c")
