@@ -52,7 +52,7 @@ int firn_shape_reduce(firn_op_signature *s) {
 int firn_shape_reduce_sum_backward(firn_op_signature *s) {
     const firn_shape *dy = &s->inputs[FIRN_REDUCE_SUM_BACKWARD_IN_DY];
     firn_shape *dx = &s->outputs[FIRN_REDUCE_SUM_BACKWARD_OUT_DX];
-    firn_shape kept, gone;
+    firn_shape sum; /* one after the other: the stack of firn_open is deepest here */
     int64_t axes = 0;
     firn_shape_set(dx, 0, dy->dims);
     for (uint8_t d = 0; d < FIRN_RANK_MAX; d++) {
@@ -66,9 +66,11 @@ int firn_shape_reduce_sum_backward(firn_op_signature *s) {
     }
     if (axes == 0)
         return FIRN_ERROR_OP_ATTRIBUTE;
-    set_reduced(&kept, dx, axes, true);
-    set_reduced(&gone, dx, axes, false);
-    return same_extents(dy, &kept) || same_extents(dy, &gone) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
+    set_reduced(&sum, dx, axes, true);
+    if (same_extents(dy, &sum))
+        return FIRN_OK;
+    set_reduced(&sum, dx, axes, false);
+    return same_extents(dy, &sum) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
 }
 
 int firn_shape_reduce_max_backward(firn_op_signature *s) {
