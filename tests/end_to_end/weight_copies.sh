@@ -144,7 +144,7 @@ for target in cortex-m7 rv32; do
     checked=$((checked + 1))
 done
 
-expect "--weight-copies some" 2 "write auto, always or never instead of some" "$FIRNC" compile $recipe --mode train \
+expect "--weight-copies some" 2 "some is none of auto, always and never" "$FIRNC" compile $recipe --mode train \
     --key "$folder/test.key.pem" -o "$folder/plan" --weight-copies some
 
 echo "$checked plans, $failures failures"
