@@ -132,7 +132,8 @@ static bool accesses_are_legal(const firn_fb_plan_record *plan) {
 /* --- written before read ---------------------------------------------------------------------------------------- */
 
 /* Whether an op that is in no phase of this kind writes a tensor that is not a view. */
-static bool is_written_outside(const firn_fb_plan_record *plan, uint8_t kind, uint32_t tensor) {
+static __attribute__((noinline)) bool is_written_outside(const firn_fb_plan_record *plan, uint8_t kind,
+                                                         uint32_t tensor) {
     bool written = false;
     uint8_t phase;
     firn_fb_op_record op;
@@ -143,7 +144,7 @@ static bool is_written_outside(const firn_fb_plan_record *plan, uint8_t kind, ui
 
 /* Whether bookkeep uses a tensor that is not a view. Ops of other phases are not read: this is asked of each tensor of
  * an update. */
-static bool is_used_in_bookkeep(const firn_fb_plan_record *plan, uint32_t tensor) {
+static __attribute__((noinline)) bool is_used_in_bookkeep(const firn_fb_plan_record *plan, uint32_t tensor) {
     uint8_t phase;
     firn_fb_op table;
     firn_fb_op_record op;
