@@ -409,19 +409,24 @@ static bool has_effect(const firnc_field *field) {
            field->kind != FIRNC_FIELD_ELSEWHERE;
 }
 
-/* Keys without effect come last, so that a message that lists keys begins with the useful ones. */
+/* Keys without effect come last, so that a message that lists keys begins with the useful ones. Keys of other places
+ * are suggested, and not listed. */
 static bool fail_unknown(const firnc_tree *child, const firnc_field *fields, uint32_t count) {
     const char **words = firnc_allocate((count + UINT64_C(1)) * sizeof *words);
-    uint32_t filled = 0;
+    const char **own = firnc_allocate((count + UINT64_C(1)) * sizeof *own);
+    uint32_t filled = 0, own_filled = 0;
     for (int useless = 0; useless < 2; useless++)
         for (uint32_t i = 0; i < count; i++)
-            if (has_effect(&fields[i]) == (useless == 0))
+            if (has_effect(&fields[i]) == (useless == 0)) {
                 words[filled++] = fields[i].key;
+                if (fields[i].kind != FIRNC_FIELD_ELSEWHERE)
+                    own[own_filled++] = fields[i].key;
+            }
     const char *nearest = firnc_nearest(child->key, words);
     for (uint32_t i = 0; nearest != NULL && i < count; i++)
         if (fields[i].kind == FIRNC_FIELD_ELSEWHERE && strcmp(fields[i].key, nearest) == 0)
             return firnc_tree_fail(child, "unknown key; if it is %s, write that below %s", nearest, fields[i].only);
-    return firnc_tree_fail(child, "unknown key; %s", firnc_nearest_text(child->key, words));
+    return firnc_tree_fail(child, "unknown key; %s", firnc_nearest_text(child->key, own));
 }
 
 static bool read_child(const firnc_tree *child, const firnc_field *fields, uint32_t count, void *structure) {

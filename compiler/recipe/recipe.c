@@ -7,10 +7,6 @@
 #include "compiler/keys/tree_edit.h"
 #include "compiler/recipe/recipe_parts.h"
 
-/* Keys that stand a level too high, or where other libraries have them. */
-#define BELOW(key, place)                                                                                              \
-    { key, .kind = FIRNC_FIELD_ELSEWHERE, .only = place }
-
 static const firnc_field root_fields[] = {
     {"trainer", .kind = FIRNC_FIELD_NESTED, .required = true},
     {"train_input", .kind = FIRNC_FIELD_REFUSED, .only = "beside trainer it is trainer.fit.train_dataloader"},
@@ -18,13 +14,13 @@ static const firnc_field root_fields[] = {
     {"runconfig", .kind = FIRNC_FIELD_REFUSED, .only = "beside trainer its steps are in trainer.init.loop"},
     {"model", .kind = FIRNC_FIELD_REFUSED, .only = "beside trainer it is trainer.init.model"},
     {"optimizer", .kind = FIRNC_FIELD_REFUSED, .only = "beside trainer it is trainer.init.optimizer"},
-    BELOW("init", "trainer"),
-    BELOW("fit", "trainer"),
-    BELOW("validate", "trainer"),
-    BELOW("seed", "trainer.init"),
-    BELOW("loop", "trainer.init"),
-    BELOW("precision", "trainer.init"),
-    BELOW("schedulers", "trainer.init"),
+    FIRNC_BELOW("init", "trainer"),
+    FIRNC_BELOW("fit", "trainer"),
+    FIRNC_BELOW("validate", "trainer"),
+    FIRNC_BELOW("seed", "trainer.init"),
+    FIRNC_BELOW("loop", "trainer.init"),
+    FIRNC_BELOW("precision", "trainer.init"),
+    FIRNC_BELOW("schedulers", "trainer.init"),
 };
 
 static const firnc_field trainer_fields[] = {
@@ -32,18 +28,18 @@ static const firnc_field trainer_fields[] = {
     {"fit", .kind = FIRNC_FIELD_NESTED},
     {"validate", .kind = FIRNC_FIELD_NESTED},
     {"validate_all", .kind = FIRNC_FIELD_NESTED},
-    BELOW("seed", "trainer.init"),
-    BELOW("model", "trainer.init"),
-    BELOW("optimizer", "trainer.init"),
-    BELOW("schedulers", "trainer.init"),
-    BELOW("precision", "trainer.init"),
-    BELOW("loop", "trainer.init"),
-    BELOW("num_steps", "trainer.init.loop"),
-    BELOW("num_epochs", "trainer.init.loop"),
-    BELOW("train_dataloader", "trainer.fit"),
-    BELOW("batch_size", "trainer.fit.train_dataloader"),
-    BELOW("val_dataloader", "trainer.validate"),
-    BELOW("metric", "trainer.validate"),
+    FIRNC_BELOW("seed", "trainer.init"),
+    FIRNC_BELOW("model", "trainer.init"),
+    FIRNC_BELOW("optimizer", "trainer.init"),
+    FIRNC_BELOW("schedulers", "trainer.init"),
+    FIRNC_BELOW("precision", "trainer.init"),
+    FIRNC_BELOW("loop", "trainer.init"),
+    FIRNC_BELOW("num_steps", "trainer.init.loop"),
+    FIRNC_BELOW("num_epochs", "trainer.init.loop"),
+    FIRNC_BELOW("train_dataloader", "trainer.fit"),
+    FIRNC_BELOW("batch_size", "trainer.fit.train_dataloader"),
+    FIRNC_BELOW("val_dataloader", "trainer.validate"),
+    FIRNC_BELOW("metric", "trainer.validate"),
 };
 
 static const firnc_field validate_all_fields[] = {
@@ -75,28 +71,14 @@ static const firnc_field init_fields[] = {
     {"checkpoint", .kind = FIRNC_FIELD_NESTED},
     {"logging", .kind = FIRNC_FIELD_IGNORED, .only = "a plan does not log; use firn train --log, which logs each step"},
     {"loggers", .kind = FIRNC_FIELD_IGNORED, .only = "a plan does not log; use firn train --log, which logs each step"},
-    BELOW("num_steps", "trainer.init.loop"),
-    BELOW("max_steps", "trainer.init.loop"),
-    BELOW("num_epochs", "trainer.init.loop"),
-    BELOW("eval_steps", "trainer.init.loop"),
-    BELOW("grad_accum_steps", "trainer.init.loop"),
-    BELOW("check_loss", "trainer.init.loop"),
-    BELOW("learning_rate", "the class of trainer.init.optimizer"),
-    BELOW("lr", "the class of trainer.init.optimizer"),
-    BELOW("weight_decay", "the class of trainer.init.optimizer"),
-    BELOW("fp16_type", "trainer.init.precision"),
-    BELOW("loss_scaling_factor", "trainer.init.precision"),
-    BELOW("max_gradient_norm", "trainer.init.precision"),
-    BELOW("max_gradient_value", "trainer.init.precision"),
-    BELOW("batch_size", "trainer.fit.train_dataloader"),
-    BELOW("micro_batch_size", "trainer.fit.train_dataloader"),
-    BELOW("shuffle", "trainer.fit.train_dataloader"),
-    BELOW("train_dataloader", "trainer.fit"),
-    BELOW("val_dataloader", "trainer.validate"),
-    BELOW("metric", "trainer.validate"),
+    FIRNC_LOOP_KEYS_BELOW,
+    FIRNC_OPTIMIZER_KEYS_BELOW,
+    FIRNC_PRECISION_KEYS_BELOW,
+    FIRNC_DATA_KEYS_BELOW,
+    FIRNC_BELOW("train_dataloader", "trainer.fit"),
+    FIRNC_BELOW("val_dataloader", "trainer.validate"),
+    FIRNC_BELOW("metric", "trainer.validate"),
 };
-
-#undef BELOW
 
 #define ONE_CHECKPOINT "a run has one checkpoint, which firn train --checkpoint names"
 

@@ -79,6 +79,10 @@ static const firnc_field fields[] = {
     {"prefetch_factor", .kind = FIRNC_FIELD_IGNORED, .only = "firn reads the data without workers; remove it"},
     {"persistent_workers", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
      .only = "firn reads the data without workers; remove it"},
+    FIRNC_OPTIMIZER_KEYS_BELOW,
+    FIRNC_PRECISION_KEYS_BELOW,
+    FIRNC_LOOP_KEYS_BELOW,
+    FIRNC_INIT_KEYS_BELOW,
 };
 
 #undef AT

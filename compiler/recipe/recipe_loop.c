@@ -20,6 +20,10 @@ static const firnc_field fields[] = {
     {"grad_accum_steps", .kind = FIRNC_FIELD_WHOLE, offsetof(loop, grad_accum_steps), 1, FIRNC_SAMPLES_MAX},
     {"eval_frequency", .kind = FIRNC_FIELD_IGNORED,
      .only = "a training plan does not evaluate; compile with --mode eval too, and run firn eval on checkpoints"},
+    FIRNC_OPTIMIZER_KEYS_BELOW,
+    FIRNC_PRECISION_KEYS_BELOW,
+    FIRNC_DATA_KEYS_BELOW,
+    FIRNC_INIT_KEYS_BELOW,
 };
 
 /* --- the length of the run ---------------------------------------------------------------------------------------- */

@@ -97,6 +97,21 @@ static const firnc_model *guess_model(const firnc_tree *keys, const firnc_choice
     return first;
 }
 
+/* Whether a name is that of a class of transformers, as LlamaForCausalLM, or of a model on its hub, as
+ * EleutherAI/pythia-70m. */
+static bool is_of_transformers(const firnc_tree *name) {
+    static const char *const endings[] = {"LMHeadModel", "DoubleHeadsModel", "PreTrainedModel", "Config", "Model"};
+    if (name->kind != FIRNC_SCALAR)
+        return false;
+    const char *text = name->text;
+    const size_t length = strlen(text);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        if (length > strlen(endings[i]) && strcmp(text + length - strlen(endings[i]), endings[i]) == 0)
+            return true;
+    const char *head = strstr(text, "For"), *slash = strchr(text, '/');
+    return (head != NULL && head > text && head[3] >= 'A' && head[3] <= 'Z') || (slash != NULL && slash > text);
+}
+
 static const firnc_model *find_model(const firnc_tree *keys) {
     const firnc_tree *name = firnc_tree_child(keys, "name");
     const firnc_choice *names = model_names();
@@ -105,6 +120,13 @@ static const firnc_model *find_model(const firnc_tree *keys) {
         return &firnc_model_onnx; /* a file is all that there is to say */
     if (name == NULL)
         return guess_model(keys, names);
+    if (is_of_transformers(name)) {
+        firnc_tree_fail(name,
+                        "%s is a name of transformers; remove trainer.init.model and give firnc --hf FOLDER, the "
+                        "folder that save_pretrained wrote",
+                        name->text);
+        return NULL;
+    }
     return firnc_field_choice(name, names, &position) ? firnc_model_at((uint32_t)position) : NULL;
 }
 

@@ -5,6 +5,31 @@
 #include "compiler/keys/fields.h"
 #include "compiler/recipe/recipe.h"
 
+/* A row for a key that stands a level too high, or where other libraries have it. */
+#define FIRNC_BELOW(key, place)                                                                                        \
+    { key, .kind = FIRNC_FIELD_ELSEWHERE, .only = place }
+
+/* The rows of the keys of one place, for the tables of other places. They stand behind the table's own rows. */
+#define FIRNC_INIT_KEYS_BELOW                                                                                          \
+    FIRNC_BELOW("seed", "trainer.init"), FIRNC_BELOW("schedulers", "trainer.init"),                                    \
+        FIRNC_BELOW("checkpoint", "trainer.init, with its steps in it")
+#define FIRNC_OPTIMIZER_KEYS_BELOW                                                                                     \
+    FIRNC_BELOW("learning_rate", "the class of trainer.init.optimizer"),                                               \
+        FIRNC_BELOW("lr", "the class of trainer.init.optimizer"),                                                      \
+        FIRNC_BELOW("weight_decay", "the class of trainer.init.optimizer")
+#define FIRNC_PRECISION_KEYS_BELOW                                                                                     \
+    FIRNC_BELOW("fp16_type", "trainer.init.precision"), FIRNC_BELOW("loss_scaling_factor", "trainer.init.precision"),  \
+        FIRNC_BELOW("max_gradient_norm", "trainer.init.precision"),                                                    \
+        FIRNC_BELOW("max_gradient_value", "trainer.init.precision")
+#define FIRNC_LOOP_KEYS_BELOW                                                                                          \
+    FIRNC_BELOW("num_steps", "trainer.init.loop"), FIRNC_BELOW("max_steps", "trainer.init.loop"),                      \
+        FIRNC_BELOW("num_epochs", "trainer.init.loop"), FIRNC_BELOW("eval_steps", "trainer.init.loop"),                \
+        FIRNC_BELOW("grad_accum_steps", "trainer.init.loop"), FIRNC_BELOW("check_loss", "trainer.init.loop")
+#define FIRNC_DATA_KEYS_BELOW                                                                                          \
+    FIRNC_BELOW("batch_size", "trainer.fit.train_dataloader"),                                                         \
+        FIRNC_BELOW("micro_batch_size", "trainer.fit.train_dataloader"),                                               \
+        FIRNC_BELOW("shuffle", "trainer.fit.train_dataloader")
+
 /* The keys of trainer.init.model that FOLDER/config.json stands for, `name` included (recipe_hugging_face.c). Each
  * value has its place in config.json, for messages. NULL after one message. */
 firnc_tree *firnc_hugging_face_model(const char *folder);

@@ -39,6 +39,10 @@ static const firnc_field fields[] = {
     {"gradient_type", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, float32_gradients), .choices = gradient_types},
     {"pol", .kind = FIRNC_FIELD_ENTRIES},
     {"float32_layers", .kind = FIRNC_FIELD_ENTRIES},
+    FIRNC_OPTIMIZER_KEYS_BELOW,
+    FIRNC_LOOP_KEYS_BELOW,
+    FIRNC_DATA_KEYS_BELOW,
+    FIRNC_INIT_KEYS_BELOW,
 };
 
 /* --- loss scaling ------------------------------------------------------------------------------------------------- */

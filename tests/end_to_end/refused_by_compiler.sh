@@ -48,6 +48,11 @@ edited "POL 3" precision_opt_level 's/precision_opt_level: 1/precision_opt_level
 edited "a factor whose reciprocal is infinite" loss_scaling_factor \
     's/loss_scaling_factor: .*/loss_scaling_factor: 2.9387e-39/' 'of at least 2.93874e-39'
 edited "unknown key" precison 's/^    precision:/    precison:/' 'unknown key; the nearest known one is precision'
+edited "a class of transformers" name 's/name: gpt2$/name: GPT2LMHeadModel/' 'is a name of transformers; .*--hf FOLDER'
+edited "a key of another place" max_grad_norm 's/^    loop:/&\n      max_grad_norm: 1.0/' \
+    'if it is max_gradient_norm, write that below trainer.init.precision'
+edited "when to save" save_steps 's/^    loop:/&\n      save_steps: 10/' 'if it is checkpoint, write that below trainer.init,'
+edited "a rate in the data" lr 's/^    train_dataloader:/&\n      lr: 1.0/' 'write it below the class of trainer.init.optimizer'
 edited "negative length" total_iters 's/total_iters: 4$/total_iters: -4/' '-4 is negative'
 edited "float8" fp16_type 's/fp16_type: bfloat16/fp16_type: float8/' 'float16, bfloat16, cbfloat16'
 edited "micro-batches" micro_batch_size 's/micro_batch_size: 2/micro_batch_size: 3/' 'not divisible by 3'
