@@ -50,7 +50,7 @@ LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA)) $(LDFLAGS_EXTRA)
 # --- sources -------------------------------------------------------------------------------------------------------
 
 # Of plan/, these are the compiler's; firn on a host has keys/ too.
-PLAN_HOST_SOURCES := $(wildcard plan/keys/key_text.c plan/needs.c plan/generated/op_since.c plan/generated/since.c \
+PLAN_HOST_SOURCES := $(wildcard plan/keys/*.c plan/needs.c plan/generated/op_since.c plan/generated/since.c \
     plan/generated/writer.c)
 PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(foreach folder,. checks checkpoint generated shapes slots,\
     $(patsubst plan/./%,plan/%,$(wildcard plan/$(folder)/*.c))))
@@ -59,7 +59,7 @@ NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
 KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c runtime/kernels/elements/*.c runtime/kernels/images/*.c runtime/kernels/layout/*.c runtime/kernels/losses/*.c runtime/kernels/norms/*.c runtime/kernels/optimizers/*.c runtime/kernels/recurrent/*.c runtime/kernels/reduce/*.c))
 CORE_SOURCES := $(wildcard runtime/*.c runtime/parts/*.c)
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
-HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c) plan/keys/key_text.c
+HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c plan/keys/*.c)
 # The sources of the programs that are not in a library.
 FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/manual/*.c runtime/program/*.c))
 FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/studies/*.c))

@@ -155,7 +155,9 @@ bool firnc_file_read_part(const char *name, uint64_t limit, firnc_extent extent,
     errno = EFBIG;
     bool good = (extent != NULL || size <= limit) && read_all(file, size, limit, extent, bytes);
     if (!good && errno == EFBIG)
-        fail(name, "read", firnc_format("it may have %llu bytes at most: make it shorter", (unsigned long long)limit));
+        fail(name, "read",
+             firnc_format("it may have %llu bytes at most; check that it is the file that is meant",
+                          (unsigned long long)limit));
     else if (!good)
         fail(name, "read", "check that it is a file of the right kind");
     if (good)

@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compiler/base/text.h"
 #include "compiler/base/words.h"
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/emit/sign.h"
 #include "plan/errors.h"
-
-#define SIGNATURE_FILE_MAX 4096
+#include "plan/keys/file_kind.h"
 
 /* Reads an unsigned plan and prepares it for signing: checks it and computes the digest. Returns the exit code. */
 static int prepare(const char *name, firnc_bytes *file, firn_header *header, uint8_t digest[32]) {
@@ -131,13 +131,22 @@ static bool is_printed(uint8_t byte) {
     return byte > ' ' && byte <= '~';
 }
 
+/* No signature is longer than the head of a file. */
+static uint64_t bytes_of_signature(const uint8_t *head, uint64_t count) {
+    (void)head;
+    return count;
+}
+
 /* What a file holds that is no signature of P-256, and what to do. */
 static const char *other_signature(const firnc_bytes *bytes) {
+    const firn_file_kind *kind = firn_file_kind_of(bytes->data, bytes->count);
     const uint8_t *at = bytes->data, *end = bytes->data + bytes->count;
     while (at < end && is_printed(*at))
         at++;
     if (bytes->count == 0)
         return "the file is empty; give 64 raw bytes, r then s, or DER";
+    if (kind != NULL)
+        return firnc_format("it begins like %s; give 64 raw bytes, r then s, or DER", kind->name);
     if (at > bytes->data && (at == end || *at == '\n' || *at == '\r'))
         return "it is text; decode it, with base64 -d or xxd -r -p, to 64 raw bytes, r then s, or DER";
     if (bytes->data[0] == 0x30)
@@ -160,7 +169,8 @@ static int attach_command(int argc, char **argv) {
     int status = prepare(r.name, &file, &header, digest);
     if (status != FIRNC_EXIT_OK)
         return status;
-    if (!firnc_public_key_read(r.pub, public_key) || !firnc_file_read(r.signature, SIGNATURE_FILE_MAX, &bytes))
+    if (!firnc_public_key_read(r.pub, public_key) ||
+        !firnc_file_read_part(r.signature, UINT64_MAX - 1, bytes_of_signature, &bytes))
         return FIRNC_EXIT_WRONG;
     if (!firnc_signature_decode(&bytes, signature)) {
         firnc_say("firnc: %s: not a signature of P-256: %s", r.signature, other_signature(&bytes));

@@ -9,6 +9,7 @@
 #include "plan/bytes.h"
 #include "plan/checks/semantics.h"
 #include "plan/errors.h"
+#include "plan/keys/file_kind.h"
 #include "plan/needs.h"
 #include "plan/signature.h"
 
@@ -140,7 +141,22 @@ static void refuse_version(const char *name, const firnc_bytes *file) {
                                                         : "compile it again with this version of firnc");
 }
 
+/* Names what was given in place of a plan. A short file of another kind is no plan that was cut. */
+static void refuse_other(const char *name, const firnc_bytes *file) {
+    const firn_file_kind *kind = firn_file_kind_of(file->data, file->count);
+    firnc_say("firnc: %s: refused: %s%s%s (%s); give the plan that firnc compile wrote", name,
+              file->count == 0 ? "it is empty" : "it begins like ",
+              file->count == 0 ? ""
+              : kind != NULL   ? kind->name
+                               : "no plan",
+              kind != NULL ? ", and not like a plan" : "", firn_error_name(FIRN_ERROR_MAGIC));
+}
+
 void firnc_plan_refuse(const char *name, const firnc_bytes *file, int error) {
+    if (!firn_is_plan(file->data, file->count)) {
+        refuse_other(name, file);
+        return;
+    }
     if (error == FIRN_ERROR_FORMAT_VERSION) {
         refuse_version(name, file);
         return;

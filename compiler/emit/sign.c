@@ -152,10 +152,15 @@ static bool parse_public(mbedtls_pk_context *pk, const firnc_bytes *bytes) {
            mbedtls_pk_parse_public_key(pk, bytes->data, bytes->count + 1) == 0;
 }
 
+/* Of a file with zero bytes that is not DER, the head is enough to say what it is. */
+static uint64_t bytes_of_key(const uint8_t *head, uint64_t count) {
+    return head[0] != 0x30 && memchr(head, 0, count) != NULL ? count : UINT64_MAX;
+}
+
 bool firnc_key_read(const char *file, firnc_key *key) {
     firnc_bytes bytes;
     generator random;
-    if (!firnc_file_read(file, FIRN_KEY_FILE_MAX, &bytes))
+    if (!firnc_file_read_part(file, FIRN_KEY_FILE_MAX, bytes_of_key, &bytes))
         return false;
     if (!generator_start(&random)) {
         firnc_wipe(bytes.data, bytes.count);
@@ -175,7 +180,7 @@ bool firnc_key_read(const char *file, firnc_key *key) {
 
 bool firnc_public_key_read(const char *file, uint8_t public_key[FIRN_PUBLIC_KEY_BYTES]) {
     firnc_bytes bytes;
-    if (!firnc_file_read(file, FIRN_KEY_FILE_MAX, &bytes))
+    if (!firnc_file_read_part(file, FIRN_KEY_FILE_MAX, bytes_of_key, &bytes))
         return false;
     mbedtls_pk_context pk;
     mbedtls_pk_init(&pk);

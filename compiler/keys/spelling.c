@@ -84,7 +84,7 @@ static void pass(position *at, uint32_t character) {
 /* What is wrong with a character, or NULL. */
 static const char *character_fault(const position *at, uint32_t character) {
     if (character == 0)
-        return "there is a zero byte, so this is no text; give a recipe, and save it as UTF-8";
+        return "there is a zero byte, so this is no text; give text, saved as UTF-8";
     if ((character < ' ' && character != '\t' && character != '\n' && character != '\r') || character == 0x7f)
         return firnc_format("there is a control character (byte %02x); remove it", (unsigned)character);
     for (size_t i = 0; !at->comment && at->quote == 0 && i < COUNT(lookalikes); i++)

@@ -11,6 +11,7 @@
 #include "compiler/base/text.h"
 #include "compiler/keys/anchors.h"
 #include "compiler/keys/spelling.h"
+#include "plan/keys/file_kind.h"
 
 #define FILE_BYTES_MAX (1u << 20)
 #define DEPTH_MAX      32
@@ -373,19 +374,28 @@ static bool build(builder *b, const uint8_t *bytes, uint64_t count) {
     return good;
 }
 
-firnc_tree *firnc_tree_read(const char *file) {
+/* Says which kind of file was given instead. Text in wide characters has a message of its own, with the mend. */
+static bool is_other_kind(const char *file, const char *what, const firnc_bytes *bytes) {
+    const firn_file_kind *kind = firn_file_kind_of(bytes->data, bytes->count);
+    if (kind == NULL || kind->use == FIRN_FILE_WIDE_TEXT)
+        return false;
+    firnc_say("firnc: %s: begins like %s, and not like %s; give %s", file, kind->name, what, what);
+    return true;
+}
+
+firnc_tree *firnc_tree_read(const char *file, const char *what, const char *form) {
     firnc_bytes bytes;
     if (!firnc_file_read(file, FILE_BYTES_MAX, &bytes))
         return NULL;
     builder b = {.file = file};
-    if (!build(&b, bytes.data, bytes.count))
+    if (is_other_kind(file, what, &bytes) || !build(&b, bytes.data, bytes.count))
         return NULL;
     if (b.root == NULL) {
-        fail_at(&b, 1, "has no key; a recipe begins with the key trainer");
+        fail_at(&b, 1, firnc_format("has no key, and so is not %s; %s", what, form));
         return NULL;
     }
     if (b.root->kind != FIRNC_MAPPING) {
-        fail_at(&b, 1, "not a recipe; it begins with the key trainer");
+        fail_at(&b, 1, firnc_format("is not %s; %s", what, form));
         return NULL;
     }
     return b.root;

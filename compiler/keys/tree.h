@@ -23,8 +23,9 @@ typedef struct firnc_tree {
     struct firnc_tree *first, *next;
 } firnc_tree;
 
-/* Reads a file whose root is a mapping. NULL after one message. */
-firnc_tree *firnc_tree_read(const char *file);
+/* Reads a file whose root is a mapping. `what` is what it should be and `form` its form, both for messages, as "a
+ * recipe" and "it begins with the key trainer". NULL after one message. */
+firnc_tree *firnc_tree_read(const char *file, const char *what, const char *form);
 
 /* Applies a setting "a.b.0.c=value", whose value is YAML. Missing mappings on the path are created; entries of lists
  * must exist. False after one message. */

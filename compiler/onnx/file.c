@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "compiler/onnx/import.h"
+#include "plan/keys/file_kind.h"
 
 #define FILE_LIMIT ((uint64_t)1 << 31) /* a message of protobuf has at most so many bytes */
 
@@ -46,6 +47,10 @@ bool firnc_onnx_read(firnc_onnx_importer *im) {
         im->failed = true;
         return false;
     }
+    const firn_file_kind *kind = firn_file_kind_of(bytes.data, bytes.count);
+    if (kind != NULL)
+        return firnc_onnx_fail(im, "begins like %s, and not like an ONNX model; export the model by torch.onnx.export",
+                               kind->name);
     const char *wrong = firnc_onnx_scan(bytes.data, bytes.count);
     if (wrong != NULL)
         return firnc_onnx_fail(im, "%s", wrong);

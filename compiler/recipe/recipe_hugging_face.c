@@ -535,7 +535,7 @@ firnc_tree *firnc_hugging_face_model(const char *folder) {
                   folder);
         return NULL;
     }
-    firnc_tree *config = firnc_tree_read(file);
+    firnc_tree *config = firnc_tree_read(file, "the configuration of a model", "save_pretrained writes one, in { }");
     const type *type = config == NULL ? NULL : find_type(config);
     if (type == NULL || !check_head(type, config))
         return NULL;

@@ -348,7 +348,7 @@ static bool is_for_trainer(const char *setting) {
 
 firnc_tree *firnc_recipe_tree(const char *file, const char *hugging_face, const char *const *settings, uint32_t count) {
     firnc_idle_forget();
-    firnc_tree *root = firnc_tree_read(file);
+    firnc_tree *root = firnc_tree_read(file, "a recipe", "it begins with the key trainer");
     const bool older = root != NULL && is_older(root);
     for (uint32_t i = 0; root != NULL && i < count; i++)
         if (older && !is_for_trainer(settings[i]) && !firnc_tree_set(root, settings[i]))

@@ -9,6 +9,7 @@
 
 #include "compiler/base/text.h"
 #include "plan/bytes.h"
+#include "plan/keys/file_kind.h"
 #include "runtime/numerics/numerics.h"
 
 #define LENGTH_BYTES 8u
@@ -260,30 +261,31 @@ static bool read_tensors(firnc_safetensors *parsed, const cJSON *header, const f
     return check_names(parsed) && check_places(parsed, data->count);
 }
 
-/* What is often given in place of a safetensors file, by its first bytes, and how to make one of it. */
-static const struct {
-    const char *magic, *name, *mend;
-} others[] = {
-    {"FIRNCKPT", "a checkpoint of firn", "firn export FILE -o NAME.safetensors writes one of it"},
-    {"PK\x03\x04", "a zip archive, as torch.save and numpy.savez write",
-     "load it in Python, and write the tensors by safetensors.torch.save_file or safetensors.numpy.save_file"},
-    {"\x80\x02", "a pickle of Python, as older releases of torch.save write",
-     "load it in Python, and write the tensors by safetensors.torch.save_file"},
-    {"\x80\x04\x95", "a pickle of Python", "load it in Python, and write the arrays by safetensors.numpy.save_file"},
-    {"\x80\x05\x95", "a pickle of Python", "load it in Python, and write the arrays by safetensors.numpy.save_file"},
-    {"\x93NUMPY", "an array of NumPy", "write it with its name by safetensors.numpy.save_file"},
-    {"\x89HDF", "HDF5, as Keras writes", "load it in Python, and write the tensors by safetensors.numpy.save_file"},
-    {"\x1f\x8b\x08", "gzip", "unpack it first"},
-    {"GGUF", "GGUF", "give the model's weights as they were before they were quantized"},
-};
+/* How to make a safetensors file of a file of another kind. */
+static const char *mend_of(firn_file_use use) {
+    switch (use) {
+    case FIRN_FILE_CHECKPOINT:
+        return "firn export FILE -o NAME.safetensors writes one of it";
+    case FIRN_FILE_PLAN:
+        return "give the weights, or what firn export wrote from the checkpoint of a run";
+    case FIRN_FILE_QUANTIZED:
+        return "give the model's weights as they were before they were quantized";
+    case FIRN_FILE_ARRAYS:
+    case FIRN_FILE_NPY:
+    case FIRN_FILE_ZIP:
+        return "load it in Python, and write the tensors by safetensors.torch.save_file or safetensors.numpy.save_file";
+    case FIRN_FILE_PACKED:
+        return "unpack it first";
+    default:
+        return "give a safetensors file";
+    }
+}
 
 /* Refuses a file that begins like one of another kind. Returns true if it does not. */
 static bool is_no_other(const char *file, const firnc_bytes *bytes) {
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (bytes->count >= strlen(others[i].magic) &&
-            memcmp(bytes->data, others[i].magic, strlen(others[i].magic)) == 0)
-            return firnc_weights_refuse(file, "not a safetensors file, but %s; %s", others[i].name, others[i].mend);
-    return true;
+    const firn_file_kind *kind = firn_file_kind_of(bytes->data, bytes->count);
+    return kind == NULL ||
+           firnc_weights_refuse(file, "not a safetensors file, but %s; %s", kind->name, mend_of(kind->use));
 }
 
 uint64_t firnc_safetensors_extent(const uint8_t *head, uint64_t count) {

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "plan/keys/file_kind.h"
+
 #define DER_MAX 2048 /* bytes of a key that are looked at */
 
 /* Remedies. */
@@ -311,5 +313,6 @@ firn_key_text firn_key_text_of(const void *file, size_t count, bool is_private) 
         return new_pair("JSON", ", perhaps a key in the form of JWK", is_private);
     if (begins(bytes, count, "\xff\xfe") || begins(bytes, count, "\xfe\xff"))
         return (firn_key_text){"text in UTF-16", "", "save it as ASCII"};
-    return new_pair("no key", "", is_private);
+    const firn_file_kind *kind = firn_file_kind_of(bytes, count);
+    return new_pair(kind != NULL ? kind->name : "no key", "", is_private);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "plan/checkpoint/record.h"
+#include "plan/container.h"
 #include "runtime/manual/manual.h"
 #include "runtime/targets/host/host.h"
 
@@ -135,6 +136,9 @@ int cli_session_confirm(cli_session *session);
 /* Prints one line that names the file at fault and how to mend it, and returns the exit code for an error of the
  * library. */
 int cli_error(const cli_session *session, int error);
+
+/* Prints that a file which does not begin like a plan was given in place of one, and returns the exit code. */
+int cli_refuse_no_plan(const char *path, const firn_host_plan *plan);
 /* Returns the exit code only, for an error of data or storage whose message has already been printed. */
 int cli_exit_code(int error);
 

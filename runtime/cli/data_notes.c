@@ -81,11 +81,11 @@ static void note_kinds(const cli_session *session) {
     const firn_host_stream *stream = &session->data.files[0];
     uint32_t noted = 0;
     for (uint32_t i = 0; i < stream->count && noted < FILES_MOST; i++) {
-        const firn_host_kind *kind = firn_host_file_kind(stream->files[i]);
+        const firn_file_kind *kind = firn_host_file_kind(stream->files[i]);
         const firn_data_layout *layout = firn_host_file_layout(stream->files[i]);
         if (kind != NULL)
             firn_host_note("%s begins like %s, and its bytes are read as they are; %s if that is not meant",
-                           name_of(stream, i), kind->name, kind->mend);
+                           name_of(stream, i), kind->name, firn_host_file_mend(kind));
         else if (stream->segments[i].elements == 0)
             firn_host_note("%s is empty", name_of(stream, i));
         else if (layout->rank > 1)

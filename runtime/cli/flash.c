@@ -287,6 +287,8 @@ static int load(transfer *t) {
     firn_header header;
     if (!firn_host_plan_load(&t->plan, t->options->file))
         return CLI_FILE;
+    if (!firn_is_plan(t->plan.bytes, t->plan.count))
+        return cli_refuse_no_plan(t->options->file, &t->plan);
     const int error = firn_header_decode(&header, t->plan.bytes, t->plan.count);
     return error == FIRN_OK ? CLI_OK : refused(t, "", error);
 }

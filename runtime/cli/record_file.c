@@ -34,8 +34,12 @@ static bool begins_like_record(int file, uint64_t count) {
 }
 
 /* Refuses a file that begins like no checkpoint. */
-static int refuse_other(const char *path) {
-    firn_host_fail(path, "begins like no checkpoint (%s); give the file that firn train --checkpoint wrote",
+static int refuse_other(const char *path, int file) {
+    uint8_t head[FIRN_FILE_KIND_BYTES];
+    const ssize_t count = pread(file, head, sizeof head, 0);
+    const firn_file_kind *kind = count > 0 ? firn_file_kind_of(head, (size_t)count) : NULL;
+    firn_host_fail(path, "begins like %s%s (%s); give the file that firn train --checkpoint wrote",
+                   kind != NULL ? kind->name : "no checkpoint", kind != NULL ? ", and not like a checkpoint" : "",
                    firn_error_name(FIRN_ERROR_CHECKPOINT_DAMAGED));
     return CLI_REFUSED;
 }
@@ -46,8 +50,9 @@ int cli_record_refuse(const char *path) {
     if (file < 0)
         return CLI_FILE;
     const bool other = count != 0 && !begins_like_record(file, count);
+    const int status = other ? refuse_other(path, file) : CLI_OK;
     close(file);
-    return other ? refuse_other(path) : CLI_OK;
+    return status;
 }
 
 static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
@@ -60,8 +65,9 @@ static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
         return CLI_FILE;
     }
     if (*count != 0 && !begins_like_record(file, *count)) {
+        const int status = refuse_other(path, file);
         close(file);
-        return refuse_other(path);
+        return status;
     }
     *contents = firn_host_allocate((size_t)*count);
     bool whole = firn_host_read(file, *contents, (size_t)*count) == (int64_t)*count;

@@ -284,6 +284,14 @@ static bool load_keys(cli_session *session) {
     return true;
 }
 
+int cli_refuse_no_plan(const char *path, const firn_host_plan *plan) {
+    const firn_file_kind *kind = firn_file_kind_of(plan->bytes, plan->count);
+    firn_host_fail(path, "begins like %s%s (%s); give the plan that firnc compile wrote",
+                   kind != NULL ? kind->name : "no plan", kind != NULL ? ", and not like a plan" : "",
+                   firn_error_name(FIRN_ERROR_MAGIC));
+    return CLI_REFUSED;
+}
+
 /* Loads the plan and provides its memory. Only kernel sets that need a workspace verify the plan here already. */
 static int load_plan(cli_session *session) {
     const cli_options *options = session->options;
@@ -292,6 +300,8 @@ static int load_plan(cli_session *session) {
         return CLI_FILE;
     if (options->verbose && session->plan.lost != NULL)
         firn_host_fail(options->file, "%s", session->plan.lost);
+    if (!firn_is_plan(session->plan.bytes, session->plan.count))
+        return cli_refuse_no_plan(options->file, &session->plan);
     int error = firn_plan_sizes(session->plan.bytes, session->plan.count, &sizes);
     if (error != FIRN_OK)
         return cli_error(session, error);

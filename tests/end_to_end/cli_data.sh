@@ -239,6 +239,7 @@ np.save(folder + 'a_fields.npy', np.zeros(3, [('a', 'f4'), ('b', 'i4')]))
 np.save(folder + 'a_deep.npy', np.zeros((1,) * 9, 'uint8'))
 np.save(folder + 'a_onehot.npy', np.zeros((120, 10), 'uint8'))
 np.save(folder + 'a_flat.npy', np.zeros(120 * 784, 'uint8'))
+np.save(folder + 'a_columns.npy', np.zeros((784, 120), 'uint8'))
 np.savez(folder + 'a.npz', x=x[:1])
 open(folder + 'a_double.idx', 'wb').write(bytes([0, 0, 14, 1, 0, 0, 0, 2]) + bytes(16))
 open(folder + 'a_short.idx', 'wb').write(bytes([0, 0, 8, 1, 0, 0, 0, 9]) + bytes(5))
@@ -293,6 +294,8 @@ expect "fields" 1 "an array of structured records;.*structured_to_unstructured" 
 expect "nine dimensions" 1 "an array with 9 dimensions" images a_deep.npy
 expect "no dictionary" 1 "header cannot be understood" images not.npy
 expect "a flat array" 1 "has 1 uint8 in each record.*its shape is (94080,): save x.reshape(-1, 784)" images a_flat.npy
+expect "columns as records" 1 "its shape is (784, 120): if its columns are the records, .*ascontiguousarray(x.T)" images \
+    a_columns.npy
 expect "an archive of arrays" 1 "is not an array, but zip (also .npz.*numpy.save\|unpack" images a.npz
 expect "IDX of doubles" 1 "begins like IDX of type 0x0e" images a_double.idx
 expect "IDX that was cut" 1 "begins like IDX, but has fewer bytes" images a_short.idx

@@ -291,8 +291,8 @@ expect "evaluate a pipe" 1 "unheard: is neither a file nor a folder, but a pipe"
 expect "evaluate a folder" 1 "names/folder: is a folder; give a file" evaluate names/folder
 expect "evaluate a link to nothing" 1 "names/dangling: is a link to a file that is not there" evaluate names/dangling
 expect "evaluate nothing" 3 "CHECKPOINT_MISSING" evaluate names/none
-expect "evaluate a plan" 3 "run.plan: begins like no checkpoint (CHECKPOINT_DAMAGED); give the file" evaluate run.plan
-expect "a digest of a plan" 3 "run.plan: begins like no checkpoint (CHECKPOINT_DAMAGED); give the file" "$FIRN" digest run.plan
+expect "evaluate a plan" 3 "run.plan: begins like a plan, and not like a checkpoint (CHECKPOINT_DAMAGED); give the file" evaluate run.plan
+expect "a digest of a plan" 3 "run.plan: begins like a plan, and not like a checkpoint (CHECKPOINT_DAMAGED); give the file" "$FIRN" digest run.plan
 head -c 500 whole >cut
 expect "evaluate a checkpoint that was cut" 3 "cut: the checkpoint is incomplete or damaged" evaluate cut
 linked="names/dangling: is a link to a file that is not there; give the name of a file"
@@ -310,9 +310,38 @@ initial() {
 initial whole "a checkpoint of firn; firn export"
 initial x.npy "an array of NumPy; "
 printf 'PK\003\004 of torch.save' >model.bin
-initial model.bin "a zip archive, as torch.save and numpy.savez write; .*save_file"
+initial model.bin "zip (also .npz, .pt, .docx); .*save_file"
 gzip -c whole.safetensors >whole.gz
 initial whole.gz "gzip; unpack it first"
+# What is given in place of something else is named by its first bytes.
+begins="begins like a checkpoint of firn, and not like"
+expect "a checkpoint as a plan" 3 "whole: $begins a plan (MAGIC); give the plan" "$FIRN" train whole --pub key.pub.pem --data x.npy
+expect "a checkpoint to inspect" 3 "whole: refused: it $begins a plan (MAGIC); give the plan" "$FIRNC" inspect whole
+expect "a checkpoint as a recipe" 1 "whole: $begins a recipe; give a recipe" "$FIRNC" compile whole --mode train \
+    --key key.key.pem -o unwritten
+echo text >short
+expect "a short file as a plan" 3 "short: begins like no plan (MAGIC); " "$FIRN" train short --pub key.pub.pem --data x.npy
+expect "a short file to inspect" 3 "short: refused: it begins like no plan (MAGIC); " "$FIRNC" inspect short
+head -c 20 run.plan >cut.plan
+expect "a plan that was cut short" 3 "(TRUNCATED); get the plan again" "$FIRN" train cut.plan --pub key.pub.pem --data x.npy
+expect "a plan as a key" 1 "run.plan: holds a plan, and the secret key" "$FIRNC" compile recipe.yaml --mode train \
+    --key run.plan -o unwritten
+expect "a plan as a public key" 1 "run.plan: holds a plan, and the public key" "$FIRN" train run.plan --pub run.plan --data x.npy
+head -c 100000 /dev/zero >zeros
+expect "zeros as a key" 1 "zeros: holds no key, and the secret key" "$FIRNC" compile recipe.yaml --mode train \
+    --key zeros -o unwritten
+"$FIRNC" compile recipe.yaml --mode train --unsigned --pub key.pub.pem -o open.plan >out
+expect "a plan as a signature" 1 "run.plan: not a signature of P-256: it begins like a plan" "$FIRNC" attach open.plan \
+    --signature run.plan --pub key.pub.pem -o unwritten
+mkdir model
+echo '[]' >model/config.json
+expect "a list as config.json" 1 "config.json:1: is not the configuration of a model; " "$FIRNC" compile recipe.yaml --mode train \
+    --hf model --key key.key.pem -o unwritten
+initial run.plan "a plan; give the weights"
+expect "a plan as a model" 1 "begins like a plan, and not like an ONNX model" "$FIRNC" compile recipe.yaml --mode train \
+    --set "trainer.init.model={onnx: run.plan}" --key key.key.pem -o unwritten
+[ ! -e unwritten ] || fail "something was written"
+
 expect "few open files" 1 "raise the limit (ulimit -" sh -c "ulimit -n 6; exec '$FIRN' train run.plan --pub key.pub.pem \
     --data x.npy --labels y.npy --quiet --threads 1 --checkpoint few"
 

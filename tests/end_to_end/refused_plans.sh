@@ -62,10 +62,12 @@ report=$(($(field 224) + $(field 232)))
     >"$folder/out"
 refused UNSIGNED "$folder/unsigned.plan" train "$folder/unsigned.plan"
 refused WRONG_KEY "$PLAN" "$FIRN" train "$PLAN" --pub "$folder/other.pub.pem" --data "$DATA" --quiet
-for length in 1 511 512 575 576 1000 $((report - 1)) $((report + 1)) $((size - 1)); do
+for length in 8 511 512 575 576 1000 $((report - 1)) $((report + 1)) $((size - 1)); do
     head -c "$length" "$PLAN" >"$folder/changed"
     refused TRUNCATED "$folder/changed" train "$folder/changed"
 done
+head -c 7 "$PLAN" >"$folder/changed" # fewer bytes than tell a plan from another file
+refused MAGIC "$folder/changed" train "$folder/changed"
 cp "$PLAN" "$folder/changed"
 printf x >>"$folder/changed"
 refused TRAILING_BYTES "$folder/changed" train "$folder/changed"

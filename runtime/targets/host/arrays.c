@@ -187,6 +187,8 @@ static const char *mend_of_length(const firn_data_layout *layout, const firn_hos
              info->record_elements > 1)
         snprintf(text, size, "save x.reshape(-1, %lu) if these are its records; else convert it, or change the recipe",
                  (unsigned long)info->record_elements);
+    else if (layout->rank == 2 && layout->dims[0] == info->record_elements && info->record_elements > 1)
+        snprintf(text, size, "if its columns are the records, save numpy.ascontiguousarray(x.T); else convert it");
     else if (option != NULL)
         snprintf(text, size, "if the files are swapped, give this one by %s; else convert it, or change the recipe",
                  option);
@@ -216,12 +218,12 @@ bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, c
                           shape_text(layout, shape, sizeof shape), mend);
 }
 
-bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, const firn_host_kind *kind) {
+bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, const firn_file_kind *kind) {
     static const char wanted[] = "this plan reads records, from .npy or IDX files";
     if (layout->elements == 0)
         return firn_host_fail(name, "is empty, and so not an array; %s", wanted);
     if (kind != NULL)
-        return firn_host_fail(name, "is not an array, but %s; %s: %s", kind->name, wanted, kind->mend);
+        return firn_host_fail(name, "is not an array, but %s; %s: %s", kind->name, wanted, firn_host_file_mend(kind));
     if (layout->fault == FIRN_DATA_TYPE)
         return firn_host_fail(name,
                               "is not an array that firn reads: it begins like IDX of type %s, and types 0x08, 0x09, "

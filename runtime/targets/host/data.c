@@ -131,12 +131,31 @@ const firn_data_layout *firn_host_file_layout(const firn_host_file *file) {
     return &file->layout;
 }
 
-const firn_host_kind *firn_host_file_kind(const firn_host_file *file) {
-    uint8_t head[FIRN_HOST_KIND_BYTES];
+const firn_file_kind *firn_host_file_kind(const firn_host_file *file) {
+    uint8_t head[FIRN_FILE_KIND_BYTES];
     const uint32_t count = file->file.bytes < sizeof head ? (uint32_t)file->file.bytes : (uint32_t)sizeof head;
     if (file->layout.format != FIRN_DATA_RAW || file->file.read(file->file.context, 0, head, count) != FIRN_OK)
         return NULL;
-    return firn_host_kind_of(head, count);
+    return firn_file_kind_of(head, count);
+}
+
+const char *firn_host_file_mend(const firn_file_kind *kind) {
+    switch (kind->use) {
+    case FIRN_FILE_PACKED:
+    case FIRN_FILE_ZIP:
+        return "unpack it first";
+    case FIRN_FILE_DOCUMENT:
+        return "extract its text first";
+    case FIRN_FILE_ARRAYS:
+    case FIRN_FILE_QUANTIZED:
+        return "save its arrays by numpy.save";
+    case FIRN_FILE_NPY: /* a good one is read as an array */
+        return "get it again, because it is damaged";
+    case FIRN_FILE_WIDE_TEXT:
+        return "write it as UTF-8, as iconv -t UTF-8 does";
+    default:
+        return "give the data";
+    }
 }
 
 /* Returns the length of the file that follows from its header, or UINT64_MAX. */

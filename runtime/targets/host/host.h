@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "plan/keys/file_kind.h"
 #include "plan/signature.h"
 #include "runtime/firn.h"
 #include "runtime/targets/dataset.h"
@@ -215,18 +216,6 @@ bool firn_host_watch_look(firn_host_watch *watch);
 /* Returns true if something was wrong, and writes what, for a message that begins with the name of the file. */
 bool firn_host_watch_fault(const firn_host_watch *watch, char *text, size_t size);
 
-/* --- what a file is (kinds.c) ------------------------------------------------------------------------------------- */
-
-/* A kind of file that is neither text nor an array that is read. */
-typedef struct firn_host_kind {
-    const char *name, *mend; /* what to do to read it */
-} firn_host_kind;
-
-enum { FIRN_HOST_KIND_BYTES = 512 };
-
-/* Recognises the first bytes of a file, FIRN_HOST_KIND_BYTES if there are as many. NULL: they are of no known kind. */
-const firn_host_kind *firn_host_kind_of(const uint8_t *head, size_t count);
-
 /* --- gzip (unpack.c) ---------------------------------------------------------------------------------------------- */
 
 typedef struct firn_host_packed firn_host_packed;
@@ -252,7 +241,9 @@ typedef struct firn_host_file firn_host_file;
 const char *firn_host_file_name(const firn_host_file *file);
 const firn_data_layout *firn_host_file_layout(const firn_host_file *file);
 /* NULL: the file is an array, or bytes of no known kind. */
-const firn_host_kind *firn_host_file_kind(const firn_host_file *file);
+const firn_file_kind *firn_host_file_kind(const firn_host_file *file);
+/* What to do with a file of this kind that was given as data. */
+const char *firn_host_file_mend(const firn_file_kind *kind);
 
 /* A stream made of files, each of which is a segment. */
 typedef struct firn_host_stream {
@@ -302,7 +293,7 @@ bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, ui
 bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, const firn_host_wanted *wanted,
                              uint32_t stream);
 /* Refuses a file that is no array, where the plan reads records. kind: NULL if it is not known. */
-bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, const firn_host_kind *kind);
+bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, const firn_file_kind *kind);
 /* Refuses data without the stream. name: the first file of the data. */
 bool firn_host_refuse_absent(const char *name, const firn_host_wanted *wanted, uint32_t stream);
 
