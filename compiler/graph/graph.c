@@ -485,6 +485,13 @@ firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value tab
     return record(graph, FIRN_OP_embedding, (firnc_value[]){ids, table}, 2, NULL, NULL);
 }
 
+void firnc_train_rows(firnc_graph *graph, firnc_value selected, firnc_value trained) {
+    firnc_node *node = &graph->nodes[graph->values[selected].producer];
+    if (node->code != FIRN_OP_embedding && node->code != FIRN_OP_gather)
+        firnc_graph_misuse(graph, "only rows that an embedding or a gather has selected may be left untrained");
+    node->trained_rows = trained;
+}
+
 firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t rows) {
     return record(graph, FIRN_OP_leading_rows, &table, 1, (int64_t[]){rows}, NULL);
 }

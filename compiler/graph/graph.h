@@ -164,6 +164,9 @@ firnc_value firnc_gru(firnc_graph *graph, firnc_value gates, firnc_value weight,
 firnc_value firnc_rnn(firnc_graph *graph, firnc_value gates, firnc_value weight, firnc_value h0_or_none,
                       firnc_recurrent_options options, firnc_value *last_h);
 firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table);
+/* Says which rows that an embedding or a gather has selected get a gradient: `trained` has 1 for each index, or 0 where
+ * the row gets none. Its shape is that of the result, with the extent 1 for the elements of a row. */
+void firnc_train_rows(firnc_graph *graph, firnc_value selected, firnc_value trained);
 firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t rows);
 /* Ops that move elements. All but pad and cumulative_sum take int32, too; scatter_nd does not add them. */
 firnc_value firnc_reshape(firnc_graph *graph, firnc_value x, uint8_t rank, const uint32_t *dims);

@@ -11,6 +11,7 @@ typedef struct model {
     firnc_graph *graph;
     const firnc_transformer *settings;
     const firnc_architecture *names;
+    uint32_t samples;   /* of a micro-batch */
     uint32_t sequence;  /* length of a sequence, in tokens */
     firnc_value slopes; /* ALiBi: one for each head */
     bool half_softmax;
@@ -220,6 +221,15 @@ static firnc_value add_segment(model m, firnc_value x) {
     return firnc_add(m.graph, x, row);
 }
 
+/* For each token 1, or 0 for the token of padding. */
+static firnc_value tokens_that_train(model m, firnc_value ids) {
+    const float padding = (float)m.settings->pad_token_id; /* exact: vocabularies have less than 2^24 tokens */
+    const uint32_t one = 1, dims[] = {m.samples, m.sequence, 1};
+    firnc_value token = firnc_constant(m.graph, "pad_token", FIRN_FLOAT32, 1, &one, &padding);
+    firnc_value is_padding = firnc_equal(m.graph, firnc_to_float32(m.graph, ids), token);
+    return firnc_reshape(m.graph, firnc_affine(m.graph, is_padding, -1, 1), 3, dims);
+}
+
 /* Embeds the tokens and, if learned, the positions. Sets *table to the token embedding, for a tied output. */
 static firnc_value embed(model m, firnc_value ids, firnc_value *table) {
     const firnc_transformer *settings = m.settings;
@@ -229,6 +239,8 @@ static firnc_value embed(model m, firnc_value ids, firnc_value *table) {
         positions = new_table(m, m.names->positions, settings->max_position_embeddings);
     firnc_layer_begin(m.graph, m.names->tokens);
     firnc_value x = firnc_embedding(m.graph, ids, *table);
+    if (settings->has_pad_token)
+        firnc_train_rows(m.graph, x, tokens_that_train(m, ids));
     firnc_layer_end(m.graph);
     if (settings->segments > 0)
         x = add_segment(m, x);
@@ -276,7 +288,7 @@ static firnc_value output_layer(model m, const firnc_precision *precision, firnc
 
 /* Adds the inputs. Labels of a window are its next elements; those of a record are a stream of their own. */
 static firnc_value add_inputs(model m, const firnc_job *job, const firnc_elements *elements, firnc_value *labels) {
-    const uint32_t dims[] = {job->data.micro_batch_size, m.sequence}, limit = m.settings->vocab_size;
+    const uint32_t dims[] = {m.samples, m.sequence}, limit = m.settings->vocab_size;
     firnc_input_options tokens = {.element = elements->feature, .limit = limit};
     firnc_input_options next = {.element = elements->feature, .advance = FIRNC_LABEL_SHIFT, .limit = limit};
     if (m.names->masked)
@@ -292,6 +304,7 @@ void firnc_transformer_build(firnc_graph *graph, const firnc_job *job, const fir
     model m = {.graph = graph,
                .settings = settings,
                .names = architecture,
+               .samples = job->data.micro_batch_size,
                .sequence = architecture->masked ? settings->max_position_embeddings : job->data.window - shift,
                .slopes = FIRNC_NONE,
                .half_softmax = job->precision.mixed && !settings->attention_softmax_fp32};

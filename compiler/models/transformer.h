@@ -34,8 +34,10 @@ typedef struct firnc_transformer {
     int nonlinearity;                  /* a firnc_activation, with FIRNC_GATED added or not */
     firnc_activation mlm_nonlinearity; /* of the head of a masked language model */
     bool disable_nsp;                  /* masked language models, which must set it */
-    uint32_t segments; /* masked language models: rows of the table of segments, of which every token takes the first;
-                        * 0: there is no table */
+    uint32_t segments;  /* masked language models: rows of the table of segments, of which every token takes the first;
+                         * 0: there is no table */
+    bool has_pad_token; /* lookups of pad_token_id give its row of the table no gradient */
+    uint32_t pad_token_id;
     bool share_embedding_weights, use_projection_bias_in_attention, use_ffn_bias_in_attention, use_ffn_bias,
         use_bias_in_output, attention_softmax_fp32;
     bool use_untied_layer_norm; /* parallel blocks: the feed-forward part has a norm of its own */
@@ -71,7 +73,7 @@ typedef struct firnc_architecture {
 
 /* The keys, for the row of a model: FIRNC_MASKED_KEYS of masked language models, then FIRNC_TRANSFORMER_KEYS of all,
  * then FIRNC_PARALLEL_KEYS of parallel blocks, then FIRNC_SEQUENTIAL_KEYS of those that may be sequential, too. */
-enum { FIRNC_MASKED_KEYS = 7, FIRNC_TRANSFORMER_KEYS = 38, FIRNC_PARALLEL_KEYS = 1, FIRNC_SEQUENTIAL_KEYS = 1 };
+enum { FIRNC_MASKED_KEYS = 7, FIRNC_TRANSFORMER_KEYS = 39, FIRNC_PARALLEL_KEYS = 1, FIRNC_SEQUENTIAL_KEYS = 1 };
 extern const firnc_field firnc_transformer_fields[];
 extern const firnc_idle_key firnc_transformer_mixed_keys[1];
 

@@ -40,6 +40,7 @@ const firnc_field firnc_transformer_fields[] = {
     {"filter_size", .kind = FIRNC_FIELD_WHOLE, AT(filter_size), 1, FIRNC_MODEL_SIZE_MAX},
     {"max_position_embeddings", .kind = FIRNC_FIELD_WHOLE, AT(max_position_embeddings), 1, FIRNC_MODEL_SIZE_MAX},
     {"nonlinearity", .kind = FIRNC_FIELD_CHOICE, AT(nonlinearity), .choices = nonlinearities},
+    {"pad_token_id", .kind = FIRNC_FIELD_WHOLE, AT(pad_token_id), 0, FIRNC_MODEL_SIZE_MAX},
     {"share_embedding_weights", .kind = FIRNC_FIELD_FLAG, AT(share_embedding_weights)},
     {"use_projection_bias_in_attention", .kind = FIRNC_FIELD_FLAG, AT(use_projection_bias_in_attention)},
     {"use_ffn_bias_in_attention", .kind = FIRNC_FIELD_FLAG, AT(use_ffn_bias_in_attention)},
@@ -171,6 +172,14 @@ static bool complete_initial_values(const firnc_tree *keys, firnc_transformer *s
            firnc_initializer_read(keys, "output_layer_initializer", &settings->output_layer_initializer);
 }
 
+static bool complete_padding(const firnc_tree *keys, firnc_transformer *settings) {
+    const firnc_tree *given = firnc_tree_child(keys, "pad_token_id");
+    settings->has_pad_token = given != NULL && !firnc_tree_is_null(given);
+    return !settings->has_pad_token || settings->pad_token_id < settings->vocab_size ||
+           firnc_tree_fail(given, "%u is no token of a vocabulary of %u; write one below that, or remove the key",
+                           (unsigned)settings->pad_token_id, (unsigned)settings->vocab_size);
+}
+
 bool firnc_transformer_complete(const firnc_tree *keys, void *model_settings) {
     firnc_transformer *settings = model_settings;
     if (settings->hidden_size % settings->num_heads != 0)
@@ -186,7 +195,8 @@ bool firnc_transformer_complete(const firnc_tree *keys, void *model_settings) {
         settings->residual_dropout_rate = settings->dropout_rate;
     if (settings->embedding_dropout_rate < 0)
         settings->embedding_dropout_rate = settings->dropout_rate;
-    return complete_heads(keys, settings) && complete_initial_values(keys, settings) &&
+    return complete_padding(keys, settings) && complete_heads(keys, settings) &&
+           complete_initial_values(keys, settings) &&
            firnc_complete_cross_entropy(keys, settings->loss_scaling, settings->vocab_size, &settings->loss);
 }
 

@@ -15,13 +15,12 @@
 #define OTHER_SUMS   "it changes what the model computes, which Firn's model cannot; " IN_ONNX
 
 typedef enum row_kind {
-    AS,      /* the value of the model's key `to` */
-    WORD,    /* likewise, after `words` has replaced it */
-    ONLY,    /* has to be `to`; any other value is refused, and `why` says why */
-    IDLE,    /* changes nothing that a training computes */
-    EQUAL,   /* idle if every entry of the list is `to`, else refused */
-    REFUSED, /* always refused unless it is null; `why` says why */
-    NOTED    /* has an effect that Firn leaves out: a warning, and `why` says which */
+    AS,     /* the value of the model's key `to` */
+    WORD,   /* likewise, after `words` has replaced it */
+    ONLY,   /* has to be `to`; any other value is refused, and `why` says why */
+    IDLE,   /* changes nothing that a training computes */
+    EQUAL,  /* idle if every entry of the list is `to`, else refused */
+    REFUSED /* always refused unless it is null; `why` says why */
 } row_kind;
 
 typedef struct word {
@@ -63,8 +62,6 @@ static const row common[] = {
     {"eos_token_id", .kind = IDLE},
     {"sep_token_id", .kind = IDLE},
     {"cls_token_id", .kind = IDLE},
-    {"pad_token_id", .kind = NOTED,
-     .why = "the row of this token in the embedding is trained where the data has the token"},
     {"decoder_start_token_id", .kind = IDLE},
     {"unk_token_id", .kind = IDLE},
     {"id2label", .kind = IDLE},
@@ -222,6 +219,12 @@ static const row stablelm[] = {
     {"use_parallel_residual", .kind = ONLY, "false", .why = OTHER_SUMS},
 };
 
+/* --- padding ------------------------------------------------------------------------------------------------------ */
+
+/* Of models whose embedding has a row for padding, and of those whose embedding has none. */
+static const row padded[] = {{"pad_token_id", .kind = AS, "pad_token_id", .nullable = true}};
+static const row unpadded[] = {{"pad_token_id", .kind = IDLE}};
+
 /* --- bert --------------------------------------------------------------------------------------------------------- */
 
 static const row bert[] = {
@@ -270,29 +273,29 @@ typedef struct type {
     { "ForCausalLM", "LMHeadModel", "Model" }
 
 static const type types[] = {
-    {"gpt2", "gpt2", {ROWS(gpt2), ROWS(common)}, .heads = CAUSAL},
-    {"gptj", "gptj", {ROWS(gptj), ROWS(common)}, .heads = CAUSAL},
-    {"gpt_neox", "gpt-neox", {ROWS(gpt_neox), ROWS(rotary), ROWS(common)}, .heads = CAUSAL},
-    {"llama", "llama", {ROWS(llama), ROWS(grouped), ROWS(rotary), ROWS(common)}, .heads = CAUSAL},
+    {"gpt2", "gpt2", {ROWS(gpt2), ROWS(unpadded), ROWS(common)}, .heads = CAUSAL},
+    {"gptj", "gptj", {ROWS(gptj), ROWS(unpadded), ROWS(common)}, .heads = CAUSAL},
+    {"gpt_neox", "gpt-neox", {ROWS(gpt_neox), ROWS(rotary), ROWS(unpadded), ROWS(common)}, .heads = CAUSAL},
+    {"llama", "llama", {ROWS(llama), ROWS(grouped), ROWS(rotary), ROWS(padded), ROWS(common)}, .heads = CAUSAL},
     {"mistral",
      "llama",
-     {ROWS(mistral), ROWS(grouped), ROWS(rotary), ROWS(common)},
+     {ROWS(mistral), ROWS(grouped), ROWS(rotary), ROWS(padded), ROWS(common)},
      .heads = CAUSAL,
      .kv_heads = "8",
      .has_window = true},
     {"qwen2",
      "llama",
-     {ROWS(qwen2), ROWS(grouped), ROWS(rotary), ROWS(common)},
+     {ROWS(qwen2), ROWS(grouped), ROWS(rotary), ROWS(padded), ROWS(common)},
      .fixed = {{"use_projection_bias_in_attention", "true"}},
      .heads = CAUSAL},
     {"stablelm",
      "llama",
-     {ROWS(stablelm), ROWS(grouped), ROWS(rotary), ROWS(common)},
+     {ROWS(stablelm), ROWS(grouped), ROWS(rotary), ROWS(padded), ROWS(common)},
      .fixed = {{"norm_type", "layernorm"}},
      .heads = CAUSAL},
     {"bert",
      "bert",
-     {ROWS(bert), ROWS(common)},
+     {ROWS(bert), ROWS(padded), ROWS(common)},
      .fixed = {{"disable_nsp", "true"}},
      .heads = {"ForMaskedLM", "ForPreTraining", "Model"}},
 };
@@ -398,9 +401,6 @@ static bool apply(firnc_tree *model, const row *row, const firnc_tree *node) {
                firnc_tree_fail(node, "has other entries than %s: %s", row->to[0] == '\0' ? "none" : row->to, row->why);
     case REFUSED:
         return firnc_tree_fail(node, "is refused: %s", row->why);
-    case NOTED:
-        firnc_tree_warn(node, "%s", row->why);
-        return true;
     case IDLE:
     default:
         return true;

@@ -164,9 +164,16 @@ mv "$folder/wrong/model.safetensors" "$folder/wrong/pytorch_model.bin"
 expect "no weights" 1 "$folder/wrong: has neither model.safetensors nor" compile none --hf "$folder/wrong"
 expect "weights from elsewhere" 0 "" compile other --hf "$folder/wrong" --weights "$folder/gpt2/model.safetensors"
 
-model padded gpt2_training "$gpt2_keys, $no_dropout, \"pad_token_id\": 3"
-compile padded --hf "$folder/padded" >"$folder/out" 2>"$folder/err"
-grep -q "pad_token_id: warning: the row of this token" "$folder/err" || fail "no word about the token of padding"
+# The embedding of a LLaMA has a row of padding, which lookups do not train; GPT-2's has none.
+model padded transformers_llama "$llama, \"num_key_value_heads\": 2, \"pad_token_id\": 3"
+looks_like padded "name: llama, layer_norm_epsilon: 1.0e-6, $groups, pad_token_id: 3"
+expect "a LLaMA with a row of padding" 0 "" compile hf --hf "$folder/padded"
+"$FIRNC" inspect "$folder/hf.plan" | grep -q ' select ' || fail "the row of padding is trained"
+refuses "padding outside of the vocabulary" "pad_token_id: 128 is no token of a vocabulary of 128; " transformers_llama \
+    "$llama, \"pad_token_id\": 128"
+model unpadded gpt2_training "$gpt2_keys, $no_dropout, \"pad_token_id\": 3"
+expect "a GPT-2 with a token of padding" 0 "" compile hf --hf "$folder/unpadded"
+"$FIRNC" inspect "$folder/hf.plan" | grep -q ' select ' && fail "a row of GPT-2 is not trained"
 
 # --- there and back -------------------------------------------------------------------------------------------------------
 

@@ -102,7 +102,7 @@ static firnc_value looked_up(firnc_onnx_importer *im, const firnc_onnx_node *nod
     const firnc_value y =
         embedding ? firnc_onnx_made(im, firnc_embedding(im->graph, ids, x)) : firnc_onnx_gather(im, x, ids, axis);
     if (!im->failed && trained != FIRNC_NONE)
-        im->graph->nodes[im->graph->values[y].producer].trained_rows = trained;
+        firnc_train_rows(im->graph, y, trained);
     return y;
 }
 
