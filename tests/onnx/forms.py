@@ -266,6 +266,7 @@ def torch_forms():
         "left": (Net(lambda s, x: s.w @ x, w=parameter(2, 2)), (2, 3), 0, {}, []),
         "conv": (nn.Sequential(nn.Conv2d(2, 2, 3), nn.Tanh(), nn.Conv2d(2, 4, 1, groups=2, bias=False)), (2, 4, 4), 0, {}, []),
         "conv1": (nn.Sequential(nn.Conv1d(2, 3, 3), nn.Tanh(), nn.ConvTranspose1d(3, 2, 2, 2)), (2, 5), 0, {}, []),
+        "conv3": (nn.Sequential(nn.Conv3d(1, 2, 2, bias=False), nn.Tanh(), nn.Conv3d(2, 3, (1, 2, 1), groups=1)), (1, 2, 3, 2), 0, {}, []),
         "conv_transposed": (nn.Sequential(nn.ConvTranspose2d(2, 3, 2, 2), nn.Tanh(), nn.ConvTranspose2d(3, 2, 2)), (2, 2, 2), 0, {}, []),
         "norms": (nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Unflatten(1, (2, 2)), nn.GroupNorm(1, 2), nn.PReLU(2), nn.PReLU()), (3,), 0, {}, []),
         "batch_norms": (nn.Sequential(nn.Conv2d(1, 2, 2), nn.BatchNorm2d(2), nn.ReLU(), nn.BatchNorm2d(2, affine=False)), (1, 3, 3), 0, {}, []),

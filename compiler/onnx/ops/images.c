@@ -208,6 +208,16 @@ static bool begin_conv(firnc_onnx_importer *im, const firnc_onnx_node *node, win
     return true;
 }
 
+/* The bias, or FIRNC_NONE. torch.export gives a Conv3d without a bias zeros of the shape [channels, 2], which no bias
+ * has, in place of none. */
+static firnc_value bias_of(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *bias = node->inputs[2];
+    const bool is_none = bias != NULL && bias->rank == 2 && bias->parameter == NULL && bias->known != NULL &&
+                         firnc_onnx_is_real(bias->type) && firnc_onnx_is_uniform(bias->known) &&
+                         bias->known->reals[0] == 0;
+    return is_none ? FIRNC_NONE : firnc_onnx_plain_real(im, bias);
+}
+
 bool firnc_onnx_import_conv(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0], *weight = node->inputs[1];
     const int64_t groups = firnc_onnx_integer(node, "group", 1);
@@ -223,7 +233,7 @@ bool firnc_onnx_import_conv(firnc_onnx_importer *im, const firnc_onnx_node *node
     if (x->rank == 5)
         image = joined_slices(im, image, groups, &w);
     const firnc_value kernels = kernels_of(im, weight);
-    const firnc_value bias = firnc_onnx_plain_real(im, node->inputs[2]);
+    const firnc_value bias = bias_of(im, node);
     if (im->failed)
         return false;
     return set_image(
@@ -346,7 +356,7 @@ bool firnc_onnx_import_conv_transpose(firnc_onnx_importer *im, const firnc_onnx_
     if (x->rank == 5)
         y = joined_slices(im, y, groups, &inner);
     const firnc_value kernels = turned_kernels(im, weight, groups, &w);
-    const firnc_value bias = firnc_onnx_plain_real(im, node->inputs[2]);
+    const firnc_value bias = bias_of(im, node);
     if (im->failed)
         return false;
     y = firnc_onnx_made(im, firnc_conv(im->graph, y, kernels, bias, (uint32_t)groups, windows_of(&inner)));
