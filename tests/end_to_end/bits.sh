@@ -404,7 +404,7 @@ decays="{LinearWD: {initial_val: 0, end_val: 0.1, total_iters: 3}}, {PiecewiseCo
     milestones: [2], total_iters: 4}}, {OneCycleWD: {initial_val: 0.05, max_val: 0.2, total_steps: 5, pct_start: 0.45,
     three_phase: true, anneal_strategy: linear}}, {ConstantWD: {val: 0.02}}"
 chain=$(echo "$chain" | sed 's/}}$/}},/' | tr -d '\n')
-check "every schedule" "step 12 loss" precision.enabled=false \
+check "every schedule" "step 12 loss" precision.enabled=false loop.num_steps=13 \
     "schedulers=[{ChainedScheduler: {schedulers: [${chain%,}]}}, {SequentialWD: {schedulers: [$(echo $decays)]}}]"
 STEPS=$steps
 

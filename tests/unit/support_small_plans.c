@@ -10,8 +10,10 @@
 
 #include "compiler/base/text.h"
 #include "plan/generated/reader.h"
+#include "tests/unit/support_native_plan.h"
 #include "tests/unit/support_network.h"
 #include "tests/unit/support_recipes.h"
+#include "tests/unit/support_sealed_runs.h"
 #include "tests/unit/support_small_graphs.h"
 
 static uint32_t made;
@@ -366,6 +368,40 @@ static void make_networks(compiled_plan *plans) {
     make_pushed(plans);
 }
 
+/* --- plans of an earlier firnc -------------------------------------------------------------------------------------
+ */
+
+/* Replaces each scaled_unit_norm by unit_norm, which has its operands. Returns whether there was one. */
+static bool replace_unit_norms(native_plan *native) {
+    bool replaced = false;
+    for (uint32_t p = 0; p < native->plan->phases_count; p++)
+        for (uint32_t i = 0; i < native->plan->phases[p].ops_count; i++) {
+            const firn_native_op *op = &native->plan->phases[p].ops[i];
+            if (op->code != FIRN_OP_scaled_unit_norm)
+                continue;
+            *(uint16_t *)(uintptr_t)&op->code = FIRN_OP_unit_norm;
+            replaced = true;
+        }
+    return replaced;
+}
+
+/* Muon as firnc froze it before format minor 2. */
+static void make_older_muon(compiled_plan *plans) {
+    bool replaced = false;
+    for (uint32_t i = 0; i < made && !replaced; i++) {
+        native_plan native = native_plan_read(sealed_payload(&plans[i]));
+        replaced = replace_unit_norms(&native);
+        if (replaced) {
+            const firn_header header = compiled_plan_header(&plans[i]);
+            assert_true(made < SMALL_PLANS_MAX);
+            assert_true(sealed_plan_make(&plans[made], &plans[i], &native, &header));
+            plans[made++].name = "Muon of an earlier firnc";
+        }
+        native_plan_free(&native);
+    }
+    assert_true(replaced);
+}
+
 uint32_t small_plans_make(compiled_plan *plans) {
     made = 0;
     make_optimizers(plans);
@@ -376,5 +412,6 @@ uint32_t small_plans_make(compiled_plan *plans) {
     make_networks(plans);
     make_graphs(plans);
     make_fine_tuned(plans);
+    make_older_muon(plans);
     return made;
 }
