@@ -518,10 +518,7 @@ bool firnc_onnx_import_reshape(firnc_onnx_importer *im, const firnc_onnx_node *n
 bool firnc_onnx_import_transpose(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_concat(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_split(firnc_onnx_importer *im, const firnc_onnx_node *node);
-bool firnc_onnx_import_split_to_sequence(firnc_onnx_importer *im, const firnc_onnx_node *node);
-bool firnc_onnx_import_sequence_construct(firnc_onnx_importer *im, const firnc_onnx_node *node);
-bool firnc_onnx_import_sequence_empty(firnc_onnx_importer *im, const firnc_onnx_node *node);
-bool firnc_onnx_import_sequence_change(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_sequence(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_sequence_length(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_concat_from_sequence(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_scatter_elements(firnc_onnx_importer *im, const firnc_onnx_node *node);
