@@ -60,7 +60,7 @@ enum {
 typedef struct firnc_onnx_target {
     const char *name;
     uint8_t kind;
-    bool found; /* after the import: a file of weights gets it */
+    bool written; /* by firnc weights; known after the import (firnc_onnx_map_weights) */
 } firnc_onnx_target;
 
 /* What is known of where a tensor of the file comes from. */
@@ -82,7 +82,7 @@ typedef struct firnc_onnx_parameter {
     uint8_t order[FIRN_RANK_MAX]; /* axis i of the value is axis order[i] of the tensor */
 } firnc_onnx_parameter;
 
-/* A parameter that the module has under a second name. */
+/* A second name that the module has for a parameter, as of a tied output layer. */
 typedef struct firnc_onnx_copy {
     const firnc_onnx_parameter *parameter;
     const char *name;
@@ -150,7 +150,7 @@ typedef struct firnc_onnx_importer {
     FirncOnnx__ValueInfo **infos;
     size_t info_count;
     bool listed, torchscript;     /* `targets` has every tensor of the module; TorchScript has written the file */
-    const char *group_norm;       /* the layer of the last instance norm; NULL: there was none */
+    const char *group_norm;       /* the layer of the last InstanceNormalization; NULL: none (firnc_onnx_name_by_use) */
     struct firnc_onnx_kept *kept; /* tensors of the module that the plan does not train (parameters.c) */
     uint32_t kept_count, kept_capacity;
     firnc_onnx_copy *copies; /* names of the module that a parameter has beside its own */
@@ -301,10 +301,11 @@ firnc_onnx_origin firnc_onnx_origin_of(const firnc_onnx_importer *im, const firn
 void firnc_onnx_add_constant(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_onnx_value *value);
 /* Defines the tensors of a graph of the file, which may become parameters. False after one message. */
 bool firnc_onnx_add_initializers(firnc_onnx_importer *im, firnc_onnx_scope *scope, const FirncOnnx__Graph *graph);
-/* Notes the second name of a parameter that a node of another module reads, such as that of a tied output layer. */
+/* Notes the second name of a parameter that a node of another layer reads, such as that of a tied output layer. */
 void firnc_onnx_note_copy(firnc_onnx_importer *im, const firnc_onnx_scope *scope, const firnc_onnx_node *node,
                           const firnc_onnx_value *value);
-/* Names a parameter that has no name of the module after the node that reads it, if this says which it is. */
+/* Names an unnamed parameter after the layer of a node that reads it, if the op tells which of the layer's parameters
+ * it is. Nodes come in the order of the file. */
 void firnc_onnx_name_by_use(firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_value *value);
 /* The bias of zeros that the exporter's optimizer has left out of a node; NULL if it has left out none. */
 firnc_onnx_value *firnc_onnx_left_out_bias(firnc_onnx_importer *im, firnc_onnx_scope *scope,
@@ -517,10 +518,7 @@ bool firnc_onnx_import_reshape(firnc_onnx_importer *im, const firnc_onnx_node *n
 bool firnc_onnx_import_transpose(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_concat(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_split(firnc_onnx_importer *im, const firnc_onnx_node *node);
-bool firnc_onnx_import_split_to_sequence(firnc_onnx_importer *im, const firnc_onnx_node *node);
-bool firnc_onnx_import_sequence_construct(firnc_onnx_importer *im, const firnc_onnx_node *node);
-bool firnc_onnx_import_sequence_empty(firnc_onnx_importer *im, const firnc_onnx_node *node);
-bool firnc_onnx_import_sequence_change(firnc_onnx_importer *im, const firnc_onnx_node *node);
+bool firnc_onnx_import_sequence(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_sequence_length(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_concat_from_sequence(firnc_onnx_importer *im, const firnc_onnx_node *node);
 bool firnc_onnx_import_scatter_elements(firnc_onnx_importer *im, const firnc_onnx_node *node);

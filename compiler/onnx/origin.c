@@ -13,7 +13,7 @@
 
 /* --- the module's tensors ----------------------------------------------------------------------------------------- */
 
-/* The next text in quotes at or behind *at, which moves behind it; NULL if there is none. */
+/* Returns the next text in quotes from *at on and moves *at behind it; NULL if there is none. */
 static const char *next_quoted(const char **at) {
     const char *begin = strchr(*at, '\''), *end = begin == NULL ? NULL : strchr(begin + 1, '\'');
     if (end == NULL)
@@ -62,8 +62,8 @@ static void read_signature(firnc_onnx_importer *im, const char *text) {
         const char *next = name == NULL ? NULL : strstr(at, "target='");
         if (name == NULL)
             return;
-        const char *not_kept = strstr(at, "persistent=False");
-        add_target(im, name, kind_of(kind, not_kept == NULL || (next != NULL && not_kept > next)));
+        const char *not_persistent = strstr(at, "persistent=False"); /* perhaps of a later target */
+        add_target(im, name, kind_of(kind, not_persistent == NULL || (next != NULL && not_persistent > next)));
         text = at;
     }
 }
@@ -120,62 +120,80 @@ static const char *op_of(const char *name) {
                : name;
 }
 
-/* The ops through which a tensor came from a parameter, by the names of their results. */
-typedef struct steps {
-    uint32_t turns, reshapes, unnamed, others;
-} steps;
+/* The ops through which a tensor came from a parameter, by the names of their results, the tensor's own name being the
+ * last. Names of "val" are given to what the exporter adds to PyTorch's ops: results and constant operands. */
+typedef struct path {
+    uint32_t turns, reshapes, others;
+    uint32_t vals;    /* but for the last name */
+    bool ends_in_val; /* the last name */
+} path;
 
-static void count_step(steps *to, const char *name) {
+static void add_to_path(path *to, const char *name) {
     const char *op = op_of(name);
     if (firnc_onnx_is_listed("t transpose permute numpy_t mT", op))
         to->turns++;
     else if (firnc_onnx_is_listed("view reshape unsqueeze squeeze flatten", op))
         to->reshapes++;
     else if (strcmp(op, "val") == 0)
-        to->unnamed++;
+        to->vals++;
     else if (!firnc_onnx_is_listed("clone contiguous detach alias to", op))
         to->others++;
 }
 
-/* Names that begin with "val" are results of ops that the exporter adds to PyTorch's, and their constant operands. A
- * matrix whose only op is of that kind is the transposed weight of a linear layer; with constant operands the op gives
- * a vector extents of 1, as for PReLU or GroupNorm. */
-static uint8_t form_of(const steps *s, const steps *last, const firnc_onnx_tensor *tensor) {
-    const uint32_t turns = s->turns + last->turns + last->unnamed;
-    if (s->others + last->others == 0 && s->reshapes + last->reshapes + s->unnamed == 0 && tensor->rank == 2)
-        return turns % 2 == 1 ? FIRNC_ONNX_TRANSPOSED : FIRNC_ONNX_AS_IS;
-    if (s->others + last->others + s->turns + last->turns == 0 && firnc_onnx_is_vector(tensor))
-        return FIRNC_ONNX_FLAT;
-    return FIRNC_ONNX_COMPUTED;
+static void end_path(path *to, const char *name) {
+    to->ends_in_val = strcmp(op_of(name), "val") == 0;
+    if (!to->ends_in_val)
+        add_to_path(to, name);
 }
 
-/* Whether a name that a tensor was computed from is a parameter or, *kept, another tensor of the module. Without a list
- * of these the dot tells, which names of modules have. */
-static bool is_parameter_name(const firnc_onnx_importer *im, const char *name, bool *kept) {
+/* The form of a tensor that was computed from one parameter. Examples, "tensor: what it was computed from":
+ *     transpose_1: w                    a turned matrix
+ *     val_2: a.weight                   the same: alone, "val" is the transpose that a linear layer's MatMul needs
+ *     view: g, val_1, val_2             a vector with extents of 1, and the operands of the reshape
+ *     val_29: 3.weight, val_23, val_24  the same: with operands, "val" is the reshape that PReLU or GroupNorm needs */
+static uint8_t form_of(const path *p, const firnc_onnx_tensor *tensor) {
+    const bool only_turned = p->reshapes + p->others + p->vals == 0, only_reshaped = p->turns + p->others == 0;
+    if (only_turned && tensor->rank == 2)
+        return (p->turns + p->ends_in_val) % 2 == 1 ? FIRNC_ONNX_TRANSPOSED : FIRNC_ONNX_AS_IS;
+    return only_reshaped && firnc_onnx_is_vector(tensor) ? FIRNC_ONNX_FLAT : FIRNC_ONNX_COMPUTED;
+}
+
+/* What a name stands for in the list of what a tensor was computed from: the result of an op, a parameter, or another
+ * tensor of the module. */
+typedef enum source { OP_RESULT, PARAMETER, OTHER_TENSOR } source;
+
+/* Names that the file does not list are names of results. If it has no list, names of modules are those with a dot. */
+static source source_of(const firnc_onnx_importer *im, const char *name) {
     const firnc_onnx_target *target = firnc_onnx_target_find(im, name);
-    *kept = target != NULL && target->kind != FIRNC_ONNX_PARAMETER;
-    return target != NULL ? !*kept : !im->listed && strchr(name, '.') != NULL;
+    if (target != NULL)
+        return target->kind == FIRNC_ONNX_PARAMETER ? PARAMETER : OTHER_TENSOR;
+    return !im->listed && strchr(name, '.') != NULL ? PARAMETER : OP_RESULT;
 }
 
-static void trace(const firnc_onnx_importer *im, const char *list, const firnc_onnx_tensor *tensor, const char *name,
-                  firnc_onnx_origin *origin) {
-    steps between = {0}, last = {0};
-    uint32_t parameters = 0, others = 0;
-    const char *from, *only = NULL;
+/* Sets the origin of the folded tensor `name` by the list of what it was computed from, such as
+ * "['3.weight', 'val_23', 'val_24']". Only a tensor from a single one of the module has the name of that. */
+static void read_folded_from(const firnc_onnx_importer *im, const char *list, const firnc_onnx_tensor *tensor,
+                             const char *name, firnc_onnx_origin *origin) {
+    path path = {0};
+    uint32_t parameters = 0, other_tensors = 0;
+    const char *from, *of_module = NULL;
     while ((from = next_quoted(&list)) != NULL) {
-        bool kept;
-        if (is_parameter_name(im, from, &kept))
+        const source source = source_of(im, from);
+        if (source == OP_RESULT) {
+            add_to_path(&path, from);
+            continue;
+        }
+        of_module = from;
+        if (source == PARAMETER)
             origin->from = parameters++ == 0 ? from : firnc_format("%s, %s", origin->from, from);
-        else if (kept)
-            others++;
         else
-            count_step(&between, from);
-        only = parameters + others == 1 && only == NULL ? from : only;
+            other_tensors++;
     }
-    count_step(&last, name);
+    end_path(&path, name);
+    const bool single = parameters + other_tensors == 1;
     origin->kind = parameters > 0 ? FIRNC_ONNX_PARAMETER : im->listed ? FIRNC_ONNX_HIDDEN : FIRNC_ONNX_UNKNOWN;
-    origin->form = parameters + others == 1 ? form_of(&between, &last, tensor) : FIRNC_ONNX_COMPUTED;
-    origin->name = parameters + others == 1 ? only : NULL;
+    origin->form = single ? form_of(&path, tensor) : FIRNC_ONNX_COMPUTED;
+    origin->name = single ? of_module : NULL;
 }
 
 /* Whether TorchScript's exporter has taken a name from the module: it calls what it folds "onnx::MatMul_9", or by a
@@ -197,8 +215,8 @@ firnc_onnx_origin firnc_onnx_origin_of(const firnc_onnx_importer *im, const firn
         origin.kind = target != NULL ? target->kind : kind_of(kind, true);
     } else if (list != NULL) {
         origin.folded = true;
-        trace(im, list, tensor, name, &origin);
-    } else if (im->torchscript ? !is_of_module(name) : im->listed) {
+        read_folded_from(im, list, tensor, name, &origin);
+    } else if (im->torchscript ? !is_of_module(name) : im->listed) { /* computed, and nothing says from what */
         origin.folded = true;
         origin.name = NULL;
     }

@@ -1,4 +1,6 @@
-/* Which tensors of a file become parameters, under which names, and how they lie in the files of PyTorch. */
+/* Which tensors of a file become parameters, under which names of the module's state_dict, and how `firnc weights`
+ * turns these parameters back into that state_dict. The order is that of an import: tensors of the file, then names
+ * that only the nodes that read the tensors tell, then the map of weights, then warnings. */
 #include <math.h>
 #include <string.h>
 
@@ -186,11 +188,17 @@ void firnc_onnx_add_constant(firnc_onnx_importer *im, const firnc_onnx_node *nod
         firnc_onnx_parameter_new(im, value, value->name);
 }
 
-/* --- tensors that exporters have merged or left out --------------------------------------------------------------- */
+/* --- names that the nodes tell ------------------------------------------------------------------------------------ */
 
-/* What is left of a parameter's name behind a layer around it, from the dot on; NULL if the layer is not around it.
- * TorchScript calls a module that is run again "a_1". */
-static const char *behind_layer(const firnc_onnx_importer *im, const char *layer, const char *name) {
+/* An exporter may write one tensor for several parameters, drop a parameter's name, or drop the parameter:
+ * - equal parameters, merged into one tensor: each gets a parameter of its own (firnc_onnx_own_parameter);
+ * - a tied parameter: its other names are copies (firnc_onnx_note_copy, guess_copies);
+ * - a folded parameter: the op that reads it gives it its name (firnc_onnx_name_by_use);
+ * - a bias of zeros (firnc_onnx_left_out_bias). */
+
+/* The rest of a parameter's name inside a layer, from the dot on: ".0.weight" of "net.0.weight" in "net". NULL if the
+ * parameter is not of this layer. TorchScript calls a module that is run again "a_1". */
+static const char *rest_in_layer(const firnc_onnx_importer *im, const char *layer, const char *name) {
     while (*layer != '\0') {
         const size_t digits = layer[0] == '_' ? strspn(layer + 1, "0123456789") : 0;
         if (*layer == *name) {
@@ -210,7 +218,8 @@ firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_s
     const firnc_onnx_parameter *merged = value->parameter;
     const char *dot = strrchr(merged->name, '.');
     if (dot == NULL || im->options->bare || layer[0] == '\0' || !firnc_onnx_is_uniform(merged->tensor) ||
-        (merged->tensor->rank != 1 && merged->form != FIRNC_ONNX_FLAT) || behind_layer(im, layer, merged->name) != NULL)
+        (merged->tensor->rank != 1 && merged->form != FIRNC_ONNX_FLAT) ||
+        rest_in_layer(im, layer, merged->name) != NULL)
         return value;
     const char *name = firnc_format("%s%s", layer, dot);
     firnc_onnx_value *own = firnc_onnx_find(scope, name);
@@ -225,37 +234,53 @@ firnc_onnx_value *firnc_onnx_own_parameter(firnc_onnx_importer *im, firnc_onnx_s
     return firnc_onnx_define(im, outermost(scope), name, own) ? own : value;
 }
 
-/* TorchScript's exporter names what it folds after the op that reads it: the slope of a PReLU, and the gain and bias of
- * a group norm, which comes as an instance norm. */
+/* Which parameter of its layer a node reads, "weight" or "bias", if the op alone tells; else NULL. A GroupNorm is these
+ * nodes, of which the first reads no parameter:
+ *     /norm/InstanceNormalization(x, ones, zeros), /norm/Mul(y, onnx::Mul_50), /norm/Add(z, onnx::Add_51) */
+static const char *parameter_of_op(const firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    if (strcmp(node->op, "PRelu") == 0)
+        return "weight";
+    if (im->group_norm == NULL || strcmp(im->group_norm, node->layer) != 0)
+        return NULL;
+    return strcmp(node->op, "Mul") == 0 ? "weight" : strcmp(node->op, "Add") == 0 ? "bias" : NULL;
+}
+
+/* TorchScript's exporter does not keep the names of the parameters that it folds: "onnx::Mul_50" for "norm.weight". */
 void firnc_onnx_name_by_use(firnc_onnx_importer *im, const firnc_onnx_node *node, const firnc_onnx_value *value) {
     firnc_onnx_parameter *p = value->parameter;
     if (strcmp(node->op, "InstanceNormalization") == 0)
         im->group_norm = node->layer;
     if (!im->torchscript || p == NULL || !p->unnamed || node->layer[0] == '\0' || !firnc_onnx_is_vector(p->tensor))
         return;
-    const bool slope = strcmp(node->op, "PRelu") == 0, bias = strcmp(node->op, "Add") == 0;
-    const bool norm = im->group_norm != NULL && strcmp(im->group_norm, node->layer) == 0;
-    const char *name = firnc_format("%s.%s", node->layer, bias ? "bias" : "weight");
-    if ((!slope && !(norm && (bias || strcmp(node->op, "Mul") == 0))) || firnc_onnx_parameter_find(im, name) != NULL)
+    const char *last = parameter_of_op(im, node);
+    const char *name = last == NULL ? NULL : firnc_format("%s.%s", node->layer, last);
+    if (name == NULL || firnc_onnx_parameter_find(im, name) != NULL)
         return;
     p->name = name;
     p->form = FIRNC_ONNX_FLAT;
     p->unnamed = false;
 }
 
-/* The rule by which the exporter's optimizer has rewritten a node; NULL: none. */
+/* The rule by which the exporter's optimizer has rewritten a node; "": none. */
 static const char *rewriter_rule(const firnc_onnx_node *node) {
-    return firnc_onnx_property(node->proto->metadata_props, node->proto->n_metadata_props,
-                               "pkg.onnxscript.rewriter.rule_name");
+    return firnc_onnx_or_empty(firnc_onnx_property(node->proto->metadata_props, node->proto->n_metadata_props,
+                                                   "pkg.onnxscript.rewriter.rule_name"));
 }
 
-/* Whether a node is of a module that has a weight, or a bias beside a weight of its own. */
-static bool reads_of_module(const firnc_onnx_importer *im, const firnc_onnx_scope *scope, const firnc_onnx_node *node,
-                            const char *dot) {
+/* Whether the file lists a parameter of the module under this name. */
+static bool is_listed_parameter(const firnc_onnx_importer *im, const char *name) {
+    const firnc_onnx_target *target = firnc_onnx_target_find(im, name);
+    return target != NULL && target->kind == FIRNC_ONNX_PARAMETER;
+}
+
+/* Whether the op of a node is one with which its layer reads a weight of its own (`last` is ".weight"), or a bias
+ * (".bias") if the layer has a weight, too. */
+static bool may_read_own(const firnc_onnx_importer *im, const firnc_onnx_scope *scope, const firnc_onnx_node *node,
+                         const char *last) {
     const char *weight = firnc_format("%s.weight", node->layer);
-    if (strcmp(dot, ".weight") == 0)
+    if (strcmp(last, ".weight") == 0)
         return firnc_onnx_is_listed("Conv ConvTranspose Gather Gemm MatMul Transpose", node->op);
-    return strcmp(dot, ".bias") == 0 && firnc_onnx_is_listed("Add Conv ConvTranspose Gemm", node->op) &&
+    return strcmp(last, ".bias") == 0 && firnc_onnx_is_listed("Add Conv ConvTranspose Gemm", node->op) &&
            (firnc_onnx_find(scope, weight) != NULL || firnc_onnx_parameter_find(im, weight) != NULL);
 }
 
@@ -271,43 +296,40 @@ static void add_copy(firnc_onnx_importer *im, const firnc_onnx_parameter *parame
     im->copies[im->copy_count++] = (firnc_onnx_copy){parameter, name};
 }
 
-/* If the file lists the module's tensors, a listed parameter without a tensor in the file is a second name. Otherwise
- * the name is a guess: the node is of a module that has such a weight or bias, and the parameter is outside of that
- * module. */
+/* A parameter that two layers share is in the file under one name, which shows in the node of the other layer:
+ *     Gather of layer "emb" reads emb.weight       nothing to note
+ *     Transpose of layer "out" reads emb.weight    out.weight is a copy
+ * The copy's name must be one of the file's list of the module's parameters. Without a list the name is a guess. */
 void firnc_onnx_note_copy(firnc_onnx_importer *im, const firnc_onnx_scope *scope, const firnc_onnx_node *node,
                           const firnc_onnx_value *value) {
     const firnc_onnx_parameter *p = value->parameter;
-    const char *dot = strrchr(p->name, '.');
-    const char *behind = behind_layer(im, node->layer, p->name);
-    if (dot == NULL || node->layer[0] == '\0' || p->unnamed || (!im->torchscript && !im->listed) || behind == dot)
+    const char *last = strrchr(p->name, '.');
+    const bool spans_layers = strncmp(rewriter_rule(node), "Fuse", 4) == 0;
+    if (last == NULL || node->layer[0] == '\0' || p->unnamed || spans_layers)
         return;
-    const char *rule = rewriter_rule(node), *name = firnc_format("%s%s", node->layer, dot);
-    const firnc_onnx_target *target = firnc_onnx_target_find(im, name);
-    if (im->listed ? target == NULL || target->kind != FIRNC_ONNX_PARAMETER
-                   : behind != NULL || !reads_of_module(im, scope, node, dot))
+    const char *name = firnc_format("%s%s", node->layer, last), *rest = rest_in_layer(im, node->layer, p->name);
+    if (rest == last) /* the node is of the layer that the parameter is named after */
         return;
-    if (firnc_onnx_find(scope, name) != NULL || firnc_onnx_parameter_find(im, name) != NULL ||
-        (rule != NULL && strncmp(rule, "Fuse", 4) == 0)) /* of two modules */
+    const bool guessed = im->torchscript && rest == NULL && may_read_own(im, scope, node, last);
+    if (im->listed ? !is_listed_parameter(im, name) : !guessed)
         return;
-    if (!has_copy(im, name))
+    if (firnc_onnx_find(scope, name) == NULL && firnc_onnx_parameter_find(im, name) == NULL && !has_copy(im, name))
         add_copy(im, p, name);
 }
 
 firnc_onnx_value *firnc_onnx_left_out_bias(firnc_onnx_importer *im, firnc_onnx_scope *scope,
                                            const firnc_onnx_node *node) {
-    const char *rule = rewriter_rule(node);
     const firnc_onnx_value *weight = node->inputs[1];
-    if (rule == NULL || strncmp(rule, "RemoveOptionalBias", 18) != 0 || weight == NULL || weight->parameter == NULL ||
+    if (strncmp(rewriter_rule(node), "RemoveOptionalBias", 18) != 0 || weight == NULL || weight->parameter == NULL ||
         weight->rank < 2 || !firnc_onnx_is_listed("Conv Gemm", node->op))
         return NULL;
-    const char *module = weight->parameter->name;
-    const size_t length = strlen(module);
-    if (length < 6 || strcmp(module + length - 6, "weight") != 0)
+    const char *weight_name = weight->parameter->name;
+    const size_t length = strlen(weight_name), word = strlen("weight");
+    if (length < word || strcmp(weight_name + length - word, "weight") != 0)
         return NULL;
-    const char *name = firnc_format("%.*sbias", (int)(length - 6), module);
-    const firnc_onnx_target *target = firnc_onnx_target_find(im, name);
+    const char *name = firnc_format("%.*sbias", (int)(length - word), weight_name);
     firnc_onnx_value *bias = firnc_onnx_find(scope, name);
-    if (bias != NULL || target == NULL || target->kind != FIRNC_ONNX_PARAMETER)
+    if (bias != NULL || !is_listed_parameter(im, name))
         return bias;
     const bool turned = strcmp(node->op, "Gemm") == 0 && firnc_onnx_integer(node, "transB", 0) == 0;
     firnc_onnx_tensor *zeros =
@@ -330,10 +352,10 @@ static void note(firnc_onnx_model *model, const char *text) {
 /* --- the map of weights ------------------------------------------------------------------------------------------- */
 
 /* Notes that firnc weights writes the module's tensor of this name. */
-static void mark(const firnc_onnx_importer *im, const char *name) {
+static void mark_written(const firnc_onnx_importer *im, const char *name) {
     firnc_onnx_target *target = firnc_onnx_target_find(im, name);
     if (target != NULL)
-        target->found = true;
+        target->written = true;
 }
 
 static void add_rule(firnc_weight_rule *rules, uint32_t *count, const firnc_onnx_parameter *parameter) {
@@ -381,19 +403,19 @@ static bool is_of_pytorch(const firnc_onnx_importer *im) {
     return im->torchscript || im->target_count > 0;
 }
 
-/* Guesses the parameter that `name` is a second name of: "predictions.decoder.bias" for "predictions.bias". The
- * parameter is one of a direct child of the module and has the same last name. NULL if no child or more than one child
+/* Guesses the parameter of which `name` is a copy, by its place: "predictions.decoder.bias" for "predictions.bias". The
+ * parameter is one of a direct child of the layer and has the same last name. NULL if no child or more than one child
  * has such a parameter. */
-static const firnc_onnx_parameter *child_of(const firnc_onnx_importer *im, const char *name) {
-    const char *dot = strrchr(name, '.');
-    const size_t length = dot == NULL ? 0 : (size_t)(dot - name) + 1;
+static const firnc_onnx_parameter *parameter_of_child(const firnc_onnx_importer *im, const char *name) {
+    const char *last = strrchr(name, '.');
+    const size_t layer = last == NULL ? 0 : (size_t)(last - name) + 1; /* characters of "predictions." */
     const firnc_onnx_parameter *found = NULL;
-    for (uint32_t i = 0; length > 0 && i < im->parameter_count; i++) {
+    for (uint32_t i = 0; layer > 0 && i < im->parameter_count; i++) {
         const firnc_onnx_parameter *p = im->parameters[i];
-        if (p->unnamed || p->value == FIRNC_NONE || strncmp(p->name, name, length) != 0)
+        if (p->unnamed || p->value == FIRNC_NONE || strncmp(p->name, name, layer) != 0)
             continue;
-        const char *last = strchr(p->name + length, '.');
-        if (last == NULL || strcmp(last, dot) != 0)
+        const char *behind_child = strchr(p->name + layer, '.');
+        if (behind_child == NULL || strcmp(behind_child, last) != 0)
             continue;
         if (found != NULL)
             return NULL;
@@ -402,8 +424,8 @@ static const firnc_onnx_parameter *child_of(const firnc_onnx_importer *im, const
     return found;
 }
 
-/* Guesses the parameter that "shared.weight" of Transformers' models is a second name of: the only parameter that has
- * copies. NULL for other names, and if none or more than one parameter has copies. */
+/* Guesses the parameter of which "shared.weight" of Transformers' models is a copy: the only parameter that has copies.
+ * NULL for other names, and if none or more than one parameter has copies. */
 static const firnc_onnx_parameter *shared_by_all(const firnc_onnx_importer *im, const char *name) {
     const firnc_onnx_parameter *found = im->copy_count == 0 ? NULL : im->copies[0].parameter;
     for (uint32_t i = 1; i < im->copy_count; i++)
@@ -412,23 +434,28 @@ static const firnc_onnx_parameter *shared_by_all(const firnc_onnx_importer *im, 
     return firnc_name_matches("*.shared.weight", name) || strcmp(name, "shared.weight") == 0 ? found : NULL;
 }
 
-/* A tied parameter is in the file under one of its names only: the other names that the file lists are guessed. */
+/* Whether a tensor of the file goes by this name, or is known to be a copy of one that does. */
+static bool has_tensor(const firnc_onnx_importer *im, const char *name) {
+    for (uint32_t i = 0; i < im->kept_count; i++)
+        if (strcmp(im->kept[i].name, name) == 0)
+            return true;
+    return firnc_onnx_parameter_find(im, name) != NULL || has_copy(im, name);
+}
+
+/* Guesses the copies of which no node has told (firnc_onnx_note_copy): listed parameters without a tensor. */
 static void guess_copies(firnc_onnx_importer *im, firnc_onnx_model *model) {
     for (uint32_t i = 0; im->listed && i < im->target_count; i++) {
-        firnc_onnx_target *target = im->targets[i];
-        const firnc_onnx_parameter *p =
-            target->kind != FIRNC_ONNX_PARAMETER || target->found || firnc_onnx_parameter_find(im, target->name) != NULL
-                ? NULL
-            : child_of(im, target->name) != NULL ? child_of(im, target->name)
-                                                 : shared_by_all(im, target->name);
-        bool copied = p == NULL || has_copy(im, target->name);
-        for (uint32_t j = 0; j < im->kept_count; j++)
-            copied = copied || strcmp(im->kept[j].name, target->name) == 0;
-        if (copied)
+        const char *name = im->targets[i]->name;
+        if (im->targets[i]->kind != FIRNC_ONNX_PARAMETER || has_tensor(im, name))
             continue;
-        add_copy(im, p, target->name);
+        const firnc_onnx_parameter *p = parameter_of_child(im, name);
+        if (p == NULL)
+            p = shared_by_all(im, name);
+        if (p == NULL)
+            continue;
+        add_copy(im, p, name);
         note(model, firnc_format("the file has no tensor for %s of the module; it is taken for another name of %s",
-                                 target->name, p->name));
+                                 name, p->name));
     }
 }
 
@@ -448,7 +475,7 @@ static void map_tensors(firnc_onnx_importer *im, firnc_onnx_model *model) {
         } else if (!p->unnamed && p->form == FIRNC_ONNX_AS_IS && is_of_pytorch(im) && !is_state(im, p->name)) {
             rules[(*count)++] = constant_rule(p->name, p->tensor, false);
         }
-        mark(im, p->name);
+        mark_written(im, p->name);
     }
     for (uint32_t i = 0; i < im->copy_count; i++)
         if (im->copies[i].parameter->value != FIRNC_NONE) {
@@ -456,17 +483,17 @@ static void map_tensors(firnc_onnx_importer *im, firnc_onnx_model *model) {
                                                     .parameter = im->copies[i].parameter->name,
                                                     .tensors = {im->copies[i].name},
                                                     .written = true};
-            mark(im, im->copies[i].name);
+            mark_written(im, im->copies[i].name);
         }
     for (uint32_t i = 0; i < im->kept_count; i++) {
         if (!is_state(im, im->kept[i].name) && !is_counter(im->kept[i].name))
             rules[(*count)++] = constant_rule(im->kept[i].name, im->kept[i].tensor, im->kept[i].read);
-        mark(im, im->kept[i].name);
+        mark_written(im, im->kept[i].name);
     }
     for (uint32_t i = 0; i < im->target_count; i++) {
         firnc_onnx_target *target = im->targets[i];
-        target->found = target->found || is_state(im, target->name) || is_counter(target->name);
-        if (target->kind == FIRNC_ONNX_BUFFER && !target->found)
+        target->written = target->written || is_state(im, target->name) || is_counter(target->name);
+        if (target->kind == FIRNC_ONNX_BUFFER && !target->written)
             rules[(*count)++] = (firnc_weight_rule){.kind = FIRNC_WEIGHT_IGNORED, .tensors = {target->name}};
     }
 }
@@ -505,7 +532,7 @@ static void note_tensors(const firnc_onnx_importer *im, firnc_onnx_model *model)
                                  "constants what is none, or %s",
                                  with_others(unknown, unknowns), unknowns == 1 ? "is" : "are", again));
     for (uint32_t i = 0; i < im->target_count; i++)
-        if (!im->targets[i]->found && im->targets[i]->kind != FIRNC_ONNX_HIDDEN)
+        if (!im->targets[i]->written && im->targets[i]->kind != FIRNC_ONNX_HIDDEN)
             missing = listed(missing, ++gone, im->targets[i]->name);
     if (gone > 0)
         note(model, firnc_format("the file has no tensor for %s of the module; %s, or firnc weights can't write %s",

@@ -147,18 +147,14 @@ static int run_steps(run *run, uint64_t *step) {
     return status;
 }
 
-static int finish_interrupted(const run *run, uint64_t step) {
-    const char *checkpoint = run->session.options->checkpoint;
-    if (checkpoint != NULL)
-        firn_host_note("interrupted after step %llu; %s has it, --resume goes on", (unsigned long long)step,
-                       checkpoint);
-    else
-        firn_host_note("interrupted after step %llu; nothing was saved without --checkpoint", (unsigned long long)step);
-    return CLI_INTERRUPTED;
-}
+/* --- the end of a run --------------------------------------------------------------------------------------------- */
 
-/* Saves the state at the end of a run, also after an error. A run that failed before its first step, because its data
- * or its plan is wrong, must not replace an existing checkpoint. */
+/* The state is saved first, because all messages say where it is. Then come a fault of the data or the log, the digest
+ * if nothing failed, and notes. save_at_end and report_fault take the exit code so far and return the one from then on.
+ */
+
+/* Saves the state, also after an error. A run that failed before its first step, because its data or its plan is wrong,
+ * must not replace an existing checkpoint. */
 static int save_at_end(run *run, int status, uint64_t step) {
     bool failed = status != CLI_OK && status != CLI_NUMBERS;
     if (run->saving.ruined || (failed && step == run->first))
@@ -169,8 +165,8 @@ static int save_at_end(run *run, int status, uint64_t step) {
     return status != CLI_OK ? status : saving;
 }
 
-/* Says what is wrong with a data file or the log, if something is, and what was saved. Returns the exit code. */
-static int say_fault(const run *run, int status, uint64_t step) {
+/* Reports what is wrong with a data file or the log, if something is, and what was saved. */
+static int report_fault(const run *run, int status, uint64_t step) {
     char kept[5000], fault[200];
     cli_saving_describe(&run->saving, step, kept, sizeof kept);
     const char *file = firn_host_data_fault(&run->session.data, fault, sizeof fault);
@@ -202,16 +198,6 @@ static void note_saved(const run *run, uint64_t step) {
     firn_host_note("the run stopped after step %llu, and %s; --resume goes on", (unsigned long long)step, kept);
 }
 
-/* Notes that a run has no end, and that without --checkpoint its parameters are kept nowhere. */
-static void note_begin(const run *run) {
-    if (run->session.options->quiet)
-        return;
-    if (run->last == CLI_NO_END)
-        firn_host_note("this run has no end: it goes on until it is interrupted; --steps N runs N steps");
-    if (run->session.options->checkpoint == NULL && run->first < run->last)
-        firn_host_note("without --checkpoint FILE the trained parameters are kept nowhere");
-}
-
 /* Notes that the run was complete before all steps of --steps, and that the parameters were kept nowhere. */
 static void note_end(const run *run, uint64_t step) {
     const cli_options *options = run->session.options;
@@ -222,6 +208,48 @@ static void note_end(const run *run, uint64_t step) {
                        (unsigned long long)(step - run->first), (unsigned long long)options->steps);
     if (options->checkpoint == NULL)
         firn_host_note("the trained parameters were kept nowhere, without --checkpoint");
+}
+
+/* Notes that a signal ended the run, and where its state is. */
+static int finish_interrupted(const run *run, uint64_t step) {
+    const char *checkpoint = run->session.options->checkpoint;
+    if (checkpoint != NULL)
+        firn_host_note("interrupted after step %llu; %s has it, --resume goes on", (unsigned long long)step,
+                       checkpoint);
+    else
+        firn_host_note("interrupted after step %llu; nothing was saved without --checkpoint", (unsigned long long)step);
+    return CLI_INTERRUPTED;
+}
+
+/* Ends a run that stopped after `step` with the exit code `status`. */
+static int finish(run *run, int status, uint64_t step) {
+    const bool interrupted = cli_signals_came() && status == CLI_OK && step < run->last;
+    if (!firn_host_data_unchanged(&run->session.data))
+        status = CLI_FILE;
+    status = save_at_end(run, status, step);
+    const int reported = report_fault(run, status, step);
+    const bool fault_is_new = reported != status; /* its message has said what was saved */
+    status = reported == CLI_OK ? print_digest(run) : reported;
+    if (status != CLI_OK && !fault_is_new)
+        note_saved(run, step);
+    if (status != CLI_OK)
+        return status;
+    if (interrupted)
+        return finish_interrupted(run, step);
+    note_end(run, step);
+    return CLI_OK;
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------------ */
+
+/* Notes that a run has no end, and that without --checkpoint its parameters are kept nowhere. */
+static void note_begin(const run *run) {
+    if (run->session.options->quiet)
+        return;
+    if (run->last == CLI_NO_END)
+        firn_host_note("this run has no end: it goes on until it is interrupted; --steps N runs N steps");
+    if (run->session.options->checkpoint == NULL && run->first < run->last)
+        firn_host_note("without --checkpoint FILE the trained parameters are kept nowhere");
 }
 
 static int train(run *run) {
@@ -244,19 +272,7 @@ static int train(run *run) {
     cli_progress_begin(&run->progress, &run->session, run->first, run->last);
     uint64_t step = run->first;
     status = run_steps(run, &step);
-    bool stopped = cli_signals_came() && status == CLI_OK && step < run->last;
-    if (!firn_host_data_unchanged(&run->session.data))
-        status = CLI_FILE;
-    const int saved = save_at_end(run, status, step), said = say_fault(run, saved, step);
-    status = said == CLI_OK ? print_digest(run) : said;
-    if (status != CLI_OK && said == saved)
-        note_saved(run, step);
-    if (status != CLI_OK)
-        return status;
-    if (stopped)
-        return finish_interrupted(run, step);
-    note_end(run, step);
-    return CLI_OK;
+    return finish(run, status, step);
 }
 
 int cli_train(const cli_options *options) {

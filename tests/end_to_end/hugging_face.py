@@ -133,6 +133,18 @@ def without_model():
     return path
 
 
+def difference_from(model, base, masked):
+    """How far the last loss of a run of STEPS + 1 steps is from that of the model, in float64, relative to it."""
+    losses = [step["loss"] for step in map(json.loads, open(f"{base}.jsonl")) if "loss" in step and "step" in step]
+    inputs, labels = next_batch(masked)
+    with torch.no_grad():
+        logits = model.double().eval()(inputs).logits
+    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=0 if masked else -100).item()
+    apart = abs(loss - losses[-1]) / loss
+    assert len(losses) == STEPS + 1 and apart <= 1e-6, (losses, loss)
+    return apart
+
+
 def check_folder(name, make):
     """A folder there and back: names, shapes and the loss that PyTorch has with what comes back."""
     model = make()
@@ -149,16 +161,9 @@ def check_folder(name, make):
     run(FIRNC, "weights", recipe, *settings, "--hf", base, "--weights", f"{base}.safetensors", "-o", f"{base}.back")
     Path(f"{base}.back").replace(f"{base}/model.safetensors")
     trained(base, 1, "--resume")
-    losses = [step["loss"] for step in map(json.loads, open(f"{base}.jsonl")) if "loss" in step and "step" in step]
     back, found = type(model).from_pretrained(base, output_loading_info=True)
     assert not any(found.values()), found
-    inputs, labels = next_batch(name.startswith("bert"))
-    with torch.no_grad():
-        logits = back.double().eval()(inputs).logits
-    ignored = 0 if name.startswith("bert") else -100
-    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=ignored).item()
-    apart = abs(loss - losses[-1]) / loss
-    assert len(losses) == STEPS + 1 and apart <= 1e-6, (losses, loss)
+    apart = difference_from(back, base, name.startswith("bert"))
     print(f"{name}: {apart:.1e} from Hugging Face's, by its folder")
 
 
@@ -174,18 +179,11 @@ def check(name, make):
     run(FIRN, "export", f"{base}.ckpt", "-o", f"{base}.safetensors")
     run(FIRNC, "weights", RECIPE, *settings, "--weights", f"{base}.safetensors", "-o", f"{base}/model.safetensors")
     trained(base, 1, "--resume")
-    losses = [step["loss"] for step in map(json.loads, open(f"{base}.jsonl")) if "loss" in step and "step" in step]
     model.config.architectures = [reader.__name__]
     model.config.save_pretrained(base)
     back, found = reader.from_pretrained(base, output_loading_info=True)
     assert not any(found.values()), found
-    inputs, labels = next_batch(name.startswith("bert"))
-    with torch.no_grad():
-        logits = back.double().eval()(inputs).logits
-    ignored = 0 if name.startswith("bert") else -100
-    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=ignored).item()
-    apart = abs(loss - losses[-1]) / loss
-    assert len(losses) == STEPS + 1 and apart <= 1e-6, (losses, loss)
+    apart = difference_from(back, base, name.startswith("bert"))
     own = compiled(f"{base}.safetensors", f"{base}.own.plan", settings)
     assert own == compiled(f"{base}/model.safetensors", f"{base}.other.plan", settings)
     print(f"{name}: {apart:.1e} from Hugging Face's")

@@ -2,6 +2,7 @@
  * last, which costs a transpose only where the image is not so already, and weights are laid out so when they are read.
  * One dimension is an image of one row. Three are a volume: its convolution is that of images whose channels are those
  * of the slices under a kernel, and its pool is a pool of each slice and then one over the slices. */
+#include <float.h>
 #include <string.h>
 
 #include "compiler/onnx/import.h"
@@ -13,8 +14,11 @@ enum { DEPTH, ROWS, COLUMNS, SIDES };
 
 /* The windows of a node, by sides. An image of fewer dimensions has an extent of 1 at the first sides. */
 typedef struct windows {
-    int64_t kernel[SIDES], stride[SIDES], dilation[SIDES], before[SIDES], after[SIDES], beyond[SIDES], extent[SIDES],
-        count[SIDES];
+    int64_t extent[SIDES]; /* of the image */
+    int64_t kernel[SIDES], stride[SIDES], dilation[SIDES];
+    int64_t before[SIDES], after[SIDES]; /* padding */
+    int64_t beyond[SIDES];               /* elements behind the padding that the last window reaches (ceil_mode) */
+    int64_t count[SIDES];                /* number of windows */
 } windows;
 
 /* Reads a list of one number for each dimension of the image. False after one message. */
@@ -403,10 +407,11 @@ static firnc_value pool(firnc_onnx_importer *im, firnc_value y, bool maximum, co
         im, y, 4, (int64_t[]){volume.dims[0] * w->count[DEPTH], plane.dims[1], plane.dims[2], plane.dims[3]});
 }
 
-/* What an element of an image adds to its number per step along each side: columns are the last side, or with
- * storage_order 1 the first. */
-static void steps_of(const firnc_onnx_node *node, const windows *w, int64_t steps[SIDES]) {
-    const bool turned = firnc_onnx_integer(node, "storage_order", 0) != 0;
+/* --- indices of MaxPool ------------------------------------------------------------------------------------------- */
+
+/* What the number of an element grows by for one step along each side. Columns have the step 1, or if turned the first
+ * side has. */
+static void steps_of(const windows *w, bool turned, int64_t steps[SIDES]) {
     int64_t step = 1;
     for (uint8_t i = 0; i < SIDES; i++) {
         const uint8_t side = turned ? i : (uint8_t)(SIDES - 1 - i);
@@ -415,55 +420,98 @@ static void steps_of(const firnc_onnx_node *node, const windows *w, int64_t step
     }
 }
 
-/* Sets output 1 of MaxPool: of the largest element of each window the number among the elements of all images,
- * [N,C,...]. The elements of each window are copied side by side, those outside the image as the lowest number. The
- * place of the largest in the window gives a distance to the number of the window's first element. */
-static bool set_indices(firnc_onnx_importer *im, const firnc_onnx_node *node, const windows *w) {
-    firnc_onnx_value *x = node->inputs[0];
-    const int64_t taps = w->kernel[DEPTH] * w->kernel[ROWS] * w->kernel[COLUMNS], n = x->dims[0], c = x->dims[1];
-    const int64_t windows = w->count[DEPTH] * w->count[ROWS] * w->count[COLUMNS];
-    const int64_t elements = w->extent[DEPTH] * w->extent[ROWS] * w->extent[COLUMNS];
-    int64_t steps[SIDES], dims[FIRN_RANK_MAX];
-    uint8_t order[FIRN_RANK_MAX];
-    if (node->outputs[1] == NULL || !firnc_onnx_is_read(im, node, node->outputs[1]->name))
-        return true;
-    if (firnc_onnx_count(x) > FIRNC_ONNX_EXACT_MAX || taps * windows > FIRNC_ONNX_LIST_MAX)
+/* Where number `number` of a grid of windows, or of the taps of a window, is along each side. */
+static void position_of(int64_t number, const int64_t extents[SIDES], int64_t at[SIDES]) {
+    for (uint8_t side = SIDES; side-- > 0; number /= extents[side])
+        at[side] = number % extents[side];
+}
+
+static float number_of(const int64_t at[SIDES], const int64_t steps[SIDES]) {
+    float number = 0;
+    for (uint8_t side = SIDES; side-- > 0;)
+        number += (float)(at[side] * steps[side]);
+    return number;
+}
+
+/* The elements under the windows of an image. A tap is an element of a window: tap t of window i is element
+ * list[i * taps + t] of the image. Numbers are those that the node's storage_order asks for. */
+typedef struct window_map {
+    int64_t taps, windows, elements; /* their numbers; elements: of one channel of an image */
+    int64_t *list;                   /* of taps outside of the image: any element */
+    firnc_onnx_tensor *outside;      /* [windows,taps,1]: 1 for a tap outside of the image */
+    firnc_onnx_tensor *first;        /* [windows,1]: the number of tap 0, as if the image went on outside */
+    firnc_onnx_tensor *image;        /* [N,1,C]: the number of element 0 of each image and channel */
+    firnc_onnx_tensor *distances;    /* [taps]: the number of a tap minus that of tap 0 */
+} window_map;
+
+/* Allocates the lists of a map. False after one message. */
+static bool make_map(firnc_onnx_importer *im, const firnc_onnx_value *x, const windows *w, window_map *m) {
+    *m = (window_map){.taps = w->kernel[DEPTH] * w->kernel[ROWS] * w->kernel[COLUMNS],
+                      .windows = w->count[DEPTH] * w->count[ROWS] * w->count[COLUMNS],
+                      .elements = w->extent[DEPTH] * w->extent[ROWS] * w->extent[COLUMNS]};
+    if (firnc_onnx_count(x) > FIRNC_ONNX_EXACT_MAX || m->taps * m->windows > FIRNC_ONNX_LIST_MAX)
         return firnc_onnx_fail(im, "gives indices of images of more than %d elements in all", FIRNC_ONNX_EXACT_MAX);
-    steps_of(node, w, steps);
-    int64_t *list = firnc_allocate((uint64_t)(taps * windows) * sizeof *list);
-    firnc_onnx_tensor *outside = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 3, (int64_t[]){windows, taps, 1}),
-                      *first = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 2, (int64_t[]){windows, 1}),
-                      *image = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 3, (int64_t[]){n, 1, c}),
-                      *distances = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 1, &taps);
-    if (outside == NULL || first == NULL || image == NULL || distances == NULL)
-        return false;
-    for (int64_t i = 0; i < taps * windows; i++) {
-        int64_t tap = i % taps, window = i / taps, step = 1;
-        first->reals[i / taps] = distances->reals[i % taps] = 0;
-        for (uint8_t side = SIDES; side-- > 0;) {
-            const int64_t begin = window % w->count[side] * w->stride[side] - w->before[side],
-                          distance = tap % w->kernel[side] * w->dilation[side], at = begin + distance;
-            const bool beyond = at < 0 || at >= w->extent[side];
-            outside->reals[i] = beyond ? 1 : outside->reals[i];
-            list[i] = (side == SIDES - 1 ? 0 : list[i]) + (beyond ? 0 : at) * step;
-            first->reals[i / taps] += (float)(begin * steps[side]);
-            distances->reals[i % taps] += (float)(distance * steps[side]);
-            step *= w->extent[side];
-            tap /= w->kernel[side];
-            window /= w->count[side];
+    m->list = firnc_allocate((uint64_t)(m->taps * m->windows) * sizeof *m->list);
+    m->outside = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 3, (int64_t[]){m->windows, m->taps, 1});
+    m->first = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 2, (int64_t[]){m->windows, 1});
+    m->image = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 3, (int64_t[]){x->dims[0], 1, x->dims[1]});
+    m->distances = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 1, &m->taps);
+    return m->outside != NULL && m->first != NULL && m->image != NULL && m->distances != NULL;
+}
+
+static void fill_map(const windows *w, bool turned, window_map *m) {
+    int64_t numbered[SIDES], stored[SIDES]; /* steps of the numbers that the node gives, and of the list */
+    steps_of(w, turned, numbered);
+    steps_of(w, false, stored);
+    for (int64_t i = 0; i < m->windows; i++) {
+        int64_t begin[SIDES];
+        position_of(i, w->count, begin);
+        for (uint8_t side = 0; side < SIDES; side++)
+            begin[side] = begin[side] * w->stride[side] - w->before[side];
+        m->first->reals[i] = number_of(begin, numbered);
+        for (int64_t t = 0; t < m->taps; t++) {
+            int64_t distance[SIDES], element = 0;
+            position_of(t, w->kernel, distance);
+            for (uint8_t side = 0; side < SIDES; side++) {
+                distance[side] *= w->dilation[side];
+                const int64_t at = begin[side] + distance[side];
+                const bool outside = at < 0 || at >= w->extent[side];
+                if (outside)
+                    m->outside->reals[i * m->taps + t] = 1;
+                element += outside ? 0 : at * stored[side];
+            }
+            m->list[i * m->taps + t] = element;
+            m->distances->reals[t] = number_of(distance, numbered);
         }
     }
-    for (int64_t i = 0; i < n * c; i++)
-        image->reals[i] = (float)(i * elements);
-    firnc_value y = firnc_onnx_reshape(im, channels_last(im, x), 3, (int64_t[]){n, elements, c});
-    y = firnc_onnx_reshape(im, firnc_onnx_pick(im, y, 1, list, taps * windows), 4, (int64_t[]){n, windows, taps, c});
-    y = firnc_onnx_select(im, firnc_onnx_constant(im, outside, FIRN_FLOAT32), firnc_onnx_scalar(im, -3.4028234e38F), y);
+    for (uint64_t i = 0; i < m->image->count; i++)
+        m->image->reals[i] = (float)((int64_t)i * m->elements);
+}
+
+/* Sets output 1 of MaxPool: the number of the largest element of each window, among the elements of all images
+ * [N,C,...]. The taps of each window are copied side by side, those outside of the image as the lowest number. The
+ * largest tap's distance is added to the number of the window's first tap and to that of the image. */
+static bool set_indices(firnc_onnx_importer *im, const firnc_onnx_node *node, const windows *w) {
+    firnc_onnx_value *x = node->inputs[0];
+    const int64_t n = x->dims[0], c = x->dims[1];
+    int64_t dims[FIRN_RANK_MAX];
+    uint8_t order[FIRN_RANK_MAX];
+    window_map m;
+    if (node->outputs[1] == NULL || !firnc_onnx_is_read(im, node, node->outputs[1]->name))
+        return true;
+    if (!make_map(im, x, w, &m))
+        return false;
+    fill_map(w, firnc_onnx_integer(node, "storage_order", 0) != 0, &m);
+    firnc_value y = firnc_onnx_reshape(im, channels_last(im, x), 3, (int64_t[]){n, m.elements, c});
+    y = firnc_onnx_pick(im, y, 1, m.list, m.taps * m.windows);
+    y = firnc_onnx_reshape(im, y, 4, (int64_t[]){n, m.windows, m.taps, c});
+    y = firnc_onnx_select(im, firnc_onnx_constant(im, m.outside, FIRN_FLOAT32), firnc_onnx_scalar(im, -FLT_MAX), y);
     if (im->failed)
         return false;
     y = firnc_onnx_made(im, firnc_arg_max(im->graph, y, 2, false));
-    y = firnc_onnx_gather(im, firnc_onnx_constant(im, distances, FIRN_FLOAT32), y, 0);
-    y = firnc_onnx_binary(im, FIRN_OP_add, y, firnc_onnx_constant(im, first, FIRN_FLOAT32));
-    y = firnc_onnx_binary(im, FIRN_OP_add, y, firnc_onnx_constant(im, image, FIRN_FLOAT32));
+    y = firnc_onnx_gather(im, firnc_onnx_constant(im, m.distances, FIRN_FLOAT32), y, 0);
+    y = firnc_onnx_binary(im, FIRN_OP_add, y, firnc_onnx_constant(im, m.first, FIRN_FLOAT32));
+    y = firnc_onnx_binary(im, FIRN_OP_add, y, firnc_onnx_constant(im, m.image, FIRN_FLOAT32));
     firnc_onnx_channels_last(x->rank, order);
     dims[0] = n;
     dims[x->rank - 1] = c;
@@ -473,6 +521,8 @@ static bool set_indices(firnc_onnx_importer *im, const firnc_onnx_node *node, co
                            order);
     return !im->failed;
 }
+
+/* --- pool nodes --------------------------------------------------------------------------------------------------- */
 
 bool firnc_onnx_import_pool(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];

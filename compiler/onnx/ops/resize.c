@@ -1,20 +1,23 @@
-/* Resize, and blocks of an image as channels. Each axis of Resize is taken by itself: elements by a list of indices,
- * and for linear and cubic the sum of several such lists by their shares. */
+/* Resize, DepthToSpace and SpaceToDepth. Resize makes one axis after the other. A new element is an old one (nearest)
+ * or the sum of the old ones near it, each times its share (linear, cubic). Which elements these are does not depend on
+ * the data: each op on an axis picks elements by a constant list of indices. */
 #include <math.h>
 #include <string.h>
 
 #include "compiler/onnx/import.h"
 
-/* --- Resize ------------------------------------------------------------------------------------------------------- */
+/* --- Resize: which old elements make a new one -------------------------------------------------------------------- */
 
-/* How Resize places the elements of one axis. */
+/* How Resize makes one axis. */
 typedef struct scaling {
-    const char *transformation, *nearest;
-    double scale; /* new elements for an old one */
-    int64_t from, to;
+    const char *transformation; /* coordinate_transformation_mode: how source_of maps a new element to the old ones */
+    const char *nearest;        /* nearest_mode: how nearest_of rounds */
+    double scale;               /* new elements for an old one */
+    int64_t from, to;           /* old and new number of elements */
 } scaling;
 
-/* The place of a new element among the old ones. ONNX takes the extent before it is rounded down for align_corners. */
+/* The position of new element `at` among the old ones, of which element i is at i. It may be outside of them. For
+ * align_corners ONNX takes the exact new extent, scale * from, of which `to` is the whole part. */
 static double source_of(const scaling *s, int64_t at) {
     const double x = (double)at, from = (double)s->from, to = (double)s->to;
     const double exact = fabs(s->scale * from - to) < 1e-6 * to ? to : s->scale * from;
@@ -31,6 +34,7 @@ static double source_of(const scaling *s, int64_t at) {
     return (x + 0.5) / s->scale - 0.5;
 }
 
+/* The whole part of x as an index; the first or last element for x outside of the axis. */
 static int64_t within(double x, int64_t extent) {
     return x < 0 ? 0 : x > (double)(extent - 1) ? extent - 1 : (int64_t)x;
 }
@@ -47,6 +51,25 @@ static int64_t nearest_of(const scaling *s, double x) {
     return within(x, s->from);
 }
 
+enum { TAPS_MAX = 64 };
+
+/* The filter of a resized axis: the share of an old element by its distance from the position of the new one. */
+typedef struct filter {
+    bool cubic;
+    bool exclude;    /* exclude_outside: elements outside of the axis have no share; else the one at the edge has it */
+    double cubic_a;  /* cubic_coeff_a */
+    double narrowed; /* factor of the distances; below 1 (antialias) the filter reaches over more elements */
+} filter;
+
+static double share_of(const filter *f, double distance) {
+    const double a = f->cubic_a, x = fabs(distance * f->narrowed);
+    if (!f->cubic)
+        return x < 1 ? 1 - x : 0;
+    return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+/* --- Resize: an axis ---------------------------------------------------------------------------------------------- */
+
 static firnc_value nearest_axis(firnc_onnx_importer *im, firnc_value y, uint8_t axis, const scaling *s) {
     int64_t *list = firnc_allocate((uint64_t)s->to * sizeof *list);
     for (int64_t i = 0; i < s->to; i++)
@@ -54,66 +77,57 @@ static firnc_value nearest_axis(firnc_onnx_importer *im, firnc_value y, uint8_t 
     return firnc_onnx_pick(im, y, axis, list, s->to);
 }
 
-/* Between two neighbours by their distances. */
+/* One term of the sum that makes each new element: list[i] is the old element, shares->reals[i] its share. */
+typedef struct term {
+    int64_t *list;
+    firnc_onnx_tensor *shares; /* has extents of 1 behind the axis; NULL after one message */
+} term;
+
+static term new_term(firnc_onnx_importer *im, firnc_value y, uint8_t axis, const scaling *s) {
+    const uint8_t rank = im->failed ? 1 : (uint8_t)(firnc_onnx_shape(im, y)->rank - axis);
+    int64_t dims[FIRN_RANK_MAX] = {s->to};
+    for (uint8_t i = 1; i < rank; i++)
+        dims[i] = 1;
+    return (term){firnc_allocate((uint64_t)s->to * sizeof(int64_t)),
+                  firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, rank, dims)};
+}
+
+/* The constant comes first in the graph, and then what is picked: their order is in the bytes of a plan. */
+static firnc_value term_value(firnc_onnx_importer *im, firnc_value y, uint8_t axis, const term *t, int64_t count) {
+    const firnc_value shares = firnc_onnx_constant(im, t->shares, FIRN_FLOAT32);
+    return firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_pick(im, y, axis, t->list, count), shares);
+}
+
+/* Makes each new element of the two old ones beside its position, by their distances from it. */
 static firnc_value linear_axis(firnc_onnx_importer *im, firnc_value y, uint8_t axis, const scaling *s) {
-    int64_t *low = firnc_allocate((uint64_t)s->to * sizeof *low),
-            *high = firnc_allocate((uint64_t)s->to * sizeof *high);
-    int64_t dims[FIRN_RANK_MAX];
-    const uint8_t behind = im->failed ? 1 : (uint8_t)(firnc_onnx_shape(im, y)->rank - axis);
-    for (uint8_t i = 0; i < behind; i++)
-        dims[i] = i == 0 ? s->to : 1;
-    firnc_onnx_tensor *share = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, behind, dims),
-                      *rest = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, behind, dims);
-    if (share == NULL || rest == NULL)
+    const term low = new_term(im, y, axis, s), high = new_term(im, y, axis, s);
+    if (low.shares == NULL || high.shares == NULL)
         return FIRNC_NONE;
     for (int64_t i = 0; i < s->to; i++) {
         double x = source_of(s, i);
         x = x < 0 ? 0 : x > (double)(s->from - 1) ? (double)(s->from - 1) : x;
-        low[i] = within(floor(x), s->from);
-        high[i] = within(floor(x) + 1, s->from);
-        share->reals[i] = (float)(x - floor(x));
-        rest->reals[i] = (float)(1 - (x - floor(x)));
+        low.list[i] = within(floor(x), s->from);
+        high.list[i] = within(floor(x) + 1, s->from);
+        low.shares->reals[i] = (float)(1 - (x - floor(x)));
+        high.shares->reals[i] = (float)(x - floor(x));
     }
-    const firnc_value a = firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_pick(im, y, axis, low, s->to),
-                                            firnc_onnx_constant(im, rest, FIRN_FLOAT32));
-    const firnc_value b = firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_pick(im, y, axis, high, s->to),
-                                            firnc_onnx_constant(im, share, FIRN_FLOAT32));
-    return firnc_onnx_binary(im, FIRN_OP_add, a, b);
+    const firnc_value below = term_value(im, y, axis, &low, s->to), above = term_value(im, y, axis, &high, s->to);
+    return firnc_onnx_binary(im, FIRN_OP_add, below, above);
 }
 
-enum { TAPS_MAX = 64 };
-
-/* The filter of a resized axis: the share of an old element at a distance from the place of a new one. */
-typedef struct filter {
-    bool cubic, exclude;   /* exclude: places outside have the share 0, and not the element at the edge */
-    double cubic_a, scale; /* scale: of distances; below 1 (antialias) the filter reaches over more elements */
-} filter;
-
-static double share_of(const filter *f, double distance) {
-    const double a = f->cubic_a, x = fabs(distance * f->scale);
-    if (!f->cubic)
-        return x < 1 ? 1 - x : 0;
-    return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
-}
-
-/* Makes each new element the sum of the `taps` old elements that the filter reaches, from base + first on, times their
- * shares. base is the last old element that is strictly left of the new one's place. */
+/* Makes each new element of the `taps` old ones that the filter reaches: base + first, base + first + 1, ... where base
+ * is the last old element that is strictly left of the new one's position. */
 static firnc_value filtered_axis(firnc_onnx_importer *im, firnc_value y, uint8_t axis, const scaling *s,
                                  const filter *f) {
-    const int64_t first = (int64_t)floor(-(f->cubic ? 2 : 1) / f->scale) + 1, taps = 2 - 2 * first;
-    const uint8_t behind = im->failed ? 1 : (uint8_t)(firnc_onnx_shape(im, y)->rank - axis);
-    int64_t dims[FIRN_RANK_MAX], *places[TAPS_MAX];
-    firnc_onnx_tensor *shares[TAPS_MAX];
+    const int64_t first = (int64_t)floor(-(f->cubic ? 2 : 1) / f->narrowed) + 1, taps = 2 - 2 * first;
+    term terms[TAPS_MAX];
     if (taps > TAPS_MAX) {
         firnc_onnx_fail(im, "makes each element of more than %d", TAPS_MAX);
         return FIRNC_NONE;
     }
-    for (uint8_t i = 0; i < behind; i++)
-        dims[i] = i == 0 ? s->to : 1;
     for (int64_t t = 0; t < taps; t++) {
-        places[t] = firnc_allocate((uint64_t)s->to * sizeof *places[t]);
-        shares[t] = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, behind, dims);
-        if (shares[t] == NULL)
+        terms[t] = new_term(im, y, axis, s);
+        if (terms[t].shares == NULL)
             return FIRNC_NONE;
     }
     for (int64_t i = 0; i < s->to; i++) {
@@ -124,118 +138,145 @@ static firnc_value filtered_axis(firnc_onnx_importer *im, firnc_value y, uint8_t
             const bool outside = at < 0 || at > (double)(s->from - 1);
             share[t] = f->exclude && outside ? 0 : share_of(f, at - x);
             sum += share[t];
-            places[t][i] = within(at, s->from);
+            terms[t].list[i] = within(at, s->from);
         }
         for (int64_t t = 0; t < taps; t++)
-            shares[t]->reals[i] = (float)(share[t] / sum);
+            terms[t].shares->reals[i] = (float)(share[t] / sum);
     }
     firnc_value total = FIRNC_NONE;
     for (int64_t t = 0; t < taps && !im->failed; t++) {
-        const firnc_value term = firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_pick(im, y, axis, places[t], s->to),
-                                                   firnc_onnx_constant(im, shares[t], FIRN_FLOAT32));
-        total = t == 0 ? term : firnc_onnx_binary(im, FIRN_OP_add, total, term);
+        const firnc_value value = term_value(im, y, axis, &terms[t], s->to);
+        total = t == 0 ? value : firnc_onnx_binary(im, FIRN_OP_add, total, value);
     }
     return total;
 }
 
-/* Makes one scale of those of all axes, the smallest or the largest, where the node asks for it. */
-static bool keep_ratio(firnc_onnx_importer *im, const firnc_onnx_node *node, scaling *axes, const int64_t *list,
-                       uint32_t count) {
+/* --- Resize: the node --------------------------------------------------------------------------------------------- */
+
+/* The axes that a node resizes. list: their numbers in the node's attribute; NULL: all axes in order. */
+typedef struct resized_axes {
+    const int64_t *list;
+    uint32_t count;
+} resized_axes;
+
+static uint8_t axis_at(firnc_onnx_importer *im, const firnc_onnx_node *node, const resized_axes *axes, uint32_t i) {
+    return firnc_onnx_axis(im, axes->list != NULL ? axes->list[i] : i, node->inputs[0]->rank);
+}
+
+static bool check_extent(firnc_onnx_importer *im, const scaling *s) {
+    return (s->to >= 1 && s->to <= FIRNC_ONNX_LIST_MAX) ||
+           firnc_onnx_fail(im, "makes an axis of %lld elements", (long long)s->to);
+}
+
+/* Gives all resized axes the smallest or the largest of their scales, if keep_aspect_ratio_policy asks for it. */
+static bool keep_ratio(firnc_onnx_importer *im, const firnc_onnx_node *node, const resized_axes *axes,
+                       scaling *scalings) {
     const char *policy = firnc_onnx_text(node, "keep_aspect_ratio_policy", "stretch");
     const bool smaller = strcmp(policy, "not_larger") == 0;
-    const uint8_t rank = node->inputs[0]->rank;
     double scale = 0;
     if (strcmp(policy, "stretch") == 0)
         return true;
-    for (uint32_t i = 0; i < count; i++) {
-        const double own = axes[firnc_onnx_axis(im, list != NULL ? list[i] : i, rank)].scale;
+    for (uint32_t i = 0; i < axes->count; i++) {
+        const double own = scalings[axis_at(im, node, axes, i)].scale;
         scale = i == 0 || (smaller ? own < scale : own > scale) ? own : scale;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        scaling *s = &axes[firnc_onnx_axis(im, list != NULL ? list[i] : i, rank)];
+    for (uint32_t i = 0; i < axes->count; i++) {
+        scaling *s = &scalings[axis_at(im, node, axes, i)];
         s->scale = scale;
         s->to = (int64_t)floor(scale * (double)s->from + 0.5);
-        if (s->to < 1 || s->to > FIRNC_ONNX_LIST_MAX)
-            return firnc_onnx_fail(im, "makes an axis of %lld elements", (long long)s->to);
+        if (!check_extent(im, s))
+            return false;
     }
     return true;
 }
 
-/* The new extents and the scales of all axes. */
-static bool resized(firnc_onnx_importer *im, const firnc_onnx_node *node, scaling *axes) {
-    const firnc_onnx_value *x = node->inputs[0];
-    const firnc_onnx_value *scales = node->inputs[2];
-    const firnc_onnx_value *sizes = node->inputs[3];
-    const int64_t *list;
-    const uint32_t named = firnc_onnx_integers(node, "axes", &list), count = named > 0 ? named : x->rank;
-    const firnc_onnx_value *from = sizes != NULL ? sizes : scales;
-    if (from == NULL || from->known == NULL || from->known->count != count)
+/* Finds the scaling of each axis of input 0, from the scales (input 2) or the sizes (input 3). */
+static bool read_scalings(firnc_onnx_importer *im, const firnc_onnx_node *node, scaling *scalings) {
+    const firnc_onnx_value *x = node->inputs[0], *sizes = node->inputs[3];
+    const firnc_onnx_value *given = sizes != NULL ? sizes : node->inputs[2];
+    resized_axes axes = {.list = NULL};
+    axes.count = firnc_onnx_integers(node, "axes", &axes.list);
+    if (axes.count == 0)
+        axes = (resized_axes){NULL, x->rank};
+    if (given == NULL || given->known == NULL || given->known->count != axes.count)
         return firnc_onnx_fail(im, "its scales or sizes are no constants, one for each axis");
     for (uint8_t i = 0; i < x->rank; i++)
-        axes[i] = (scaling){firnc_onnx_text(node, "coordinate_transformation_mode", "half_pixel"),
-                            firnc_onnx_text(node, "nearest_mode", "round_prefer_floor"), 1, x->dims[i], x->dims[i]};
-    for (uint32_t i = 0; i < count; i++) {
-        scaling *s = &axes[firnc_onnx_axis(im, named > 0 ? list[i] : i, x->rank)];
-        const double number = firnc_onnx_number(from->known, i);
+        scalings[i] = (scaling){.transformation = firnc_onnx_text(node, "coordinate_transformation_mode", "half_pixel"),
+                                .nearest = firnc_onnx_text(node, "nearest_mode", "round_prefer_floor"),
+                                .scale = 1,
+                                .from = x->dims[i],
+                                .to = x->dims[i]};
+    for (uint32_t i = 0; i < axes.count; i++) {
+        scaling *s = &scalings[axis_at(im, node, &axes, i)];
+        const double number = firnc_onnx_number(given->known, i);
         if (!(number > 0 && number < 1e6))
             return firnc_onnx_fail(im, "has a scale or size of %g", number);
         s->scale = sizes != NULL ? number / (double)s->from : number;
         s->to = sizes != NULL ? firnc_onnx_truncated(number) : (int64_t)floor(number * (double)s->from);
-        if (s->to < 1 || s->to > FIRNC_ONNX_LIST_MAX)
-            return firnc_onnx_fail(im, "makes an axis of %lld elements", (long long)s->to);
+        if (!check_extent(im, s))
+            return false;
     }
-    return !im->failed && (sizes == NULL || keep_ratio(im, node, axes, named > 0 ? list : NULL, count));
+    return !im->failed && (sizes == NULL || keep_ratio(im, node, &axes, scalings));
 }
 
-bool firnc_onnx_import_resize(firnc_onnx_importer *im, const firnc_onnx_node *node) {
-    static const char *const transformations[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-                                                  "align_corners", "asymmetric"};
-    firnc_onnx_value *x = node->inputs[0];
-    scaling axes[FIRN_RANK_MAX];
+/* Whether Firn knows the words of a Resize node. */
+static bool check_words(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     const char *mode = firnc_onnx_text(node, "mode", "nearest");
     const char *policy = firnc_onnx_text(node, "keep_aspect_ratio_policy", "stretch");
-    const bool linear = strcmp(mode, "linear") == 0, smooth = firnc_onnx_integer(node, "antialias", 0) != 0;
-    const filter shape = {.cubic = strcmp(mode, "cubic") == 0,
-                          .exclude = firnc_onnx_integer(node, "exclude_outside", 0) != 0,
-                          .cubic_a = (double)firnc_onnx_float(node, "cubic_coeff_a", -0.75F)};
-    bool known = false;
+    const char *transformation = firnc_onnx_text(node, "coordinate_transformation_mode", "half_pixel");
+    const char *nearest = firnc_onnx_text(node, "nearest_mode", "round_prefer_floor");
     if (!firnc_onnx_is_listed("nearest linear cubic", mode))
         return firnc_onnx_fail(im, "has mode %s; nearest, linear and cubic are known", mode);
     if (!firnc_onnx_is_listed("stretch not_larger not_smaller", policy))
         return firnc_onnx_fail(im, "has keep_aspect_ratio_policy %s; stretch, not_larger and not_smaller are known",
                                policy);
-    const char *transformation = firnc_onnx_text(node, "coordinate_transformation_mode", "half_pixel");
-    for (size_t i = 0; i < sizeof transformations / sizeof transformations[0]; i++)
-        known = known || strcmp(transformation, transformations[i]) == 0;
-    if (!known)
+    if (!firnc_onnx_is_listed("half_pixel half_pixel_symmetric pytorch_half_pixel align_corners asymmetric",
+                              transformation))
         return firnc_onnx_fail(im, "has coordinate_transformation_mode %s; the nearest known one is half_pixel",
                                transformation);
-    const char *nearest = firnc_onnx_text(node, "nearest_mode", "round_prefer_floor");
     if (!firnc_onnx_is_listed("round_prefer_floor round_prefer_ceil floor ceil", nearest))
         return firnc_onnx_fail(
             im, "has nearest_mode %s; round_prefer_floor, round_prefer_ceil, floor and ceil are known", nearest);
-    if (!resized(im, node, axes))
+    return true;
+}
+
+bool firnc_onnx_import_resize(firnc_onnx_importer *im, const firnc_onnx_node *node) {
+    firnc_onnx_value *x = node->inputs[0];
+    scaling scalings[FIRN_RANK_MAX];
+    if (!check_words(im, node) || !read_scalings(im, node, scalings))
         return false;
+    const char *mode = firnc_onnx_text(node, "mode", "nearest");
+    const bool nearest = strcmp(mode, "nearest") == 0, antialias = firnc_onnx_integer(node, "antialias", 0) != 0;
+    filter f = {.cubic = strcmp(mode, "cubic") == 0,
+                .exclude = firnc_onnx_integer(node, "exclude_outside", 0) != 0,
+                .cubic_a = (double)firnc_onnx_float(node, "cubic_coeff_a", -0.75F)};
     firnc_value y = firnc_onnx_raw(im, x);
-    for (uint8_t i = 0; i < x->rank; i++)
-        if (axes[i].scale != 1 || axes[i].to != axes[i].from) {
-            const uint8_t place = firnc_onnx_place(x->order, x->rank, i);
-            filter own = shape;
-            own.scale = smooth && axes[i].scale < 1 ? axes[i].scale : 1;
-            y = linear && own.scale == 1 && !own.exclude ? linear_axis(im, y, place, &axes[i])
-                : linear || own.cubic                    ? filtered_axis(im, y, place, &axes[i], &own)
-                                                         : nearest_axis(im, y, place, &axes[i]);
-        }
+    for (uint8_t i = 0; i < x->rank; i++) {
+        const scaling *s = &scalings[i];
+        const uint8_t axis = firnc_onnx_place(x->order, x->rank, i); /* in y */
+        if (s->scale == 1 && s->to == s->from)
+            continue;
+        f.narrowed = antialias && s->scale < 1 ? s->scale : 1;
+        if (nearest)
+            y = nearest_axis(im, y, axis, s);
+        else if (!f.cubic && f.narrowed == 1 && !f.exclude)
+            y = linear_axis(im, y, axis, s);
+        else
+            y = filtered_axis(im, y, axis, s, &f);
+    }
     return firnc_onnx_set_like(im, node->outputs[0], y, x);
 }
 
 /* --- DepthToSpace, SpaceToDepth ----------------------------------------------------------------------------------- */
+
+/* The channels of an image [N,C,H,W] are split into blocks of b rows and b columns, or blocks become channels. In mode
+ * DCR the channel is the last part of a channel's number, (row, column, channel); in mode CRD the first. */
 bool firnc_onnx_import_depth(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
     const int64_t b = firnc_onnx_integer(node, "blocksize", 0);
-    const bool to_space = node->op[0] == 'D';
+    const bool to_space = strcmp(node->op, "DepthToSpace") == 0;
     const char *mode = firnc_onnx_text(node, "mode", "DCR");
-    const bool columns_first = strcmp(mode, "CRD") == 0;
+    const bool channel_first = strcmp(mode, "CRD") == 0;
     if (!firnc_onnx_is_listed("DCR CRD", mode))
         return firnc_onnx_fail(im, "has mode %s; DCR and CRD are known", mode);
     if (x->rank != 4 || b < 1 || b > UINT16_MAX ||
@@ -245,10 +286,10 @@ bool firnc_onnx_import_depth(firnc_onnx_importer *im, const firnc_onnx_node *nod
     firnc_value y = firnc_onnx_plain(im, x);
     if (to_space) {
         const int64_t depth = c / (b * b);
-        y = columns_first ? firnc_onnx_reshape(im, y, 6, (int64_t[]){n, depth, b, b, h, w})
+        y = channel_first ? firnc_onnx_reshape(im, y, 6, (int64_t[]){n, depth, b, b, h, w})
                           : firnc_onnx_reshape(im, y, 6, (int64_t[]){n, b, b, depth, h, w});
         y = firnc_onnx_transpose(
-            im, y, columns_first ? (const uint8_t[]){0, 1, 4, 2, 5, 3} : (const uint8_t[]){0, 3, 4, 1, 5, 2});
+            im, y, channel_first ? (const uint8_t[]){0, 1, 4, 2, 5, 3} : (const uint8_t[]){0, 3, 4, 1, 5, 2});
         y = firnc_onnx_reshape(im, y, 4, (int64_t[]){n, depth, h * b, w * b});
     } else {
         y = firnc_onnx_reshape(im, y, 6, (int64_t[]){n, c, h / b, b, w / b, b});

@@ -11,7 +11,7 @@ typedef struct counting {
     firnc_node_list list; /* the nodes before this part of the pass */
     uint32_t loss;        /* index of the node that makes the loss */
     uint32_t micro_batches;
-    bool *needed;        /* of each value before: first, the loss depends on it; then, the weights of the rows do */
+    bool *makes_weights; /* of each value before: the weights of the rows are computed from it */
     firnc_value *copies; /* of each value before: the value that stands for it in the phase count; at first itself */
 } counting;
 
@@ -35,25 +35,27 @@ bool firnc_rounds_totals(const firnc_compilation *compilation) {
            micro_batches_of(compilation) > 1 && is_masked(&graph->nodes[graph->values[graph->loss].producer]);
 }
 
-static bool makes_needed(const counting *c, const firnc_node *node) {
+/* Whether a node makes one of the marked values. */
+static bool makes_marked(const bool *marked, const firnc_node *node) {
     bool makes = false;
     for (uint8_t j = 0; j < node->output_count; j++)
-        makes = makes || c->needed[node->outputs[j]];
+        makes = makes || marked[node->outputs[j]];
     return makes;
 }
 
-static void need_inputs(const counting *c, const firnc_node *node) {
+static void mark_inputs(bool *marked, const firnc_node *node) {
     for (uint8_t j = 0; j < node->input_count; j++)
         if (node->inputs[j] != FIRNC_NONE)
-            c->needed[node->inputs[j]] = true;
+            marked[node->inputs[j]] = true;
 }
 
 /* Refuses a masked loss that is only a part of the model's loss. */
 static bool is_whole_loss(const counting *c) {
-    c->needed[c->graph->loss] = true;
+    bool *makes_loss = firnc_allocate(c->graph->value_count * sizeof *makes_loss);
+    makes_loss[c->graph->loss] = true;
     for (uint32_t i = c->list.count; i > 0; i--) {
         const firnc_node *node = &c->list.nodes[i - 1];
-        if (!makes_needed(c, node))
+        if (!makes_marked(makes_loss, node))
             continue;
         if (is_masked(node) && i - 1 != c->loss)
             return firnc_fail(c->compilation,
@@ -61,7 +63,7 @@ static bool is_whole_loss(const counting *c) {
                               "micro-batches cannot add it up; make micro_batch_size equal to batch_size, or make this "
                               "loss the whole one",
                               node->name, (unsigned)c->micro_batches);
-        need_inputs(c, node);
+        mark_inputs(makes_loss, node);
     }
     return true;
 }
@@ -73,17 +75,17 @@ static firnc_value weights_of(const counting *c) {
                : FIRNC_NONE;
 }
 
-/* Finds what the weights of the rows are computed from, which must be data and constants. */
+/* Fills makes_weights; the weights of the rows must come from data and constants alone. */
 static bool find_weights(const counting *c) {
     const firnc_value weights = weights_of(c);
     if (weights == FIRNC_NONE)
         return true;
-    c->needed[weights] = true;
+    c->makes_weights[weights] = true;
     for (uint32_t i = c->loss; i > 0; i--)
-        if (makes_needed(c, &c->list.nodes[i - 1]))
-            need_inputs(c, &c->list.nodes[i - 1]);
+        if (makes_marked(c->makes_weights, &c->list.nodes[i - 1]))
+            mark_inputs(c->makes_weights, &c->list.nodes[i - 1]);
     for (firnc_value i = 0; i < c->graph->value_count; i++)
-        if (c->needed[i] && firnc_is_state(c->graph->values[i].role))
+        if (c->makes_weights[i] && firnc_is_state(c->graph->values[i].role))
             return firnc_fail(c->compilation,
                               "layer %s: the weights of its rows depend on %s, which is no data, and %u micro-batches "
                               "need their sum before the first of them is trained on; make micro_batch_size equal to "
@@ -154,9 +156,10 @@ static void divide_by(firnc_node *loss, firnc_value divisor) {
     loss->input_count = FIRN_CROSS_ENTROPY_WEIGHTED_IN_BATCH_DIVISOR + 1;
 }
 
+/* Puts the phase count before the nodes of the graph: copies of the nodes that make the weights, then the divisor. */
 static void put_phase(counting *c) {
     for (uint32_t i = 0; i < c->loss; i++)
-        if (makes_needed(c, &c->list.nodes[i]))
+        if (makes_marked(c->makes_weights, &c->list.nodes[i]))
             put_copy(c, c->list.nodes[i]);
     const firnc_value divisor = put_divisor(c);
     for (uint32_t i = 0; i < c->list.count; i++) {
@@ -177,12 +180,11 @@ bool firnc_count_batch(const firnc_compilation *compilation) {
                   .micro_batches = micro_batches_of(compilation)};
     if (c.micro_batches == 1)
         return true;
-    c.needed = firnc_allocate(graph->value_count * sizeof *c.needed);
     if (!is_whole_loss(&c))
         return false;
     if (!is_masked(&c.list.nodes[c.loss]))
         return true;
-    c.needed = firnc_allocate(graph->value_count * sizeof *c.needed);
+    c.makes_weights = firnc_allocate(graph->value_count * sizeof *c.makes_weights);
     c.copies = firnc_allocate(graph->value_count * sizeof *c.copies);
     for (firnc_value i = 0; i < graph->value_count; i++)
         c.copies[i] = i;

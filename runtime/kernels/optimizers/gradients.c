@@ -10,52 +10,46 @@ _Static_assert((int)FIRN_SCRATCH_SUM_BLOCK == (int)FIRN_SUM_BLOCK, "the plan giv
 
 /* --- sums of squares ---------------------------------------------------------------------------------------------- */
 
-typedef struct unscaled {
-    const firn_tensor *gradient;
-    float unscale;
-} unscaled;
+/* 1 / scale, which is an optional input; 1 without it. */
+static float unscale_of(const firn_kernel_call *call, uint8_t input) {
+    const firn_tensor *scale = firn_call_input(call, input);
+    return scale != NULL ? 1.0f / firn_scalar(scale) : 1.0f;
+}
 
-/* (gradient / scale)^2 */
+/* What the elements of a gradient are multiplied by before they are squared: element g, unscaled and divided by
+ * 2^exponent, is g * shrink * mantissa. */
+typedef struct unit {
+    float shrink, mantissa;
+    int32_t exponent;
+} unit;
+
+typedef struct squared {
+    const firn_tensor *gradient;
+    unit unit;
+} squared;
+
 static void squares_terms(const void *settings, size_t block, float *terms, size_t count) {
-    const unscaled *s = settings;
-    firn_block_widen(terms, s->gradient, block);
+    const squared *s = settings;
+    const float shrink = s->unit.shrink, mantissa = s->unit.mantissa;
+    const float *x = terms;
+    if (firn_has_half_part(s->gradient->type))
+        firn_block_widen(terms, s->gradient, block);
+    else
+        x = firn_block_of(s->gradient, block);
     for (size_t i = 0; i < count; i++) {
-        float g = terms[i] * s->unscale;
+        const float g = x[i] * shrink * mantissa;
         terms[i] = g * g;
     }
 }
 
 /* partial[index] = sum of the squares of gradient / scale. Each task is one block of the sum. */
 void firn_kernel_sum_of_squares(const firn_kernel_call *call) {
-    const firn_tensor *scale = firn_call_input(call, FIRN_SUM_OF_SQUARES_IN_SCALE);
-    const unscaled s = {.gradient = &call->inputs[FIRN_SUM_OF_SQUARES_IN_GRADIENT],
-                        .unscale = scale != NULL ? 1.0f / firn_scalar(scale) : 1.0f};
+    const squared s = {.gradient = &call->inputs[FIRN_SUM_OF_SQUARES_IN_GRADIENT],
+                       .unit = {1.0f, unscale_of(call, FIRN_SUM_OF_SQUARES_IN_SCALE), 0}};
     float *totals = call->outputs[FIRN_SUM_OF_SQUARES_OUT_SCRATCH].data;
     float *partial = call->outputs[FIRN_SUM_OF_SQUARES_OUT_PARTIAL].data;
     partial[call->integers[FIRN_SUM_OF_SQUARES_INDEX]] =
         firn_sum_terms(call, s.gradient->elements, totals, squares_terms, &s);
-}
-
-/* --- the unit of the squares -------------------------------------------------------------------------------------- */
-
-/* The unit m = 2^exponent of the scaled squares: element g of a gradient, unscaled and divided by m, is
- * g * shrink * mantissa. */
-typedef struct unit {
-    float shrink, mantissa;
-    int32_t exponent;
-} unit;
-
-/* magnitude: the largest of all gradients; shrink is a power of two that makes it at most 1. unscale: 1 / scale. */
-static unit unit_of(float magnitude, float unscale) {
-    int32_t scaling;
-    const int32_t largest = firn_unit_exponent(magnitude);
-    const float mantissa = firn_mantissa(unscale, &scaling);
-    return (unit){firn_power(-largest), mantissa, largest + scaling};
-}
-
-static float unscale_of(const firn_kernel_call *call, uint8_t scale) {
-    const firn_tensor *given = firn_call_input(call, scale);
-    return given != NULL ? 1.0f / firn_scalar(given) : 1.0f;
 }
 
 /* --- the largest magnitude ---------------------------------------------------------------------------------------- */
@@ -75,33 +69,22 @@ void firn_kernel_gradient_magnitude(const firn_kernel_call *call) {
 
 /* --- sums of scaled squares --------------------------------------------------------------------------------------- */
 
-typedef struct scaled {
-    const firn_tensor *gradient;
-    unit unit;
-} scaled;
-
-static void scaled_terms(const void *settings, size_t block, float *terms, size_t count) {
-    const scaled *s = settings;
-    const float shrink = s->unit.shrink, mantissa = s->unit.mantissa;
-    const float *x = terms;
-    if (firn_has_half_part(s->gradient->type))
-        firn_block_widen(terms, s->gradient, block);
-    else
-        x = firn_block_of(s->gradient, block);
-    for (size_t i = 0; i < count; i++) {
-        const float g = x[i] * shrink * mantissa;
-        terms[i] = g * g;
-    }
+/* magnitude: the largest of all gradients; shrink is a power of two that makes it at most 1. unscale: 1 / scale. */
+static unit unit_of(float magnitude, float unscale) {
+    int32_t scaling;
+    const int32_t largest = firn_unit_exponent(magnitude);
+    const float mantissa = firn_mantissa(unscale, &scaling);
+    return (unit){firn_power(-largest), mantissa, largest + scaling};
 }
 
 void firn_kernel_sum_of_scaled_squares(const firn_kernel_call *call) {
     const float magnitude = firn_scalar(&call->inputs[FIRN_SUM_OF_SCALED_SQUARES_IN_MAGNITUDE]);
-    const scaled s = {.gradient = &call->inputs[FIRN_SUM_OF_SCALED_SQUARES_IN_GRADIENT],
-                      .unit = unit_of(magnitude, unscale_of(call, FIRN_SUM_OF_SCALED_SQUARES_IN_SCALE))};
+    const squared s = {.gradient = &call->inputs[FIRN_SUM_OF_SCALED_SQUARES_IN_GRADIENT],
+                       .unit = unit_of(magnitude, unscale_of(call, FIRN_SUM_OF_SCALED_SQUARES_IN_SCALE))};
     float *totals = call->outputs[FIRN_SUM_OF_SCALED_SQUARES_OUT_SCRATCH].data;
     float *partial = call->outputs[FIRN_SUM_OF_SCALED_SQUARES_OUT_PARTIAL].data;
     partial[call->integers[FIRN_SUM_OF_SCALED_SQUARES_INDEX]] =
-        firn_sum_terms(call, s.gradient->elements, totals, scaled_terms, &s);
+        firn_sum_terms(call, s.gradient->elements, totals, squares_terms, &s);
 }
 
 /* --- norm and factors --------------------------------------------------------------------------------------------- */
@@ -127,21 +110,23 @@ void firn_kernel_gradient_norm(const firn_kernel_call *call) {
     *finite = largest < firn_from_bits(FIRN_INFINITY_BITS);
 }
 
-/* Clips by a norm that may be beyond the range of float32: root * 2^exponent. The product unscale * clip takes the
- * factor, at most 1, that brings the norm to the limit. If clip would be subnormal, or an unscaled gradient infinite,
- * clip is multiplied and unscale divided by a power of two. */
+/* Clips by a norm that may be beyond the range of float32: root * 2^exponent. Optimizers multiply a gradient by unscale
+ * and then by clip. clip becomes limit / norm if that is at most 1. A power of two, 2^moved, goes from unscale to clip
+ * if clip would be subnormal or an unscaled gradient infinite without it. */
 static void clip_by_root(float *factors, float limit, float norm, float root, int32_t exponent) {
-    enum { EPSILON_VANISHES = 64 };
-    int32_t above, below;
-    const bool plain = norm < firn_power(EPSILON_VANISHES);
-    float quotient = firn_mantissa(limit, &above) / firn_mantissa(plain ? norm + 1e-6f : root, &below);
-    above -= plain ? below : below + exponent; /* the factor is quotient * 2^above */
-    if (above > 0 || (above == 0 && quotient > 1.0f))
+    enum { EPSILON_VANISHES = 64 }; /* of a norm of 2^64 or more, 1e-6 changes nothing */
+    int32_t limit_exponent, norm_exponent;
+    const bool has_epsilon = norm < firn_power(EPSILON_VANISHES);
+    const float limit_mantissa = firn_mantissa(limit, &limit_exponent);
+    const float norm_mantissa = firn_mantissa(has_epsilon ? norm + 1e-6f : root, &norm_exponent);
+    const float quotient = limit_mantissa / norm_mantissa;
+    const int32_t power = limit_exponent - norm_exponent - (has_epsilon ? 0 : exponent);
+    if (power > 0 || (power == 0 && quotient > 1.0f)) /* limit / norm, which is quotient * 2^power, is above 1 */
         return;
-    int32_t moved = FIRN_EXPONENT_LEAST + 1 - above;
-    moved = moved < exponent + FIRN_EXPONENT_LEAST ? exponent + FIRN_EXPONENT_LEAST : moved;
+    const int32_t for_clip = FIRN_EXPONENT_LEAST + 1 - power, for_gradients = exponent + FIRN_EXPONENT_LEAST;
+    int32_t moved = for_clip > for_gradients ? for_clip : for_gradients;
     moved = moved < 0 ? 0 : moved;
-    factors[FIRN_FACTOR_CLIP] = firn_canonical(firn_times_power(quotient, above + moved));
+    factors[FIRN_FACTOR_CLIP] = firn_canonical(firn_times_power(quotient, power + moved));
     factors[FIRN_FACTOR_UNSCALE] = firn_canonical(firn_times_power(factors[FIRN_FACTOR_UNSCALE], -moved));
 }
 

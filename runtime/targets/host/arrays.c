@@ -98,9 +98,15 @@ static bool refuse_type(const char *name, const firn_data_layout *layout, const 
                           wanted_text(wanted, stream, want, sizeof want), mend);
 }
 
+/* Refuses a file of another length than its header says. */
 static bool refuse_length(const char *name, const firn_data_layout *layout, uint64_t bytes) {
     char shape[200];
     const uint32_t width = firn_type_bytes(layout->element);
+    if (layout->rank == 0 && layout->fault == FIRN_DATA_CUT)
+        return firn_host_fail(name,
+                              "is an array that was cut: its header says more than the file has, as its elements "
+                              "would begin at byte %llu, and there are %llu; save or copy it again",
+                              (unsigned long long)layout->offset, (unsigned long long)bytes);
     if (layout->elements > (UINT64_MAX - layout->offset) / width)
         return firn_host_fail(name,
                               "is an array that was cut: its header says more than any file has, the shape %s; save or "
@@ -147,12 +153,6 @@ bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, ui
         return firn_host_fail(name, "is an array without elements, of shape %s; give one with a record or more",
                               shape_text(layout, shape, sizeof shape));
     case FIRN_DATA_CUT:
-        if (layout->rank == 0)
-            return firn_host_fail(name,
-                                  "is an array that was cut: its header says more than the file has, as its elements "
-                                  "would begin at byte %llu, and there are %llu; save or copy it again",
-                                  (unsigned long long)layout->offset, (unsigned long long)bytes);
-        return refuse_length(name, layout, bytes);
     case FIRN_DATA_LONGER:
         return refuse_length(name, layout, bytes);
     default:
