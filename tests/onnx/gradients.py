@@ -131,6 +131,10 @@ for equation, *shapes in (("ij,jk->ik", (3, 5), (5, 4)), ("bij,bjk->bik", (2, 3,
 for equation, shape in (("bii->bi", (2, 4, 4)), ("ijji->j", (3, 2, 2, 3)), ("ii->", (5, 5))):
     kept(f"Einsum {equation}", "Einsum", lambda x, e=equation: torch.einsum(e, x), shape, attributes={"equation": equation})
 
+for equation, *shapes in (("bij,jkl,il->bk", (2, 3, 4), (4, 5, 2), (3, 2)), ("ij,jk,kl->il", (2, 3), (3, 4), (4, 5)),
+                          ("ij,ij,ij->i", (3, 4), (3, 4), (3, 4)), ("i,j,k,l", (2,), (3,), (1,), (2,))):
+    kept(f"Einsum {equation}", "Einsum", lambda *xs, e=equation: torch.einsum(e, *xs), *shapes, attributes={"equation": equation})
+
 # --- images ---
 row("Conv", "Conv", lambda x, w, b: F.conv2d(x, w, b), (2, 3, 7, 5), (4, 3, 3, 2), (4,))
 row("Conv strided", "Conv", lambda x, w: F.conv2d(x, w, stride=(2, 3), padding=(1, 2)), (1, 2, 7, 8), (3, 2, 3, 3),

@@ -60,7 +60,7 @@ static const firnc_onnx_op ops[] = {
      firnc_onnx_fold_dequantize},
     {"Div", firnc_onnx_import_binary, "", 2, 2, 1, 0, firnc_onnx_fold_join},
     {"Dropout", firnc_onnx_import_dropout, "seed", 1, 3, 2, 0, NULL},
-    {"Einsum", firnc_onnx_import_einsum, "equation", 1, 2, 1, 0, NULL},
+    {"Einsum", firnc_onnx_import_einsum, "equation", 1, 8, 1, 0, NULL},
     {"Elu", firnc_onnx_import_unary, "alpha", 1, 1, 1, 0, NULL},
     {"Equal", firnc_onnx_import_binary, "", 2, 2, 1, 0, firnc_onnx_fold_join},
     {"Erf", firnc_onnx_import_unary, "", 1, 1, 1, 0, firnc_onnx_fold_apply},

@@ -200,10 +200,11 @@ bool firnc_onnx_import_gemm(firnc_onnx_importer *im, const firnc_onnx_node *node
 /* --- Einsum ------------------------------------------------------------------------------------------------------- */
 
 #define LABELS_MAX 16
+#define TERMS_MAX  8 /* as many operands as the table of ops allows */
 
 /* An equation such as "bhqd,bhkd->bhqk". */
 typedef struct equation {
-    char inputs[2][LABELS_MAX + 1], output[LABELS_MAX + 1];
+    char inputs[TERMS_MAX][LABELS_MAX + 1], output[LABELS_MAX + 1];
     uint32_t operands;
 } equation;
 
@@ -237,7 +238,7 @@ static bool parse(firnc_onnx_importer *im, const firnc_onnx_node *node, const ch
     int dots = 0;
     e->operands = 0;
     const char *at = text;
-    while (e->operands < node->input_count && e->operands < 2 && at != NULL) {
+    while (e->operands < node->input_count && e->operands < TERMS_MAX && at != NULL) {
         const firnc_onnx_value *x = node->inputs[e->operands];
         const int leave = x->rank - letters(at);
         dots = leave > dots ? leave : dots;
@@ -305,8 +306,8 @@ static bool take_diagonal(firnc_onnx_importer *im, term *t, size_t i, size_t j) 
     return !im->failed;
 }
 
-/* Sums over the labels that neither the other operand nor the output has. */
-static bool drop_sums(firnc_onnx_importer *im, term *t, const char *other, const char *output) {
+/* Sums over the labels that are not wanted: those that neither another operand nor the output has. */
+static bool drop_sums(firnc_onnx_importer *im, term *t, const char *wanted) {
     uint32_t axes = 0;
     size_t kept = 0;
     char labels[LABELS_MAX + 1];
@@ -317,7 +318,7 @@ static bool drop_sums(firnc_onnx_importer *im, term *t, const char *other, const
         i = twin != NULL ? 0 : i + 1;
     }
     for (size_t i = 0; t->labels[i] != '\0'; i++) {
-        if (strchr(other, t->labels[i]) == NULL && strchr(output, t->labels[i]) == NULL)
+        if (strchr(wanted, t->labels[i]) == NULL)
             axes |= UINT32_C(1) << i;
         else
             labels[kept++] = t->labels[i];
@@ -374,18 +375,19 @@ static bool finish(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_v
     return !im->failed;
 }
 
-static bool contract(firnc_onnx_importer *im, const firnc_onnx_node *node, const equation *e, term *a, term *b) {
+/* Replaces a by the products of a and b, summed over the labels that are not wanted. */
+static bool contract(firnc_onnx_importer *im, term *a, const term *b, const char *wanted) {
     for (const char *c = a->labels; *c != '\0'; c++)
         if (strchr(b->labels, *c) != NULL && extent_of(im, a, *c) != extent_of(im, b, *c))
             return firnc_onnx_fail(im, "has operands of %lld and %lld elements for one label",
                                    (long long)extent_of(im, a, *c), (long long)extent_of(im, b, *c));
     char both[LABELS_MAX + 1] = "", summed[LABELS_MAX + 1] = "", of_a[LABELS_MAX + 1] = "", of_b[LABELS_MAX + 1] = "";
-    choose(a->labels, b->labels, true, e->output, true, both);
-    choose(a->labels, b->labels, true, e->output, false, summed);
-    choose(a->labels, b->labels, false, e->output, true, of_a);
-    choose(b->labels, a->labels, false, e->output, true, of_b);
+    choose(a->labels, b->labels, true, wanted, true, both);
+    choose(a->labels, b->labels, true, wanted, false, summed);
+    choose(a->labels, b->labels, false, wanted, true, of_a);
+    choose(b->labels, a->labels, false, wanted, true, of_b);
     const firnc_value x = grouped(im, a, both, of_a, summed), y = grouped(im, b, both, summed, of_b);
-    firnc_value z = firnc_onnx_matmul(im, x, y, false, false);
+    const firnc_value z = firnc_onnx_matmul(im, x, y, false, false);
     const char *const groups[] = {both, of_a, of_b};
     char labels[3 * LABELS_MAX + 1] = "";
     int64_t dims[FIRN_RANK_MAX];
@@ -400,8 +402,18 @@ static bool contract(firnc_onnx_importer *im, const firnc_onnx_node *node, const
             rank++;
         }
     labels[rank] = '\0';
-    z = firnc_onnx_reshape(im, z, rank, dims);
-    return finish(im, node, z, labels, e->output);
+    a->value = firnc_onnx_reshape(im, z, rank, dims);
+    memcpy(a->labels, labels, (size_t)rank + 1);
+    return !im->failed;
+}
+
+/* Collects the labels of the output and of the terms from `first` on, but for one. */
+static const char *labels_of(const equation *e, const term *terms, uint32_t first, uint32_t but) {
+    const char *text = e->output;
+    for (uint32_t i = first; i < e->operands; i++)
+        if (i != but)
+            text = firnc_format("%s%s", text, terms[i].labels);
+    return text;
 }
 
 bool firnc_onnx_import_einsum(firnc_onnx_importer *im, const firnc_onnx_node *node) {
@@ -411,15 +423,16 @@ bool firnc_onnx_import_einsum(firnc_onnx_importer *im, const firnc_onnx_node *no
         return false;
     if (strlen(e.output) > FIRN_RANK_MAX)
         return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
-    term terms[2] = {0};
+    term terms[TERMS_MAX] = {0};
     for (uint32_t i = 0; i < e.operands; i++) {
         terms[i].value = firnc_onnx_plain_real(im, node->inputs[i]);
         memcpy(terms[i].labels, e.inputs[i], sizeof terms[i].labels);
     }
     for (uint32_t i = 0; i < e.operands; i++)
-        if (im->failed || !drop_sums(im, &terms[i], terms[1 - i].labels, e.output))
+        if (im->failed || !drop_sums(im, &terms[i], labels_of(&e, terms, 0, i)))
             return false;
-    if (e.operands == 1)
-        return finish(im, node, terms[0].value, terms[0].labels, e.output);
-    return contract(im, node, &e, &terms[0], &terms[1]);
+    for (uint32_t i = 1; i < e.operands; i++) /* from the left */
+        if (!contract(im, &terms[0], &terms[i], labels_of(&e, terms, i + 1, e.operands)))
+            return false;
+    return finish(im, node, terms[0].value, terms[0].labels, e.output);
 }
