@@ -23,7 +23,8 @@ typedef struct scheduler {
     uint32_t *uses;      /* for each value, the number of operands not yet scheduled that read it */
     int64_t *bytes;      /* for each value, the bytes that its last use frees; 0 for state and persistent values */
     int64_t *costs;      /* for each node that is ready, the live bytes that it adds */
-    uint32_t *ready;
+    uint32_t *ready;     /* the nodes that are ready, as a heap: none comes before its parent, at (place - 1) / 2 */
+    uint32_t *places;    /* for each node, its place in the heap, or FIRNC_NONE */
     uint32_t ready_count;
     uint32_t *readers; /* for each value, the first of its readers in read_links, or FIRNC_NONE */
     link *links, *read_links;
@@ -147,21 +148,43 @@ static int64_t cost(const scheduler *s, const firnc_node *node) {
     return bytes;
 }
 
+/* Whether a node is to be scheduled before another: it costs less, or is the earlier one of two with the same cost. */
+static bool comes_first(const scheduler *s, uint32_t a, uint32_t b) {
+    return s->costs[a] != s->costs[b] ? s->costs[a] < s->costs[b] : a < b;
+}
+
+static void put_at(scheduler *s, uint32_t node, uint32_t place) {
+    s->ready[place] = node;
+    s->places[node] = place;
+}
+
+/* Puts a node of the heap where it belongs, from a place on whose node is gone, or is the node itself. */
+static void settle(scheduler *s, uint32_t node, uint32_t place) {
+    while (place > 0 && comes_first(s, node, s->ready[(place - 1) / 2])) {
+        put_at(s, s->ready[(place - 1) / 2], place);
+        place = (place - 1) / 2;
+    }
+    for (uint32_t child = 2 * place + 1; child < s->ready_count; child = 2 * place + 1) {
+        child += child + 1 < s->ready_count && comes_first(s, s->ready[child + 1], s->ready[child]);
+        if (!comes_first(s, s->ready[child], node))
+            break;
+        put_at(s, s->ready[child], place);
+        place = child;
+    }
+    put_at(s, node, place);
+}
+
 static void add_ready(scheduler *s, uint32_t node) {
     s->costs[node] = cost(s, &s->nodes[node]);
-    s->ready[s->ready_count++] = node;
+    settle(s, node, s->ready_count++);
 }
 
 /* Removes and returns the ready node with the least cost, the earliest among equals. */
 static uint32_t take_cheapest(scheduler *s) {
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < s->ready_count; i++) {
-        uint32_t a = s->ready[i], b = s->ready[best];
-        if (s->costs[a] < s->costs[b] || (a < b && s->costs[a] == s->costs[b]))
-            best = i;
-    }
-    uint32_t node = s->ready[best];
-    s->ready[best] = s->ready[--s->ready_count];
+    const uint32_t node = s->ready[0], moved = s->ready[--s->ready_count];
+    s->places[node] = FIRNC_NONE;
+    if (s->ready_count > 0)
+        settle(s, moved, 0);
     return node;
 }
 
@@ -173,6 +196,8 @@ static void use(scheduler *s, firnc_value value) {
     for (uint32_t i = s->readers[value]; i != FIRNC_NONE; i = s->read_links[i].next) {
         uint32_t node = s->read_links[i].node;
         s->costs[node] = cost(s, &s->nodes[node]);
+        if (s->places[node] != FIRNC_NONE)
+            settle(s, node, s->places[node]);
     }
 }
 
@@ -205,11 +230,12 @@ static uint32_t *schedule(const firnc_graph *graph) {
     s.bytes = firnc_allocate(graph->value_count * sizeof *s.bytes);
     s.costs = firnc_allocate(s.count * sizeof *s.costs);
     s.ready = firnc_allocate(s.count * sizeof *s.ready);
+    s.places = firnc_allocate(s.count * sizeof *s.places);
     s.readers = firnc_allocate(graph->value_count * sizeof *s.readers);
     s.links = firnc_allocate((uint64_t)s.count * 2 * FIRN_INPUTS_MAX * sizeof *s.links);
     s.read_links = firnc_allocate((uint64_t)s.count * FIRN_INPUTS_MAX * sizeof *s.read_links);
     for (uint32_t i = 0; i < s.count; i++)
-        s.heads[i] = FIRNC_NONE;
+        s.heads[i] = s.places[i] = FIRNC_NONE;
     for (firnc_value i = 0; i < graph->value_count; i++)
         s.readers[i] = FIRNC_NONE;
     find_wholes(&s);

@@ -201,15 +201,16 @@ static void insert_piece(skyline *placed, const firnc_block *buffer) {
     put_piece(c, at, &added);
 }
 
-/* Places each buffer into its smallest gap, heaviest first. Returns the bytes used. */
-static uint64_t place_into_gaps(placement *p) {
+/* Places each buffer into its smallest gap, heaviest first. Returns the bytes used. It stops once they are `limit` or
+ * more: a placement that is no better than one before is not kept, so the buffers that are left need no offset. */
+static uint64_t place_into_gaps(placement *p, uint64_t limit) {
     ranked *order = firnc_allocate((uint64_t)p->count * sizeof *order);
     skyline placed = {.chunks = firnc_allocate((2 * (uint64_t)p->count / CHUNK + 2) * sizeof(chunk *))};
     for (uint32_t i = 0; i < p->count; i++)
         order[i] = (ranked){.weight = p->weights[i], .buffer = i};
     qsort(order, p->count, sizeof *order, heaviest_first);
     uint64_t top = 0;
-    for (uint32_t i = 0; i < p->count; i++) {
+    for (uint32_t i = 0; i < p->count && top < limit; i++) {
         firnc_block *buffer = &p->buffers[order[i].buffer];
         buffer->offset = find_gap(&placed, buffer);
         insert_piece(&placed, buffer);
@@ -309,7 +310,7 @@ uint64_t firnc_place_buffers(firnc_block *buffers, uint32_t count) {
     for (int kind = 0; kind < WEIGHINGS && s.best > s.bound; kind++) {
         for (uint32_t i = 0; i < count; i++)
             s.p.weights[i] = weigh(&buffers[i], (weighing)kind);
-        keep_best(&s, place_into_gaps(&s.p));
+        keep_best(&s, place_into_gaps(&s.p, s.best));
         if (s.best > s.bound && attempts > 0)
             better(&s, attempts < ATTEMPTS_MAX ? (uint32_t)attempts : ATTEMPTS_MAX);
     }
