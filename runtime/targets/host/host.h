@@ -242,8 +242,6 @@ const char *firn_host_file_name(const firn_host_file *file);
 const firn_data_layout *firn_host_file_layout(const firn_host_file *file);
 /* NULL: the file is an array, or bytes of no known kind. */
 const firn_file_kind *firn_host_file_kind(const firn_host_file *file);
-/* What to do with a file of this kind that was given as data. */
-const char *firn_host_file_mend(const firn_file_kind *kind);
 
 /* A stream made of files, each of which is a segment. */
 typedef struct firn_host_stream {
@@ -284,8 +282,10 @@ uint32_t firn_host_data_file_of(const firn_host_stream *stream, uint64_t element
 /* Returns the number of elements in all files of a stream. */
 uint64_t firn_host_data_elements(const firn_host_stream *stream);
 
-/* --- messages about arrays (arrays.c); each returns false --------------------------------------------------------- */
+/* --- messages about arrays (arrays.c); each firn_host_refuse returns false ---------------------------------------- */
 
+/* What to do with a file of this kind that was given as data. */
+const char *firn_host_file_mend(const firn_file_kind *kind);
 /* Refuses an array that has a fault. bytes: the length of the file. */
 bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, uint64_t bytes,
                             const firn_host_wanted *wanted, uint32_t stream);
