@@ -289,9 +289,10 @@ static bool compile(const request *r, const settings *s, firnc_key *key) {
     const char *why = set_target(r, job);
     job->weights = r->weights;
     if (r->hugging_face != NULL && r->weights == NULL &&
-        (job->weights = firnc_hugging_face_weights(r->hugging_face)) == NULL)
+        (job->weights = firnc_hugging_face_weights(r->hugging_face, "--weights")) == NULL)
         return false;
     job->allow_unmatched = r->allow_unmatched;
+    job->unmatched_mend = "give the file of this model, name them in trainer.init.weight_map, or add --allow-unmatched";
     job->late_update = r->late_update;
     job->logit_rows = s->logit_rows;
     job->weight_copies = s->weight_copies;
@@ -327,7 +328,7 @@ const firnc_command firnc_command_compile = {
               .forms = {"RECIPE --mode train|eval --key KEY -o PLAN [options]",
                         "RECIPE --mode train|eval --unsigned --pub PUB -o PLAN [options]",
                         "RECIPE --mode train|eval --dump-after PASS [options]"},
-              .text = "freeze a recipe into a plan; without -o nothing is written, and no key is needed"},
+              .text = "freeze a recipe into a plan; --dump-after without -o writes no plan and needs no key"},
     .run = compile_command,
     .options = options,
     .option_count = sizeof options / sizeof options[0],

@@ -35,8 +35,8 @@ firnc_tree *firnc_recipe_tree(const char *file, const char *hugging_face, const 
                               uint32_t setting_count);
 
 /* The weights file of a folder that transformers have written, or the index of several weights files. NULL after one
- * message. */
-const char *firnc_hugging_face_weights(const char *folder);
+ * message, which advises the option `instead`. */
+const char *firnc_hugging_face_weights(const char *folder, const char *instead);
 
 /* Builds the graph of the recipe's model. */
 firnc_graph *firnc_recipe_build(const firnc_recipe *recipe);

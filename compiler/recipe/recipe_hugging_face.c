@@ -597,7 +597,7 @@ bool firnc_hugging_face_merge(firnc_tree *recipe_model, firnc_tree *config_model
                            others[0] == '\0' ? "this key" : "these keys, or the whole part model");
 }
 
-const char *firnc_hugging_face_weights(const char *folder) {
+const char *firnc_hugging_face_weights(const char *folder, const char *instead) {
     static const char *const names[] = {"model.safetensors", "model.safetensors.index.json"};
     for (size_t i = 0; i < COUNT(names); i++) {
         const char *name = firnc_format("%s/%s", folder, names[i]);
@@ -605,7 +605,7 @@ const char *firnc_hugging_face_weights(const char *folder) {
             return name;
     }
     firnc_say("firnc: %s: has neither model.safetensors nor model.safetensors.index.json; save the model again with a "
-              "release of transformers that writes them, or give the values with --weights",
-              folder);
+              "release of transformers that writes them, or give the values with %s",
+              folder, instead);
     return NULL;
 }

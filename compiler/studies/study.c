@@ -120,7 +120,7 @@ static int check_words(firnc_study *study, const char *command) {
     if (study->firn == NULL)
         study->firn = runner_beside();
     if (study->hugging_face != NULL && study->weights == NULL &&
-        (study->weights = firnc_hugging_face_weights(study->hugging_face)) == NULL)
+        (study->weights = firnc_hugging_face_weights(study->hugging_face, "--weights")) == NULL)
         return FIRNC_EXIT_WRONG;
     return FIRNC_EXIT_OK;
 }
