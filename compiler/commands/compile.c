@@ -182,6 +182,19 @@ static void say_target(const request *r, const firnc_graph *graph, const firnc_j
     }
 }
 
+/* Warns of frozen weights that nothing has trained: no file has them, and an ONNX file has values of its own. */
+static void warn_of_frozen(const request *r, const firnc_graph *graph, const firnc_job *job) {
+    uint32_t count = 0;
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        const firnc_value_info *value = &graph->values[i];
+        const bool random = value->init.rule != FIRNC_INIT_CONSTANT;
+        count += firnc_is_frozen(value->role) && value->initial == NULL && random;
+    }
+    if (count > 0 && job->weights == NULL)
+        firnc_say("firnc: %s: warning: %u frozen parameter%s random values: give --weights", r->recipe, (unsigned)count,
+                  count == 1 ? " keeps" : "s keep");
+}
+
 static void warn_of_idle(const request *r, const char *option, const char *why) {
     firnc_say("firnc: %s: warning: %s changes nothing: %s; leave it out", r->recipe, option, why);
 }
@@ -208,6 +221,7 @@ static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *jo
         return false;
     say_target(r, graph, job, why);
     warn_of_idle_options(r, graph, job);
+    warn_of_frozen(r, graph, job);
     printf("%s: %llu bytes\n", firnc_printable(r->output), (unsigned long long)plan.file.count);
     if (!r->without_signature)
         firnc_print_hash("plan hash", plan.plan_hash);
