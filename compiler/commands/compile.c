@@ -223,8 +223,9 @@ static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *jo
     warn_of_idle_options(r, graph, job);
     warn_of_frozen(r, graph, job);
     printf("%s: %llu bytes\n", firnc_printable(r->output), (unsigned long long)plan.file.count);
-    if (!r->without_signature)
-        firnc_print_hash("plan hash", plan.plan_hash);
+    if (r->without_signature && !firnc_plan_prepare(r->output, &plan.file, plan.plan_hash))
+        return false;
+    firnc_print_hash("plan hash", plan.plan_hash); /* without a signature what is to be signed */
     return true;
 }
 
