@@ -115,7 +115,8 @@ static bool check_mode(const firnc_recipe *recipe, const firnc_tree *node) {
     if (node->kind != FIRNC_SCALAR || (strcmp(node->text, "train") != 0 && strcmp(node->text, "eval") != 0))
         return firnc_tree_fail(node, "is not a mode; write train or eval, or leave it to firnc compile --mode");
     if (strcmp(node->text, wanted) != 0)
-        return firnc_tree_fail(node, "is %s, and a plan for %s is wanted; leave mode out of a recipe for both",
+        return firnc_tree_fail(node,
+                               "is %s, and that of firnc compile --mode is %s; leave mode out of a recipe for both",
                                node->text, wanted);
     return true;
 }
