@@ -182,6 +182,19 @@ static void say_target(const request *r, const firnc_graph *graph, const firnc_j
     }
 }
 
+/* Warns of frozen weights that nothing has trained: no file has them, and an ONNX file has values of its own. */
+static void warn_of_frozen(const request *r, const firnc_graph *graph, const firnc_job *job) {
+    uint32_t count = 0;
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        const firnc_value_info *value = &graph->values[i];
+        const bool random = value->init.rule != FIRNC_INIT_CONSTANT;
+        count += firnc_is_frozen(value->role) && value->initial == NULL && random;
+    }
+    if (count > 0 && job->weights == NULL)
+        firnc_say("firnc: %s: warning: %u frozen parameter%s random values: give --weights", r->recipe, (unsigned)count,
+                  count == 1 ? " keeps" : "s keep");
+}
+
 static void warn_of_idle(const request *r, const char *option, const char *why) {
     firnc_say("firnc: %s: warning: %s changes nothing: %s; leave it out", r->recipe, option, why);
 }
@@ -208,9 +221,11 @@ static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *jo
         return false;
     say_target(r, graph, job, why);
     warn_of_idle_options(r, graph, job);
+    warn_of_frozen(r, graph, job);
     printf("%s: %llu bytes\n", firnc_printable(r->output), (unsigned long long)plan.file.count);
-    if (!r->without_signature)
-        firnc_print_hash("plan hash", plan.plan_hash);
+    if (r->without_signature && !firnc_plan_prepare(r->output, &plan.file, plan.plan_hash))
+        return false;
+    firnc_print_hash("plan hash", plan.plan_hash); /* without a signature what is to be signed */
     return true;
 }
 
@@ -289,9 +304,10 @@ static bool compile(const request *r, const settings *s, firnc_key *key) {
     const char *why = set_target(r, job);
     job->weights = r->weights;
     if (r->hugging_face != NULL && r->weights == NULL &&
-        (job->weights = firnc_hugging_face_weights(r->hugging_face)) == NULL)
+        (job->weights = firnc_hugging_face_weights(r->hugging_face, "--weights")) == NULL)
         return false;
     job->allow_unmatched = r->allow_unmatched;
+    job->unmatched_mend = "give the file of this model, name them in trainer.init.weight_map, or add --allow-unmatched";
     job->late_update = r->late_update;
     job->logit_rows = s->logit_rows;
     job->weight_copies = s->weight_copies;
@@ -327,7 +343,7 @@ const firnc_command firnc_command_compile = {
               .forms = {"RECIPE --mode train|eval --key KEY -o PLAN [options]",
                         "RECIPE --mode train|eval --unsigned --pub PUB -o PLAN [options]",
                         "RECIPE --mode train|eval --dump-after PASS [options]"},
-              .text = "freeze a recipe into a plan; without -o nothing is written, and no key is needed"},
+              .text = "freeze a recipe into a plan; --dump-after without -o writes no plan and needs no key"},
     .run = compile_command,
     .options = options,
     .option_count = sizeof options / sizeof options[0],

@@ -18,8 +18,12 @@ void firnc_export_add_bytes(firnc_growing_text *to, const uint8_t *bytes, uint64
 }
 
 int firnc_export_write(const char *output, const void *bytes, uint64_t count) {
-    if (output != NULL)
-        return firnc_file_write(output, bytes, count) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
+    if (output != NULL && !firnc_file_write(output, bytes, count))
+        return FIRNC_EXIT_WRONG;
+    if (output != NULL) {
+        printf("%s: %llu bytes\n", firnc_printable(output), (unsigned long long)count);
+        return FIRNC_EXIT_OK;
+    }
     if (!firnc_has_output())
         return FIRNC_EXIT_WRONG;
     fwrite(bytes, 1, count, stdout); /* whether this worked is looked at once, at the end of main */

@@ -127,6 +127,9 @@ static int schedule_command(int argc, char **argv) {
     if (from > to)
         return firnc_usage("schedule", "--steps: step %llu comes after the end, %llu; write a smaller first number",
                            (unsigned long long)from, (unsigned long long)to);
+    if (s->steps != 0 && to > s->steps)
+        firnc_say("firnc: %s: warning: --steps: the run has %llu steps; the values of later ones are never used",
+                  r.name, (unsigned long long)s->steps);
     print_values(s, from, to);
     return FIRNC_EXIT_OK;
 }

@@ -65,6 +65,8 @@ static int sign_with(const sign_request *r, const firn_header *header, const uin
             status = FIRNC_EXIT_OK;
     }
     firnc_wipe(&key, sizeof key);
+    if (status == FIRNC_EXIT_OK)
+        printf("%s: %u bytes\n", firnc_printable(r->output), (unsigned)sizeof signature);
     return status;
 }
 
@@ -186,7 +188,11 @@ static int attach_command(int argc, char **argv) {
         firnc_plan_refuse(r.name, &file, error);
     if (error != FIRN_OK)
         return FIRNC_EXIT_REFUSED;
-    return firnc_file_write(r.output, file.data, file.count) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
+    if (!firnc_file_write(r.output, file.data, file.count))
+        return FIRNC_EXIT_WRONG;
+    printf("%s: %llu bytes\n", firnc_printable(r.output), (unsigned long long)file.count);
+    firnc_print_hash("plan hash", checked.plan_hash);
+    return FIRNC_EXIT_OK;
 }
 
 const firnc_command firnc_command_attach = {

@@ -278,7 +278,7 @@ static bool open_original(const request *r, const firnc_recipe *recipe, const fi
     job->allow_unmatched = true;
     job->weights = r->original;
     if (r->original == NULL && r->hugging_face != NULL)
-        job->weights = firnc_hugging_face_weights(r->hugging_face);
+        job->weights = firnc_hugging_face_weights(r->hugging_face, "--original");
     *original = NULL;
     if (job->weights == NULL)
         return r->hugging_face == NULL;
@@ -293,6 +293,7 @@ static bool rename_weights(const request *r, const firnc_recipe *recipe) {
     uint32_t count, trained_count;
     *own = recipe->job;
     own->weights = r->weights;
+    own->unmatched_mend = "give the file that firn export wrote, and the --set of the compilation";
     own->weight_map = own->model_weight_map = (firnc_weight_map){0};
     const firnc_graph *graph = build(recipe);
     if (graph == NULL)
@@ -340,6 +341,7 @@ static int weights_command(int argc, char **argv) {
         return FIRNC_EXIT_USAGE;
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
     recipe->hugging_face = r.hugging_face;
+    firnc_idle_mute(); /* compiling the recipe has warned */
     const bool good = firnc_recipe_read(recipe, r.recipe, FIRNC_TRAIN, r.settings.text, r.settings.count) &&
                       rename_weights(&r, recipe);
     return good ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;

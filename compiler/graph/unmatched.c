@@ -22,7 +22,8 @@ const char *firnc_unmatched_text(const firnc_graph *graph, const char *pattern, 
 }
 
 const char *firnc_unmatched_among(const char *const *names, const char *pattern, bool layers) {
-    const char *all = layers ? "--dump-after build prints the layers" : "--dump-after build prints the parameters";
+    const char *all = layers ? "firnc compile --dump-after build prints the layers"
+                             : "firnc compile --dump-after build prints the parameters";
     for (const char *const *name = names; strpbrk(pattern, "*?") == NULL && *name != NULL; name++) {
         const char *at = strstr(*name, pattern);
         if (at != NULL)

@@ -181,6 +181,8 @@ typedef struct firnc_job {
     firnc_weight_map weight_map;       /* the user's: the first rule for a parameter decides */
     firnc_weight_map model_weight_map; /* the model's: the first rule whose tensors the file has; then equal names */
     bool allow_unmatched;              /* parameters without a tensor are initialised, other tensors left out */
+    const char *unmatched_mend; /* what the command that is run advises where they are not allowed; NULL: give the file
+                                 * of the model, or name them in the weight map */
     uint32_t plan_version, image_id, security_counter; /* any; image_id tells the plans of a device apart */
     uint8_t vendor[16], class_id[16];
     firnc_job_places places;

@@ -73,7 +73,8 @@ const firnc_field firnc_transformer_fields[] = {
     {"ignore_index", .kind = FIRNC_FIELD_WHOLE, AT(loss.ignore_index), 0, FIRNC_MODEL_SIZE_MAX,
      .only = FIRNC_IGNORED_ADVICE},
     {"initializers", .kind = FIRNC_FIELD_REFUSED,
-     .only = "use initializer, embedding_initializer and output_layer_initializer, or give the values with --weights"},
+     .only = "use initializer, embedding_initializer and output_layer_initializer, or give the values with firnc "
+             "compile --weights"},
     {"use_untied_layer_norm", .kind = FIRNC_FIELD_FLAG, AT(use_untied_layer_norm)},
     {"use_parallel_residual", .kind = FIRNC_FIELD_FLAG, AT(use_parallel_residual)},
 };

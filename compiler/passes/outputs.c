@@ -54,10 +54,11 @@ bool firnc_find_outputs(firnc_compilation *compilation) {
         graph->outputs[i] = find(graph, job->outputs[i].name);
         if (graph->outputs[i] != FIRNC_NONE)
             continue;
-        return firnc_job_fail(job, &job->outputs[i].place,
-                              "%s is no output of the model %s; %s, and --dump-after build prints the layers",
-                              firnc_printable(job->outputs[i].name), graph->model,
-                              firnc_nearest_text(job->outputs[i].name, known_names(graph)));
+        return firnc_job_fail(
+            job, &job->outputs[i].place,
+            "%s is no output of the model %s; %s, and firnc compile --dump-after build prints the layers",
+            firnc_printable(job->outputs[i].name), graph->model,
+            firnc_nearest_text(job->outputs[i].name, known_names(graph)));
     }
     return true;
 }

@@ -67,7 +67,7 @@ static const firnc_field init_fields[] = {
     {"autorestart", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
      .only = "a plan runs on the machine that firn is started on; use firn train --resume"},
     {"model_dir", .kind = FIRNC_FIELD_IGNORED,
-     .only = "a plan names no files; use -o of firnc compile, and --checkpoint and --log of firn train"},
+     .only = "a plan names no files; use firnc compile -o, and firn train --checkpoint and --log"},
     {"checkpoint", .kind = FIRNC_FIELD_NESTED},
     {"logging", .kind = FIRNC_FIELD_IGNORED, .only = "a plan does not log; use firn train --log, which logs each step"},
     {"loggers", .kind = FIRNC_FIELD_IGNORED, .only = "a plan does not log; use firn train --log, which logs each step"},
@@ -87,12 +87,12 @@ static const firnc_field checkpoint_fields[] = {
     {"save_initial_checkpoint", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
      .only = ONE_CHECKPOINT "; firn train --steps 0 --checkpoint writes the state before the first step"},
     {"autoload_last_checkpoint", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
-     .only = ONE_CHECKPOINT "; use --resume to go on from it"},
+     .only = ONE_CHECKPOINT "; firn train --resume goes on from it"},
     {"disable_strict_checkpoint_loading", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
      .only = "a checkpoint fits its plan or is refused; remove it"},
     {"checkpoint_name", .kind = FIRNC_FIELD_IGNORED, .only = ONE_CHECKPOINT "; remove it"},
     {"checkpoint_root", .kind = FIRNC_FIELD_IGNORED, .only = ONE_CHECKPOINT "; remove it"},
-    {"ckpt_path", .kind = FIRNC_FIELD_IGNORED, .only = ONE_CHECKPOINT "; use --resume to go on from it"},
+    {"ckpt_path", .kind = FIRNC_FIELD_IGNORED, .only = ONE_CHECKPOINT "; firn train --resume goes on from it"},
 };
 
 static const firnc_field fit_fields[] = {
@@ -113,10 +113,11 @@ static bool check_mode(const firnc_recipe *recipe, const firnc_tree *node) {
     if (node->kind == FIRNC_SCALAR && strcmp(node->text, "train_and_eval") == 0)
         return firnc_tree_fail(node, "train_and_eval: " FIRNC_ONE_MODE);
     if (node->kind != FIRNC_SCALAR || (strcmp(node->text, "train") != 0 && strcmp(node->text, "eval") != 0))
-        return firnc_tree_fail(node, "is not a mode; write train or eval, or leave it to --mode");
+        return firnc_tree_fail(node, "is not a mode; write train or eval, or leave it to firnc compile --mode");
     if (strcmp(node->text, wanted) != 0)
-        return firnc_tree_fail(node, "is %s, and --mode is %s; leave mode out of a recipe for both", node->text,
-                               wanted);
+        return firnc_tree_fail(node,
+                               "is %s, and that of firnc compile --mode is %s; leave mode out of a recipe for both",
+                               node->text, wanted);
     return true;
 }
 

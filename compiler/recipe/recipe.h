@@ -34,9 +34,13 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
 firnc_tree *firnc_recipe_tree(const char *file, const char *hugging_face, const char *const *settings,
                               uint32_t setting_count);
 
+/* Takes the keys out of trainer.init.model and trainer.init.precision that have no effect without mixed precision;
+ * NULL: there is no such mapping. */
+void firnc_recipe_take_mixed_keys(const firnc_model *model, firnc_tree *keys, firnc_tree *precision);
+
 /* The weights file of a folder that transformers have written, or the index of several weights files. NULL after one
- * message. */
-const char *firnc_hugging_face_weights(const char *folder);
+ * message, which advises the option `instead`. */
+const char *firnc_hugging_face_weights(const char *folder, const char *instead);
 
 /* Builds the graph of the recipe's model. */
 firnc_graph *firnc_recipe_build(const firnc_recipe *recipe);

@@ -18,6 +18,7 @@ typedef struct settings {
     firnc_elements elements;
     uint32_t max_sequence_length; /* 0: the model's maximum */
     int push;                     /* 1: the application pushes the samples */
+    uint32_t trained_share;       /* held_out_per_mille of the training; of the training's own loader 0 */
 } settings;
 
 static const firnc_choice sources[] = {{"files", 0}, {"push", 1}, {NULL, 0}};
@@ -220,6 +221,8 @@ static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, co
         !read_micro_batch(loader, train, &s->data) || !check_batches(loader, &s->data, mode) || !check_push(loader, s))
         return false;
     const firnc_tree *held_out = firnc_tree_child(loader, "held_out");
+    if (held_out != NULL && s->data.held_out && firnc_tree_child(loader, "held_out_per_mille") == NULL)
+        s->data.held_out_per_mille = s->trained_share;
     if (held_out == NULL)
         s->data.held_out = mode == FIRNC_EVAL && s->data.held_out_per_mille > 0;
     else if (s->data.held_out && s->data.held_out_per_mille == 0)
@@ -297,7 +300,9 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     held.data.shuffle = held.data.wrap = held.data.held_out = false;
     held.data.micro_batch_size = held.data.stride = held.data.ring = 0;
     held.push = 0;
-    if (!firnc_job_judges(&recipe->job)) /* what it predicts from is all of the data that it is given */
+    held.trained_share = s.data.held_out_per_mille;
+    if (!firnc_job_judges(
+            &recipe->job)) /* a plan that only predicts reads all of its data, unless held_out says more */
         held.data.held_out_per_mille = 0;
     const firnc_tree nothing = {.kind = FIRNC_MAPPING, .file = trainer->file, .line = trainer->line, .path = "trainer"};
     if ((eval != NULL || train != NULL) &&

@@ -494,6 +494,13 @@ static bool add_groups(const type *type, const firnc_tree *config, firnc_tree *m
            firnc_tree_put(model, "extra_attention_params", more) == more;
 }
 
+/* Without a size of its own the feed-forward part has four times that of the model, in transformers as in Firn. */
+static bool fill_filter_size(firnc_tree *model) {
+    return firnc_tree_child(model, "filter_size") != NULL ||
+           put(model, "filter_size", firnc_tree_child(model, "hidden_size"),
+               firnc_format("%.0f", 4 * number_at(model, "hidden_size")), true);
+}
+
 /* Limits sequences to the window, in which attention sees every token before. Longer sequences would need the window.
  */
 static void limit_sequence(const firnc_tree *config, firnc_tree *model) {
@@ -541,7 +548,8 @@ firnc_tree *firnc_hugging_face_model(const char *folder) {
         return NULL;
     firnc_tree *model = firnc_tree_make(FIRNC_MAPPING, config);
     if (!put(model, "name", config, type->name, true) || !apply_file(model, type, config) ||
-        !apply_defaults(model, type, config) || !check_head_size(config, model) || !add_groups(type, config, model))
+        !apply_defaults(model, type, config) || !fill_filter_size(model) || !check_head_size(config, model) ||
+        !add_groups(type, config, model))
         return NULL;
     if (type->has_window)
         limit_sequence(config, model);
@@ -561,6 +569,8 @@ static bool yields(const firnc_tree *recipe_model, const char *key) {
 }
 
 bool firnc_hugging_face_merge(firnc_tree *recipe_model, firnc_tree *config_model) {
+    const firnc_tree *first = NULL, *first_source = NULL;
+    const char *others = "";
     for (firnc_tree *child = config_model->first, *next; child != NULL; child = next) {
         next = child->next;
         child->next = NULL;
@@ -570,16 +580,24 @@ bool firnc_hugging_face_merge(firnc_tree *recipe_model, firnc_tree *config_model
         if (said == NULL)
             firnc_tree_take(recipe_model, child->key); /* it may be there as null */
         const firnc_tree *there = firnc_tree_put(recipe_model, child->key, child);
-        if (there != child &&
-            !(child->kind == FIRNC_SCALAR ? is_written(there, child->text) : firnc_tree_same(there, child)))
-            return firnc_tree_fail(there, "%s:%u says otherwise, and --hf takes the model from there; remove this key",
-                                   child->file, (unsigned)child->line);
+        if (there == child ||
+            (child->kind == FIRNC_SCALAR ? is_written(there, child->text) : firnc_tree_same(there, child)))
+            continue;
+        if (first != NULL) {
+            others = firnc_format("%s%s%s", others, others[0] == '\0' ? ", also of " : ", ", child->key);
+            continue;
+        }
+        first = there;
+        first_source = child;
     }
     config_model->first = NULL;
-    return true;
+    return first == NULL ||
+           firnc_tree_fail(first, "%s:%u says otherwise%s, and --hf takes the model from there; remove %s",
+                           first_source->file, (unsigned)first_source->line, others,
+                           others[0] == '\0' ? "this key" : "these keys, or the whole part model");
 }
 
-const char *firnc_hugging_face_weights(const char *folder) {
+const char *firnc_hugging_face_weights(const char *folder, const char *instead) {
     static const char *const names[] = {"model.safetensors", "model.safetensors.index.json"};
     for (size_t i = 0; i < COUNT(names); i++) {
         const char *name = firnc_format("%s/%s", folder, names[i]);
@@ -587,7 +605,7 @@ const char *firnc_hugging_face_weights(const char *folder) {
             return name;
     }
     firnc_say("firnc: %s: has neither model.safetensors nor model.safetensors.index.json; save the model again with a "
-              "release of transformers that writes them, or give the values with --weights",
-              folder);
+              "release of transformers that writes them, or give the values with %s",
+              folder, instead);
     return NULL;
 }

@@ -121,10 +121,11 @@ static const firnc_model *find_model(const firnc_tree *keys) {
     if (name == NULL)
         return guess_model(keys, names);
     if (is_of_transformers(name)) {
-        firnc_tree_fail(name,
-                        "%s is a name of transformers; remove trainer.init.model and give firnc --hf FOLDER, the "
-                        "folder that save_pretrained wrote",
-                        name->text);
+        firnc_tree_fail(
+            name,
+            "%s is a name of transformers; remove trainer.init.model and give firnc compile --hf FOLDER, the "
+            "folder that save_pretrained wrote",
+            name->text);
         return NULL;
     }
     return firnc_field_choice(name, names, &position) ? firnc_model_at((uint32_t)position) : NULL;

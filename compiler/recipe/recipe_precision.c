@@ -4,6 +4,7 @@
 
 #include "compiler/base/text.h"
 #include "compiler/job/precision.h"
+#include "compiler/keys/tree_edit.h"
 #include "compiler/recipe/recipe_parts.h"
 #include "plan/generated/reader.h"
 
@@ -158,6 +159,21 @@ static const firnc_idle_key mixed_keys[] = {{"fp16_type", "bfloat16"},
                                             {"pol", NULL},
                                             {"float32_layers", NULL}};
 
+static const firnc_idle_key factor = {"loss_scaling_factor", "1"};
+
+static void take_all(firnc_tree *mapping, const firnc_idle_key *keys, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        (void)firnc_tree_take(mapping, keys[i].key);
+}
+
+void firnc_recipe_take_mixed_keys(const firnc_model *model, firnc_tree *keys, firnc_tree *precision) {
+    take_all(keys, model->mixed_keys, model->mixed_key_count);
+    take_all(keys, half_keys, COUNT(half_keys));
+    take_all(precision, mixed_keys, COUNT(mixed_keys));
+    take_all(precision, &factor, 1);
+    take_all(precision, dynamic_keys, COUNT(dynamic_keys));
+}
+
 const firnc_tree *firnc_recipe_precision_switch(const firnc_tree *init) {
     const firnc_tree *enabled = firnc_tree_child(firnc_tree_child(init, "precision"), "enabled");
     return enabled != NULL ? enabled : firnc_tree_child(firnc_tree_child(init, "model"), "mixed_precision");
@@ -187,7 +203,6 @@ static void note_large_factor(const firnc_precision *precision, const firnc_tree
 /* Loss scaling is for training only. */
 static void note_idle_keys(const firnc_job *job, const firnc_tree *init, const firnc_tree *mapping,
                            float initial_loss_scale) {
-    static const firnc_idle_key factor = {"loss_scaling_factor", "1"};
     const firnc_tree *off = firnc_recipe_precision_switch(init);
     const bool train = job->mode == FIRNC_TRAIN;
     if (!job->precision.mixed) {

@@ -34,7 +34,20 @@ one_file() {
     echo "demo: $DATA: there is no such file or folder; give one with DATA=" >&2
     exit 1
 }
-rm -rf "$OUT"
+# A run before this one is kept until the data has been trained on for a step, in a folder beside it.
+trial=$OUT.trial
+rm -rf "$trial"
+mkdir -p "$trial"
+{
+    "$FIRNC" keygen "$trial/demo" &&
+        "$FIRNC" compile "$RECIPES/demo_gpt2.yaml" --mode train --key "$trial/demo.key.pem" -o "$trial/train.plan" &&
+        "$FIRN" train "$trial/train.plan" --pub "$trial/demo.pub.pem" --data "$DATA" --steps 1 --quiet
+} >"$trial/out" 2>"$trial/err" || {
+    cat "$trial/err" >&2
+    rm -rf "$trial"
+    exit 1
+}
+rm -rf "$OUT" "$trial"
 mkdir -p "$OUT"
 
 say "A key to sign with"

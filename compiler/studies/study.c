@@ -74,7 +74,7 @@ const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS] = {
     {{"--hf", NULL, "FOLDER", "the model and its weights, as firnc compile takes them"},
      FIRNC_OPTION_TEXT,
      offsetof(firnc_study, hugging_face)},
-    {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors)"},
+    {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors, or .index.json)"},
      FIRNC_OPTION_TEXT,
      offsetof(firnc_study, weights)},
     {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
@@ -120,7 +120,7 @@ static int check_words(firnc_study *study, const char *command) {
     if (study->firn == NULL)
         study->firn = runner_beside();
     if (study->hugging_face != NULL && study->weights == NULL &&
-        (study->weights = firnc_hugging_face_weights(study->hugging_face)) == NULL)
+        (study->weights = firnc_hugging_face_weights(study->hugging_face, "--weights")) == NULL)
         return FIRNC_EXIT_WRONG;
     return FIRNC_EXIT_OK;
 }

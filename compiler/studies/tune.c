@@ -66,6 +66,7 @@ typedef struct tuning {
     attempt *attempts;
     uint32_t attempt_count, attempt_capacity;
     const char *half; /* name of the half type */
+    const firnc_model *model;
     uint32_t runs;
 } tuning;
 
@@ -125,6 +126,7 @@ static bool find_units(tuning *t) {
         return false;
     const firnc_graph *graph = firnc_recipe_build(recipe);
     t->half = firn_type_name((uint8_t)recipe->job.precision.half);
+    t->model = recipe->model;
     firnc_study_set_target(&t->study, recipe->job.precision.half, recipe->job.precision.emulate);
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const firnc_node *node = &graph->nodes[i];
@@ -429,6 +431,11 @@ static bool write_recipe(tuning *t) {
     for (uint32_t i = 0; root != NULL && i < sizeof model_keys / sizeof model_keys[0]; i++)
         if (firnc_tree_child(model, model_keys[i]) != NULL) /* trainer.init.precision replaces it */
             root = firnc_tree_set(root, firnc_format("trainer.init.model.%s=null", model_keys[i])) ? root : NULL;
+    if (root != NULL && !is_mixed(t, &t->kept)) {
+        const firnc_tree *init = firnc_tree_child(firnc_tree_child(root, "trainer"), "init");
+        firnc_recipe_take_mixed_keys(t->model, (firnc_tree *)(uintptr_t)firnc_tree_child(init, "model"),
+                                     (firnc_tree *)(uintptr_t)firnc_tree_child(init, "precision"));
+    }
     if (root == NULL || !name_model_file((firnc_tree *)(uintptr_t)model) ||
         !firnc_tree_write(
             root,

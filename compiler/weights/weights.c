@@ -201,10 +201,10 @@ static bool check_unmatched(const firnc_weights *weights) {
         text = firnc_format("%s%u of the tensors %s no parameter: %s; ", text, (unsigned)tensors.count,
                             tensors.count == 1 ? "is" : "are", list_text(&tensors));
     if (!weights->job->allow_unmatched)
-        return refuse(weights,
-                      "%sgive the file of this model, name them in trainer.init.weight_map, or add "
-                      "--allow-unmatched",
-                      text);
+        return refuse(weights, "%s%s", text,
+                      weights->job->unmatched_mend != NULL
+                          ? weights->job->unmatched_mend
+                          : "give the file of this model, or name them in trainer.init.weight_map");
     firnc_say("firnc: %s: warning: %scheck that it is the file of this model", weights->file.file, text);
     return true;
 }

@@ -162,7 +162,7 @@ firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] 
 # PLAN, or the plan of the table: an MLP that trains with SGD in float32.
 $(BUILD)/parts/size.c: $(if $(PLAN),$(PLAN),$(BUILD)/parts/size.plan) $(BUILD)/firnc FORCE
 	@mkdir -p $(@D)
-	@$(BUILD)/firnc export '$<' --c | cmp -s - $@ || $(BUILD)/firnc export '$<' --c -o $@
+	@$(BUILD)/firnc export '$<' --c | cmp -s - $@ || $(BUILD)/firnc export '$<' --c -o $@ >/dev/null
 
 $(BUILD)/parts/%.plan: runtime/targets/%.yaml $(BUILD)/firnc
 	@mkdir -p $(@D)
@@ -220,7 +220,7 @@ ram: ## the RAM that a plan takes on each core: state, arena, stack, globals; PL
 # PLANS are the plans, PARTS the name of their set, PUB the public key. Prints the program's path.
 $(BUILD)/parts/$(PARTS).c: $(PLANS) $(BUILD)/firnc
 	@mkdir -p $(@D)
-	@$(BUILD)/firnc export $(firstword $(PLANS)) --c $(patsubst %,--with %,$(wordlist 2,64,$(PLANS))) -o $@
+	@$(BUILD)/firnc export $(firstword $(PLANS)) --c $(patsubst %,--with %,$(wordlist 2,64,$(PLANS))) -o $@ >/dev/null
 
 PARTS_RUNNER := $(BUILD)/$(TARGET)/library/runner-$(PARTS)-$(library_variant).elf
 $(PARTS_RUNNER): $(BUILD)/keys/$(KEY).c $(call library_objects,$(TARGET),$(call library_start,$(TARGET)) $(EMULATED)) \

@@ -501,4 +501,13 @@ done
 same "an export took its checkpoint" "$folder/c" "$folder/c.kept"
 [ -L "$folder/c.link" ] || fail "an export took a link to its checkpoint"
 
+# --- the demo keeps the run before it if its data is too short ---
+
+mkdir "$folder/demo"
+echo kept >"$folder/demo/kept"
+head -c 100 /usr/share/common-licenses/GPL-3 >"$folder/short"
+expect "a demo of 100 bytes" 1 'DATA_TOO_SHORT' env OUT="$folder/demo" DATA="$folder/short" BOARDS= FIRNC="$FIRNC" \
+    FIRN="$FIRN" compiler/recipes/demo.sh
+[ -e "$folder/demo/kept" ] && [ ! -e "$folder/demo.trial" ] || fail "a demo of 100 bytes removes the run before it"
+
 [ $failures -eq 0 ]

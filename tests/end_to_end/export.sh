@@ -31,6 +31,7 @@ done
 # --- a C array ---
 
 expect "array" 0 "" "$FIRNC" export "$plan" --array -o "$folder/array.c"
+grep -qx "$folder/array.c: $(wc -c <"$folder/array.c") bytes" "$folder/out" || fail "export does not say what it wrote"
 cat >"$folder/print.c" <<'END'
 #include <stdint.h>
 #include <stdio.h>

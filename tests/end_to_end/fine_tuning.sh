@@ -125,6 +125,11 @@ train wide 5
 train narrow 5
 ! cmp -s "$folder/wide.losses" "$folder/narrow.losses" || fail "float16 does not round"
 near "the fifth loss" "$(sed -n 5p "$folder/narrow.losses")" "$(sed -n 5p "$folder/wide.losses")" 1e-4
+# Frozen weights that come from no file stay as they were drawn, which a warning says.
+expect "frozen at random" 0 "" compile drawn train "{train: '*.ln_f.*'}" $float32
+grep -q "warning: [0-9]* frozen parameters keep random values: give --weights" "$folder/err" || fail "no warning"
+expect "frozen from a file" 0 "" compile drawn train "{train: '*.ln_f.*'}" $float32 --weights $golden
+[ ! -s "$folder/err" ] || fail "a warning of weights from a file"
 expect "two half types" 1 "frozen weights cannot be float16 where the run computes in bfloat16" compile none train \
     "{$lora, frozen_type: float16}"
 

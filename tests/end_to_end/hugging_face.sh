@@ -110,6 +110,15 @@ expect "dropout of the keys" 0 "" compile keys --weights "$folder/neox/model.saf
 cmp -s "$folder/hf.plan" "$folder/keys.plan" || fail "the recipe does not decide about dropout"
 expect "a key that contradicts" 1 "trainer.init.model.num_heads: $folder/neox/config.json:2 says otherwise, and --hf" \
     compile hf --hf "$folder/neox" --set trainer.init.model.num_heads=2
+expect "keys that contradict" 1 "trainer.init.model.vocab_size: $folder/neox/config.json:[0-9]* says otherwise, also of \
+num_heads, and --hf .*; remove these keys, or the whole part model" \
+    compile hf --hf "$folder/neox" --set trainer.init.model.num_heads=2 --set trainer.init.model.vocab_size=9
+for keys in "$gpt2_keys" "$(echo "$gpt2_keys" | sed 's/"n_inner": null, //')"; do
+    model inner gpt2_training "$keys, $no_dropout"
+    expect "four times the width" 0 "" compile hf --hf "$folder/inner" --set trainer.init.model.filter_size=128
+    expect "not four times the width" 1 "model.filter_size: $folder/inner/config.json:2 says otherwise" \
+        compile hf --hf "$folder/inner" --set trainer.init.model.filter_size=64
+done
 expect "longer than the window" 1 "16" compile hf --hf "$folder/mistral" \
     --set trainer.fit.train_dataloader.max_sequence_length=17
 

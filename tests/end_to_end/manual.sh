@@ -78,6 +78,33 @@ for tool in firnc firn; do
     expect "$tool help of nothing" 2 "no such command" "$program" help nonsense
 done
 
+# Messages of files that several commands share name an option only after a command that has it, such as "firnc compile
+# --weights". The options of `given` need none, because the user has given them, or every command that reads a recipe or
+# data has them.
+for tool in firnc firn; do
+    "$BUILD/$tool" help | sed -n "s/^  $tool \([a-z]*\) .*/\1/p" | sort -u | while read -r command; do
+        documented "$BUILD/$tool" "$command" | sed "s/^/$tool $command /"
+    done
+done >"$folder/options"
+find compiler/{emit,graph,job,keys,models,onnx,passes,recipe,weights} -name '*.[ch]' >"$folder/sources"
+python3 - "$folder/options" "$folder/sources" >"$folder/got" <<'END' ||
+import re, sys
+given = {"--hf", "--samples", "--set", "--data"}
+options = {tuple(line.split()) for line in open(sys.argv[1])}
+wrong = 0
+for name in open(sys.argv[2]).read().split():
+    text = re.sub(r'"\s*(?:[A-Z_]+\s*)?"', "", open(name).read().replace("\\\n", ""))
+    for message in re.findall(r'"((?:[^"\\\n]|\\.)*)"', text):
+        for found in re.finditer(r"(?<![\w-])--[a-z][a-z-]+", message):
+            before = re.findall(r"\b(firnc?) ([a-z]+)", message[: found.start()])
+            before += [("firnc", "compile")] if re.search(r"\bcompile (it|two|with)\b", message[: found.start()]) else []
+            if found[0] not in given and not any((*command, found[0]) in options for command in before):
+                print(f"{name}: {found[0]} in: {message}")
+                wrong += 1
+sys.exit(wrong > 0)
+END
+    fail "a message names an option without a command that has it"
+
 # The listed values are complete, and the completion offers exactly these.
 [ "$(completed firnc compile --mode '' | tr '\n' ' ')" = "eval train " ] || fail "values of --mode"
 expect "a wrong target" 2 "" "$BUILD/firnc" compile recipe --mode train --target nonsense

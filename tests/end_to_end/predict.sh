@@ -152,6 +152,21 @@ expect "no outputs" 3 'has no outputs; compile it with trainer.validate.outputs'
     -o "$folder/none.csv"
 [ ! -e "$folder/none.csv" ] && [ ! -e "$folder/none.csv.tmp" ] || fail "a refused prediction left a file"
 
+# Without a metric all of the data is read, or with held_out: true the part that the training holds out, a tenth of the
+# 7,652 bytes of this text.
+compile trained small_gpt2.yaml train
+train trained --data $text --steps 1 --checkpoint "$folder/trained.ckpt" >"$folder/out"
+for part in true:44 false:478; do
+    compile part small_gpt2.yaml eval --set $VAL.metric=none --set "$VAL.outputs=[logits]" \
+        --set $VAL.val_dataloader.held_out=${part%:*} --set $VAL.val_dataloader.batch_size=4
+    expect "held_out: ${part%:*}" 0 "" "$FIRN" predict "$folder/part" --pub "$PUB" --data $text \
+        --checkpoint "$folder/trained.ckpt" -o "$folder/part.csv"
+    [ "$(wc -l <"$folder/part.csv")" -eq "${part#*:}" ] || fail "held_out: ${part%:*} predicts other samples"
+done
+expect "nothing held out" 1 'held_out: nothing is held out; set held_out_per_mille' "$FIRNC" compile \
+    compiler/recipes/small_mlp.yaml --mode eval --set $VAL.val_dataloader.held_out=true \
+    --set $VAL.val_dataloader.held_out_per_mille=0 --dump-after build
+
 # --- what recipes may say ---
 
 # refused PATTERN MODE SETTING...: firnc compile refuses the recipe.

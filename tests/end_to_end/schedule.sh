@@ -17,6 +17,9 @@ steps=$("$FIRNC" inspect "$folder/plan" | sed -n 's/^steps  *//p')
 [ "$(wc -l <"$folder/plan.csv")" -eq $((steps + 1)) ]
 "$FIRNC" schedule "$folder/plan" --steps 2:4 >"$folder/part.csv"
 sed -n '1p;4,5p' "$folder/plan.csv" | cmp - "$folder/part.csv"
+"$FIRNC" schedule "$folder/plan" --steps "$((steps - 1)):$((steps + 1))" >"$folder/part.csv" 2>"$folder/err"
+grep -q "warning: --steps: the run has $steps steps; " "$folder/err"
+[ "$(wc -l <"$folder/part.csv")" -eq 3 ]
 
 # --- weight decay and groups ---
 

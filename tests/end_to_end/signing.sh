@@ -40,11 +40,15 @@ done
 
 # shellcheck disable=SC2086
 expect "compile --unsigned" 0 "" "$FIRNC" compile $RECIPE --mode train --unsigned --pub "$PUB" -o "$folder/unsigned" $fields
+digest=$("$FIRNC" sign "$folder/unsigned" --digest)
+grep -qx "plan hash $digest" "$folder/out" || fail "compile --unsigned does not say what is to be signed"
 expect "sign" 0 "" "$FIRNC" sign "$folder/unsigned" --key "$KEY" -o "$folder/signature"
 attach() {
     "$FIRNC" attach "$1" --signature "$2" --pub "$PUB" -o "$folder/attached"
 }
+grep -qx "$folder/signature: 64 bytes" "$folder/out" || fail "sign does not say what it wrote"
 expect "attach" 0 "" attach "$folder/unsigned" "$folder/signature"
+grep -qx "plan hash $digest" "$folder/out" || fail "attach does not say the hash of the plan"
 cmp "$folder/attached" "$folder/plan" || fail "signed apart, the plan is another"
 # Only the algorithm and the signature differ.
 cmp -l "$folder/unsigned" "$folder/plan" | awk '$1 != 21 && ($1 <= 512 || $1 > 576) { exit 1 }' ||

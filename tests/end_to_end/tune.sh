@@ -55,6 +55,14 @@ tune --tolerance 0 --set trainer.fit.train_dataloader.micro_batch_size=4 --logit
 head -n 1 "$folder/none/recipe.yaml" | grep -q -- '--target portable --logit-rows 32;' || fail "--logit-rows in the recipe"
 grep -q 'costs more than the tolerance' "$folder/none/report.md" || fail "a cost above the tolerance"
 
+# Where nothing is kept, the recipe has none of the keys that need mixed precision.
+tune --least-gain 0.99 --set trainer.init.model.num_hidden_layers=1 --set trainer.init.model.attention_softmax_fp32=false \
+    -o "$folder/float32" >"$folder/table"
+for mode in train eval; do
+    expect "float32, $mode" 0 '' "$FIRNC" compile "$folder/float32/recipe.yaml" --mode $mode --dump-after pol
+    [ ! -s "$folder/err" ] || fail "float32: a key of the recipe has no effect"
+done
+
 # The portable target multiplies no half type, so a level changes only the type of a norm. For the five layers not
 # followed by a norm the plan is the same, and no run is made.
 tune --set trainer.init.precision.pol_lowering=native -o "$folder/native" >"$folder/table"

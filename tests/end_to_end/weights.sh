@@ -186,6 +186,8 @@ expect "names of another model" 1 "$folder/heads.safetensors: 28 of the paramete
 28 of the tensors are no parameter: .* and 8 more; .* --allow-unmatched" \
     compile none $recipe --weights "$folder/heads.safetensors"
 layers="--set trainer.init.model.num_hidden_layers=1"
+expect "an export of fewer layers" 1 "have no tensor: .*; give the file that firn export wrote, and the --set of the comp" \
+    "$FIRNC" weights $recipe --weights "$folder/heads.safetensors" -o "$folder/none.safetensors"
 expect "fewer layers" 1 "12 of the tensors are no parameter: transformer.h.1.attn.c_attn.bias, " \
     compile none $recipe --weights $golden $layers
 expect "fewer layers, allowed" 0 "" compile fewer $recipe --weights $golden $layers --allow-unmatched
