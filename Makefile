@@ -409,7 +409,7 @@ SANITIZED_BUILD = BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= LEAVE_OU
 
 .PHONY: check sanitized-goals
 check: ## build and run single tests and what they need; T='test_shapes cli_train sanitized/test_slots'
-	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) MAKE='$(MAKE) -j$(JOBS)' tests/check $(T)
+	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) MAKE='$(MAKE)' JOBS=$(JOBS) tests/check $(T)
 
 sanitized-goals:
 	@$(MAKE) --no-print-directory -s $(SANITIZED_BUILD) $(GOALS)
