@@ -407,6 +407,13 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 # What this CPU cannot run, no test runs.
 SANITIZED_BUILD = BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= LEAVE_OUT='$(LACKED)'
 
+.PHONY: check sanitized-goals
+check: ## build and run single tests and what they need; T='test_shapes cli_train sanitized/test_slots'
+	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) MAKE='$(MAKE)' JOBS=$(JOBS) tests/check $(T)
+
+sanitized-goals:
+	@$(MAKE) --no-print-directory -s $(SANITIZED_BUILD) $(GOALS)
+
 .PHONY: test
 test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by name
 	@.packages/install test

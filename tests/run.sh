@@ -4,6 +4,7 @@
 # started fails, and so does a run that ends early. Called by `make test`.
 #
 #     tests/run.sh [NAME]...        only the tests whose names contain one of the words
+#     tests/run.sh --exactly NAME...    only the tests with these names, as unit/test_shapes
 #
 # A kernel set that this CPU cannot run is skipped by the tests, and the summary counts the tests that skipped one. Sets
 # that are listed in FIRN_TEST_SETS, as in FIRN_TEST_SETS='avx2 avx512', must not be skipped: if the CPU lacks one, the
@@ -69,6 +70,9 @@ all_tests() {
 selected() {
     if [ $# -eq 0 ]; then
         cat
+    elif [ "$1" = --exactly ]; then
+        shift
+        printf '%s\n' "$@" | awk 'FNR == NR { wanted[$1] = 1; next } $2 in wanted' - "$logs/listed"
     else
         pattern=$(printf '%s\n' "$@")
         grep -F "$pattern"
@@ -84,7 +88,8 @@ if ! python3 -c 'import numpy' 2>/dev/null && /usr/bin/python3 -c 'import numpy'
     PATH=$(cd "$logs/programs" && pwd):$PATH
     export PATH
 fi
-list_tests | selected "$@" >"$logs/list"
+list_tests >"$logs/listed"
+selected "$@" <"$logs/listed" >"$logs/list"
 xargs -r -P 2 -n 2 "$0" --one <"$logs/list" | tee "$logs/results"
 listed=$(wc -l <"$logs/list")
 passed=$(grep -c '^passed ' "$logs/results")

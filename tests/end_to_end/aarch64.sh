@@ -4,6 +4,8 @@
 # and neonfp16 where sums are float16, with one thread and with three, give the losses and the digest that this machine gives.
 # Emulation is slow, so the tests of kernels take part of their cases (FIRN_TEST_EMULATED). The emulated CPU has FEAT_FP16; one
 # without it is asked for only where the choice of a set or a target is tested.
+#
+# Needs: aarch64 signing
 set -eu
 
 STEPS=3

@@ -2,6 +2,8 @@
 # `make arduino-lib` makes a library that Arduino and PlatformIO can build: every file in it is compiled as Arduino does,
 # with nothing but src/ to include from and none of our options; a sketch in C++ is linked with it; and a runner that is
 # linked with it trains in the emulator to the bits of this machine.
+#
+# Needs: boards python
 set -eu
 
 . tests/end_to_end/expectations

@@ -3,6 +3,8 @@
 # is that of the host, on every emulated board and with every compiler. On soft floating point this tests the support
 # library of the compiler; no firmware uses fma or sqrt of the C library. The self-test takes fewer than 2,000
 # instructions where floating point is hardware.
+#
+# Needs: runner variants boards
 set -eu
 
 MOST_INSTRUCTIONS=2000

@@ -2,6 +2,8 @@
 # The benchmarks run in their shortest form: every kind of case, a table with a row for each case, JSON that
 # tests/bench/tables.py accepts, and a drawing; with too little time; without PyTorch; and with a program in its place.
 # No time is checked.
+#
+# Needs: bench python
 set -eu
 
 . tests/end_to_end/expectations

@@ -5,6 +5,8 @@
 # boards: the MLP and the LeNet on every target, the transformers on two. Larger models, whose ops are split among threads,
 # run with 1, 2, 3 and 8 threads. FIRN_TEST_EXHAUSTIVE=1 in the environment runs everything on every target, and evaluates in
 # each half type.
+#
+# Needs: runner variants boards signing
 set -eu
 
 STEPS=5

@@ -2,6 +2,8 @@
 # The runtime is bounded: no allocator and no printf, in the archive of this machine and in firmware; no recursion, and
 # no stack frame of unknown size; in firmware no double arithmetic except in schedules, and its example is short. The checks
 # themselves are tested with code that violates them.
+#
+# Needs: boards
 set -eu
 
 . tests/end_to_end/expectations

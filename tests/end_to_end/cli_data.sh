@@ -1,6 +1,8 @@
 #!/bin/sh
 # The same data in every format that firn reads gives the same run; firn eval prints one number; an exported checkpoint
 # can be used as initial weights and is exported unchanged.
+#
+# Needs: python
 set -eu
 
 . tests/end_to_end/expectations

@@ -1,6 +1,8 @@
 #!/bin/sh
 # What firn and firnc do when the machine fails them: closed descriptors, full disks, folders that cannot be read, files
 # that change while they are read. Nothing may be lost or half written without a message that says so.
+#
+# Needs: python
 set -eu
 
 . tests/end_to_end/expectations

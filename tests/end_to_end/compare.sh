@@ -1,6 +1,8 @@
 #!/bin/sh
 # firnc compare: prints a row for float32 and for each requested pair, with the losses of a run made by hand; refusals
 # leave no files behind.
+#
+# Needs: python
 set -eu
 
 RECIPE=compiler/recipes/small_gpt2.yaml

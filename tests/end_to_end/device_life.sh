@@ -4,6 +4,8 @@
 # tries it, confirms it, goes on with the run, and refuses plans that are rolled back, signed with another key, or for
 # another device. A plan that is never confirmed is given up, and the one before goes on with its own run. After each of
 # these the digest of the state is that of `firn train` on this machine with the same plan, data and number of steps.
+#
+# Needs: boards
 set -eu
 
 . tests/end_to_end/expectations

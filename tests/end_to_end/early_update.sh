@@ -3,6 +3,8 @@
 # frozen with --late-update train to the same digest, for every optimizer, several models, precisions and sizes. Where
 # the conditions do not hold, inspect says why, and nothing moves. A run that stops on its loss has the state of the step
 # before.
+#
+# Needs: python
 set -eu
 
 . tests/end_to_end/expectations

@@ -2,6 +2,8 @@
 # A network of elementwise ops with repeated operands (elements_plan.c), in float32 and every half type: `firn train`
 # with the kernel sets and with one and two threads, the runner of each compiler, two emulated boards and the second
 # runtime compute the same losses and the same state, bit by bit.
+#
+# Needs: runner variants boards python
 set -eu
 
 STEPS=5

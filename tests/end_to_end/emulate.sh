@@ -1,6 +1,8 @@
 #!/bin/sh
 # A run that moves between machines by its checkpoint has the same bits as a run on one machine: two steps on Cortex-M7,
 # two on RISC-V, one in `firn train`. `make emulate` reports errors in its variables.
+#
+# Needs: boards
 set -eu
 
 . tests/end_to_end/expectations

@@ -6,6 +6,8 @@
 # (second_runtime.sh). All digests of a recipe must be equal. The portable kernels, set `plain`, are what the others are
 # compared with; tests/unit/test_kernels_engine.c compares these with a model of the instructions.
 # FIRN_TEST_EXHAUSTIVE=1 runs every recipe everywhere.
+#
+# Needs: aarch64 variants boards signing python
 set -eu
 
 STEPS=2

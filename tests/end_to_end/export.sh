@@ -1,6 +1,8 @@
 #!/bin/sh
 # What firnc export writes beside the parts of a plan (parts.sh): a plan as a C array, Intel HEX and ELF, which the tools of a
 # cross compiler read back byte by byte and link, and public keys as C. What is wrong is refused, and no output is lost.
+#
+# Needs: boards
 set -eu
 
 . tests/end_to_end/expectations

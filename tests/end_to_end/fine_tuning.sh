@@ -6,6 +6,8 @@
 #   forms            train exactly the parameters that they say
 #   LoRA             twenty steps within 1e-6 of PyTorch's float64 run, within 5e-4 of its autocast run; merged, the model has
 #                    the loss of the next step within 1e-6 in NumPy and PyTorch, and the same evaluation in Firn
+#
+# Needs: python
 set -eu
 
 . tests/end_to_end/expectations

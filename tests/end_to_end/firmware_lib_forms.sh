@@ -4,6 +4,8 @@
 # optimisation smaller still, and larger if it is to be fast (instructions.sh counts what that is worth); the library trains
 # with the host's digest on two emulated cores, where firn_open takes less than 1 KB of stack. What is in the folder that it
 # writes is the matter of firmware_lib_package.sh.
+#
+# Needs: boards python
 set -eu
 
 . tests/end_to_end/expectations

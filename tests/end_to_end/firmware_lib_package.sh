@@ -3,6 +3,8 @@
 # links the example and the test of a port with a plan, and find_package of CMake finds the library for a cross build. The
 # README's commands for a board are run, and settings that there are not are refused. What the forms of the library have
 # in common, and what sets them apart, is the matter of firmware_lib_forms.sh.
+#
+# Needs: boards tools
 set -eu
 
 . tests/end_to_end/expectations

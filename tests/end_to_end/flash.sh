@@ -1,6 +1,8 @@
 #!/bin/sh
 # firnc image and firn flash against a device behind a pseudo terminal, which runs the device's code on flash in a file:
 # killing it is a power cut. Updating, breaking off, resuming, trial boots, confirmation, and what is refused.
+#
+# Needs: test_update
 set -eu
 
 . tests/end_to_end/expectations

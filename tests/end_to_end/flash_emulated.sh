@@ -1,6 +1,8 @@
 #!/bin/sh
 # firn flash over the serial line of emulated boards: an update, its trial boot, its confirmation, a transfer that breaks
 # off when the power is cut, and a roll-back that is refused.
+#
+# Needs: boards
 set -eu
 
 . tests/end_to_end/expectations

@@ -5,6 +5,8 @@
 #
 #     tests/end_to_end/format_frozen.sh           compares with tests/golden/format_2.golden
 #     tests/end_to_end/format_frozen.sh --print   prints the golden file, which changes with the major version alone
+#
+# Needs: tools
 set -eu
 
 . tests/end_to_end/expectations

@@ -1,6 +1,8 @@
 #!/bin/sh
 # A loaded plan cannot change: a write to it faults, a second load is refused, and a plan of one mode does not run in
 # the other, on the host and on every emulated board, by the MPU (v6-M code on a v7-M board, v7-M, v8-M) or the PMP.
+#
+# Needs: runner boards
 set -eu
 
 . tests/end_to_end/expectations

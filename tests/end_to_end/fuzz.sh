@@ -1,6 +1,8 @@
 #!/bin/sh
 # Runs the fuzz targets under the sanitizers on their corpora and on some changes of each input. `make fuzz` looks for
 # new inputs.
+#
+# Needs: fuzz python
 set -eu
 
 SANITIZED=${SANITIZED:-build/sanitized}

@@ -1,6 +1,8 @@
 #!/bin/sh
 # Skips instructions of a firmware on its way from firn_open to the first step (tests/glitch/glitch.c): no plan that must be
 # refused may run. Makes 500 faults; with FIRN_TEST_EXHAUSTIVE=1 every one, which takes an hour on two busy cores.
+#
+# Needs: boards tools
 set -eu
 
 . tests/end_to_end/expectations

@@ -2,6 +2,8 @@
 # firnc compile --hf FOLDER: the plan is that of the same model written as keys of a recipe, byte for byte; every key of
 # config.json is used, has no effect, or is refused by name. firnc weights --hf and --original bring back what the model
 # does not have. Real folders of transformers are read by hugging_face.py, where that package is installed.
+#
+# Needs: python
 set -eu
 
 . tests/end_to_end/expectations

@@ -2,6 +2,8 @@
 # The result of `make install` is complete: programs that use either library are built from the installed tree alone, in
 # another folder, through pkg-config and through CMake, and they run; every public header compiles alone; no installed
 # file contains the build path; `make uninstall` removes only what was installed.
+#
+# Needs: tools
 set -eu
 
 . tests/end_to_end/expectations

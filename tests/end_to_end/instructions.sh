@@ -2,6 +2,8 @@
 # The instructions of a step of the small network (runtime/targets/count/mlp.yaml), which an emulator counts exactly, do
 # not grow: each bound of a Cortex-M7 is the number at the time of writing and 2 %, and rv32 may take 10 % more. A half type
 # may cost 1.6 times float32 on a core that converts it, 2.5 times elsewhere. The library with FIRN_FAST=1 is as quick.
+#
+# Needs: boards
 set -eu
 
 . tests/end_to_end/expectations

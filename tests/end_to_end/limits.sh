@@ -1,6 +1,8 @@
 #!/bin/sh
 # Costs of files that are refused, and costs that must not grow with the square of a plan. A limit of memory or of CPU time
 # stands far above what a command needs and far below what it would take otherwise; no time is compared.
+#
+# Needs: python
 set -eu
 
 . tests/end_to_end/expectations

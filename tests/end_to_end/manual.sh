@@ -2,6 +2,8 @@
 # The documentation of both programs' command lines: the options that --help lists are exactly those accepted, and the
 # manual page and the completion list the same. groff formats the page without a warning. Uses bash, because the test
 # runs its completion.
+#
+# Needs: tools
 set -eu
 
 . tests/end_to_end/expectations

@@ -4,6 +4,8 @@
 # gradient within 1e-6 of the largest magnitude of its tensor; also with dynamic loss scaling and clipping. In half types the
 # loss scales and the skipped steps of a run are the same for every cut. Losses over all rows, and steps of one micro-batch,
 # have no phase `count`.
+#
+# Needs: python
 set -eu
 
 . tests/end_to_end/expectations

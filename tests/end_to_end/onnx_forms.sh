@@ -3,6 +3,8 @@
 # is computed by NumPy. one_number: an output [samples], weights in Constant nodes. known_parts: If with a known
 # condition, a part without elements, Cos and GatherND of constants, an extent without a name, an input that is no data
 # and whose extent "batch" is not its first.
+#
+# Needs: python
 set -eu
 . tests/end_to_end/expectations
 "$FIRNC" keygen "$folder/test" >"$folder/out"

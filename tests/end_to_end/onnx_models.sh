@@ -1,6 +1,8 @@
 #!/bin/sh
 # PyTorch models, exported to ONNX by both exporters, against PyTorch (tests/onnx/exported.py). Skipped by name where
 # Python lacks torch, onnx or onnxscript. So are the round trips of their parameters through load_state_dict.
+#
+# Needs: python
 set -eu
 BUILD=${BUILD:-build}
 if python3 -c 'import numpy, onnx, onnxscript, torch' 2>/dev/null; then

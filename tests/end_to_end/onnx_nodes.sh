@@ -1,6 +1,8 @@
 #!/bin/sh
 # ONNX's own tests of single operators (tests/onnx/nodes.py), and the gradients of operators against PyTorch
 # (tests/onnx/gradients.py), of which some are kept (tests/onnx/kept_rows.py). What Python lacks is skipped by name.
+#
+# Needs: onnx_run python
 set -eu
 BUILD=${BUILD:-build}
 python3 tests/onnx/kept_rows.py "$BUILD/tests/onnx_run"

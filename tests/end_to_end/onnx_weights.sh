@@ -2,6 +2,8 @@
 # Parameters of a PyTorch module there and back: each form in which torch.onnx.export writes one (tests/onnx/forms.py)
 # comes back from firnc weights with the names, shapes and bits of the module's state_dict, has PyTorch's losses and
 # parameters after five steps, and takes the state_dict with --weights.
+#
+# Needs: python
 set -eu
 . tests/end_to_end/expectations
 

@@ -3,6 +3,8 @@
 # installs it, before anything that needs it is compiled or fetched. The machine is simulated by a compiler that finds
 # every header of this one except those of the package. Likewise a wheel that pip does not find, with a python3 that says
 # what pip says.
+#
+# Needs: python
 set -eu
 
 . tests/end_to_end/expectations

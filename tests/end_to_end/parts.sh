@@ -1,6 +1,8 @@
 #!/bin/sh
 # A firmware that is linked with the parts of its plans, full or sealed, runs them with the bits of this machine, and
 # refuses a plan that needs a part which it does not have, whatever part that is.
+#
+# Needs: boards
 set -eu
 
 . tests/end_to_end/expectations

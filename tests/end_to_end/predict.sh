@@ -3,6 +3,8 @@
 # ends with the digest of a run that did not predict, on this machine and on two emulated boards; what it predicts is what
 # `firn predict` writes for the checkpoint of that step. Samples that are pushed give the same digest in `firn train`, on
 # the boards and in the second runtime. What is wrong on the command line or in a recipe is refused in one line.
+#
+# Needs: boards python
 set -eu
 
 . tests/end_to_end/expectations

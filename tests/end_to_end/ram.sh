@@ -2,6 +2,8 @@
 # The RAM that a small network takes of each core, as `make ram` prints it: state, arena, stack and globals, together at
 # most a bound. The stack in it is a bound of its own, from the call graph of the firmware that has only this plan's kernels;
 # the deepest stack that the emulated cores measure keeps to it. Both runs have the host's digest.
+#
+# Needs: boards python
 set -eu
 
 . tests/end_to_end/expectations

@@ -2,6 +2,8 @@
 # What firn refuses, plans and checkpoints: each case ends with exit code 3 and one line on stderr that names the file,
 # the problem, the error code and the remedy. tests/unit/test_trust_sweep.c covers what is too slow with processes; a
 # second load into one instance is tested in frozen.sh, because firn loads only once.
+#
+# Needs: test_trust_sweep
 set -eu
 
 . tests/end_to_end/expectations

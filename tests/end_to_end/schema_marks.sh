@@ -1,5 +1,7 @@
 #!/bin/sh
 # The version marks of a schema: what the generator makes of right ones, and the line with which it refuses wrong ones.
+#
+# Needs: tools
 set -eu
 
 . tests/end_to_end/expectations

@@ -3,6 +3,8 @@
 # without the sources, computes the losses and the state of `firn train` bit by bit. Each case freezes a plan, trains it with
 # both, and compares the bits of the loss of each step, which steps were skipped, and the hash of each tensor of the state. Some
 # cases also compare the metric of an evaluation with the trained parameters.
+#
+# Needs: signing python
 set -eu
 
 . tests/end_to_end/expectations

@@ -5,6 +5,8 @@
 #     make -s sizes >tests/golden/sizes
 #
 # Another version of a cross compiler makes other code; the test then says so, and compares nothing of that compiler.
+#
+# Needs: boards
 set -eu
 
 . tests/end_to_end/expectations

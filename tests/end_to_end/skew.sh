@@ -3,6 +3,8 @@
 # with others that a user may choose by mistake is refused by name, leaves the checkpoint as it was, and is accepted with
 # its option. What is no mistake is accepted without: the same data packed, a separate test set, a device that did not
 # know its data.
+#
+# Needs: runner
 set -eu
 
 . tests/end_to_end/expectations

@@ -2,6 +2,8 @@
 # Products that round float32 weights as they read them change no bit: plans compiled with --weight-copies always and never
 # train and evaluate to the same digests and values, in each half type, kind of sum and kernel set, with one thread and
 # three, and on emulated cores. Large copies are left out without being asked for, and the arena becomes smaller.
+#
+# Needs: boards
 set -eu
 
 . tests/end_to_end/expectations

@@ -3,6 +3,8 @@
 # the same loss outside (NumPy in float64 and, where it is installed, PyTorch) on the batch that its next step reads, within
 # 1e-6. The same weights under other names, in half types, transposed, with query, key and value apart or interleaved,
 # give the same plan byte for byte, and are written back that way.
+#
+# Needs: python
 set -eu
 
 . tests/end_to_end/expectations

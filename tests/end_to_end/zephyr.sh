@@ -2,6 +2,8 @@
 # The Zephyr module builds what firmware-lib builds: its CMakeLists is processed by CMake, with the functions and
 # variables of Zephyr that it uses, and the very sources that it lists are compiled and linked with the example for two
 # cores. All objects are linked, as Zephyr does, so that a table that is there twice is found.
+#
+# Needs: boards tools python
 set -eu
 
 . tests/end_to_end/expectations
