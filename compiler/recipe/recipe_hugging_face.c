@@ -351,6 +351,14 @@ static bool is_key(const row *row, const char *key) {
     return row->key[length - 1] == '*' ? strncmp(row->key, key, length - 1) == 0 : strcmp(row->key, key) == 0;
 }
 
+/* The value of a key; firnc_tree_child passes by a key that is null. NULL if the key is missing. */
+static const firnc_tree *entry_of(const firnc_tree *mapping, const char *key) {
+    const firnc_tree *child = mapping->first;
+    while (child != NULL && strcmp(child->key, key) != 0)
+        child = child->next;
+    return child;
+}
+
 static bool is_written(const firnc_tree *node, const char *value) {
     if (node->kind != FIRNC_SCALAR)
         return false;
@@ -483,8 +491,7 @@ static bool apply_file(firnc_tree *model, const type *type, const firnc_tree *co
 /* Fills in what the file leaves out. */
 static bool apply_defaults(firnc_tree *model, const type *type, const firnc_tree *config) {
     for (const row *row = next_row(type, NULL); row != NULL; row = next_row(type, row)) {
-        const firnc_tree *null = firnc_tree_child(config, row->key);
-        if (row->missing == NULL || null != NULL || firnc_tree_child(model, row->to) != NULL)
+        if (row->missing == NULL || entry_of(config, row->key) != NULL || firnc_tree_child(model, row->to) != NULL)
             continue;
         firnc_tree *given = firnc_tree_make(FIRNC_SCALAR, config);
         given->text = row->missing;
@@ -505,7 +512,7 @@ static bool apply_defaults(firnc_tree *model, const type *type, const firnc_tree
 static bool check_passed(const firnc_tree *config, const type *type, const firnc_tree *model) {
     for (const row *row = next_row(type, NULL); row != NULL; row = next_row(type, row)) {
         const firnc_tree *given = row->kind == PASSED ? firnc_tree_child(config, row->key) : NULL;
-        if (given == NULL || firnc_tree_is_null(given))
+        if (given == NULL)
             continue;
         const firnc_tree *used = firnc_tree_child(model, row->to);
         if (!given->plain || !is_written(given, used->text))
@@ -534,7 +541,7 @@ static double number_at(const firnc_tree *mapping, const char *key) {
 static bool check_head_size(const firnc_tree *config, const firnc_tree *model) {
     const firnc_tree *given = firnc_tree_child(config, "head_dim");
     const double heads = number_at(model, "num_heads"), size = number_at(model, "hidden_size");
-    return given == NULL || firnc_tree_is_null(given) || number_at(config, "head_dim") * heads == size ||
+    return given == NULL || number_at(config, "head_dim") * heads == size ||
            firnc_tree_fail(given, "is %s, and hidden_size %.0f among %.0f heads is another number: %s", value_of(given),
                            size, heads, OTHER_SUMS);
 }
@@ -565,7 +572,7 @@ static bool settle_share(firnc_tree *model) {
 
 /* Fewer heads of keys and values than of queries are groups. */
 static bool add_groups(const type *type, const firnc_tree *config, firnc_tree *model) {
-    const firnc_tree *given = firnc_tree_child(config, "num_key_value_heads");
+    const firnc_tree *given = entry_of(config, "num_key_value_heads");
     const firnc_tree *place = given != NULL ? given : config;
     const double all = number_at(model, "num_heads");
     const char *heads = type->kv_heads;
@@ -587,7 +594,7 @@ static bool add_groups(const type *type, const firnc_tree *config, firnc_tree *m
 /* Limits sequences to the window, in which attention sees every token before. Longer sequences would need the window.
  */
 static void limit_sequence(const type *type, const firnc_tree *config, firnc_tree *model) {
-    const firnc_tree *given = firnc_tree_child(config, "sliding_window");
+    const firnc_tree *given = entry_of(config, "sliding_window");
     const char *window = given != NULL ? given->text : type->window;
     if (window == NULL || (given != NULL && firnc_tree_is_null(given)) ||
         strtod(window, NULL) >= number_at(model, "max_position_embeddings"))

@@ -91,8 +91,8 @@ model bert transformers_bert_segments "\"model_type\": \"bert\", $modern, \"hidd
 \"pad_token_id\": null"
 is bert "name: bert, disable_nsp: true, num_segments: 2" \
     --set trainer.fit.train_dataloader.max_sequence_length=null --set trainer.init.model.ignore_index=0
-model bert transformers_bert_segments "\"model_type\": \"bert\", $modern, \"layer_norm_eps\": 1e-05"
-is bert "name: bert, disable_nsp: true, num_segments: 2, pad_token_id: 0" \
+model bert transformers_bert_segments "\"model_type\": \"bert\", $modern"
+is bert "name: bert, disable_nsp: true, num_segments: 2, pad_token_id: 0, layer_norm_epsilon: 1.0e-12" \
     --set trainer.fit.train_dataloader.max_sequence_length=null --set trainer.init.model.ignore_index=0
 
 model mistral transformers_llama "\"model_type\": \"mistral\", $modern, \"num_key_value_heads\": 2, \"sliding_window\": 16"
@@ -108,14 +108,16 @@ looks_like stablelm "name: llama, norm_type: layernorm, rotary_pct: 0.5, use_pro
 # Keys that transformers passes by may say what the model has anyway, as older releases of it wrote them.
 model passed transformers_gpt_neox "\"model_type\": \"gpt_neox\", $modern, \"rotary_pct\": 0.5, \"partial_rotary_factor\": 0.5,
 \"rotary_emb_base\": 500, \"rope_theta\": 500.0"
-looks_like passed "name: gpt-neox, rotary_pct: 0.5, rope_theta: 500"
+looks_like passed "name: gpt-neox, rotary_pct: 0.5, rope_theta: 500, $rates"
 # transformers rounds 4.8 elements of a head down to 4; the recipe may say the same.
 model rounded transformers_gpt_neox "\"model_type\": \"gpt_neox\", $modern, \"rotary_pct\": 0.6"
-looks_like rounded "name: gpt-neox, rotary_dim: 4"
+looks_like rounded "name: gpt-neox, rotary_dim: 4, $rates"
 expect "a share that is rounded" 0 "" compile hf --hf "$folder/rounded" --set trainer.init.model.rotary_dim=4
 grep -q warning "$folder/err" && fail "a share that is rounded as transformers does has a warning"
 expect "a share said twice" 1 "trainer.init.model.rotary_dim: $folder/passed/config.json:[0-9]* says how much of a head is rotated" \
     compile none --hf "$folder/passed" --set trainer.init.model.rotary_dim=4
+model null transformers_llama "\"model_type\": \"qwen2\", $modern, \"num_key_value_heads\": null"
+looks_like null "name: llama, layer_norm_epsilon: 1.0e-6, use_projection_bias_in_attention: true"
 # A file without sliding_window has that of transformers' class.
 sed 's/, "sliding_window": 16//; s/"max_position_embeddings": 16/"max_position_embeddings": 8192/' \
     "$folder/mistral/config.json" >"$folder/mistral/config"
@@ -124,6 +126,10 @@ cp "$folder/mistral/model.safetensors" "$folder/window/"
 mv "$folder/mistral/config" "$folder/window/config.json"
 expect "longer than the window of the class" 1 "max_position_embeddings 4096" compile none --hf "$folder/window" \
     --set trainer.fit.train_dataloader.max_sequence_length=4097
+sed 's/^{$/{ "sliding_window": null,/' "$folder/window/config.json" >"$folder/window/config"
+mv "$folder/window/config" "$folder/window/config.json"
+expect "longer than the window of the model" 1 "max_position_embeddings 8192" compile none --hf "$folder/window" \
+    --set trainer.fit.train_dataloader.max_sequence_length=8193
 
 # --- with a recipe's own keys ---------------------------------------------------------------------------------------------
 
