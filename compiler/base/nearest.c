@@ -446,6 +446,14 @@ static const char *synonym_in(const char *word, const char *const *words) {
     return found;
 }
 
+bool firnc_is_misspelt(const char *word, const char *meant) {
+    char a[WORD_MAX + 1], b[WORD_MAX + 1];
+    normalise(word, a);
+    normalise(meant, b);
+    const size_t shorter = least(strlen(a), strlen(b));
+    return shorter >= 4 && a[0] == b[0] && distance(a, b) <= (shorter >= 7 ? 2U : 1U);
+}
+
 const char *firnc_nearest(const char *word, const char *const *words) {
     const char *best = NULL, *synonym = synonym_in(word, words);
     size_t best_rank = FAR;

@@ -180,13 +180,25 @@ static bool check_value(const work *w, const firnc_schedule_root *root, uint64_t
     return true;
 }
 
-/* A run whose rate is 0 throughout was meant so, unless float32 made it 0; one whose rate becomes 0 rarely was. */
+/* Whether all parameters have this rate; a group with a rate of 0 among others is frozen on purpose. */
+static bool is_only_rate(const work *w, const firnc_schedule_root *root) {
+    uint32_t rates = 0;
+    for (uint32_t i = 0; i < w->job->schedule.root_count; i++)
+        rates += w->job->schedule.roots[i].weight_decay ? 0 : 1;
+    return !root->weight_decay && rates == 1;
+}
+
+/* A rate that float32 makes 0 throughout is refused. One that is 0 from a step on, or the only one and 0 throughout, is
+ * told. */
 static bool check_zeros(const work *w, const firnc_schedule_root *root, const tail *seen) {
     const firn_schedule_list list = firnc_job_schedules(w->job);
     if (!seen->any && seen->lost)
         return firnc_job_fail(w->job, place_at(w, root->node, 0),
                               "%s is %s at step 0, which float32 makes 0, as at every other step; write larger numbers",
                               root->name, firnc_format("%.3g", firn_schedule_exact(&list, root->node, 0)));
+    if (!seen->any && seen->zeros > 0 && is_only_rate(w, root) && w->job->optimizer.kind != FIRNC_RPROP)
+        tell(w, source_of(w->job, root->node), firnc_format("%s is 0 at every step", root->name),
+             "nothing is trained; write a rate above 0");
     if (seen->any && seen->zeros > ZEROS_MAX && !root->weight_decay && w->job->optimizer.kind != FIRNC_RPROP)
         tell(w, source_of(w->job, root->node),
              firnc_format("%s is 0 from step %llu on", root->name, (unsigned long long)seen->first_zero),

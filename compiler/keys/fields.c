@@ -389,7 +389,8 @@ static bool read_value(const firnc_tree *node, const firnc_field *field, void *s
     case FIRNC_FIELD_ENTRIES:
         return node->kind == FIRNC_LIST ||
                (node->kind == FIRNC_SCALAR
-                    ? firnc_tree_fail(node, "%s is not a list; write [%.60s]", value_text(node), node->text)
+                    ? firnc_tree_fail(node, "%s is not a list; write %s", value_text(node),
+                                      field->only != NULL ? field->only : firnc_format("[%.60s]", node->text))
                     : firnc_tree_fail(node, "a mapping is not a list; put entries below it, each after a dash"));
     case FIRNC_FIELD_REFUSED:
         return firnc_tree_fail(node, "is not supported; %s", field->only);

@@ -18,7 +18,7 @@ typedef enum firnc_field_kind {
     FIRNC_FIELD_CHOICE,    /* int: the value of the matching entry in `choices` */
     FIRNC_FIELD_FIXED,     /* not stored: only the word in `only` is accepted */
     FIRNC_FIELD_NESTED,    /* a mapping, which the caller reads by another table */
-    FIRNC_FIELD_ENTRIES,   /* a list */
+    FIRNC_FIELD_ENTRIES,   /* a list; `only` is an example if it has a fixed length, else NULL */
     FIRNC_FIELD_OTHER,     /* any value, which the caller reads */
     FIRNC_FIELD_IGNORED,   /* any value: it has no effect; `only` says why and what to do, `usual` what is so anyway */
     FIRNC_FIELD_ELSEWHERE, /* a key that belongs below another key, which `only` names */

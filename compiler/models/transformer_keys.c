@@ -137,10 +137,11 @@ static bool complete_rotary(const firnc_tree *keys, firnc_transformer *settings)
     }
     if (given == NULL)
         return firnc_tree_fail(share != NULL ? share : place_of(keys, "position_embedding_type"),
-                               "%s of a head of %u elements, %u, is no number of pairs; add rotary_dim, an even "
+                               "%s of a head of %u elements, %u, is no number of pairs; %s rotary_dim, an even "
                                "number from 2 to %u",
                                firnc_number_text(settings->rotary_pct), (unsigned)head_size,
-                               (unsigned)settings->rotary_dim, (unsigned)head_size);
+                               (unsigned)settings->rotary_dim, share != NULL ? "write in its place" : "add",
+                               (unsigned)head_size);
     return firnc_tree_fail(given, "%u is no even number from 2 to %u, the elements of a head; choose one",
                            (unsigned)settings->rotary_dim, (unsigned)head_size);
 }

@@ -3,6 +3,7 @@
  * is refused by name: nothing in the file is trusted. A key that the file leaves out has the default of transformers'
  * configuration class, which the row gives too. JSON is read as YAML, of which it is a part, so that messages have
  * lines. No graph is built here. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,15 +11,17 @@
 #include "compiler/keys/tree_edit.h"
 #include "compiler/recipe/recipe_parts.h"
 
-#define COUNT(table) (sizeof(table) / sizeof *(table))
-#define IN_ONNX      "export it with torch.onnx and use model.onnx"
-#define OTHER_SUMS   "it changes what the model computes, which Firn's model cannot; " IN_ONNX
+#define LENGTH(table) (sizeof(table) / sizeof *(table))
+#define IN_ONNX       "export it with torch.onnx and use model.onnx"
+#define OTHER_SUMS    "it changes what the model computes, which Firn's model cannot; " IN_ONNX
 
 typedef enum row_kind {
     AS,     /* the value of the model's key `to` */
     WORD,   /* likewise, after `words` has replaced it */
     ONLY,   /* has to be `to`; any other value is refused, and `why` says why */
     IDLE,   /* changes nothing that a training computes */
+    COUNT,  /* likewise, as long as it is a whole number; what reads it is named beside it */
+    PASSED, /* transformers passes it by and reads the key `why`: has to say what the model's key `to` says anyway */
     EQUAL,  /* idle if every entry of the list is `to`, else refused */
     REFUSED /* always refused unless it is null; `why` says why */
 } row_kind;
@@ -34,7 +37,7 @@ typedef struct row {
     const char *missing; /* AS, WORD: the value of a key that the file leaves out; NULL: another row or Firn has it */
     const word *words;
     const char *why;
-    bool nullable; /* AS, WORD: null means the same as leaving the key out; without `nullable` null is refused */
+    bool nullable; /* AS, WORD, COUNT: the key may be null, as transformers' class has it; the others refuse null */
 } row;
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
@@ -92,8 +95,6 @@ static const row common[] = {
 
 /* What models with rotary positions share. */
 static const row rotary[] = {
-    {"rope_theta", .kind = AS, "rope_theta"},
-    {"rotary_emb_base", .kind = AS, "rope_theta"},
     {"rope_scaling.rope_theta", .kind = AS, "rope_theta"},
     {"rope_parameters.rope_theta", .kind = AS, "rope_theta", "10000"},
     {"rope_parameters.rope_type", .kind = ONLY, "default", .why = OTHER_SUMS},
@@ -101,7 +102,7 @@ static const row rotary[] = {
     {"rope_scaling.rope_type", .kind = ONLY, "default", .why = OTHER_SUMS},
     {"rope_scaling.type", .kind = ONLY, "default", .why = OTHER_SUMS},
     {"attention_dropout", .kind = AS, "attention_dropout_rate", "0.0"},
-    {"head_dim", .kind = IDLE}, /* check_head_size reads it */
+    {"head_dim", .kind = COUNT, .nullable = true}, /* check_head_size reads it */
 };
 
 /* What LlamaForCausalLM and its relatives share. */
@@ -109,7 +110,9 @@ static const row grouped[] = {
     {"hidden_size", .kind = AS, "hidden_size", "4096"},
     {"num_hidden_layers", .kind = AS, "num_hidden_layers", "32"},
     {"num_attention_heads", .kind = AS, "num_heads", "32"},
-    {"num_key_value_heads", .kind = IDLE}, /* add_groups reads it */
+    {"rope_theta", .kind = AS, "rope_theta"},
+    {"rotary_emb_base", .kind = PASSED, "rope_theta", .why = "rope_theta"},
+    {"num_key_value_heads", .kind = COUNT, .nullable = true}, /* add_groups reads it */
     {"hidden_act", .kind = WORD, "nonlinearity", "silu", gated_activations},
     {"tie_word_embeddings", .kind = AS, "share_embedding_weights", "false"},
 };
@@ -159,8 +162,10 @@ static const row gptj[] = {
 /* --- gpt_neox ----------------------------------------------------------------------------------------------------- */
 
 static const row gpt_neox[] = {
+    {"rotary_emb_base", .kind = AS, "rope_theta"},
+    {"rope_theta", .kind = PASSED, "rope_theta", .why = "rotary_emb_base"},
     {"rotary_pct", .kind = AS, "rotary_pct"},
-    {"partial_rotary_factor", .kind = AS, "rotary_pct"},
+    {"partial_rotary_factor", .kind = PASSED, "rotary_pct", .why = "rotary_pct"},
     {"rope_parameters.partial_rotary_factor", .kind = AS, "rotary_pct", "0.25"},
     {"hidden_size", .kind = AS, "hidden_size", "6144"},
     {"num_hidden_layers", .kind = AS, "num_hidden_layers", "44"},
@@ -191,7 +196,8 @@ static const row llama[] = {
 static const row mistral[] = {
     {"intermediate_size", .kind = AS, "filter_size", "14336"},
     {"max_position_embeddings", .kind = AS, "max_position_embeddings", "131072"},
-    {"sliding_window", .kind = IDLE}, /* limit_sequence reads it */
+    {"sliding_window", .kind = COUNT, .nullable = true}, /* limit_sequence reads it */
+    {"num_key_value_heads", .kind = COUNT},              /* never null */
     {"rms_norm_eps", .kind = AS, "layer_norm_epsilon", "1e-6"},
 };
 
@@ -200,16 +206,19 @@ static const row qwen2[] = {
     {"max_position_embeddings", .kind = AS, "max_position_embeddings", "32768"},
     {"rms_norm_eps", .kind = AS, "layer_norm_epsilon", "1e-6"},
     {"use_sliding_window", .kind = ONLY, "false", .why = OTHER_SUMS},
-    {"sliding_window", .kind = IDLE}, /* without effect, as use_sliding_window is false */
-    {"max_window_layers", .kind = IDLE},
+    {"sliding_window", .kind = COUNT, .nullable = true}, /* without effect, as use_sliding_window is false */
+    {"max_window_layers", .kind = COUNT},                /* likewise */
+    {"head_dim", .kind = COUNT},                         /* never null */
     {"layer_types", .kind = EQUAL, "full_attention", .why = OTHER_SUMS},
     {"use_mrope", .kind = ONLY, "false", .why = OTHER_SUMS},
 };
 
 static const row stablelm[] = {
     {"partial_rotary_factor", .kind = AS, "rotary_pct"},
-    {"rope_pct", .kind = AS, "rotary_pct"},
+    {"rope_pct", .kind = PASSED, "rotary_pct", .why = "partial_rotary_factor"},
     {"rope_parameters.partial_rotary_factor", .kind = AS, "rotary_pct", "0.25"},
+    {"hidden_size", .kind = AS, "hidden_size", "2560"},
+    {"num_key_value_heads", .kind = COUNT}, /* never null */
     {"intermediate_size", .kind = AS, "filter_size", "6912"},
     {"max_position_embeddings", .kind = AS, "max_position_embeddings", "4096"},
     {"layer_norm_eps", .kind = AS, "layer_norm_epsilon", "1e-5"},
@@ -241,6 +250,7 @@ static const row bert[] = {
     {"type_vocab_size", .kind = AS, "num_segments", "2"},
     {"position_embedding_type", .kind = ONLY, "absolute", .why = OTHER_SUMS},
     {"tie_word_embeddings", .kind = AS, "share_embedding_weights", "true"},
+    {"pad_token_id", .kind = AS, "pad_token_id", "0", .nullable = true},
     {"pooler_*", .kind = IDLE},
 };
 
@@ -265,8 +275,8 @@ typedef struct type {
     rows tables[5];       /* tried in this order */
     setting fixed[2];     /* keys of the model that follow from the type alone */
     const char *heads[4]; /* the ends of class names in `architectures` whose weights Firn's model has; NULL ends */
-    const char *kv_heads; /* the default of num_key_value_heads; NULL: as many as num_attention_heads */
-    bool has_window;      /* sliding_window limits how far back every token sees */
+    const char *kv_heads; /* num_key_value_heads of a file without it; NULL: as many as num_attention_heads */
+    const char *window;   /* sliding_window of a file without it, how far back every token sees; NULL: all the way */
 } type;
 
 #define CAUSAL                                                                                                         \
@@ -282,20 +292,22 @@ static const type types[] = {
      {ROWS(mistral), ROWS(grouped), ROWS(rotary), ROWS(padded), ROWS(common)},
      .heads = CAUSAL,
      .kv_heads = "8",
-     .has_window = true},
+     .window = "4096"},
     {"qwen2",
      "llama",
      {ROWS(qwen2), ROWS(grouped), ROWS(rotary), ROWS(padded), ROWS(common)},
      .fixed = {{"use_projection_bias_in_attention", "true"}},
-     .heads = CAUSAL},
+     .heads = CAUSAL,
+     .kv_heads = "32"},
     {"stablelm",
      "llama",
      {ROWS(stablelm), ROWS(grouped), ROWS(rotary), ROWS(padded), ROWS(common)},
      .fixed = {{"norm_type", "layernorm"}},
-     .heads = CAUSAL},
+     .heads = CAUSAL,
+     .kv_heads = "32"},
     {"bert",
      "bert",
-     {ROWS(bert), ROWS(padded), ROWS(common)},
+     {ROWS(bert), ROWS(common)},
      .fixed = {{"disable_nsp", "true"}},
      .heads = {"ForMaskedLM", "ForPreTraining", "Model"}},
 };
@@ -303,7 +315,7 @@ static const type types[] = {
 /* The row after `previous`, or the first one for NULL; NULL after the last. */
 static const row *next_row(const type *type, const row *previous) {
     bool passed = previous == NULL;
-    for (size_t i = 0; i < COUNT(type->tables) && type->tables[i].first != NULL; i++)
+    for (size_t i = 0; i < LENGTH(type->tables) && type->tables[i].first != NULL; i++)
         for (size_t j = 0; j < type->tables[i].count; j++) {
             if (passed)
                 return &type->tables[i].first[j];
@@ -314,14 +326,14 @@ static const row *next_row(const type *type, const row *previous) {
 
 static const char *type_names(void) {
     const char *text = types[0].model_type;
-    for (size_t i = 1; i < COUNT(types); i++)
+    for (size_t i = 1; i < LENGTH(types); i++)
         text = firnc_format("%s, %s", text, types[i].model_type);
     return text;
 }
 
 static const type *find_type(const firnc_tree *config) {
     const firnc_tree *given = firnc_tree_child(config, "model_type");
-    for (size_t i = 0; given != NULL && given->kind == FIRNC_SCALAR && i < COUNT(types); i++)
+    for (size_t i = 0; given != NULL && given->kind == FIRNC_SCALAR && i < LENGTH(types); i++)
         if (strcmp(given->text, types[i].model_type) == 0)
             return &types[i];
     if (given == NULL)
@@ -339,6 +351,14 @@ static bool is_key(const row *row, const char *key) {
     return row->key[length - 1] == '*' ? strncmp(row->key, key, length - 1) == 0 : strcmp(row->key, key) == 0;
 }
 
+/* The value of a key; firnc_tree_child passes by a key that is null. NULL if the key is missing. */
+static const firnc_tree *entry_of(const firnc_tree *mapping, const char *key) {
+    const firnc_tree *child = mapping->first;
+    while (child != NULL && strcmp(child->key, key) != 0)
+        child = child->next;
+    return child;
+}
+
 static bool is_written(const firnc_tree *node, const char *value) {
     if (node->kind != FIRNC_SCALAR)
         return false;
@@ -346,6 +366,19 @@ static bool is_written(const firnc_tree *node, const char *value) {
     const double number = strtod(node->text, &end), wanted = strtod(value, NULL);
     const bool numeric = node->plain && *end == '\0' && node->text[0] != '\0' && value[0] >= '0' && value[0] <= '9';
     return strcmp(node->text, value) == 0 || (numeric && number == wanted);
+}
+
+/* Whether a value is one that transformers takes for a whole number: 16.5, 16.0 and "16" are none. */
+static bool is_whole(const firnc_tree *node) {
+    return node->kind == FIRNC_SCALAR && node->plain && node->text[0] != '\0' &&
+           node->text[strspn(node->text, "0123456789")] == '\0';
+}
+
+/* Whether a value is `wanted` and not a text that looks so: "false" in quotes is none of transformers' truth values. */
+static bool is_only(const firnc_tree *node, const char *wanted) {
+    const bool text =
+        strcmp(wanted, "true") != 0 && strcmp(wanted, "false") != 0 && strtod(wanted, NULL) == 0 && wanted[0] != '0';
+    return is_written(node, wanted) && (text || node->plain);
 }
 
 /* Puts a value at a key of the model, unless it is there and equal; another value is an error. */
@@ -358,8 +391,13 @@ static bool put(firnc_tree *model, const char *key, const firnc_tree *place, con
            firnc_tree_fail(place, "says %s, and %s says %s; remove one of the two", text, there->path, there->text);
 }
 
+/* A value for a message; a text that looks like a number or a truth value has its quotes. */
 static const char *value_of(const firnc_tree *node) {
-    return node->kind == FIRNC_SCALAR ? firnc_printable(node->text) : "this";
+    if (node->kind != FIRNC_SCALAR)
+        return "this";
+    const bool quoted = !node->plain && (strcmp(node->text, "true") == 0 || strcmp(node->text, "false") == 0 ||
+                                         (node->text[0] >= '0' && node->text[0] <= '9'));
+    return firnc_format(quoted ? "\"%s\"" : "%s", firnc_printable(node->text));
 }
 
 static bool apply_word(firnc_tree *model, const row *row, const firnc_tree *node) {
@@ -381,11 +419,9 @@ static bool has_only(const firnc_tree *node, const char *value) {
 
 /* Applies a row to a value of config.json. */
 static bool apply(firnc_tree *model, const row *row, const firnc_tree *node) {
-    if (firnc_tree_is_null(node)) {
-        if (row->kind != AS && row->kind != WORD)
-            return true;
-        return row->nullable || firnc_tree_fail(node, "is null; write the value that the model has");
-    }
+    if (firnc_tree_is_null(node))
+        return row->nullable || row->kind == IDLE || row->kind == EQUAL || row->kind == PASSED ||
+               row->kind == REFUSED || firnc_tree_fail(node, "is null; write the value that the model has");
     switch (row->kind) {
     case AS:
         return node->kind == FIRNC_SCALAR ? put(model, row->to, node, node->text, node->plain)
@@ -394,14 +430,18 @@ static bool apply(firnc_tree *model, const row *row, const firnc_tree *node) {
     case WORD:
         return apply_word(model, row, node);
     case ONLY:
-        return is_written(node, row->to) ||
+        return is_only(node, row->to) ||
                firnc_tree_fail(node, "%s is refused, only %s is read: %s", value_of(node), row->to, row->why);
     case EQUAL:
         return has_only(node, row->to) ||
                firnc_tree_fail(node, "has other entries than %s: %s", row->to[0] == '\0' ? "none" : row->to, row->why);
     case REFUSED:
         return firnc_tree_fail(node, "is refused: %s", row->why);
+    case COUNT:
+        return is_whole(node) ||
+               firnc_tree_fail(node, "%s is no whole number; give the file that save_pretrained wrote", value_of(node));
     case IDLE:
+    case PASSED: /* check_passed reads it, when the model has all its keys */
     default:
         return true;
     }
@@ -451,7 +491,7 @@ static bool apply_file(firnc_tree *model, const type *type, const firnc_tree *co
 /* Fills in what the file leaves out. */
 static bool apply_defaults(firnc_tree *model, const type *type, const firnc_tree *config) {
     for (const row *row = next_row(type, NULL); row != NULL; row = next_row(type, row)) {
-        if (row->missing == NULL || firnc_tree_child(model, row->to) != NULL)
+        if (row->missing == NULL || entry_of(config, row->key) != NULL || firnc_tree_child(model, row->to) != NULL)
             continue;
         firnc_tree *given = firnc_tree_make(FIRNC_SCALAR, config);
         given->text = row->missing;
@@ -459,13 +499,38 @@ static bool apply_defaults(firnc_tree *model, const type *type, const firnc_tree
         if (!apply(model, row, given))
             return false;
     }
-    for (size_t i = 0; i < COUNT(type->fixed) && type->fixed[i].key != NULL; i++)
+    for (size_t i = 0; i < LENGTH(type->fixed) && type->fixed[i].key != NULL; i++)
         if (!put(model, type->fixed[i].key, config, type->fixed[i].value, true))
             return false;
     return true;
 }
 
 /* --- what depends on two keys ------------------------------------------------------------------------------------- */
+
+/* Refuses a key that transformers passes by, unless the model has its value anyway: older releases wrote some beside
+ * the key that counts. */
+static bool check_passed(const firnc_tree *config, const type *type, const firnc_tree *model) {
+    for (const row *row = next_row(type, NULL); row != NULL; row = next_row(type, row)) {
+        const firnc_tree *given = row->kind == PASSED ? firnc_tree_child(config, row->key) : NULL;
+        if (given == NULL)
+            continue;
+        const firnc_tree *used = firnc_tree_child(model, row->to);
+        if (!given->plain || !is_written(given, used->text))
+            return firnc_tree_fail(given,
+                                   "says %s, and transformers passes this key of a %s by and computes with %s; remove "
+                                   "it, or write %s in its place",
+                                   value_of(given), type->model_type, used->text, row->why);
+    }
+    return true;
+}
+
+/* transformers reads rope_scaling, the older name, and nothing of rope_parameters where both have keys. */
+static bool check_one_rope(const firnc_tree *config) {
+    const firnc_tree *older = firnc_tree_child(config, "rope_scaling");
+    const firnc_tree *newer = firnc_tree_child(config, "rope_parameters");
+    return older == NULL || newer == NULL || older->first == NULL || newer->first == NULL ||
+           firnc_tree_fail(newer, "transformers passes it by, as rope_scaling is there, too; remove one of the two");
+}
 
 static double number_at(const firnc_tree *mapping, const char *key) {
     const firnc_tree *node = firnc_tree_child(mapping, key);
@@ -481,13 +546,45 @@ static bool check_head_size(const firnc_tree *config, const firnc_tree *model) {
                            size, heads, OTHER_SUMS);
 }
 
+/* Writes a share of a head that is no whole number of elements as the number that transformers rounds it down to. An
+ * odd number is refused: transformers turns one element more, by angles that no even number has. */
+static bool settle_share(firnc_tree *model) {
+    const firnc_tree *share = firnc_tree_child(model, "rotary_pct");
+    const double heads = number_at(model, "num_heads"), size = number_at(model, "hidden_size");
+    if (share == NULL || heads < 1 || !share->plain)
+        return true;
+    const double head = floor(size / heads), exact = head * strtod(share->text, NULL);
+    if (!(exact >= 0 && exact <= head)) /* the model's keys refuse it */
+        return true;
+    const unsigned turned = (unsigned)exact;
+    if (turned % 2 != 0 || turned == 0)
+        return firnc_tree_fail(
+            share, "%s of a head of %.0f elements, %u, is no number of pairs, which Firn's model turns; " IN_ONNX,
+            share->text, head, turned);
+    if (exact == turned)
+        return true;
+    firnc_tree *elements = firnc_tree_make(FIRNC_SCALAR, share);
+    elements->text = firnc_format("%u", turned);
+    elements->plain = true;
+    (void)firnc_tree_take(model, "rotary_pct");
+    return firnc_tree_put(model, "rotary_dim", elements) == elements;
+}
+
 /* Fewer heads of keys and values than of queries are groups. */
 static bool add_groups(const type *type, const firnc_tree *config, firnc_tree *model) {
-    const firnc_tree *given = firnc_tree_child(config, "num_key_value_heads");
-    const char *heads = given != NULL && given->kind == FIRNC_SCALAR ? given->text : type->kv_heads;
+    const firnc_tree *given = entry_of(config, "num_key_value_heads");
     const firnc_tree *place = given != NULL ? given : config;
-    if (heads == NULL || strtod(heads, NULL) == number_at(model, "num_heads"))
+    const double all = number_at(model, "num_heads");
+    const char *heads = type->kv_heads;
+    if (given != NULL)
+        heads = firnc_tree_is_null(given) ? NULL : given->text;
+    if (heads == NULL || strtod(heads, NULL) == all)
         return true;
+    if (given == NULL && fmod(all, strtod(heads, NULL)) != 0)
+        return firnc_tree_fail(config,
+                               "num_key_value_heads is missing, and %s, which transformers takes then, does not divide "
+                               "%.0f heads; write it",
+                               heads, all);
     firnc_tree *more = firnc_tree_make(FIRNC_MAPPING, place);
     return put(model, "attention_module", place, "multiquery_attention", true) &&
            put(more, "num_kv_groups", place, heads, true) &&
@@ -503,13 +600,14 @@ static bool fill_filter_size(firnc_tree *model) {
 
 /* Limits sequences to the window, in which attention sees every token before. Longer sequences would need the window.
  */
-static void limit_sequence(const firnc_tree *config, firnc_tree *model) {
-    const firnc_tree *window = firnc_tree_child(config, "sliding_window");
-    if (window == NULL || window->kind != FIRNC_SCALAR ||
-        number_at(config, "sliding_window") >= number_at(model, "max_position_embeddings"))
+static void limit_sequence(const type *type, const firnc_tree *config, firnc_tree *model) {
+    const firnc_tree *given = entry_of(config, "sliding_window");
+    const char *window = given != NULL ? given->text : type->window;
+    if (window == NULL || (given != NULL && firnc_tree_is_null(given)) ||
+        strtod(window, NULL) >= number_at(model, "max_position_embeddings"))
         return;
-    firnc_tree *length = firnc_tree_make(FIRNC_SCALAR, window);
-    length->text = window->text;
+    firnc_tree *length = firnc_tree_make(FIRNC_SCALAR, given != NULL ? given : config);
+    length->text = window;
     length->plain = true;
     (void)firnc_tree_take(model, "max_position_embeddings");
     (void)firnc_tree_put(model, "max_position_embeddings", length);
@@ -526,7 +624,7 @@ static bool check_head(const type *type, const firnc_tree *config) {
     for (const firnc_tree *entry = list != NULL && list->kind == FIRNC_LIST ? list->first : NULL; entry != NULL;
          entry = entry->next) {
         bool known = false;
-        for (size_t i = 0; i < COUNT(type->heads) && type->heads[i] != NULL; i++)
+        for (size_t i = 0; i < LENGTH(type->heads) && type->heads[i] != NULL; i++)
             known = known || (entry->kind == FIRNC_SCALAR && ends_with(entry->text, type->heads[i]));
         if (!known || strstr(entry->text, "DoubleHeads") != NULL)
             return firnc_tree_fail(entry, "%s has another head than Firn's %s, which is a language model; " IN_ONNX,
@@ -548,11 +646,12 @@ firnc_tree *firnc_hugging_face_model(const char *folder) {
         return NULL;
     firnc_tree *model = firnc_tree_make(FIRNC_MAPPING, config);
     if (!put(model, "name", config, type->name, true) || !apply_file(model, type, config) ||
-        !apply_defaults(model, type, config) || !fill_filter_size(model) || !check_head_size(config, model) ||
+        !apply_defaults(model, type, config) || !fill_filter_size(model) || !check_one_rope(config) ||
+        !check_passed(config, type, model) || !check_head_size(config, model) || !settle_share(model) ||
         !add_groups(type, config, model))
         return NULL;
-    if (type->has_window)
-        limit_sequence(config, model);
+    if (type->window != NULL)
+        limit_sequence(type, config, model);
     return model;
 }
 
@@ -568,9 +667,26 @@ static bool yields(const firnc_tree *recipe_model, const char *key) {
            (ends_with(key, "dropout_rate") || strcmp(key, "initializer_range") == 0);
 }
 
+/* Refuses the recipe's key for how much of a head is turned if config.json says it by the other. */
+static bool check_share(const firnc_tree *recipe_model, const firnc_tree *config_model) {
+    static const char *const keys[] = {"rotary_dim", "rotary_pct"};
+    for (size_t i = 0; i < LENGTH(keys); i++) {
+        const firnc_tree *said = firnc_tree_child(recipe_model, keys[i]);
+        const firnc_tree *there = firnc_tree_child(config_model, keys[1 - i]);
+        if (said != NULL && there != NULL)
+            return firnc_tree_fail(said,
+                                   "%s:%u says how much of a head is rotated, and --hf takes the model from there; "
+                                   "remove this key",
+                                   there->file, (unsigned)there->line);
+    }
+    return true;
+}
+
 bool firnc_hugging_face_merge(firnc_tree *recipe_model, firnc_tree *config_model) {
     const firnc_tree *first = NULL, *first_source = NULL;
     const char *others = "";
+    if (!check_share(recipe_model, config_model))
+        return false;
     for (firnc_tree *child = config_model->first, *next; child != NULL; child = next) {
         next = child->next;
         child->next = NULL;
@@ -599,7 +715,7 @@ bool firnc_hugging_face_merge(firnc_tree *recipe_model, firnc_tree *config_model
 
 const char *firnc_hugging_face_weights(const char *folder, const char *instead) {
     static const char *const names[] = {"model.safetensors", "model.safetensors.index.json"};
-    for (size_t i = 0; i < COUNT(names); i++) {
+    for (size_t i = 0; i < LENGTH(names); i++) {
         const char *name = firnc_format("%s/%s", folder, names[i]);
         if (access(name, F_OK) == 0)
             return name;

@@ -31,13 +31,19 @@ static const firnc_field group_fields[] = {
     {"lr", .kind = FIRNC_FIELD_REFUSED, .only = "give the group tags and a scheduler param_group_tags"},
 };
 
+/* Lists of two numbers, as messages show them. */
+#define TWO_BETAS    "two numbers, such as [0.9, 0.999]"
+#define TWO_ETAS     "two numbers, such as [0.5, 1.2]"
+#define TWO_SIZES    "two numbers, such as [1.0e-6, 50]"
+#define TWO_EPSILONS "two numbers, such as [1.0e-30, 1.0e-3]"
+
 /* Fields that several classes have. */
 #define WEIGHT_DECAY                                                                                                   \
     { "weight_decay", .kind = FIRNC_FIELD_SINGLE, AT(weight_decay), 0, 1e30 }
 #define EPSILON                                                                                                        \
     { "eps", .kind = FIRNC_FIELD_SINGLE, AT(epsilon), 0, 1, .above_low = true }
 #define BETAS                                                                                                          \
-    { "betas", .kind = FIRNC_FIELD_ENTRIES }
+    { "betas", .kind = FIRNC_FIELD_ENTRIES, .only = TWO_BETAS }
 #define MAXIMIZE                                                                                                       \
     { "maximize", .kind = FIRNC_FIELD_FLAG, AT(maximize) }
 #define MOMENTUM                                                                                                       \
@@ -55,7 +61,7 @@ static const firnc_field adamw_fields[] = {
     WEIGHT_DECAY, BETAS, EPSILON, AMSGRAD, {"correct_bias", .kind = FIRNC_FIELD_FLAG, AT(correct_bias)}};
 static const firnc_field adafactor_fields[] = {
     WEIGHT_DECAY,
-    {"eps", .kind = FIRNC_FIELD_ENTRIES},
+    {"eps", .kind = FIRNC_FIELD_ENTRIES, .only = TWO_EPSILONS},
     {"clip_threshold", .kind = FIRNC_FIELD_SINGLE, AT(clip_threshold), 0, 1e30, .above_low = true},
     {"decay_rate", .kind = FIRNC_FIELD_SINGLE, AT(decay_rate), -1e3, -1e-6},
     {"scale_parameter", .kind = FIRNC_FIELD_FLAG, AT(scale_parameter)},
@@ -73,8 +79,8 @@ static const firnc_field radam_fields[] = {WEIGHT_DECAY, BETAS, EPSILON};
 static const firnc_field nadam_fields[] = {
     WEIGHT_DECAY, BETAS, EPSILON, {"momentum_decay", .kind = FIRNC_FIELD_SINGLE, AT(momentum_decay), 0, 1e30}};
 static const firnc_field adamax_fields[] = {WEIGHT_DECAY, BETAS, EPSILON, MAXIMIZE};
-static const firnc_field rprop_fields[] = {{"etas", .kind = FIRNC_FIELD_ENTRIES},
-                                           {"step_sizes", .kind = FIRNC_FIELD_ENTRIES}};
+static const firnc_field rprop_fields[] = {{"etas", .kind = FIRNC_FIELD_ENTRIES, .only = TWO_ETAS},
+                                           {"step_sizes", .kind = FIRNC_FIELD_ENTRIES, .only = TWO_SIZES}};
 static const firnc_field adagrad_fields[] = {
     WEIGHT_DECAY,
     EPSILON,
@@ -153,11 +159,10 @@ static bool read_pairs(const firnc_tree *mapping, firnc_optimizer_settings *o) {
     static const firnc_field epsilon[2] = {{.kind = FIRNC_FIELD_SINGLE, .low = 0, .high = 1, .above_low = true},
                                            {.kind = FIRNC_FIELD_SINGLE, .low = 0, .high = 1}};
     const firnc_tree *eps = o->kind == FIRNC_ADAFACTOR ? firnc_tree_child(mapping, "eps") : NULL;
-    return read_pair(firnc_tree_child(mapping, "betas"), "[0.9, 0.999]", beta, &o->beta1, &o->beta2) &&
-           read_pair(firnc_tree_child(mapping, "etas"), "[0.5, 1.2]", eta, &o->eta_minus, &o->eta_plus) &&
-           read_pair(firnc_tree_child(mapping, "step_sizes"), "[1.0e-6, 50]", size, &o->smallest_step,
-                     &o->largest_step) &&
-           read_pair(eps, "[1.0e-30, 1.0e-3]", epsilon, &o->epsilon, &o->epsilon2);
+    return read_pair(firnc_tree_child(mapping, "betas"), TWO_BETAS, beta, &o->beta1, &o->beta2) &&
+           read_pair(firnc_tree_child(mapping, "etas"), TWO_ETAS, eta, &o->eta_minus, &o->eta_plus) &&
+           read_pair(firnc_tree_child(mapping, "step_sizes"), TWO_SIZES, size, &o->smallest_step, &o->largest_step) &&
+           read_pair(eps, TWO_EPSILONS, epsilon, &o->epsilon, &o->epsilon2);
 }
 
 /* Checks that involve more than one field. */

@@ -200,6 +200,21 @@ static void note_large_factor(const firnc_precision *precision, const firnc_tree
                        "smaller factor, or dynamic");
 }
 
+/* Notes a loss scale at which gradients of usual size are 0 in the half type. A gradient times the scale becomes 0
+ * below the least number of the type, so gradients below that number divided by the scale are lost: those below 2^-14,
+ * 0.00006, if the scale is below 2^-10 with float16. Most gradients of a mean loss are smaller. */
+static void note_small_scale(const firnc_precision *precision, const firnc_tree *key) {
+    const double least = precision->half == FIRN_FLOAT16    ? 0x1p-24
+                         : precision->half == FIRN_BFLOAT16 ? 0x1p-133
+                                                            : 0x1p-39;
+    const double lost = least / (double)precision->initial_loss_scale;
+    if (key != NULL && lost > 0x1p-14)
+        firnc_idle_say(key, "makes gradients 0",
+                       firnc_format("those below %.3g are 0 in the half type when the loss is scaled by %s; write 1 or "
+                                    "more, or loss_scaling_factor: dynamic without this",
+                                    lost, firnc_single_text(precision->initial_loss_scale)));
+}
+
 /* Loss scaling is for training only. */
 static void note_idle_keys(const firnc_job *job, const firnc_tree *init, const firnc_tree *mapping,
                            float initial_loss_scale) {
@@ -212,9 +227,14 @@ static void note_idle_keys(const firnc_job *job, const firnc_tree *init, const f
         firnc_idle_note_keys(mapping, &factor, train ? 1 : 0, off, FIRNC_RECIPE_IN_FLOAT32);
         firnc_idle_note_keys(mapping, dynamic_keys, train ? COUNT(dynamic_keys) : 0, off, FIRNC_RECIPE_IN_FLOAT32);
     } else if (train && job->precision.scaling == FIRNC_SCALING_DYNAMIC) {
-        note_lowered_scale(&job->precision, firnc_tree_child(mapping, "initial_loss_scale"), initial_loss_scale);
+        const firnc_tree *first = firnc_tree_child(mapping, "initial_loss_scale");
+        const firnc_tree *most = firnc_tree_child(mapping, "max_loss_scale");
+        note_lowered_scale(&job->precision, first, initial_loss_scale);
+        note_small_scale(&job->precision,
+                         first != NULL && initial_loss_scale <= job->precision.max_loss_scale ? first : most);
     } else if (train) {
         note_large_factor(&job->precision, firnc_tree_child(mapping, factor.key));
+        note_small_scale(&job->precision, firnc_tree_child(mapping, factor.key));
         firnc_idle_note_keys(mapping, dynamic_keys, COUNT(dynamic_keys), firnc_tree_child(mapping, factor.key),
                              "the loss scale is fixed; write loss_scaling_factor: dynamic, or remove this key");
     }

@@ -89,8 +89,12 @@ model llama transformers_llama "\"model_type\": \"llama\", $modern, $rope, \"num
 groups="attention_module: multiquery_attention, extra_attention_params: {num_kv_groups: 2}"
 is llama "name: llama, rope_theta: 500000.0, $groups"
 model bert transformers_bert_segments "\"model_type\": \"bert\", $modern, \"hidden_act\": \"gelu\", \"type_vocab_size\": 2,
-\"layer_norm_eps\": 1e-05, \"position_embedding_type\": \"absolute\", \"architectures\": [\"BertForMaskedLM\"]"
+\"layer_norm_eps\": 1e-05, \"position_embedding_type\": \"absolute\", \"architectures\": [\"BertForMaskedLM\"],
+\"pad_token_id\": null"
 is bert "name: bert, disable_nsp: true, num_segments: 2" \
+    --set trainer.fit.train_dataloader.max_sequence_length=null --set trainer.init.model.ignore_index=0
+model bert transformers_bert_segments "\"model_type\": \"bert\", $modern"
+is bert "name: bert, disable_nsp: true, num_segments: 2, pad_token_id: 0, layer_norm_epsilon: 1.0e-12" \
     --set trainer.fit.train_dataloader.max_sequence_length=null --set trainer.init.model.ignore_index=0
 
 model mistral transformers_llama "\"model_type\": \"mistral\", $modern, \"num_key_value_heads\": 2, \"sliding_window\": 16"
@@ -99,8 +103,35 @@ model qwen2 transformers_llama "\"model_type\": \"qwen2\", $modern, \"num_key_va
 \"sliding_window\": 4, \"layer_types\": [\"full_attention\", \"full_attention\"], \"tie_word_embeddings\": true"
 looks_like qwen2 "name: llama, layer_norm_epsilon: 1.0e-6, $groups, use_projection_bias_in_attention: true,
     share_embedding_weights: true"
-model stablelm transformers_llama "\"model_type\": \"stablelm\", $modern, \"use_qkv_bias\": true, \"partial_rotary_factor\": 0.5"
+model stablelm transformers_llama "\"model_type\": \"stablelm\", $modern, \"use_qkv_bias\": true, \"partial_rotary_factor\": 0.5,
+\"num_key_value_heads\": 4"
 looks_like stablelm "name: llama, norm_type: layernorm, rotary_pct: 0.5, use_projection_bias_in_attention: true"
+
+# Keys that transformers passes by may say what the model has anyway, as older releases of it wrote them.
+model passed transformers_gpt_neox "\"model_type\": \"gpt_neox\", $modern, \"rotary_pct\": 0.5, \"partial_rotary_factor\": 0.5,
+\"rotary_emb_base\": 500, \"rope_theta\": 500.0"
+looks_like passed "name: gpt-neox, rotary_pct: 0.5, rope_theta: 500, $rates"
+# transformers rounds 4.8 elements of a head down to 4; the recipe may say the same.
+model rounded transformers_gpt_neox "\"model_type\": \"gpt_neox\", $modern, \"rotary_pct\": 0.6"
+looks_like rounded "name: gpt-neox, rotary_dim: 4, $rates"
+expect "a share that is rounded" 0 "" compile hf --hf "$folder/rounded" --set trainer.init.model.rotary_dim=4
+grep -q warning "$folder/err" && fail "a share that is rounded as transformers does has a warning"
+expect "a share said twice" 1 "trainer.init.model.rotary_dim: $folder/passed/config.json:[0-9]* says how much of a head is rotated" \
+    compile none --hf "$folder/passed" --set trainer.init.model.rotary_dim=4
+model null transformers_llama "\"model_type\": \"qwen2\", $modern, \"num_key_value_heads\": null"
+looks_like null "name: llama, layer_norm_epsilon: 1.0e-6, use_projection_bias_in_attention: true"
+# A file without sliding_window has that of transformers' class.
+sed 's/, "sliding_window": 16//; s/"max_position_embeddings": 16/"max_position_embeddings": 8192/' \
+    "$folder/mistral/config.json" >"$folder/mistral/config"
+mkdir -p "$folder/window"
+cp "$folder/mistral/model.safetensors" "$folder/window/"
+mv "$folder/mistral/config" "$folder/window/config.json"
+expect "longer than the window of the class" 1 "max_position_embeddings 4096" compile none --hf "$folder/window" \
+    --set trainer.fit.train_dataloader.max_sequence_length=4097
+sed 's/^{$/{ "sliding_window": null,/' "$folder/window/config.json" >"$folder/window/config"
+mv "$folder/window/config" "$folder/window/config.json"
+expect "longer than the window of the model" 1 "max_position_embeddings 8192" compile none --hf "$folder/window" \
+    --set trainer.fit.train_dataloader.max_sequence_length=8193
 
 # --- with a recipe's own keys ---------------------------------------------------------------------------------------------
 
@@ -154,13 +185,47 @@ refuses "another head" "architectures.0: GPT2ForSequenceClassification has anoth
     '"model_type": "gpt2", "architectures": ["GPT2ForSequenceClassification"]'
 llama="\"model_type\": \"llama\", $modern"
 refuses "another size of heads" "head_dim: is 16, and hidden_size 32 among 4 heads" transformers_llama "$llama, \"head_dim\": 16"
-refuses "a size of heads that is no number" "head_dim: is this, and hidden_size 32 among 4 heads" transformers_llama "$llama, \"head_dim\": {}"
+refuses "a size of heads that is no number" "head_dim: this is no whole number" transformers_llama "$llama, \"head_dim\": {}"
 refuses "scaled positions" "rope_parameters.rope_type: llama3 is refused, only default is read" transformers_llama \
     "$llama, \"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 8.0}"
 refuses "older scaled positions" "rope_scaling.type: linear is refused" transformers_llama \
     "$llama, \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2.0}"
 refuses "two rates" "rope_parameters.rope_theta: says 5, and " transformers_llama \
     "$llama, \"rope_theta\": 10000.0, \"rope_parameters\": {\"rope_theta\": 5}"
+refuses "a text for a number" "head_dim: \"8\" is no whole number" transformers_llama "$llama, \"head_dim\": \"8\""
+refuses "a text for a truth value" "scale_attn_weights: \"true\" is refused" gpt2_training \
+    '"model_type": "gpt2", "scale_attn_weights": "true"'
+refuses "null for a truth value" "scale_attn_weights: is null" gpt2_training '"model_type": "gpt2", "scale_attn_weights": null'
+refuses "two mappings" "rope_parameters: transformers passes it by, as rope_scaling is there" transformers_llama \
+    "$llama, \"rope_scaling\": {\"rope_type\": \"default\"}, $rope"
+
+# modern_refuses TYPE NAME PATTERN KEY
+modern_refuses() {
+    refuses "$1: $2" "$3" transformers_llama "\"model_type\": \"$1\", $modern, \"num_key_value_heads\": 2,
+$4"
+}
+for type in llama mistral qwen2 stablelm; do
+    modern_refuses $type "a base that transformers passes by" "rotary_emb_base: says 500, and transformers passes this key of a $type by" \
+        '"rotary_emb_base": 500'
+done
+for key in rope_theta partial_rotary_factor; do
+    refuses "gpt_neox: $key" "$key: says 1, and transformers passes this key of a gpt_neox by" transformers_gpt_neox \
+        "\"model_type\": \"gpt_neox\", $modern, \"$key\": 1"
+done
+modern_refuses stablelm "a share that transformers passes by" "rope_pct: says 0.5, and .* computes with 0.25" '"rope_pct": 0.5'
+modern_refuses mistral "half a token" "sliding_window: 16.5 is no whole number" '"sliding_window": 16.5'
+modern_refuses mistral "a window in quotes" "sliding_window: \"16\" is no whole number" '"sliding_window": "16"'
+modern_refuses qwen2 "a size of heads that is null" "head_dim: is null" '"head_dim": null'
+for type in mistral qwen2 stablelm; do
+    refuses "$type: heads that are left out" "num_key_value_heads is missing, and [0-9]*, which transformers takes then, does" \
+        transformers_llama "\"model_type\": \"$type\", $modern"
+done
+for type in mistral stablelm; do
+    refuses "$type: heads that are null" "num_key_value_heads: is null" transformers_llama \
+        "\"model_type\": \"$type\", $modern, \"num_key_value_heads\": null"
+done
+refuses "an odd share" "rotary_pct: 0.4 of a head of 8 elements, 3, is no number of pairs, which Firn's model turns; export" \
+    transformers_gpt_neox "\"model_type\": \"gpt_neox\", $modern, \"rotary_pct\": 0.4"
 refuses "windows" "layer_types: has other entries than full_attention" transformers_llama \
     "\"model_type\": \"qwen2\", $modern, \"layer_types\": [\"sliding_attention\", \"full_attention\"]"
 refuses "no positions" "position_embedding_type: relative_key is refused" transformers_bert \

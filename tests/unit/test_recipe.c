@@ -741,7 +741,7 @@ static void schedules_are_compared_with_the_run(void **state) {
                 "learning_rate is 0 from step 20 on: the run has num_steps 100");
     expect_note("ExponentialLR: {initial_learning_rate: 1, decay_rate: 0.01, total_iters: 1}", "ExponentialLR",
                 "learning_rate is 0 from step 23 on");
-    expect_note("ConstantLR: {learning_rate: 0}", NULL, NULL);
+    expect_note("ConstantLR: {learning_rate: 0}", "ConstantLR", "learning_rate is 0 at every step: nothing is trained");
     expect_note("LinearLR: {initial_learning_rate: 0, end_learning_rate: 1, total_iters: 101}", "LinearLR",
                 "LinearLR never reaches its end, total_iters 101: the run has num_steps 100; change one of the two\n");
     expect_note("MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50, 99]}", NULL, NULL);
@@ -1165,8 +1165,8 @@ static void wrong_types_and_ranges(void **state) {
     refused_edit("lr: 0.001", "lr: 0x1p-3", ":13: trainer.init.optimizer.AdamW.lr: ", "not a number");
     refused_edit("lr: 0.001", "lr: .inf", ":13: trainer.init.optimizer.AdamW.lr: ", "not a number");
     refused_edit("lr: 0.001", "lr: 1e999", ":13: trainer.init.optimizer.AdamW.lr: ", "out of range");
-    refused_edit("lr: 0.001", "betas: 0.9",
-                 ":13: trainer.init.optimizer.AdamW.betas: ", "is not a list; write [0.9]\n");
+    refused_edit("lr: 0.001", "betas: 0.9", ":13: trainer.init.optimizer.AdamW.betas: ",
+                 "is not a list; write two numbers, such as [0.9, 0.999]\n");
     refused_edit("lr: 0.001", "betas: [0.9]", ":13: trainer.init.optimizer.AdamW.betas: ", "two entries");
     refused_edit("lr: 0.001", "betas: [0.9, 1.0]", ":13: trainer.init.optimizer.AdamW.betas.1: ", "below 1");
     refused_edit("lr: 0.001", "eps: 0", ":13: trainer.init.optimizer.AdamW.eps: ", "above 0");

@@ -58,7 +58,7 @@ const char *firnc_onnx_instead(const char *op, const char *domain) {
         if (firnc_onnx_is_listed(rows[i].ops, op))
             return rows[i].instead;
     const char *nearest = firnc_onnx_op_nearest(op);
-    return nearest != NULL && is_longer_form(op, nearest)
+    return nearest != NULL && (is_longer_form(op, nearest) || firnc_is_misspelt(op, nearest))
                ? firnc_format("the nearest one is %s", nearest)
                : "write the module with ops that it reads, which ops.c lists";
 }
