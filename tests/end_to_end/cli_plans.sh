@@ -46,7 +46,7 @@ sign() {
         put "$file" $at "\\$(printf %03o "0x$byte")"
         at=$((at + 1))
     done
-    "$FIRNC" sign "$file" --key "$folder/test.key.pem" -o "$folder/signature"
+    "$FIRNC" sign "$file" --key "$folder/test.key.pem" -o "$folder/signature" >"$folder/out"
     "$FIRNC" attach "$file" --signature "$folder/signature" --pub "$PUB" -o "$folder/$1.plan" >"$folder/out"
 }
 

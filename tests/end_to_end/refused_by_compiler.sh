@@ -305,7 +305,7 @@ done
 
 # firnc verify exits with code 3 if a check fails.
 "$FIRNC" compile "$RECIPE" --mode train --unsigned --pub "$folder/test.pub.pem" -o "$folder/unsigned" >"$folder/out"
-"$FIRNC" sign "$folder/unsigned" --key "$folder/test.key.pem" --output "$folder/signature"
+"$FIRNC" sign "$folder/unsigned" --key "$folder/test.key.pem" --output "$folder/signature" >"$folder/out"
 "$FIRNC" attach "$folder/unsigned" --signature "$folder/signature" --pub "$folder/test.pub.pem" \
     --output="$folder/attached"
 "$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/signed" >"$folder/out"
