@@ -130,6 +130,10 @@ typedef struct cli_session {
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval);
 void cli_session_end(cli_session *session);
 
+/* The contents of the plan, for what the library does not say of it. Only after the plan was opened, which verified
+ * them. */
+firn_fb_plan cli_plan(const cli_session *session);
+
 /* Advances the security counter after the first step that worked. Returns FIRN_OK or the error of the port. */
 int cli_session_confirm(cli_session *session);
 

@@ -6,6 +6,10 @@
 
 #include "runtime/cli/cli.h"
 
+firn_fb_plan cli_plan(const cli_session *session) {
+    return firn_fb_plan_root((const uint8_t *)session->plan.bytes + FIRN_PAYLOAD_OFFSET);
+}
+
 /* --- errors --- */
 
 /* The file that an error concerns. */
@@ -325,6 +329,26 @@ static int load_plan(cli_session *session) {
     return allocate_blocks(session, &sizes) ? allocate_workspace(session) : CLI_FILE;
 }
 
+/* Returns the shape of a record of the stream: that of the tensor which the first input from the stream fills, without
+ * the samples. */
+static firn_host_shape shape_of(const cli_session *session, uint32_t stream) {
+    const firn_fb_plan plan = cli_plan(session);
+    firn_host_shape shape = {0};
+    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(plan); i++) {
+        const firn_fb_input input = firn_fb_plan_inputs_at(plan, i);
+        if (firn_fb_input_stream(input) != stream)
+            continue;
+        const firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, firn_fb_input_tensor(input));
+        if (firn_fb_tensor_dims_at(tensor, 0) != session->info.samples)
+            return shape; /* firnc makes no such plan; the format does not forbid it */
+        shape.rank = firn_fb_tensor_dims_count(tensor) - 1;
+        for (uint32_t d = 0; d < shape.rank; d++)
+            shape.dims[d] = firn_fb_tensor_dims_at(tensor, d + 1);
+        return shape;
+    }
+    return shape;
+}
+
 /* Opens the data files, compares them with what the plan reads, and gives the plan their hash. */
 static int open_data(cli_session *session) {
     const cli_options *options = session->options;
@@ -334,9 +358,11 @@ static int open_data(cli_session *session) {
                        (unsigned long)wanted.stream_count, FIRN_HOST_STREAMS);
         return CLI_REFUSED;
     }
-    for (uint32_t i = 0; i < wanted.stream_count; i++)
+    for (uint32_t i = 0; i < wanted.stream_count; i++) {
         if (firn_stream_at(&session->firn, i, &wanted.streams[i]) != FIRN_OK)
             wanted.streams[i] = (firn_stream_info){0}; /* nothing is read from it */
+        wanted.shapes[i] = shape_of(session, i);
+    }
     if (!firn_host_data_open(&session->data, &wanted, options->data, options->data_count, options->labels,
                              options->weights))
         return CLI_FILE;

@@ -306,6 +306,46 @@ compile int_labels small_mlp.yaml train --set trainer.fit.train_dataloader.label
 expect "labels of -100" 1 "^firn: [^ ]*/minus.npy: .*DATA_RANGE.*record 77, counted from 0, is -100, and the plan takes 0 to 9: give the rows to be ignored a class of their own" \
     "$FIRN" train "$folder/int_labels.plan" --pub "$PUB" --quiet --data "$folder/images" --labels "$folder/minus.npy"
 
+# Records whose axes have another order than those of the plan have as many elements, and would be read as other records.
+compile axes small_resnet8.yaml train
+compile maps small_ds_cnn.yaml train
+python3 - "$folder" <<'end'
+import sys
+import numpy as np
+folder = sys.argv[1] + '/'
+x = (np.arange(40 * 14 * 14 * 2) % 251).astype('uint8').reshape(40, 14, 14, 2)
+np.save(folder + 'r_good.npy', x)
+np.save(folder + 'r_flat.npy', x.reshape(40, -1))
+np.save(folder + 'r_lines.npy', x.reshape(40, 14, 28))
+np.save(folder + 'r_ones.npy', x.reshape(40, 1, 14, 14, 1, 2))
+np.save(folder + 'r_first.npy', np.ascontiguousarray(x.transpose(0, 3, 1, 2)))
+np.save(folder + 'r_back.npy', np.ascontiguousarray(np.load(folder + 'r_first.npy').transpose(0, 2, 3, 1)))
+np.save(folder + 'r_ones_first.npy', x.transpose(0, 3, 1, 2).reshape(40, 2, 1, 14, 14))
+np.save(folder + 'r_other.npy', x.reshape(40, 7, 28, 2))
+np.save(folder + 'r_labels.npy', (np.arange(40) % 3).astype('uint8'))
+np.save(folder + 'r_column.npy', (np.arange(40) % 3).astype('uint8').reshape(40, 1, 1))
+open(folder + 'r_first.idx', 'wb').write(bytes([0, 0, 8, 4, 0, 0, 0, 40, 0, 0, 0, 2, 0, 0, 0, 14, 0, 0, 0, 14]) + x.tobytes())
+end
+gzip -c "$folder/r_first.npy" >"$folder/r_first.gz"
+axes() {
+    "$FIRN" train "$folder/axes.plan" --pub "$PUB" --quiet --steps 2 --data "$folder/$1" \
+        --labels "$folder/${2:-r_labels.npy}"
+}
+expect "images as the plan reads them" 0 "" axes r_good.npy
+cp "$folder/out" "$folder/axes"
+for alike in r_flat r_lines r_ones r_back; do
+    expect "images, $alike" 0 "" axes $alike.npy
+    same "$alike is another run" "$folder/out" "$folder/axes"
+done
+expect "labels in a column" 0 "" axes r_good.npy r_column.npy
+same "labels in a column are another run" "$folder/out" "$folder/axes"
+for first in r_first.npy r_first.idx r_first.gz; do
+    expect "channels first, $first" 1 "$first: its shape is (40, 2, 14, 14), and the plan reads records of \[14, 14, 2\] (DATA_TYPE); save numpy.ascontiguousarray(x.transpose(0, 2, 3, 1))\$" \
+        axes $first
+done
+expect "channels first, and an axis of 1" 1 "(40, 2, 1, 14, 14), .*x.transpose(0, 3, 4, 1, 2))\$" axes r_ones_first.npy
+expect "other extents" 1 "(40, 7, 28, 2), .*(DATA_TYPE); save x.reshape(-1, 14, 14, 2) if the elements" axes r_other.npy
+
 # A file that will be refused is not unpacked as a whole first.
 small() {
     (ulimit -v 150000 && images "$1")

@@ -46,15 +46,9 @@ static bool has_code(size_t i, const char *type) {
     return last < '0' || last > '9' || behind[length] < '0' || behind[length] > '9';
 }
 
-/* Writes a shape as Python does. */
+/* Writes the shape of an array as Python does. */
 static const char *shape_text(const firn_data_layout *layout, char *text, size_t size) {
-    size_t length = (size_t)snprintf(text, size, "(");
-    for (uint32_t i = 0; i < layout->rank && i < 8 && length < size; i++)
-        length += (size_t)snprintf(text + length, size - length, "%s%llu", i == 0 ? "" : ", ",
-                                   (unsigned long long)layout->dims[i]);
-    if (length < size)
-        snprintf(text + length, size - length, "%s)", layout->rank == 1 ? "," : layout->rank > 8 ? ", ..." : "");
-    return text;
+    return firn_host_dims_text(layout->dims, layout->rank, "()", text, size);
 }
 
 /* Writes what the plan reads. */
@@ -216,6 +210,17 @@ bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, c
                           code, options[stream], (unsigned long)length, firn_type_name(layout->element),
                           (unsigned long)info->record_elements, firn_type_name(info->element),
                           shape_text(layout, shape, sizeof shape), mend);
+}
+
+bool firn_host_refuse_axes(const char *name, const firn_data_layout *layout, const firn_host_wanted *wanted,
+                           uint32_t stream) {
+    char shape[200], want[200], mend[300];
+    const firn_host_shape *record = &wanted->shapes[stream];
+    firn_host_axes_mend(layout, record, mend, sizeof mend);
+    return firn_host_fail(name, "its shape is %s, and the plan reads records of %s (%s); save %s",
+                          shape_text(layout, shape, sizeof shape),
+                          firn_host_dims_text(record->dims, record->rank, "[]", want, sizeof want),
+                          firn_error_name(FIRN_ERROR_DATA_TYPE), mend);
 }
 
 bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, const firn_file_kind *kind) {

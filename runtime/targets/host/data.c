@@ -176,6 +176,8 @@ static bool compare(const firn_host_file *file, const firn_host_wanted *wanted, 
     if (layout->element != info->element ||
         (wanted->records && firn_data_record_elements(layout) != info->record_elements))
         return firn_host_refuse_stream(file->name, layout, wanted, stream);
+    if (wanted->records && !firn_host_axes_fit(layout, &wanted->shapes[stream]))
+        return firn_host_refuse_axes(file->name, layout, wanted, stream);
     return true;
 }
 
