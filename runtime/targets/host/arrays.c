@@ -223,6 +223,25 @@ bool firn_host_refuse_axes(const char *name, const firn_data_layout *layout, con
                           firn_error_name(FIRN_ERROR_DATA_TYPE), mend);
 }
 
+const char *firn_host_file_mend(const firn_file_kind *kind) {
+    switch (kind->use) {
+    case FIRN_FILE_PACKED:
+    case FIRN_FILE_ZIP:
+        return "unpack it first";
+    case FIRN_FILE_DOCUMENT:
+        return "extract its text first";
+    case FIRN_FILE_ARRAYS:
+    case FIRN_FILE_QUANTIZED:
+        return "save its arrays by numpy.save";
+    case FIRN_FILE_NPY: /* a good one is read as an array */
+        return "get it again, because it is damaged";
+    case FIRN_FILE_WIDE_TEXT:
+        return "write it as UTF-8, as iconv -t UTF-8 does";
+    default:
+        return "give the data";
+    }
+}
+
 bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, const firn_file_kind *kind) {
     static const char wanted[] = "this plan reads records, from .npy or IDX files";
     if (layout->elements == 0)

@@ -139,25 +139,6 @@ const firn_file_kind *firn_host_file_kind(const firn_host_file *file) {
     return firn_file_kind_of(head, count);
 }
 
-const char *firn_host_file_mend(const firn_file_kind *kind) {
-    switch (kind->use) {
-    case FIRN_FILE_PACKED:
-    case FIRN_FILE_ZIP:
-        return "unpack it first";
-    case FIRN_FILE_DOCUMENT:
-        return "extract its text first";
-    case FIRN_FILE_ARRAYS:
-    case FIRN_FILE_QUANTIZED:
-        return "save its arrays by numpy.save";
-    case FIRN_FILE_NPY: /* a good one is read as an array */
-        return "get it again, because it is damaged";
-    case FIRN_FILE_WIDE_TEXT:
-        return "write it as UTF-8, as iconv -t UTF-8 does";
-    default:
-        return "give the data";
-    }
-}
-
 /* Returns the length of the file that follows from its header, or UINT64_MAX. */
 static uint64_t announced(const firn_data_layout *layout) {
     const uint32_t width = firn_type_bytes(layout->element);

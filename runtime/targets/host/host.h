@@ -249,8 +249,6 @@ const char *firn_host_file_name(const firn_host_file *file);
 const firn_data_layout *firn_host_file_layout(const firn_host_file *file);
 /* NULL: the file is an array, or bytes of no known kind. */
 const firn_file_kind *firn_host_file_kind(const firn_host_file *file);
-/* What to do with a file of this kind that was given as data. */
-const char *firn_host_file_mend(const firn_file_kind *kind);
 
 /* A stream made of files, each of which is a segment. */
 typedef struct firn_host_stream {
@@ -301,7 +299,10 @@ void firn_host_axes_mend(const firn_data_layout *layout, const firn_host_shape *
 /* Writes extents as Python does, between two brackets: (2, 3) or [2, 3]. Returns the text. */
 const char *firn_host_dims_text(const uint64_t *dims, uint32_t rank, const char *brackets, char *text, size_t size);
 
-/* --- messages about arrays (arrays.c); each returns false --------------------------------------------------------- */
+/* --- messages about arrays (arrays.c); each that refuses returns false -------------------------------------------- */
+
+/* Returns what to do with a file of this kind that was given as data. */
+const char *firn_host_file_mend(const firn_file_kind *kind);
 
 /* Refuses an array that has a fault. bytes: the length of the file. */
 bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, uint64_t bytes,
