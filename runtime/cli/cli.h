@@ -57,6 +57,11 @@ extern const firn_manual cli_manual;
  * does not exist. Returns CLI_OK or, after a message, CLI_USAGE or CLI_FILE. */
 int cli_paths_check(const cli_options *options);
 
+/* --- words.c --- */
+
+/* Returns "" for one thing, and "s" for any other number of things. */
+const char *cli_s(uint64_t count);
+
 /* --- report.c: what a plan says for people --- */
 
 /* Allocated texts; NULL: the file has no report, or the report does not say it. */

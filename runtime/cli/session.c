@@ -44,7 +44,7 @@ static const struct {
      "give the key of the device that wrote it by --device-key, and none if it was written without one"},
     {FIRN_ERROR_STORAGE, "look at the folder's permissions and the disk; only a regular file is replaced"},
     {FIRN_ERROR_COUNTER, "the file must hold one decimal number and its folder be writable"},
-    {FIRN_ERROR_DATA_TOO_SHORT, "give more of it, or compile with a smaller batch or max_sequence_length"},
+    {FIRN_ERROR_DATA_TOO_SHORT, "give more of it, or compile with a smaller batch"},
     {FIRN_ERROR_DATA_TYPE,
      "records need --data and --labels, and --weights where the model takes them, with the shapes and element types of "
      "the recipe; text whose token_type is int32 is an .npy array of tokens"},
@@ -405,10 +405,11 @@ static void note_plan(const cli_session *session) {
     if (info->steps == 0)
         snprintf(steps, sizeof steps, "%s", info->eval ? "all data" : "no end");
     else
-        snprintf(steps, sizeof steps, "%llu steps", (unsigned long long)info->steps);
-    firn_host_note("%s%s%s%llu parameters, %s%s%s, kernels: %s", model != NULL ? "model " : "",
-                   model != NULL ? model : "", model != NULL ? ", " : "", (unsigned long long)info->parameters, steps,
-                   target != NULL ? ", target " : "", target != NULL ? target : "", info->kernels);
+        snprintf(steps, sizeof steps, "%llu step%s", (unsigned long long)info->steps, cli_s(info->steps));
+    firn_host_note("%s%s%s%llu parameter%s, %s%s%s, kernels: %s", model != NULL ? "model " : "",
+                   model != NULL ? model : "", model != NULL ? ", " : "", (unsigned long long)info->parameters,
+                   cli_s(info->parameters), steps, target != NULL ? ", target " : "", target != NULL ? target : "",
+                   info->kernels);
 }
 
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {

@@ -91,6 +91,40 @@ done
 grep -Eqx '7 samples .* a batch of 8 and were left out' "$folder/left" || fail "eval says what it left out"
 [ ! -s "$folder/left--quiet" ] || fail "quiet is quiet"
 
+# As many samples are held out as are read: the note says which part this plan reads, and numbers agree with their words.
+for mode in train eval; do
+    compile half_$mode small_mlp.yaml $mode --set trainer.fit.train_dataloader.held_out_per_mille=500
+done
+expect "half of the data" 0 "" "$FIRN" train "$folder/half_train.plan" --pub "$PUB" --steps 1 --data "$folder/images" \
+    --labels "$folder/labels" --checkpoint "$folder/half"
+grep -q '^120 samples, 60 of them held out and 60 read; 8 in a step (2 micro-batches of 4), 7.5 steps in an epoch, ' "$folder/err" ||
+    fail "a training reads the half that is not held out"
+expect "the other half" 0 "" "$FIRN" eval "$folder/half_eval.plan" --pub "$PUB" --data "$folder/images" \
+    --labels "$folder/labels" --checkpoint "$folder/half"
+grep -qx '120 samples, 60 of them held out, which are read; 7 batches of 8' "$folder/err" ||
+    fail "an evaluation reads the half that is held out"
+head -c 31360 "$folder/pixels" | npy "$folder/forty.npy" '(40, 784)'
+head -c 40 "$folder/classes" | npy "$folder/forty_classes.npy" '(40,)'
+head -c 35280 "$folder/pixels" | npy "$folder/more.npy" '(45, 784)'
+head -c 45 "$folder/classes" | npy "$folder/more_classes.npy" '(45,)'
+evaluate() {
+    "$FIRN" eval "$folder/mlp_eval.plan" --pub "$PUB" --data "$folder/$1.npy" --labels "$folder/$1_classes.npy" \
+        --checkpoint "$folder/mlp" --allow-other-data
+}
+expect "one batch" 0 "" evaluate forty
+echo '40 samples, 8 of them held out, which are read; 1 batch of 8' >"$folder/wanted"
+sed '/^the checkpoint was trained/d' "$folder/err" >"$folder/said"
+same "one batch is in the singular" "$folder/said" "$folder/wanted"
+expect "one sample left" 0 "" evaluate more
+grep -qx '1 sample at the end of the data is fewer than a batch of 8 and was left out' "$folder/err" ||
+    fail "one sample that was left out is in the singular"
+# Too few samples of a part: what is said to do keeps the model, the data and the split of the training.
+"$FIRNC" compile compiler/recipes/small_mlp.yaml --mode eval --key "$folder/test.key.pem" -o "$folder/wide_eval.plan" \
+    --set trainer.validate.val_dataloader.batch_size=64 >"$folder/out"
+expect "too few samples to evaluate" 1 "DATA_TOO_SHORT); 120 samples, 24 of them held out, which are read, and a batch takes 64: compile with a batch_size of at most 24, or train and evaluate with more data, or with a larger held_out_per_mille\$" \
+    "$FIRN" eval "$folder/wide_eval.plan" --pub "$PUB" --quiet --data "$folder/images" --labels "$folder/labels" \
+    --checkpoint "$folder/mlp"
+
 # A weight of 0 excludes a record, as ignore_index excludes its class.
 weighted() {
     plan=$1
@@ -368,7 +402,7 @@ expect "floats for bytes" 1 "nan.npy: .*DATA_TYPE.*it has float32, and the plan 
     gpt2 --data "$folder/nan.npy"
 head -c 300 "$folder/text" >"$folder/little"
 expect "little text" 0 "" gpt2 --data "$folder/little" --checkpoint "$folder/little.ckpt"
-expect "little text to evaluate" 1 "DATA_TOO_SHORT.*18 windows of 17 bytes, 1 of them held out.* of 300 bytes in 1 file, .*batch_size of at most 1, or" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" \
+expect "little text to evaluate" 1 "DATA_TOO_SHORT.*18 windows of 17 bytes, 1 of them held out.* of 300 bytes in 1 file, .*: compile with a batch_size of at most 1, or train and evaluate with more data, or with a larger held_out_per_mille\$" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" \
     --data "$folder/little" --checkpoint "$folder/little.ckpt" --quiet
 mkdir "$folder/texts"
 cp /usr/share/common-licenses/GPL-2 "$folder/texts/b"
@@ -426,6 +460,8 @@ for begin in "BZh9:bzip2" "$xz_magic:xz" '\050\265\057\375:zstd' 'PK\003\004:zip
 done
 expect "a short run" 0 "" told --data "$folder/little"
 grep -q "epochs in the run of" "$folder/err" || fail "train says how many epochs a run has"
+grep -q "^18 windows of 17 bytes, 1 of them held out, 16 read and 1 across the border between the two; 4 in a step" \
+    "$folder/err" || fail "train says how many windows are in neither part"
 
 # File boundaries determine the windows: the same bytes split at another place are different data.
 head -c 5000 "$folder/text" >"$folder/cut_a"
