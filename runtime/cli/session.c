@@ -33,7 +33,6 @@ static const struct {
     {FIRN_ERROR_CHECKPOINT_OTHER_RUN, "resume with the plan that wrote it; another plan, as one that is longer, takes "
                                       "the parameters only (firn export, then "
                                       "firnc compile --weights), and the optimizer's state stays behind"},
-    {FIRN_ERROR_CHECKPOINT_OTHER_MODEL, "evaluate with a plan of the same architecture"},
     {FIRN_ERROR_CHECKPOINT_VERSION, "use the firn that wrote it"},
     {FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING,
      "evaluate with a plan of the same recipe, or give --allow-other-preprocessing"},
@@ -88,12 +87,34 @@ int cli_exit_code(int error) {
     return error <= FIRN_ERROR_STORAGE ? CLI_FILE : CLI_REFUSED;
 }
 
-/* A plan that reads all of its data, and not one part, may be given other data. */
-static const char *mend_of_data(const cli_session *session) {
-    return session->info.eval
-               ? "give the same files in the same order, evaluate other files by a plan that reads all of "
-                 "them (held_out_per_mille: 0), or give --allow-other-data"
-               : "give the same files in the same order, or --allow-other-data";
+/* One hash identifies the files of all streams, so it does not say which of them differ. A plan that reads all of its
+ * data, and not one part, may be given other data. */
+static const char *mend_of_data(const cli_session *session, char *text, size_t size) {
+    static const char *const options[] = {"--data", "--data and --labels", "--data, --labels and --weights"};
+    const uint32_t last = session->data.source.stream_count - 1;
+    snprintf(text, size, "%sgive the same files by %s, in the same order, %s--allow-other-data",
+             last == 0   ? ""
+             : last == 1 ? "data or labels differ: "
+                         : "data, labels or weights differ: ",
+             options[last],
+             session->info.eval ? "evaluate other files by a plan that reads all of them (held_out_per_mille: 0), or "
+                                  "give "
+                                : "or ");
+    return text;
+}
+
+/* Returns true if the plan holds frozen weights, whose contents belong to the identity of the model. */
+static bool has_frozen(const cli_session *session) {
+    const firn_fb_plan plan = cli_plan(session);
+    const uint32_t first = firn_fb_plan_state_tensors(plan); /* frozen weights follow the state */
+    return first < firn_fb_plan_tensors_count(plan) &&
+           firn_fb_tensor_role(firn_fb_plan_tensors_at(plan, first)) == FIRN_FB_ROLE_FROZEN;
+}
+
+static const char *mend_of_model(const cli_session *session) {
+    return has_frozen(session) ? "evaluate with a plan of the same architecture and the same frozen weights: compile "
+                                 "it with the --weights, seed and frozen parameters of the training"
+                               : "evaluate with a plan of the same architecture";
 }
 
 /* An evaluation never begins a run. */
@@ -102,12 +123,15 @@ static const char *mend_of_missing(const cli_session *session) {
                               : "leave out --resume to begin a run, or name the file that has it";
 }
 
-static const char *mend_in(const cli_session *session, int error) {
+/* Returns how to mend an error, which may be written into `text`. */
+static const char *mend_in(const cli_session *session, int error, char *text, size_t size) {
     switch (error) {
     case FIRN_ERROR_CHECKPOINT_MISSING:
         return mend_of_missing(session);
     case FIRN_ERROR_CHECKPOINT_OTHER_DATA:
-        return mend_of_data(session);
+        return mend_of_data(session, text, size);
+    case FIRN_ERROR_CHECKPOINT_OTHER_MODEL:
+        return mend_of_model(session);
     default:
         return mend_of(error);
     }
@@ -181,8 +205,8 @@ int cli_error(const cli_session *session, int error) {
     if (error == FIRN_ERROR_SOURCE)
         return refuse_source(session);
     const cli_options *options = session->options;
-    const char *where = options->file, *mend = mend_in(session, error);
-    char text[800] = "";
+    char text[800] = "", known[300], *asked = NULL;
+    const char *where = options->file, *mend = mend_in(session, error, known, sizeof known);
     switch (subject_of(error)) {
     case CHECKPOINT:
         where = options->checkpoint;
@@ -194,7 +218,8 @@ int cli_error(const cli_session *session, int error) {
         where = data_at_fault(session, error, text, sizeof text);
         break;
     case KERNELS:
-        where = "FIRN_KERNELS";
+        asked = getenv("FIRN_KERNELS") != NULL ? firn_host_path("FIRN_KERNELS=", getenv("FIRN_KERNELS")) : NULL;
+        where = asked != NULL ? asked : "FIRN_KERNELS";
         mend = mend_of_kernels(session, text, sizeof text);
         break;
     case PLAN:
@@ -208,6 +233,7 @@ int cli_error(const cli_session *session, int error) {
     mend = text[0] != 0 ? text : mend;
     firn_host_fail(where, "%s (%s)%s%s", firn_error_text(error), firn_error_name(error), mend != NULL ? "; " : "",
                    mend != NULL ? mend : "");
+    free(asked);
     return cli_exit_code(error);
 }
 
