@@ -162,7 +162,7 @@ expect "everything else, quietly" 0 "" "$@" --allow-other-preprocessing --allow-
 [ ! -s "$folder/err" ] || fail "quiet is quiet"
 
 compile smaller small_mlp.yaml eval --set trainer.init.model.input_size=196
-expect "images of another size" 1 "DATA_TYPE: --data has 784 uint8 .* reads 196 uint8" eval_mlp smaller $RECORDS
+expect "images of another size" 1 "--data has 784 uint8 .* reads 196 uint8 (DATA_TYPE);" eval_mlp smaller $RECORDS
 {
     printf '\0\0\010\003\0\0\0\170\0\0\0\016\0\0\0\016'
     head -c 23520 /dev/zero

@@ -197,8 +197,9 @@ bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, c
     const firn_stream_info *info = &wanted->streams[stream];
     const char *code = firn_error_name(FIRN_ERROR_DATA_TYPE);
     if (!wanted->records)
-        return firn_host_fail(name, "%s: it has %s, and the plan reads %s; give %s, or compile with another token_type",
-                              code, firn_type_name(layout->element), firn_type_name(info->element),
+        return firn_host_fail(name,
+                              "it has %s, and the plan reads %s (%s); give %s, or compile with another token_type",
+                              firn_type_name(layout->element), firn_type_name(info->element), code,
                               info->element == FIRN_UINT8 ? "bytes" : "an .npy array of such tokens");
     const uint32_t length = firn_data_record_elements(layout);
     if (length == info->record_elements)
@@ -206,9 +207,9 @@ bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, c
                  type_keys[stream]);
     else
         mend_of_length(layout, wanted, stream, mend, sizeof mend);
-    return firn_host_fail(name, "%s: %s has %lu %s in each record, and the plan reads %lu %s; its shape is %s: %s",
-                          code, options[stream], (unsigned long)length, firn_type_name(layout->element),
-                          (unsigned long)info->record_elements, firn_type_name(info->element),
+    return firn_host_fail(name, "%s has %lu %s in each record, and the plan reads %lu %s (%s); its shape is %s: %s",
+                          options[stream], (unsigned long)length, firn_type_name(layout->element),
+                          (unsigned long)info->record_elements, firn_type_name(info->element), code,
                           shape_text(layout, shape, sizeof shape), mend);
 }
 
@@ -263,7 +264,8 @@ bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, cons
 }
 
 bool firn_host_refuse_absent(const char *name, const firn_host_wanted *wanted, uint32_t stream) {
-    return firn_host_fail(name, "%s: the plan also reads %lu %s of each record; give them by %s",
-                          firn_error_name(FIRN_ERROR_DATA_TYPE), (unsigned long)wanted->streams[stream].record_elements,
-                          firn_type_name(wanted->streams[stream].element), options[stream]);
+    return firn_host_fail(name, "the plan also reads %lu %s of each record (%s); give them by %s",
+                          (unsigned long)wanted->streams[stream].record_elements,
+                          firn_type_name(wanted->streams[stream].element), firn_error_name(FIRN_ERROR_DATA_TYPE),
+                          options[stream]);
 }
