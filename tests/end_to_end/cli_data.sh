@@ -142,8 +142,8 @@ expect "a class that is ignored" 0 "" weighted ignored
 cp "$folder/out" "$folder/ignored"
 expect "weights" 0 "" weighted weights --weights "$folder/weights.npy"
 same "a weight of 0 is not as a class that is ignored" "$folder/out" "$folder/ignored"
-expect "no weights" 1 "images: .*DATA_TYPE.*also reads 1 uint8 of each record; give them by --weights" weighted weights
-expect "weights of another type" 1 "firn: [^ ]*/float_weights.npy: .*--weights has 1 float32 .*the plan reads 1 uint8;" \
+expect "no weights" 1 "images: the plan also reads 1 uint8 of each record (DATA_TYPE); give them by --weights" weighted weights
+expect "weights of another type" 1 "firn: [^ ]*/float_weights.npy: --weights has 1 float32 .*the plan reads 1 uint8 (DATA_TYPE);" \
     weighted weights --weights "$folder/float_weights.npy"
 expect "weights alone" 2 "needs --labels" mlp --data "$folder/images" --weights "$folder/weights.npy"
 head -c 50 "$folder/classes" | npy "$folder/few_weights.npy" '(50,)'
@@ -230,7 +230,7 @@ for line in "^3 samples, none held out; 4 in a step (2 micro-batches of 2), 0.75
 done
 
 expect "no labels" 1 "DATA_TYPE.*give them by --labels" mlp --data "$folder/images"
-expect "labels for features" 1 "DATA_TYPE.*--data has 1 uint8 in each record, and the plan reads 784 uint8;.*swapped, give this one by --labels" \
+expect "labels for features" 1 "--data has 1 uint8 in each record, and the plan reads 784 uint8 (DATA_TYPE);.*swapped, give this one by --labels" \
     mlp --data "$folder/labels" --labels "$folder/labels"
 expect "raw bytes for records" 1 "not an array" mlp --data "$folder/pixels" --labels "$folder/labels"
 tr '\000-\011' '\001-\012' <"$folder/classes" | npy "$folder/eleven.npy" '(120,)'
@@ -398,7 +398,7 @@ expect "bytes behind gzip" 1 "has bytes behind the gzip data" images behind.gz
 gpt2() {
     "$FIRN" train "$folder/gpt2.plan" --pub "$PUB" --quiet --steps 5 "$@"
 }
-expect "floats for bytes" 1 "nan.npy: .*DATA_TYPE.*it has float32, and the plan reads uint8; give bytes" \
+expect "floats for bytes" 1 "nan.npy: it has float32, and the plan reads uint8 (DATA_TYPE); give bytes" \
     gpt2 --data "$folder/nan.npy"
 head -c 300 "$folder/text" >"$folder/little"
 expect "little text" 0 "" gpt2 --data "$folder/little" --checkpoint "$folder/little.ckpt"
@@ -542,6 +542,10 @@ expect "a folder as a recipe" 1 "is a folder; give a file" "$FIRNC" inspect "$fo
 # --- export and import ---------------------------------------------------------------------------------------------
 
 expect "export" 0 "" "$FIRN" export "$folder/c" -o "$folder/c.safetensors"
+echo "$folder/c.safetensors: $("$FIRN" digest "$folder/c" --per-tensor | grep -c ' transformer\.') tensors, $(wc -c <"$folder/c.safetensors") bytes" >"$folder/wanted"
+same "export says what it has written" "$folder/out" "$folder/wanted"
+expect "export over a file, quietly" 0 "" "$FIRN" export "$folder/c" -o "$folder/c.safetensors" --quiet
+[ ! -s "$folder/out" ] && [ ! -s "$folder/err" ] || fail "a quiet export is quiet"
 compile again small_gpt2.yaml train --weights "$folder/c.safetensors"
 expect "no step" 0 "" "$FIRN" train "$folder/again.plan" --pub "$PUB" --data "$folder/texts" --quiet --steps 0 \
     --checkpoint "$folder/again"
@@ -553,6 +557,14 @@ same "weights changed on their way through safetensors" "$folder/c.parameters" "
 expect "eval of the imported weights" 0 "" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" --data "$folder/texts" \
     --checkpoint "$folder/again"
 same "they have another perplexity" "$folder/out" "$folder/perplexity"
+for command in train eval predict; do
+    "$FIRN" help $command | tr -s ' \n' ' ' >"$folder/$command.help"
+done
+grep -q -e '--checkpoint FILE where the state is saved' "$folder/train.help" || fail "what --checkpoint of train is"
+for command in eval predict; do
+    grep -q -e '--checkpoint FILE the state that train saved' "$folder/$command.help" || fail "what --checkpoint of $command is"
+done
+expect "an option of another command" 2 "does not know the option --resume" "$FIRN" eval x --resume
 expect "nowhere to export" 1 "cannot be written" "$FIRN" export "$folder/c" -o "$folder/none/x"
 cp "$folder/c.safetensors" "$folder/kept"
 expect "no room to export" 1 "cannot be written: .*; raise the limit of file sizes (ulimit -f)" sh -c "ulimit -f 8; exec '$FIRN' export '$folder/c' -o '$folder/kept'"
