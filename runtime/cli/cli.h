@@ -135,10 +135,6 @@ typedef struct cli_session {
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval);
 void cli_session_end(cli_session *session);
 
-/* The contents of the plan, for what the library does not say of it. Only after the plan was opened, which verified
- * them. */
-firn_fb_plan cli_plan(const cli_session *session);
-
 /* Advances the security counter after the first step that worked. Returns FIRN_OK or the error of the port. */
 int cli_session_confirm(cli_session *session);
 
@@ -150,6 +146,17 @@ int cli_error(const cli_session *session, int error);
 int cli_refuse_no_plan(const char *path, const firn_host_plan *plan);
 /* Returns the exit code only, for an error of data or storage whose message has already been printed. */
 int cli_exit_code(int error);
+
+/* --- plan.c: what the library does not say of an open plan --- */
+
+firn_fb_plan cli_plan(const cli_session *session);
+/* Returns true if the plan reads the part of the data that is held out. */
+bool cli_reads_held_out(const cli_session *session);
+/* Returns true if the plan holds frozen weights, whose contents belong to the identity of the model. */
+bool cli_has_frozen(const cli_session *session);
+/* Returns the shape of a record of the stream: that of the tensor which the first input from the stream fills, without
+ * the samples. */
+firn_host_shape cli_shape(const cli_session *session, uint32_t stream);
 
 /* --- numbers.c --- */
 

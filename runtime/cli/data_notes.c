@@ -135,11 +135,6 @@ static bool count(const cli_session *session, firn_sample_counts *counts) {
     return true;
 }
 
-/* Returns true if the plan reads the part of the data that is held out. */
-static bool reads_held_out(const cli_session *session) {
-    return firn_fb_sampler_part(firn_fb_plan_sampler(cli_plan(session))) == FIRN_FB_DATA_PART_HELD_OUT;
-}
-
 /* Writes how many samples there are, held out and read. Windows that begin in the part before the border of a segment
  * and end behind it are in neither part; only a plan that does not read the part held out has the counts of both. */
 static void say_counts(const cli_session *session, const firn_sample_counts *counts, char *text, size_t size) {
@@ -148,7 +143,7 @@ static void say_counts(const cli_session *session, const firn_sample_counts *cou
     const unsigned long long all = counts->all, part = counts->part, held = counts->held_out;
     if (session->info.all_data)
         snprintf(text, size, "%llu %s, none held out", all, name);
-    else if (reads_held_out(session))
+    else if (cli_reads_held_out(session))
         snprintf(text, size, "%llu %s, %llu of them held out, which %s read", all, name, held,
                  held == 1 ? "is" : "are");
     else if (all == held + part)
@@ -229,7 +224,7 @@ static void mend_part(const cli_session *session, uint64_t part, char *text, siz
     if (part != 0)
         snprintf(batch, sizeof batch, "compile with a batch_size of at most %llu, or ", (unsigned long long)part);
     snprintf(text, size, "%strain and evaluate with more data, or with a %s held_out_per_mille", batch,
-             reads_held_out(session) ? "larger" : "smaller");
+             cli_reads_held_out(session) ? "larger" : "smaller");
 }
 
 void cli_say_too_short(const cli_session *session, char *text, size_t size) {

@@ -6,10 +6,6 @@
 
 #include "runtime/cli/cli.h"
 
-firn_fb_plan cli_plan(const cli_session *session) {
-    return firn_fb_plan_root((const uint8_t *)session->plan.bytes + FIRN_PAYLOAD_OFFSET);
-}
-
 /* --- errors --- */
 
 /* The file that an error concerns. */
@@ -103,18 +99,11 @@ static const char *mend_of_data(const cli_session *session, char *text, size_t s
     return text;
 }
 
-/* Returns true if the plan holds frozen weights, whose contents belong to the identity of the model. */
-static bool has_frozen(const cli_session *session) {
-    const firn_fb_plan plan = cli_plan(session);
-    const uint32_t first = firn_fb_plan_state_tensors(plan); /* frozen weights follow the state */
-    return first < firn_fb_plan_tensors_count(plan) &&
-           firn_fb_tensor_role(firn_fb_plan_tensors_at(plan, first)) == FIRN_FB_ROLE_FROZEN;
-}
-
 static const char *mend_of_model(const cli_session *session) {
-    return has_frozen(session) ? "evaluate with a plan of the same architecture and the same frozen weights: compile "
-                                 "it with the --weights, seed and frozen parameters of the training"
-                               : "evaluate with a plan of the same architecture";
+    return cli_has_frozen(session)
+               ? "evaluate with a plan of the same architecture and the same frozen weights: compile "
+                 "it with the --weights, seed and frozen parameters of the training"
+               : "evaluate with a plan of the same architecture";
 }
 
 /* An evaluation never begins a run. */
@@ -355,26 +344,6 @@ static int load_plan(cli_session *session) {
     return allocate_blocks(session, &sizes) ? allocate_workspace(session) : CLI_FILE;
 }
 
-/* Returns the shape of a record of the stream: that of the tensor which the first input from the stream fills, without
- * the samples. */
-static firn_host_shape shape_of(const cli_session *session, uint32_t stream) {
-    const firn_fb_plan plan = cli_plan(session);
-    firn_host_shape shape = {0};
-    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(plan); i++) {
-        const firn_fb_input input = firn_fb_plan_inputs_at(plan, i);
-        if (firn_fb_input_stream(input) != stream)
-            continue;
-        const firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, firn_fb_input_tensor(input));
-        if (firn_fb_tensor_dims_at(tensor, 0) != session->info.samples)
-            return shape; /* firnc makes no such plan; the format does not forbid it */
-        shape.rank = firn_fb_tensor_dims_count(tensor) - 1;
-        for (uint32_t d = 0; d < shape.rank; d++)
-            shape.dims[d] = firn_fb_tensor_dims_at(tensor, d + 1);
-        return shape;
-    }
-    return shape;
-}
-
 /* Opens the data files, compares them with what the plan reads, and gives the plan their hash. */
 static int open_data(cli_session *session) {
     const cli_options *options = session->options;
@@ -387,7 +356,7 @@ static int open_data(cli_session *session) {
     for (uint32_t i = 0; i < wanted.stream_count; i++) {
         if (firn_stream_at(&session->firn, i, &wanted.streams[i]) != FIRN_OK)
             wanted.streams[i] = (firn_stream_info){0}; /* nothing is read from it */
-        wanted.shapes[i] = shape_of(session, i);
+        wanted.shapes[i] = cli_shape(session, i);
     }
     if (!firn_host_data_open(&session->data, &wanted, options->data, options->data_count, options->labels,
                              options->weights))
