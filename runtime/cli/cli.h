@@ -57,6 +57,11 @@ extern const firn_manual cli_manual;
  * does not exist. Returns CLI_OK or, after a message, CLI_USAGE or CLI_FILE. */
 int cli_paths_check(const cli_options *options);
 
+/* --- words.c --- */
+
+/* Returns "" for one thing, and "s" for any other number of things. */
+const char *cli_s(uint64_t count);
+
 /* --- report.c: what a plan says for people --- */
 
 /* Allocated texts; NULL: the file has no report, or the report does not say it. */
@@ -141,6 +146,17 @@ int cli_error(const cli_session *session, int error);
 int cli_refuse_no_plan(const char *path, const firn_host_plan *plan);
 /* Returns the exit code only, for an error of data or storage whose message has already been printed. */
 int cli_exit_code(int error);
+
+/* --- plan.c: what the library does not say of an open plan --- */
+
+firn_fb_plan cli_plan(const cli_session *session);
+/* Returns true if the plan reads the part of the data that is held out. */
+bool cli_reads_held_out(const cli_session *session);
+/* Returns true if the plan holds frozen weights, whose contents belong to the identity of the model. */
+bool cli_has_frozen(const cli_session *session);
+/* Returns the shape of a record of the stream: that of the tensor which the first input from the stream fills, without
+ * the samples. */
+firn_host_shape cli_shape(const cli_session *session, uint32_t stream);
 
 /* --- numbers.c --- */
 

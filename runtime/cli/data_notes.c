@@ -20,11 +20,14 @@ static const char *name_of(const firn_host_stream *stream, uint32_t i) {
 /* Notes each file in a line of its own. */
 static void list_files(const cli_session *session, uint32_t number) {
     const firn_host_stream *stream = &session->data.files[number];
-    const uint32_t each = session->data.streams[number].record_elements;
-    for (uint32_t i = 0; i < stream->count; i++)
-        firn_host_note("%s %lu of %lu: %s, %llu %s", names[number], (unsigned long)i + 1, (unsigned long)stream->count,
-                       name_of(stream, i), (unsigned long long)(stream->segments[i].elements / each),
-                       session->info.window == 0 ? "records" : firn_type_name(session->data.streams[number].element));
+    const bool records = session->info.window == 0;
+    for (uint32_t i = 0; i < stream->count; i++) {
+        const uint64_t count = stream->segments[i].elements / session->data.streams[number].record_elements;
+        firn_host_note("%s %lu of %lu: %s, %llu %s%s", names[number], (unsigned long)i + 1,
+                       (unsigned long)stream->count, name_of(stream, i), (unsigned long long)count,
+                       records ? "record" : firn_type_name(session->data.streams[number].element),
+                       records ? cli_s(count) : "");
+    }
 }
 
 /* Notes all files in one line; of many files only the first and the last. */
@@ -39,7 +42,8 @@ static void name_files(const firn_host_stream *stream, uint32_t number) {
         free(longer);
         text = whole;
     }
-    firn_host_note("%s: %lu files in this order: %s%s", names[number], (unsigned long)stream->count, text,
+    firn_host_note("%s: %lu file%s%s: %s%s", names[number], (unsigned long)stream->count, cli_s(stream->count),
+                   stream->count == 1 ? "" : " in this order", text,
                    stream->count > FILES_MOST ? " (-v names all)" : "");
     free(text);
 }
@@ -99,12 +103,19 @@ static void note_kinds(const cli_session *session) {
 
 /* --- counts --- */
 
-/* Returns the word for samples, with a count before it. */
-static const char *unit_of(const cli_session *session, char *text, size_t size) {
-    if (session->info.window == 0)
-        return "samples";
-    snprintf(text, size, "windows of %lu %s", (unsigned long)session->info.window,
-             session->data.streams[0].element == FIRN_UINT8 ? "bytes" : "tokens");
+/* Returns the name of an element of text. */
+static const char *element_of(const cli_session *session) {
+    return session->data.streams[0].element == FIRN_UINT8 ? "byte" : "token";
+}
+
+/* Returns the word for so many samples. */
+static const char *unit_of(const cli_session *session, uint64_t count, char *text, size_t size) {
+    const uint32_t window = session->info.window;
+    if (window == 0)
+        snprintf(text, size, "sample%s", cli_s(count));
+    else
+        snprintf(text, size, "window%s of %lu %s%s", cli_s(count), (unsigned long)window, element_of(session),
+                 cli_s(window));
     return text;
 }
 
@@ -124,16 +135,22 @@ static bool count(const cli_session *session, firn_sample_counts *counts) {
     return true;
 }
 
+/* Writes how many samples there are, held out and read. Windows that begin in the part before the border of a segment
+ * and end behind it are in neither part; only a plan that does not read the part held out has the counts of both. */
 static void say_counts(const cli_session *session, const firn_sample_counts *counts, char *text, size_t size) {
     char unit[64];
-    const char *name = unit_of(session, unit, sizeof unit);
+    const char *name = unit_of(session, counts->all, unit, sizeof unit);
     const unsigned long long all = counts->all, part = counts->part, held = counts->held_out;
     if (session->info.all_data)
         snprintf(text, size, "%llu %s, none held out", all, name);
-    else if (part == held)
-        snprintf(text, size, "%llu %s, %llu of them held out, which are read", all, name, held);
-    else
+    else if (cli_reads_held_out(session))
+        snprintf(text, size, "%llu %s, %llu of them held out, which %s read", all, name, held,
+                 held == 1 ? "is" : "are");
+    else if (all == held + part)
         snprintf(text, size, "%llu %s, %llu of them held out and %llu read", all, name, held, part);
+    else
+        snprintf(text, size, "%llu %s, %llu of them held out, %llu read and %llu across the border between the two",
+                 all, name, held, part, all - held - part);
 }
 
 static void note_training(const cli_session *session, const char *text, uint64_t part) {
@@ -144,27 +161,29 @@ static void note_training(const cli_session *session, const char *text, uint64_t
         snprintf(micro, sizeof micro, " (%lu micro-batches of %lu)", (unsigned long)info->micro_batches,
                  (unsigned long)info->samples);
     if (info->steps != 0)
-        snprintf(run, sizeof run, "%.4g epochs in the run of %llu steps",
-                 (double)info->steps * (double)batch / (double)part, (unsigned long long)info->steps);
-    firn_host_note("%s; %llu in a step%s, %.4g steps in an epoch, %s", text, (unsigned long long)batch, micro,
-                   (double)part / (double)batch, run);
+        snprintf(run, sizeof run, "%.4g epoch%s in the run of %llu step%s",
+                 (double)info->steps * (double)batch / (double)part, cli_s(info->steps * batch == part ? 1 : 0),
+                 (unsigned long long)info->steps, cli_s(info->steps));
+    firn_host_note("%s; %llu in a step%s, %.4g step%s in an epoch, %s", text, (unsigned long long)batch, micro,
+                   (double)part / (double)batch, cli_s(part == batch ? 1 : 0), run);
     if (batch > part)
         firn_host_note("a step takes more samples than there are: it reads some of them more than once");
 }
 
 static void note_counts(const cli_session *session) {
     const firn_info *info = &session->info;
-    char text[200];
+    char text[300];
     firn_sample_counts counts;
     if (!count(session, &counts) || counts.part < info->samples)
         return; /* too few samples are an error of the first step */
     say_counts(session, &counts, text, sizeof text);
     if (!info->eval)
         note_training(session, text, counts.part);
-    else
-        firn_host_note("%s; %llu batches of %lu", text,
-                       (unsigned long long)(info->steps != 0 ? info->steps : counts.part / info->samples),
+    else {
+        const uint64_t batches = info->steps != 0 ? info->steps : counts.part / info->samples;
+        firn_host_note("%s; %llu batch%s of %lu", text, (unsigned long long)batches, batches == 1 ? "" : "es",
                        (unsigned long)info->samples);
+    }
 }
 
 void cli_note_data(const cli_session *session) {
@@ -179,17 +198,38 @@ void cli_note_data(const cli_session *session) {
 
 /* Appends how much text there is. */
 static void say_elements(const cli_session *session, char *text, size_t size) {
-    const firn_stream *stream = &session->data.streams[0];
+    const uint32_t files = session->data.streams[0].segment_count;
+    const uint64_t elements = firn_host_data_elements(&session->data.files[0]);
     const size_t length = strlen(text);
-    snprintf(text + length, size - length, ", of %llu %s in %lu %s",
-             (unsigned long long)firn_host_data_elements(&session->data.files[0]),
-             stream->element == FIRN_UINT8 ? "bytes" : "tokens", (unsigned long)stream->segment_count,
-             stream->segment_count == 1 ? "file" : "files");
+    snprintf(text + length, size - length, ", of %llu %s%s in %lu file%s", (unsigned long long)elements,
+             element_of(session), cli_s(elements), (unsigned long)files, cli_s(files));
+}
+
+/* Writes what to do about a training, or an evaluation of all data, that has too few samples. */
+static void mend_data(const cli_session *session, uint64_t part, char *text, size_t size) {
+    const firn_info *info = &session->info;
+    int length = snprintf(text, size, "give more data");
+    if (part != 0)
+        length += snprintf(text + length, size - (size_t)length, ", or compile with a %s of at most %llu",
+                           info->eval ? "batch_size" : "micro_batch_size", (unsigned long long)part);
+    else if (info->window != 0 && !info->eval)
+        length += snprintf(text + length, size - (size_t)length, ", or compile with a smaller max_sequence_length");
+    if (!info->all_data)
+        snprintf(text + length, size - (size_t)length, ", or with a smaller held_out_per_mille");
+}
+
+/* The same about the evaluation of a part, whose data and split must be those of the training, as its model must. */
+static void mend_part(const cli_session *session, uint64_t part, char *text, size_t size) {
+    char batch[80] = "";
+    if (part != 0)
+        snprintf(batch, sizeof batch, "compile with a batch_size of at most %llu, or ", (unsigned long long)part);
+    snprintf(text, size, "%strain and evaluate with more data, or with a %s held_out_per_mille", batch,
+             cli_reads_held_out(session) ? "larger" : "smaller");
 }
 
 void cli_say_too_short(const cli_session *session, char *text, size_t size) {
     const firn_info *info = &session->info;
-    char there[200];
+    char there[300], mend[200];
     firn_sample_counts counts;
     text[0] = 0;
     if (!count(session, &counts))
@@ -197,14 +237,9 @@ void cli_say_too_short(const cli_session *session, char *text, size_t size) {
     say_counts(session, &counts, there, sizeof there);
     if (info->window != 0)
         say_elements(session, there, sizeof there);
-    const unsigned long long part = counts.part;
-    const char *key = info->eval ? "batch_size" : "micro_batch_size";
-    int length = snprintf(text, size, "%s, and a batch takes %lu: give more data", there, (unsigned long)info->samples);
-    if (part != 0)
-        length += snprintf(text + length, size - (size_t)length, ", or compile with a %s of at most %llu", key, part);
-    else if (info->window != 0)
-        length += snprintf(text + length, size - (size_t)length, ", or compile with a smaller max_sequence_length");
-    if (!info->all_data)
-        snprintf(text + length, size - (size_t)length, ", or with a %s held_out_per_mille",
-                 info->eval ? "larger" : "smaller");
+    if (info->eval && !info->all_data)
+        mend_part(session, counts.part, mend, sizeof mend);
+    else
+        mend_data(session, counts.part, mend, sizeof mend);
+    snprintf(text, size, "%s, and a batch takes %lu: %s", there, (unsigned long)info->samples, mend);
 }

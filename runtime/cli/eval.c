@@ -6,8 +6,9 @@ int cli_note_left(const cli_session *session) {
     uint64_t left;
     int error = firn_eval_left(&session->firn, cli_source(session), &left);
     if (error == FIRN_OK && left > 0 && session->info.steps == 0 && !session->options->quiet)
-        firn_host_note("%llu samples at the end of the data are fewer than a batch of %lu and were left out",
-                       (unsigned long long)left, (unsigned long)session->info.samples);
+        firn_host_note("%llu sample%s at the end of the data %s fewer than a batch of %lu and %s left out",
+                       (unsigned long long)left, cli_s(left), left == 1 ? "is" : "are",
+                       (unsigned long)session->info.samples, left == 1 ? "was" : "were");
     return error;
 }
 

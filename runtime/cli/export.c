@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/program/descriptors.h"
 
 static bool is_of_model(const cli_record_entry *entry) {
     return entry->entry.role == FIRN_FB_ROLE_PARAMETER || entry->entry.role == FIRN_FB_ROLE_BUFFER;
@@ -64,6 +65,22 @@ static bool write_tensors(const firn_host_replacement *to, const cli_record *rec
     return written;
 }
 
+/* Prints what was written, where somebody can read it. */
+static int say_written(const char *path, const cli_record *record, size_t header_bytes) {
+    uint64_t bytes = sizeof(uint64_t) + header_bytes;
+    uint32_t tensors = 0;
+    if (!firn_program_has_output())
+        return CLI_OK;
+    for (uint32_t i = 0; i < record->count; i++)
+        if (is_of_model(&record->entries[i])) {
+            tensors++;
+            bytes += record->entries[i].bytes;
+        }
+    firn_host_print(stdout, path);
+    printf(": %lu tensor%s, %llu bytes\n", (unsigned long)tensors, cli_s(tensors), (unsigned long long)bytes);
+    return cli_flush();
+}
+
 static int write_file(const char *path, const cli_record *record, const char *header, size_t header_bytes) {
     firn_host_replacement file;
     if (firn_host_replace_begin(&file, path) && write_tensors(&file, record, header, header_bytes) &&
@@ -90,6 +107,8 @@ static int export_record(const cli_options *options, const cli_record *record) {
     print_header(text, record);
     fclose(text);
     int status = write_file(options->output, record, header, header_bytes);
+    if (status == CLI_OK && !options->quiet)
+        status = say_written(options->output, record, header_bytes);
     free(header);
     return status;
 }

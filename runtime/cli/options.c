@@ -111,10 +111,14 @@ static const struct {
      TRAIN,
      0},
     {{"--checkpoint", NULL, "FILE",
-      "where the state is: train saves it there at the end and when it is interrupted, never over one that is there, "
-      "without --resume"},
+      "where the state is saved, at the end and when the run is interrupted; never over one that is there, without "
+      "--resume"},
      OPTION_CHECKPOINT,
-     RUN,
+     TRAIN,
+     0},
+    {{"--checkpoint", NULL, "FILE", "the state that train saved, whose parameters are used; it is only read"},
+     OPTION_CHECKPOINT,
+     EVAL | PREDICT,
      EVAL | PREDICT},
     {{"--checkpoint-every", NULL, "N", "save it after every N steps too; default: what the recipe said, if it did"},
      OPTION_CHECKPOINT_EVERY,
@@ -172,9 +176,12 @@ static const struct {
      OPTION_TIMEOUT,
      FLASH,
      0},
-    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, RUN | FLASH, 0},
+    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, RUN | FLASH | EXPORT, 0},
     {{"--verbose", "-v", NULL, "show more of the progress"}, OPTION_VERBOSE, RUN, 0},
-    {{"--output", "-o", "FILE", "the file to write"}, OPTION_OUTPUT, EXPORT | PREDICT, EXPORT | PREDICT},
+    {{"--output", "-o", "FILE", "the file to write; one that is there is replaced, as soon as the new one is whole"},
+     OPTION_OUTPUT,
+     EXPORT | PREDICT,
+     EXPORT | PREDICT},
     {{"--name", NULL, "NAME", "the output to write, of a plan that has several"}, OPTION_NAME, PREDICT, 0},
     {{"--per-tensor", NULL, NULL, "of each tensor too, to find where two runs part"}, OPTION_PER_TENSOR, DIGEST, 0},
 };
@@ -420,14 +427,16 @@ static const char *set(cli_options *options, option_id id, const char *value) {
     return NULL;
 }
 
-/* Returns the position of an option in `known`, or KNOWN if there is none. *value is set if the word contains a value
- * ("--steps=3"). */
-static size_t find(const char *word, const char **value) {
+/* Returns the position in `known` of an option of the command, or KNOWN if it has no such option. *value is set if the
+ * word contains a value ("--steps=3"). */
+static size_t find(const char *word, unsigned command, const char **value) {
     const char *equals = strchr(word, '=');
     size_t length = equals != NULL && word[1] == '-' ? (size_t)(equals - word) : strlen(word);
     *value = word[length] == '=' ? word + length + 1 : NULL;
     for (size_t i = 0; i < KNOWN; i++) {
         const firn_manual_option *option = &known[i].words;
+        if ((known[i].commands & command) == 0)
+            continue;
         if (strlen(option->name) == length && memcmp(option->name, word, length) == 0)
             return i;
         if (option->brief != NULL && strcmp(option->brief, word) == 0)
@@ -439,8 +448,8 @@ static size_t find(const char *word, const char **value) {
 /* Parses the option at words[*at] and advances *at past it. */
 static int read_option(cli_options *options, unsigned command, int count, char *const *words, int *at) {
     const char *word = words[(*at)++], *value;
-    size_t i = find(word, &value);
-    if (i == KNOWN || (known[i].commands & command) == 0)
+    size_t i = find(word, command, &value);
+    if (i == KNOWN)
         return usage(options->command, "does not know the option ", word);
     const char *name = known[i].words.name;
     const bool has_value = known[i].words.argument != NULL;

@@ -196,8 +196,8 @@ static int predict(cli_session *session, table *table) {
     if (status != CLI_OK)
         firn_host_replace_abandon(&table->file);
     else if (!session->options->quiet)
-        firn_host_note("%llu rows of %s, %llu numbers each", (unsigned long long)table->rows, table->output.name,
-                       (unsigned long long)table->columns);
+        firn_host_note("%llu row%s of %s, %llu number%s each", (unsigned long long)table->rows, cli_s(table->rows),
+                       table->output.name, (unsigned long long)table->columns, cli_s(table->columns));
     return status;
 }
 

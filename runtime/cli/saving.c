@@ -65,9 +65,8 @@ static uint64_t record_bytes(const cli_session *session) {
     firn_header header;
     if (firn_header_decode(&header, session->plan.bytes, session->plan.count) != FIRN_OK)
         return 0; /* never: the plan has been verified */
-    const firn_fb_plan plan = firn_fb_plan_root((const uint8_t *)session->plan.bytes + FIRN_PAYLOAD_OFFSET);
     firn_record_set_regions(&record, &header);
-    return firn_record_commit_offset(firn_record_directory_bytes(plan), record.state_bytes, PROGRAM_UNIT) +
+    return firn_record_commit_offset(firn_record_directory_bytes(cli_plan(session)), record.state_bytes, PROGRAM_UNIT) +
            firn_record_commit_bytes(PROGRAM_UNIT);
 }
 

@@ -29,7 +29,6 @@ static const struct {
     {FIRN_ERROR_CHECKPOINT_OTHER_RUN, "resume with the plan that wrote it; another plan, as one that is longer, takes "
                                       "the parameters only (firn export, then "
                                       "firnc compile --weights), and the optimizer's state stays behind"},
-    {FIRN_ERROR_CHECKPOINT_OTHER_MODEL, "evaluate with a plan of the same architecture"},
     {FIRN_ERROR_CHECKPOINT_VERSION, "use the firn that wrote it"},
     {FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING,
      "evaluate with a plan of the same recipe, or give --allow-other-preprocessing"},
@@ -40,7 +39,7 @@ static const struct {
      "give the key of the device that wrote it by --device-key, and none if it was written without one"},
     {FIRN_ERROR_STORAGE, "look at the folder's permissions and the disk; only a regular file is replaced"},
     {FIRN_ERROR_COUNTER, "the file must hold one decimal number and its folder be writable"},
-    {FIRN_ERROR_DATA_TOO_SHORT, "give more of it, or compile with a smaller batch or max_sequence_length"},
+    {FIRN_ERROR_DATA_TOO_SHORT, "give more of it, or compile with a smaller batch"},
     {FIRN_ERROR_DATA_TYPE,
      "records need --data and --labels, and --weights where the model takes them, with the shapes and element types of "
      "the recipe; text whose token_type is int32 is an .npy array of tokens"},
@@ -84,12 +83,27 @@ int cli_exit_code(int error) {
     return error <= FIRN_ERROR_STORAGE ? CLI_FILE : CLI_REFUSED;
 }
 
-/* A plan that reads all of its data, and not one part, may be given other data. */
-static const char *mend_of_data(const cli_session *session) {
-    return session->info.eval
-               ? "give the same files in the same order, evaluate other files by a plan that reads all of "
-                 "them (held_out_per_mille: 0), or give --allow-other-data"
-               : "give the same files in the same order, or --allow-other-data";
+/* One hash identifies the files of all streams, so it does not say which of them differ. A plan that reads all of its
+ * data, and not one part, may be given other data. */
+static const char *mend_of_data(const cli_session *session, char *text, size_t size) {
+    static const char *const options[] = {"--data", "--data and --labels", "--data, --labels and --weights"};
+    const uint32_t last = session->data.source.stream_count - 1;
+    snprintf(text, size, "%sgive the same files by %s, in the same order, %s--allow-other-data",
+             last == 0   ? ""
+             : last == 1 ? "data or labels differ: "
+                         : "data, labels or weights differ: ",
+             options[last],
+             session->info.eval ? "evaluate other files by a plan that reads all of them (held_out_per_mille: 0), or "
+                                  "give "
+                                : "or ");
+    return text;
+}
+
+static const char *mend_of_model(const cli_session *session) {
+    return cli_has_frozen(session)
+               ? "evaluate with a plan of the same architecture and the same frozen weights: compile "
+                 "it with the --weights, seed and frozen parameters of the training"
+               : "evaluate with a plan of the same architecture";
 }
 
 /* An evaluation never begins a run. */
@@ -98,12 +112,15 @@ static const char *mend_of_missing(const cli_session *session) {
                               : "leave out --resume to begin a run, or name the file that has it";
 }
 
-static const char *mend_in(const cli_session *session, int error) {
+/* Returns how to mend an error, which may be written into `text`. */
+static const char *mend_in(const cli_session *session, int error, char *text, size_t size) {
     switch (error) {
     case FIRN_ERROR_CHECKPOINT_MISSING:
         return mend_of_missing(session);
     case FIRN_ERROR_CHECKPOINT_OTHER_DATA:
-        return mend_of_data(session);
+        return mend_of_data(session, text, size);
+    case FIRN_ERROR_CHECKPOINT_OTHER_MODEL:
+        return mend_of_model(session);
     default:
         return mend_of(error);
     }
@@ -177,8 +194,8 @@ int cli_error(const cli_session *session, int error) {
     if (error == FIRN_ERROR_SOURCE)
         return refuse_source(session);
     const cli_options *options = session->options;
-    const char *where = options->file, *mend = mend_in(session, error);
-    char text[800] = "";
+    char text[800] = "", known[300], *asked = NULL;
+    const char *where = options->file, *mend = mend_in(session, error, known, sizeof known);
     switch (subject_of(error)) {
     case CHECKPOINT:
         where = options->checkpoint;
@@ -190,7 +207,8 @@ int cli_error(const cli_session *session, int error) {
         where = data_at_fault(session, error, text, sizeof text);
         break;
     case KERNELS:
-        where = "FIRN_KERNELS";
+        asked = getenv("FIRN_KERNELS") != NULL ? firn_host_path("FIRN_KERNELS=", getenv("FIRN_KERNELS")) : NULL;
+        where = asked != NULL ? asked : "FIRN_KERNELS";
         mend = mend_of_kernels(session, text, sizeof text);
         break;
     case PLAN:
@@ -204,6 +222,7 @@ int cli_error(const cli_session *session, int error) {
     mend = text[0] != 0 ? text : mend;
     firn_host_fail(where, "%s (%s)%s%s", firn_error_text(error), firn_error_name(error), mend != NULL ? "; " : "",
                    mend != NULL ? mend : "");
+    free(asked);
     return cli_exit_code(error);
 }
 
@@ -334,9 +353,11 @@ static int open_data(cli_session *session) {
                        (unsigned long)wanted.stream_count, FIRN_HOST_STREAMS);
         return CLI_REFUSED;
     }
-    for (uint32_t i = 0; i < wanted.stream_count; i++)
+    for (uint32_t i = 0; i < wanted.stream_count; i++) {
         if (firn_stream_at(&session->firn, i, &wanted.streams[i]) != FIRN_OK)
             wanted.streams[i] = (firn_stream_info){0}; /* nothing is read from it */
+        wanted.shapes[i] = cli_shape(session, i);
+    }
     if (!firn_host_data_open(&session->data, &wanted, options->data, options->data_count, options->labels,
                              options->weights))
         return CLI_FILE;
@@ -379,10 +400,11 @@ static void note_plan(const cli_session *session) {
     if (info->steps == 0)
         snprintf(steps, sizeof steps, "%s", info->eval ? "all data" : "no end");
     else
-        snprintf(steps, sizeof steps, "%llu steps", (unsigned long long)info->steps);
-    firn_host_note("%s%s%s%llu parameters, %s%s%s, kernels: %s", model != NULL ? "model " : "",
-                   model != NULL ? model : "", model != NULL ? ", " : "", (unsigned long long)info->parameters, steps,
-                   target != NULL ? ", target " : "", target != NULL ? target : "", info->kernels);
+        snprintf(steps, sizeof steps, "%llu step%s", (unsigned long long)info->steps, cli_s(info->steps));
+    firn_host_note("%s%s%s%llu parameter%s, %s%s%s, kernels: %s", model != NULL ? "model " : "",
+                   model != NULL ? model : "", model != NULL ? ", " : "", (unsigned long long)info->parameters,
+                   cli_s(info->parameters), steps, target != NULL ? ", target " : "", target != NULL ? target : "",
+                   info->kernels);
 }
 
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {

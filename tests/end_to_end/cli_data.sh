@@ -93,6 +93,40 @@ done
 grep -Eqx '7 samples .* a batch of 8 and were left out' "$folder/left" || fail "eval says what it left out"
 [ ! -s "$folder/left--quiet" ] || fail "quiet is quiet"
 
+# As many samples are held out as are read: the note says which part this plan reads, and numbers agree with their words.
+for mode in train eval; do
+    compile half_$mode small_mlp.yaml $mode --set trainer.fit.train_dataloader.held_out_per_mille=500
+done
+expect "half of the data" 0 "" "$FIRN" train "$folder/half_train.plan" --pub "$PUB" --steps 1 --data "$folder/images" \
+    --labels "$folder/labels" --checkpoint "$folder/half"
+grep -q '^120 samples, 60 of them held out and 60 read; 8 in a step (2 micro-batches of 4), 7.5 steps in an epoch, ' "$folder/err" ||
+    fail "a training reads the half that is not held out"
+expect "the other half" 0 "" "$FIRN" eval "$folder/half_eval.plan" --pub "$PUB" --data "$folder/images" \
+    --labels "$folder/labels" --checkpoint "$folder/half"
+grep -qx '120 samples, 60 of them held out, which are read; 7 batches of 8' "$folder/err" ||
+    fail "an evaluation reads the half that is held out"
+head -c 31360 "$folder/pixels" | npy "$folder/forty.npy" '(40, 784)'
+head -c 40 "$folder/classes" | npy "$folder/forty_classes.npy" '(40,)'
+head -c 35280 "$folder/pixels" | npy "$folder/more.npy" '(45, 784)'
+head -c 45 "$folder/classes" | npy "$folder/more_classes.npy" '(45,)'
+evaluate() {
+    "$FIRN" eval "$folder/mlp_eval.plan" --pub "$PUB" --data "$folder/$1.npy" --labels "$folder/$1_classes.npy" \
+        --checkpoint "$folder/mlp" --allow-other-data
+}
+expect "one batch" 0 "" evaluate forty
+echo '40 samples, 8 of them held out, which are read; 1 batch of 8' >"$folder/wanted"
+sed '/^the checkpoint was trained/d' "$folder/err" >"$folder/said"
+same "one batch is in the singular" "$folder/said" "$folder/wanted"
+expect "one sample left" 0 "" evaluate more
+grep -qx '1 sample at the end of the data is fewer than a batch of 8 and was left out' "$folder/err" ||
+    fail "one sample that was left out is in the singular"
+# Too few samples of a part: what is said to do keeps the model, the data and the split of the training.
+"$FIRNC" compile compiler/recipes/small_mlp.yaml --mode eval --key "$folder/test.key.pem" -o "$folder/wide_eval.plan" \
+    --set trainer.validate.val_dataloader.batch_size=64 >"$folder/out"
+expect "too few samples to evaluate" 1 "DATA_TOO_SHORT); 120 samples, 24 of them held out, which are read, and a batch takes 64: compile with a batch_size of at most 24, or train and evaluate with more data, or with a larger held_out_per_mille\$" \
+    "$FIRN" eval "$folder/wide_eval.plan" --pub "$PUB" --quiet --data "$folder/images" --labels "$folder/labels" \
+    --checkpoint "$folder/mlp"
+
 # A weight of 0 excludes a record, as ignore_index excludes its class.
 weighted() {
     plan=$1
@@ -110,8 +144,8 @@ expect "a class that is ignored" 0 "" weighted ignored
 cp "$folder/out" "$folder/ignored"
 expect "weights" 0 "" weighted weights --weights "$folder/weights.npy"
 same "a weight of 0 is not as a class that is ignored" "$folder/out" "$folder/ignored"
-expect "no weights" 1 "images: .*DATA_TYPE.*also reads 1 uint8 of each record; give them by --weights" weighted weights
-expect "weights of another type" 1 "firn: [^ ]*/float_weights.npy: .*--weights has 1 float32 .*the plan reads 1 uint8;" \
+expect "no weights" 1 "images: the plan also reads 1 uint8 of each record (DATA_TYPE); give them by --weights" weighted weights
+expect "weights of another type" 1 "firn: [^ ]*/float_weights.npy: --weights has 1 float32 .*the plan reads 1 uint8 (DATA_TYPE);" \
     weighted weights --weights "$folder/float_weights.npy"
 expect "weights alone" 2 "needs --labels" mlp --data "$folder/images" --weights "$folder/weights.npy"
 head -c 50 "$folder/classes" | npy "$folder/few_weights.npy" '(50,)'
@@ -198,7 +232,7 @@ for line in "^3 samples, none held out; 4 in a step (2 micro-batches of 2), 0.75
 done
 
 expect "no labels" 1 "DATA_TYPE.*give them by --labels" mlp --data "$folder/images"
-expect "labels for features" 1 "DATA_TYPE.*--data has 1 uint8 in each record, and the plan reads 784 uint8;.*swapped, give this one by --labels" \
+expect "labels for features" 1 "--data has 1 uint8 in each record, and the plan reads 784 uint8 (DATA_TYPE);.*swapped, give this one by --labels" \
     mlp --data "$folder/labels" --labels "$folder/labels"
 expect "raw bytes for records" 1 "not an array" mlp --data "$folder/pixels" --labels "$folder/labels"
 tr '\000-\011' '\001-\012' <"$folder/classes" | npy "$folder/eleven.npy" '(120,)'
@@ -308,6 +342,46 @@ compile int_labels small_mlp.yaml train --set trainer.fit.train_dataloader.label
 expect "labels of -100" 1 "^firn: [^ ]*/minus.npy: .*DATA_RANGE.*record 77, counted from 0, is -100, and the plan takes 0 to 9: give the rows to be ignored a class of their own" \
     "$FIRN" train "$folder/int_labels.plan" --pub "$PUB" --quiet --data "$folder/images" --labels "$folder/minus.npy"
 
+# Records whose axes have another order than those of the plan have as many elements, and would be read as other records.
+compile axes small_resnet8.yaml train
+compile maps small_ds_cnn.yaml train
+python3 - "$folder" <<'end'
+import sys
+import numpy as np
+folder = sys.argv[1] + '/'
+x = (np.arange(40 * 14 * 14 * 2) % 251).astype('uint8').reshape(40, 14, 14, 2)
+np.save(folder + 'r_good.npy', x)
+np.save(folder + 'r_flat.npy', x.reshape(40, -1))
+np.save(folder + 'r_lines.npy', x.reshape(40, 14, 28))
+np.save(folder + 'r_ones.npy', x.reshape(40, 1, 14, 14, 1, 2))
+np.save(folder + 'r_first.npy', np.ascontiguousarray(x.transpose(0, 3, 1, 2)))
+np.save(folder + 'r_back.npy', np.ascontiguousarray(np.load(folder + 'r_first.npy').transpose(0, 2, 3, 1)))
+np.save(folder + 'r_ones_first.npy', x.transpose(0, 3, 1, 2).reshape(40, 2, 1, 14, 14))
+np.save(folder + 'r_other.npy', x.reshape(40, 7, 28, 2))
+np.save(folder + 'r_labels.npy', (np.arange(40) % 3).astype('uint8'))
+np.save(folder + 'r_column.npy', (np.arange(40) % 3).astype('uint8').reshape(40, 1, 1))
+open(folder + 'r_first.idx', 'wb').write(bytes([0, 0, 8, 4, 0, 0, 0, 40, 0, 0, 0, 2, 0, 0, 0, 14, 0, 0, 0, 14]) + x.tobytes())
+end
+gzip -c "$folder/r_first.npy" >"$folder/r_first.gz"
+axes() {
+    "$FIRN" train "$folder/axes.plan" --pub "$PUB" --quiet --steps 2 --data "$folder/$1" \
+        --labels "$folder/${2:-r_labels.npy}"
+}
+expect "images as the plan reads them" 0 "" axes r_good.npy
+cp "$folder/out" "$folder/axes"
+for alike in r_flat r_lines r_ones r_back; do
+    expect "images, $alike" 0 "" axes $alike.npy
+    same "$alike is another run" "$folder/out" "$folder/axes"
+done
+expect "labels in a column" 0 "" axes r_good.npy r_column.npy
+same "labels in a column are another run" "$folder/out" "$folder/axes"
+for first in r_first.npy r_first.idx r_first.gz; do
+    expect "channels first, $first" 1 "$first: its shape is (40, 2, 14, 14), and the plan reads records of \[14, 14, 2\] (DATA_TYPE); save numpy.ascontiguousarray(x.transpose(0, 2, 3, 1))\$" \
+        axes $first
+done
+expect "channels first, and an axis of 1" 1 "(40, 2, 1, 14, 14), .*x.transpose(0, 3, 4, 1, 2))\$" axes r_ones_first.npy
+expect "other extents" 1 "(40, 7, 28, 2), .*(DATA_TYPE); save x.reshape(-1, 14, 14, 2) if the elements" axes r_other.npy
+
 # A file that will be refused is not unpacked as a whole first.
 small() {
     (ulimit -v 150000 && images "$1")
@@ -326,11 +400,11 @@ expect "bytes behind gzip" 1 "has bytes behind the gzip data" images behind.gz
 gpt2() {
     "$FIRN" train "$folder/gpt2.plan" --pub "$PUB" --quiet --steps 5 "$@"
 }
-expect "floats for bytes" 1 "nan.npy: .*DATA_TYPE.*it has float32, and the plan reads uint8; give bytes" \
+expect "floats for bytes" 1 "nan.npy: it has float32, and the plan reads uint8 (DATA_TYPE); give bytes" \
     gpt2 --data "$folder/nan.npy"
 head -c 300 "$folder/text" >"$folder/little"
 expect "little text" 0 "" gpt2 --data "$folder/little" --checkpoint "$folder/little.ckpt"
-expect "little text to evaluate" 1 "DATA_TOO_SHORT.*18 windows of 17 bytes, 1 of them held out.* of 300 bytes in 1 file, .*batch_size of at most 1, or" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" \
+expect "little text to evaluate" 1 "DATA_TOO_SHORT.*18 windows of 17 bytes, 1 of them held out.* of 300 bytes in 1 file, .*: compile with a batch_size of at most 1, or train and evaluate with more data, or with a larger held_out_per_mille\$" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" \
     --data "$folder/little" --checkpoint "$folder/little.ckpt" --quiet
 mkdir "$folder/texts"
 cp /usr/share/common-licenses/GPL-2 "$folder/texts/b"
@@ -388,6 +462,8 @@ for begin in "BZh9:bzip2" "$xz_magic:xz" '\050\265\057\375:zstd' 'PK\003\004:zip
 done
 expect "a short run" 0 "" told --data "$folder/little"
 grep -q "epochs in the run of" "$folder/err" || fail "train says how many epochs a run has"
+grep -q "^18 windows of 17 bytes, 1 of them held out, 16 read and 1 across the border between the two; 4 in a step" \
+    "$folder/err" || fail "train says how many windows are in neither part"
 
 # File boundaries determine the windows: the same bytes split at another place are different data.
 head -c 5000 "$folder/text" >"$folder/cut_a"
@@ -468,6 +544,10 @@ expect "a folder as a recipe" 1 "is a folder; give a file" "$FIRNC" inspect "$fo
 # --- export and import ---------------------------------------------------------------------------------------------
 
 expect "export" 0 "" "$FIRN" export "$folder/c" -o "$folder/c.safetensors"
+echo "$folder/c.safetensors: $("$FIRN" digest "$folder/c" --per-tensor | grep -c ' transformer\.') tensors, $(wc -c <"$folder/c.safetensors") bytes" >"$folder/wanted"
+same "export says what it has written" "$folder/out" "$folder/wanted"
+expect "export over a file, quietly" 0 "" "$FIRN" export "$folder/c" -o "$folder/c.safetensors" --quiet
+[ ! -s "$folder/out" ] && [ ! -s "$folder/err" ] || fail "a quiet export is quiet"
 compile again small_gpt2.yaml train --weights "$folder/c.safetensors"
 expect "no step" 0 "" "$FIRN" train "$folder/again.plan" --pub "$PUB" --data "$folder/texts" --quiet --steps 0 \
     --checkpoint "$folder/again"
@@ -479,6 +559,14 @@ same "weights changed on their way through safetensors" "$folder/c.parameters" "
 expect "eval of the imported weights" 0 "" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" --data "$folder/texts" \
     --checkpoint "$folder/again"
 same "they have another perplexity" "$folder/out" "$folder/perplexity"
+for command in train eval predict; do
+    "$FIRN" help $command | tr -s ' \n' ' ' >"$folder/$command.help"
+done
+grep -q -e '--checkpoint FILE where the state is saved' "$folder/train.help" || fail "what --checkpoint of train is"
+for command in eval predict; do
+    grep -q -e '--checkpoint FILE the state that train saved' "$folder/$command.help" || fail "what --checkpoint of $command is"
+done
+expect "an option of another command" 2 "does not know the option --resume" "$FIRN" eval x --resume
 expect "nowhere to export" 1 "cannot be written" "$FIRN" export "$folder/c" -o "$folder/none/x"
 cp "$folder/c.safetensors" "$folder/kept"
 expect "no room to export" 1 "cannot be written: .*; raise the limit of file sizes (ulimit -f)" sh -c "ulimit -f 8; exec '$FIRN' export '$folder/c' -o '$folder/kept'"

@@ -69,9 +69,10 @@ cp out whole.digest
 closed() {
     "$@" <&- >&- 2>&-
 }
-for wanted in train compile; do
+for wanted in train compile export; do
     status=0
     case $wanted in
+    export) closed "$FIRN" export whole -o closed.safetensors || status=$? ;;
     train) closed train run.plan --checkpoint closed --log closed.jsonl || status=$? ;;
     compile) closed "$FIRNC" compile recipe.yaml --mode train --key key.key.pem -o closed.plan || status=$? ;;
     esac
@@ -84,6 +85,8 @@ for wanted in "$FIRNC inspect run.plan" "$FIRNC schedule run.plan" "$FIRNC expor
     $wanted >&- 2>closed.err || status=$?
     [ $status -eq 1 ] && grep -q 'closed' closed.err || fail "without standard output: $wanted: exit $status"
 done
+expect "an export with open descriptors" 0 "" "$FIRN" export whole -o whole.safetensors
+same "closed descriptors: a message is in the parameters" closed.safetensors whole.safetensors
 same "closed descriptors: a message is in the checkpoint" closed whole
 same "closed descriptors: a message is in the plan" closed.plan run.plan
 sed 's/,"seconds":.*/}/' whole.jsonl >whole.lines

@@ -372,7 +372,7 @@ expect "a negative number" 2 "--steps" train --steps -1
 expect "no value" 2 "--log" train --log
 expect "twice" 2 "--steps 2: is given twice; leave one out" train --steps 1 --steps 2
 expect "too many threads" 2 "--threads 1000: .*; write one from 1 to 256" train --threads 1000
-expect "no kernel set" 2 "FIRN_KERNELS: .*; write one that this machine can run: plain" env FIRN_KERNELS=typo "$FIRN" train \
+expect "no kernel set" 2 "FIRN_KERNELS=typo: .*; write one that this machine can run: plain" env FIRN_KERNELS=typo "$FIRN" train \
     "$PLAN" --pub "$PUB" --data "$DATA" --steps 1
 for set in $(sed 's/.*can run: //; s/,//g' "$folder/err"); do
     expect "the set $set, which the message names" 0 "" env FIRN_KERNELS="$set" "$FIRN" train "$PLAN" --pub "$PUB" --data "$DATA" \

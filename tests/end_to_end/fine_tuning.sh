@@ -96,7 +96,8 @@ expect "an evaluation" 0 "" compile eval eval "{train: '*.ln_f.*'}" $float32 --w
 expect "that is evaluated" 0 "" "$FIRN" eval "$folder/eval.plan" --pub "$folder/key.pub.pem" --data $text \
     --checkpoint "$folder/frozen.ckpt"
 expect "an evaluation of other frozen weights" 0 "" compile eval eval "{train: '*.ln_f.*'}" $float32
-expect "that is refused" 3 "CHECKPOINT_OTHER_MODEL" "$FIRN" eval "$folder/eval.plan" --pub "$folder/key.pub.pem" --data $text \
+expect "that is refused" 3 "CHECKPOINT_OTHER_MODEL.*same frozen weights: compile it with the --weights, seed and frozen parameters of" \
+    "$FIRN" eval "$folder/eval.plan" --pub "$folder/key.pub.pem" --data $text \
     --checkpoint "$folder/frozen.ckpt"
 
 # In mixed precision products read the half type: one that is rounded when the plan is made has the same bits. In float32

@@ -146,6 +146,11 @@ other_data "resuming with one more file" train_gpt $TEXT --data "$folder/text" -
 other_data "resuming with a file that was cut" train_gpt --data "$folder/a" --data "$folder/cut" --resume
 other_data "resuming with the files in another order" train_gpt --data "$folder/b" --data "$folder/a" --resume
 
+expect "what is said of labels" 3 "OTHER_DATA); data or labels differ: give the same files by --data and --labels, in the same order, evaluate other" \
+    eval_mlp mlp_eval $(records images other_labels)
+expect "what is said of text" 3 "OTHER_DATA); give the same files by --data, in the same order, or --allow-other-data\$" \
+    train_gpt --data "$folder/b" --data "$folder/a" --resume
+
 # --- several at once, and what no option allows -----------------------------------------------------------------------
 
 compile all_three small_mlp.yaml eval --set $VAL.feature_scale=1 --set $VAL.held_out_per_mille=500
@@ -159,12 +164,12 @@ expect "everything else, quietly" 0 "" "$@" --allow-other-preprocessing --allow-
 [ ! -s "$folder/err" ] || fail "quiet is quiet"
 
 compile smaller small_mlp.yaml eval --set trainer.init.model.input_size=196
-expect "images of another size" 1 "DATA_TYPE: --data has 784 uint8 .* reads 196 uint8" eval_mlp smaller $RECORDS
+expect "images of another size" 1 "--data has 784 uint8 .* reads 196 uint8 (DATA_TYPE);" eval_mlp smaller $RECORDS
 {
     printf '\0\0\010\003\0\0\0\170\0\0\0\016\0\0\0\016'
     head -c 23520 /dev/zero
 } >"$folder/small_images"
-expect "a checkpoint for images of another size" 3 CHECKPOINT_OTHER_MODEL eval_mlp smaller $(records small_images labels) \
+expect "a checkpoint for images of another size" 3 "CHECKPOINT_OTHER_MODEL); evaluate with a plan of the same architecture\$" eval_mlp smaller $(records small_images labels) \
     --allow-other-preprocessing
 compile rescaled small_mlp.yaml train --set trainer.fit.train_dataloader.feature_scale=1
 expect "resuming with another scale" 3 CHECKPOINT_OTHER_RUN "$FIRN" train "$folder/rescaled.plan" --pub "$PUB" \

@@ -397,6 +397,58 @@ static bool open_data(firn_host_data *data, const char *const *paths, uint32_t c
     return firn_host_data_open(data, &wanted, paths, count, labels, NULL);
 }
 
+/* An array of float32 whose records have this shape, and the shape that a plan reads. */
+typedef struct axes_case {
+    uint8_t rank, wanted_rank;
+    uint64_t dims[8], wanted[8];
+    const char *mend; /* NULL: it fits */
+} axes_case;
+
+static void compares_the_axes_of_records(void **state) {
+    static const axes_case cases[] = {
+        {4, 3, {9, 3, 8, 8}, {3, 8, 8}, NULL},
+        {4, 3, {9, 8, 8, 3}, {3, 8, 8}, "numpy.ascontiguousarray(x.transpose(0, 3, 1, 2))"},
+        {4, 3, {9, 3, 8, 8}, {8, 8, 3}, "numpy.ascontiguousarray(x.transpose(0, 2, 3, 1))"},
+        {3, 2, {9, 40, 101}, {101, 40}, "numpy.ascontiguousarray(x.transpose(0, 2, 1))"},
+        {2, 3, {9, 192}, {3, 8, 8}, NULL},         /* flat */
+        {4, 1, {9, 8, 8, 3}, {192}, NULL},         /* the plan is */
+        {4, 3, {9, 192, 1, 1}, {3, 8, 8}, NULL},   /* flat, with axes of 1 */
+        {3, 3, {9, 3, 64}, {3, 8, 8}, NULL},       /* fewer axes */
+        {3, 3, {9, 28, 28}, {28, 28, 1}, NULL},    /* a channel that is left out */
+        {4, 2, {9, 1, 28, 28}, {28, 28}, NULL},    /* and one too many */
+        {4, 3, {9, 1, 28, 14}, {28, 14, 1}, NULL}, /* and one elsewhere */
+        {3, 3, {9, 10, 49}, {49, 10, 1}, "numpy.ascontiguousarray(x.transpose(0, 2, 1))"},
+        {4, 3, {9, 1, 10, 49}, {49, 10, 1}, "numpy.ascontiguousarray(x.transpose(0, 3, 2, 1))"},
+        {5, 2, {9, 1, 10, 1, 49}, {49, 10}, "numpy.ascontiguousarray(x.transpose(0, 4, 2, 1, 3))"},
+        {3, 2, {9, 6, 32}, {3, 64}, "x.reshape(-1, 3, 64) if the elements of a record follow each other in that order"},
+        {4,
+         3,
+         {9, 7, 7, 10},
+         {49, 10, 1},
+         "x.reshape(-1, 49, 10, 1) if the elements of a record follow each other in that order"},
+        {1, 0, {9}, {0}, NULL},
+        {3, 0, {9, 1, 1}, {0}, NULL},
+        {8,
+         7,
+         {9, 2, 1, 2, 1, 2, 1, 3},
+         {3, 1, 2, 1, 2, 1, 2},
+         "numpy.ascontiguousarray(x.transpose(0, 7, 2, 1, 4, 3, 6, 5))"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        firn_data_layout layout = {.rank = cases[i].rank};
+        firn_host_shape wanted = {.rank = cases[i].wanted_rank};
+        char mend[300];
+        memcpy(layout.dims, cases[i].dims, sizeof layout.dims);
+        memcpy(wanted.dims, cases[i].wanted, sizeof wanted.dims);
+        assert_int_equal(firn_host_axes_fit(&layout, &wanted), cases[i].mend == NULL);
+        if (cases[i].mend == NULL)
+            continue;
+        firn_host_axes_mend(&layout, &wanted, mend, sizeof mend);
+        assert_string_equal(mend, cases[i].mend);
+    }
+}
+
 static void reads_files_and_folders(void **state) {
     (void)state;
     assert_int_equal(mkdir(at("texts"), 0777), 0);
@@ -557,6 +609,7 @@ int main(void) {
         cmocka_unit_test(saves_into_a_file),
         cmocka_unit_test(replaces_only_files),
         cmocka_unit_test(threads_cover_every_task_once),
+        cmocka_unit_test(compares_the_axes_of_records),
         cmocka_unit_test(reads_files_and_folders),
         cmocka_unit_test(unpacks_gzip),
         cmocka_unit_test(reads_records),

@@ -46,15 +46,9 @@ static bool has_code(size_t i, const char *type) {
     return last < '0' || last > '9' || behind[length] < '0' || behind[length] > '9';
 }
 
-/* Writes a shape as Python does. */
+/* Writes the shape of an array as Python does. */
 static const char *shape_text(const firn_data_layout *layout, char *text, size_t size) {
-    size_t length = (size_t)snprintf(text, size, "(");
-    for (uint32_t i = 0; i < layout->rank && i < 8 && length < size; i++)
-        length += (size_t)snprintf(text + length, size - length, "%s%llu", i == 0 ? "" : ", ",
-                                   (unsigned long long)layout->dims[i]);
-    if (length < size)
-        snprintf(text + length, size - length, "%s)", layout->rank == 1 ? "," : layout->rank > 8 ? ", ..." : "");
-    return text;
+    return firn_host_dims_text(layout->dims, layout->rank, "()", text, size);
 }
 
 /* Writes what the plan reads. */
@@ -203,8 +197,9 @@ bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, c
     const firn_stream_info *info = &wanted->streams[stream];
     const char *code = firn_error_name(FIRN_ERROR_DATA_TYPE);
     if (!wanted->records)
-        return firn_host_fail(name, "%s: it has %s, and the plan reads %s; give %s, or compile with another token_type",
-                              code, firn_type_name(layout->element), firn_type_name(info->element),
+        return firn_host_fail(name,
+                              "it has %s, and the plan reads %s (%s); give %s, or compile with another token_type",
+                              firn_type_name(layout->element), firn_type_name(info->element), code,
                               info->element == FIRN_UINT8 ? "bytes" : "an .npy array of such tokens");
     const uint32_t length = firn_data_record_elements(layout);
     if (length == info->record_elements)
@@ -212,10 +207,21 @@ bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, c
                  type_keys[stream]);
     else
         mend_of_length(layout, wanted, stream, mend, sizeof mend);
-    return firn_host_fail(name, "%s: %s has %lu %s in each record, and the plan reads %lu %s; its shape is %s: %s",
-                          code, options[stream], (unsigned long)length, firn_type_name(layout->element),
-                          (unsigned long)info->record_elements, firn_type_name(info->element),
+    return firn_host_fail(name, "%s has %lu %s in each record, and the plan reads %lu %s (%s); its shape is %s: %s",
+                          options[stream], (unsigned long)length, firn_type_name(layout->element),
+                          (unsigned long)info->record_elements, firn_type_name(info->element), code,
                           shape_text(layout, shape, sizeof shape), mend);
+}
+
+bool firn_host_refuse_axes(const char *name, const firn_data_layout *layout, const firn_host_wanted *wanted,
+                           uint32_t stream) {
+    char shape[200], want[200], mend[300];
+    const firn_host_shape *record = &wanted->shapes[stream];
+    firn_host_axes_mend(layout, record, mend, sizeof mend);
+    return firn_host_fail(name, "its shape is %s, and the plan reads records of %s (%s); save %s",
+                          shape_text(layout, shape, sizeof shape),
+                          firn_host_dims_text(record->dims, record->rank, "[]", want, sizeof want),
+                          firn_error_name(FIRN_ERROR_DATA_TYPE), mend);
 }
 
 const char *firn_host_file_mend(const firn_file_kind *kind) {
@@ -258,7 +264,8 @@ bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, cons
 }
 
 bool firn_host_refuse_absent(const char *name, const firn_host_wanted *wanted, uint32_t stream) {
-    return firn_host_fail(name, "%s: the plan also reads %lu %s of each record; give them by %s",
-                          firn_error_name(FIRN_ERROR_DATA_TYPE), (unsigned long)wanted->streams[stream].record_elements,
-                          firn_type_name(wanted->streams[stream].element), options[stream]);
+    return firn_host_fail(name, "the plan also reads %lu %s of each record (%s); give them by %s",
+                          (unsigned long)wanted->streams[stream].record_elements,
+                          firn_type_name(wanted->streams[stream].element), firn_error_name(FIRN_ERROR_DATA_TYPE),
+                          options[stream]);
 }

@@ -157,6 +157,8 @@ static bool compare(const firn_host_file *file, const firn_host_wanted *wanted, 
     if (layout->element != info->element ||
         (wanted->records && firn_data_record_elements(layout) != info->record_elements))
         return firn_host_refuse_stream(file->name, layout, wanted, stream);
+    if (wanted->records && !firn_host_axes_fit(layout, &wanted->shapes[stream]))
+        return firn_host_refuse_axes(file->name, layout, wanted, stream);
     return true;
 }
 
@@ -493,9 +495,9 @@ static bool pair(const firn_host_data *data, const firn_host_wanted *wanted) {
         const uint64_t records = records_of(data, wanted, 0), others = records_of(data, wanted, s);
         if (wanted->records && records != others)
             return firn_host_fail(data->files[s].files[0]->name,
-                                  "%llu records and %llu %ss; give one %s for each record of %s",
-                                  (unsigned long long)records, (unsigned long long)others, what[s], what[s],
-                                  data->files[0].files[0]->name);
+                                  "%llu record%s and %llu %s%s; give one %s for each record of %s",
+                                  (unsigned long long)records, records == 1 ? "" : "s", (unsigned long long)others,
+                                  what[s], others == 1 ? "" : "s", what[s], data->files[0].files[0]->name);
     }
     return true;
 }

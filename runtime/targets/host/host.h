@@ -230,11 +230,18 @@ void firn_host_unpack_end(firn_host_packed *packed); /* NULL is allowed */
 
 enum { FIRN_HOST_STREAMS = 3 };
 
+/* The extents of one record, without those of its samples. */
+typedef struct firn_host_shape {
+    uint32_t rank; /* 0: one number, or not known */
+    uint64_t dims[8];
+} firn_host_shape;
+
 /* What a plan reads. */
 typedef struct firn_host_wanted {
     bool records; /* samples are records of arrays; false: windows of one text */
     uint32_t stream_count;
     firn_stream_info streams[FIRN_HOST_STREAMS];
+    firn_host_shape shapes[FIRN_HOST_STREAMS]; /* of the records of each stream */
 } firn_host_wanted;
 
 typedef struct firn_host_file firn_host_file;
@@ -282,9 +289,19 @@ uint32_t firn_host_data_file_of(const firn_host_stream *stream, uint64_t element
 /* Returns the number of elements in all files of a stream. */
 uint64_t firn_host_data_elements(const firn_host_stream *stream);
 
-/* --- messages about arrays (arrays.c); each firn_host_refuse returns false ---------------------------------------- */
+/* --- the axes of records (axes.c) --------------------------------------------------------------------------------- */
 
-/* What to do with a file of this kind that was given as data. */
+/* Returns false if the records of an array have their axes in another order than `wanted`, or other extents, although
+ * they have as many elements. Extents of 1 do not count, and flat records have the order that they are read in. */
+bool firn_host_axes_fit(const firn_data_layout *layout, const firn_host_shape *wanted);
+/* Writes how to make records of the wanted shape from those of an array. */
+void firn_host_axes_mend(const firn_data_layout *layout, const firn_host_shape *wanted, char *text, size_t size);
+/* Writes extents as Python does, between two brackets: (2, 3) or [2, 3]. Returns the text. */
+const char *firn_host_dims_text(const uint64_t *dims, uint32_t rank, const char *brackets, char *text, size_t size);
+
+/* --- messages about arrays (arrays.c); each that refuses returns false -------------------------------------------- */
+
+/* Returns what to do with a file of this kind that was given as data. */
 const char *firn_host_file_mend(const firn_file_kind *kind);
 /* Refuses an array that has a fault. bytes: the length of the file. */
 bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, uint64_t bytes,
@@ -292,6 +309,9 @@ bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, ui
 /* Refuses a file whose elements or records are not those that the plan reads. */
 bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, const firn_host_wanted *wanted,
                              uint32_t stream);
+/* Refuses a file whose records have as many elements as the plan reads, in axes of another order. */
+bool firn_host_refuse_axes(const char *name, const firn_data_layout *layout, const firn_host_wanted *wanted,
+                           uint32_t stream);
 /* Refuses a file that is no array, where the plan reads records. kind: NULL if it is not known. */
 bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, const firn_file_kind *kind);
 /* Refuses data without the stream. name: the first file of the data. */
