@@ -227,7 +227,8 @@ void cli_progress_end(cli_progress *progress);
 
 /* --- signals.c --- */
 
-/* From here on SIGINT, SIGTERM and SIGHUP ask the command to stop after its current step, and SIGPIPE is ignored. */
+/* From here on SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM and SIGXCPU ask the command to stop after its current
+ * step, and SIGPIPE is ignored. */
 void cli_signals_catch(void);
 /* Returns true if one of them has come. */
 bool cli_signals_came(void);
