@@ -99,7 +99,30 @@ typedef struct cli_finding {
     double value;
 } cli_finding;
 
+/* How the loss of a plan counts rows (rows.c). */
+typedef struct cli_row_rule {
+    bool known;      /* false: each row counts, or it is not known which do */
+    bool weighted;   /* by the stream of weights */
+    bool divides;    /* the loss is divided by the sum of the weights of a step */
+    int64_t ignored; /* the label whose rows do not count, or -1 */
+    uint32_t stream; /* that has the labels */
+} cli_row_rule;
+
+/* Why the loss of a step is 0 or not finite, as far as its rows are the cause. */
+typedef enum cli_rows {
+    CLI_ROWS_COUNT,    /* they are not */
+    CLI_ROWS_ABSENT,   /* each row is ignored or has no weight */
+    CLI_ROWS_CANCEL,   /* the weights sum to 0 */
+    CLI_ROWS_OVERFLOW, /* the sum of the weights is beyond float32 */
+    CLI_ROWS_TINY      /* the reciprocal of that sum is */
+} cli_rows;
+
 typedef struct cli_numbers {
+    cli_row_rule rule;
+    cli_reads labels;                          /* that the last step read, if there is a rule for them */
+    uint64_t empty;                            /* steps of this call without a row that counts */
+    uint64_t first_empty;                      /* number of the first of them */
+    cli_rows why_empty;                        /* that one is */
     cli_reads now, before;                     /* float32 elements that the last step and the step before it read */
     uint64_t step;                             /* number of the last step, from 1 */
     uint64_t steps, skipped, skipped_for_data; /* of this call; for_data: the data held NaN or infinity */
@@ -155,6 +178,8 @@ void cli_numbers_free(cli_numbers *numbers);
 bool cli_parameters_finite(const cli_session *session);
 /* Returns true if all elements of a stream are 0. */
 bool cli_all_zero(const cli_session *session, uint32_t stream);
+/* Returns the integer at an element in the bytes of a source. */
+double cli_integer_at(uint8_t type, const uint8_t *element);
 
 /* The messages after LOSS_NOT_FINITE, LOSS_SCALE_FLOOR and DATA_RANGE. Each searches the data, writes what it found and
  * a remedy into `text`, and returns the file at fault: the plan if the data are not at fault, and NULL from
@@ -162,6 +187,18 @@ bool cli_all_zero(const cli_session *session, uint32_t stream);
 const char *cli_say_not_finite(const cli_session *session, const char *saved, char *text, size_t size);
 const char *cli_say_floor(const cli_session *session, char *text, size_t size);
 const char *cli_say_out_of_range(const cli_session *session, char *text, size_t size);
+
+/* --- rows.c --- */
+
+/* Reads from the plan which rows count. */
+void cli_rows_begin(cli_session *session);
+/* Looks at the rows of the last step again, and stores the sum of their weights unless it returns CLI_ROWS_COUNT. Call
+ * it only if the loss was 0 or not finite. */
+cli_rows cli_rows_of_step(const cli_session *session, double *sum);
+/* Writes what is wrong with the rows of a step, for a message that has named the step. */
+void cli_rows_say(const cli_session *session, cli_rows rows, double sum, char *text, size_t size);
+/* Returns the file that it is wrong with. */
+const char *cli_rows_file(const cli_session *session, cli_rows rows);
 
 /* --- data_notes.c --- */
 

@@ -92,6 +92,18 @@ static int stop_by_error(run *run, const firn_step_report *report, int error) {
     return cli_error(&run->session, error);
 }
 
+/* Notes the first step whose loss is 0 because none of its rows counts. */
+static void note_empty(run *run, uint64_t step) {
+    const cli_session *session = &run->session;
+    char why[200];
+    if (session->options->quiet || session->numbers.empty == 0 || session->numbers.first_empty != step)
+        return;
+    cli_progress_end(&run->progress);
+    cli_rows_say(session, session->numbers.why_empty, 0, why, sizeof why);
+    firn_host_note("no row of step %llu counts, so that its loss and its gradients are 0: %s", (unsigned long long)step,
+                   why);
+}
+
 /* Runs one step and logs it. *step becomes the number of steps done in total. */
 static int run_step(run *run, uint64_t *step) {
     firn_step_report report = {0};
@@ -107,8 +119,10 @@ static int run_step(run *run, uint64_t *step) {
         cli_numbers_end_step(&run->session, &report);
     bool logged = (!done && error != FIRN_ERROR_LOSS_NOT_FINITE) ||
                   cli_log_step(&run->log, &report, error, now - before, now - run->progress.started);
-    if (done)
+    if (done) {
         cli_progress_step(&run->progress, &report);
+        note_empty(run, report.global_step);
+    }
     if (error != FIRN_OK) {
         report.global_step = *step;
         return stop_by_error(run, &report, error);
@@ -189,6 +203,39 @@ static int report_fault(const run *run, int status, uint64_t step) {
     return status;
 }
 
+/* Whether the steps of this call are a whole run, or have read as many samples as there are. */
+static bool has_seen_all(const run *run, uint64_t step) {
+    const firn_info *info = &run->session.info;
+    firn_sample_counts counts;
+    if (run->first == 0 && step == info->steps)
+        return true;
+    return info->ring == 0 && firn_count_samples(&run->session.firn, &run->session.source, &counts) == FIRN_OK &&
+           (step - run->first) * info->samples * info->micro_batches >= counts.part;
+}
+
+/* Says that steps had no row that counts. It is an error if that were all steps, and other data would have been no
+ * better. Takes and returns the exit code like the functions above. */
+static int report_empty(const run *run, int status, uint64_t step) {
+    const cli_session *session = &run->session;
+    const cli_numbers *numbers = &session->numbers;
+    const unsigned long long empty = numbers->empty, steps = numbers->steps;
+    char kept[5000], why[200];
+    if (empty == 0 || status != CLI_OK)
+        return status;
+    if (empty != steps || !has_seen_all(run, step) || cli_signals_came()) {
+        if (!session->options->quiet)
+            firn_host_note("%llu of %llu steps had no row that counts", empty, steps);
+        return status;
+    }
+    cli_saving_describe(&run->saving, step, kept, sizeof kept);
+    cli_rows_say(session, numbers->why_empty, 0, why, sizeof why);
+    firn_host_fail(cli_rows_file(session, numbers->why_empty),
+                   "%llu of %llu steps had no row that counts, so that nothing was learned (%s): in step %llu %s; %s",
+                   empty, steps, firn_error_name(FIRN_ERROR_NO_ROWS), (unsigned long long)numbers->first_empty, why,
+                   kept);
+    return CLI_FILE;
+}
+
 /* Notes what was saved, after the message about the error that stopped the run. */
 static void note_saved(const run *run, uint64_t step) {
     char kept[5000];
@@ -227,7 +274,7 @@ static int finish(run *run, int status, uint64_t step) {
     if (!firn_host_data_unchanged(&run->session.data))
         status = CLI_FILE;
     status = save_at_end(run, status, step);
-    const int reported = report_fault(run, status, step);
+    const int reported = report_empty(run, report_fault(run, status, step), step);
     const bool fault_is_new = reported != status; /* its message has said what was saved */
     status = reported == CLI_OK ? print_digest(run) : reported;
     if (status != CLI_OK && !fault_is_new)
