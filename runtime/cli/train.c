@@ -104,6 +104,17 @@ static void note_empty(run *run, uint64_t step) {
                    why);
 }
 
+/* Notes a file that was written without a change of its contents. */
+static void note_touched(run *run, uint64_t step) {
+    const char *name = firn_host_data_touched(&run->session.data, step);
+    if (name == NULL || run->session.options->quiet)
+        return;
+    cli_progress_end(&run->progress);
+    firn_host_note("%s was touched or written during the run; it has the contents that it had (SHA-256), and the run "
+                   "goes on",
+                   name);
+}
+
 /* Runs one step and logs it. *step becomes the number of steps done in total. */
 static int run_step(run *run, uint64_t *step) {
     firn_step_report report = {0};
@@ -132,7 +143,9 @@ static int run_step(run *run, uint64_t *step) {
         cli_progress_end(&run->progress);
         return cli_error(&run->session, error);
     }
-    return logged && firn_host_data_look(&run->session.data, *step) ? CLI_OK : CLI_FILE;
+    const bool unchanged = firn_host_data_look(&run->session.data, *step);
+    note_touched(run, *step);
+    return logged && unchanged ? CLI_OK : CLI_FILE;
 }
 
 /* Returns the step of the next periodic save after one at `step`, or the last step of this call. */

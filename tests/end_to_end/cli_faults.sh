@@ -477,7 +477,7 @@ done
 # disturb COMMAND...: the command runs while an endless run reads d.npy.
 disturb() {
     rm -f disturbed disturbed.jsonl
-    "$FIRN" train endless.plan --pub key.pub.pem --data d.npy --labels y.npy --quiet --threads 1 --checkpoint disturbed \
+    "$FIRN" train endless.plan --pub key.pub.pem --data d.npy --labels y.npy --threads 1 --checkpoint disturbed \
         --log disturbed.jsonl --checkpoint-every 100 >out 2>err &
     child=$!
     until [ -e disturbed.jsonl ] && [ "$(wc -l <disturbed.jsonl)" -gt 5 ]; do sleep 0.01; done
@@ -511,6 +511,9 @@ overwrite_back() { # with the time of modification as it was
     dd if=other.npy of=d.npy conv=notrunc status=none
     touch -r x.npy d.npy
 }
+same_bytes() {
+    dd if=x.npy of="$1" conv=notrunc status=none
+}
 other_name() {
     chmod 600 d.npy
     mv d.npy e.npy
@@ -522,6 +525,18 @@ changes "data overwritten" "was changed while it was in use" dd if=other.npy of=
 changes "data cut" "was changed while it was in use: it has 0 bytes and had [0-9]* at the start, so it is shorter" \
     cp /dev/null d.npy
 changes "data overwritten, their time set back" "was changed while it was in use" overwrite_back
+# Nor does a new time, or the same bytes again: the file is hashed again, and the run goes on.
+for way in touch same_bytes; do
+    disturb $way d.npy
+    until grep -q "^d.npy was touched or written during the run; it has the contents" err || ! kill -0 $child 2>dd; do sleep 0.02; done
+    heard_at=$(wc -l <disturbed.jsonl)
+    until [ "$(wc -l <disturbed.jsonl)" -gt $((heard_at + 20)) ] || ! kill -0 $child 2>dd; do sleep 0.02; done
+    kill -TERM $child
+    status=0
+    wait $child || status=$?
+    [ $status -eq 130 ] || fail "data that are touched, $way: exit $status"
+    undisturbed "data that are touched, $way"
+done
 # Another name and other permissions change no contents, nor does another file in the place of this one.
 disturb other_name
 status=0
