@@ -301,10 +301,23 @@ void cli_saving_describe(const cli_saving *saving, uint64_t step, char *text, si
 
 /* --- log.c: JSON lines --- */
 
+#define CLI_LOG_LINE_BYTES 512 /* more than one line of a step has */
+
+/* What others did to the log during the run. */
+typedef enum cli_log_cut {
+    CLI_LOG_WHOLE,
+    CLI_LOG_EMPTIED, /* it was cut to nothing, and has been begun again by its first line */
+    CLI_LOG_CUT      /* it was cut to something, and lines of it are lost */
+} cli_log_cut;
+
 typedef struct cli_log {
     FILE *file; /* NULL: no log */
     const char *path;
-    bool created;      /* by this run; it holds only its first line so far */
+    char *head;                    /* its first line */
+    bool created;                  /* by this run; it holds only its first line so far */
+    uint64_t written;              /* length of the file, unless others write to it */
+    char line[CLI_LOG_LINE_BYTES]; /* the last one */
+    cli_log_cut cut;
     uint64_t reserved; /* bytes of the file that have room on the disk */
     int failed;        /* errno of the first operation that failed after cli_log_begin; 0: none */
 } cli_log;
@@ -312,9 +325,11 @@ typedef struct cli_log {
 /* Creates a log, or continues one with --resume: the first line must be the one this run would write, lines of steps
  * after the checkpoint are dropped, and no earlier step may be missing. */
 int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done);
-/* Reserves room for the line of the next step, if the file system can reserve. Therefore a log that cannot grow ends
- * the run before a step, and not between a step and its line. This function, cli_log_step and cli_log_sync print
- * nothing: they return false, and log->failed keeps the cause. */
+/* Notices whether the file was cut, as by copytruncate of logrotate. Prints nothing. */
+void cli_log_look(cli_log *log);
+/* Does that, and then reserves room for the line of the next step, if the file system can reserve. Therefore a log that
+ * cannot grow ends the run before a step, and not between a step and its line. This function, cli_log_step and
+ * cli_log_sync print nothing: they return false, and log->failed keeps the cause. */
 bool cli_log_reserve(cli_log *log);
 /* Writes the line of one step; error is 0 or the error that stopped the run at this step. */
 bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed);

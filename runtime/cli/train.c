@@ -115,6 +115,15 @@ static void note_touched(run *run, uint64_t step) {
                    name);
 }
 
+/* Notes at once that the log was cut, as lines of it may be lost. */
+static void note_cut(run *run, uint64_t step) {
+    const bool emptied = run->log.cut == CLI_LOG_EMPTIED;
+    cli_progress_end(&run->progress);
+    if (!run->session.options->quiet)
+        firn_host_note("%s was %s after step %llu, and the run goes on%s", run->log.path, emptied ? "emptied" : "cut",
+                       (unsigned long long)step, emptied ? ": the log begins again with its first line" : "");
+}
+
 /* Runs one step and logs it. *step becomes the number of steps done in total. */
 static int run_step(run *run, uint64_t *step) {
     firn_step_report report = {0};
@@ -161,7 +170,11 @@ static int run_steps(run *run, uint64_t *step) {
     int status = CLI_OK;
     while (status == CLI_OK && *step < run->last && !cli_signals_came()) {
         const uint64_t before = *step;
-        status = cli_log_reserve(&run->log) ? run_step(run, step) : CLI_FILE;
+        const cli_log_cut cut = run->log.cut;
+        const bool room = cli_log_reserve(&run->log);
+        if (run->log.cut != cut)
+            note_cut(run, *step);
+        status = room ? run_step(run, step) : CLI_FILE;
         if (status != CLI_OK || *step == before) /* or the data has come to its end */
             break;
         if (every == 0 || *step % every != 0 || *step == run->last)
@@ -207,6 +220,10 @@ static int report_fault(const run *run, int status, uint64_t step) {
         errno = run->log.failed;
         firn_host_fail(run->log.path, "the log cannot be written: %s; %s; the run stopped after step %llu, and %s",
                        strerror(run->log.failed), firn_host_room(), (unsigned long long)step, kept);
+        return CLI_FILE;
+    }
+    if (status == CLI_OK && run->log.cut == CLI_LOG_CUT) {
+        firn_host_fail(run->log.path, "the log was cut during the run, and lines of it are lost; %s", kept);
         return CLI_FILE;
     }
     if (status == CLI_OK && !cli_log_is_there(&run->log)) {
@@ -286,6 +303,7 @@ static int finish(run *run, int status, uint64_t step) {
     const bool interrupted = cli_signals_came() && status == CLI_OK && step < run->last;
     if (!firn_host_data_unchanged(&run->session.data))
         status = CLI_FILE;
+    cli_log_look(&run->log);
     status = save_at_end(run, status, step);
     const int reported = report_empty(run, report_fault(run, status, step), step);
     const bool fault_is_new = reported != status; /* its message has said what was saved */
