@@ -104,7 +104,30 @@ typedef struct cli_finding {
     double value;
 } cli_finding;
 
+/* How the loss of a plan counts rows (rows.c). */
+typedef struct cli_row_rule {
+    bool known;      /* false: each row counts, or it is not known which do */
+    bool weighted;   /* by the stream of weights */
+    bool divides;    /* the loss is divided by the sum of the weights of a step */
+    int64_t ignored; /* the label whose rows do not count, or -1 */
+    uint32_t stream; /* that has the labels */
+} cli_row_rule;
+
+/* Why the loss of a step is 0 or not finite, as far as its rows are the cause. */
+typedef enum cli_rows {
+    CLI_ROWS_COUNT,    /* they are not */
+    CLI_ROWS_ABSENT,   /* each row is ignored or has no weight */
+    CLI_ROWS_CANCEL,   /* the weights sum to 0 */
+    CLI_ROWS_OVERFLOW, /* the sum of the weights is beyond float32 */
+    CLI_ROWS_TINY      /* the reciprocal of that sum is */
+} cli_rows;
+
 typedef struct cli_numbers {
+    cli_row_rule rule;
+    cli_reads labels;                          /* that the last step read, if there is a rule for them */
+    uint64_t empty;                            /* steps of this call without a row that counts */
+    uint64_t first_empty;                      /* number of the first of them */
+    cli_rows why_empty;                        /* that one is */
     cli_reads now, before;                     /* float32 elements that the last step and the step before it read */
     uint64_t step;                             /* number of the last step, from 1 */
     uint64_t steps, skipped, skipped_for_data; /* of this call; for_data: the data held NaN or infinity */
@@ -171,6 +194,8 @@ void cli_numbers_free(cli_numbers *numbers);
 bool cli_parameters_finite(const cli_session *session);
 /* Returns true if all elements of a stream are 0. */
 bool cli_all_zero(const cli_session *session, uint32_t stream);
+/* Returns the integer at an element in the bytes of a source. */
+double cli_integer_at(uint8_t type, const uint8_t *element);
 
 /* The messages after LOSS_NOT_FINITE, LOSS_SCALE_FLOOR and DATA_RANGE. Each searches the data, writes what it found and
  * a remedy into `text`, and returns the file at fault: the plan if the data are not at fault, and NULL from
@@ -178,6 +203,18 @@ bool cli_all_zero(const cli_session *session, uint32_t stream);
 const char *cli_say_not_finite(const cli_session *session, const char *saved, char *text, size_t size);
 const char *cli_say_floor(const cli_session *session, char *text, size_t size);
 const char *cli_say_out_of_range(const cli_session *session, char *text, size_t size);
+
+/* --- rows.c --- */
+
+/* Reads from the plan which rows count. */
+void cli_rows_begin(cli_session *session);
+/* Looks at the rows of the last step again, and stores the sum of their weights unless it returns CLI_ROWS_COUNT. Call
+ * it only if the loss was 0 or not finite. */
+cli_rows cli_rows_of_step(const cli_session *session, double *sum);
+/* Writes what is wrong with the rows of a step, for a message that has named the step. */
+void cli_rows_say(const cli_session *session, cli_rows rows, double sum, char *text, size_t size);
+/* Returns the file that it is wrong with. */
+const char *cli_rows_file(const cli_session *session, cli_rows rows);
 
 /* --- data_notes.c --- */
 
@@ -243,7 +280,8 @@ void cli_progress_end(cli_progress *progress);
 
 /* --- signals.c --- */
 
-/* From here on SIGINT, SIGTERM and SIGHUP ask the command to stop after its current step, and SIGPIPE is ignored. */
+/* From here on SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM and SIGXCPU ask the command to stop after its current
+ * step, and SIGPIPE is ignored. */
 void cli_signals_catch(void);
 /* Returns true if one of them has come. */
 bool cli_signals_came(void);
@@ -279,10 +317,23 @@ void cli_saving_describe(const cli_saving *saving, uint64_t step, char *text, si
 
 /* --- log.c: JSON lines --- */
 
+#define CLI_LOG_LINE_BYTES 512 /* more than one line of a step has */
+
+/* What others did to the log during the run. */
+typedef enum cli_log_cut {
+    CLI_LOG_WHOLE,
+    CLI_LOG_EMPTIED, /* it was cut to nothing, and has been begun again by its first line */
+    CLI_LOG_CUT      /* it was cut to something, and lines of it are lost */
+} cli_log_cut;
+
 typedef struct cli_log {
     FILE *file; /* NULL: no log */
     const char *path;
-    bool created;      /* by this run; it holds only its first line so far */
+    char *head;                    /* its first line */
+    bool created;                  /* by this run; it holds only its first line so far */
+    uint64_t written;              /* length of the file, unless others write to it */
+    char line[CLI_LOG_LINE_BYTES]; /* the last one */
+    cli_log_cut cut;
     uint64_t reserved; /* bytes of the file that have room on the disk */
     int failed;        /* errno of the first operation that failed after cli_log_begin; 0: none */
 } cli_log;
@@ -290,9 +341,11 @@ typedef struct cli_log {
 /* Creates a log, or continues one with --resume: the first line must be the one this run would write, lines of steps
  * after the checkpoint are dropped, and no earlier step may be missing. */
 int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done);
-/* Reserves room for the line of the next step, if the file system can reserve. Therefore a log that cannot grow ends
- * the run before a step, and not between a step and its line. This function, cli_log_step and cli_log_sync print
- * nothing: they return false, and log->failed keeps the cause. */
+/* Notices whether the file was cut, as by copytruncate of logrotate. Prints nothing. */
+void cli_log_look(cli_log *log);
+/* Does that, and then reserves room for the line of the next step, if the file system can reserve. Therefore a log that
+ * cannot grow ends the run before a step, and not between a step and its line. This function, cli_log_step and
+ * cli_log_sync print nothing: they return false, and log->failed keeps the cause. */
 bool cli_log_reserve(cli_log *log);
 /* Writes the line of one step; error is 0 or the error that stopped the run at this step. */
 bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed);

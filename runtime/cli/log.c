@@ -38,24 +38,44 @@ static bool is_file(const cli_log *log) {
     return fstat(fileno(log->file), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* LINE_BYTES: more than one line has. ROOM_BYTES: reserved at once, or one line only if the disk has less. */
-enum { LINE_BYTES = 512, ROOM_BYTES = 1 << 16 };
+/* ROOM_BYTES: reserved at once, or one line only if the disk has less. */
+enum { LINE_BYTES = CLI_LOG_LINE_BYTES, ROOM_BYTES = 1 << 16 };
+
+void cli_log_look(cli_log *log) {
+    struct stat status;
+    if (log->file == NULL || fstat(fileno(log->file), &status) != 0 || !S_ISREG(status.st_mode) ||
+        (uint64_t)status.st_size >= log->written)
+        return;
+    /* A log may be emptied just before the last line is written, which then is all that it has. */
+    const size_t last = status.st_size != 0 ? strlen(log->line) : 0;
+    log->reserved = 0;
+    log->written = (uint64_t)status.st_size;
+    if (log->written != last || (last != 0 && ftruncate(fileno(log->file), 0) != 0)) {
+        log->cut = CLI_LOG_CUT;
+        return;
+    }
+    log->cut = log->cut == CLI_LOG_CUT ? CLI_LOG_CUT : CLI_LOG_EMPTIED;
+    if (fputs(log->head, log->file) >= 0 && (last == 0 || fputs(log->line, log->file) >= 0) && fflush(log->file) == 0)
+        log->written = strlen(log->head) + last;
+    else
+        fails(log);
+}
 
 bool cli_log_reserve(cli_log *log) {
-    if (log->file == NULL || !is_file(log))
-        return true;
-    const off_t at = ftello(log->file);
-    if (at < 0 || (uint64_t)at + LINE_BYTES <= log->reserved)
+    cli_log_look(log);
+    if (log->failed != 0)
+        return false;
+    if (log->file == NULL || !is_file(log) || log->written + LINE_BYTES <= log->reserved)
         return true;
     uint64_t bytes = ROOM_BYTES;
-    bool reserved = firn_host_reserve(fileno(log->file), (uint64_t)at, bytes);
+    bool reserved = firn_host_reserve(fileno(log->file), log->written, bytes);
     if (!reserved && errno != EOPNOTSUPP) {
         bytes = LINE_BYTES;
-        reserved = firn_host_reserve(fileno(log->file), (uint64_t)at, bytes);
+        reserved = firn_host_reserve(fileno(log->file), log->written, bytes);
     }
     if (!reserved && errno != EOPNOTSUPP)
         return fails(log);
-    log->reserved = reserved ? (uint64_t)at + bytes : UINT64_MAX;
+    log->reserved = reserved ? log->written + bytes : UINT64_MAX;
     return true;
 }
 
@@ -102,30 +122,39 @@ static void print_head(FILE *to, const cli_session *session) {
             (unsigned long long)info->samples * info->micro_batches, (unsigned long)info->window);
 }
 
+static void print_step(FILE *to, const firn_step_report *report, int error, double seconds, double elapsed) {
+    /* The counter in the report does not include a step that was not completed. */
+    uint64_t step = report->global_step + (error == FIRN_ERROR_LOSS_NOT_FINITE ? 1 : 0);
+    fprintf(to, "{\"step\":%llu", (unsigned long long)step);
+    print_number(to, "loss", report->loss);
+    fprintf(to, ",\"loss_bits\":\"%08lx\"", (unsigned long)bits_of(report->loss));
+    print_number(to, "learning_rate", report->learning_rate);
+    print_number(to, "loss_scale", report->loss_scale);
+    print_number(to, "gradient_norm", report->gradient_norm);
+    fprintf(to, ",\"skipped\":%s", report->skipped ? "true" : "false");
+    if (error != FIRN_OK)
+        print_string(to, "error", firn_error_name(error));
+    fprintf(to, ",\"seconds\":%.9f,\"elapsed\":%.3f}\n", seconds, elapsed);
+}
+
 bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed) {
     if (log->file == NULL)
         return true;
     log->created = false;
     errno = 0;
-    const off_t begin = ftello(log->file);
-    /* The counter in the report does not include a step that was not completed. */
-    uint64_t step = report->global_step + (error == FIRN_ERROR_LOSS_NOT_FINITE ? 1 : 0);
-    fprintf(log->file, "{\"step\":%llu", (unsigned long long)step);
-    print_number(log->file, "loss", report->loss);
-    fprintf(log->file, ",\"loss_bits\":\"%08lx\"", (unsigned long)bits_of(report->loss));
-    print_number(log->file, "learning_rate", report->learning_rate);
-    print_number(log->file, "loss_scale", report->loss_scale);
-    print_number(log->file, "gradient_norm", report->gradient_norm);
-    fprintf(log->file, ",\"skipped\":%s", report->skipped ? "true" : "false");
-    if (error != FIRN_OK)
-        print_string(log->file, "error", firn_error_name(error));
-    fprintf(log->file, ",\"seconds\":%.9f,\"elapsed\":%.3f}\n", seconds, elapsed);
-    if (fflush(log->file) == 0 && !ferror(log->file))
+    FILE *line = fmemopen(log->line, sizeof log->line, "w");
+    if (line == NULL)
+        return fails(log);
+    print_step(line, report, error, seconds, elapsed);
+    fclose(line);
+    if (fputs(log->line, log->file) >= 0 && fflush(log->file) == 0 && !ferror(log->file)) {
+        log->written += strlen(log->line);
         return true;
+    }
     fails(log);
     __fpurge(log->file); /* a part of a line is worth nothing */
-    if (is_file(log) && begin >= 0)
-        (void)!ftruncate(fileno(log->file), begin);
+    if (is_file(log))
+        (void)!ftruncate(fileno(log->file), (off_t)log->written);
     return false;
 }
 
@@ -145,6 +174,8 @@ bool cli_log_sync(cli_log *log) {
 
 void cli_log_end(cli_log *log, bool failed) {
     struct stat status;
+    free(log->head);
+    log->head = NULL;
     if (log->file == NULL)
         return;
     if (failed && log->created && is_file(log))
@@ -174,13 +205,30 @@ static bool same_run(const char *line, const char *head) {
     return same_hash(line, head, "\"run_hash\":\"") && same_hash(line, head, "\"data_sha256\":\"");
 }
 
+/* Refuses a log by what is in place of its first line. */
+static int refuse_head(const char *path, const char *line, ssize_t length) {
+    static const char begin[] = "{\"firn\":";
+    const char *mend = "; move it away, or give another --log";
+    if (length > 0 && line[0] == 0)
+        firn_host_fail(path, "begins with bytes of 0, like a log that was cut while a run wrote it%s", mend);
+    else if (length > 0 && step_of(line) != 0)
+        firn_host_fail(path, "lacks its first line, which names the run, like a log that was cut during a run%s", mend);
+    else if (length <= 0 || strncmp(line, begin, sizeof begin - 1) != 0)
+        firn_host_fail(path, "is not the log of a run: it has another first line%s", mend);
+    else
+        firn_host_fail(path, "is the log of another run: its first line names another plan or other data; give the "
+                             "data of the run, or another --log");
+    return CLI_FILE;
+}
+
 /* Computes how many bytes of the log to keep: its first line and the lines of steps up to `steps_done`. A last line
  * without a newline is dropped. */
 static int measure(FILE *file, const char *path, const char *head, uint64_t steps_done, off_t *bytes) {
     char *line = NULL;
     size_t space = 0;
     ssize_t length = getline(&line, &space, file);
-    bool same = length > 0 && same_run(line, head);
+    const bool same = length > 0 && same_run(line, head);
+    const int refused = same ? CLI_OK : refuse_head(path, line, length);
     *bytes = ftello(file);
     uint64_t last = 0;
     while (same && (length = getline(&line, &space, file)) > 0 && line[length - 1] == '\n') {
@@ -191,29 +239,27 @@ static int measure(FILE *file, const char *path, const char *head, uint64_t step
         last = step;
     }
     free(line);
-    if (same && (last == 0 || last == steps_done))
-        return CLI_OK;
-    if (same) {
-        firn_host_fail(path,
-                       "ends at step %llu and the checkpoint is at step %llu; give the log that goes with it, or "
-                       "another --log",
-                       (unsigned long long)last, (unsigned long long)steps_done);
-        return CLI_FILE;
-    }
-    firn_host_fail(path, "is the log of another run: its first line names another plan or other data; give the data "
-                         "of the run, or another --log");
+    if (!same || last == 0 || last == steps_done)
+        return refused;
+    firn_host_fail(path,
+                   "ends at step %llu and the checkpoint is at step %llu; give the log that goes with it, or another "
+                   "--log",
+                   (unsigned long long)last, (unsigned long long)steps_done);
     return CLI_FILE;
 }
 
-static int go_on(cli_log *log, const char *head, uint64_t steps_done) {
+/* From then on lines are appended, so that no hole appears in a log that is cut during the run. */
+static int go_on(cli_log *log, uint64_t steps_done) {
+    const int file = fileno(log->file);
     off_t bytes = 0;
-    int status = measure(log->file, log->path, head, steps_done, &bytes);
+    int status = measure(log->file, log->path, log->head, steps_done, &bytes);
     if (status != CLI_OK)
         return status;
-    if (ftruncate(fileno(log->file), bytes) != 0 || fseeko(log->file, bytes, SEEK_SET) != 0) {
+    if (ftruncate(file, bytes) != 0 || fseeko(log->file, bytes, SEEK_SET) != 0 || fcntl(file, F_SETFL, O_APPEND) != 0) {
         cannot_write(log);
         return CLI_FILE;
     }
+    log->written = (uint64_t)bytes;
     return CLI_OK;
 }
 
@@ -255,15 +301,16 @@ static FILE *open_log(const char *path, bool there) {
     return NULL;
 }
 
-static int begin_or_go_on(cli_log *log, bool there, const char *head, uint64_t steps_done) {
+static int begin_or_go_on(cli_log *log, bool there, uint64_t steps_done) {
     log->file = open_log(log->path, there);
     int status = log->file != NULL ? claim(log, there) : CLI_OK;
     if (status != CLI_OK)
         return status;
     log->created = !there;
     if (log->file != NULL && there)
-        return go_on(log, head, steps_done);
-    if (log->file != NULL && fputs(head, log->file) >= 0 && fflush(log->file) == 0)
+        return go_on(log, steps_done);
+    log->written = strlen(log->head);
+    if (log->file != NULL && fputs(log->head, log->file) >= 0 && fflush(log->file) == 0)
         return CLI_OK;
     cannot_write(log);
     return CLI_FILE;
@@ -276,14 +323,11 @@ int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done)
     bool there = is_there(log->path);
     if (there && !session->options->resume)
         return refuse_there(log->path);
-    char *head = NULL;
     size_t length = 0;
-    FILE *text = open_memstream(&head, &length);
+    FILE *text = open_memstream(&log->head, &length);
     if (text == NULL)
         return CLI_FILE;
     print_head(text, session);
     fclose(text);
-    int status = begin_or_go_on(log, there, head, steps_done);
-    free(head);
-    return status;
+    return begin_or_go_on(log, there, steps_done);
 }

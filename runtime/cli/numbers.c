@@ -29,6 +29,8 @@ static int read_noted(void *context, uint32_t stream, uint64_t first, uint32_t c
     const firn_source *source = &session->data.source;
     if (source->streams[stream].element == FIRN_FLOAT32)
         note_read(&session->numbers.now, stream, first, count);
+    else if (session->numbers.rule.known && stream == session->numbers.rule.stream)
+        note_read(&session->numbers.labels, stream, first, count);
     return source->read(source->context, stream, first, count, elements);
 }
 
@@ -36,6 +38,7 @@ void cli_numbers_watch(cli_session *session) {
     session->source = session->data.source;
     session->source.context = session;
     session->source.read = read_noted;
+    cli_rows_begin(session);
 }
 
 void cli_numbers_begin_step(cli_session *session) {
@@ -43,7 +46,7 @@ void cli_numbers_begin_step(cli_session *session) {
     const cli_reads before = numbers->before;
     numbers->before = numbers->now;
     numbers->now = before;
-    numbers->now.count = 0;
+    numbers->now.count = numbers->labels.count = 0;
     if (firn_progress(&session->firn, &numbers->step) == FIRN_OK)
         numbers->step++;
 }
@@ -51,40 +54,42 @@ void cli_numbers_begin_step(cli_session *session) {
 void cli_numbers_free(cli_numbers *numbers) {
     free(numbers->now.list);
     free(numbers->before.list);
+    free(numbers->labels.list);
 }
 
 /* --- searching --- */
+
+double cli_integer_at(uint8_t type, const uint8_t *element) {
+    int32_t word;
+    int16_t half;
+    uint16_t unsigned_half;
+    switch (type) {
+    case FIRN_INT32:
+        memcpy(&word, element, sizeof word);
+        return word;
+    case FIRN_INT16:
+        memcpy(&half, element, sizeof half);
+        return half;
+    case FIRN_UINT16:
+        memcpy(&unsigned_half, element, sizeof unsigned_half);
+        return unsigned_half;
+    case FIRN_INT8:
+        return (int8_t)*element;
+    default:
+        return *element;
+    }
+}
 
 /* Whether an element, in the bytes of a source, is not finite (float32) or not from 0 to below `limit` (integers; 0:
  * any integer is allowed). */
 static bool is_bad(uint8_t type, const uint8_t *element, uint32_t limit, double *value) {
     float real;
-    int32_t word;
-    int16_t half;
-    uint16_t unsigned_half;
-    switch (type) {
-    case FIRN_FLOAT32:
+    if (type == FIRN_FLOAT32) {
         memcpy(&real, element, sizeof real);
         *value = (double)real;
         return !isfinite(real);
-    case FIRN_INT32:
-        memcpy(&word, element, sizeof word);
-        *value = word;
-        break;
-    case FIRN_INT16:
-        memcpy(&half, element, sizeof half);
-        *value = half;
-        break;
-    case FIRN_UINT16:
-        memcpy(&unsigned_half, element, sizeof unsigned_half);
-        *value = unsigned_half;
-        break;
-    case FIRN_INT8:
-        *value = (int8_t)*element;
-        break;
-    default:
-        *value = *element;
     }
+    *value = cli_integer_at(type, element);
     return limit != 0 && (*value < 0 || *value >= limit);
 }
 
@@ -213,10 +218,25 @@ bool cli_all_zero(const cli_session *session, uint32_t stream) {
 
 /* --- the numbers of a run --- */
 
+/* Counts a step whose loss is 0 because none of its rows counts, and keeps the first for a note. */
+static void count_empty_step(cli_session *session, const firn_step_report *report) {
+    cli_numbers *numbers = &session->numbers;
+    double sum;
+    const cli_rows rows = cli_rows_of_step(session, &sum);
+    if (rows == CLI_ROWS_COUNT)
+        return;
+    if (numbers->empty++ == 0) {
+        numbers->first_empty = report->global_step;
+        numbers->why_empty = rows;
+    }
+}
+
 void cli_numbers_end_step(cli_session *session, const firn_step_report *report) {
     cli_numbers *numbers = &session->numbers;
     cli_finding finding;
     numbers->steps++;
+    if (report->loss == 0)
+        count_empty_step(session, report);
     if (!report->skipped)
         return;
     numbers->skipped++;
@@ -297,6 +317,13 @@ const char *cli_say_not_finite(const cli_session *session, const char *saved, ch
     cli_finding finding;
     char found[200];
     const place where = find_not_finite(session, &finding);
+    double sum;
+    const cli_rows rows = where == NOWHERE ? cli_rows_of_step(session, &sum) : CLI_ROWS_COUNT;
+    if (rows == CLI_ROWS_OVERFLOW || rows == CLI_ROWS_TINY) {
+        cli_rows_say(session, rows, sum, found, sizeof found);
+        snprintf(text, size, "in step %llu%s; %s", (unsigned long long)numbers->step, saved, found);
+        return cli_rows_file(session, rows);
+    }
     if (where == NOWHERE) {
         say_finite(session, saved, text, size);
         return session->options->file;

@@ -198,7 +198,8 @@ static const firn_manual_entry exit_codes[] = {
     {"3", "a plan or checkpoint is refused, here or by the device"},
     {"4", "the run was stopped by its numbers: the loss is not finite, or the loss scale is at its floor"},
     {"5", "train --resume: nothing is left to do, the run is complete"},
-    {"130", "interrupted; train has saved the state, where --checkpoint says, and predict has written nothing"},
+    {"130", "interrupted by SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM or SIGXCPU; train has saved the state, "
+            "where --checkpoint says, and predict has written nothing"},
 };
 
 static const firn_manual_entry environment[] = {

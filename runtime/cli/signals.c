@@ -1,24 +1,25 @@
 /* Signals that ask a run to stop: it ends after the current step, so that its result can be kept. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700 /* SIGXCPU */
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "runtime/cli/cli.h"
 
-/* Set by the first signal. A second SIGINT or SIGTERM has its default action; a second SIGHUP has no effect, because a
- * terminal that closes may send two. */
+/* Set by the first signal. A second SIGINT or SIGTERM has its default action. A second of the others has no effect: a
+ * terminal that closes may send two, and SIGXCPU comes each second once the limit of CPU time is reached. */
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int signal_number) {
     static const char once[] = "stopping after this step\n",
                       again[] = "stopping after this step; again to stop at once\n";
+    const bool by_person = signal_number == SIGINT || signal_number == SIGTERM, first = !interrupted;
     int error = errno;
     interrupted = 1;
-    if (signal_number == SIGHUP)
-        (void)!write(STDERR_FILENO, once, sizeof once - 1);
-    else
+    if (by_person)
         (void)!write(STDERR_FILENO, again, sizeof again - 1);
+    else if (first)
+        (void)!write(STDERR_FILENO, once, sizeof once - 1);
     errno = error;
 }
 
@@ -31,12 +32,15 @@ static void catch_signal(int number, unsigned flags) {
         sigaction(number, &action, NULL);
 }
 
-/* SIGPIPE is ignored because the reader of the messages often ends together with the run; a message that cannot be
- * delivered must not end the process before the state is saved. */
+/* SIGUSR1, SIGUSR2 and SIGXCPU are what batch systems send some time before they kill a job, and SIGALRM is what
+ * `timeout -s ALRM` and alarm() send. SIGPIPE is ignored because the reader of the messages often ends together with
+ * the run; a message that cannot be delivered must not end the process before the state is saved. */
 void cli_signals_catch(void) {
+    static const int others[] = {SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
     catch_signal(SIGINT, (unsigned)SA_RESETHAND);
     catch_signal(SIGTERM, (unsigned)SA_RESETHAND);
-    catch_signal(SIGHUP, 0);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        catch_signal(others[i], 0);
     signal(SIGPIPE, SIG_IGN);
 }
 

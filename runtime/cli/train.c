@@ -92,6 +92,38 @@ static int stop_by_error(run *run, const firn_step_report *report, int error) {
     return cli_error(&run->session, error);
 }
 
+/* Notes the first step whose loss is 0 because none of its rows counts. */
+static void note_empty(run *run, uint64_t step) {
+    const cli_session *session = &run->session;
+    char why[200];
+    if (session->options->quiet || session->numbers.empty == 0 || session->numbers.first_empty != step)
+        return;
+    cli_progress_end(&run->progress);
+    cli_rows_say(session, session->numbers.why_empty, 0, why, sizeof why);
+    firn_host_note("no row of step %llu counts, so that its loss and its gradients are 0: %s", (unsigned long long)step,
+                   why);
+}
+
+/* Notes a file that was written without a change of its contents. */
+static void note_touched(run *run, uint64_t step) {
+    const char *name = firn_host_data_touched(&run->session.data, step);
+    if (name == NULL || run->session.options->quiet)
+        return;
+    cli_progress_end(&run->progress);
+    firn_host_note("%s was touched or written during the run; it has the contents that it had (SHA-256), and the run "
+                   "goes on",
+                   name);
+}
+
+/* Notes at once that the log was cut, as lines of it may be lost. */
+static void note_cut(run *run, uint64_t step) {
+    const bool emptied = run->log.cut == CLI_LOG_EMPTIED;
+    cli_progress_end(&run->progress);
+    if (!run->session.options->quiet)
+        firn_host_note("%s was %s after step %llu, and the run goes on%s", run->log.path, emptied ? "emptied" : "cut",
+                       (unsigned long long)step, emptied ? ": the log begins again with its first line" : "");
+}
+
 /* Runs one step and logs it. *step becomes the number of steps done in total. */
 static int run_step(run *run, uint64_t *step) {
     firn_step_report report = {0};
@@ -107,8 +139,10 @@ static int run_step(run *run, uint64_t *step) {
         cli_numbers_end_step(&run->session, &report);
     bool logged = (!done && error != FIRN_ERROR_LOSS_NOT_FINITE) ||
                   cli_log_step(&run->log, &report, error, now - before, now - run->progress.started);
-    if (done)
+    if (done) {
         cli_progress_step(&run->progress, &report);
+        note_empty(run, report.global_step);
+    }
     if (error != FIRN_OK) {
         report.global_step = *step;
         return stop_by_error(run, &report, error);
@@ -118,7 +152,9 @@ static int run_step(run *run, uint64_t *step) {
         cli_progress_end(&run->progress);
         return cli_error(&run->session, error);
     }
-    return logged && firn_host_data_look(&run->session.data, *step) ? CLI_OK : CLI_FILE;
+    const bool unchanged = firn_host_data_look(&run->session.data, *step);
+    note_touched(run, *step);
+    return logged && unchanged ? CLI_OK : CLI_FILE;
 }
 
 /* Returns the step of the next periodic save after one at `step`, or the last step of this call. */
@@ -134,7 +170,11 @@ static int run_steps(run *run, uint64_t *step) {
     int status = CLI_OK;
     while (status == CLI_OK && *step < run->last && !cli_signals_came()) {
         const uint64_t before = *step;
-        status = cli_log_reserve(&run->log) ? run_step(run, step) : CLI_FILE;
+        const cli_log_cut cut = run->log.cut;
+        const bool room = cli_log_reserve(&run->log);
+        if (run->log.cut != cut)
+            note_cut(run, *step);
+        status = room ? run_step(run, step) : CLI_FILE;
         if (status != CLI_OK || *step == before) /* or the data has come to its end */
             break;
         if (every == 0 || *step % every != 0 || *step == run->last)
@@ -182,11 +222,48 @@ static int report_fault(const run *run, int status, uint64_t step) {
                        strerror(run->log.failed), firn_host_room(), (unsigned long long)step, kept);
         return CLI_FILE;
     }
+    if (status == CLI_OK && run->log.cut == CLI_LOG_CUT) {
+        firn_host_fail(run->log.path, "the log was cut during the run, and lines of it are lost; %s", kept);
+        return CLI_FILE;
+    }
     if (status == CLI_OK && !cli_log_is_there(&run->log)) {
         firn_host_fail(run->log.path, "the log was removed during the run, and its lines are lost; %s", kept);
         return CLI_FILE;
     }
     return status;
+}
+
+/* Whether the steps of this call are a whole run, or have read as many samples as there are. */
+static bool has_seen_all(const run *run, uint64_t step) {
+    const firn_info *info = &run->session.info;
+    firn_sample_counts counts;
+    if (run->first == 0 && step == info->steps)
+        return true;
+    return info->ring == 0 && firn_count_samples(&run->session.firn, &run->session.source, &counts) == FIRN_OK &&
+           (step - run->first) * info->samples * info->micro_batches >= counts.part;
+}
+
+/* Says that steps had no row that counts. It is an error if that were all steps, and other data would have been no
+ * better. Takes and returns the exit code like the functions above. */
+static int report_empty(const run *run, int status, uint64_t step) {
+    const cli_session *session = &run->session;
+    const cli_numbers *numbers = &session->numbers;
+    const unsigned long long empty = numbers->empty, steps = numbers->steps;
+    char kept[5000], why[200];
+    if (empty == 0 || status != CLI_OK)
+        return status;
+    if (empty != steps || !has_seen_all(run, step) || cli_signals_came()) {
+        if (!session->options->quiet)
+            firn_host_note("%llu of %llu steps had no row that counts", empty, steps);
+        return status;
+    }
+    cli_saving_describe(&run->saving, step, kept, sizeof kept);
+    cli_rows_say(session, numbers->why_empty, 0, why, sizeof why);
+    firn_host_fail(cli_rows_file(session, numbers->why_empty),
+                   "%llu of %llu steps had no row that counts, so that nothing was learned (%s): in step %llu %s; %s",
+                   empty, steps, firn_error_name(FIRN_ERROR_NO_ROWS), (unsigned long long)numbers->first_empty, why,
+                   kept);
+    return CLI_FILE;
 }
 
 /* Notes what was saved, after the message about the error that stopped the run. */
@@ -226,8 +303,9 @@ static int finish(run *run, int status, uint64_t step) {
     const bool interrupted = cli_signals_came() && status == CLI_OK && step < run->last;
     if (!firn_host_data_unchanged(&run->session.data))
         status = CLI_FILE;
+    cli_log_look(&run->log);
     status = save_at_end(run, status, step);
-    const int reported = report_fault(run, status, step);
+    const int reported = report_empty(run, report_fault(run, status, step), step);
     const bool fault_is_new = reported != status; /* its message has said what was saved */
     status = reported == CLI_OK ? print_digest(run) : reported;
     if (status != CLI_OK && !fault_is_new)

@@ -244,7 +244,7 @@ same "a log that could not grow: another digest" out long.digest
 sed 's/,"seconds":.*/}/' long.jsonl >long.lines
 sed 's/,"seconds":.*/}/' small.jsonl >small.lines
 same "a log that could not grow has other lines" small.lines long.lines
-rm small.jsonl
+mv small.jsonl kept.jsonl
 expect "a log that cannot grow, without a checkpoint" 1 "the run stopped after step [0-9]*, and nothing was saved without \
 --checkpoint" small_log
 
@@ -259,6 +259,49 @@ status=0
 wait $child || status=$?
 [ $status -eq 1 ] && grep -q "removed.jsonl: the log was removed during the run, .*its state is in removed" err ||
     fail "a log that is removed: exit $status"
+
+# A log that is cut while it is written: emptied, as by copytruncate of logrotate, it begins again with its first line, also
+# if the run is one that was resumed; cut to a part, lines of it are lost, and the run says so.
+rm -f cut cut.jsonl
+expect "a run to go on with" 0 "" train endless.plan --quiet --steps 3 --log cut.jsonl --checkpoint cut
+first=$(head -n 1 cut.jsonl)
+# cut_log BYTES: an endless run, the log of which is cut to so many bytes; its exit status
+cut_log() {
+    : >err
+    "$FIRN" train endless.plan --pub key.pub.pem --data x.npy --labels y.npy --threads 1 --log cut.jsonl --checkpoint cut \
+        --resume --steps 500000 >out 2>err &
+    child=$!
+    until grep -q "^step" err || ! kill -0 $child 2>dd; do sleep 0.02; done
+    sleep 0.1
+    truncate -s "$1" cut.jsonl
+    until grep -q "^cut.jsonl was" err || ! kill -0 $child 2>dd; do sleep 0.02; done
+    sleep 0.1
+    kill -TERM $child 2>dd || true
+    status=0
+    wait $child || status=$?
+}
+for time in 1 2; do
+    cut_log 0
+    [ $status -eq 130 ] && grep -q "^cut.jsonl was emptied after step [0-9]*, and the run goes on: the log begins again" err ||
+        fail "a log that is emptied: exit $status"
+    [ "$(head -n 1 cut.jsonl)" = "$first" ] && [ "$(sed -n '2,$s/^{"step":[0-9]*,.*}$/step/p' cut.jsonl | sort -u)" = step ] ||
+        fail "a log that was emptied: other lines"
+done
+expect "going on with a log that was emptied" 0 "" train endless.plan --quiet --steps 3 --log cut.jsonl --checkpoint cut --resume
+cut_log 1500
+[ $status -eq 1 ] && grep -q "^firn: cut.jsonl: the log was cut during the run, and lines of it are lost; its state is in cut" err ||
+    fail "a log that is cut: exit $status"
+# A log that was cut by others is refused for what it is.
+refused_log() {
+    expect "$1" 1 "cut.jsonl: $2; move it away, or give another --log" train endless.plan --quiet --steps 3 --log cut.jsonl \
+        --checkpoint cut --resume
+}
+sed 1d kept.jsonl >cut.jsonl
+refused_log "a log without its first line" "lacks its first line, which names the run, like a log that was cut during a run"
+{ head -c 1000 /dev/zero && sed 1d kept.jsonl; } >cut.jsonl
+refused_log "a log with a hole" "begins with bytes of 0, like a log that was cut while a run wrote it"
+echo notes >cut.jsonl
+refused_log "a file that is no log" "is not the log of a run: it has another first line"
 
 # The digest cannot be printed; what was saved is said.
 if [ -c /dev/full ]; then
@@ -482,7 +525,7 @@ done
 # disturb COMMAND...: the command runs while an endless run reads d.npy.
 disturb() {
     rm -f disturbed disturbed.jsonl
-    "$FIRN" train endless.plan --pub key.pub.pem --data d.npy --labels y.npy --quiet --threads 1 --checkpoint disturbed \
+    "$FIRN" train endless.plan --pub key.pub.pem --data d.npy --labels y.npy --threads 1 --checkpoint disturbed \
         --log disturbed.jsonl --checkpoint-every 100 >out 2>err &
     child=$!
     until [ -e disturbed.jsonl ] && [ "$(wc -l <disturbed.jsonl)" -gt 5 ]; do sleep 0.01; done
@@ -516,6 +559,9 @@ overwrite_back() { # with the time of modification as it was
     dd if=other.npy of=d.npy conv=notrunc status=none
     touch -r x.npy d.npy
 }
+same_bytes() {
+    dd if=x.npy of="$1" conv=notrunc status=none
+}
 other_name() {
     chmod 600 d.npy
     mv d.npy e.npy
@@ -527,6 +573,18 @@ changes "data overwritten" "was changed while it was in use" dd if=other.npy of=
 changes "data cut" "was changed while it was in use: it has 0 bytes and had [0-9]* at the start, so it is shorter" \
     cp /dev/null d.npy
 changes "data overwritten, their time set back" "was changed while it was in use" overwrite_back
+# Nor does a new time, or the same bytes again: the file is hashed again, and the run goes on.
+for way in touch same_bytes; do
+    disturb $way d.npy
+    until grep -q "^d.npy was touched or written during the run; it has the contents" err || ! kill -0 $child 2>dd; do sleep 0.02; done
+    heard_at=$(wc -l <disturbed.jsonl)
+    until [ "$(wc -l <disturbed.jsonl)" -gt $((heard_at + 20)) ] || ! kill -0 $child 2>dd; do sleep 0.02; done
+    kill -TERM $child
+    status=0
+    wait $child || status=$?
+    [ $status -eq 130 ] || fail "data that are touched, $way: exit $status"
+    undisturbed "data that are touched, $way"
+done
 # Another name and other permissions change no contents, nor does another file in the place of this one.
 disturb other_name
 status=0

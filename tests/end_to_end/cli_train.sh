@@ -121,9 +121,9 @@ expect "a log among the data" 2 "folder of the data" "$FIRN" train "$PLAN" --pub
 
 # A run that would take hours.
 compile long --set trainer.init.loop.num_steps=100000000
-for signal in INT TERM HUP; do
+for signal in INT TERM HUP USR1 USR2 ALRM XCPU; do
     # A non-interactive shell starts its background jobs with SIGINT ignored; env restores the default.
-    env --default-signal=INT,HUP "$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet \
+    env --default-signal=INT,HUP,USR1,USR2,ALRM,XCPU "$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet \
         --checkpoint "$folder/stopped" --log "$folder/stopped.jsonl" >"$folder/out" 2>"$folder/err" &
     child=$!
     until [ -e "$folder/stopped.jsonl" ] && [ "$(wc -l <"$folder/stopped.jsonl")" -gt 5 ]; do sleep 0.05; done
@@ -132,8 +132,10 @@ for signal in INT TERM HUP; do
     wait $child || status=$?
     [ $status -eq 130 ] || fail "SIG$signal: exit $status, not 130"
     grep -q interrupted "$folder/err" || fail "SIG$signal: says so"
-    again="; again to stop at once"
-    [ $signal != HUP ] || again=
+    case $signal in
+    INT | TERM) again="; again to stop at once" ;;
+    *) again= ;;
+    esac
     grep -qx "stopping after this step$again" "$folder/err" || fail "SIG$signal: is heard at once"
     done_steps=$(($(wc -l <"$folder/stopped.jsonl") - 1))
     cp "$folder/out" "$folder/stopped.digest"
@@ -163,6 +165,16 @@ for hangup in ignore default; do
     [ $status -eq 130 ] && [ -s "$folder/hung" ] || fail "SIGHUP, $hangup: exit $status, or nothing saved"
     rm -f "$folder/hung.jsonl" "$folder/hung"
 done
+
+# A limit of CPU time sends SIGXCPU each second; a run that it stops has saved its state.
+status=0
+sh -c "ulimit -St 1; exec '$FIRN' train '$folder/long.plan' --pub '$PUB' --data '$DATA' --quiet \
+    --checkpoint '$folder/limited' --log '$folder/limited.jsonl'" >"$folder/out" 2>"$folder/err" || status=$?
+[ $status -eq 130 ] && grep -q "^interrupted after step" "$folder/err" || fail "a limit of CPU time: exit $status"
+[ "$(grep -c 'stopping after this step' "$folder/err")" -eq 1 ] || fail "a limit of CPU time is said more than once"
+expect "its checkpoint" 0 "" "$FIRN" digest "$folder/limited"
+[ ! -e "$folder/limited.tmp" ] && [ ! -e "$folder/limited.lock" ] || fail "a limit of CPU time leaves files"
+rm -f "$folder/limited" "$folder/limited.jsonl"
 
 # A signal to the whole job also ends the process that reads the messages.
 mkfifo "$folder/messages"

@@ -229,15 +229,59 @@ run nothing 1 --checkpoint "$folder/run" && [ "$(cat "$folder/nothing")" = 0 ] |
 "$FIRN" export "$folder/run" -o "$folder/exported" && python3 tests/end_to_end/weights.py same $golden.safetensors "$folder/exported" ||
     fail "a batch without rows has a gradient"
 
-# Weights whose sum is beyond float32 stop the run: an infinite divisor would make each step one that changes nothing.
+# A run says that no row counts, at the first such step and at its end. It fails if no step had one that counts, and what it
+# read was all of the data.
+note="no row of step 1 counts, so that its loss and its gradients are 0: each row has the label 0, which is ignored (ignore_index)"
+rm -f "$folder/run"
+expect "a step without rows" 0 "" "$FIRN" train "$folder/plan" --pub "$folder/key.pub.pem" $data --steps 2
+grep -qx "$note" "$folder/err" && grep -qx "1 of 2 steps had no row that counts" "$folder/err" ||
+    fail "a step without rows is not said"
 python3 - "$folder" <<'END'
 import sys
 import numpy as np
 generator = np.random.default_rng(1)
+ones = np.ones(8, np.float32)
 for name, array in (("x", generator.standard_normal((8, 6), np.float32)), ("y", np.arange(8, dtype=np.int32) % 5),
-                    ("large", np.full(8, 1.5e38, np.float32))):
-    np.save(f"{sys.argv[1]}/{name}.npy", array)
+                    ("ignored", np.zeros(8, np.int32)), ("same", np.ones(8, np.int32)), ("ones", ones), ("none", 0 * ones),
+                    ("large", 1.5e38 * ones), ("high", 9e37 * ones), ("tiny", np.float32(1e-44) * ones),
+                    ("opposed", np.array([1, -1, 1, -1] * 2, np.float32))):
+    np.save(f"{sys.argv[1]}/{name}.npy", array.astype(np.int32 if array.dtype == np.int32 else np.float32))
 END
+# rows NAME LABELS WEIGHTS STATUS PATTERN [OPTION]...: a run over the eight records, two steps of which read all
+rows() {
+    name=$1 pair="--labels $folder/$2.npy --weights $folder/$3.npy" wanted=$4 pattern=$5
+    shift 5
+    rm -f "$folder/run"
+    expect "$name, micro-batches of $size" "$wanted" "$pattern" "$FIRN" train "$folder/rows.plan" --quiet \
+        --pub "$folder/key.pub.pem" --data "$folder/x.npy" $pair --checkpoint "$folder/run" "$@"
+}
+label="each row has the label 0, which is ignored (ignore_index), or the weight 0"
+for size in 4 2 1; do
+    "$FIRNC" compile "$folder/mlp.yaml" --mode train --key "$folder/key.key.pem" -o "$folder/rows.plan" $(set_of loop.num_steps=4) \
+        $(set_of model.sample_weights=true) --set trainer.fit.train_dataloader.batch_size=4 \
+        --set trainer.fit.train_dataloader.micro_batch_size=$size >"$folder/out"
+    rows "rows that count" y ones 0 "" && [ ! -s "$folder/err" ] || fail "rows that count: a message"
+    rows "a step of a longer run" ignored ones 0 "" --steps 1
+    for steps in 2 4; do
+        none="npy: $steps of $steps steps had no row that counts, so that nothing was learned (NO_ROWS): in step 1"
+        rows "labels that are ignored" ignored ones 1 "/ignored.$none $label; its state is in $folder/run" --steps $steps
+        [ -s "$folder/run" ] || fail "a run without rows has no state"
+        rows "weights of 0" y none 1 "/none.$none $label; " --steps $steps
+        rows "weights that sum to 0" same opposed 1 "/opposed.$none the weights sum to 0; " --steps $steps
+    done
+    # The reciprocal of so small a sum is infinite.
+    rows "weights that are tiny" same tiny 4 "/tiny.npy: .*(LOSS_NOT_FINITE); in step 1, .*; the weights sum to 3.*e-44, too little"
+    # So is a sum beyond float32, by which each loss becomes NaN, or 0 where one micro-batch adds up to a finite loss.
+    rows "weights that are large" same large 4 "/large.npy: .*(LOSS_NOT_FINITE); in step 1, .*; the weights sum to more than float32 holds"
+done
+
+size=4
+"$FIRNC" compile "$folder/mlp.yaml" --mode train --key "$folder/key.key.pem" -o "$folder/rows.plan" $(set_of loop.num_steps=4) \
+    $(set_of model.sample_weights=true) $(set_of model.output_size=2) --set trainer.fit.train_dataloader.batch_size=4 \
+    --set trainer.fit.train_dataloader.micro_batch_size=4 >"$folder/out"
+rows "weights that are high" same high 1 "/high.npy: 4 of 4 steps .*(NO_ROWS): in step 1 the weights sum to more than float32 holds"
+
+# Weights whose sum is beyond float32 stop the run: an infinite divisor would make each step one that changes nothing.
 for size in 4 2 1; do
     "$FIRNC" compile "$folder/mlp.yaml" --mode train --key "$folder/key.key.pem" -o "$folder/large.plan" \
         --set trainer.init.model.sample_weights=true --set trainer.fit.train_dataloader.batch_size=4 \

@@ -583,6 +583,11 @@ static void a_large_file_that_changes_is_an_error(void **state) {
         assert_int_equal(data.source.read(data.source.context, 0, 5, 4, bytes), FIRN_OK);
         assert_int_equal(rename(at("large"), at("moved")), 0); /* changes no contents */
         assert_int_equal(data.source.read(data.source.context, 0, 5, 4, bytes), FIRN_OK);
+        assert_null(firn_host_data_touched(&data, 0));
+        assert_int_equal(utimensat(AT_FDCWD, at("moved"), NULL, 0), 0); /* nor does a new time */
+        assert_int_equal(data.source.read(data.source.context, 0, 5, 4, bytes), FIRN_OK);
+        assert_string_equal(firn_host_data_touched(&data, 0), path);
+        assert_null(firn_host_data_touched(&data, 0));
         int file = open(at("moved"), O_WRONLY);
         if (way == 0)
             assert_int_equal(ftruncate(file, 2), 0);

@@ -38,9 +38,8 @@ struct firn_host_file {
 
 /* --- one file --- */
 
-static int read_descriptor(void *context, uint64_t offset, void *bytes, uint32_t count) {
-    firn_host_file *file = context;
-    uint8_t *to = bytes;
+/* Reads until the bytes are there, the file ends or the read fails; returns how many bytes are missing. */
+static uint32_t read_once(firn_host_file *file, uint64_t offset, uint8_t *to, uint32_t count) {
     while (count > 0) {
         ssize_t got = pread(file->descriptor, to, count, (off_t)offset);
         if (got < 0 && errno == EINTR)
@@ -53,8 +52,19 @@ static int read_descriptor(void *context, uint64_t offset, void *bytes, uint32_t
         count -= (uint32_t)got;
         offset += (uint64_t)got;
     }
-    if (firn_host_watch_look(&file->watch) && count > 0)
-        firn_host_watch_fail(&file->watch, EIO); /* the file ends before its length */
+    return count;
+}
+
+/* What was read before the contents were hashed again may have been others, and is read again. */
+static int read_descriptor(void *context, uint64_t offset, void *bytes, uint32_t count) {
+    firn_host_file *file = context;
+    uint64_t renewals;
+    do {
+        renewals = file->watch.renewals;
+        const uint32_t missing = read_once(file, offset, bytes, count);
+        if (firn_host_watch_look(&file->watch) && missing > 0 && file->watch.renewals == renewals)
+            firn_host_watch_fail(&file->watch, EIO); /* the file ends before its length */
+    } while (!file->watch.faulty && file->watch.renewals != renewals);
     return file->watch.faulty ? FIRN_ERROR_SOURCE : FIRN_OK;
 }
 
@@ -527,7 +537,7 @@ bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, c
     return hash_data(data);
 }
 
-bool firn_host_data_look(firn_host_data *data, uint64_t turn) {
+static firn_host_watch *watch_of_turn(const firn_host_data *data, uint64_t turn, const char **name) {
     uint64_t count = 0;
     for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++)
         count += data->files[s].count;
@@ -535,7 +545,21 @@ bool firn_host_data_look(firn_host_data *data, uint64_t turn) {
     uint32_t s = 0;
     for (; i >= data->files[s].count; s++)
         i -= data->files[s].count;
-    return firn_host_watch_look(&data->files[s].files[i]->watch);
+    *name = data->files[s].files[i]->name;
+    return &data->files[s].files[i]->watch;
+}
+
+bool firn_host_data_look(firn_host_data *data, uint64_t turn) {
+    const char *name;
+    return firn_host_watch_look(watch_of_turn(data, turn, &name));
+}
+
+const char *firn_host_data_touched(firn_host_data *data, uint64_t turn) {
+    const char *name;
+    firn_host_watch *watch = watch_of_turn(data, turn, &name);
+    const bool touched = watch->touched;
+    watch->touched = false;
+    return touched ? name : NULL;
 }
 
 bool firn_host_data_unchanged(firn_host_data *data) {

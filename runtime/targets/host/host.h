@@ -201,6 +201,8 @@ typedef struct firn_host_watch {
     bool faulty;        /* a read failed, or the file has changed */
     int error;          /* errno, if a read failed; else 0 */
     uint64_t bytes_now; /* length when the change was noticed */
+    uint64_t renewals;  /* how often a change of the times was found to have left the contents */
+    bool touched;       /* and one of them was a change of the time of modification; the owner clears it */
 } firn_host_watch;
 
 void firn_host_watch_begin(firn_host_watch *watch, int file);
@@ -210,8 +212,9 @@ void firn_host_watch_hashed(firn_host_watch *watch, const uint8_t sha256[32]);
 void firn_host_watch_end(firn_host_watch *watch);
 /* Notes that a read failed with this errno. */
 void firn_host_watch_fail(firn_host_watch *watch, int error);
-/* Returns true if no read has failed and the file has not changed. If that is so after a read, the bytes that were read
- * are of the hashed contents. Prints no message. */
+/* Returns true if no read has failed and the contents have not changed. If that is so after a read, and renewals is
+ * what it was before, the bytes that were read are of the hashed contents: else the file may have had others for a
+ * while. Reads the whole file after each change of its times. Prints no message. */
 bool firn_host_watch_look(firn_host_watch *watch);
 /* Returns true if something was wrong, and writes what, for a message that begins with the name of the file. */
 bool firn_host_watch_fault(const firn_host_watch *watch, char *text, size_t size);
@@ -280,6 +283,9 @@ bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, c
 bool firn_host_data_unchanged(firn_host_data *data);
 /* Looks at one file only, chosen by `turn` among all in turn, so that a call costs the same with many files. */
 bool firn_host_data_look(firn_host_data *data, uint64_t turn);
+/* Returns the name of the file of this turn if it was written, or touched, and still has its contents; once for each
+ * time that this was found. Else returns NULL. */
+const char *firn_host_data_touched(firn_host_data *data, uint64_t turn);
 /* After a read or firn_host_data_unchanged has failed: returns the name of the file that could not be read or has
  * changed and writes what is wrong with it into `text`. Returns NULL if there is none. */
 const char *firn_host_data_fault(const firn_host_data *data, char *text, size_t size);

@@ -1,6 +1,6 @@
 /* Notices that a file changes while it is read. A change of the contents also changes the time of modification or, if a
  * program sets that time back, the time of change. Both times are those of the open file, whatever happens to its name.
- */
+ * They also change where the contents stay, as by touch or chmod: then the hash of the contents decides. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
@@ -64,12 +64,16 @@ bool firn_host_watch_look(firn_host_watch *watch) {
         firn_host_watch_fail(watch, errno);
         return false;
     }
-    const bool same = watch->bytes == (uint64_t)status.st_size && same_time(watch->modified, status.st_mtim);
-    if (same && same_time(watch->changed, status.st_ctim))
+    const bool same_size = watch->bytes == (uint64_t)status.st_size;
+    const bool same_modified = same_time(watch->modified, status.st_mtim);
+    if (same_size && same_modified && same_time(watch->changed, status.st_ctim))
         return true;
-    /* Permissions and names change the time of change too. */
-    if (same && has_same_hash(watch)) {
+    /* The times are those from before the contents are hashed, so that a change during that is noticed next. */
+    if (same_size && has_same_hash(watch)) {
+        watch->touched = watch->touched || !same_modified;
+        watch->modified = status.st_mtim;
         watch->changed = status.st_ctim;
+        watch->renewals++;
         return true;
     }
     watch->faulty = true;
