@@ -192,8 +192,6 @@ void cli_numbers_free(cli_numbers *numbers);
 /* Returns false if a parameter or a buffer of the model holds NaN or infinity, for example after an update from
  * gradients that overflowed. */
 bool cli_parameters_finite(const cli_session *session);
-/* Returns true if all elements of a stream are 0. */
-bool cli_all_zero(const cli_session *session, uint32_t stream);
 /* Returns the integer at an element in the bytes of a source. */
 double cli_integer_at(uint8_t type, const uint8_t *element);
 
@@ -213,6 +211,8 @@ void cli_rows_begin(cli_session *session);
 cli_rows cli_rows_of_step(const cli_session *session, double *sum);
 /* Writes what is wrong with the rows of a step, for a message that has named the step. */
 void cli_rows_say(const cli_session *session, cli_rows rows, double sum, char *text, size_t size);
+/* Returns true if all elements of a stream are 0. */
+bool cli_all_zero(const cli_session *session, uint32_t stream);
 /* Returns the file that it is wrong with. */
 const char *cli_rows_file(const cli_session *session, cli_rows rows);
 

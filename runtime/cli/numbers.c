@@ -199,23 +199,6 @@ static bool find_out_of_range(const cli_session *session, cli_finding *finding, 
     return false;
 }
 
-bool cli_all_zero(const cli_session *session, uint32_t stream) {
-    static uint8_t elements[PIECE_ELEMENTS * 4];
-    const firn_source *source = &session->data.source;
-    const uint32_t width = firn_type_bytes(source->streams[stream].element);
-    const uint64_t count = firn_host_data_elements(&session->data.files[stream]);
-    for (uint64_t done = 0; done < count;) {
-        const uint32_t piece = count - done < PIECE_ELEMENTS ? (uint32_t)(count - done) : PIECE_ELEMENTS;
-        if (source->read(source->context, stream, done, piece, elements) != FIRN_OK)
-            return false;
-        for (size_t i = 0; i < (size_t)piece * width; i++)
-            if (elements[i] != 0)
-                return false;
-        done += piece;
-    }
-    return true;
-}
-
 /* --- the numbers of a run --- */
 
 /* Counts a step whose loss is 0 because none of its rows counts, and keeps the first for a note. */

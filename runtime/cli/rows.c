@@ -164,6 +164,23 @@ void cli_rows_say(const cli_session *session, cli_rows rows, double sum, char *t
     }
 }
 
+bool cli_all_zero(const cli_session *session, uint32_t stream) {
+    static uint8_t elements[PIECE_RECORDS * 4];
+    const firn_source *source = &session->data.source;
+    const uint32_t width = firn_type_bytes(source->streams[stream].element);
+    const uint64_t count = firn_host_data_elements(&session->data.files[stream]);
+    for (uint64_t done = 0; done < count;) {
+        const uint32_t piece = count - done < PIECE_RECORDS ? (uint32_t)(count - done) : PIECE_RECORDS;
+        if (source->read(source->context, stream, done, piece, elements) != FIRN_OK)
+            return false;
+        for (size_t i = 0; i < (size_t)piece * width; i++)
+            if (elements[i] != 0)
+                return false;
+        done += piece;
+    }
+    return true;
+}
+
 const char *cli_rows_file(const cli_session *session, cli_rows rows) {
     const cli_options *options = session->options;
     const bool weights = options->weights != NULL && (rows != CLI_ROWS_ABSENT || session->numbers.rule.ignored < 0 ||
