@@ -192,8 +192,6 @@ void cli_numbers_free(cli_numbers *numbers);
 /* Returns false if a parameter or a buffer of the model holds NaN or infinity, for example after an update from
  * gradients that overflowed. */
 bool cli_parameters_finite(const cli_session *session);
-/* Returns the integer at an element in the bytes of a source. */
-double cli_integer_at(uint8_t type, const uint8_t *element);
 
 /* The messages after LOSS_NOT_FINITE, LOSS_SCALE_FLOOR and DATA_RANGE. Each searches the data, writes what it found and
  * a remedy into `text`, and returns the file at fault: the plan if the data are not at fault, and NULL from
@@ -204,6 +202,8 @@ const char *cli_say_out_of_range(const cli_session *session, char *text, size_t 
 
 /* --- rows.c --- */
 
+/* Returns the integer at an element in the bytes of a source. */
+double cli_integer_at(uint8_t type, const uint8_t *element);
 /* Reads from the plan which rows count. */
 void cli_rows_begin(cli_session *session);
 /* Looks at the rows of the last step again, and stores the sum of their weights unless it returns CLI_ROWS_COUNT. Call

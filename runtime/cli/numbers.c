@@ -59,27 +59,6 @@ void cli_numbers_free(cli_numbers *numbers) {
 
 /* --- searching --- */
 
-double cli_integer_at(uint8_t type, const uint8_t *element) {
-    int32_t word;
-    int16_t half;
-    uint16_t unsigned_half;
-    switch (type) {
-    case FIRN_INT32:
-        memcpy(&word, element, sizeof word);
-        return word;
-    case FIRN_INT16:
-        memcpy(&half, element, sizeof half);
-        return half;
-    case FIRN_UINT16:
-        memcpy(&unsigned_half, element, sizeof unsigned_half);
-        return unsigned_half;
-    case FIRN_INT8:
-        return (int8_t)*element;
-    default:
-        return *element;
-    }
-}
-
 /* Whether an element, in the bytes of a source, is not finite (float32) or not from 0 to below `limit` (integers; 0:
  * any integer is allowed). */
 static bool is_bad(uint8_t type, const uint8_t *element, uint32_t limit, double *value) {

@@ -9,6 +9,27 @@
 
 enum { PIECE_RECORDS = 4096, LABELS_OF_RECORDS = 1, WEIGHTS = 2 };
 
+double cli_integer_at(uint8_t type, const uint8_t *element) {
+    int32_t word;
+    int16_t half;
+    uint16_t unsigned_half;
+    switch (type) {
+    case FIRN_INT32:
+        memcpy(&word, element, sizeof word);
+        return word;
+    case FIRN_INT16:
+        memcpy(&half, element, sizeof half);
+        return half;
+    case FIRN_UINT16:
+        memcpy(&unsigned_half, element, sizeof unsigned_half);
+        return unsigned_half;
+    case FIRN_INT8:
+        return (int8_t)*element;
+    default:
+        return *element;
+    }
+}
+
 /* --- what the plan says of rows --- */
 
 /* Reads ignore_index of a loss that may ignore or weigh rows, and whether it divides by the sum of the weights. Returns
