@@ -149,6 +149,8 @@ typedef struct firnc_onnx_importer {
     uint32_t target_count, target_capacity;
     FirncOnnx__ValueInfo **infos;
     size_t info_count;
+    const char **indexed; /* the tensors that an index reads as they are, sorted by name */
+    uint32_t indexed_count;
     bool listed, torchscript;     /* `targets` has every tensor of the module; TorchScript has written the file */
     const char *group_norm;       /* the layer of the last InstanceNormalization; NULL: none (firnc_onnx_name_by_use) */
     struct firnc_onnx_kept *kept; /* tensors of the module that the plan does not train (parameters.c) */
