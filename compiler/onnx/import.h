@@ -86,7 +86,14 @@ typedef struct firnc_onnx_parameter {
 typedef struct firnc_onnx_copy {
     const firnc_onnx_parameter *parameter;
     const char *name;
+    bool guessed; /* by the place of a node */
 } firnc_onnx_copy;
+
+/* The module of the nodes of a path, which their names list (layers.c). */
+typedef struct firnc_onnx_layer {
+    const char *path, *module;
+    bool guessed; /* by its place in a Sequential */
+} firnc_onnx_layer;
 
 struct firnc_onnx_node;
 
@@ -108,7 +115,8 @@ typedef struct firnc_onnx_value {
 /* A node while it is read. Inputs that are left out are NULL; so are outputs that nobody names. */
 typedef struct firnc_onnx_node {
     const FirncOnnx__Node *proto, *next; /* and the one behind it in the file, or NULL */
-    const char *op, *layer;
+    const char *op, *path, *layer;       /* `path` is in the node's name; `layer` is the module */
+    bool guessed;                        /* the layer, by its place in a Sequential */
     struct firnc_onnx_scope *scope;
     firnc_onnx_value *inputs[FIRNC_ONNX_OPERANDS_MAX], *outputs[FIRNC_ONNX_OPERANDS_MAX];
     uint32_t input_count, output_count;
@@ -157,6 +165,8 @@ typedef struct firnc_onnx_importer {
     uint32_t kept_count, kept_capacity;
     firnc_onnx_copy *copies; /* names of the module that a parameter has beside its own */
     uint32_t copy_count, copy_capacity;
+    firnc_onnx_layer *layers; /* sorted by path; others are modules of their path */
+    uint32_t layer_count, layer_capacity;
 } firnc_onnx_importer;
 
 /* --- messages and words (message.c) ------------------------------------------------------------------------------- */
@@ -295,6 +305,14 @@ void firnc_onnx_read_origins(firnc_onnx_importer *im);
 firnc_onnx_target *firnc_onnx_target_find(const firnc_onnx_importer *im, const char *name);
 firnc_onnx_origin firnc_onnx_origin_of(const firnc_onnx_importer *im, const firnc_onnx_tensor *tensor,
                                        const char *name);
+
+/* --- layers (layers.c) -------------------------------------------------------------------------------------------- */
+
+/* The modules in a node's name or notes, joined by dots; `before` where it has none. */
+const char *firnc_onnx_path_of(const FirncOnnx__Node *node, const char *before);
+/* Finds the modules of paths that are not the modules' own, by the parameters that nodes read and by their order. */
+void firnc_onnx_find_layers(firnc_onnx_importer *im, const firnc_onnx_scope *scope, const FirncOnnx__Graph *graph);
+firnc_onnx_layer firnc_onnx_layer_of(const firnc_onnx_importer *im, const char *path);
 
 /* --- parameters (parameters.c) ------------------------------------------------------------------------------------ */
 

@@ -273,6 +273,13 @@ static bool is_listed_parameter(const firnc_onnx_importer *im, const char *name)
     return target != NULL && target->kind == FIRNC_ONNX_PARAMETER;
 }
 
+static bool has_copy(const firnc_onnx_importer *im, const char *name) {
+    for (uint32_t i = 0; i < im->copy_count; i++)
+        if (strcmp(im->copies[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 /* Whether the op of a node is one with which its layer reads a weight of its own (`last` is ".weight"), or a bias
  * (".bias") if the layer has a weight, too. */
 static bool may_read_own(const firnc_onnx_importer *im, const firnc_onnx_scope *scope, const firnc_onnx_node *node,
@@ -281,19 +288,13 @@ static bool may_read_own(const firnc_onnx_importer *im, const firnc_onnx_scope *
     if (strcmp(last, ".weight") == 0)
         return firnc_onnx_is_listed("Conv ConvTranspose Gather Gemm MatMul Transpose", node->op);
     return strcmp(last, ".bias") == 0 && firnc_onnx_is_listed("Add Conv ConvTranspose Gemm", node->op) &&
-           (firnc_onnx_find(scope, weight) != NULL || firnc_onnx_parameter_find(im, weight) != NULL);
+           (firnc_onnx_find(scope, weight) != NULL || firnc_onnx_parameter_find(im, weight) != NULL ||
+            has_copy(im, weight));
 }
 
-static bool has_copy(const firnc_onnx_importer *im, const char *name) {
-    for (uint32_t i = 0; i < im->copy_count; i++)
-        if (strcmp(im->copies[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-static void add_copy(firnc_onnx_importer *im, const firnc_onnx_parameter *parameter, const char *name) {
+static void add_copy(firnc_onnx_importer *im, const firnc_onnx_parameter *parameter, const char *name, bool guessed) {
     im->copies = firnc_grown(im->copies, im->copy_count, &im->copy_capacity, sizeof *im->copies);
-    im->copies[im->copy_count++] = (firnc_onnx_copy){parameter, name};
+    im->copies[im->copy_count++] = (firnc_onnx_copy){parameter, name, guessed};
 }
 
 /* A parameter that two layers share is in the file under one name, which shows in the node of the other layer:
@@ -314,7 +315,7 @@ void firnc_onnx_note_copy(firnc_onnx_importer *im, const firnc_onnx_scope *scope
     if (im->listed ? !is_listed_parameter(im, name) : !guessed)
         return;
     if (firnc_onnx_find(scope, name) == NULL && firnc_onnx_parameter_find(im, name) == NULL && !has_copy(im, name))
-        add_copy(im, p, name);
+        add_copy(im, p, name, node->guessed);
 }
 
 firnc_onnx_value *firnc_onnx_left_out_bias(firnc_onnx_importer *im, firnc_onnx_scope *scope,
@@ -443,7 +444,7 @@ static bool has_tensor(const firnc_onnx_importer *im, const char *name) {
 }
 
 /* Guesses the copies of which no node has told (firnc_onnx_note_copy): listed parameters without a tensor. */
-static void guess_copies(firnc_onnx_importer *im, firnc_onnx_model *model) {
+static void guess_copies(firnc_onnx_importer *im) {
     for (uint32_t i = 0; im->listed && i < im->target_count; i++) {
         const char *name = im->targets[i]->name;
         if (im->targets[i]->kind != FIRNC_ONNX_PARAMETER || has_tensor(im, name))
@@ -453,10 +454,15 @@ static void guess_copies(firnc_onnx_importer *im, firnc_onnx_model *model) {
             p = shared_by_all(im, name);
         if (p == NULL)
             continue;
-        add_copy(im, p, name);
-        note(model, firnc_format("the file has no tensor for %s of the module; it is taken for another name of %s",
-                                 name, p->name));
+        add_copy(im, p, name, true);
     }
+}
+
+static void note_guesses(const firnc_onnx_importer *im, firnc_onnx_model *model) {
+    for (uint32_t i = 0; i < im->copy_count; i++)
+        if (im->copies[i].guessed)
+            note(model, firnc_format("the file has no tensor for %s of the module; it is taken for another name of %s",
+                                     im->copies[i].name, im->copies[i].parameter->name));
 }
 
 /* Lists how the parameters lie in the module's state_dict, and what else that has. */
@@ -540,7 +546,8 @@ static void note_tensors(const firnc_onnx_importer *im, firnc_onnx_model *model)
 }
 
 void firnc_onnx_map_weights(firnc_onnx_importer *im, firnc_onnx_model *model) {
-    guess_copies(im, model);
+    guess_copies(im);
+    note_guesses(im, model);
     map_tensors(im, model);
     note_tensors(im, model);
 }

@@ -238,6 +238,23 @@ def torch_forms():
         net = Net(lambda s, x: torch.tanh(s.head(x)), head=Net(lambda s, x: s.decoder(x), decoder=inner, bias=inner.bias))
         return net
 
+    def heads():
+        return Net(lambda s, x: torch.cat([h(torch.tanh(s.b(x))) for h in s.heads.values()], -1), b=nn.Linear(3, 3),
+                   heads=nn.ModuleDict({"a": nn.Linear(3, 3), "b": nn.Linear(3, 2)}))
+
+    def block():
+        return Net(lambda s, x: x + s.m.b(torch.tanh(s.m.a(s.n(x)))), n=nn.LayerNorm(3), m=nn.ModuleDict({"a": nn.Linear(3, 3), "b": nn.Linear(3, 3)}))
+
+    def blocks(net, x):
+        x = net.t.e(x)
+        for part in net.t.h:
+            x = part(x)
+        return net.o(net.t.n(x))
+
+    def in_two():
+        part = nn.Linear(3, 3)
+        return nn.Sequential(nn.Sequential(part, nn.Tanh()), nn.Sequential(nn.Tanh(), part))
+
     turned = Net(lambda s, x: F.linear(torch.tanh(s.a(x)), s.a.weight.t(), s.c), a=nn.Linear(3, 2), c=parameter(3))
     padded = {"padding_rows": {"0.weight": 0}}
     freeze = [{"FreezeParameters": {"params": ["0.*"]}}]
@@ -283,6 +300,15 @@ def torch_forms():
         "indexed": (Net(lambda s, x: s.o(torch.tanh(s.t[x] + s.e.weight[x])), t=parameter(5, 5), e=nn.Embedding(5, 5), o=nn.Linear(5, 2)), (3,), 5, {}, []),
         "indexed3": (Net(lambda s, x: s.o(torch.tanh(s.t[x]).flatten(2)), t=parameter(5, 2, 2), o=nn.Linear(4, 2)), (3,), 5, {}, []),
         "indexed_columns": (Net(lambda s, x: s.o(torch.tanh(s.t[:, x]).permute(1, 2, 0)), t=parameter(5, 5), o=nn.Linear(5, 2)), (3,), 5, {}, []),
+        "heads2": (heads(), (3,), 0, {}, []),
+        "heads3": (heads(), (2, 3), 0, {}, []),
+        "dictionaries": (Net(lambda s, x: s.b["fc"](torch.tanh(s.a["fc"](x))), a=nn.ModuleDict({"fc": nn.Linear(3, 3)}), b=nn.ModuleDict({"fc": nn.Linear(3, 3)})),
+                         (2, 3), 0, {}, []),
+        "boxed": (Net(lambda s, x: s.box.fc(s.box.ln(x)), box=Net(None, fc=nn.Linear(3, 3), ln=zeros(nn.LayerNorm(3)))), (2, 3), 0, {}, []),
+        "blocks": (Net(blocks, t=nn.ModuleDict({"e": nn.Embedding(5, 3), "h": nn.ModuleList([block(), block()]), "n": nn.LayerNorm(3)}), o=nn.Linear(3, 5)),
+                   (3,), 5, {}, []),
+        "in_two2": (in_two(), (3,), 0, {}, []),
+        "in_two3": (in_two(), (2, 3), 0, {}, []),
         "masked": (Net(lambda s, x: F.linear(x, s.w * s.m, s.b), w=parameter(2, 3), b=parameter(2), m=torch.tensor([[1., 0, 1], [0, 1, 1]])), (2, 3), 0,
                    {"constants": ["m"]}, []),
         "folded_mask": (Net(lambda s, x: torch.softmax(s.q(x) @ x.transpose(1, 2) + mask(), -1) @ s.o(x), q=nn.Linear(3, 3), o=nn.Linear(3, 3)), (3, 3), 0, {}, []),
@@ -306,6 +332,7 @@ SAID = {
     "parts.folded": ("does not say of what parameter", False),
     "tied_bias.dynamo": ("taken for another name of head.decoder.bias", False),
     "tied_bias.optimized": ("taken for another name of head.decoder.bias", False),
+    **{f"in_two{rank}.{way}": ("taken for another name of 0.0.weight", False) for rank in (2, 3) for way in ("script", "folded")},
     "table.folded": ("does not say of what parameter", True),
     "table.optimized": ("no tensor for pe", False),
     "masked.folded": ("does not say of what parameter", True),
