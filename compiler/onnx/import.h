@@ -60,7 +60,8 @@ enum {
 typedef struct firnc_onnx_target {
     const char *name;
     uint8_t kind;
-    bool written; /* by firnc weights; known after the import (firnc_onnx_map_weights) */
+    uint32_t place; /* in the list */
+    bool written;   /* by firnc weights; known after the import (firnc_onnx_map_weights) */
 } firnc_onnx_target;
 
 /* What is known of where a tensor of the file comes from. */
@@ -87,6 +88,7 @@ typedef struct firnc_onnx_copy {
     const firnc_onnx_parameter *parameter;
     const char *name;
     bool guessed; /* by the place of a node */
+    bool merged;  /* perhaps: the two may be no more than equal at the start (is_merged) */
 } firnc_onnx_copy;
 
 /* The module of the nodes of a path, which their names list (layers.c). */

@@ -43,7 +43,7 @@ static uint8_t kind_of(const char *text, bool persistent) {
 
 static void add_target(firnc_onnx_importer *im, const char *name, uint8_t kind) {
     firnc_onnx_target *target = firnc_allocate(sizeof *target);
-    *target = (firnc_onnx_target){.name = name, .kind = kind};
+    *target = (firnc_onnx_target){.name = name, .kind = kind, .place = im->target_count};
     im->targets = firnc_grown(im->targets, im->target_count, &im->target_capacity, sizeof *im->targets);
     im->targets[im->target_count++] = target;
 }
@@ -239,7 +239,7 @@ static void read_folded_from(const firnc_onnx_importer *im, const char *list, co
 /* Whether TorchScript's exporter has taken a name from the module: it calls what it folds "onnx::MatMul_9", or by a
  * number. */
 static bool is_of_module(const char *name) {
-    return name[0] != '/' && strstr(name, "::") == NULL && strspn(name, "0123456789") < strlen(name);
+    return name[0] != '/' && strncmp(name, "onnx::", 6) != 0 && strspn(name, "0123456789") < strlen(name);
 }
 
 firnc_onnx_origin firnc_onnx_origin_of(const firnc_onnx_importer *im, const firnc_onnx_tensor *tensor,

@@ -86,14 +86,15 @@ static bool is_same(const firnc_onnx_tensor *a, const firnc_onnx_tensor *b, bool
 }
 
 /* The parameter that a tensor holds once more: the one that it was computed from; in a file of TorchScript, which does
- * not say that, one with the same elements. Uniform tensors may be equal by chance. NULL if there is none. */
+ * not say that, one with the same elements. Two folded tensors that are equal as they lie were two parameters, because
+ * the exporter folds one parameter into one tensor. Uniform tensors may be equal by chance. NULL if there is none. */
 static firnc_onnx_parameter *twin_of(const firnc_onnx_importer *im, const candidate *c, bool *turned) {
     if (c->origin.name != NULL) {
         firnc_onnx_parameter *p = firnc_onnx_parameter_find(im, c->origin.name);
         return p != NULL && is_same(c->tensor, p->tensor, turned) ? p : NULL;
     }
     for (uint32_t i = 0; im->torchscript && !firnc_onnx_is_uniform(c->tensor) && i < im->parameter_count; i++)
-        if (is_same(c->tensor, im->parameters[i]->tensor, turned))
+        if (is_same(c->tensor, im->parameters[i]->tensor, turned) && (*turned || !im->parameters[i]->unnamed))
             return im->parameters[i];
     return NULL;
 }
@@ -292,9 +293,19 @@ static bool may_read_own(const firnc_onnx_importer *im, const firnc_onnx_scope *
             has_copy(im, weight));
 }
 
-static void add_copy(firnc_onnx_importer *im, const firnc_onnx_parameter *parameter, const char *name, bool guessed) {
+static void add_copy(firnc_onnx_importer *im, const firnc_onnx_parameter *parameter, const char *name, bool guessed,
+                     bool merged) {
     im->copies = firnc_grown(im->copies, im->copy_count, &im->copy_capacity, sizeof *im->copies);
-    im->copies[im->copy_count++] = (firnc_onnx_copy){parameter, name, guessed};
+    im->copies[im->copy_count++] = (firnc_onnx_copy){parameter, name, guessed, merged};
+}
+
+/* Whether a value of the file may stand for two parameters only because they are equal at the start. In a file of
+ * TorchScript, two tensors that are equal may be one parameter. torch.export's exporter keeps of a tied parameter's
+ * names the last of its list, and its optimizer keeps of equal tensors the one that is read first. */
+static bool is_merged(const firnc_onnx_importer *im, const firnc_onnx_value *value, const char *name) {
+    const firnc_onnx_parameter *p = value->parameter;
+    const firnc_onnx_target *kept = firnc_onnx_target_find(im, p->name), *other = firnc_onnx_target_find(im, name);
+    return im->torchscript ? value->known != p->tensor : kept != NULL && other != NULL && kept->place < other->place;
 }
 
 /* A parameter that two layers share is in the file under one name, which shows in the node of the other layer:
@@ -315,7 +326,7 @@ void firnc_onnx_note_copy(firnc_onnx_importer *im, const firnc_onnx_scope *scope
     if (im->listed ? !is_listed_parameter(im, name) : !guessed)
         return;
     if (firnc_onnx_find(scope, name) == NULL && firnc_onnx_parameter_find(im, name) == NULL && !has_copy(im, name))
-        add_copy(im, p, name, node->guessed);
+        add_copy(im, p, name, node->guessed, is_merged(im, value, name));
 }
 
 firnc_onnx_value *firnc_onnx_left_out_bias(firnc_onnx_importer *im, firnc_onnx_scope *scope,
@@ -454,7 +465,7 @@ static void guess_copies(firnc_onnx_importer *im) {
             p = shared_by_all(im, name);
         if (p == NULL)
             continue;
-        add_copy(im, p, name, true);
+        add_copy(im, p, name, true, false);
     }
 }
 
@@ -517,8 +528,27 @@ static const char *with_others(const char *list, uint32_t count) {
     return count > NAMES_SHOWN ? firnc_format("%s and %u more", list, (unsigned)(count - NAMES_SHOWN)) : list;
 }
 
+/* What helps if the exporter has folded too much. */
+static const char *export_again(const firnc_onnx_importer *im) {
+    return im->torchscript ? "export with do_constant_folding=False" : "export with optimize=False";
+}
+
+static void note_merged(const firnc_onnx_importer *im, firnc_onnx_model *model) {
+    const char *list = "";
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < im->copy_count; i++) {
+        const firnc_onnx_copy *copy = &im->copies[i];
+        if (copy->merged && copy->parameter->value != FIRNC_NONE)
+            list = listed(list, ++count, firnc_format("%s and %s", copy->parameter->name, copy->name));
+    }
+    if (count > 0)
+        note(model, firnc_format("the file has equal tensors for %s: each pair is trained as one parameter; if the "
+                                 "module does not tie them, %s",
+                                 with_others(list, count), export_again(im)));
+}
+
 static void note_tensors(const firnc_onnx_importer *im, firnc_onnx_model *model) {
-    const char *again = im->torchscript ? "export with do_constant_folding=False" : "export with optimize=False";
+    const char *again = export_again(im);
     const char *unknown = "", *missing = "";
     uint32_t unknowns = 0, gone = 0;
     for (uint32_t i = 0; i < im->parameter_count; i++) {
@@ -548,6 +578,7 @@ static void note_tensors(const firnc_onnx_importer *im, firnc_onnx_model *model)
 void firnc_onnx_map_weights(firnc_onnx_importer *im, firnc_onnx_model *model) {
     guess_copies(im);
     note_guesses(im, model);
+    note_merged(im, model);
     map_tensors(im, model);
     note_tensors(im, model);
 }

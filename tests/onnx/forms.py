@@ -255,6 +255,16 @@ def torch_forms():
         part = nn.Linear(3, 3)
         return nn.Sequential(nn.Sequential(part, nn.Tanh()), nn.Sequential(nn.Tanh(), part))
 
+    def equal():
+        net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3))
+        net[2].load_state_dict(net[0].state_dict())
+        return net
+
+    def equal_table():
+        net = Net(lambda s, x: s.o(torch.tanh(s.e(x))), e=nn.Embedding(5, 3), o=nn.Linear(3, 5))
+        net.o.weight.data.copy_(net.e.weight.data)
+        return net
+
     turned = Net(lambda s, x: F.linear(torch.tanh(s.a(x)), s.a.weight.t(), s.c), a=nn.Linear(3, 2), c=parameter(3))
     padded = {"padding_rows": {"0.weight": 0}}
     freeze = [{"FreezeParameters": {"params": ["0.*"]}}]
@@ -309,6 +319,9 @@ def torch_forms():
                    (3,), 5, {}, []),
         "in_two2": (in_two(), (3,), 0, {}, []),
         "in_two3": (in_two(), (2, 3), 0, {}, []),
+        "equal2": (equal(), (3,), 0, {}, []),
+        "equal3": (equal(), (2, 3), 0, {}, []),
+        "equal_table": (equal_table(), (4,), 5, {}, []),
         "masked": (Net(lambda s, x: F.linear(x, s.w * s.m, s.b), w=parameter(2, 3), b=parameter(2), m=torch.tensor([[1., 0, 1], [0, 1, 1]])), (2, 3), 0,
                    {"constants": ["m"]}, []),
         "folded_mask": (Net(lambda s, x: torch.softmax(s.q(x) @ x.transpose(1, 2) + mask(), -1) @ s.o(x), q=nn.Linear(3, 3), o=nn.Linear(3, 3)), (3, 3), 0, {}, []),
@@ -333,6 +346,9 @@ SAID = {
     "tied_bias.dynamo": ("taken for another name of head.decoder.bias", False),
     "tied_bias.optimized": ("taken for another name of head.decoder.bias", False),
     **{f"in_two{rank}.{way}": ("taken for another name of 0.0.weight", False) for rank in (2, 3) for way in ("script", "folded")},
+    **{f"equal{rank}.optimized": ("trained as one parameter", True) for rank in (2, 3)},
+    "equal_table.folded": ("trained as one parameter", True),
+    "tied.folded": ("trained as one parameter", False), # the same file as equal_table.folded
     "table.folded": ("does not say of what parameter", True),
     "table.optimized": ("no tensor for pe", False),
     "masked.folded": ("does not say of what parameter", True),
@@ -357,7 +373,7 @@ def make_form(name):
     torch.manual_seed(1)
     module, inputs, tokens, keys, callbacks = torch_forms()[name]
     with torch.no_grad():
-        for parameter in module.parameters():
+        for parameter in () if name.startswith("equal") else module.parameters():
             if parameter.count_nonzero() > 0:
                 parameter += torch.randn_like(parameter) * 0.1
     return module, inputs, tokens, keys, callbacks
@@ -435,7 +451,7 @@ def export_forms(folder, only):
             index[label] = {"state": state, "inputs": inputs, "tokens": tokens, "outputs": outputs, "keys": keys, "callbacks": callbacks, "losses": losses}
             if label in SAID:
                 warning, moved = SAID[label]
-                index[label] |= {"warning": warning, "trains": not moved, "returns": warning.startswith("taken")}
+                index[label] |= {"warning": warning, "trains": not moved, "returns": warning.startswith("taken") or (warning.startswith("trained") and not moved)}
     lines = ",\n".join(f"{json.dumps(label)}: {json.dumps(form)}" for label, form in index.items())
     list_path.write_text("{\n" + lines + "\n}\n")
 
