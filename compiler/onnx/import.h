@@ -167,6 +167,8 @@ typedef struct firnc_onnx_importer {
     uint32_t kept_count, kept_capacity;
     firnc_onnx_copy *copies; /* names of the module that a parameter has beside its own */
     uint32_t copy_count, copy_capacity;
+    const char **warnings; /* of tensors that are not trained */
+    uint32_t warning_count, warning_capacity;
     firnc_onnx_layer *layers; /* sorted by path; others are modules of their path */
     uint32_t layer_count, layer_capacity;
 } firnc_onnx_importer;

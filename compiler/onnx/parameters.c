@@ -33,7 +33,7 @@ struct firnc_onnx_kept {
     bool read; /* a node reads the tensor */
 };
 
-/* Whether a tensor may be a parameter: it is of finite reals, and the exporter does not say otherwise. Where it says
+/* Whether a tensor may be a parameter: it is of reals, and the exporter does not say otherwise. Where it says
  * nothing, one number is taken for a number in a formula, unless it has a name of a module. */
 static bool may_be_parameter(const firnc_onnx_importer *im, const candidate *c) {
     const firnc_onnx_tensor *tensor = c->tensor;
@@ -43,10 +43,31 @@ static bool may_be_parameter(const firnc_onnx_importer *im, const candidate *c) 
     if (c->origin.kind == FIRNC_ONNX_UNKNOWN && tensor->count == 1 && strchr(c->name, '.') == NULL &&
         (!im->torchscript || (c->origin.folded && strncmp(c->name, "onnx::PRelu", 11) != 0)))
         return false;
-    for (uint64_t i = 0; i < tensor->count; i++)
-        if (!isfinite(tensor->reals[i]))
-            return false;
     return true;
+}
+
+/* Whether a tensor that may be a parameter can be trained: training needs finite numbers. A tensor that has others and
+ * of which the file does not say what it is, is taken for a constant mask, with a warning. False with im->failed after
+ * one message. */
+static bool can_be_trained(firnc_onnx_importer *im, const candidate *c) {
+    uint64_t odd = 0;
+    while (odd < c->tensor->count && isfinite(c->tensor->reals[odd]))
+        odd++;
+    if (odd == c->tensor->count)
+        return true;
+    const float number = c->tensor->reals[odd];
+    const char *word = isnan(number) ? "NaN" : number < 0 ? "-inf" : "inf";
+    if (c->origin.kind == FIRNC_ONNX_PARAMETER)
+        return firnc_onnx_fail(im,
+                               "parameter %s has %s as element %llu, and training needs finite numbers; start from one "
+                               "such as -1e9, or write %s in constants",
+                               c->name, word, (unsigned long long)odd, c->name);
+    im->warnings = firnc_grown(im->warnings, im->warning_count, &im->warning_capacity, sizeof *im->warnings);
+    im->warnings[im->warning_count++] =
+        firnc_format("%s has %s as element %llu and is not trained; write it in constants if it is no parameter, or "
+                     "start from a finite number such as -1e9",
+                     c->name, word, (unsigned long long)odd);
+    return false;
 }
 
 firnc_onnx_parameter *firnc_onnx_parameter_find(const firnc_onnx_importer *im, const char *name) {
@@ -146,8 +167,10 @@ static bool add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, co
     bool trained = !firnc_onnx_is_never_trained(im, c->name);
     if (c->origin.name != NULL && c->origin.name != c->name && firnc_onnx_is_never_trained(im, c->origin.name))
         trained = false;
-    if (trained && how == FIRNC_ONNX_DIFFERENTIATED && may_be_parameter(im, c))
+    if (trained && how == FIRNC_ONNX_DIFFERENTIATED && may_be_parameter(im, c) && can_be_trained(im, c))
         make_parameter(im, c, value);
+    else if (im->failed)
+        return false;
     else if (is_kept(im, c))
         keep(im, c->name, c->tensor, how != FIRNC_ONNX_UNREAD);
     else if (!trained && c->origin.kind == FIRNC_ONNX_PARAMETER && c->origin.name != NULL &&
@@ -185,7 +208,8 @@ void firnc_onnx_add_constant(firnc_onnx_importer *im, const firnc_onnx_node *nod
     const bool trained = !firnc_onnx_is_never_trained(im, value->name);
     const bool pytorch = strcmp(firnc_onnx_or_empty(im->model->producer_name), "pytorch") == 0;
     if (trained && !pytorch && !im->options->bare && node->scope->depth == 0 && value->known->count > 1 &&
-        firnc_onnx_how_read(node->scope->reads, value->name) == FIRNC_ONNX_DIFFERENTIATED && may_be_parameter(im, &c))
+        firnc_onnx_how_read(node->scope->reads, value->name) == FIRNC_ONNX_DIFFERENTIATED && may_be_parameter(im, &c) &&
+        can_be_trained(im, &c))
         firnc_onnx_parameter_new(im, value, value->name);
 }
 
@@ -576,6 +600,8 @@ static void note_tensors(const firnc_onnx_importer *im, firnc_onnx_model *model)
 }
 
 void firnc_onnx_map_weights(firnc_onnx_importer *im, firnc_onnx_model *model) {
+    for (uint32_t i = 0; i < im->warning_count; i++)
+        note(model, im->warnings[i]);
     guess_copies(im);
     note_guesses(im, model);
     note_merged(im, model);

@@ -6,7 +6,7 @@
                                     writes with load_state_dict(strict=True) (needs torch)
 
 FOLDER/forms.json has for each file NAME.WAY.onnx the shape of its data, the losses of five steps of SGD that PyTorch
-has, and the words of a warning if firnc must print one; FOLDER/STATE.start.safetensors is the module's state_dict, and
+has, and the words of a warning or a refusal if firnc must print one; FOLDER/STATE.start.safetensors is the module's state_dict, and
 FOLDER/STATE.end.safetensors that after the five steps. The data follows from a formula (data). Only what a loader reads
 is kept of the notes of the exporters."""
 import contextlib
@@ -143,6 +143,12 @@ def check_file(firn, folder, label, form):
     start, end = (folder / f"{form['state']}.{when}.safetensors" for when in ("start", "end"))
     x = data((BATCH, *form["inputs"]), form["tokens"])
     firn.prepare(folder / f"{label}.onnx", x, form["tokens"], form["outputs"], form["keys"], form["callbacks"])
+    if "refused" in form:
+        try:
+            firn.compile()
+        except RuntimeError as error:
+            return [] if form["refused"] in str(error) else [f"wanted the message {form['refused']!r}, found {error}"]
+        return ["is not refused"]
     said = [line for line in firn.compile().splitlines() if "warning" in line]
     warned = form.get("warning")
     if (warned is None) != (not said) or (warned is not None and warned not in " ".join(said)):
@@ -322,6 +328,8 @@ def torch_forms():
         "equal2": (equal(), (3,), 0, {}, []),
         "equal3": (equal(), (2, 3), 0, {}, []),
         "equal_table": (equal_table(), (4,), 5, {}, []),
+        "infinite": (Net(lambda s, x: torch.softmax(s.a(x) @ x.transpose(1, 2) + s.m, -1) @ x, a=nn.Linear(3, 3),
+                         m=nn.Parameter(torch.tensor([[0., float("-inf")], [0., 0.]]))), (2, 3), 0, {}, []),
         "masked": (Net(lambda s, x: F.linear(x, s.w * s.m, s.b), w=parameter(2, 3), b=parameter(2), m=torch.tensor([[1., 0, 1], [0, 1, 1]])), (2, 3), 0,
                    {"constants": ["m"]}, []),
         "folded_mask": (Net(lambda s, x: torch.softmax(s.q(x) @ x.transpose(1, 2) + mask(), -1) @ s.o(x), q=nn.Linear(3, 3), o=nn.Linear(3, 3)), (3, 3), 0, {}, []),
@@ -349,11 +357,15 @@ SAID = {
     **{f"equal{rank}.optimized": ("trained as one parameter", True) for rank in (2, 3)},
     "equal_table.folded": ("trained as one parameter", True),
     "tied.folded": ("trained as one parameter", False), # the same file as equal_table.folded
+    **{f"infinite.{way}": ("m has -inf as element 1 and is not trained", True) for way in ("script", "folded")},
     "table.folded": ("does not say of what parameter", True),
     "table.optimized": ("no tensor for pe", False),
     "masked.folded": ("does not say of what parameter", True),
     "masked.optimized": ("in the place of w", True),
 }
+
+# What Firn does not train.
+REFUSED = {f"infinite.{way}": "parameter m has -inf as element 1" for way in ("dynamo", "optimized")}
 
 NOTES = ("pkg.torch.onnx.name_scopes", "pkg.onnxscript.rewriter.rule_name", "pkg.onnxscript.optimizer.folded_from",
          "pkg.torch.export.ExportedProgram.graph_signature", "pkg.torch.export.graph_signature.InputSpec.kind",
@@ -449,6 +461,8 @@ def export_forms(folder, only):
             write_tensors(folder / f"{state}.start.safetensors", without_counters(begin))
             write_tensors(folder / f"{state}.end.safetensors", without_counters(end))
             index[label] = {"state": state, "inputs": inputs, "tokens": tokens, "outputs": outputs, "keys": keys, "callbacks": callbacks, "losses": losses}
+            if label in REFUSED:
+                index[label] |= {"refused": REFUSED[label], "losses": []} # PyTorch's need not be numbers
             if label in SAID:
                 warning, moved = SAID[label]
                 index[label] |= {"warning": warning, "trains": not moved, "returns": warning.startswith("taken") or (warning.startswith("trained") and not moved)}
