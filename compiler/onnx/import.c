@@ -364,7 +364,10 @@ static bool run_node(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onn
     /* the nodes of a branch or a loop have layers of their own */
     const bool layer = node->layer[0] != '\0' && scope->depth == 0 && !firnc_onnx_is_listed("If Loop", node->op);
     if (layer && !firnc_is_name(node->layer))
-        return firnc_onnx_fail(im, "is in a module whose name is not of 1 to %d printable characters", FIRNC_NAME_MAX);
+        return firnc_onnx_fail(im,
+                               "is in a module whose path is not of 1 to %d printable ASCII characters; rename the "
+                               "module, or nest it less deeply",
+                               FIRNC_NAME_MAX);
     if (layer)
         firnc_layer_begin(im->graph, node->layer);
     const bool good = run_op(im, node) && fits_a_plan(im);
@@ -382,7 +385,7 @@ static bool run(firnc_onnx_importer *im, firnc_onnx_scope *scope, FirncOnnx__Nod
     const firnc_onnx_node *around = scope->caller != NULL ? scope->caller : im->node;
     firnc_onnx_layer layer = {.path = "", .module = ""};
     if (around != NULL)
-        layer = (firnc_onnx_layer){around->path, around->layer, around->guessed};
+        layer = (firnc_onnx_layer){around->path, around->layer, around->guessed, around->unsure};
     for (size_t i = 0; i < count; i++) {
         firnc_onnx_node *node = firnc_allocate(sizeof *node);
         const char *path = scope->depth == 0 ? firnc_onnx_path_of(nodes[i], layer.path) : layer.path;
@@ -394,6 +397,7 @@ static bool run(firnc_onnx_importer *im, firnc_onnx_scope *scope, FirncOnnx__Nod
                                   .path = layer.path,
                                   .layer = layer.module,
                                   .guessed = layer.guessed,
+                                  .unsure = layer.unsure,
                                   .scope = scope};
         if (!run_node(im, scope, node))
             return false;

@@ -75,10 +75,12 @@ typedef struct firnc_onnx_origin {
 /* A tensor of the file that may become a parameter. */
 typedef struct firnc_onnx_parameter {
     const char *name;
-    uint8_t form; /* how the tensor of the file relates to the module's tensor of this name: FIRNC_ONNX_AS_IS, ... */
-    bool unnamed; /* PyTorch has written the file, and the name is not one of the module's state_dict */
+    uint8_t form;  /* how the tensor of the file relates to the module's tensor of this name: FIRNC_ONNX_AS_IS, ... */
+    bool unnamed;  /* PyTorch has written the file, and the name is not one of the module's state_dict */
+    bool of_layer; /* named after the layer alone that multiplies by it (name_weight) */
     const char *from; /* as in firnc_onnx_origin */
     const firnc_onnx_tensor *tensor;
+    uint64_t sum;                 /* equal for tensors of the same elements in any order */
     firnc_value value;            /* FIRNC_NONE until a layer reads it */
     uint8_t order[FIRN_RANK_MAX]; /* axis i of the value is axis order[i] of the tensor */
 } firnc_onnx_parameter;
@@ -95,6 +97,7 @@ typedef struct firnc_onnx_copy {
 typedef struct firnc_onnx_layer {
     const char *path, *module;
     bool guessed; /* by its place in a Sequential */
+    bool unsure;  /* nothing tells its containers, and other names of the file lack theirs */
 } firnc_onnx_layer;
 
 struct firnc_onnx_node;
@@ -119,6 +122,7 @@ typedef struct firnc_onnx_node {
     const FirncOnnx__Node *proto, *next; /* and the one behind it in the file, or NULL */
     const char *op, *path, *layer;       /* `path` is in the node's name; `layer` is the module */
     bool guessed;                        /* the layer, by its place in a Sequential */
+    bool unsure;                         /* the layer may lack containers, as others of the file do */
     struct firnc_onnx_scope *scope;
     firnc_onnx_value *inputs[FIRNC_ONNX_OPERANDS_MAX], *outputs[FIRNC_ONNX_OPERANDS_MAX];
     uint32_t input_count, output_count;
@@ -171,6 +175,7 @@ typedef struct firnc_onnx_importer {
     uint32_t warning_count, warning_capacity;
     firnc_onnx_layer *layers; /* sorted by path; others are modules of their path */
     uint32_t layer_count, layer_capacity;
+    bool lacks_containers; /* one of the layers has another path than its module */
 } firnc_onnx_importer;
 
 /* --- messages and words (message.c) ------------------------------------------------------------------------------- */
@@ -334,6 +339,8 @@ void firnc_onnx_name_by_use(firnc_onnx_importer *im, const firnc_onnx_node *node
 /* The bias of zeros that the exporter's optimizer has left out of a node; NULL if it has left out none. */
 firnc_onnx_value *firnc_onnx_left_out_bias(firnc_onnx_importer *im, firnc_onnx_scope *scope,
                                            const firnc_onnx_node *node);
+/* A number that is equal for tensors of the same reals, in whatever order. */
+uint64_t firnc_onnx_sum_of(const firnc_onnx_tensor *tensor);
 /* The parameter of this name, or NULL. */
 firnc_onnx_parameter *firnc_onnx_parameter_find(const firnc_onnx_importer *im, const char *name);
 /* The value that a node of this layer reads for one that may be a parameter. Exporters write parameters that are equal

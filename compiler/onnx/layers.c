@@ -78,7 +78,7 @@ const char *firnc_onnx_path_of(const FirncOnnx__Node *node, const char *before) 
 
 static void add_layer(firnc_onnx_importer *im, const char *path, const char *module, bool guessed) {
     im->layers = firnc_grown(im->layers, im->layer_count, &im->layer_capacity, sizeof *im->layers);
-    im->layers[im->layer_count++] = (firnc_onnx_layer){path, module, guessed};
+    im->layers[im->layer_count++] = (firnc_onnx_layer){path, module, guessed, false};
 }
 
 /* The length of the part of a path that ends at `end`, and where it begins. */
@@ -182,6 +182,7 @@ static void settle(firnc_onnx_importer *im, const char **paths, size_t count) {
             agreed = agreed && strcmp(im->layers[end].module, first.module) == 0;
         const bool own = strcmp(first.path, first.module) == 0;
         const bool taken = !own && bsearch(&first.module, paths, count, sizeof *paths, by_text) != NULL;
+        im->lacks_containers = im->lacks_containers || (agreed && !taken && !own && !first.guessed);
         if (agreed && !taken)
             im->layers[kept++] = first;
     }
@@ -193,6 +194,7 @@ void firnc_onnx_find_layers(firnc_onnx_importer *im, const firnc_onnx_scope *sco
     const char **paths = firnc_allocate((count + UINT64_C(1)) * sizeof *paths);
     foreign *others = firnc_allocate((count + UINT64_C(1)) * sizeof *others);
     im->layer_count = 0;
+    im->lacks_containers = false;
     for (size_t i = 0; im->torchscript && i < count; i++) {
         paths[i] = path_of(graph->node[i], i == 0 ? "" : paths[i - 1], &others[i]);
         add_by_parameters(im, scope, graph->node[i], paths[i]);
@@ -232,8 +234,9 @@ firnc_onnx_layer firnc_onnx_layer_of(const firnc_onnx_importer *im, const char *
     for (size_t end = im->layer_count == 0 ? 0 : strlen(path), begin; end > 0; end = begin > 0 ? begin - 1 : 0) {
         const firnc_onnx_layer *found = layer_find(im, firnc_format("%.*s", (int)end, path));
         if (found != NULL)
-            return (firnc_onnx_layer){path, firnc_format("%s%s", found->module, path + end), found->guessed};
+            return (firnc_onnx_layer){path, firnc_format("%s%s", found->module, path + end), found->guessed,
+                                      im->lacks_containers && path[end] != '\0'};
         (void)last_part(path, end, &begin);
     }
-    return (firnc_onnx_layer){path, path, false};
+    return (firnc_onnx_layer){path, path, false, im->lacks_containers};
 }

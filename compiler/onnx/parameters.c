@@ -114,8 +114,12 @@ static firnc_onnx_parameter *twin_of(const firnc_onnx_importer *im, const candid
         firnc_onnx_parameter *p = firnc_onnx_parameter_find(im, c->origin.name);
         return p != NULL && is_same(c->tensor, p->tensor, turned) ? p : NULL;
     }
-    for (uint32_t i = 0; im->torchscript && !firnc_onnx_is_uniform(c->tensor) && i < im->parameter_count; i++)
-        if (is_same(c->tensor, im->parameters[i]->tensor, turned) && (*turned || !im->parameters[i]->unnamed))
+    if (!im->torchscript || firnc_onnx_is_uniform(c->tensor))
+        return NULL;
+    const uint64_t sum = firnc_onnx_sum_of(c->tensor);
+    for (uint32_t i = 0; i < im->parameter_count; i++)
+        if (im->parameters[i]->sum == sum && is_same(c->tensor, im->parameters[i]->tensor, turned) &&
+            (*turned || !im->parameters[i]->unnamed))
             return im->parameters[i];
     return NULL;
 }
