@@ -6,59 +6,6 @@
 
 #include "compiler/onnx/import.h"
 
-/* --- layers ------------------------------------------------------------------------------------------------------- */
-
-/* The last but one of a list "['', 'h.0', 'h.0.ln1', 'layer_norm']", in which the torch.export exporter notes the
- * modules around an op and the op itself; NULL if it has no such one. */
-static const char *module_of_scopes(const char *list) {
-    const char *last = NULL, *before = NULL;
-    size_t last_length = 0, before_length = 0;
-    while ((list = strchr(list, '\'')) != NULL) {
-        const char *end = strchr(list + 1, '\'');
-        if (end == NULL)
-            break;
-        before = last;
-        before_length = last_length;
-        last = list + 1;
-        last_length = (size_t)(end - list) - 1;
-        list = end + 1;
-    }
-    return before == NULL ? NULL : firnc_format("%.*s", (int)before_length, before);
-}
-
-/* The length of a part of a path without the number that TorchScript gives a module that is run again: 1 of "a_1". */
-static size_t without_run(const char *part, size_t length) {
-    size_t end = length;
-    while (end > 0 && part[end - 1] >= '0' && part[end - 1] <= '9')
-        end--;
-    return end > 1 && end < length && part[end - 1] == '_' ? end - 1 : length;
-}
-
-/* "h.0.ln1" of "/h.0/ln1/LayerNormalization", as the TorchScript exporter names nodes; NULL of other names. A module in
- * a Sequential has the name of that in its own: "/net/net.1/Gemm" is of "net.1". */
-static const char *module_of_name(const char *name) {
-    if (name[0] != '/')
-        return NULL;
-    const char *module = "", *part = name + 1, *end;
-    size_t around = 0; /* where the part before begins */
-    for (; (end = strchr(part, '/')) != NULL; part = end + 1) {
-        const size_t length = without_run(module + around, strlen(module + around));
-        const bool inside = length > 0 && strncmp(part, module + around, length) == 0 && part[length] == '.';
-        if (!inside)
-            around = module[0] == '\0' ? 0 : strlen(module) + 1;
-        module = firnc_format("%.*s%.*s", (int)around, firnc_format("%s.", module), (int)(end - part), part);
-    }
-    return module;
-}
-
-/* The module of a node, as the exporter has noted it; that of the node before where it has not. */
-static const char *layer_of(const FirncOnnx__Node *node, const char *before) {
-    const char *scopes =
-        firnc_onnx_property(node->metadata_props, node->n_metadata_props, "pkg.torch.onnx.name_scopes");
-    const char *layer = scopes != NULL ? module_of_scopes(scopes) : module_of_name(firnc_onnx_or_empty(node->name));
-    return layer == NULL ? before : layer;
-}
-
 /* --- nodes -------------------------------------------------------------------------------------------------------- */
 
 static bool run(firnc_onnx_importer *im, firnc_onnx_scope *scope, FirncOnnx__Node *const *nodes, size_t count);
@@ -417,7 +364,10 @@ static bool run_node(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onn
     /* the nodes of a branch or a loop have layers of their own */
     const bool layer = node->layer[0] != '\0' && scope->depth == 0 && !firnc_onnx_is_listed("If Loop", node->op);
     if (layer && !firnc_is_name(node->layer))
-        return firnc_onnx_fail(im, "is in a module whose name is not of 1 to %d printable characters", FIRNC_NAME_MAX);
+        return firnc_onnx_fail(im,
+                               "is in a module whose path is not of 1 to %d printable ASCII characters; rename the "
+                               "module, or nest it less deeply",
+                               FIRNC_NAME_MAX);
     if (layer)
         firnc_layer_begin(im->graph, node->layer);
     const bool good = run_op(im, node) && fits_a_plan(im);
@@ -432,14 +382,22 @@ static bool run_node(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onn
 }
 
 static bool run(firnc_onnx_importer *im, firnc_onnx_scope *scope, FirncOnnx__Node *const *nodes, size_t count) {
-    const char *layer = scope->caller != NULL ? scope->caller->layer : im->node != NULL ? im->node->layer : "";
+    const firnc_onnx_node *around = scope->caller != NULL ? scope->caller : im->node;
+    firnc_onnx_layer layer = {.path = "", .module = ""};
+    if (around != NULL)
+        layer = (firnc_onnx_layer){around->path, around->layer, around->guessed, around->unsure};
     for (size_t i = 0; i < count; i++) {
         firnc_onnx_node *node = firnc_allocate(sizeof *node);
-        layer = scope->depth == 0 ? layer_of(nodes[i], layer) : layer;
+        const char *path = scope->depth == 0 ? firnc_onnx_path_of(nodes[i], layer.path) : layer.path;
+        if (path != layer.path && strcmp(path, layer.path) != 0)
+            layer = firnc_onnx_layer_of(im, path);
         *node = (firnc_onnx_node){.proto = nodes[i],
                                   .next = i + 1 < count ? nodes[i + 1] : NULL,
                                   .op = firnc_onnx_or_empty(nodes[i]->op_type),
-                                  .layer = layer,
+                                  .path = layer.path,
+                                  .layer = layer.module,
+                                  .guessed = layer.guessed,
+                                  .unsure = layer.unsure,
                                   .scope = scope};
         if (!run_node(im, scope, node))
             return false;
@@ -496,8 +454,11 @@ static bool read_graph(firnc_onnx_importer *im, firnc_onnx_model *model) {
     firnc_onnx_open_scope(scope,
                           from->n_initializer + from->n_input + firnc_onnx_count_names(from->node, from->n_node));
     firnc_onnx_find_graph_reads(reads, from);
-    return firnc_onnx_add_initializers(im, scope, from) && firnc_onnx_add_inputs(im, scope, model) &&
-           run(im, scope, from->node, from->n_node) && firnc_onnx_add_outputs(im, scope, model);
+    if (!firnc_onnx_add_initializers(im, scope, from))
+        return false;
+    firnc_onnx_find_layers(im, scope, from);
+    return firnc_onnx_add_inputs(im, scope, model) && run(im, scope, from->node, from->n_node) &&
+           firnc_onnx_add_outputs(im, scope, model);
 }
 
 static bool has_branches(const firnc_onnx_importer *im) {

@@ -60,7 +60,8 @@ enum {
 typedef struct firnc_onnx_target {
     const char *name;
     uint8_t kind;
-    bool written; /* by firnc weights; known after the import (firnc_onnx_map_weights) */
+    uint32_t place; /* in the list */
+    bool written;   /* by firnc weights; known after the import (firnc_onnx_map_weights) */
 } firnc_onnx_target;
 
 /* What is known of where a tensor of the file comes from. */
@@ -74,10 +75,12 @@ typedef struct firnc_onnx_origin {
 /* A tensor of the file that may become a parameter. */
 typedef struct firnc_onnx_parameter {
     const char *name;
-    uint8_t form; /* how the tensor of the file relates to the module's tensor of this name: FIRNC_ONNX_AS_IS, ... */
-    bool unnamed; /* PyTorch has written the file, and the name is not one of the module's state_dict */
+    uint8_t form;  /* how the tensor of the file relates to the module's tensor of this name: FIRNC_ONNX_AS_IS, ... */
+    bool unnamed;  /* PyTorch has written the file, and the name is not one of the module's state_dict */
+    bool of_layer; /* named after the layer alone that multiplies by it (name_weight) */
     const char *from; /* as in firnc_onnx_origin */
     const firnc_onnx_tensor *tensor;
+    uint64_t sum;                 /* equal for tensors of the same elements in any order */
     firnc_value value;            /* FIRNC_NONE until a layer reads it */
     uint8_t order[FIRN_RANK_MAX]; /* axis i of the value is axis order[i] of the tensor */
 } firnc_onnx_parameter;
@@ -86,7 +89,16 @@ typedef struct firnc_onnx_parameter {
 typedef struct firnc_onnx_copy {
     const firnc_onnx_parameter *parameter;
     const char *name;
+    bool guessed; /* by the place of a node */
+    bool merged;  /* perhaps: the two may be no more than equal at the start (is_merged) */
 } firnc_onnx_copy;
+
+/* The module of the nodes of a path, which their names list (layers.c). */
+typedef struct firnc_onnx_layer {
+    const char *path, *module;
+    bool guessed; /* by its place in a Sequential */
+    bool unsure;  /* nothing tells its containers, and other names of the file lack theirs */
+} firnc_onnx_layer;
 
 struct firnc_onnx_node;
 
@@ -108,7 +120,9 @@ typedef struct firnc_onnx_value {
 /* A node while it is read. Inputs that are left out are NULL; so are outputs that nobody names. */
 typedef struct firnc_onnx_node {
     const FirncOnnx__Node *proto, *next; /* and the one behind it in the file, or NULL */
-    const char *op, *layer;
+    const char *op, *path, *layer;       /* `path` is in the node's name; `layer` is the module */
+    bool guessed;                        /* the layer, by its place in a Sequential */
+    bool unsure;                         /* the layer may lack containers, as others of the file do */
     struct firnc_onnx_scope *scope;
     firnc_onnx_value *inputs[FIRNC_ONNX_OPERANDS_MAX], *outputs[FIRNC_ONNX_OPERANDS_MAX];
     uint32_t input_count, output_count;
@@ -149,12 +163,19 @@ typedef struct firnc_onnx_importer {
     uint32_t target_count, target_capacity;
     FirncOnnx__ValueInfo **infos;
     size_t info_count;
+    const char **indexed; /* the tensors that an index reads as they are, sorted by name */
+    uint32_t indexed_count;
     bool listed, torchscript;     /* `targets` has every tensor of the module; TorchScript has written the file */
     const char *group_norm;       /* the layer of the last InstanceNormalization; NULL: none (firnc_onnx_name_by_use) */
     struct firnc_onnx_kept *kept; /* tensors of the module that the plan does not train (parameters.c) */
     uint32_t kept_count, kept_capacity;
     firnc_onnx_copy *copies; /* names of the module that a parameter has beside its own */
     uint32_t copy_count, copy_capacity;
+    const char **warnings; /* of tensors that are not trained */
+    uint32_t warning_count, warning_capacity;
+    firnc_onnx_layer *layers; /* sorted by path; others are modules of their path */
+    uint32_t layer_count, layer_capacity;
+    bool lacks_containers; /* one of the layers has another path than its module */
 } firnc_onnx_importer;
 
 /* --- messages and words (message.c) ------------------------------------------------------------------------------- */
@@ -294,6 +315,14 @@ firnc_onnx_target *firnc_onnx_target_find(const firnc_onnx_importer *im, const c
 firnc_onnx_origin firnc_onnx_origin_of(const firnc_onnx_importer *im, const firnc_onnx_tensor *tensor,
                                        const char *name);
 
+/* --- layers (layers.c) -------------------------------------------------------------------------------------------- */
+
+/* The modules in a node's name or notes, joined by dots; `before` where it has none. */
+const char *firnc_onnx_path_of(const FirncOnnx__Node *node, const char *before);
+/* Finds the modules of paths that are not the modules' own, by the parameters that nodes read and by their order. */
+void firnc_onnx_find_layers(firnc_onnx_importer *im, const firnc_onnx_scope *scope, const FirncOnnx__Graph *graph);
+firnc_onnx_layer firnc_onnx_layer_of(const firnc_onnx_importer *im, const char *path);
+
 /* --- parameters (parameters.c) ------------------------------------------------------------------------------------ */
 
 /* Makes the tensor of a Constant node one that may become a parameter, if it is like one of the file: exporters of
@@ -310,6 +339,8 @@ void firnc_onnx_name_by_use(firnc_onnx_importer *im, const firnc_onnx_node *node
 /* The bias of zeros that the exporter's optimizer has left out of a node; NULL if it has left out none. */
 firnc_onnx_value *firnc_onnx_left_out_bias(firnc_onnx_importer *im, firnc_onnx_scope *scope,
                                            const firnc_onnx_node *node);
+/* A number that is equal for tensors of the same reals, in whatever order. */
+uint64_t firnc_onnx_sum_of(const firnc_onnx_tensor *tensor);
 /* The parameter of this name, or NULL. */
 firnc_onnx_parameter *firnc_onnx_parameter_find(const firnc_onnx_importer *im, const char *name);
 /* The value that a node of this layer reads for one that may be a parameter. Exporters write parameters that are equal

@@ -43,7 +43,7 @@ static uint8_t kind_of(const char *text, bool persistent) {
 
 static void add_target(firnc_onnx_importer *im, const char *name, uint8_t kind) {
     firnc_onnx_target *target = firnc_allocate(sizeof *target);
-    *target = (firnc_onnx_target){.name = name, .kind = kind};
+    *target = (firnc_onnx_target){.name = name, .kind = kind, .place = im->target_count};
     im->targets = firnc_grown(im->targets, im->target_count, &im->target_capacity, sizeof *im->targets);
     im->targets[im->target_count++] = target;
 }
@@ -84,6 +84,49 @@ static const char *signature_of(const FirncOnnx__Model *model) {
                         : firnc_onnx_property(model->graph->metadata_props, model->graph->n_metadata_props, SIGNATURE);
 }
 
+/* A name without the number that tells it from others of the same op: "transpose" of "transpose_1". */
+static const char *op_of(const char *name) {
+    size_t length = strlen(name);
+    while (length > 0 && name[length - 1] >= '0' && name[length - 1] <= '9')
+        length--;
+    return length > 1 && length < strlen(name) && name[length - 1] == '_'
+               ? firnc_format("%.*s", (int)(length - 1), name)
+               : name;
+}
+
+/* --- tensors that an index reads ---------------------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b) {
+    const char *const *x = a, *const *y = b;
+    return strcmp(*x, *y);
+}
+
+/* Whether a list of names in order has this one. */
+static bool has_name(const char *const *names, uint32_t count, const char *name) {
+    return count > 0 && bsearch(&name, names, count, sizeof *names, by_text) != NULL;
+}
+
+static bool is_op(const FirncOnnx__Node *node, const char *op) {
+    return strcmp(firnc_onnx_or_empty(node->op_type), op) == 0 && node->n_input > 0 && node->n_output > 0;
+}
+
+/* Lists the tensors that PyTorch's indexing reads as they are. t[x] becomes a GatherND of t; for t[:, x], which indexes
+ * columns, the exporter turns t first, and turns the result of GatherND back under the name "index". */
+static void find_indexed(firnc_onnx_importer *im) {
+    const FirncOnnx__Graph *graph = im->model->graph;
+    const char **back = firnc_allocate((graph->n_node + UINT64_C(1)) * sizeof *back);
+    uint32_t back_count = 0;
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (is_op(graph->node[i], "Transpose") && strcmp(op_of(graph->node[i]->output[0]), "index") == 0)
+            back[back_count++] = graph->node[i]->input[0];
+    qsort(back, back_count, sizeof *back, by_text);
+    im->indexed = firnc_allocate((graph->n_node + UINT64_C(1)) * sizeof *im->indexed);
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (is_op(graph->node[i], "GatherND") && !has_name(back, back_count, graph->node[i]->output[0]))
+            im->indexed[im->indexed_count++] = graph->node[i]->input[0];
+    qsort(im->indexed, im->indexed_count, sizeof *im->indexed, by_text);
+}
+
 void firnc_onnx_read_origins(firnc_onnx_importer *im) {
     const FirncOnnx__Graph *graph = im->model->graph;
     const char *signature = signature_of(im->model);
@@ -104,21 +147,12 @@ void firnc_onnx_read_origins(firnc_onnx_importer *im) {
     }
     if (im->target_count > 0)
         qsort(im->targets, im->target_count, sizeof *im->targets, by_name);
+    find_indexed(im);
     im->listed = signature != NULL;
     im->torchscript = !noted && strcmp(firnc_onnx_or_empty(im->model->producer_name), "pytorch") == 0;
 }
 
 /* --- what a tensor was computed from ------------------------------------------------------------------------------ */
-
-/* A name without the number that tells it from others of the same op: "transpose" of "transpose_1". */
-static const char *op_of(const char *name) {
-    size_t length = strlen(name);
-    while (length > 0 && name[length - 1] >= '0' && name[length - 1] <= '9')
-        length--;
-    return length > 1 && length < strlen(name) && name[length - 1] == '_'
-               ? firnc_format("%.*s", (int)(length - 1), name)
-               : name;
-}
 
 /* The ops through which a tensor came from a parameter, by the names of their results, the tensor's own name being the
  * last. Names of "val" are given to what the exporter adds to PyTorch's ops: results and constant operands. */
@@ -126,6 +160,7 @@ typedef struct path {
     uint32_t turns, reshapes, others;
     uint32_t vals;    /* but for the last name */
     bool ends_in_val; /* the last name */
+    bool indexed;     /* an index reads the tensor as it is */
 } path;
 
 static void add_to_path(path *to, const char *name) {
@@ -149,12 +184,16 @@ static void end_path(path *to, const char *name) {
 /* The form of a tensor that was computed from one parameter. Examples, "tensor: what it was computed from":
  *     transpose_1: w                    a turned matrix
  *     val_2: a.weight                   the same: alone, "val" is the transpose that a linear layer's MatMul needs
+ *     val_0: t                          t itself where an index reads it (find_indexed)
  *     view: g, val_1, val_2             a vector with extents of 1, and the operands of the reshape
  *     val_29: 3.weight, val_23, val_24  the same: with operands, "val" is the reshape that PReLU or GroupNorm needs */
 static uint8_t form_of(const path *p, const firnc_onnx_tensor *tensor) {
     const bool only_turned = p->reshapes + p->others + p->vals == 0, only_reshaped = p->turns + p->others == 0;
+    const uint32_t turns = p->turns + (p->ends_in_val && !p->indexed);
+    if (only_turned && turns == 0)
+        return FIRNC_ONNX_AS_IS;
     if (only_turned && tensor->rank == 2)
-        return (p->turns + p->ends_in_val) % 2 == 1 ? FIRNC_ONNX_TRANSPOSED : FIRNC_ONNX_AS_IS;
+        return turns % 2 == 1 ? FIRNC_ONNX_TRANSPOSED : FIRNC_ONNX_AS_IS;
     return only_reshaped && firnc_onnx_is_vector(tensor) ? FIRNC_ONNX_FLAT : FIRNC_ONNX_COMPUTED;
 }
 
@@ -190,6 +229,7 @@ static void read_folded_from(const firnc_onnx_importer *im, const char *list, co
             other_tensors++;
     }
     end_path(&path, name);
+    path.indexed = has_name(im->indexed, im->indexed_count, name);
     const bool single = parameters + other_tensors == 1;
     origin->kind = parameters > 0 ? FIRNC_ONNX_PARAMETER : im->listed ? FIRNC_ONNX_HIDDEN : FIRNC_ONNX_UNKNOWN;
     origin->form = single ? form_of(&path, tensor) : FIRNC_ONNX_COMPUTED;
@@ -199,7 +239,7 @@ static void read_folded_from(const firnc_onnx_importer *im, const char *list, co
 /* Whether TorchScript's exporter has taken a name from the module: it calls what it folds "onnx::MatMul_9", or by a
  * number. */
 static bool is_of_module(const char *name) {
-    return name[0] != '/' && strstr(name, "::") == NULL && strspn(name, "0123456789") < strlen(name);
+    return name[0] != '/' && strncmp(name, "onnx::", 6) != 0 && strspn(name, "0123456789") < strlen(name);
 }
 
 firnc_onnx_origin firnc_onnx_origin_of(const firnc_onnx_importer *im, const firnc_onnx_tensor *tensor,

@@ -33,7 +33,7 @@ struct firnc_onnx_kept {
     bool read; /* a node reads the tensor */
 };
 
-/* Whether a tensor may be a parameter: it is of finite reals, and the exporter does not say otherwise. Where it says
+/* Whether a tensor may be a parameter: it is of reals, and the exporter does not say otherwise. Where it says
  * nothing, one number is taken for a number in a formula, unless it has a name of a module. */
 static bool may_be_parameter(const firnc_onnx_importer *im, const candidate *c) {
     const firnc_onnx_tensor *tensor = c->tensor;
@@ -43,10 +43,31 @@ static bool may_be_parameter(const firnc_onnx_importer *im, const candidate *c) 
     if (c->origin.kind == FIRNC_ONNX_UNKNOWN && tensor->count == 1 && strchr(c->name, '.') == NULL &&
         (!im->torchscript || (c->origin.folded && strncmp(c->name, "onnx::PRelu", 11) != 0)))
         return false;
-    for (uint64_t i = 0; i < tensor->count; i++)
-        if (!isfinite(tensor->reals[i]))
-            return false;
     return true;
+}
+
+/* Whether a tensor that may be a parameter can be trained: training needs finite numbers. A tensor that has others and
+ * of which the file does not say what it is, is taken for a constant mask, with a warning. False with im->failed after
+ * one message. */
+static bool can_be_trained(firnc_onnx_importer *im, const candidate *c) {
+    uint64_t odd = 0;
+    while (odd < c->tensor->count && isfinite(c->tensor->reals[odd]))
+        odd++;
+    if (odd == c->tensor->count)
+        return true;
+    const float number = c->tensor->reals[odd];
+    const char *word = isnan(number) ? "NaN" : number < 0 ? "-inf" : "inf";
+    if (c->origin.kind == FIRNC_ONNX_PARAMETER)
+        return firnc_onnx_fail(im,
+                               "parameter %s has %s as element %llu, and training needs finite numbers; start from one "
+                               "such as -1e9, or write %s in constants",
+                               c->name, word, (unsigned long long)odd, c->name);
+    im->warnings = firnc_grown(im->warnings, im->warning_count, &im->warning_capacity, sizeof *im->warnings);
+    im->warnings[im->warning_count++] =
+        firnc_format("%s has %s as element %llu and is not trained; write it in constants if it is no parameter, or "
+                     "start from a finite number such as -1e9",
+                     c->name, word, (unsigned long long)odd);
+    return false;
 }
 
 firnc_onnx_parameter *firnc_onnx_parameter_find(const firnc_onnx_importer *im, const char *name) {
@@ -86,14 +107,19 @@ static bool is_same(const firnc_onnx_tensor *a, const firnc_onnx_tensor *b, bool
 }
 
 /* The parameter that a tensor holds once more: the one that it was computed from; in a file of TorchScript, which does
- * not say that, one with the same elements. Uniform tensors may be equal by chance. NULL if there is none. */
+ * not say that, one with the same elements. Two folded tensors that are equal as they lie were two parameters, because
+ * the exporter folds one parameter into one tensor. Uniform tensors may be equal by chance. NULL if there is none. */
 static firnc_onnx_parameter *twin_of(const firnc_onnx_importer *im, const candidate *c, bool *turned) {
     if (c->origin.name != NULL) {
         firnc_onnx_parameter *p = firnc_onnx_parameter_find(im, c->origin.name);
         return p != NULL && is_same(c->tensor, p->tensor, turned) ? p : NULL;
     }
-    for (uint32_t i = 0; im->torchscript && !firnc_onnx_is_uniform(c->tensor) && i < im->parameter_count; i++)
-        if (is_same(c->tensor, im->parameters[i]->tensor, turned))
+    if (!im->torchscript || firnc_onnx_is_uniform(c->tensor))
+        return NULL;
+    const uint64_t sum = firnc_onnx_sum_of(c->tensor);
+    for (uint32_t i = 0; i < im->parameter_count; i++)
+        if (im->parameters[i]->sum == sum && is_same(c->tensor, im->parameters[i]->tensor, turned) &&
+            (*turned || !im->parameters[i]->unnamed))
             return im->parameters[i];
     return NULL;
 }
@@ -145,8 +171,10 @@ static bool add_initializer(firnc_onnx_importer *im, firnc_onnx_scope *scope, co
     bool trained = !firnc_onnx_is_never_trained(im, c->name);
     if (c->origin.name != NULL && c->origin.name != c->name && firnc_onnx_is_never_trained(im, c->origin.name))
         trained = false;
-    if (trained && how == FIRNC_ONNX_DIFFERENTIATED && may_be_parameter(im, c))
+    if (trained && how == FIRNC_ONNX_DIFFERENTIATED && may_be_parameter(im, c) && can_be_trained(im, c))
         make_parameter(im, c, value);
+    else if (im->failed)
+        return false;
     else if (is_kept(im, c))
         keep(im, c->name, c->tensor, how != FIRNC_ONNX_UNREAD);
     else if (!trained && c->origin.kind == FIRNC_ONNX_PARAMETER && c->origin.name != NULL &&
@@ -184,7 +212,8 @@ void firnc_onnx_add_constant(firnc_onnx_importer *im, const firnc_onnx_node *nod
     const bool trained = !firnc_onnx_is_never_trained(im, value->name);
     const bool pytorch = strcmp(firnc_onnx_or_empty(im->model->producer_name), "pytorch") == 0;
     if (trained && !pytorch && !im->options->bare && node->scope->depth == 0 && value->known->count > 1 &&
-        firnc_onnx_how_read(node->scope->reads, value->name) == FIRNC_ONNX_DIFFERENTIATED && may_be_parameter(im, &c))
+        firnc_onnx_how_read(node->scope->reads, value->name) == FIRNC_ONNX_DIFFERENTIATED && may_be_parameter(im, &c) &&
+        can_be_trained(im, &c))
         firnc_onnx_parameter_new(im, value, value->name);
 }
 
@@ -273,6 +302,13 @@ static bool is_listed_parameter(const firnc_onnx_importer *im, const char *name)
     return target != NULL && target->kind == FIRNC_ONNX_PARAMETER;
 }
 
+static bool has_copy(const firnc_onnx_importer *im, const char *name) {
+    for (uint32_t i = 0; i < im->copy_count; i++)
+        if (strcmp(im->copies[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 /* Whether the op of a node is one with which its layer reads a weight of its own (`last` is ".weight"), or a bias
  * (".bias") if the layer has a weight, too. */
 static bool may_read_own(const firnc_onnx_importer *im, const firnc_onnx_scope *scope, const firnc_onnx_node *node,
@@ -281,19 +317,23 @@ static bool may_read_own(const firnc_onnx_importer *im, const firnc_onnx_scope *
     if (strcmp(last, ".weight") == 0)
         return firnc_onnx_is_listed("Conv ConvTranspose Gather Gemm MatMul Transpose", node->op);
     return strcmp(last, ".bias") == 0 && firnc_onnx_is_listed("Add Conv ConvTranspose Gemm", node->op) &&
-           (firnc_onnx_find(scope, weight) != NULL || firnc_onnx_parameter_find(im, weight) != NULL);
+           (firnc_onnx_find(scope, weight) != NULL || firnc_onnx_parameter_find(im, weight) != NULL ||
+            has_copy(im, weight));
 }
 
-static bool has_copy(const firnc_onnx_importer *im, const char *name) {
-    for (uint32_t i = 0; i < im->copy_count; i++)
-        if (strcmp(im->copies[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-static void add_copy(firnc_onnx_importer *im, const firnc_onnx_parameter *parameter, const char *name) {
+static void add_copy(firnc_onnx_importer *im, const firnc_onnx_parameter *parameter, const char *name, bool guessed,
+                     bool merged) {
     im->copies = firnc_grown(im->copies, im->copy_count, &im->copy_capacity, sizeof *im->copies);
-    im->copies[im->copy_count++] = (firnc_onnx_copy){parameter, name};
+    im->copies[im->copy_count++] = (firnc_onnx_copy){parameter, name, guessed, merged};
+}
+
+/* Whether a value of the file may stand for two parameters only because they are equal at the start. In a file of
+ * TorchScript, two tensors that are equal may be one parameter. torch.export's exporter keeps of a tied parameter's
+ * names the last of its list, and its optimizer keeps of equal tensors the one that is read first. */
+static bool is_merged(const firnc_onnx_importer *im, const firnc_onnx_value *value, const char *name) {
+    const firnc_onnx_parameter *p = value->parameter;
+    const firnc_onnx_target *kept = firnc_onnx_target_find(im, p->name), *other = firnc_onnx_target_find(im, name);
+    return im->torchscript ? value->known != p->tensor : kept != NULL && other != NULL && kept->place < other->place;
 }
 
 /* A parameter that two layers share is in the file under one name, which shows in the node of the other layer:
@@ -314,7 +354,7 @@ void firnc_onnx_note_copy(firnc_onnx_importer *im, const firnc_onnx_scope *scope
     if (im->listed ? !is_listed_parameter(im, name) : !guessed)
         return;
     if (firnc_onnx_find(scope, name) == NULL && firnc_onnx_parameter_find(im, name) == NULL && !has_copy(im, name))
-        add_copy(im, p, name);
+        add_copy(im, p, name, node->guessed, is_merged(im, value, name));
 }
 
 firnc_onnx_value *firnc_onnx_left_out_bias(firnc_onnx_importer *im, firnc_onnx_scope *scope,
@@ -443,7 +483,7 @@ static bool has_tensor(const firnc_onnx_importer *im, const char *name) {
 }
 
 /* Guesses the copies of which no node has told (firnc_onnx_note_copy): listed parameters without a tensor. */
-static void guess_copies(firnc_onnx_importer *im, firnc_onnx_model *model) {
+static void guess_copies(firnc_onnx_importer *im) {
     for (uint32_t i = 0; im->listed && i < im->target_count; i++) {
         const char *name = im->targets[i]->name;
         if (im->targets[i]->kind != FIRNC_ONNX_PARAMETER || has_tensor(im, name))
@@ -453,10 +493,15 @@ static void guess_copies(firnc_onnx_importer *im, firnc_onnx_model *model) {
             p = shared_by_all(im, name);
         if (p == NULL)
             continue;
-        add_copy(im, p, name);
-        note(model, firnc_format("the file has no tensor for %s of the module; it is taken for another name of %s",
-                                 name, p->name));
+        add_copy(im, p, name, true, false);
     }
+}
+
+static void note_guesses(const firnc_onnx_importer *im, firnc_onnx_model *model) {
+    for (uint32_t i = 0; i < im->copy_count; i++)
+        if (im->copies[i].guessed)
+            note(model, firnc_format("the file has no tensor for %s of the module; it is taken for another name of %s",
+                                     im->copies[i].name, im->copies[i].parameter->name));
 }
 
 /* Lists how the parameters lie in the module's state_dict, and what else that has. */
@@ -511,8 +556,27 @@ static const char *with_others(const char *list, uint32_t count) {
     return count > NAMES_SHOWN ? firnc_format("%s and %u more", list, (unsigned)(count - NAMES_SHOWN)) : list;
 }
 
+/* What helps if the exporter has folded too much. */
+static const char *export_again(const firnc_onnx_importer *im) {
+    return im->torchscript ? "export with do_constant_folding=False" : "export with optimize=False";
+}
+
+static void note_merged(const firnc_onnx_importer *im, firnc_onnx_model *model) {
+    const char *list = "";
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < im->copy_count; i++) {
+        const firnc_onnx_copy *copy = &im->copies[i];
+        if (copy->merged && copy->parameter->value != FIRNC_NONE)
+            list = listed(list, ++count, firnc_format("%s and %s", copy->parameter->name, copy->name));
+    }
+    if (count > 0)
+        note(model, firnc_format("the file has equal tensors for %s: each pair is trained as one parameter; if the "
+                                 "module does not tie them, %s",
+                                 with_others(list, count), export_again(im)));
+}
+
 static void note_tensors(const firnc_onnx_importer *im, firnc_onnx_model *model) {
-    const char *again = im->torchscript ? "export with do_constant_folding=False" : "export with optimize=False";
+    const char *again = export_again(im);
     const char *unknown = "", *missing = "";
     uint32_t unknowns = 0, gone = 0;
     for (uint32_t i = 0; i < im->parameter_count; i++) {
@@ -540,7 +604,11 @@ static void note_tensors(const firnc_onnx_importer *im, firnc_onnx_model *model)
 }
 
 void firnc_onnx_map_weights(firnc_onnx_importer *im, firnc_onnx_model *model) {
-    guess_copies(im, model);
+    for (uint32_t i = 0; i < im->warning_count; i++)
+        note(model, im->warnings[i]);
+    guess_copies(im);
+    note_guesses(im, model);
+    note_merged(im, model);
     map_tensors(im, model);
     note_tensors(im, model);
 }

@@ -130,12 +130,17 @@ static bool add_data_input(firnc_onnx_importer *im, firnc_onnx_model *model, fir
                            firnc_onnx_value *value) {
     firnc_input_options options = im->options->features;
     const bool whole = !firnc_onnx_is_real(port->type);
-    if (port->rank == 0 || (im->options->samples > 0 && port->dims[0] != im->options->samples))
+    if (port->rank == 0)
+        return firnc_onnx_fail(im,
+                               "input %s is one number, and data have a dimension for the samples; export it with one, "
+                               "or write its value in inputs",
+                               port->name);
+    if (im->options->samples > 0 && port->dims[0] != im->options->samples)
         return firnc_onnx_fail(
             im,
             "input %s has the first extent %u, and a micro-batch has %u samples; export it with a first extent that "
             "is open, or write that micro_batch_size",
-            port->name, (unsigned)(port->rank == 0 ? 1 : port->dims[0]), (unsigned)im->options->samples);
+            port->name, (unsigned)port->dims[0], (unsigned)im->options->samples);
     if (whole) {
         options.limit = INT32_MAX;
         options.scaled = false;

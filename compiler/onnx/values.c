@@ -130,9 +130,19 @@ bool firnc_onnx_single(const firnc_onnx_value *value, double *number) {
     return true;
 }
 
+uint64_t firnc_onnx_sum_of(const firnc_onnx_tensor *tensor) {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < tensor->count; i++) {
+        const uint64_t mixed = (firn_bits(tensor->reals[i]) + UINT64_C(1)) * UINT64_C(0x9E3779B97F4A7C15);
+        sum += mixed ^ mixed >> 29;
+    }
+    return sum;
+}
+
 void firnc_onnx_parameter_new(firnc_onnx_importer *im, firnc_onnx_value *value, const char *name) {
     value->parameter = firnc_allocate(sizeof *value->parameter);
-    *value->parameter = (firnc_onnx_parameter){.name = name, .tensor = value->known, .value = FIRNC_NONE};
+    *value->parameter = (firnc_onnx_parameter){
+        .name = name, .tensor = value->known, .sum = firnc_onnx_sum_of(value->known), .value = FIRNC_NONE};
     im->parameters = firnc_grown(im->parameters, im->parameter_count, &im->parameter_capacity, sizeof *im->parameters);
     im->parameters[im->parameter_count++] = value->parameter;
 }

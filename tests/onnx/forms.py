@@ -6,7 +6,7 @@
                                     writes with load_state_dict(strict=True) (needs torch)
 
 FOLDER/forms.json has for each file NAME.WAY.onnx the shape of its data, the losses of five steps of SGD that PyTorch
-has, and the words of a warning if firnc must print one; FOLDER/STATE.start.safetensors is the module's state_dict, and
+has, and the words of a warning or a refusal if firnc must print one; FOLDER/STATE.start.safetensors is the module's state_dict, and
 FOLDER/STATE.end.safetensors that after the five steps. The data follows from a formula (data). Only what a loader reads
 is kept of the notes of the exporters."""
 import contextlib
@@ -143,6 +143,12 @@ def check_file(firn, folder, label, form):
     start, end = (folder / f"{form['state']}.{when}.safetensors" for when in ("start", "end"))
     x = data((BATCH, *form["inputs"]), form["tokens"])
     firn.prepare(folder / f"{label}.onnx", x, form["tokens"], form["outputs"], form["keys"], form["callbacks"])
+    if "refused" in form:
+        try:
+            firn.compile()
+        except RuntimeError as error:
+            return [] if form["refused"] in str(error) else [f"wanted the message {form['refused']!r}, found {error}"]
+        return ["is not refused"]
     said = [line for line in firn.compile().splitlines() if "warning" in line]
     warned = form.get("warning")
     if (warned is None) != (not said) or (warned is not None and warned not in " ".join(said)):
@@ -238,6 +244,33 @@ def torch_forms():
         net = Net(lambda s, x: torch.tanh(s.head(x)), head=Net(lambda s, x: s.decoder(x), decoder=inner, bias=inner.bias))
         return net
 
+    def heads():
+        return Net(lambda s, x: torch.cat([h(torch.tanh(s.b(x))) for h in s.heads.values()], -1), b=nn.Linear(3, 3),
+                   heads=nn.ModuleDict({"a": nn.Linear(3, 3), "b": nn.Linear(3, 2)}))
+
+    def block():
+        return Net(lambda s, x: x + s.m.b(torch.tanh(s.m.a(s.n(x)))), n=nn.LayerNorm(3), m=nn.ModuleDict({"a": nn.Linear(3, 3), "b": nn.Linear(3, 3)}))
+
+    def blocks(net, x):
+        x = net.t.e(x)
+        for part in net.t.h:
+            x = part(x)
+        return net.o(net.t.n(x))
+
+    def in_two():
+        part = nn.Linear(3, 3)
+        return nn.Sequential(nn.Sequential(part, nn.Tanh()), nn.Sequential(nn.Tanh(), part))
+
+    def equal():
+        net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3))
+        net[2].load_state_dict(net[0].state_dict())
+        return net
+
+    def equal_table():
+        net = Net(lambda s, x: s.o(torch.tanh(s.e(x))), e=nn.Embedding(5, 3), o=nn.Linear(3, 5))
+        net.o.weight.data.copy_(net.e.weight.data)
+        return net
+
     turned = Net(lambda s, x: F.linear(torch.tanh(s.a(x)), s.a.weight.t(), s.c), a=nn.Linear(3, 2), c=parameter(3))
     padded = {"padding_rows": {"0.weight": 0}}
     freeze = [{"FreezeParameters": {"params": ["0.*"]}}]
@@ -280,6 +313,27 @@ def torch_forms():
         "laid_anew": (Net(lambda s, x: s.a(x) * s.g.view(1, -1, 1) * s.h.unsqueeze(-1), a=nn.Conv1d(2, 2, 1), g=parameter(2), h=parameter(2)), (2, 3), 0, {}, []),
         "parts": (Net(lambda s, x: F.linear(x, s.w.chunk(2, 0)[1]) + F.linear(x, s.w.chunk(2, 0)[0]), w=parameter(4, 3)), (2, 3), 0, {}, []),
         "table": (Net(lambda s, x: s.a(x + s.pe[:2]), a=nn.Linear(3, 3), pe=torch.randn(4, 3)), (2, 3), 0, {"constants": ["pe"]}, []),
+        "indexed": (Net(lambda s, x: s.o(torch.tanh(s.t[x] + s.e.weight[x])), t=parameter(5, 5), e=nn.Embedding(5, 5), o=nn.Linear(5, 2)), (3,), 5, {}, []),
+        "indexed3": (Net(lambda s, x: s.o(torch.tanh(s.t[x]).flatten(2)), t=parameter(5, 2, 2), o=nn.Linear(4, 2)), (3,), 5, {}, []),
+        "indexed_columns": (Net(lambda s, x: s.o(torch.tanh(s.t[:, x]).permute(1, 2, 0)), t=parameter(5, 5), o=nn.Linear(5, 2)), (3,), 5, {}, []),
+        "heads2": (heads(), (3,), 0, {}, []),
+        "heads3": (heads(), (2, 3), 0, {}, []),
+        "dictionaries": (Net(lambda s, x: s.b["fc"](torch.tanh(s.a["fc"](x))), a=nn.ModuleDict({"fc": nn.Linear(3, 3)}), b=nn.ModuleDict({"fc": nn.Linear(3, 3)})),
+                         (2, 3), 0, {}, []),
+        "boxed": (Net(lambda s, x: s.box.fc(s.box.ln(x)), box=Net(None, fc=nn.Linear(3, 3), ln=zeros(nn.LayerNorm(3)))), (2, 3), 0, {}, []),
+        "blocks": (Net(blocks, t=nn.ModuleDict({"e": nn.Embedding(5, 3), "h": nn.ModuleList([block(), block()]), "n": nn.LayerNorm(3)}), o=nn.Linear(3, 5)),
+                   (3,), 5, {}, []),
+        "in_two2": (in_two(), (3,), 0, {}, []),
+        "in_two3": (in_two(), (2, 3), 0, {}, []),
+        "equal2": (equal(), (3,), 0, {}, []),
+        "equal3": (equal(), (2, 3), 0, {}, []),
+        "equal_table": (equal_table(), (4,), 5, {}, []),
+        "infinite": (Net(lambda s, x: torch.softmax(s.a(x) @ x.transpose(1, 2) + s.m, -1) @ x, a=nn.Linear(3, 3),
+                         m=nn.Parameter(torch.tensor([[0., float("-inf")], [0., 0.]]))), (2, 3), 0, {}, []),
+        "heads_no_bias": (Net(lambda s, x: s.heads["a"](torch.tanh(s.heads["b"](x))), heads=nn.ModuleDict({"a": nn.Linear(3, 2, bias=False), "b": nn.Linear(3, 3)})),
+                          (2, 3), 0, {}, []),
+        "attention_no_bias": (Net(lambda s, x: s.a(x, x, x, need_weights=False)[0], a=nn.MultiheadAttention(4, 2, bias=False, batch_first=True)),
+                              (3, 4), 0, {}, []),
         "masked": (Net(lambda s, x: F.linear(x, s.w * s.m, s.b), w=parameter(2, 3), b=parameter(2), m=torch.tensor([[1., 0, 1], [0, 1, 1]])), (2, 3), 0,
                    {"constants": ["m"]}, []),
         "folded_mask": (Net(lambda s, x: torch.softmax(s.q(x) @ x.transpose(1, 2) + mask(), -1) @ s.o(x), q=nn.Linear(3, 3), o=nn.Linear(3, 3)), (3, 3), 0, {}, []),
@@ -303,11 +357,21 @@ SAID = {
     "parts.folded": ("does not say of what parameter", False),
     "tied_bias.dynamo": ("taken for another name of head.decoder.bias", False),
     "tied_bias.optimized": ("taken for another name of head.decoder.bias", False),
+    **{f"in_two{rank}.{way}": ("taken for another name of 0.0.weight", False) for rank in (2, 3) for way in ("script", "folded")},
+    **{f"equal{rank}.optimized": ("trained as one parameter", True) for rank in (2, 3)},
+    "equal_table.folded": ("trained as one parameter", True),
+    "tied.folded": ("trained as one parameter", False), # the same file as equal_table.folded
+    **{f"infinite.{way}": ("m has -inf as element 1 and is not trained", True) for way in ("script", "folded")},
+    "heads_no_bias.folded": ("does not say of what parameter", False),
+    "attention_no_bias.folded": ("a.weight, onnx::MatMul", False),
     "table.folded": ("does not say of what parameter", True),
     "table.optimized": ("no tensor for pe", False),
     "masked.folded": ("does not say of what parameter", True),
     "masked.optimized": ("in the place of w", True),
 }
+
+# What Firn does not train.
+REFUSED = {f"infinite.{way}": "parameter m has -inf as element 1" for way in ("dynamo", "optimized")}
 
 NOTES = ("pkg.torch.onnx.name_scopes", "pkg.onnxscript.rewriter.rule_name", "pkg.onnxscript.optimizer.folded_from",
          "pkg.torch.export.ExportedProgram.graph_signature", "pkg.torch.export.graph_signature.InputSpec.kind",
@@ -327,7 +391,7 @@ def make_form(name):
     torch.manual_seed(1)
     module, inputs, tokens, keys, callbacks = torch_forms()[name]
     with torch.no_grad():
-        for parameter in module.parameters():
+        for parameter in () if name.startswith("equal") else module.parameters():
             if parameter.count_nonzero() > 0:
                 parameter += torch.randn_like(parameter) * 0.1
     return module, inputs, tokens, keys, callbacks
@@ -403,9 +467,11 @@ def export_forms(folder, only):
             write_tensors(folder / f"{state}.start.safetensors", without_counters(begin))
             write_tensors(folder / f"{state}.end.safetensors", without_counters(end))
             index[label] = {"state": state, "inputs": inputs, "tokens": tokens, "outputs": outputs, "keys": keys, "callbacks": callbacks, "losses": losses}
+            if label in REFUSED:
+                index[label] |= {"refused": REFUSED[label], "losses": []} # PyTorch's need not be numbers
             if label in SAID:
                 warning, moved = SAID[label]
-                index[label] |= {"warning": warning, "trains": not moved, "returns": warning.startswith("taken")}
+                index[label] |= {"warning": warning, "trains": not moved, "returns": warning.startswith("taken") or (warning.startswith("trained") and not moved)}
     lines = ",\n".join(f"{json.dumps(label)}: {json.dumps(form)}" for label, form in index.items())
     list_path.write_text("{\n" + lines + "\n}\n")
 

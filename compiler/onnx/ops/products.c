@@ -108,13 +108,17 @@ static void name_weight(const firnc_onnx_importer *im, const firnc_onnx_node *no
         (strncmp(p->name, "onnx::", 6) != 0 && !(im->torchscript && p->unnamed)))
         return;
     const char *beside = name_beside_bias(node);
-    if (beside == NULL && adds_computed(node))
-        return; /* attention's, with a part of one bias for all */
+    if (beside == NULL && (adds_computed(node) || node->unsure))
+        return; /* attention's, with a part of one bias for all; or of a layer whose containers are not known */
     const char *name = beside != NULL ? beside : firnc_format("%s.weight", node->layer);
     p->form = outputs_first ? FIRNC_ONNX_AS_IS : FIRNC_ONNX_TRANSPOSED;
-    if (firnc_onnx_parameter_find(im, name) != NULL)
+    firnc_onnx_parameter *first = firnc_onnx_parameter_find(im, name);
+    if (first != NULL) { /* a layer with two weights: neither name is sure, as of attention without a bias */
+        first->unnamed = first->unnamed || first->of_layer;
         return;
+    }
     p->name = name;
+    p->of_layer = beside == NULL;
     p->unnamed = false;
 }
 
