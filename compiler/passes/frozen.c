@@ -8,9 +8,10 @@
 
 #include "compiler/passes/passes.h"
 
-static bool matches_any(const firnc_job_pattern *patterns, uint32_t count, const char *name) {
+static bool matches_any(const firnc_compilation *compilation, const firnc_job_pattern *patterns, uint32_t count,
+                        const char *name) {
     for (uint32_t i = 0; i < count; i++)
-        if (firnc_name_matches(patterns[i].pattern, name))
+        if (firnc_pattern_means(compilation, patterns[i].pattern, name))
             return true;
     return false;
 }
@@ -102,8 +103,9 @@ static bool is_trained(const firnc_compilation *compilation, const layers *l, fi
     const firnc_fine_tuning *form = &job->fine_tuning;
     const firnc_value_info *info = &compilation->graph->values[value];
     const bool by_form = !has_form(form) || info->adapter || (form->bias_only && is_bias(info->name)) ||
-                         is_of_last(form, l, value) || matches_any(form->trained, form->trained_count, info->name);
-    return by_form && !matches_any(job->frozen, job->frozen_count, info->name);
+                         is_of_last(form, l, value) ||
+                         matches_any(compilation, form->trained, form->trained_count, info->name);
+    return by_form && !matches_any(compilation, job->frozen, job->frozen_count, info->name);
 }
 
 /* Refuses patterns and forms that mean no parameter. */
@@ -113,7 +115,7 @@ static bool check_patterns(const firnc_compilation *compilation, const firnc_job
         bool found = false;
         for (firnc_value j = 0; j < graph->value_count && !found; j++)
             found = firnc_is_parameter(graph->values[j].role) &&
-                    firnc_name_matches(patterns[i].pattern, graph->values[j].name);
+                    firnc_pattern_means(compilation, patterns[i].pattern, graph->values[j].name);
         if (!found)
             return firnc_job_fail(compilation->job, &patterns[i].place, "no parameter matches \"%s\"; %s",
                                   patterns[i].pattern, firnc_unmatched_text(graph, patterns[i].pattern, false));

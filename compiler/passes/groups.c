@@ -4,25 +4,47 @@
  * own. */
 #include "compiler/passes/passes.h"
 
-static bool takes(const firnc_parameter_group *group, const char *name) {
+#include <string.h>
+
+static bool is_value_named(const firnc_graph *graph, const char *name) {
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (firnc_is_weight(graph->values[i].role) && strcmp(graph->values[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+bool firnc_pattern_means(const firnc_compilation *compilation, const char *pattern, const char *parameter) {
+    const firnc_weight_map *map = &compilation->job->model_weight_map;
+    if (firnc_name_matches(pattern, parameter))
+        return true;
+    for (uint32_t i = 0; i < map->count; i++)
+        if (map->rules[i].kind == FIRNC_WEIGHT_COPY && strcmp(map->rules[i].parameter, parameter) == 0 &&
+            strcmp(map->rules[i].tensors[0], pattern) == 0)
+            return !is_value_named(compilation->graph, pattern);
+    return false;
+}
+
+static bool takes(const firnc_compilation *compilation, const firnc_parameter_group *group, const char *name) {
     for (uint32_t i = 0; i < group->pattern_count; i++)
-        if (firnc_name_matches(group->patterns[i], name))
+        if (firnc_pattern_means(compilation, group->patterns[i], name))
             return true;
     return false;
 }
 
 /* The last group of the job that matches a parameter, counted from 1; 0 if none does. */
-static uint32_t entry_of(const firnc_job *job, const char *name) {
+static uint32_t entry_of(const firnc_compilation *compilation, const char *name) {
+    const firnc_job *job = compilation->job;
     for (uint32_t i = job->group_count; i > 0; i--)
-        if (takes(&job->groups[i - 1], name))
+        if (takes(compilation, &job->groups[i - 1], name))
             return i;
     return 0;
 }
 
 /* Whether a pattern matches a parameter of the model, be it trained or frozen. */
-static bool is_of_model(const firnc_graph *graph, const char *pattern) {
+static bool is_of_model(const firnc_compilation *compilation, const char *pattern) {
+    const firnc_graph *graph = compilation->graph;
     for (firnc_value i = 0; i < graph->value_count; i++)
-        if (firnc_is_weight(graph->values[i].role) && firnc_name_matches(pattern, graph->values[i].name))
+        if (firnc_is_weight(graph->values[i].role) && firnc_pattern_means(compilation, pattern, graph->values[i].name))
             return true;
     return false;
 }
@@ -34,7 +56,7 @@ static bool check_patterns(const firnc_compilation *compilation) {
     for (uint32_t i = 0; i < job->group_count; i++)
         for (uint32_t j = 0; j < job->groups[i].pattern_count; j++) {
             const firnc_parameter_group *group = &job->groups[i];
-            if (!is_of_model(compilation->graph, group->patterns[j]))
+            if (!is_of_model(compilation, group->patterns[j]))
                 return firnc_job_fail(job, &group->place, "no parameter matches \"%s\"; %s", group->patterns[j],
                                       firnc_unmatched_text(compilation->graph, group->patterns[j], false));
         }
@@ -60,7 +82,7 @@ static void add_group(const firnc_compilation *compilation, const firnc_value *p
                          .decay_schedule = decay ? job->schedule.decay_of[entry] : FIRNC_NONE};
     for (uint32_t i = 0; i < count; i++) {
         firnc_value_info *value = &graph->values[parameters[i]];
-        if (entry_of(job, value->name) != entry || (ruled ? value->decay : true) != decay)
+        if (entry_of(compilation, value->name) != entry || (ruled ? value->decay : true) != decay)
             continue;
         value->group = graph->group_count;
         group.parameters[group.parameter_count++] = parameters[i];

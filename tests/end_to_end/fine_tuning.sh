@@ -157,10 +157,17 @@ expect "both ways" 0 "" compile form train "{bias_only: true}" $float32 \
     --set 'trainer.init.callbacks=[{FreezeParameters: ["*.h.*"]}]'
 [ "$("$FIRNC" inspect "$folder/form.plan" | grep -c '^  parameters .* parameter ')" -eq 1 ] || fail "what is frozen is trained"
 
+# The tied table has the name of the output layer, too; a wildcard stands for first names only.
+expect "the second name" 0 "" compile second train "{train: lm_head.weight}" $float32
+expect "the first name" 0 "" compile first train "{train: '*.wte.weight'}" $float32
+[ "$("$FIRNC" inspect "$folder/second.plan" | grep '^run hash')" = "$("$FIRNC" inspect "$folder/first.plan" | grep '^run hash')" ] ||
+    fail "a second name means another parameter"
+
 refused() {
     expect "$1" 1 "$2" compile none train "$1" $float32
 }
 refused "{train: ln_f}" 'no parameter matches "ln_f"'
+refused "{train: 'lm_head.*'}" 'no parameter matches "lm_head'
 refused "{last_layers: 3}" "the model has 2 layers"
 refused "{lora: {layers: '*.ln_1', rank: 2, alpha: 2}}" 'no layer with a product matches "\*.ln_1"'
 refused "{lora: {layers: '*', rank: 2, alpha: 2}}" "other layers read its weight too"
