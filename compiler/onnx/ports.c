@@ -24,6 +24,15 @@ bool firnc_onnx_is_extent(const FirncOnnx__ValueInfo *input, uint32_t axis, cons
             strcmp(firnc_format("%s.%u", firnc_onnx_or_empty(input->name), (unsigned)axis), name) == 0);
 }
 
+/* The name of an extent; "" if it has none. "?" and "-1" are what some exporters write of every open extent. */
+static const char *extent_name(const FirncOnnx__Extent *extent) {
+    const char *name = firnc_onnx_or_empty(extent->dim_param);
+    for (const char *c = name; *c != '\0'; c++)
+        if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z'))
+            return name;
+    return "";
+}
+
 /* The name of the first extent of the data, which is the samples of a micro-batch; "" if it has none. */
 static const char *batch_name(const firnc_onnx_importer *im, const firnc_onnx_scope *scope) {
     const FirncOnnx__Graph *graph = im->model->graph;
@@ -35,7 +44,7 @@ static const char *batch_name(const firnc_onnx_importer *im, const firnc_onnx_sc
             continue;
         if (type == NULL || type->shape == NULL || type->shape->n_dim == 0 || type->shape->dim[0]->has_dim_value)
             return "";
-        return firnc_onnx_or_empty(type->shape->dim[0]->dim_param);
+        return extent_name(type->shape->dim[0]);
     }
     return "";
 }
@@ -43,8 +52,7 @@ static const char *batch_name(const firnc_onnx_importer *im, const firnc_onnx_sc
 /* The size of an extent that the file leaves open. False after one message. */
 static bool open_extent(firnc_onnx_importer *im, const FirncOnnx__ValueInfo *info, uint8_t axis, const char *batch,
                         int64_t *size) {
-    const char *input = firnc_onnx_or_empty(info->name),
-               *name = firnc_onnx_or_empty(info->type->tensor_type->shape->dim[axis]->dim_param);
+    const char *input = firnc_onnx_or_empty(info->name), *name = extent_name(info->type->tensor_type->shape->dim[axis]);
     for (uint32_t i = 0; i < im->options->dimension_count; i++)
         if (firnc_onnx_is_extent(info, axis, im->options->dimensions[i].name)) {
             *size = im->options->dimensions[i].size;
@@ -69,7 +77,10 @@ static bool input_shape(firnc_onnx_importer *im, const FirncOnnx__ValueInfo *inf
     const FirncOnnx__TensorType *type = info->type == NULL ? NULL : info->type->tensor_type;
     const int64_t least = filled_value(im, port->name) != NULL ? 0 : 1;
     if (type == NULL || type->shape == NULL)
-        return firnc_onnx_fail(im, "input %s is no tensor with a shape", port->name);
+        return firnc_onnx_fail(im,
+                               "input %s is no tensor with a shape; export it again, or write the shape by "
+                               "onnx.helper.make_tensor_value_info",
+                               port->name);
     if (type->shape->n_dim > FIRN_RANK_MAX)
         return firnc_onnx_fail(im, "input %s has more than %d dimensions", port->name, FIRN_RANK_MAX);
     port->rank = (uint8_t)type->shape->n_dim;

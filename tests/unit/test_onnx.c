@@ -118,7 +118,8 @@ static void put_list_attribute(message_bytes *node, const char *name, size_t cou
     put_message(node, 5, &attribute);
 }
 
-enum { NAMELESS = -2, WRITTEN_OPEN = -3 }; /* extents without a name or a size, and of the size -1 */
+/* Extents without a name or a size, of the size -1, and with the name "?", which tells nothing. */
+enum { NAMELESS = -2, WRITTEN_OPEN = -3, QUESTIONED = -4 };
 
 /* An input or output; an extent of -1 here has the name "batch". */
 static void put_value(message_bytes *graph, uint32_t field, const char *name, int64_t type, uint8_t rank,
@@ -128,6 +129,8 @@ static void put_value(message_bytes *graph, uint32_t field, const char *name, in
         message_bytes extent = {.count = 0};
         if (dims[i] == -1)
             put_text(&extent, 2, "batch");
+        else if (dims[i] == QUESTIONED)
+            put_text(&extent, 2, "?");
         else if (dims[i] == WRITTEN_OPEN)
             put_integer(&extent, 1, -1);
         else if (dims[i] != NAMELESS)
@@ -1286,10 +1289,11 @@ static bool import_with(const message_bytes *graph, const firnc_onnx_dimension *
  * name that the recipe can use, even if the file has none. */
 static void open_extents_have_sizes(void **state) {
     (void)state;
-    static const int64_t nameless[] = {-1, NAMELESS, 4}, open[] = {NAMELESS, WRITTEN_OPEN, 4};
-    static const int64_t *const shapes[] = {nameless, open};
+    static const int64_t nameless[] = {-1, NAMELESS, 4}, open[] = {NAMELESS, WRITTEN_OPEN, 4},
+                         questioned[] = {QUESTIONED, QUESTIONED, 4};
+    static const int64_t *const shapes[] = {nameless, open, questioned};
     const firnc_onnx_dimension two = {"x.1", 2}, other = {"x.2", 2}, none = {"s.1", 0};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         message_bytes graph = {.count = 0};
         put_value(&graph, INPUT, "x", 1, 3, shapes[i]);
         put_value(&graph, OUTPUT, "y", 1, 0, NULL);
