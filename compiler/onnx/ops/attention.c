@@ -146,7 +146,8 @@ static firnc_value probabilities(firnc_onnx_importer *im, firnc_value scores) {
     if (im->failed)
         return FIRNC_NONE;
     const firnc_value p = firnc_onnx_made(im, firnc_softmax(im->graph, scores));
-    return firnc_onnx_select(im, firnc_onnx_binary(im, FIRN_OP_equal, p, p), p, firnc_onnx_scalar(im, 0));
+    const firnc_value zero = firnc_onnx_scalar(im, 0);
+    return firnc_onnx_select(im, firnc_onnx_binary(im, FIRN_OP_equal, p, p), p, zero);
 }
 
 static bool is_masked(const firnc_onnx_node *node) {
@@ -162,8 +163,8 @@ static stages score(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_
                     float scale, int64_t past) {
     stages s;
     const float cap = firnc_onnx_float(node, "softcap", 0);
-    s.raw = firnc_onnx_matmul(im, firnc_onnx_scaled(im, firnc_onnx_plain_real(im, q), scale), shared(im, k, q->dims[1]),
-                              false, true);
+    const firnc_value keys = shared(im, k, q->dims[1]);
+    s.raw = firnc_onnx_matmul(im, firnc_onnx_scaled(im, firnc_onnx_plain_real(im, q), scale), keys, false, true);
     s.capped = s.raw;
     if (cap != 0)
         s.capped =

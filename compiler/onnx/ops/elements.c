@@ -79,15 +79,15 @@ static firnc_value softsign(firnc_onnx_importer *im, const firnc_onnx_node *node
 /* x where it is above alpha, else 0 */
 static firnc_value thresholded_relu(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
     const float alpha = firnc_onnx_float(node, "alpha", 1);
-    return firnc_onnx_select(im, firnc_onnx_binary(im, FIRN_OP_less, firnc_onnx_scalar(im, alpha), x), x,
-                             firnc_onnx_scalar(im, 0));
+    const firnc_value zero = firnc_onnx_scalar(im, 0);
+    return firnc_onnx_select(im, firnc_onnx_binary(im, FIRN_OP_less, firnc_onnx_scalar(im, alpha), x), x, zero);
 }
 
 /* sin / cos */
 static firnc_value tangent(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
     (void)node;
-    return firnc_onnx_binary(im, FIRN_OP_divide, firnc_onnx_unary(im, FIRN_OP_sin, x),
-                             firnc_onnx_unary(im, FIRN_OP_cos, x));
+    const firnc_value cosine = firnc_onnx_unary(im, FIRN_OP_cos, x);
+    return firnc_onnx_binary(im, FIRN_OP_divide, firnc_onnx_unary(im, FIRN_OP_sin, x), cosine);
 }
 
 /* 2 atan(x) */
@@ -98,8 +98,8 @@ static firnc_value twice_the_angle(firnc_onnx_importer *im, firnc_value x) {
 /* 2 atan(x / (1 + sqrt((1 - x) (1 + x)))) */
 static firnc_value arc_sine(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
     (void)node;
-    const firnc_value square =
-        firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_affine(im, x, -1, 1), firnc_onnx_affine(im, x, 1, 1));
+    const firnc_value above = firnc_onnx_affine(im, x, 1, 1), below = firnc_onnx_affine(im, x, -1, 1);
+    const firnc_value square = firnc_onnx_binary(im, FIRN_OP_multiply, below, above);
     const firnc_value divisor = firnc_onnx_affine(im, firnc_onnx_unary(im, FIRN_OP_sqrt, square), 1, 1);
     return twice_the_angle(im, firnc_onnx_binary(im, FIRN_OP_divide, x, divisor));
 }
@@ -107,29 +107,29 @@ static firnc_value arc_sine(firnc_onnx_importer *im, const firnc_onnx_node *node
 /* 2 atan(sqrt((1 - x) / (1 + x))) */
 static firnc_value arc_cosine(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
     (void)node;
-    const firnc_value ratio =
-        firnc_onnx_binary(im, FIRN_OP_divide, firnc_onnx_affine(im, x, -1, 1), firnc_onnx_affine(im, x, 1, 1));
+    const firnc_value above = firnc_onnx_affine(im, x, 1, 1), below = firnc_onnx_affine(im, x, -1, 1);
+    const firnc_value ratio = firnc_onnx_binary(im, FIRN_OP_divide, below, above);
     return twice_the_angle(im, firnc_onnx_unary(im, FIRN_OP_sqrt, ratio));
 }
 
 /* (e^x + e^-x) / 2 */
 static firnc_value hyperbolic_cosine(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
     (void)node;
-    const firnc_value sum = firnc_onnx_binary(im, FIRN_OP_add, firnc_onnx_unary(im, FIRN_OP_exp, x),
-                                              firnc_onnx_unary(im, FIRN_OP_exp, firnc_onnx_negative(im, x)));
+    const firnc_value falling = firnc_onnx_unary(im, FIRN_OP_exp, firnc_onnx_negative(im, x));
+    const firnc_value sum = firnc_onnx_binary(im, FIRN_OP_add, firnc_onnx_unary(im, FIRN_OP_exp, x), falling);
     return firnc_onnx_affine(im, sum, 0.5F, 0);
 }
 
 /* tanh(x) cosh(x), where nothing cancels near 0 */
 static firnc_value hyperbolic_sine(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
-    return firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_unary(im, FIRN_OP_tanh, x),
-                             hyperbolic_cosine(im, node, x));
+    const firnc_value cosine = hyperbolic_cosine(im, node, x);
+    return firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_unary(im, FIRN_OP_tanh, x), cosine);
 }
 
 /* log(1 + x) - log(1 - x), which is 2 atanh(x): the two terms have one sign */
 static firnc_value twice_inverse_tanh(firnc_onnx_importer *im, firnc_value x) {
-    return firnc_onnx_binary(im, FIRN_OP_subtract, firnc_onnx_unary(im, FIRN_OP_log_one_plus, x),
-                             firnc_onnx_unary(im, FIRN_OP_log_one_plus, firnc_onnx_negative(im, x)));
+    const firnc_value below = firnc_onnx_unary(im, FIRN_OP_log_one_plus, firnc_onnx_negative(im, x));
+    return firnc_onnx_binary(im, FIRN_OP_subtract, firnc_onnx_unary(im, FIRN_OP_log_one_plus, x), below);
 }
 
 static firnc_value inverse_tanh(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
@@ -162,9 +162,9 @@ static firnc_value inverse_sinh(firnc_onnx_importer *im, const firnc_onnx_node *
     const firnc_value large = firnc_onnx_clip(im, a, 1, 3.4028234e38F);
     const firnc_value rest = firnc_onnx_unary(im, FIRN_OP_log_one_plus,
                                               length_with_one(im, firnc_onnx_unary(im, FIRN_OP_reciprocal, large)));
+    const firnc_value sign = firnc_onnx_unary(im, FIRN_OP_sign, x);
     const firnc_value far = firnc_onnx_binary(
-        im, FIRN_OP_multiply, firnc_onnx_binary(im, FIRN_OP_add, firnc_onnx_unary(im, FIRN_OP_log, large), rest),
-        firnc_onnx_unary(im, FIRN_OP_sign, x));
+        im, FIRN_OP_multiply, firnc_onnx_binary(im, FIRN_OP_add, firnc_onnx_unary(im, FIRN_OP_log, large), rest), sign);
     return firnc_onnx_select(im, firnc_onnx_binary(im, FIRN_OP_less_or_equal, a, firnc_onnx_scalar(im, 1)), near, far);
 }
 
@@ -183,8 +183,8 @@ static firnc_value shrink(firnc_onnx_importer *im, const firnc_onnx_node *node, 
     const float bias = firnc_onnx_float(node, "bias", 0), limit = firnc_onnx_float(node, "lambd", 0.5F);
     const firnc_value below = firnc_onnx_binary(im, FIRN_OP_less, x, firnc_onnx_scalar(im, -limit));
     const firnc_value above = firnc_onnx_binary(im, FIRN_OP_less, firnc_onnx_scalar(im, limit), x);
-    const firnc_value upper =
-        firnc_onnx_select(im, above, firnc_onnx_affine(im, x, 1, -bias), firnc_onnx_scalar(im, 0));
+    const firnc_value zero = firnc_onnx_scalar(im, 0);
+    const firnc_value upper = firnc_onnx_select(im, above, firnc_onnx_affine(im, x, 1, -bias), zero);
     return firnc_onnx_select(im, below, firnc_onnx_affine(im, x, 1, bias), upper);
 }
 
@@ -406,12 +406,13 @@ bool firnc_onnx_import_mod(firnc_onnx_importer *im, const firnc_onnx_node *node)
     if (!gather_operands(im, node->inputs, 2, &both))
         return false;
     firnc_value q = firnc_onnx_binary(im, FIRN_OP_divide, both.values[0], both.values[1]);
-    if (firnc_onnx_integer(node, "fmod", 0) != 0)
+    if (firnc_onnx_integer(node, "fmod", 0) != 0) {
+        const firnc_value sign = firnc_onnx_unary(im, FIRN_OP_sign, q);
         q = firnc_onnx_binary(im, FIRN_OP_multiply,
-                              firnc_onnx_unary(im, FIRN_OP_floor, firnc_onnx_unary(im, FIRN_OP_abs, q)),
-                              firnc_onnx_unary(im, FIRN_OP_sign, q));
-    else
+                              firnc_onnx_unary(im, FIRN_OP_floor, firnc_onnx_unary(im, FIRN_OP_abs, q)), sign);
+    } else {
         q = firnc_onnx_unary(im, FIRN_OP_floor, q);
+    }
     const firnc_value y = firnc_onnx_binary(im, FIRN_OP_subtract, both.values[0],
                                             firnc_onnx_binary(im, FIRN_OP_multiply, q, both.values[1]));
     firnc_onnx_set_ordered(im, node->outputs[0], y, node->inputs[0]->type, both.rank, both.order);
@@ -425,8 +426,8 @@ bool firnc_onnx_import_prelu(firnc_onnx_importer *im, const firnc_onnx_node *nod
     /* x above 0, else slope * x; both factors keep their gradients */
     const firnc_value low =
         firnc_onnx_negative(im, firnc_onnx_unary(im, FIRN_OP_relu, firnc_onnx_negative(im, both.values[0])));
-    const firnc_value y = firnc_onnx_binary(im, FIRN_OP_add, firnc_onnx_unary(im, FIRN_OP_relu, both.values[0]),
-                                            firnc_onnx_binary(im, FIRN_OP_multiply, low, both.values[1]));
+    const firnc_value below = firnc_onnx_binary(im, FIRN_OP_multiply, low, both.values[1]);
+    const firnc_value y = firnc_onnx_binary(im, FIRN_OP_add, firnc_onnx_unary(im, FIRN_OP_relu, both.values[0]), below);
     firnc_onnx_set_ordered(im, node->outputs[0], y, node->inputs[0]->type, both.rank, both.order);
     return !im->failed;
 }
@@ -472,9 +473,9 @@ bool firnc_onnx_import_cast(firnc_onnx_importer *im, const firnc_onnx_node *node
         return !im->failed;
     }
     if (to == FIRNC_ONNX_BOOL && x->type != FIRNC_ONNX_BOOL) {
-        const firnc_value zero =
-            firnc_onnx_binary(im, FIRN_OP_equal, firnc_onnx_raw_real(im, x), firnc_onnx_scalar(im, 0));
-        firnc_onnx_set_ordered(im, y, firnc_onnx_affine(im, zero, -1, 1), FIRNC_ONNX_BOOL, x->rank, x->order);
+        const firnc_value zero = firnc_onnx_scalar(im, 0);
+        const firnc_value is_zero = firnc_onnx_binary(im, FIRN_OP_equal, firnc_onnx_raw_real(im, x), zero);
+        firnc_onnx_set_ordered(im, y, firnc_onnx_affine(im, is_zero, -1, 1), FIRNC_ONNX_BOOL, x->rank, x->order);
         return !im->failed;
     }
     if (firnc_onnx_is_real(x->type) && !firnc_onnx_is_real((uint8_t)to)) {

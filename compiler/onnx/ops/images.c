@@ -505,7 +505,8 @@ static bool set_indices(firnc_onnx_importer *im, const firnc_onnx_node *node, co
     firnc_value y = firnc_onnx_reshape(im, channels_last(im, x), 3, (int64_t[]){n, m.elements, c});
     y = firnc_onnx_pick(im, y, 1, m.list, m.taps * m.windows);
     y = firnc_onnx_reshape(im, y, 4, (int64_t[]){n, m.windows, m.taps, c});
-    y = firnc_onnx_select(im, firnc_onnx_constant(im, m.outside, FIRN_FLOAT32), firnc_onnx_scalar(im, -FLT_MAX), y);
+    const firnc_value least = firnc_onnx_scalar(im, -FLT_MAX);
+    y = firnc_onnx_select(im, firnc_onnx_constant(im, m.outside, FIRN_FLOAT32), least, y);
     if (im->failed)
         return false;
     y = firnc_onnx_made(im, firnc_arg_max(im->graph, y, 2, false));

@@ -314,8 +314,8 @@ bool firnc_onnx_import_trilu(firnc_onnx_importer *im, const firnc_onnx_node *nod
         const double beyond = (double)((int64_t)i % columns - (int64_t)i / columns) - diagonal;
         mask->reals[i] = upper ? beyond >= 0 : beyond <= 0;
     }
-    const firnc_value y = firnc_onnx_select(im, firnc_onnx_constant(im, mask, FIRN_FLOAT32),
-                                            firnc_onnx_plain_real(im, x), firnc_onnx_scalar(im, 0));
+    const firnc_value zero = firnc_onnx_scalar(im, 0), plain = firnc_onnx_plain_real(im, x);
+    const firnc_value y = firnc_onnx_select(im, firnc_onnx_constant(im, mask, FIRN_FLOAT32), plain, zero);
     firnc_onnx_set(im, node->outputs[0], y, x->type, x->rank);
     return !im->failed;
 }
@@ -346,8 +346,8 @@ bool firnc_onnx_import_one_hot(firnc_onnx_importer *im, const firnc_onnx_node *n
     const float off = (float)firnc_onnx_number(values->known, 0), on = (float)firnc_onnx_number(values->known, 1);
     const firnc_value hot = firnc_onnx_binary(im, FIRN_OP_equal, x, firnc_onnx_constant(im, classes, FIRN_FLOAT32));
     firnc_onnx_axis_last(rank, axis, order);
-    firnc_onnx_set_ordered(im, node->outputs[0],
-                           firnc_onnx_select(im, hot, firnc_onnx_scalar(im, on), firnc_onnx_scalar(im, off)),
+    const firnc_value cold = firnc_onnx_scalar(im, off);
+    firnc_onnx_set_ordered(im, node->outputs[0], firnc_onnx_select(im, hot, firnc_onnx_scalar(im, on), cold),
                            values->type, rank, order);
     return !im->failed;
 }

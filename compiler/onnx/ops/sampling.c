@@ -37,7 +37,8 @@ static firnc_value reflected(firnc_onnx_importer *im, firnc_value x, float low, 
     const firnc_value rest = firnc_onnx_binary(im, FIRN_OP_subtract, d, firnc_onnx_affine(im, turns, span, 0));
     const firnc_value halves = floor_of(im, firnc_onnx_affine(im, turns, 0.5F, 0));
     const firnc_value odd = firnc_onnx_binary(im, FIRN_OP_subtract, turns, firnc_onnx_affine(im, halves, 2, 0));
-    return firnc_onnx_select(im, odd, firnc_onnx_affine(im, rest, -1, high), firnc_onnx_affine(im, rest, 1, low));
+    const firnc_value onward = firnc_onnx_affine(im, rest, 1, low);
+    return firnc_onnx_select(im, odd, firnc_onnx_affine(im, rest, -1, high), onward);
 }
 
 /* What the padding makes of a place along a side. */
@@ -55,9 +56,10 @@ static void set_neighbour(firnc_onnx_importer *im, const sampler *s, side *to, u
                           firnc_value share) {
     const float last = (float)(to->extent - 1);
     if (s->padding == ZEROS) {
-        const firnc_value inside = firnc_onnx_binary(
-            im, FIRN_OP_multiply, firnc_onnx_binary(im, FIRN_OP_less_or_equal, firnc_onnx_scalar(im, 0), at),
-            firnc_onnx_binary(im, FIRN_OP_less_or_equal, at, firnc_onnx_scalar(im, last)));
+        const firnc_value before_end = firnc_onnx_binary(im, FIRN_OP_less_or_equal, at, firnc_onnx_scalar(im, last));
+        const firnc_value inside =
+            firnc_onnx_binary(im, FIRN_OP_multiply,
+                              firnc_onnx_binary(im, FIRN_OP_less_or_equal, firnc_onnx_scalar(im, 0), at), before_end);
         share = share == FIRNC_NONE ? inside : firnc_onnx_binary(im, FIRN_OP_multiply, share, inside);
     } else if (s->taps == 4) {
         at = padded(im, s, at, to->extent);
@@ -101,8 +103,8 @@ static void find_neighbours(firnc_onnx_importer *im, const sampler *s, side *to,
                                      : tap == 1 ? after
                                      : tap == 2 ? before
                                                 : firnc_onnx_affine(im, before, 1, 1);
-        set_neighbour(im, s, to, tap, firnc_onnx_affine(im, low, 1, (float)tap - 1),
-                      cubic_share(im, distance, tap == 0 || tap == 3));
+        const firnc_value share = cubic_share(im, distance, tap == 0 || tap == 3);
+        set_neighbour(im, s, to, tap, firnc_onnx_affine(im, low, 1, (float)tap - 1), share);
     }
 }
 

@@ -32,8 +32,8 @@ static firnc_value product_along(firnc_onnx_importer *im, firnc_value x, uint8_t
             const firnc_value last = firnc_onnx_slice(im, x, axis, count - 1, 1, 1);
             waiting = waiting == FIRNC_NONE ? last : firnc_onnx_binary(im, FIRN_OP_multiply, waiting, last);
         }
-        x = firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_slice(im, x, axis, 0, 1, half),
-                              firnc_onnx_slice(im, x, axis, half, 1, half));
+        const firnc_value behind = firnc_onnx_slice(im, x, axis, half, 1, half);
+        x = firnc_onnx_binary(im, FIRN_OP_multiply, firnc_onnx_slice(im, x, axis, 0, 1, half), behind);
     }
     return waiting == FIRNC_NONE ? x : firnc_onnx_binary(im, FIRN_OP_multiply, x, waiting);
 }
