@@ -211,7 +211,7 @@ static void note_small_scale(const firnc_precision *precision, const firnc_tree 
     if (key != NULL && lost > 0x1p-14)
         firnc_idle_say(key, "makes gradients 0",
                        firnc_format("those below %.3g are 0 in the half type when the loss is scaled by %s; write 1 or "
-                                    "more, or loss_scaling_factor: dynamic without this",
+                                    "more, or leave the scale to dynamic",
                                     lost, firnc_single_text(precision->initial_loss_scale)));
 }
 

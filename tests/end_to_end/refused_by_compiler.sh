@@ -143,6 +143,11 @@ sed 's/hidden_size: 16/hidden_size: 1000000/' "$RECIPE" >"$folder/recipe.yaml"
 line=$(grep -n 'hidden_size:' "$folder/recipe.yaml" | cut -d : -f 1)
 warned "an enormous model" "^firnc: $folder/recipe.yaml:$line: trainer.init.model.hidden_size: warning: .* 1 TiB; " \
     compile "$folder/recipe.yaml" --mode train
+precision=trainer.init.precision
+warned "a scale that makes gradients 0" "^firnc: $MLP: --set $precision.loss_scaling_factor: warning: makes gradients 0: .*; write 1 or" \
+    compile "$MLP" --mode train --set $precision.fp16_type=float16 --set $precision.loss_scaling_factor=1e-4
+warned "a rate of 0" "^firnc: $MLP: --set trainer.init.schedulers.0.ConstantLR: warning: learning_rate is 0 at every step: " \
+    compile "$MLP" --mode train --set 'trainer.init.schedulers=[{ConstantLR: {learning_rate: 0}}]'
 loader=trainer.fit.train_dataloader
 warned "an enormous batch" "^firnc: $RECIPE: --set $loader.micro_batch_size: warning: .* 1 TiB; " \
     compile "$RECIPE" --mode train --set $loader.batch_size=16777216 --set $loader.micro_batch_size=16777216 \
@@ -307,7 +312,7 @@ done
 "$FIRNC" compile "$RECIPE" --mode train --unsigned --pub "$folder/test.pub.pem" -o "$folder/unsigned" >"$folder/out"
 "$FIRNC" sign "$folder/unsigned" --key "$folder/test.key.pem" --output "$folder/signature" >"$folder/out"
 "$FIRNC" attach "$folder/unsigned" --signature "$folder/signature" --pub "$folder/test.pub.pem" \
-    --output="$folder/attached"
+    --output="$folder/attached" >"$folder/out"
 "$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/signed" >"$folder/out"
 cmp "$folder/attached" "$folder/signed" || failures=$((failures + 1))
 "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" >"$folder/out" || failures=$((failures + 1))

@@ -1007,6 +1007,12 @@ static void wrong_graphs_are_refused(void **state) {
     put_node(&graph, "n", "Relux", "x", "y", NULL);
     refused(&graph, "node n (Relux): is no op that Firn reads; the nearest one is Relu");
     graph = with_input("y");
+    put_node(&graph, "n", "Sigmod", "x", "y", NULL);
+    refused(&graph, "node n (Sigmod): is no op that Firn reads; the nearest one is Sigmoid");
+    graph = with_input("y");
+    put_node(&graph, "n", "Flattn", "x", "y", NULL);
+    refused(&graph, "node n (Flattn): is no op that Firn reads; the nearest one is Flatten");
+    graph = with_input("y");
     put_node(&graph, "n", "Scan", "x", "y", NULL);
     refused(&graph,
             "node n (Scan): is no op that Firn reads; a plan has no loops; export the model with a fixed number");
