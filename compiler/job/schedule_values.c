@@ -180,7 +180,7 @@ static bool check_value(const work *w, const firnc_schedule_root *root, uint64_t
     return true;
 }
 
-/* Whether all parameters have this rate; a group with a rate of 0 among others is frozen on purpose. */
+/* Whether a root is the only learning rate of the run. A group with a rate of 0 beside others is frozen on purpose. */
 static bool is_only_rate(const work *w, const firnc_schedule_root *root) {
     uint32_t rates = 0;
     for (uint32_t i = 0; i < w->job->schedule.root_count; i++)

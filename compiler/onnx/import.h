@@ -80,7 +80,7 @@ typedef struct firnc_onnx_parameter {
     bool of_layer; /* named after the layer alone that multiplies by it (name_weight) */
     const char *from; /* as in firnc_onnx_origin */
     const firnc_onnx_tensor *tensor;
-    uint64_t sum;                 /* equal for tensors of the same elements in any order */
+    uint64_t sum;                 /* firnc_onnx_sum_of the tensor */
     firnc_value value;            /* FIRNC_NONE until a layer reads it */
     uint8_t order[FIRN_RANK_MAX]; /* axis i of the value is axis order[i] of the tensor */
 } firnc_onnx_parameter;
@@ -97,7 +97,7 @@ typedef struct firnc_onnx_copy {
 typedef struct firnc_onnx_layer {
     const char *path, *module;
     bool guessed; /* by its place in a Sequential */
-    bool unsure;  /* nothing tells its containers, and other names of the file lack theirs */
+    bool unsure;  /* no name says in which containers it is, and other nodes of the file do leave out containers */
 } firnc_onnx_layer;
 
 struct firnc_onnx_node;
@@ -122,7 +122,7 @@ typedef struct firnc_onnx_node {
     const FirncOnnx__Node *proto, *next; /* and the one behind it in the file, or NULL */
     const char *op, *path, *layer;       /* `path` is in the node's name; `layer` is the module */
     bool guessed;                        /* the layer, by its place in a Sequential */
-    bool unsure;                         /* the layer may lack containers, as others of the file do */
+    bool unsure; /* `layer` may leave out containers of the module, as names of other nodes do */
     struct firnc_onnx_scope *scope;
     firnc_onnx_value *inputs[FIRNC_ONNX_OPERANDS_MAX], *outputs[FIRNC_ONNX_OPERANDS_MAX];
     uint32_t input_count, output_count;
@@ -173,7 +173,7 @@ typedef struct firnc_onnx_importer {
     uint32_t copy_count, copy_capacity;
     const char **warnings; /* of tensors that are not trained */
     uint32_t warning_count, warning_capacity;
-    firnc_onnx_layer *layers; /* sorted by path; others are modules of their path */
+    firnc_onnx_layer *layers; /* of paths that are not the module's, sorted; every other path is the module's */
     uint32_t layer_count, layer_capacity;
     bool lacks_containers; /* one of the layers has another path than its module */
 } firnc_onnx_importer;
@@ -339,7 +339,7 @@ void firnc_onnx_name_by_use(firnc_onnx_importer *im, const firnc_onnx_node *node
 /* The bias of zeros that the exporter's optimizer has left out of a node; NULL if it has left out none. */
 firnc_onnx_value *firnc_onnx_left_out_bias(firnc_onnx_importer *im, firnc_onnx_scope *scope,
                                            const firnc_onnx_node *node);
-/* A number that is equal for tensors of the same reals, in whatever order. */
+/* The sum of the bits of the reals: two tensors that hold the same reals in another order have the same sum. */
 uint64_t firnc_onnx_sum_of(const firnc_onnx_tensor *tensor);
 /* The parameter of this name, or NULL. */
 firnc_onnx_parameter *firnc_onnx_parameter_find(const firnc_onnx_importer *im, const char *name);

@@ -10,7 +10,7 @@
 /* --- what a node says of itself ----------------------------------------------------------------------------------- */
 
 /* The last but one of a list "['', 'h.0', 'h.0.ln1', 'layer_norm']", in which the torch.export exporter notes the
- * modules around an op and the op itself; NULL if it has no such one. */
+ * modules around an op and the op itself; NULL if the list has one entry. */
 static const char *module_of_scopes(const char *list) {
     const char *last = NULL, *before = NULL;
     size_t last_length = 0, before_length = 0;

@@ -8,10 +8,23 @@
 
 #include "compiler/passes/passes.h"
 
-static bool matches_any(const firnc_compilation *compilation, const firnc_job_pattern *patterns, uint32_t count,
-                        const char *name) {
+/* Patterns of the job, each as it is and by first names. */
+typedef struct chosen {
+    const firnc_job_pattern *patterns;
+    const char **first_names;
+    uint32_t count;
+} chosen;
+
+static chosen choose(const firnc_compilation *compilation, const firnc_job_pattern *patterns, uint32_t count) {
+    const chosen c = {patterns, firnc_allocate((count + UINT64_C(1)) * sizeof *c.first_names), count};
     for (uint32_t i = 0; i < count; i++)
-        if (firnc_pattern_means(compilation, patterns[i].pattern, name))
+        c.first_names[i] = firnc_first_name(compilation, patterns[i].pattern);
+    return c;
+}
+
+static bool matches_any(const chosen *c, const char *name) {
+    for (uint32_t i = 0; i < c->count; i++)
+        if (firnc_name_matches(c->first_names[i], name))
             return true;
     return false;
 }
@@ -98,31 +111,31 @@ static bool is_of_last(const firnc_fine_tuning *form, const layers *l, firnc_val
            l->of_value[value] + form->last_layers > l->count;
 }
 
-static bool is_trained(const firnc_compilation *compilation, const layers *l, firnc_value value) {
-    const firnc_job *job = compilation->job;
-    const firnc_fine_tuning *form = &job->fine_tuning;
+static bool is_trained(const firnc_compilation *compilation, const layers *l, const chosen *frozen,
+                       const chosen *trained, firnc_value value) {
+    const firnc_fine_tuning *form = &compilation->job->fine_tuning;
     const firnc_value_info *info = &compilation->graph->values[value];
     const bool by_form = !has_form(form) || info->adapter || (form->bias_only && is_bias(info->name)) ||
-                         is_of_last(form, l, value) ||
-                         matches_any(compilation, form->trained, form->trained_count, info->name);
-    return by_form && !matches_any(compilation, job->frozen, job->frozen_count, info->name);
+                         is_of_last(form, l, value) || matches_any(trained, info->name);
+    return by_form && !matches_any(frozen, info->name);
 }
 
-/* Refuses patterns and forms that mean no parameter. */
-static bool check_patterns(const firnc_compilation *compilation, const firnc_job_pattern *patterns, uint32_t count) {
+/* Refuses a pattern that no parameter matches. */
+static bool check_patterns(const firnc_compilation *compilation, const chosen *c) {
     const firnc_graph *graph = compilation->graph;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < c->count; i++) {
         bool found = false;
         for (firnc_value j = 0; j < graph->value_count && !found; j++)
             found = firnc_is_parameter(graph->values[j].role) &&
-                    firnc_pattern_means(compilation, patterns[i].pattern, graph->values[j].name);
+                    firnc_name_matches(c->first_names[i], graph->values[j].name);
         if (!found)
-            return firnc_job_fail(compilation->job, &patterns[i].place, "no parameter matches \"%s\"; %s",
-                                  patterns[i].pattern, firnc_unmatched_text(graph, patterns[i].pattern, false));
+            return firnc_job_fail(compilation->job, &c->patterns[i].place, "no parameter matches \"%s\"; %s",
+                                  c->patterns[i].pattern, firnc_unmatched_text(graph, c->patterns[i].pattern, false));
     }
     return true;
 }
 
+/* Refuses forms that mean no parameter. */
 static bool check_forms(const firnc_compilation *compilation, const layers *l) {
     const firnc_job *job = compilation->job;
     const firnc_graph *graph = compilation->graph;
@@ -136,8 +149,7 @@ static bool check_forms(const firnc_compilation *compilation, const layers *l) {
     if (form->last_layers > l->count)
         return firnc_job_fail(job, &form->place, "last_layers: the model has %u layers; write at most that many",
                               (unsigned)l->count);
-    return check_patterns(compilation, job->frozen, job->frozen_count) &&
-           check_patterns(compilation, form->trained, form->trained_count);
+    return true;
 }
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
@@ -162,21 +174,24 @@ bool firnc_freeze(firnc_compilation *compilation) {
     if (job->frozen_count == 0 && !has_form(&job->fine_tuning))
         return true;
     const layers l = job->fine_tuning.last_layers > 0 ? find_layers(graph) : (layers){0};
-    if (!check_forms(compilation, &l))
+    const chosen frozen = choose(compilation, job->frozen, job->frozen_count),
+                 trained = choose(compilation, job->fine_tuning.trained, job->fine_tuning.trained_count);
+    if (!check_forms(compilation, &l) || !check_patterns(compilation, &frozen) ||
+        !check_patterns(compilation, &trained))
         return false;
-    bool trained = false;
+    bool any = false;
     for (firnc_value i = 0; i < graph->value_count; i++) {
         firnc_value_info *value = &graph->values[i];
         if (!firnc_is_parameter(value->role))
             continue;
-        if (is_trained(compilation, &l, i)) {
-            trained = true;
+        if (is_trained(compilation, &l, &frozen, &trained, i)) {
+            any = true;
             continue;
         }
         value->role = FIRNC_ROLE_FROZEN;
         if (job->fine_tuning.frozen_type != FIRN_FLOAT32 && only_products_read(graph, i))
             value->shape.type = (uint8_t)job->fine_tuning.frozen_type;
     }
-    return trained || firnc_job_fail(job, job->frozen_count > 0 ? &job->frozen[0].place : &job->fine_tuning.place,
-                                     "every parameter is frozen, and nothing would be trained; leave some out");
+    return any || firnc_job_fail(job, job->frozen_count > 0 ? &job->frozen[0].place : &job->fine_tuning.place,
+                                 "every parameter is frozen, and nothing would be trained; leave some out");
 }

@@ -6,45 +6,41 @@
 
 #include <string.h>
 
-static bool is_value_named(const firnc_graph *graph, const char *name) {
+static bool is_weight_named(const firnc_graph *graph, const char *name) {
     for (firnc_value i = 0; i < graph->value_count; i++)
         if (firnc_is_weight(graph->values[i].role) && strcmp(graph->values[i].name, name) == 0)
             return true;
     return false;
 }
 
-bool firnc_pattern_means(const firnc_compilation *compilation, const char *pattern, const char *parameter) {
+const char *firnc_first_name(const firnc_compilation *compilation, const char *pattern) {
     const firnc_weight_map *map = &compilation->job->model_weight_map;
-    if (firnc_name_matches(pattern, parameter))
-        return true;
     for (uint32_t i = 0; i < map->count; i++)
-        if (map->rules[i].kind == FIRNC_WEIGHT_COPY && strcmp(map->rules[i].parameter, parameter) == 0 &&
-            strcmp(map->rules[i].tensors[0], pattern) == 0)
-            return !is_value_named(compilation->graph, pattern);
-    return false;
+        if (map->rules[i].kind == FIRNC_WEIGHT_COPY && strcmp(map->rules[i].tensors[0], pattern) == 0)
+            return is_weight_named(compilation->graph, pattern) ? pattern : map->rules[i].parameter;
+    return pattern;
 }
 
-static bool takes(const firnc_compilation *compilation, const firnc_parameter_group *group, const char *name) {
-    for (uint32_t i = 0; i < group->pattern_count; i++)
-        if (firnc_pattern_means(compilation, group->patterns[i], name))
-            return true;
-    return false;
-}
-
-/* The last group of the job that matches a parameter, counted from 1; 0 if none does. */
-static uint32_t entry_of(const firnc_compilation *compilation, const char *name) {
+/* For each parameter the last group of the job that matches it, counted from 1; 0 if none does. */
+static uint32_t *entries_of(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count) {
     const firnc_job *job = compilation->job;
-    for (uint32_t i = job->group_count; i > 0; i--)
-        if (takes(compilation, &job->groups[i - 1], name))
-            return i;
-    return 0;
+    uint32_t *entries = firnc_allocate(count * sizeof *entries);
+    for (uint32_t i = 0; i < job->group_count; i++)
+        for (uint32_t j = 0; j < job->groups[i].pattern_count; j++) {
+            const char *pattern = firnc_first_name(compilation, job->groups[i].patterns[j]);
+            for (uint32_t k = 0; k < count; k++)
+                if (firnc_name_matches(pattern, compilation->graph->values[parameters[k]].name))
+                    entries[k] = i + 1;
+        }
+    return entries;
 }
 
 /* Whether a pattern matches a parameter of the model, be it trained or frozen. */
 static bool is_of_model(const firnc_compilation *compilation, const char *pattern) {
     const firnc_graph *graph = compilation->graph;
+    const char *first = firnc_first_name(compilation, pattern);
     for (firnc_value i = 0; i < graph->value_count; i++)
-        if (firnc_is_weight(graph->values[i].role) && firnc_pattern_means(compilation, pattern, graph->values[i].name))
+        if (firnc_is_weight(graph->values[i].role) && firnc_name_matches(first, graph->values[i].name))
             return true;
     return false;
 }
@@ -63,10 +59,10 @@ static bool check_patterns(const firnc_compilation *compilation) {
     return true;
 }
 
-/* Appends a group with the parameters of an entry (as entry_of counts) to which weight decay does or does not apply;
+/* Appends a group with the parameters of an entry (as entries_of counts) to which weight decay does or does not apply;
  * appends nothing if there are none. */
-static void add_group(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count,
-                      uint32_t entry, bool decay) {
+static void add_group(const firnc_compilation *compilation, const firnc_value *parameters, const uint32_t *entries,
+                      uint32_t count, uint32_t entry, bool decay) {
     const firnc_job *job = compilation->job;
     firnc_graph *graph = compilation->graph;
     const firnc_parameter_group *source = entry == 0 ? NULL : &job->groups[entry - 1];
@@ -82,7 +78,7 @@ static void add_group(const firnc_compilation *compilation, const firnc_value *p
                          .decay_schedule = decay ? job->schedule.decay_of[entry] : FIRNC_NONE};
     for (uint32_t i = 0; i < count; i++) {
         firnc_value_info *value = &graph->values[parameters[i]];
-        if (entry_of(compilation, value->name) != entry || (ruled ? value->decay : true) != decay)
+        if (entries[i] != entry || (ruled ? value->decay : true) != decay)
             continue;
         value->group = graph->group_count;
         group.parameters[group.parameter_count++] = parameters[i];
@@ -104,9 +100,10 @@ bool firnc_group_parameters(const firnc_compilation *compilation, const firnc_va
     if (!check_patterns(compilation))
         return false;
     compilation->graph->groups = firnc_allocate(UINT64_C(2) * (job->group_count + 1) * sizeof(firnc_group));
+    const uint32_t *entries = entries_of(compilation, parameters, count);
     for (uint32_t entry = 0; entry <= job->group_count; entry++) {
-        add_group(compilation, parameters, count, entry, true);
-        add_group(compilation, parameters, count, entry, false);
+        add_group(compilation, parameters, entries, count, entry, true);
+        add_group(compilation, parameters, entries, count, entry, false);
     }
     return true;
 }

@@ -35,10 +35,9 @@ bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *no
  * runtime compares elements with the limit when it reads them, and no op does. */
 bool firnc_check_indices(const firnc_compilation *compilation, const firnc_node *node);
 
-/* Whether a pattern means a parameter: by its name, or without a wildcard by a second name that the model has for it,
- * as lm_head.weight for a tied table (groups.c). Wildcards stand for first names only, as in PyTorch's
- * named_parameters. */
-bool firnc_pattern_means(const firnc_compilation *compilation, const char *pattern, const char *parameter);
+/* The pattern, or if it is a second name that the model has for a parameter, as lm_head.weight for a tied table, the
+ * first name of that parameter (groups.c). Wildcards stand for first names only, as in PyTorch's named_parameters. */
+const char *firnc_first_name(const firnc_compilation *compilation, const char *pattern);
 
 /* Assigns the parameters, sorted by name, to groups (groups.c): those of the job, each split by whether weight decay
  * applies. Part of the training pass. False after one message if a pattern matches no parameter. */

@@ -301,8 +301,8 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     held.data.micro_batch_size = held.data.stride = held.data.ring = 0;
     held.push = 0;
     held.trained_share = s.data.held_out_per_mille;
-    if (!firnc_job_judges(
-            &recipe->job)) /* a plan that only predicts reads all of its data, unless held_out says more */
+    /* A plan that only predicts reads all of its data, unless held_out says otherwise. */
+    if (!firnc_job_judges(&recipe->job))
         held.data.held_out_per_mille = 0;
     const firnc_tree nothing = {.kind = FIRNC_MAPPING, .file = trainer->file, .line = trainer->line, .path = "trainer"};
     if ((eval != NULL || train != NULL) &&

@@ -11,16 +11,16 @@
 #include "compiler/keys/tree_edit.h"
 #include "compiler/recipe/recipe_parts.h"
 
-#define LENGTH(table) (sizeof(table) / sizeof *(table))
-#define IN_ONNX       "export it with torch.onnx and use model.onnx"
-#define OTHER_SUMS    "it changes what the model computes, which Firn's model cannot; " IN_ONNX
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+#define IN_ONNX      "export it with torch.onnx and use model.onnx"
+#define OTHER_SUMS   "it changes what the model computes, which Firn's model cannot; " IN_ONNX
 
 typedef enum row_kind {
     AS,     /* the value of the model's key `to` */
     WORD,   /* likewise, after `words` has replaced it */
     ONLY,   /* has to be `to`; any other value is refused, and `why` says why */
     IDLE,   /* changes nothing that a training computes */
-    COUNT,  /* likewise, as long as it is a whole number; what reads it is named beside it */
+    WHOLE,  /* likewise, as long as it is a whole number; what reads it is named beside it */
     PASSED, /* transformers passes it by and reads the key `why`: has to say what the model's key `to` says anyway */
     EQUAL,  /* idle if every entry of the list is `to`, else refused */
     REFUSED /* always refused unless it is null; `why` says why */
@@ -37,7 +37,7 @@ typedef struct row {
     const char *missing; /* AS, WORD: the value of a key that the file leaves out; NULL: another row or Firn has it */
     const word *words;
     const char *why;
-    bool nullable; /* AS, WORD, COUNT: the key may be null, as transformers' class has it; the others refuse null */
+    bool nullable; /* AS, WORD, WHOLE: the key may be null, as transformers' class has it; the others refuse null */
 } row;
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static const row rotary[] = {
     {"rope_scaling.rope_type", .kind = ONLY, "default", .why = OTHER_SUMS},
     {"rope_scaling.type", .kind = ONLY, "default", .why = OTHER_SUMS},
     {"attention_dropout", .kind = AS, "attention_dropout_rate", "0.0"},
-    {"head_dim", .kind = COUNT, .nullable = true}, /* check_head_size reads it */
+    {"head_dim", .kind = WHOLE, .nullable = true}, /* check_head_size reads it */
 };
 
 /* What LlamaForCausalLM and its relatives share. */
@@ -112,7 +112,7 @@ static const row grouped[] = {
     {"num_attention_heads", .kind = AS, "num_heads", "32"},
     {"rope_theta", .kind = AS, "rope_theta"},
     {"rotary_emb_base", .kind = PASSED, "rope_theta", .why = "rope_theta"},
-    {"num_key_value_heads", .kind = COUNT, .nullable = true}, /* add_groups reads it */
+    {"num_key_value_heads", .kind = WHOLE, .nullable = true}, /* add_groups reads it */
     {"hidden_act", .kind = WORD, "nonlinearity", "silu", gated_activations},
     {"tie_word_embeddings", .kind = AS, "share_embedding_weights", "false"},
 };
@@ -196,8 +196,8 @@ static const row llama[] = {
 static const row mistral[] = {
     {"intermediate_size", .kind = AS, "filter_size", "14336"},
     {"max_position_embeddings", .kind = AS, "max_position_embeddings", "131072"},
-    {"sliding_window", .kind = COUNT, .nullable = true}, /* limit_sequence reads it */
-    {"num_key_value_heads", .kind = COUNT},              /* never null */
+    {"sliding_window", .kind = WHOLE, .nullable = true}, /* limit_sequence reads it */
+    {"num_key_value_heads", .kind = WHOLE},              /* never null */
     {"rms_norm_eps", .kind = AS, "layer_norm_epsilon", "1e-6"},
 };
 
@@ -206,9 +206,9 @@ static const row qwen2[] = {
     {"max_position_embeddings", .kind = AS, "max_position_embeddings", "32768"},
     {"rms_norm_eps", .kind = AS, "layer_norm_epsilon", "1e-6"},
     {"use_sliding_window", .kind = ONLY, "false", .why = OTHER_SUMS},
-    {"sliding_window", .kind = COUNT, .nullable = true}, /* without effect, as use_sliding_window is false */
-    {"max_window_layers", .kind = COUNT},                /* likewise */
-    {"head_dim", .kind = COUNT},                         /* never null */
+    {"sliding_window", .kind = WHOLE, .nullable = true}, /* without effect, as use_sliding_window is false */
+    {"max_window_layers", .kind = WHOLE},                /* likewise */
+    {"head_dim", .kind = WHOLE},                         /* never null */
     {"layer_types", .kind = EQUAL, "full_attention", .why = OTHER_SUMS},
     {"use_mrope", .kind = ONLY, "false", .why = OTHER_SUMS},
 };
@@ -218,7 +218,7 @@ static const row stablelm[] = {
     {"rope_pct", .kind = PASSED, "rotary_pct", .why = "partial_rotary_factor"},
     {"rope_parameters.partial_rotary_factor", .kind = AS, "rotary_pct", "0.25"},
     {"hidden_size", .kind = AS, "hidden_size", "2560"},
-    {"num_key_value_heads", .kind = COUNT}, /* never null */
+    {"num_key_value_heads", .kind = WHOLE}, /* never null */
     {"intermediate_size", .kind = AS, "filter_size", "6912"},
     {"max_position_embeddings", .kind = AS, "max_position_embeddings", "4096"},
     {"layer_norm_eps", .kind = AS, "layer_norm_epsilon", "1e-5"},
@@ -315,7 +315,7 @@ static const type types[] = {
 /* The row after `previous`, or the first one for NULL; NULL after the last. */
 static const row *next_row(const type *type, const row *previous) {
     bool passed = previous == NULL;
-    for (size_t i = 0; i < LENGTH(type->tables) && type->tables[i].first != NULL; i++)
+    for (size_t i = 0; i < COUNT(type->tables) && type->tables[i].first != NULL; i++)
         for (size_t j = 0; j < type->tables[i].count; j++) {
             if (passed)
                 return &type->tables[i].first[j];
@@ -326,14 +326,14 @@ static const row *next_row(const type *type, const row *previous) {
 
 static const char *type_names(void) {
     const char *text = types[0].model_type;
-    for (size_t i = 1; i < LENGTH(types); i++)
+    for (size_t i = 1; i < COUNT(types); i++)
         text = firnc_format("%s, %s", text, types[i].model_type);
     return text;
 }
 
 static const type *find_type(const firnc_tree *config) {
     const firnc_tree *given = firnc_tree_child(config, "model_type");
-    for (size_t i = 0; given != NULL && given->kind == FIRNC_SCALAR && i < LENGTH(types); i++)
+    for (size_t i = 0; given != NULL && given->kind == FIRNC_SCALAR && i < COUNT(types); i++)
         if (strcmp(given->text, types[i].model_type) == 0)
             return &types[i];
     if (given == NULL)
@@ -437,7 +437,7 @@ static bool apply(firnc_tree *model, const row *row, const firnc_tree *node) {
                firnc_tree_fail(node, "has other entries than %s: %s", row->to[0] == '\0' ? "none" : row->to, row->why);
     case REFUSED:
         return firnc_tree_fail(node, "is refused: %s", row->why);
-    case COUNT:
+    case WHOLE:
         return is_whole(node) ||
                firnc_tree_fail(node, "%s is no whole number; give the file that save_pretrained wrote", value_of(node));
     case IDLE:
@@ -499,7 +499,7 @@ static bool apply_defaults(firnc_tree *model, const type *type, const firnc_tree
         if (!apply(model, row, given))
             return false;
     }
-    for (size_t i = 0; i < LENGTH(type->fixed) && type->fixed[i].key != NULL; i++)
+    for (size_t i = 0; i < COUNT(type->fixed) && type->fixed[i].key != NULL; i++)
         if (!put(model, type->fixed[i].key, config, type->fixed[i].value, true))
             return false;
     return true;
@@ -624,7 +624,7 @@ static bool check_head(const type *type, const firnc_tree *config) {
     for (const firnc_tree *entry = list != NULL && list->kind == FIRNC_LIST ? list->first : NULL; entry != NULL;
          entry = entry->next) {
         bool known = false;
-        for (size_t i = 0; i < LENGTH(type->heads) && type->heads[i] != NULL; i++)
+        for (size_t i = 0; i < COUNT(type->heads) && type->heads[i] != NULL; i++)
             known = known || (entry->kind == FIRNC_SCALAR && ends_with(entry->text, type->heads[i]));
         if (!known || strstr(entry->text, "DoubleHeads") != NULL)
             return firnc_tree_fail(entry, "%s has another head than Firn's %s, which is a language model; " IN_ONNX,
@@ -670,7 +670,7 @@ static bool yields(const firnc_tree *recipe_model, const char *key) {
 /* Refuses the recipe's key for how much of a head is turned if config.json says it by the other. */
 static bool check_share(const firnc_tree *recipe_model, const firnc_tree *config_model) {
     static const char *const keys[] = {"rotary_dim", "rotary_pct"};
-    for (size_t i = 0; i < LENGTH(keys); i++) {
+    for (size_t i = 0; i < COUNT(keys); i++) {
         const firnc_tree *said = firnc_tree_child(recipe_model, keys[i]);
         const firnc_tree *there = firnc_tree_child(config_model, keys[1 - i]);
         if (said != NULL && there != NULL)
@@ -715,7 +715,7 @@ bool firnc_hugging_face_merge(firnc_tree *recipe_model, firnc_tree *config_model
 
 const char *firnc_hugging_face_weights(const char *folder, const char *instead) {
     static const char *const names[] = {"model.safetensors", "model.safetensors.index.json"};
-    for (size_t i = 0; i < LENGTH(names); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         const char *name = firnc_format("%s/%s", folder, names[i]);
         if (access(name, F_OK) == 0)
             return name;

@@ -56,7 +56,7 @@ static bool read_loss(firn_fb_op op, cli_row_rule *rule) {
  * has a divisor of its own, so the sum over a batch is none. */
 void cli_rows_begin(cli_session *session) {
     cli_row_rule *rule = &session->numbers.rule;
-    const firn_fb_plan plan = firn_fb_plan_root((const uint8_t *)session->plan.bytes + FIRN_PAYLOAD_OFFSET);
+    const firn_fb_plan plan = cli_plan(session);
     bool counted = session->info.micro_batches == 1;
     *rule = (cli_row_rule){.stream = session->data.source.stream_count > LABELS_OF_RECORDS ? LABELS_OF_RECORDS : 0};
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {

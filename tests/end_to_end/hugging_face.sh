@@ -245,6 +245,32 @@ model padded transformers_llama "$llama, \"num_key_value_heads\": 2, \"pad_token
 looks_like padded "name: llama, layer_norm_epsilon: 1.0e-6, $groups, pad_token_id: 3"
 expect "a LLaMA with a row of padding" 0 "" compile hf --hf "$folder/padded"
 "$FIRNC" inspect "$folder/hf.plan" | grep -q ' select ' || fail "the row of padding is trained"
+# What lookups do not train stays as it was, here the row of the letter e; that of t, which the text has too, does not.
+model padded_e transformers_llama "$llama, \"num_key_value_heads\": 2, \"pad_token_id\": 101"
+expect "a row of padding that the text has" 0 "" compile padded_e --hf "$folder/padded_e" \
+    --set "trainer.init.optimizer={SGD: {lr: 0.5}}" --set trainer.init.schedulers=null
+expect "a training with padding" 0 "" "$FIRN" train "$folder/padded_e.plan" --pub "$folder/key.pub.pem" \
+    --data tests/golden/gpt2_training.txt --steps 2 --quiet --checkpoint "$folder/padded_e.ckpt"
+"$FIRN" export "$folder/padded_e.ckpt" -o "$folder/padded_e.safetensors" >"$folder/out"
+python3 - "$folder/padded_e/model.safetensors" "$folder/padded_e.safetensors" <<'end' || fail "the row of padding after a training"
+import json
+import struct
+import sys
+
+import numpy as np
+
+
+def table(path):
+    raw = open(path, "rb").read()
+    size = struct.unpack("<Q", raw[:8])[0]
+    begin, end = json.loads(raw[8:8 + size])["model.embed_tokens.weight"]["data_offsets"]
+    return np.frombuffer(raw[8 + size + begin:8 + size + end], "<f4").reshape(128, -1)
+
+
+before, after = table(sys.argv[1]), table(sys.argv[2])
+assert (before[ord("e")] == after[ord("e")]).all(), "the row is trained"
+assert (before[ord("t")] != after[ord("t")]).any(), "no row is trained"
+end
 refuses "padding outside of the vocabulary" "pad_token_id: 128 is no token of a vocabulary of 128; " transformers_llama \
     "$llama, \"pad_token_id\": 128"
 model unpadded gpt2_training "$gpt2_keys, $no_dropout, \"pad_token_id\": 3"

@@ -1003,15 +1003,13 @@ static void wrong_graphs_are_refused(void **state) {
     put_node(&graph, "n", "Relu", "x", "y", NULL);
     put_node(&graph, "o", "Relu", "x", "y", NULL);
     refused(&graph, "two values have the name y");
-    graph = with_input("y");
-    put_node(&graph, "n", "Relux", "x", "y", NULL);
-    refused(&graph, "node n (Relux): is no op that Firn reads; the nearest one is Relu");
-    graph = with_input("y");
-    put_node(&graph, "n", "Sigmod", "x", "y", NULL);
-    refused(&graph, "node n (Sigmod): is no op that Firn reads; the nearest one is Sigmoid");
-    graph = with_input("y");
-    put_node(&graph, "n", "Flattn", "x", "y", NULL);
-    refused(&graph, "node n (Flattn): is no op that Firn reads; the nearest one is Flatten");
+    static const char *const misspelt[][2] = {{"Relux", "Relu"}, {"Sigmod", "Sigmoid"}, {"Flattn", "Flatten"}};
+    for (size_t i = 0; i < sizeof misspelt / sizeof misspelt[0]; i++) {
+        graph = with_input("y");
+        put_node(&graph, "n", misspelt[i][0], "x", "y", NULL);
+        refused(&graph, firnc_format("node n (%s): is no op that Firn reads; the nearest one is %s", misspelt[i][0],
+                                     misspelt[i][1]));
+    }
     graph = with_input("y");
     put_node(&graph, "n", "Scan", "x", "y", NULL);
     refused(&graph,
