@@ -64,7 +64,8 @@ static firnc_value joined(firnc_onnx_importer *im, const firnc_value parts[3]) {
 bool firnc_onnx_attend(firnc_onnx_importer *im, firnc_onnx_value *q, firnc_onnx_value *k, firnc_onnx_value *v,
                        const firnc_onnx_attention *attention, firnc_onnx_value *to) {
     const int64_t batch = q->dims[0], heads = q->dims[1], length = q->dims[2], size = q->dims[3];
-    const firnc_value qkv = joined(im, (firnc_value[]){joined_heads(im, q), joined_heads(im, k), joined_heads(im, v)});
+    const firnc_value queries = joined_heads(im, q), keys = joined_heads(im, k), values = joined_heads(im, v);
+    const firnc_value qkv = joined(im, (firnc_value[]){queries, keys, values});
     if (im->failed)
         return false;
     const firnc_attention_options options = {.heads = (uint32_t)heads,
@@ -101,7 +102,8 @@ static firnc_onnx_value *with_past(firnc_onnx_importer *im, const firnc_onnx_nod
                                    firnc_onnx_value *x) {
     if (node->inputs[input] == NULL || im->failed)
         return x;
-    const firnc_value parts[] = {firnc_onnx_plain_real(im, node->inputs[input]), firnc_onnx_plain_real(im, x)};
+    const firnc_value past = firnc_onnx_plain_real(im, node->inputs[input]),
+                      parts[] = {past, firnc_onnx_plain_real(im, x)};
     firnc_onnx_value *y = firnc_onnx_value_new(x->name);
     firnc_onnx_set(im, y, firnc_onnx_concat(im, parts, 2, 2), x->type, 4);
     return y;

@@ -55,13 +55,14 @@ bool firnc_gradient_lstm(firnc_differentiation *d, firnc_value dy) {
     const firnc_node *node = d->node;
     const int64_t reverse = node->integers[FIRN_LSTM_REVERSE];
     const uint8_t gates = firnc_shape_of(d, node->inputs[FIRN_LSTM_IN_GATES])->type;
+    const firnc_value dlast_h = gradient_of(d, FIRN_LSTM_OUT_LAST_H), dlast_c = gradient_of(d, FIRN_LSTM_OUT_LAST_C);
     const firnc_value inputs[] = {
         [FIRN_LSTM_BACKWARD_IN_WEIGHT] = node->inputs[FIRN_LSTM_IN_WEIGHT],
         [FIRN_LSTM_BACKWARD_IN_ACTIVATIONS] = node->outputs[FIRN_LSTM_OUT_ACTIVATIONS],
         [FIRN_LSTM_BACKWARD_IN_CELLS] = node->outputs[FIRN_LSTM_OUT_CELLS],
         [FIRN_LSTM_BACKWARD_IN_DY] = dy,
-        [FIRN_LSTM_BACKWARD_IN_DLAST_H] = gradient_of(d, FIRN_LSTM_OUT_LAST_H),
-        [FIRN_LSTM_BACKWARD_IN_DLAST_C] = gradient_of(d, FIRN_LSTM_OUT_LAST_C),
+        [FIRN_LSTM_BACKWARD_IN_DLAST_H] = dlast_h,
+        [FIRN_LSTM_BACKWARD_IN_DLAST_C] = dlast_c,
         [FIRN_LSTM_BACKWARD_IN_C0] = firnc_input_of(d, FIRN_LSTM_IN_C0),
     };
     const uint8_t types[] = {[FIRN_LSTM_BACKWARD_OUT_DGATES] = gates,
