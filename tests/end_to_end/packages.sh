@@ -156,6 +156,22 @@ for package in $(sed -n '/<<END/,/^END/s/^[a-z0-9-]*$/&/p' .packages/check | gre
     grep -q "^build: .*$package" .packages/list || fail "$package is not in the group build"
 done
 
+# make check knows each need of a script, and what it needs is a group of packages or a goal.
+for script in tests/end_to_end/*.sh; do
+    for word in $(sed -n 's/^# Needs: //p' "$script"); do
+        case $word in
+        test_*) [ -e "tests/unit/$word.c" ] || fail "$script needs $word, and there is no such test" ;;
+        *) grep -q "^    $word) " tests/check || fail "$script needs $word, which tests/check does not know" ;;
+        esac
+    done
+done
+for group in $(sed -n 's/.*packages="$packages \([a-z0-9 ]*\)".*/\1/p' tests/check); do
+    grep -q "^$group: " .packages/list || fail "tests/check installs $group, which is no group of .packages/list"
+done
+expect "check without a name" 2 "T is missing; name tests" env BUILD="$BUILD" SANITIZED=none MAKE=false JOBS=1 tests/check
+expect "check of no test" 2 "there is no test shapes .*; there are: test_shapes" env BUILD="$BUILD" SANITIZED=none MAKE=false \
+    JOBS=1 tests/check shapes
+
 # wheel NAME PATTERN TEXT: pip fails with TEXT
 wheel() {
     mkdir -p "$folder/bin"
