@@ -189,9 +189,11 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 # avx512bf16 hold the products, the attention, the convolutions and the recurrence that their matrix engines compute, and no
 # others. Three sets on AArch64: plain, neon with the kernels of runtime/kernels/vector, and neonfp16, which holds the kernels of
 # avx512fp16 and calls neon for all else.
-# Each set but plain is one object that exports one name, firn_kernel_find_<set>; runtime/targets/x86/select.c and
-# runtime/targets/aarch64/select.c select a set, and the former completes amx and avx512bf16. Other machines use
-# runtime/kernels/table.c directly; so do builds with PORTABLE=1, for which the bits are what counts.
+# A set exports one name, firn_kernel_find_<set>; runtime/targets/x86/select.c and runtime/targets/aarch64/select.c select a
+# set, and the former completes amx and avx512bf16. Other machines use runtime/kernels/table.c directly; so do builds with
+# PORTABLE=1, for which the bits are what counts.
+# <set>_SHARED are the sources that <set>_BASE compiles for both: the further flags of the set change nothing in them, because
+# none of them asks for the set's instructions and gcc uses none of these by itself. The code is the same to the byte.
 
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
 NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table half_pack half_tile half_attention)
@@ -206,6 +208,8 @@ fma_FLAGS := -O3 -mavx2 -mfma -Dfirn_kernel_find=firn_kernel_find_fma
 fma_SOURCES := $(KERNEL_SET)
 avx2_FLAGS := -O3 -mavx2 -mfma -mf16c -Dfirn_kernel_find_vector=firn_kernel_find_avx2
 avx2_SOURCES := $(VECTOR_SET)
+avx2_BASE := fma
+avx2_SHARED := $(filter-out runtime/kernels/table.c,$(filter $(fma_SOURCES),$(avx2_SOURCES)))
 avx512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512 \
     -Dfirn_kernel_find_vector=firn_kernel_find_avx512
 avx512_SOURCES := $(VECTOR_SET)
@@ -214,6 +218,8 @@ NATIVE_SET := $(NATIVE_SOURCES) \
     $(patsubst %,runtime/kernels/%.c,attention blocks) $(filter-out runtime/numerics/widen.c,$(NUMERICS_SOURCES))
 avx512fp16_FLAGS := $(avx512_FLAGS) -mavx512fp16 -Dfirn_kernel_find_native=firn_kernel_find_avx512fp16
 avx512fp16_SOURCES := $(NATIVE_SET)
+avx512fp16_BASE := avx512
+avx512fp16_SHARED := $(filter $(avx512_SOURCES),$(NATIVE_SET))
 # With the convolutions that are emulated whatever the engine is.
 ENGINE_SET := $(ENGINE_SOURCES) $(filter-out %/pool.c,$(wildcard runtime/kernels/vector/images/*.c)) \
     $(patsubst %,runtime/kernels/vector/%.c,pieces pack widen product recurrent_weight tile engine/tile $(patsubst %,attention/%,forward backward scores stores work)) \
@@ -221,15 +227,25 @@ ENGINE_SET := $(ENGINE_SOURCES) $(filter-out %/pool.c,$(wildcard runtime/kernels
     $(filter-out runtime/numerics/widen.c,$(NUMERICS_SOURCES))
 amx_FLAGS := $(avx512_FLAGS) -mamx-tile -mamx-bf16 -mavx512bf16
 amx_SOURCES := $(AMX_SOURCES) $(ENGINE_SET)
+amx_BASE := avx512
+amx_SHARED := $(filter $(avx512_SOURCES),$(ENGINE_SET))
 avx512bf16_FLAGS := $(avx512_FLAGS) -mavx512bf16
 avx512bf16_SOURCES := $(PAIRS_SOURCES) $(ENGINE_SET)
+avx512bf16_BASE := avx512
+avx512bf16_SHARED := $(amx_SHARED)
 # The last two and avx512fp16 for tests on a CPU without their instructions, which plain C replaces.
 amx_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_amx=firn_kernel_find_amx_model
 amx_model_SOURCES := $(amx_SOURCES)
+amx_model_BASE := avx2
+amx_model_SHARED := $(amx_SHARED)
 avx512bf16_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_avx512bf16=firn_kernel_find_avx512bf16_model
 avx512bf16_model_SOURCES := $(avx512bf16_SOURCES)
+avx512bf16_model_BASE := avx2
+avx512bf16_model_SHARED := $(avx512bf16_SHARED)
 avx512fp16_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_native=firn_kernel_find_avx512fp16_model
 avx512fp16_model_SOURCES := $(avx512fp16_SOURCES)
+avx512fp16_model_BASE := avx2
+avx512fp16_model_SHARED := $(avx512fp16_SHARED)
 ENGINE_MODELS := amx_model avx512bf16_model
 MODELS := $(ENGINE_MODELS) avx512fp16_model
 # gcc orders the instructions after it has assigned registers, too; doing it before keeps so many factors waiting that
@@ -240,12 +256,16 @@ neonfp16_FLAGS := $(neon_FLAGS) -march=armv8.2-a+fp16 -Dfirn_kernel_find_native=
 neonfp16_SOURCES := $(NATIVE_SET)
 
 PORTABLE ?=
-SETS := $(if $(PORTABLE),,$(if $(filter x86_64 i%86,$(PROCESSOR)),fma avx2 avx512 avx512fp16 amx avx512bf16,$(if $(filter aarch64,$(PROCESSOR)),neon neonfp16)))
+X86_SETS := fma avx2 avx512 avx512fp16 amx avx512bf16
+AARCH64_SETS := neon neonfp16
+SETS := $(if $(PORTABLE),,$(if $(filter x86_64 i%86,$(PROCESSOR)),$(X86_SETS),$(if $(filter aarch64,$(PROCESSOR)),$(AARCH64_SETS))))
 # Builds that only run tests need not compile the sets of LEAVE_OUT: where select.c names one of them, it has plain instead.
 LEAVE_OUT ?=
+# The sets that are linked into one object with their base, so that what they share is in a program once.
+WITH_BASE := avx512fp16 amx avx512bf16
 ifneq ($(SETS),)
 LDFLAGS += $(patsubst %,-Wl$(comma)--defsym=firn_kernel_find_%=firn_kernel_find_plain,$(filter $(SETS),$(LEAVE_OUT)))
-KERNEL_OBJECTS := $(patsubst %,$(BUILD)/kernels-%.o,$(filter-out $(LEAVE_OUT),$(SETS))) \
+KERNEL_OBJECTS := $(patsubst %,$(BUILD)/kernels-%.o,$(filter-out $(LEAVE_OUT) $(WITH_BASE),$(SETS))) \
     $(call object,$(if $(filter neon,$(SETS)),runtime/targets/aarch64/select.c,$(patsubst %,runtime/targets/x86/%.c,select engine_probe)))
 $(call object,runtime/kernels/table.c): private CFLAGS += -Dfirn_kernel_find=firn_kernel_find_plain
 else
@@ -259,6 +279,12 @@ THIS_CPU = $(shell $(CC) -march=native -dM -E -x c /dev/null 2>/dev/null | sed -
 lacking = $(strip $(foreach set,$(SETS),$(if $(filter-out $(1) -march=% -mprefer-%,$(filter -m%,$($(set)_FLAGS))),$(set))))
 LACKED = $(call lacking,$(or $(THIS_CPU),-m%))
 
+# The objects of sources $(2) in set $(1): its own, and those of its base.
+set_objects = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $($(1)_SHARED),$(2))) \
+    $(if $($(1)_BASE),$(call set_objects,$($(1)_BASE),$(filter $($(1)_SHARED),$(2))))
+# The sets whose own objects are linked into the object of set $(1).
+joined = $(foreach set,$(filter-out $(LEAVE_OUT),$(WITH_BASE)),$(if $(filter $(1),$($(set)_BASE)),$(set)))
+
 # $(1) is the set.
 define SET_RULES
 $(BUILD)/$(1)/%.o: %.c $(BUILD)/flags
@@ -266,12 +292,17 @@ $(BUILD)/$(1)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $$(@D)
 	$$(quiet)$$(CC) $$(CFLAGS) $$($(1)_FLAGS) $$(CFLAGS_EXTRA) -c $$< -o $$@
 
-$(BUILD)/kernels-$(1).o: $(patsubst %.c,$(BUILD)/$(1)/%.o,$($(1)_SOURCES))
-	$$(call say,$$@)
+# What the set does not share; its calls of what it shares stay open.
+$(BUILD)/$(1)/own.o: $(call set_objects,$(1),$(filter-out $($(1)_SHARED),$($(1)_SOURCES)))
 	$$(quiet)$$(CC) $$(MACHINE) $$(PARTIAL_LINK) $$^ -o $$@
 	$$(quiet)$$(OBJCOPY) --keep-global-symbol=firn_kernel_find_$(1) $$@
+
+$(BUILD)/kernels-$(1).o: $(call set_objects,$(1),$($(1)_SOURCES)) $(patsubst %,$(BUILD)/%/own.o,$(call joined,$(1)))
+	$$(call say,$$@)
+	$$(quiet)$$(CC) $$(MACHINE) $$(PARTIAL_LINK) $$^ -o $$@
+	$$(quiet)$$(OBJCOPY) $(patsubst %,--keep-global-symbol=firn_kernel_find_%,$(1) $(call joined,$(1))) $$@
 endef
-$(foreach set,$(SETS) $(MODELS),$(eval $(call SET_RULES,$(set))))
+$(foreach set,$(X86_SETS) $(AARCH64_SETS) $(MODELS),$(eval $(call SET_RULES,$(set))))
 
 # --- libraries and programs ----------------------------------------------------------------------------------------
 
@@ -289,8 +320,9 @@ $(LIBFIRNC): $(call object,$(filter-out compiler/emit/sign.c,$(COMPILER_SOURCES)
 $(LIBFIRNHOST): $(call object,$(HOST_SOURCES))
 $(LIBSIGNING): $(patsubst %.c,$(BUILD)/signing/%.o,$(SIGNING_SOURCES))
 $(COMMANDS): $(call object,$(FIRN_SOURCES) $(FIRNC_SOURCES))
-$(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS):
+$(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS) $(BUILD)/tests/support.a:
 	$(call say,$@)
+	@mkdir -p $(@D)
 	@rm -f $@
 	$(quiet)$(AR) rcs $@ $^
 
@@ -320,8 +352,11 @@ $(BUILD)/generate: $(call object,$(wildcard plan/generate/*.c) plan/checks/trail
 
 TEST_PROGRAMS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_TESTS))
 
-$(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT)) $(COMMANDS) $(LIBFIRNC) $(LIBFIRNHOST) \
-		$(LIBSIGNING) $(LIBFIRN)
+# An archive, so that a test is linked only with what it calls: the kernel sets alone are 3 MB.
+SUPPORT := $(BUILD)/tests/support.a
+$(SUPPORT): $(call object,$(UNIT_SUPPORT))
+
+$(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(SUPPORT) $(COMMANDS) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(LIBFIRN)
 	$(call say,$@)
 	@mkdir -p $(@D)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lyaml -lcjson -lprotobuf-c -lz -lm
@@ -384,8 +419,8 @@ $(patsubst %,$(BUILD)/tests/test_kernels_%,engine attention_sets sets sets_image
 $(BUILD)/tests/test_kernels_attention_sets: $(BUILD)/kernels-avx512fp16_model.o
 endif
 
-# One function of each set with registers, under a name of its own.
-NORMALISING := $(filter-out plain fma $(LEAVE_OUT),$(SETS))
+# One function of each set that compiles it itself, under a name of its own.
+NORMALISING := $(filter-out fma $(WITH_BASE) $(LEAVE_OUT),$(SETS))
 $(BUILD)/tests/test_kernels_normalise: $(patsubst %,$(BUILD)/%/normalise-renamed.o,$(NORMALISING))
 $(patsubst %,$(BUILD)/%/normalise-renamed.o,$(NORMALISING)): $(BUILD)/%/normalise-renamed.o: \
     $(BUILD)/%/runtime/kernels/vector/attention/scores.o $(BUILD)/%/runtime/kernels/vector/pack.o
@@ -566,7 +601,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Intermediate files that make must not delete.
-.PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(SETS) $(MODELS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c
+.PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(X86_SETS) $(AARCH64_SETS) $(MODELS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c
 
 # Not those of the builds of their own within this one, which are some thousands.
 OWN_BUILDS := variants sanitized aarch64 gcc clang fuzz64 fuzz32
