@@ -31,10 +31,13 @@ CFLAGS_EXTRA ?=
 LDFLAGS_EXTRA ?=
 WERROR ?= -Werror
 JOBS ?= $(shell nproc)
-# V=1 shows each command in full.
+# V=1 shows each command in full. Else one line on a terminal says how many files have been made, and which is next; what a
+# compiler prints takes its place.
 V ?=
+MADE :=
 quiet = $(if $(V),,@)
-say = @$(if $(V),true,echo '    $(1)')
+say = @$(if $(V),true,$(if $(MAKE_TERMOUT),$(eval MADE += x)printf '\033[K%5d  %s\r' $(words $(MADE)) '$(1)',true))
+end_of_line = $(if $(V),,$(if $(MAKE_TERMOUT),@printf '\033[K'))
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wdouble-promotion -Wmissing-prototypes $(WERROR)
 # The numerics require these three: no contraction, square root as an instruction, strict floating point.
@@ -93,10 +96,15 @@ endif
 
 # This file changes when the compiler or its flags change, so that one build folder never mixes objects of two variants.
 # Flags that a rule adds are not included.
-ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(SIGNING_FLAGS) $(foreach set,$(SETS) $(MODELS),$($(set)_FLAGS)) $(LEAVE_OUT)
+ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(SIGNING_FLAGS) $(foreach set,$(SETS) $(MODELS),$($(set)_FLAGS))
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(ALL_FLAGS)' | cmp -s - $@ || echo '$(ALL_FLAGS)' > $@
+
+# This one changes when other kernel sets are left out, which changes what is linked and no object.
+$(BUILD)/left-out: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LEAVE_OUT)' | cmp -s - $@ || echo '$(LEAVE_OUT)' > $@
 .PHONY: FORCE
 FORCE:
 
@@ -297,9 +305,10 @@ $(BUILD)/$(1)/own.o: $(call set_objects,$(1),$(filter-out $($(1)_SHARED),$($(1)_
 	$$(quiet)$$(CC) $$(MACHINE) $$(PARTIAL_LINK) $$^ -o $$@
 	$$(quiet)$$(OBJCOPY) --keep-global-symbol=firn_kernel_find_$(1) $$@
 
-$(BUILD)/kernels-$(1).o: $(call set_objects,$(1),$($(1)_SOURCES)) $(patsubst %,$(BUILD)/%/own.o,$(call joined,$(1)))
+$(BUILD)/kernels-$(1).o: $(call set_objects,$(1),$($(1)_SOURCES)) $(patsubst %,$(BUILD)/%/own.o,$(call joined,$(1))) \
+		$(BUILD)/left-out
 	$$(call say,$$@)
-	$$(quiet)$$(CC) $$(MACHINE) $$(PARTIAL_LINK) $$^ -o $$@
+	$$(quiet)$$(CC) $$(MACHINE) $$(PARTIAL_LINK) $$(filter %.o,$$^) -o $$@
 	$$(quiet)$$(OBJCOPY) $(patsubst %,--keep-global-symbol=firn_kernel_find_%,$(1) $(call joined,$(1))) $$@
 endef
 $(foreach set,$(X86_SETS) $(AARCH64_SETS) $(MODELS),$(eval $(call SET_RULES,$(set))))
@@ -315,7 +324,7 @@ LIBSIGNING := $(BUILD)/libsigning.a
 COMMANDS := $(BUILD)/commands.a
 
 $(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES)) \
-		$(KERNEL_OBJECTS) $(BUILD)/signature.o
+		$(KERNEL_OBJECTS) $(BUILD)/signature.o $(BUILD)/left-out
 $(LIBFIRNC): $(call object,$(filter-out compiler/emit/sign.c,$(COMPILER_SOURCES)) $(PLAN_HOST_SOURCES)) $(BUILD)/sign.o $(ONNX_READER)
 $(LIBFIRNHOST): $(call object,$(HOST_SOURCES))
 $(LIBSIGNING): $(patsubst %.c,$(BUILD)/signing/%.o,$(SIGNING_SOURCES))
@@ -324,7 +333,7 @@ $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS) $(BUILD)/tests/s
 	$(call say,$@)
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(quiet)$(AR) rcs $@ $^
+	$(quiet)$(AR) rcs $@ $(filter %.o,$^)
 
 $(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/manual/manual.c runtime/program/descriptors.c) $(LIBFIRNC) $(LIBFIRN)
 	$(call say,$@)
@@ -342,7 +351,12 @@ $(call object,$(COMPILER_SOURCES) $(HOST_SOURCES) $(FIRN_SOURCES) $(FIRNC_SOURCE
 
 .PHONY: all build
 all: $(BUILD)/firnc $(BUILD)/firn ## build build/firnc and build/firn (the default)
+	$(end_of_line)
 build: all ## the same
+
+.PHONY: build-times
+build-times: ## how long each file takes to compile, in seconds of CPU, and the whole of `make all` with JOBS=
+	@tests/build-times $(BUILD)/times $(JOBS) '$(MAKE)' $(CC)
 
 $(BUILD)/generate: $(call object,$(wildcard plan/generate/*.c) plan/checks/trail.c) $(BUILD)/signature.o
 	$(call say,$@)
@@ -439,23 +453,29 @@ unit-tests: $(TEST_PROGRAMS) $(BUILD)/tests/onnx_run
 
 SANITIZED := $(BUILD)/sanitized
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -O1
-# What this CPU cannot run, no test runs.
-SANITIZED_BUILD = BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= LEAVE_OUT='$(LACKED)'
+# Most tests under the sanitizers need the portable kernels only. What this CPU cannot run, no test runs.
+SANITIZED_SETS ?=
+SANITIZED_BUILD = BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= LEAVE_OUT='$(if $(SANITIZED_SETS),$(LACKED),$(SETS))'
+TESTS = BUILD=$(BUILD) SANITIZED=$(SANITIZED) MAKE='$(MAKE)' JOBS=$(JOBS) tests/check
 
 .PHONY: check sanitized-goals
-check: ## build and run single tests and what they need; T='test_shapes cli_train sanitized/test_slots'
-	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) MAKE='$(MAKE)' JOBS=$(JOBS) tests/check $(T)
+check: ## build and run single tests and what they need: T='test_shapes cli_train'; without T what the changes can break
+	@$(TESTS) $(or $(T),--changed)
 
 sanitized-goals:
 	@$(MAKE) --no-print-directory -s $(SANITIZED_BUILD) $(GOALS)
 
-.PHONY: test
-test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by name
-	@.packages/install test
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware libraries variants $(BUILD)/runner $(BUILD)/firn-bench
-	@$(MAKE) --no-print-directory -s -j$(JOBS) $(SANITIZED_BUILD) all unit-tests fuzz-programs
-	@$(MAKE) --no-print-directory -s aarch64
-	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
+.PHONY: test test-all test-slice
+test: ## every promise of the README, economically; ONLY='word ...' selects by name
+	@$(TESTS) --loop test $(ONLY)
+
+test-all: ## every case of every test, also under ASan and UBSan, an hour on two cores, then test-long; ONLY='word ...'
+	@$(TESTS) --loop all $(ONLY)
+	@$(if $(ONLY),,$(MAKE) --no-print-directory -s test-long)
+
+SLICES := 8
+test-slice: ## slice N of 8 of test-all: N=3
+	@$(TESTS) --slice $$(($(N) % $(SLICES)))/$(SLICES)
 
 # These tests have an exhaustive form: every float instead of every 997th, every mantissa of a divisor, every step of each
 # schedule, every format on every target.
@@ -463,9 +483,7 @@ LONG_TESTS := unit/test_kernels_engine unit/test_kernels_normalise unit/test_num
 
 .PHONY: test-long
 test-long: ## the exhaustive forms of the tests that have one; some hours on two cores
-	@.packages/install test
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants $(BUILD)/runner
-	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=14400 BUILD=$(BUILD) tests/run.sh $(LONG_TESTS)
+	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=14400 $(TESTS) $(LONG_TESTS)
 	@python3 tests/golden/schedules.py check $(BUILD)/firnc compiler/recipes/small_mlp.yaml 200000
 	@python3 tests/golden/signatures.py check
 	@$(MAKE) --no-print-directory -s emulate-x86
@@ -550,6 +568,8 @@ TIDY_OTHER := $(if $(filter aarch64,$(PROCESSOR)),neon,avx2)
 lint: ## clang-format, clang-tidy, cppcheck, and both compilers with all warnings as errors
 	@.packages/install lint
 	@$(if $(LINTED),:,$(error lint looks at the files that git knows, and git lists none))
+	@.ci/check-landing
+	@tests/run.sh --list --loop any > /dev/null
 	clang-format --dry-run -Werror $(LINTED)
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=gcc BUILD=$(BUILD)/gcc all unit-tests $(BUILD)/gcc/firn-bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang BUILD=$(BUILD)/clang all unit-tests $(BUILD)/clang/firn-bench

@@ -6,7 +6,7 @@
 set -eu
 
 SANITIZED=${SANITIZED:-build/sanitized}
-changes=300
+changes=$((300 / ${FIRN_TEST_EVERY:-1}))
 
 python3 tests/fuzz/serial_corpus.py check
 for target in container payload checkpoint schedule recipe weights onnx serial; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Skips instructions of a firmware on its way from firn_open to the first step (tests/glitch/glitch.c): no plan that must be
-# refused may run. Makes 500 faults; with FIRN_TEST_EXHAUSTIVE=1 every one, which takes an hour on two busy cores.
+# refused may run. Makes 500 faults, or part of them; with FIRN_TEST_EXHAUSTIVE=1 every one, which takes an hour on two busy cores.
 #
 # Needs: boards tools
 set -eu
@@ -16,7 +16,7 @@ programs=$(${MAKE:-make} -s --no-print-directory glitch-programs BUILD="$BUILD" 
 if [ -n "${FIRN_TEST_EXHAUSTIVE:-}" ]; then
     $programs "$folder/plan" || fail "a refused plan runs"
 else
-    $programs "$folder/plan" 500 "${GLITCH_SEED:-1}" || fail "a refused plan runs"
+    $programs "$folder/plan" $((500 / ${FIRN_TEST_EVERY:-1})) "${GLITCH_SEED:-$((${FIRN_TEST_FROM:-0} + 1))}" || fail "a refused plan runs"
 fi
 
 echo "$failures failures"

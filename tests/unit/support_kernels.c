@@ -240,13 +240,6 @@ const firn_kernel_set *support_model(int i) {
     return support_models[i].find != NULL && firn_kernel_set_choose("avx2") != NULL ? &support_models[i] : NULL;
 }
 
-bool support_takes_next(void) {
-    static unsigned long cases;
-    const char *text = getenv("FIRN_TEST_EMULATED");
-    const unsigned long every = text != NULL ? strtoul(text, NULL, 10) : 0;
-    return every == 0 || cases++ % every == 0;
-}
-
 /* Returns factor k, or what takes its place behind the last one. */
 static float factor_of(const float *x, size_t k, size_t count) {
     return k < count ? firn_flushed(x[k]) : 0.0f;

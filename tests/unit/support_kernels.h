@@ -8,6 +8,7 @@
 
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_call.h"
+#include "tests/unit/support_share.h"
 
 /* The real types are FIRN_FLOAT32 to this one; the half types are those after FIRN_FLOAT32. */
 static const uint8_t last_real_type = FIRN_CBFLOAT16;
@@ -57,11 +58,6 @@ static inline bool support_is_set_of_this_processor(const char *name) {
     return !is_neon;
 #endif
 }
-
-/* Returns whether to test the next case of many: always, but one of N if the environment variable FIRN_TEST_EMULATED is
- * N from 1 on, because an emulated CPU is some fifty times slower or more. N should be prime, so that every value of
- * each inner loop has its turn. */
-bool support_takes_next(void);
 
 /* The first micro-batch of the first step, which run_kernel uses for a call without a moment. */
 extern const firn_moment support_beginning;

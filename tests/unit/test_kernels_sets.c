@@ -41,7 +41,7 @@ static int find_sets(void **state) {
 
 static int add_models(void **state) {
     (void)state;
-    for (int i = 0; i < SUPPORT_MODELS && getenv("FIRN_TEST_EMULATED") == NULL; i++)
+    for (int i = 0; i < SUPPORT_MODELS && getenv("FIRN_TEST_EVERY") == NULL; i++)
         sets[NAMED + i] = support_model(i);
     return 0;
 }
@@ -80,14 +80,14 @@ static void sets_are_named(void **state) {
 static void every_case_is_taken(void **state) {
     (void)state;
     static const char *const texts[] = {"0", "", "all", "1"};
-    const char *before = getenv("FIRN_TEST_EMULATED");
+    const char *before = getenv("FIRN_TEST_EVERY");
     char *kept = before != NULL ? strdup(before) : NULL;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        assert_int_equal(setenv("FIRN_TEST_EMULATED", texts[i], 1), 0);
+        assert_int_equal(setenv("FIRN_TEST_EVERY", texts[i], 1), 0);
         for (int taken = 0; taken < 3; taken++)
             assert_true(support_takes_next());
     }
-    assert_int_equal(kept != NULL ? setenv("FIRN_TEST_EMULATED", kept, 1) : unsetenv("FIRN_TEST_EMULATED"), 0);
+    assert_int_equal(kept != NULL ? setenv("FIRN_TEST_EVERY", kept, 1) : unsetenv("FIRN_TEST_EVERY"), 0);
     free(kept);
 }
 
