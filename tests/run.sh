@@ -9,6 +9,7 @@
 #     tests/run.sh [--list] --long N                part N of the exhaustive forms (FIRN_TEST_EXHAUSTIVE=1), from 0 on; round and
 #                                                   round, because there are some dozens; `all`: all of them
 #     tests/run.sh [--list] NAME...                 the tests with these names, as unit/test_shapes
+#     tests/run.sh --from COUNT                     COUNT tests, as --list prints them, which arrive on stdin when they can run
 #
 # --list runs none, but prints for each test: its command, its name, its budget in seconds of CPU, and every and from, which
 # say that it takes one case of `every`, beginning with number `from` (FIRN_TEST_EVERY, FIRN_TEST_FROM). tests/budget has
@@ -118,7 +119,9 @@ if [ "${1:-}" = --list ]; then
 fi
 FIRN_TEST_SEED=${FIRN_TEST_SEED:-$(date +%s)}
 export FIRN_TEST_SEED
+lines=
 case ${1:-} in
+--from) ;;
 --loop)
     loop=$2
     shift 2
@@ -140,7 +143,8 @@ case ${1:-} in
     ;;
 esac
 if [ -n "$list" ]; then
-    echo "$lines"
+    # The longest first, so that none of them runs alone at the end.
+    echo "$lines" | grep . | sort -k 3,3nr -s
     exit 0
 fi
 
@@ -153,14 +157,21 @@ if ! python3 -c 'import numpy' 2>/dev/null && /usr/bin/python3 -c 'import numpy'
     PATH=$(cd "$logs/programs" && pwd):$PATH
     export PATH
 fi
-# The longest first, so that none of them runs alone at the end.
-echo "$lines" | grep . | sort -k 3,3nr -s >"$logs/list"
-! awk '$4 > 1 { found = 1 } END { exit !found }' "$logs/list" || echo "seed $FIRN_TEST_SEED (FIRN_TEST_SEED)"
-xargs -r -P 2 -n 5 "$0" --one <"$logs/list" | tee "$logs/results"
-listed=$(wc -l <"$logs/list")
+run() {
+    tee "$logs/list" | xargs -r -P 2 -n 5 "$0" --one | tee "$logs/results"
+}
+
+if [ "${1:-}" = --from ]; then
+    listed=$2
+    run
+else
+    listed=$(echo "$lines" | grep -c .)
+    echo "$lines" | grep . | sort -k 3,3nr -s | run
+fi
 passed=$(grep -c '^passed ' "$logs/results")
 failed=$(grep -c '^FAILED ' "$logs/results")
 skipped=$(grep -c '^passed .* skipped for want' "$logs/results")
 over=$(grep -c '^passed .* over its budget' "$logs/results")
-echo "$passed passed, $failed failed, of $listed; $skipped in part skipped for want of what this machine lacks${over:+; $over over budget}"
+! awk '$4 > 1 { found = 1 } END { exit !found }' "$logs/list" || echo "FIRN_TEST_SEED=$FIRN_TEST_SEED takes the same cases"
+echo "$passed passed, $failed failed, of $listed; $skipped in part skipped for want of what this machine lacks; $over over budget"
 [ "$passed" -eq "$listed" ] && [ "$listed" -gt 0 ]

@@ -15,10 +15,10 @@
 # Needs: runner variants boards signing
 set -eu
 
-mode=whole rows=
+task=whole rows=
 case ${1:-} in
---list) mode=list ;;
---rows) mode=rows rows=$2 ;;
+--list) task=list ;;
+--rows) task=rows rows=$2 ;;
 esac
 STEPS=5
 options=
@@ -35,10 +35,10 @@ case $(uname -m) in
 aarch64) sets="plain neon neonfp16" portable_sets=plain ;;
 *) sets="plain fma avx2 avx512 avx512fp16 avx512bf16 amx" portable_sets="plain fma" ;;
 esac
-[ $mode = whole ] || variants= # rows name their own
-[ $mode != rows ] || targets="cortex-m7 rv32"
+[ $task = whole ] || variants= # rows name their own
+[ $task != rows ] || targets="cortex-m7 rv32"
 for program in "$BUILD/runner" ${variants:+$(printf "$BUILD/variants/%s/runner " $variants)}; do
-    [ $mode = list ] || [ -x "$program" ] || {
+    [ $task = list ] || [ -x "$program" ] || {
         echo "$program is missing; make test builds it" >&2
         exit 1
     }
@@ -47,7 +47,7 @@ done
 # --- compiler flags that would change the bits are refused ---
 
 for flags in -ffast-math -Ofast '-m32 -mfpmath=387'; do
-    [ $mode != list ] || continue
+    [ $task != list ] || continue
     [ "$(uname -m)" = x86_64 ] || [ "${flags#-m32}" = "$flags" ] || continue
     # shellcheck disable=SC2086 # several flags
     if gcc -std=c11 $flags -I. -fsyntax-only runtime/numerics/half.c 2>"$folder/refusal" ||
@@ -57,7 +57,7 @@ for flags in -ffast-math -Ofast '-m32 -mfpmath=387'; do
     fi
 done
 
-[ $mode = list ] || "$BUILD/firnc" keygen "$folder/test" >"$folder/log"
+[ $task = list ] || "$BUILD/firnc" keygen "$folder/test" >"$folder/log"
 PUB=$folder/test.pub.pem
 
 # --- data: text, and 64 records of 28 x 28 bytes with labels 0 to 9, as IDX ---
@@ -85,12 +85,12 @@ cat $licences/GPL-3 $licences/LGPL-2.1 $licences/GPL-2 >"$folder/text"
 
 cat >"$folder/aarch64" <<end
 #!/bin/sh
-exec qemu-aarch64 -L /usr/aarch64-linux-gnu "$BUILD/aarch64/runner" "\$@"
+exec qemu-aarch64 -L /usr/aarch64-linux-gnu "$(realpath "$BUILD")/aarch64/runner" "\$@"
 end
 chmod +x "$folder/aarch64"
 
 for target in $targets; do
-    [ $mode != list ] || continue
+    [ $task != list ] || continue
     make -s --no-print-directory BUILD="$BUILD" emulator TARGET=$target PUB="$PUB" >"$folder/$target.board"
 done
 
@@ -111,7 +111,7 @@ type_of() {
 # next_case SIZE TEXT...: counts the case, and returns whether it is to be run.
 next_case() {
     number=$((number + 1))
-    case $mode in
+    case $task in
     whole) takes_next ;;
     rows) grep -q "^$number " "$rows" ;;
     list)
@@ -207,7 +207,7 @@ compare_places() {
         failures=$((failures + 1))
         return
     fi
-    if [ $mode = rows ]; then
+    if [ $task = rows ]; then
         rows_of_case >"$folder/places"
         while read -r place set threads; do
             compare "$place" "$set" </dev/null
@@ -266,7 +266,7 @@ evaluate() {
         failures=$((failures + 1))
         return
     fi
-    if [ $mode = rows ]; then
+    if [ $task = rows ]; then
         rows_of_case
     else
         printf '%s\n' $portable_sets $variants $boards
@@ -432,7 +432,7 @@ evaluate mean_squared_error model.loss=l1
 build_plans() {
     program=$1
     shift
-    [ $mode = list ] || ${CC:-gcc} -std=c11 -I. "$@" "$BUILD/libfirnc.a" "$BUILD/libsigning.a" "$BUILD/libfirn.a" -lyaml \
+    [ $task = list ] || ${CC:-gcc} -std=c11 -I. "$@" "$BUILD/libfirnc.a" "$BUILD/libsigning.a" "$BUILD/libfirn.a" -lyaml \
         -lcjson -lz -lm -o "$folder/$program"
 }
 
@@ -552,7 +552,7 @@ compare_rows_of_threads() {
 # The same for the current plan, which is called $name.
 compare_threads() {
     : >"$folder/expected"
-    if [ $mode = rows ]; then
+    if [ $task = rows ]; then
         compare_rows_of_threads
         return
     fi
@@ -610,6 +610,6 @@ for case in "float32 0" "float16 0" "bfloat16 2"; do
     compare_threads
 done
 
-[ $mode != list ] || exit 0
+[ $task != list ] || exit 0
 echo "$compared runs compared, $failures differ"
 [ $failures -eq 0 ] && [ $compared -gt 0 ]
