@@ -11,61 +11,26 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/support_kernels.h"
-#include "tests/unit/support_workspace.h"
-
-static const char *const names[] = {"fma", "avx2", "avx512", "avx512fp16", "amx", "avx512bf16", "neon", "neonfp16"};
-enum { SETS = sizeof names / sizeof names[0], COMPARED = FIRN_LINEAR_CROSS_ENTROPY_OUT_LOGITS, THREADS = 3 };
-
-/* The sets to compare with the plain one; NULL if this CPU cannot run one. */
-static const firn_kernel_set *sets[SETS];
+#include "tests/unit/support_sets.h"
 
 static int find_sets(void **state) {
     (void)state;
-    for (int i = 0; i < SETS; i++)
-        sets[i] = support_set(names[i]);
+    support_find_sets(SUPPORT_ALL_SETS);
     return 0;
-}
-
-/* Runs task after task, the last first. */
-static void run_backwards(void *context, size_t tasks, firn_task_body body, void *argument) {
-    (void)context;
-    for (size_t task = tasks; task > 0; task--)
-        body(argument, task - 1, task);
-}
-
-static void copy_outputs(test_call *call, const test_call *from) {
-    for (uint8_t o = 0; o < from->output_count; o++)
-        call->outputs[o] = tensor_copy(&from->outputs[o]);
-}
-
-static void free_outputs(test_call *call) {
-    for (uint8_t o = 0; o < call->output_count; o++)
-        tensor_free(&call->outputs[o]);
 }
 
 /* Compares the outputs that are no scratch, computed by each set with one and with three threads, with those of the
  * plain set. */
 static void compare(const test_call *call, const char *what) {
-    const uint16_t code = FIRN_OP_linear_cross_entropy;
-    test_call plain = *call;
-    copy_outputs(&plain, call);
-    test_call_run(support_kernel(firn_kernel_set_choose("plain"), code, &plain), &plain);
-    for (int i = 0; i < SETS; i++) {
-        for (uint32_t threads = 1; sets[i] != NULL && threads <= THREADS; threads += THREADS - 1) {
-            char place[160];
-            test_call other = *call;
-            snprintf(place, sizeof place, "%s, %s, %u threads", what, names[i], threads);
-            copy_outputs(&other, call);
-            other.parallel = (firn_parallel){.run = threads > 1 ? run_backwards : NULL, .threads = threads};
-            test_call_run(support_kernel(sets[i], code, &other), &other);
-            support_check_workspace();
-            for (uint8_t o = 0; o < COMPARED; o++)
-                assert_same(&plain.outputs[o], &other.outputs[o], place);
-            free_outputs(&other);
-        }
-    }
-    free_outputs(&plain);
+    static const firn_parallel ways[] = {{.threads = 1}, {.run = support_run_backwards, .threads = 3}};
+    firn_tensor expected[FIRN_OUTPUTS_MAX];
+    support_run_plain(FIRN_OP_linear_cross_entropy, call, expected);
+    support_compare(FIRN_OP_linear_cross_entropy, call, expected,
+                    &(support_comparison){.what = what,
+                                          .ways = ways,
+                                          .way_count = sizeof ways / sizeof ways[0],
+                                          .outputs = FIRN_LINEAR_CROSS_ENTROPY_OUT_LOGITS});
+    support_free_outputs(call, expected);
 }
 
 typedef struct shape {
@@ -140,7 +105,7 @@ static void check(uint8_t type, firn_reduction sum, shape s, int layout, loss l,
     snprintf(what, sizeof what, "%ux%ux%u by %u, %s, sum %u, layout %d", s.rows, s.terms, s.classes, s.block,
              l.weighted ? "weighted" : "plain", sum.kind, layout);
     compare(&call, what);
-    free_outputs(&call);
+    support_free_outputs(&call, call.outputs);
     tensor_free(&x);
     tensor_free(&weight);
     tensor_free(&labels);
