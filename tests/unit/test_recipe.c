@@ -19,6 +19,7 @@
 #include "compiler/models/transformer.h"
 #include "compiler/recipe/recipe.h"
 #include "plan/generated/reader.h"
+#include "tests/unit/support_capture.h"
 
 /* A minimal recipe. Tests rely on its line numbers. */
 static const char minimal[] = "trainer:\n"                   /* 1 */
@@ -74,17 +75,9 @@ static int remove_file(void **state) {
 /* Reads a recipe; everything written to stderr is stored in `message`. */
 static bool read_file(firnc_recipe *recipe, const char *name, firnc_mode mode, const char *const *settings,
                       uint32_t count) {
-    fflush(stderr);
-    int saved = dup(2);
-    FILE *capture = tmpfile();
-    assert_true(saved >= 0 && capture != NULL && dup2(fileno(capture), 2) == 2);
-    bool good = firnc_recipe_read(recipe, name, mode, settings, count);
-    fflush(stderr);
-    assert_true(dup2(saved, 2) == 2);
-    close(saved);
-    rewind(capture);
-    message[fread(message, 1, sizeof message - 1, capture)] = '\0';
-    fclose(capture);
+    support_capture_begin(STDERR_FILENO);
+    const bool good = firnc_recipe_read(recipe, name, mode, settings, count);
+    support_capture_end(message, sizeof message);
     return good;
 }
 
