@@ -1431,6 +1431,57 @@ static message_bytes outputs_of_a_body(size_t count) {
     return graph;
 }
 
+/* 813 steps read 492 names each; with four nodes outside the loop these are 400,000. */
+static message_bytes nodes_of_all_steps(size_t outside) {
+    message_bytes graph = with_input("y"), body = {.count = 0}, attribute = {.count = 0};
+    put_value(&body, INPUT, "step", 7, 0, NULL);
+    put_value(&body, INPUT, "go", 9, 0, NULL);
+    put_value(&body, INPUT, "s", 1, 0, NULL);
+    put_value(&body, OUTPUT, "go", 9, 0, NULL);
+    put_value(&body, OUTPUT, "s", 1, 0, NULL);
+    put_node(&body, "", "", repeated("-", 492), "", NULL);
+    put_branch(&attribute, "body", &body);
+    put_wholes(&graph, "steps", 1, (const int64_t[]){813});
+    put_node(&graph, "n", "Loop", "steps - x", "h0", &attribute);
+    for (size_t i = 0; i < outside - 2; i++)
+        put_node(&graph, "", "Tanh", firnc_format("h%zu", i), firnc_format("h%zu", i + 1), NULL);
+    put_node(&graph, "o", "Relu", firnc_format("h%zu", outside - 2), "y", NULL);
+    return graph;
+}
+
+/* A Constant within twelve Ifs, which are 38 levels of messages. The node is one more, its attribute is one more, and a
+ * tensor in that one more. */
+static message_bytes levels_of_messages(size_t count) {
+    message_bytes graph = with_input("y"), inner = {.count = 0}, attributes = {.count = 0}, output = {.count = 0};
+    if (count == 40) {
+        put_attribute(&attributes, "value_int", 1);
+    } else {
+        message_bytes attribute = {.count = 0}, tensor = {.count = 0};
+        put_integer(&tensor, 2, 1);
+        put_bytes(&tensor, 9, (const float[]){1}, sizeof(float));
+        put_text(&attribute, 1, "value");
+        put_message(&attribute, 5, &tensor);
+        put_integer(&attribute, 20, 4);
+        put_message(&attributes, 5, &attribute);
+    }
+    put_text(&output, 1, "i");
+    put_message(&inner, OUTPUT, &output);
+    put_node(&inner, "", "Constant", "", "i", &attributes);
+    for (int i = 0; i < 12; i++) {
+        message_bytes branch = {.count = 0}, outer = {.count = 0};
+        put_branch(&branch, "then_branch", &inner);
+        if (i < 11)
+            put_message(&outer, OUTPUT, &output);
+        put_node(&outer, "", "If", "yes", "i", &branch);
+        inner = outer;
+    }
+    memcpy(graph.bytes + graph.count, inner.bytes, inner.count);
+    graph.count += inner.count;
+    put_wholes(&graph, "yes", 1, (const int64_t[]){1});
+    put_node(&graph, "n", "Add", "x i", "y", NULL);
+    return graph;
+}
+
 static message_bytes steps_of_a_loop(size_t count) {
     message_bytes graph = with_input("y");
     put_loop(&graph, count, "x", 2, "p");
@@ -1615,6 +1666,8 @@ static void one_more_than_a_limit_is_refused(void **state) {
         {64, parts_by_number, false, "node n (Split): makes 65 parts", NULL},
         {64, outputs_of_a_body, false, "node n (Loop): has another number of inputs or outputs than its body", NULL},
         {4096, steps_of_a_loop, false, "node n (Loop): takes more than 4096 steps", NULL},
+        {4, nodes_of_all_steps, false, "is more than the 400000 nodes that Firn reads", NULL},
+        {40, levels_of_messages, false, "is nested too deeply", NULL},
         {8, rank_of_stacked_steps, false, "node n (Loop): makes more than 8 dimensions", NULL},
         {8, rank_of_an_input, false, "input x has more than 8 dimensions", NULL},
         {8, rank_of_a_tensor, false, "tensor w has more than 8 dimensions", NULL},
@@ -1649,6 +1702,36 @@ static void one_more_than_a_limit_is_refused(void **state) {
         }
     const message_bytes none = outputs(0);
     refused(&none, "has 0 outputs; 1 to 32 are read");
+}
+
+/* A model of functions that call each other. */
+static message_bytes model_of_functions(size_t depth) {
+    message_bytes graph = with_input("y"), model;
+    put_node(&graph, "n", "f1", "x", "y", NULL);
+    model = model_of(&graph, 20);
+    for (size_t i = 1; i <= depth; i++) {
+        message_bytes function = {.count = 0}, node = {.count = 0};
+        put_text(&node, 1, "a");
+        put_text(&node, 2, "b");
+        put_text(&node, 4, i < depth ? firnc_format("f%zu", i + 1) : "Relu");
+        put_text(&function, 1, firnc_format("f%zu", i));
+        put_text(&function, 4, "a");
+        put_text(&function, 5, "b");
+        put_message(&function, 7, &node);
+        put_message(&model, 25, &function);
+    }
+    return model;
+}
+
+static void functions_call_others_to_a_depth(void **state) {
+    (void)state;
+    enum { DEPTH = 16 };
+    for (size_t depth = DEPTH; depth <= DEPTH + 1; depth++) {
+        const message_bytes model = model_of_functions(depth);
+        write_file(path, model.bytes, model.count);
+        assert_int_equal(import_file(false) != NULL, depth == DEPTH);
+    }
+    assert_non_null(strstr(message, "calls functions 16 deep or itself"));
 }
 
 /* --- limits of large files ---------------------------------------------------------------------------------------- */
@@ -1742,6 +1825,7 @@ int main(void) {
         cmocka_unit_test_setup(data_stays_in_the_folder, begin),
         cmocka_unit_test_setup(a_model_alone_becomes_a_plan, begin),
         cmocka_unit_test_setup(one_more_than_a_limit_is_refused, begin),
+        cmocka_unit_test_setup(functions_call_others_to_a_depth, begin),
         cmocka_unit_test_setup(one_more_than_a_large_limit_is_refused, begin),
     };
     snprintf(folder, sizeof folder, P_tmpdir "/firn-onnx-XXXXXX");
