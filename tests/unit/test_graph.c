@@ -140,6 +140,40 @@ static void neither_mode_nor_rate_moves_random_numbers(void **state) {
     assert_int_equal(rng_of_last_parameter(false, 0), expected);
 }
 
+/* The rates of the recipe are those of the ops, each where it belongs. */
+static void rates_of_the_recipe_are_those_of_the_ops(void **state) {
+    (void)state;
+    test_recipe recipe = test_gpt2_recipe();
+    recipe.gpt2.embedding_dropout_rate = 0.9F;
+    recipe.gpt2.attention_dropout_rate = 0.1F;
+    recipe.gpt2.residual_dropout_rate = 0.25F;
+    const firnc_graph *graph = test_build(&recipe);
+    uint32_t embeddings = 0, residuals = 0, attentions = 0;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        if (node->code == FIRN_OP_attention && node->reals[FIRN_ATTENTION_DROPOUT_RATE] == 0.1F)
+            attentions++;
+        else if (node->code == FIRN_OP_dropout && node->reals[FIRN_DROPOUT_RATE] == 0.25F)
+            residuals++;
+        else if (node->code == FIRN_OP_dropout && node->reals[FIRN_DROPOUT_RATE] == 0.9F)
+            embeddings++;
+        else
+            assert_false(node->code == FIRN_OP_attention || node->code == FIRN_OP_dropout);
+    }
+    assert_int_equal(embeddings, 1);
+    assert_int_equal(attentions, 2);
+    assert_int_equal(residuals, 4);
+    test_recipe layers = test_mlp_recipe();
+    layers.mlp.dropout_rate = 0.9F;
+    graph = test_build(&layers);
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        if (graph->nodes[i].code == FIRN_OP_dropout) {
+            assert_true(graph->nodes[i].reals[FIRN_DROPOUT_RATE] == 0.9F);
+            residuals++;
+        }
+    assert_int_equal(residuals, 4 + 2);
+}
+
 static void attention_in_an_eval_graph_drops_nothing(void **state) {
     (void)state;
     for (int eval = 0; eval <= 1; eval++) {
@@ -506,6 +540,7 @@ int main(void) {
         cmocka_unit_test(a_call_annotates_one_op),
         cmocka_unit_test(an_annotation_ends_with_its_call),
         cmocka_unit_test(neither_mode_nor_rate_moves_random_numbers),
+        cmocka_unit_test(rates_of_the_recipe_are_those_of_the_ops),
         cmocka_unit_test(attention_in_an_eval_graph_drops_nothing),
         cmocka_unit_test(any_forward_op_can_be_recorded),
         cmocka_unit_test(a_graph_grows_and_keeps_what_it_has),

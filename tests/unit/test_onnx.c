@@ -17,6 +17,7 @@
 
 #include "compiler/graph/ir.h"
 #include "compiler/onnx/onnx.h"
+#include "runtime/numerics/numerics.h"
 #include "tests/unit/support_onnx.h"
 
 static char message[4096], folder[64], path[128];
@@ -762,6 +763,79 @@ static void attention_takes_parts_in_their_rows_only(void **state) {
         assert_non_null(made);
         assert_int_equal(count_ops(made, FIRN_OP_attention), 1);
         assert_int_equal(count_ops(made, FIRN_OP_concat), turned);
+    }
+}
+
+/* Softmax of q k^T, a dropout of the probabilities, and the product with v. */
+static message_bytes dropped_attention(void) {
+    message_bytes graph = {.count = 0}, axis = {.count = 0}, order = {.count = 0};
+    put_value(&graph, INPUT, "x", 1, 4, (const int64_t[]){-1, 2, 3, 12});
+    put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+    put_attribute(&axis, "axis", 3);
+    put_list_attribute(&order, "perm", 4, (const int64_t[]){0, 1, 3, 2});
+    put_node(&graph, "", "Split", "x", "q k v", &axis);
+    put_node(&graph, "", "Transpose", "k", "t", &order);
+    put_node(&graph, "", "MatMul", "q t", "s", NULL);
+    put_node(&graph, "", "Softmax", "s", "p", NULL);
+    put_node(&graph, "n", "Dropout", "p ratio train", "d", NULL);
+    put_node(&graph, "", "MatMul", "d v", "y", NULL);
+    return graph;
+}
+
+/* The ratio is a tensor of the file or the value of a node, and 0.5 if there is none. */
+static void dropouts_have_their_ratio(void **state) {
+    (void)state;
+    static const float ratios[] = {0.1F, 0.25F, 0.5F, 0.9F};
+    for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++)
+        for (int form = 0; form < 3; form++) {
+            message_bytes graph = form == 2 ? dropped_attention() : with_input("y"), value = {.count = 0};
+            put_real_attribute(&value, "value_float", ratios[i]);
+            put_wholes(&graph, "train", 1, (const int64_t[]){1});
+            if (form == 1)
+                put_node(&graph, "", "Constant", "", "ratio", &value);
+            else
+                put_number(&graph, "ratio", ratios[i]);
+            if (form < 2)
+                put_node(&graph, "n", "Dropout", "x ratio train", "y", NULL);
+            const firnc_graph *made = import(&graph);
+            assert_non_null(made);
+            const firnc_node *node = &made->nodes[made->values[model_read.outputs[0].value].producer];
+            const uint16_t code = form == 2 ? FIRN_OP_attention : FIRN_OP_dropout;
+            for (uint32_t n = 0; n < made->node_count; n++)
+                node = made->nodes[n].code == code ? &made->nodes[n] : node;
+            assert_int_equal(node->code, code);
+            assert_int_equal(firn_bits(node->reals[form == 2 ? FIRN_ATTENTION_DROPOUT_RATE : FIRN_DROPOUT_RATE]),
+                             firn_bits(ratios[i]));
+        }
+    message_bytes graph = with_input("y");
+    put_wholes(&graph, "train", 1, (const int64_t[]){1});
+    put_node(&graph, "n", "Dropout", "x - train", "y", NULL);
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    assert_true(made->nodes[made->node_count - 1].reals[FIRN_DROPOUT_RATE] == 0.5F);
+}
+
+/* A ratio of 0 and a dropout that does not train drop nothing. */
+static void ratios_without_effect_and_wrong_ones(void **state) {
+    (void)state;
+    static const struct {
+        float ratio;
+        int64_t trains;
+        bool good;
+    } cases[] = {{0, 1, true}, {0.9F, 0, true}, {2, 0, true}, {1, 1, false}, {-0.1F, 1, false}, {NAN, 1, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        message_bytes graph = with_input("y");
+        put_wholes(&graph, "train", 1, (const int64_t[]){cases[i].trains});
+        put_number(&graph, "ratio", cases[i].ratio);
+        put_node(&graph, "n", "Dropout", "x ratio train", "h", NULL);
+        put_node(&graph, "o", "Relu", "h", "y", NULL);
+        if (!cases[i].good) {
+            refused(&graph, "node n (Dropout): its ratio is no number from 0 to below 1");
+            continue;
+        }
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        assert_int_equal(count_ops(made, FIRN_OP_dropout), 0);
     }
 }
 
@@ -1802,6 +1876,8 @@ int main(void) {
         cmocka_unit_test_setup(sequences_are_their_parts, begin),
         cmocka_unit_test_setup(operands_are_repeated_by_the_op_itself, begin),
         cmocka_unit_test_setup(attention_takes_parts_in_their_rows_only, begin),
+        cmocka_unit_test_setup(dropouts_have_their_ratio, begin),
+        cmocka_unit_test_setup(ratios_without_effect_and_wrong_ones, begin),
         cmocka_unit_test_setup(an_output_may_be_an_input, begin),
         cmocka_unit_test_setup(what_is_never_trained_is_known, begin),
         cmocka_unit_test_setup(every_cut_and_every_bit_is_survived, begin),

@@ -183,6 +183,29 @@ static void what_is_left_out_has_the_reference_s_default(void **state) {
     assert_true(r->job.schedule.nodes[0].initial == 0.001);
 }
 
+static void dropouts_have_their_rates(void **state) {
+    (void)state;
+    static const char *const texts[] = {"0", "0.1", "0.25", "0.9"};
+    static const float rates[] = {0, 0.1F, 0.25F, 0.9F};
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        const char *model = "trainer.init.model.%sdropout_rate=%s";
+        const firnc_transformer *all = gpt2_of(set(firnc_format(model, "", texts[i])));
+        assert_float_equal(all->dropout_rate, rates[i], 0);
+        assert_float_equal(all->residual_dropout_rate, rates[i], 0);
+        assert_float_equal(all->embedding_dropout_rate, rates[i], 0);
+        assert_float_equal(all->attention_dropout_rate, 0.1F, 0);
+        const firnc_transformer *one = gpt2_of(set(firnc_format(model, "residual_", texts[i])));
+        assert_float_equal(one->residual_dropout_rate, rates[i], 0);
+        one = gpt2_of(set(firnc_format(model, "attention_", texts[i])));
+        assert_float_equal(one->attention_dropout_rate, rates[i], 0);
+        one = gpt2_of(set(firnc_format(model, "embedding_", texts[i])));
+        assert_float_equal(one->embedding_dropout_rate, rates[i], 0);
+        const firnc_recipe *layers = accepted(
+            edited(mlp, "output_size: 3", firnc_format("output_size: 3, dropout_rate: %s", texts[i])), FIRNC_TRAIN);
+        assert_float_equal(mlp_of(layers)->dropout_rate, rates[i], 0);
+    }
+}
+
 static void dropout_of_embeddings_follows_dropout(void **state) {
     (void)state;
     assert_float_equal(gpt2_of(set("trainer.init.model.dropout_rate=0.5"))->embedding_dropout_rate, 0.5F, 0);
@@ -1843,6 +1866,7 @@ static void an_unreadable_file_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_out_has_the_reference_s_default),
+        cmocka_unit_test(dropouts_have_their_rates),
         cmocka_unit_test(dropout_of_embeddings_follows_dropout),
         cmocka_unit_test(rotary_positions_are_read),
         cmocka_unit_test(rotary_positions_are_checked),
