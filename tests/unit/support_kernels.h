@@ -41,24 +41,6 @@ void assert_same(const firn_tensor *expected, const firn_tensor *actual, const c
  * is none that a CPU of this kind could have. */
 const firn_kernel_set *support_set(const char *name);
 
-/* The sets amx and avx512bf16 with plain C in place of the engine's instructions. They have only the engine's kernels,
- * and in a test that is not linked with them none: `find` is NULL. */
-enum { SUPPORT_MODELS = 2 };
-extern const firn_kernel_set support_models[SUPPORT_MODELS];
-
-/* Returns a model, or NULL if this test or this CPU does not have it. */
-const firn_kernel_set *support_model(int i);
-
-/* Returns whether a set is for processors of this kind. */
-static inline bool support_is_set_of_this_processor(const char *name) {
-    const bool is_neon = strncmp(name, "neon", 4) == 0;
-#ifdef __aarch64__
-    return is_neon || strcmp(name, "plain") == 0;
-#else
-    return !is_neon;
-#endif
-}
-
 /* The first micro-batch of the first step, which run_kernel uses for a call without a moment. */
 extern const firn_moment support_beginning;
 
@@ -66,6 +48,9 @@ extern const firn_moment support_beginning;
  * range first, and with an empty place for each input that the call leaves out. Fails if any bit of an output
  * differs. */
 void run_kernel(uint16_t code, test_call *call);
+
+/* Runs tasks in three ranges, the last first; one may be empty. */
+void support_run_split(void *context, size_t tasks, firn_task_body body, void *argument);
 
 /* The reduction defined in NUMERICS.md, over `count` terms of which the first has absolute index `first`: the
  * beginning of a block where the sum is flushed, in which no term is absent. */

@@ -1892,14 +1892,15 @@ static void test_table(void **state) {
 
 /* "op.output" of each output that the table marks as scratch, in the order of the table. */
 static void test_scratch(void **state) {
-    static const char expected[] = "batch_norm.partial batch_norm_backward.partial batch_norm_fixed_backward.partial "
-                                   "attention.scratch attention_backward.scratch cross_attention.scratch "
-                                   "cross_attention_backward.scratch lstm_backward.carried "
-                                   "gru_backward.carried rnn.sums rnn_backward.carried linear_cross_entropy.logits "
-                                   "linear_cross_entropy.values sum_of_squares.scratch "
-                                   "largest_magnitude.scratch sum_of_scaled_squares.scratch "
-                                   "lamb.parameter_sums lamb.update_sums adafactor.sums adafactor_factored.sums "
-                                   "adafactor_factored.row_factors adafactor_factored.column_factors unit_norm.sums scaled_unit_norm.sums ";
+    static const char expected[] =
+        "batch_norm.partial batch_norm_backward.partial batch_norm_fixed_backward.partial "
+        "attention.scratch attention_backward.scratch cross_attention.scratch "
+        "cross_attention_backward.scratch lstm_backward.carried "
+        "gru_backward.carried rnn.sums rnn_backward.carried linear_cross_entropy.logits "
+        "linear_cross_entropy.values sum_of_squares.scratch "
+        "largest_magnitude.scratch sum_of_scaled_squares.scratch "
+        "lamb.parameter_sums lamb.update_sums adafactor.sums adafactor_factored.sums "
+        "adafactor_factored.row_factors adafactor_factored.column_factors unit_norm.sums scaled_unit_norm.sums ";
     char found[sizeof expected + 256] = "";
     (void)state;
     for (uint32_t i = 0; i < FIRN_OPS; i++) {
