@@ -497,6 +497,7 @@ fuzz-plans: ## run hostile but signed plans under ASan and UBSan; MUTANTS=200000
 
 include tests/fuzz/fuzz.mk
 include tests/emulated_x86/emulated_x86.mk
+include tests/bare/bare.mk
 
 # --- benchmarks ----------------------------------------------------------------------------------------------------
 

@@ -130,7 +130,7 @@ OUT ?= $(BUILD)/firmware-lib/$(TARGET)$(patsubst full%,%,$(library_variant:seale
 LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(FIRMWARE_HEADERS) runtime/parts.h plan/ops.h \
     runtime/targets/board.h runtime/targets/plan_file.h)))
 
-FIRN_VERSION = $(shell sed -n 's/^.define FIRN_VERSION  *"\(.*\)"/\1/p' runtime/firn.h)
+FIRN_VERSION = $(shell runtime/package/version)
 
 .PHONY: firmware-lib
 firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] [FIRN_FAST=1] [FIRN_LTO=1] [OUT=folder]

@@ -4,6 +4,8 @@
 #
 # Needs: fuzz python
 set -eu
+. tests/end_to_end/machine
+needs proc shm
 
 SANITIZED=${SANITIZED:-build/sanitized}
 changes=$((300 / ${FIRN_TEST_EVERY:-1}))
