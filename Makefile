@@ -30,6 +30,8 @@ BUILD ?= build
 CFLAGS_EXTRA ?=
 LDFLAGS_EXTRA ?=
 WERROR ?= -Werror
+# ccache is used where it is installed; CCACHE= does without. Not for firmware, of which it would lose the call graphs.
+CCACHE := $(shell command -v ccache 2>/dev/null)
 JOBS ?= $(shell nproc)
 # V=1 shows each command in full. Else one line on a terminal says how many files have been made, and which is next; what a
 # compiler prints takes its place.
@@ -121,12 +123,12 @@ $(USE_SIGNING): | $(MBEDTLS_READY)
 $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -c $< -o $@
+	$(quiet)$(CCACHE) $(CC) $(CFLAGS) $(CFLAGS_EXTRA) -c $< -o $@
 
 $(BUILD)/objects/%.o: %.cc $(BUILD)/flags $(BUILD)/oracle/plan_generated.h
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CXX) -std=c++17 -O1 -Wall -Wextra -MMD -MP -I. -I$(BUILD)/oracle $(CFLAGS_EXTRA) -c $< -o $@
+	$(quiet)$(CCACHE) $(CXX) -std=c++17 -O1 -Wall -Wextra -MMD -MP -I. -I$(BUILD)/oracle $(CFLAGS_EXTRA) -c $< -o $@
 
 $(BUILD)/oracle/plan_generated.h: plan/plan.fbs
 	@mkdir -p $(@D)
@@ -135,12 +137,12 @@ $(BUILD)/oracle/plan_generated.h: plan/plan.fbs
 $(BUILD)/mbedtls/%.o: $(BUILD)/flags plan/mbedtls_config.h $(MBEDTLS_READY)
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) -std=c11 -O2 -w -MMD -MP -I. $(MBEDTLS_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/$*.c -o $@
+	$(quiet)$(CCACHE) $(CC) -std=c11 -O2 -w -MMD -MP -I. $(MBEDTLS_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/$*.c -o $@
 
 $(BUILD)/signing/%.o: $(BUILD)/flags compiler/emit/mbedtls_config.h $(MBEDTLS_READY)
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) -std=c11 -O2 -w -MMD -MP -I. $(SIGNING_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/$*.c -o $@
+	$(quiet)$(CCACHE) $(CC) -std=c11 -O2 -w -MMD -MP -I. $(SIGNING_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/$*.c -o $@
 
 # x86 has instructions for SHA-256. Our function that uses them replaces the one that mbedTLS calls for each block;
 # mbedTLS's own function is kept under another name for CPUs without these instructions. Not in 32-bit builds, which are
@@ -159,7 +161,7 @@ endif
 $(BUILD)/mbedtls/sha256-%.o: $(BUILD)/flags plan/mbedtls_config.h $(MBEDTLS_READY)
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) -std=c11 -O2 -w -MMD -MP -I. $(MBEDTLS_FLAGS) $(SHA256_FLAGS) $(CFLAGS_EXTRA) \
+	$(quiet)$(CCACHE) $(CC) -std=c11 -O2 -w -MMD -MP -I. $(MBEDTLS_FLAGS) $(SHA256_FLAGS) $(CFLAGS_EXTRA) \
 	    -c $(MBEDTLS_SOURCE)/library/sha256.c -o $@
 	$(quiet)$(OBJCOPY) $(SHA256_SHOWN) $@
 
@@ -172,7 +174,7 @@ $(BUILD)/onnx/onnx.pb-c.c: compiler/onnx/onnx.proto | packages
 	$(quiet)protoc-c --proto_path=$(<D) --c_out=$(@D) $(<F)
 $(ONNX_READER): $(BUILD)/onnx/onnx.pb-c.c $(BUILD)/flags
 	$(call say,$@)
-	$(quiet)$(CC) -std=c11 -O2 -w -I$(@D) $(CFLAGS_EXTRA) -c $< -o $@
+	$(quiet)$(CCACHE) $(CC) -std=c11 -O2 -w -I$(@D) $(CFLAGS_EXTRA) -c $< -o $@
 $(call object,$(ONNX_SOURCES)): private CFLAGS += $(ONNX_FLAGS)
 $(call object,$(ONNX_SOURCES)): | $(BUILD)/onnx/onnx.pb-c.c
 
@@ -298,7 +300,7 @@ define SET_RULES
 $(BUILD)/$(1)/%.o: %.c $(BUILD)/flags
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
-	$$(quiet)$$(CC) $$(CFLAGS) $$($(1)_FLAGS) $$(CFLAGS_EXTRA) -c $$< -o $$@
+	$$(quiet)$$(CCACHE) $$(CC) $$(CFLAGS) $$($(1)_FLAGS) $$(CFLAGS_EXTRA) -c $$< -o $$@
 
 # What the set does not share; its calls of what it shares stay open.
 $(BUILD)/$(1)/own.o: $(call set_objects,$(1),$(filter-out $($(1)_SHARED),$($(1)_SOURCES)))
@@ -400,7 +402,7 @@ $(BUILD)/tests/test_product: private LDFLAGS += -Wl,--undefined=firn_fma_exact
 $(BUILD)/tests/test_flushed: $(BUILD)/scalar/runtime/numerics/flushed.o
 $(SCALAR_PRODUCT): $(BUILD)/scalar/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -O3 -DFIRN_VECTORS=0 $(SCALAR_NAMES) $(WITHOUT_FMA) -c $< -o $@
+	$(quiet)$(CCACHE) $(CC) $(CFLAGS) $(CFLAGS_EXTRA) -O3 -DFIRN_VECTORS=0 $(SCALAR_NAMES) $(WITHOUT_FMA) -c $< -o $@
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
 # The sealed check stands before the libraries, so that it takes the place of the semantic rules in them.
 $(BUILD)/tests/test_sealed: private LDFLAGS += $(call object,plan/checks/sealed/semantics.c)
