@@ -13,7 +13,8 @@
 #
 # --list runs none, but prints for each test: its command, its name, its budget in seconds of CPU, and every and from, which
 # say that it takes one case of `every`, beginning with number `from` (FIRN_TEST_EVERY, FIRN_TEST_FROM). tests/budget has
-# these numbers. `make test` takes other cases each time; FIRN_TEST_SEED, which is printed, says which.
+# these numbers. `make test` takes other cases each time; FIRN_TEST_SEED, which is printed, says which. With FIRN_TEST_LOOP=test
+# scripts know that tests/check has built the variants of compilers for `make test` (tests/end_to_end/variants).
 #
 # A kernel set that this CPU cannot run is skipped by the tests, and the summary counts the tests that skipped one, or
 # another thing that the machine lacks. Sets that are listed in FIRN_TEST_SETS, as in FIRN_TEST_SETS='avx2 avx512', must not
@@ -125,7 +126,6 @@ case ${1:-} in
 --loop)
     loop=$2
     shift 2
-    export FIRN_TEST_LOOP="$loop"
     lines=$(planned "$loop") || exit 2
     lines=$(echo "$lines" | with_words "$@")
     ;;
