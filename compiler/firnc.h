@@ -51,7 +51,7 @@
 #include "compiler/graph/graph.h"
 #include "compiler/job/job.h"
 #include "plan/container.h"
-#include "runtime/version.h"
+#include "plan/release.h"
 
 #define FIRNC_VERSION FIRN_VERSION
 

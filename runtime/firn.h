@@ -26,7 +26,7 @@
 
 #include "plan/device.h"
 #include "plan/errors.h"
-#include "runtime/version.h"
+#include "plan/release.h"
 
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #    error "Firn keeps plan and state little-endian and uses them in place: a big-endian target is not supported"

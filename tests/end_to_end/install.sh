@@ -46,7 +46,7 @@ expect "predict.c by pkg-config" 0 "" build predict predict.c firn-host
 expect "network.c by pkg-config" 0 "" build network network.c firnc
 version=$("$installed/bin/firn" --version)
 
-# --- the version: that of runtime/version.h everywhere -------------------------------------------------------------
+# --- the version: that of plan/release.h everywhere -------------------------------------------------------------
 
 number=$(cd "$root" && runtime/package/version)
 {
@@ -65,7 +65,7 @@ number=$(cd "$root" && runtime/package/version)
         tail -n 1 | tr -d '" ')"
 } >versions
 [ "$(wc -l <versions)" -eq 10 ] || fail "$(wc -l <versions) versions, not 10"
-sed 's/.*: //' versions | grep -vqx "$number" && fail "runtime/version.h states $number: $(grep -v ": $number\$" versions)"
+sed 's/.*: //' versions | grep -vqx "$number" && fail "plan/release.h states $number: $(grep -v ": $number\$" versions)"
 
 # --- CMake ---------------------------------------------------------------------------------------------------------
 

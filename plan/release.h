@@ -1,7 +1,7 @@
 /* The version of Firn, and the only place that states it: programs, manual pages, packages and libraries take it from
  * here. */
-#ifndef FIRN_VERSION_H
-#define FIRN_VERSION_H
+#ifndef FIRN_RELEASE_H
+#define FIRN_RELEASE_H
 
 #define FIRN_VERSION_MAJOR 0
 #define FIRN_VERSION_MINOR 1
