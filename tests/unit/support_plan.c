@@ -114,6 +114,9 @@ static void begin(support_plan *s, uint8_t mode) {
                                  .finite = FIRN_ABSENT,
                                  .at_floor = FIRN_ABSENT,
                                  .gradient_norm = FIRN_ABSENT,
+                                 .schedule_nodes = s->nodes,
+                                 .schedules = s->schedules,
+                                 .metrics = s->metrics,
                                  .origin = s->origin};
 }
 
@@ -275,9 +278,7 @@ void support_plan_train(support_plan *s) {
     add_train_fields(s);
     s->plan.tensors_count = TRAIN_TENSORS;
     s->plan.state_tensors = s->plan.initialisers_count = TRAIN_STATE_TENSORS;
-    s->plan.schedule_nodes = s->nodes;
     s->plan.schedule_nodes_count = 1;
-    s->plan.schedules = s->schedules;
     s->plan.schedules_count = 1;
     s->plan.loss = TRAIN_LOSS;
     s->plan.learning_rate = TRAIN_LEARNING_RATE;
@@ -371,8 +372,7 @@ void support_plan_eval(support_plan *s) {
                                        .held_out_per_mille = 100,
                                        .cursor = EVAL_CURSOR,
                                        .pushed = FIRN_ABSENT};
-    s->metric = (firn_native_metric){.sum = EVAL_SUM, .count = EVAL_COUNT};
-    s->plan.metrics = &s->metric;
+    s->metrics[0] = (firn_native_metric){.sum = EVAL_SUM, .count = EVAL_COUNT};
     s->plan.metrics_count = 1;
     s->plan.loss = EVAL_LOSS;
     s->plan.tensors_count = EVAL_TENSORS;

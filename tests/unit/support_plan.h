@@ -112,7 +112,7 @@ typedef struct support_plan {
     firn_native_sampler sampler;
     firn_fb_schedule_node nodes[2];
     firn_native_schedule schedules[2];
-    firn_native_metric metric;
+    firn_native_metric metrics[2];
     firn_native_initialiser initialisers[SUPPORT_TENSORS];
     uint8_t origin[FIRN_HASH_BYTES];
 } support_plan;

@@ -1,0 +1,898 @@
+/* See support_edits.h. */
+#include "tests/unit/support_edits.h"
+
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "plan/generated/words.h"
+#include "plan/op_words.h"
+
+/* --- names of the plans ------------------------------------------------------------------------------------------- */
+
+/* In the order of the enumerations in support_plan.h. */
+static const char *const train_tensors[TRAIN_TENSORS] = {
+    "cursor",       "global_step",    "optimizer_step", "bias",    "weight",        "loss_scale", "skipped",
+    "overflows",    "steps",          "features",       "labels",  "learning_rate", "logits",     "loss",
+    "row_max",      "row_sum",        "dloss",          "dlogits", "dweight",       "dbias",      "partial",
+    "scratch_bias", "scratch_weight", "norm",           "finite",  "factors",       "at_floor"};
+static const char *const train_ops[TRAIN_OPS] = {"linear",       "cross_entropy", "loss_seed",    "dlogits",
+                                                 "dweight",      "dbias",         "squares_bias", "squares_weight",
+                                                 "norm",         "factors",       "sgd_bias",     "sgd_weight",
+                                                 "count_update", "loss_scale",    "count_step"};
+static const char *const train_regions[TRAIN_REGIONS] = {"parameters", "optimizer", "session", "arena"};
+static const char *const eval_tensors[EVAL_TENSORS] = {"cursor",  "count", "sum",     "table",    "ids",
+                                                       "labels",  "qkv",   "y",       "head_max", "head_sum",
+                                                       "scratch", "loss",  "row_max", "row_sum"};
+static const char *const eval_ops[EVAL_OPS] = {"embedding", "attention", "cross_entropy", "metric"};
+static const char *const eval_regions[EVAL_REGIONS] = {"parameters", "session", "arena"};
+
+support_edits *support_edits_begin(bool train) {
+    support_edits *e = calloc(1, sizeof *e);
+    assert_non_null(e);
+    (train ? support_plan_train : support_plan_eval)(&e->plan);
+    memcpy(e->tensors, train ? train_tensors : eval_tensors, train ? sizeof train_tensors : sizeof eval_tensors);
+    memcpy(e->ops, train ? train_ops : eval_ops, train ? sizeof train_ops : sizeof eval_ops);
+    memcpy(e->regions, train ? train_regions : eval_regions, train ? sizeof train_regions : sizeof eval_regions);
+    return e;
+}
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+/* What a field holds, which says what the words in its value mean. */
+typedef enum kind {
+    NUMBER,
+    REAL, /* float or double, by its size */
+    TEXT,
+    FIRST_OP, /* a pointer to an op of the list of all ops */
+    TENSOR,
+    OP,
+    REGION,
+    PHASE, /* the number of a phase, as an index; its word is its kind */
+    OP_CODE,
+    ELEMENT_TYPE,
+    ROLE,
+    RULE,
+    REDUCTION_KIND,
+    PHASE_KIND,
+    METRIC_KIND,
+    DATA_PART,
+    REGION_KIND,
+    MODE
+} kind;
+
+typedef const char *word_of(uint8_t value);
+
+/* The words of the kinds that are enumerations of the schema. */
+static word_of *const words[] = {[ELEMENT_TYPE] = firn_fb_element_type_word,
+                                 [ROLE] = firn_fb_role_word,
+                                 [RULE] = firn_fb_initialiser_rule_word,
+                                 [REDUCTION_KIND] = firn_fb_reduction_kind_word,
+                                 [PHASE_KIND] = firn_fb_phase_kind_word,
+                                 [METRIC_KIND] = firn_fb_metric_kind_word,
+                                 [DATA_PART] = firn_fb_data_part_word,
+                                 [REGION_KIND] = firn_fb_region_kind_word,
+                                 [MODE] = firn_fb_mode_word};
+
+typedef support_plan plan;
+typedef firn_native_tensor tensor;
+typedef firn_native_op op;
+typedef firn_native_phase phase;
+typedef firn_native_input input;
+typedef firn_native_output output;
+typedef firn_native_schedule schedule;
+typedef firn_fb_schedule_node node;
+typedef firn_native_initialiser initialiser;
+typedef firn_native_metric metric;
+typedef firn_fb_reduction reduction;
+
+/* A record is the plan or an entry of one of its lists. */
+typedef enum record {
+    NO_RECORD,
+    IN_plan,
+    IN_tensor,
+    IN_op,
+    IN_phase,
+    IN_input,
+    IN_output,
+    IN_schedule,
+    IN_node,
+    IN_initialiser,
+    IN_metric,
+    IN_region, /* entry i of the two lists in the header */
+    IN_reduction
+} record;
+
+typedef struct field {
+    record in;
+    const char *name;
+    size_t at, bytes; /* of a scalar; or of the pointer to a list, and of one of its elements */
+    kind kind;        /* of a list of entries: of its index */
+    size_t count_at;  /* of a list: of its length; 0: no list */
+    record of;        /* of a list of entries: what they are */
+    uint32_t room;    /* of a list of entries */
+} field;
+
+/* These must be macros, because offsetof is one. */
+#define SCALAR(in, name, member, kind)                                                                                 \
+    { IN_##in, name, offsetof(in, member), sizeof(((in *)NULL)->member), kind, 0, NO_RECORD, 0 }
+#define LIST(in, name, member, kind)                                                                                   \
+    {                                                                                                                  \
+        IN_##in, name, offsetof(in, member), sizeof(*((in *)NULL)->member), kind, offsetof(in, member##_count),        \
+            NO_RECORD, 0                                                                                               \
+    }
+#define ENTRIES(in, name, member, of, kind, room)                                                                      \
+    { IN_##in, name, offsetof(in, member), sizeof(of), kind, offsetof(in, member##_count), IN_##of, room }
+
+static const field fields[] = {
+    SCALAR(plan, "numerics_version", plan.numerics_version, NUMBER),
+    SCALAR(plan, "check_loss", plan.check_loss, NUMBER),
+    SCALAR(plan, "micro_batches", plan.micro_batches, NUMBER),
+    SCALAR(plan, "steps", plan.steps, NUMBER),
+    SCALAR(plan, "state_tensors", plan.state_tensors, NUMBER),
+    SCALAR(plan, "losses_added", plan.losses_added, NUMBER),
+    SCALAR(plan, "loss", plan.loss, TENSOR),
+    SCALAR(plan, "learning_rate", plan.learning_rate, TENSOR),
+    SCALAR(plan, "loss_scale", plan.loss_scale, TENSOR),
+    SCALAR(plan, "global_step", plan.global_step, TENSOR),
+    SCALAR(plan, "optimizer_step", plan.optimizer_step, TENSOR),
+    SCALAR(plan, "finite", plan.finite, TENSOR),
+    SCALAR(plan, "at_floor", plan.at_floor, TENSOR),
+    SCALAR(plan, "gradient_norm", plan.gradient_norm, TENSOR),
+    SCALAR(plan, "sampler.part", sampler.part, DATA_PART),
+    SCALAR(plan, "sampler.window", sampler.window, NUMBER),
+    SCALAR(plan, "sampler.stride", sampler.stride, NUMBER),
+    SCALAR(plan, "sampler.samples", sampler.samples, NUMBER),
+    SCALAR(plan, "sampler.held_out_per_mille", sampler.held_out_per_mille, NUMBER),
+    SCALAR(plan, "sampler.cursor", sampler.cursor, TENSOR),
+    SCALAR(plan, "sampler.pushed", sampler.pushed, TENSOR),
+    LIST(plan, "origin", plan.origin, NUMBER),
+    ENTRIES(plan, "tensors", plan.tensors, tensor, TENSOR, SUPPORT_TENSORS),
+    {IN_plan, "ops", offsetof(plan, ops), sizeof(op), OP, offsetof(plan, ops), IN_op, SUPPORT_OPS},
+    ENTRIES(plan, "phases", plan.phases, phase, PHASE, 6),
+    ENTRIES(plan, "inputs", plan.inputs, input, NUMBER, 2),
+    ENTRIES(plan, "outputs", plan.outputs, output, NUMBER, 2),
+    ENTRIES(plan, "nodes", plan.schedule_nodes, node, NUMBER, 2),
+    ENTRIES(plan, "schedules", plan.schedules, schedule, NUMBER, 2),
+    ENTRIES(plan, "initialisers", plan.initialisers, initialiser, TENSOR, SUPPORT_TENSORS),
+    ENTRIES(plan, "metrics", plan.metrics, metric, NUMBER, 2),
+    /* of the header; its counts are differences to what the plan has */
+    SCALAR(plan, "mode", header.mode, MODE),
+    SCALAR(plan, "constants_bytes", header.constants_bytes, NUMBER),
+    SCALAR(plan, "counts.tensors", header.counts.tensors, NUMBER),
+    SCALAR(plan, "counts.state_tensors", header.counts.state_tensors, NUMBER),
+    SCALAR(plan, "counts.ops", header.counts.ops, NUMBER),
+    SCALAR(plan, "counts.operands", header.counts.operands, NUMBER),
+    SCALAR(plan, "counts.integers", header.counts.integers, NUMBER),
+    SCALAR(plan, "counts.reals", header.counts.reals, NUMBER),
+    SCALAR(plan, "counts.reductions", header.counts.reductions, NUMBER),
+    SCALAR(plan, "counts.widest", header.counts.widest, NUMBER),
+    {IN_plan, "regions", 0, 0, REGION, offsetof(plan, header.region_count), IN_region, FIRN_REGIONS_MAX},
+    {IN_region, "kind", offsetof(plan, header.region_kinds), 1, REGION_KIND, 0, NO_RECORD, 0},
+    {IN_region, "bytes", offsetof(plan, header.region_bytes), 8, NUMBER, 0, NO_RECORD, 0},
+
+    SCALAR(tensor, "type", type, ELEMENT_TYPE),
+    SCALAR(tensor, "role", role, ROLE),
+    SCALAR(tensor, "region", region, REGION),
+    SCALAR(tensor, "offset", offset, NUMBER),
+    LIST(tensor, "dims", dims, NUMBER),
+    SCALAR(tensor, "first", first, OP),
+    SCALAR(tensor, "last", last, OP),
+    SCALAR(tensor, "name", name, TEXT),
+    SCALAR(tensor, "base", base, TENSOR),
+    SCALAR(op, "code", code, OP_CODE),
+    LIST(op, "inputs", inputs, TENSOR),
+    LIST(op, "outputs", outputs, TENSOR),
+    LIST(op, "integers", integers, NUMBER),
+    LIST(op, "reals", reals, REAL),
+    ENTRIES(op, "reductions", reductions, reduction, NUMBER, FIRN_REDUCTIONS_MAX),
+    SCALAR(reduction, "kind", kind, REDUCTION_KIND),
+    SCALAR(reduction, "accumulator", accumulator, ELEMENT_TYPE),
+    SCALAR(reduction, "output", output, ELEMENT_TYPE),
+    SCALAR(reduction, "reserved_byte", reserved_byte, NUMBER),
+    SCALAR(reduction, "chunk", chunk, NUMBER),
+    SCALAR(reduction, "reserved_low", reserved_low, NUMBER),
+    SCALAR(reduction, "reserved_high", reserved_high, NUMBER),
+    SCALAR(phase, "kind", kind, PHASE_KIND),
+    SCALAR(phase, "first", ops, FIRST_OP),
+    SCALAR(phase, "count", ops_count, NUMBER),
+    SCALAR(input, "name", name, TEXT),
+    SCALAR(input, "tensor", tensor, TENSOR),
+    SCALAR(input, "stream", stream, NUMBER),
+    SCALAR(input, "element", element, ELEMENT_TYPE),
+    SCALAR(input, "advance", advance, NUMBER),
+    SCALAR(input, "limit", limit, NUMBER),
+    SCALAR(input, "scale", scale, REAL),
+    SCALAR(input, "shift", shift, REAL),
+    SCALAR(input, "ring", ring, TENSOR),
+    SCALAR(output, "name", name, TEXT),
+    SCALAR(output, "tensor", tensor, TENSOR),
+    SCALAR(schedule, "root", root, NUMBER),
+    SCALAR(schedule, "tensor", tensor, TENSOR),
+    SCALAR(node, "kind", kind, NUMBER),
+    SCALAR(node, "total", total, NUMBER),
+    SCALAR(node, "initial", initial, REAL),
+    SCALAR(node, "reserved", reserved, NUMBER),
+    SCALAR(initialiser, "rule", rule, RULE),
+    SCALAR(initialiser, "element", element, ELEMENT_TYPE),
+    SCALAR(initialiser, "rng_id", rng_id, NUMBER),
+    SCALAR(initialiser, "a", a, REAL),
+    SCALAR(initialiser, "b", b, REAL),
+    SCALAR(initialiser, "integer", integer, NUMBER),
+    SCALAR(initialiser, "weights", weights, NUMBER),
+    SCALAR(initialiser, "low", low, REAL),
+    SCALAR(initialiser, "high", high, REAL),
+    SCALAR(metric, "kind", kind, METRIC_KIND),
+    SCALAR(metric, "sum", sum, TENSOR),
+    SCALAR(metric, "count", count, TENSOR),
+    SCALAR(metric, "beta", beta, REAL),
+    LIST(metric, "ignore_classes", ignore_classes, NUMBER),
+};
+enum { FIELDS = sizeof fields / sizeof fields[0] };
+
+/* What a path leads to: a scalar, a list, or an entry of a list. */
+typedef struct place {
+    uint8_t *at;        /* of the scalar, of the record that has the list, or of the entry */
+    const field *field; /* the row of the scalar, of the list, or of the list that has the entry */
+    record record;      /* of an entry; NO_RECORD: a scalar or a list */
+    bool is_list;
+    uint32_t index; /* of an entry */
+    kind kind;      /* of a scalar */
+    size_t bytes;
+} place;
+
+/* --- words and numbers -------------------------------------------------------------------------------------------- */
+
+static _Noreturn void fail_at(const support_edits *e, const char *why) {
+    fail_msg("%s at \"%.60s\" of the edits \"%s\"", why, e->at, e->text);
+    abort(); /* fail_msg does not return */
+}
+
+static void skip_space(support_edits *e) {
+    while (isspace((unsigned char)*e->at))
+        e->at++;
+}
+
+static bool is_of_word(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Skips a sign or a word if it is the next one. */
+static bool take(support_edits *e, const char *token) {
+    const size_t length = strlen(token);
+    skip_space(e);
+    if (strncmp(e->at, token, length) != 0 || (is_of_word(token[length - 1]) && is_of_word(e->at[length])))
+        return false;
+    e->at += length;
+    return true;
+}
+
+static void expect(support_edits *e, const char *token) {
+    if (!take(e, token))
+        fail_at(e, "a sign is missing or a word is unknown");
+}
+
+static void *allocate(support_edits *e, size_t bytes) {
+    void *memory = e->pool + e->used;
+    e->used += (bytes + 7) / 8 * 8;
+    assert_true(e->used <= sizeof e->pool);
+    return memory;
+}
+
+static const char *copy_text(support_edits *e, const char *from, size_t length) {
+    return memcpy(allocate(e, length + 1), from, length); /* the pool is zero */
+}
+
+static const char *take_word(support_edits *e) {
+    size_t length = 0;
+    skip_space(e);
+    while (is_of_word(e->at[length]))
+        length++;
+    if (length == 0)
+        fail_at(e, "a word is missing");
+    const char *word = copy_text(e, e->at, length);
+    e->at += length;
+    return word;
+}
+
+static uint32_t find_name(const char *const *names, uint32_t count, const char *word) {
+    uint32_t i = 0;
+    while (i < count && (names[i] == NULL || strcmp(names[i], word) != 0))
+        i++;
+    return i;
+}
+
+/* Stores the number that a word stands for in a value of a kind. */
+static bool find_word(const support_edits *e, kind kind, const char *word, uint64_t *value) {
+    const support_plan *s = &e->plan;
+    uint32_t count = 0, i = 0;
+    if (kind == TENSOR) {
+        i = find_name(e->tensors, count = s->plan.tensors_count, word);
+    } else if (kind == OP || kind == FIRST_OP) {
+        i = find_name(e->ops, count = SUPPORT_OPS, word);
+    } else if (kind == REGION) {
+        i = find_name(e->regions, count = s->header.region_count, word);
+    } else if (kind == PHASE) {
+        for (count = s->plan.phases_count; i < count && strcmp(firn_fb_phase_kind_word(s->phases[i].kind), word) != 0;)
+            i++;
+    } else if (kind == OP_CODE) {
+        for (count = FIRN_OPS; i < count && strcmp(firn_op_words_table[i].name, word) != 0;)
+            i++;
+        *value = i < count ? firn_op_at(i)->code : 0;
+        return i < count;
+    } else if (kind >= ELEMENT_TYPE) {
+        for (count = 256; i < count && strcmp(words[kind]((uint8_t)i), word) != 0;)
+            i++;
+    }
+    *value = i;
+    return i < count;
+}
+
+/* A number as both, because a field of either kind may follow. */
+typedef struct number {
+    uint64_t natural; /* modulo 2^64; or a pointer to a text */
+    double real;
+    bool is_real; /* natural is not set */
+} number;
+
+static number natural_number(uint64_t natural) {
+    return (number){.natural = natural, .real = (double)(int64_t)natural};
+}
+
+static number load(const support_edits *e, const place *place) {
+    uint64_t bits = 0;
+    float single;
+    double real;
+    if (place->is_list || place->record != NO_RECORD)
+        fail_at(e, "no number");
+    memcpy(&bits, place->at, place->bytes); /* the hosts of the tests are little-endian */
+    if (place->kind == FIRST_OP)
+        return natural_number((uint64_t)(*(const firn_native_op *const *)(const void *)place->at - e->plan.ops));
+    if (place->kind != REAL)
+        return natural_number(bits);
+    memcpy(&single, place->at, sizeof single);
+    memcpy(&real, place->at, place->bytes == sizeof real ? sizeof real : 0);
+    return (number){.is_real = true, .real = place->bytes == sizeof real ? real : (double)single};
+}
+
+static void store(support_edits *e, const place *place, number value) {
+    const float single = (float)value.real;
+    const uint32_t unused_bits = 64 - 8 * (uint32_t)place->bytes;
+    const firn_native_op *first = &e->plan.ops[value.natural % SUPPORT_OPS];
+    if (place->is_list || place->record != NO_RECORD)
+        fail_at(e, "no number can be set");
+    if (place->kind == REAL && place->bytes == sizeof single) {
+        memcpy(place->at, &single, sizeof single);
+        return;
+    }
+    if (place->kind == REAL) {
+        memcpy(place->at, &value.real, sizeof value.real);
+        return;
+    }
+    const int64_t extended = (int64_t)(value.natural << unused_bits) >> unused_bits;
+    if (value.is_real || (value.natural << unused_bits >> unused_bits != value.natural &&
+                          (extended >= 0 || (uint64_t)extended != value.natural)))
+        fail_at(e, "a number that the field cannot hold");
+    memcpy(place->at, place->kind == FIRST_OP ? (const void *)&first : &value.natural, place->bytes);
+}
+
+/* --- paths -------------------------------------------------------------------------------------------------------- */
+
+static place find_path(support_edits *e, const place *scope);
+static number take_value(support_edits *e, kind kind);
+
+static place whole_plan(support_edits *e) {
+    return (place){.at = (uint8_t *)&e->plan, .record = IN_plan};
+}
+
+static uint8_t *elements_of(support_edits *e, const uint8_t *owner, const field *list) {
+    uint8_t *elements;
+    if (list->of == IN_op)
+        return (uint8_t *)e->plan.ops;
+    if (list->of == IN_region)
+        return (uint8_t *)&e->plan;
+    memcpy(&elements, owner + list->at, sizeof elements);
+    return elements;
+}
+
+static uint32_t count_of(const uint8_t *owner, const field *list) {
+    uint32_t count;
+    memcpy(&count, owner + list->count_at, sizeof count);
+    return list->of == IN_op ? SUPPORT_OPS : count;
+}
+
+static place entry_at(support_edits *e, uint8_t *owner, const field *list, uint32_t index) {
+    return (place){.at = elements_of(e, owner, list) + index * list->bytes,
+                   .field = list,
+                   .record = list->of,
+                   .index = index,
+                   .kind = list->kind,
+                   .bytes = list->bytes};
+}
+
+static place scalar_at(const place *entry, const field *f) {
+    return (place){.at = entry->at + f->at + (f->in == IN_region ? entry->index * f->bytes : 0),
+                   .field = f,
+                   .kind = f->kind,
+                   .bytes = f->bytes};
+}
+
+/* Returns the number of an operand or an attribute that plan/ops.def gives this name; as a number, if it is one. */
+static uint32_t take_operand(support_edits *e, const uint8_t *owner, const field *list) {
+    skip_space(e);
+    if (list->in != IN_op || list->of != NO_RECORD || isdigit((unsigned char)*e->at))
+        return (uint32_t)take_value(e, list->of == NO_RECORD ? NUMBER : list->kind).natural;
+    const firn_op_words *all = firn_op_words_of(firn_op_find(((const op *)(const void *)owner)->code));
+    const char *const lists[] = {all->inputs, all->outputs, all->integers, all->reals}, *name = take_word(e), *at;
+    uint32_t which = 0, index = 0;
+    while (strcmp(list->name, (const char *const[]){"inputs", "outputs", "integers", "reals"}[which]) != 0)
+        which++;
+    for (at = lists[which]; strcspn(at, " ") != strlen(name) || strncmp(at, name, strlen(name)) != 0; index++) {
+        at += strcspn(at, " ");
+        if (*at++ == '\0')
+            fail_at(e, "the op has no operand or attribute of this name");
+    }
+    return index;
+}
+
+/* Goes on behind the name of a list: to its length, to an element, to an entry, or to a field of an entry. */
+static place find_in_list(support_edits *e, uint8_t *owner, const field *list) {
+    if (take(e, ".count"))
+        return (place){.at = owner + list->count_at,
+                       .field = list,
+                       .kind = list->of == NO_RECORD ? NUMBER : list->kind,
+                       .bytes = sizeof(uint32_t)};
+    if (!take(e, "["))
+        return (place){.at = owner, .field = list, .is_list = true};
+    const uint32_t index = take_operand(e, owner, list);
+    if (index >= count_of(owner, list))
+        fail_at(e, "the list is not so long");
+    expect(e, "]");
+    place entry = entry_at(e, owner, list, index);
+    return entry.record != NO_RECORD && take(e, ".") ? find_path(e, &entry) : entry;
+}
+
+static place find_path(support_edits *e, const place *scope) {
+    for (uint32_t i = 0; i < FIELDS; i++) {
+        const field *f = &fields[i];
+        if (f->in == scope->record && take(e, f->name))
+            return f->count_at != 0 ? find_in_list(e, scope->at, f) : scalar_at(scope, f);
+    }
+    fail_at(e, "no such field");
+}
+
+static number take_number(support_edits *e) {
+    char *end_of_natural, *end_of_real;
+    number value = natural_number(strtoull(e->at, &end_of_natural, 0));
+    const double real = strtod(e->at, &end_of_real);
+    if (end_of_real > end_of_natural)
+        value = (number){.real = real, .is_real = true};
+    e->at = end_of_real > end_of_natural ? end_of_real : end_of_natural;
+    if (!value.is_real && take(e, "^"))
+        value = natural_number(UINT64_C(1) << strtoul(e->at, &end_of_natural, 10)), e->at = end_of_natural;
+    return value;
+}
+
+static number take_term(support_edits *e, kind kind) {
+    static const struct {
+        const char *word;
+        uint64_t value;
+    } constants[] = {{"absent", FIRN_ABSENT}, {"ever", UINT32_MAX}, {"true", 1}, {"false", 0}, {"none", 0}};
+    uint64_t value = 0;
+    if (take(e, "-")) {
+        const number positive = take_term(e, kind);
+        return (number){.natural = 0 - positive.natural, .real = -positive.real, .is_real = positive.is_real};
+    }
+    if (take(e, "\"")) {
+        const size_t length = strcspn(e->at, "\"");
+        const char *text = copy_text(e, e->at, length);
+        e->at += length + 1;
+        return natural_number((uintptr_t)text);
+    }
+    if (isdigit((unsigned char)*e->at))
+        return take_number(e);
+    for (size_t i = 0; i < sizeof constants / sizeof constants[0]; i++)
+        if (take(e, constants[i].word))
+            return natural_number(constants[i].value);
+    const char *before = e->at;
+    if (find_word(e, kind, take_word(e), &value))
+        return natural_number(value);
+    e->at = before;
+    const place root = whole_plan(e), other = find_path(e, &root);
+    return load(e, &other);
+}
+
+static number take_sum(support_edits *e, kind kind) {
+    number sum = take_term(e, kind);
+    for (;;) {
+        const bool adds = take(e, "+");
+        if (!adds && !take(e, "-"))
+            return sum;
+        const number term = take_term(e, kind);
+        sum.natural += adds ? term.natural : 0 - term.natural;
+        sum.real += adds ? term.real : -term.real;
+        sum.is_real |= term.is_real;
+    }
+}
+
+static number take_value(support_edits *e, kind kind) {
+    number value = take_sum(e, kind);
+    uint32_t count = 1;
+    for (; take(e, "|"); count++) {
+        const number next = take_sum(e, kind);
+        value = count <= e->alternative ? next : value;
+    }
+    e->alternatives = count > e->alternatives ? count : e->alternatives;
+    return value;
+}
+
+/* --- what edits do ------------------------------------------------------------------------------------------------ */
+
+static void run_edits(support_edits *e, const place *scope);
+
+/* Edits an entry, if a block follows. */
+static void take_block(support_edits *e, const place *entry) {
+    if (!take(e, "{"))
+        return;
+    run_edits(e, entry);
+    expect(e, "}");
+}
+
+/* Room for a list, so that its length may be set to more than it has. */
+enum { LIST_BYTES = FIRN_INPUTS_MAX * sizeof(uint32_t) };
+
+static void *copy_list(support_edits *e, const void *from, size_t bytes) {
+    void *list = allocate(e, bytes > LIST_BYTES ? bytes : LIST_BYTES);
+    return bytes == 0 ? list : memcpy(list, from, bytes);
+}
+
+static void set_list(support_edits *e, const place *list) {
+    uint64_t elements[FIRN_INPUTS_MAX];
+    place element = {.at = (uint8_t *)elements, .kind = list->field->kind, .bytes = list->field->bytes};
+    uint32_t count = 0;
+    do {
+        assert_true(count < FIRN_INPUTS_MAX);
+        store(e, &element, take_value(e, element.kind));
+        element.at += element.bytes;
+        count++;
+    } while (take(e, ","));
+    expect(e, "]");
+    void *copy = copy_list(e, elements, count * element.bytes);
+    memcpy(list->at + list->field->at, &copy, sizeof copy);
+    memcpy(list->at + list->field->count_at, &count, sizeof count);
+}
+
+static void append(support_edits *e, const place *list) {
+    const uint32_t index = count_of(list->at, list->field), count = index + 1;
+    assert_true(index < list->field->room);
+    memcpy(list->at + list->field->count_at, &count, sizeof count);
+    const place entry = entry_at(e, list->at, list->field, index);
+    memset(entry.at, 0, entry.bytes);
+    skip_space(e);
+    if (entry.record == IN_region && *e->at != '{')
+        e->regions[index] = take_word(e);
+    take_block(e, &entry);
+}
+
+static void exchange(support_edits *e, const place *a, const place *b) {
+    uint8_t bytes[256];
+    assert_true(a->record == b->record && a->bytes <= sizeof bytes);
+    memcpy(bytes, a->at, a->bytes);
+    memcpy(a->at, b->at, a->bytes);
+    memcpy(b->at, bytes, a->bytes);
+    const char **names = a->record == IN_op ? e->ops : a->record == IN_tensor ? e->tensors : NULL;
+    if (names != NULL) {
+        const char *name = names[a->index];
+        names[a->index] = names[b->index];
+        names[b->index] = name;
+    }
+}
+
+static void set_entry(support_edits *e, const place *entry) {
+    skip_space(e);
+    if (*e->at == '{') {
+        memset(entry->at, 0, entry->bytes);
+        take_block(e, entry);
+        return;
+    }
+    const place root = whole_plan(e), from = find_path(e, &root);
+    if (from.record != entry->record)
+        fail_at(e, "an entry of another list");
+    memcpy(entry->at, from.at, entry->bytes);
+}
+
+static void edit_path(support_edits *e, const place *scope) {
+    const place to = find_path(e, scope);
+    const bool is_entry = to.record != NO_RECORD, has_entries = to.is_list && to.field->of != NO_RECORD;
+    skip_space(e);
+    if (is_entry && *e->at == '{') {
+        take_block(e, &to);
+    } else if (is_entry && take(e, "<->")) {
+        const place other = find_path(e, scope);
+        exchange(e, &to, &other);
+    } else if (has_entries && take(e, "+=")) {
+        append(e, &to);
+    } else if (take(e, "+=")) {
+        store(e, &to, natural_number(load(e, &to).natural + take_value(e, to.kind).natural));
+    } else if (take(e, "-=")) {
+        store(e, &to, natural_number(load(e, &to).natural - take_value(e, to.kind).natural));
+    } else {
+        expect(e, "=");
+        if (is_entry)
+            set_entry(e, &to);
+        else if (to.is_list && !has_entries && take(e, "["))
+            set_list(e, &to);
+        else
+            store(e, &to, take_value(e, to.kind));
+    }
+}
+
+/* --- verbs -------------------------------------------------------------------------------------------------------- */
+
+static void shift(uint8_t *at, uint32_t from, uint32_t by) {
+    uint32_t index;
+    memcpy(&index, at, sizeof index);
+    index += index >= from && index != FIRN_ABSENT ? by : 0;
+    memcpy(at, &index, sizeof index);
+}
+
+/* Moves the references of a record to tensors at or behind `from`, in scalars and in lists of tensors. */
+static void shift_in_record(support_edits *e, const place *entry, uint32_t from, uint32_t by) {
+    for (uint32_t i = 0; i < FIELDS; i++) {
+        const field *f = &fields[i];
+        if (f->in != entry->record || f->kind != TENSOR || f->of != NO_RECORD)
+            continue;
+        if (f->count_at == 0)
+            shift(entry->at + f->at, from, by);
+        for (uint32_t j = 0; f->count_at != 0 && j < count_of(entry->at, f); j++)
+            shift(elements_of(e, entry->at, f) + j * f->bytes, from, by);
+    }
+}
+
+static void shift_references(support_edits *e, uint32_t from, uint32_t by) {
+    const place root = whole_plan(e);
+    shift_in_record(e, &root, from, by);
+    for (uint32_t i = 0; i < FIELDS; i++) {
+        const field *list = &fields[i];
+        if (list->in != IN_plan || list->of == NO_RECORD)
+            continue;
+        for (uint32_t j = 0; j < count_of(root.at, list); j++) {
+            const place entry = entry_at(e, root.at, list, j);
+            shift_in_record(e, &entry, from, by);
+        }
+    }
+}
+
+static uint32_t take_index(support_edits *e, kind kind) {
+    return (uint32_t)take_value(e, kind).natural;
+}
+
+/* Makes room for a tensor, which the caller fills in. */
+static place insert_tensor(support_edits *e, const char *name, uint32_t at) {
+    const field *list = fields;
+    support_plan *s = &e->plan;
+    const uint32_t behind = s->plan.tensors_count - at;
+    assert_true(s->plan.tensors_count < SUPPORT_TENSORS);
+    shift_references(e, at, 1);
+    memmove(&s->tensors[at + 1], &s->tensors[at], behind * sizeof s->tensors[0]);
+    memmove(&e->tensors[at + 1], &e->tensors[at], behind * sizeof e->tensors[0]);
+    s->plan.tensors_count++;
+    e->tensors[at] = name;
+    while (list->of != IN_tensor)
+        list++;
+    return entry_at(e, (uint8_t *)s, list, at);
+}
+
+static uint32_t take_before(support_edits *e, uint32_t otherwise) {
+    return take(e, "before") ? take_index(e, TENSOR) : otherwise;
+}
+
+static void copy_tensor(support_edits *e, firn_native_tensor *to, const firn_native_tensor *from) {
+    *to = *from;
+    to->dims = copy_list(e, from->dims, from->dims_count * sizeof *from->dims);
+}
+
+static void add_view(support_edits *e) {
+    const char *name = take_word(e);
+    expect(e, "of");
+    uint32_t base = take_index(e, TENSOR);
+    const uint32_t at = take_before(e, e->plan.plan.tensors_count);
+    const place entry = insert_tensor(e, name, at);
+    base += base >= at;
+    firn_native_tensor *view = &e->plan.tensors[at];
+    copy_tensor(e, view, &e->plan.tensors[base]);
+    view->name = NULL;
+    view->base = base;
+    view->offset = 0;
+    take_block(e, &entry);
+}
+
+static void add_tensor(support_edits *e) {
+    const char *name = take_word(e);
+    uint32_t model = take(e, "like") ? take_index(e, TENSOR) : FIRN_ABSENT;
+    const uint32_t at = take_before(e, e->plan.plan.tensors_count);
+    const place entry = insert_tensor(e, name, at);
+    firn_native_tensor *tensor = &e->plan.tensors[at];
+    *tensor = (firn_native_tensor){.last = UINT32_MAX, .base = FIRN_ABSENT};
+    if (model != FIRN_ABSENT) {
+        uint64_t *arena = &e->plan.header.region_bytes[find_name(e->regions, FIRN_REGIONS_MAX, "arena")];
+        copy_tensor(e, tensor, &e->plan.tensors[model + (model >= at)]);
+        tensor->offset = *arena;
+        *arena += 128;
+    }
+    take_block(e, &entry);
+}
+
+static void add_state(support_edits *e) {
+    support_plan *s = &e->plan;
+    const char *name = take_word(e);
+    const uint32_t at = take_before(e, s->plan.state_tensors);
+    memmove(&s->initialisers[at + 1], &s->initialisers[at],
+            (s->plan.initialisers_count++ - at) * sizeof s->initialisers[0]);
+    s->initialisers[at] = (firn_native_initialiser){0};
+    s->plan.state_tensors++;
+    const place entry = insert_tensor(e, name, at);
+    s->tensors[at] = (firn_native_tensor){.last = UINT32_MAX, .base = FIRN_ABSENT};
+    take_block(e, &entry);
+}
+
+static void remove_tensor(support_edits *e) {
+    const uint32_t at = take_index(e, TENSOR), behind = --e->plan.plan.tensors_count - at;
+    shift_references(e, at + 1, UINT32_MAX);
+    memmove(&e->plan.tensors[at], &e->plan.tensors[at + 1], behind * sizeof e->plan.tensors[0]);
+    memmove(&e->tensors[at], &e->tensors[at + 1], behind * sizeof e->tensors[0]);
+}
+
+/* Puts op n into a phase. Later ops, their phases, and the lifetimes of tensors move by one. */
+static void insert_op(support_edits *e, uint32_t phase, uint32_t n, const char *name) {
+    support_plan *s = &e->plan;
+    assert_true(support_plan_counts(s).ops < SUPPORT_OPS);
+    memmove(&s->ops[n + 1], &s->ops[n], (SUPPORT_OPS - 1 - n) * sizeof s->ops[0]);
+    memmove(&e->ops[n + 1], &e->ops[n], (SUPPORT_OPS - 1 - n) * sizeof e->ops[0]);
+    e->ops[n] = name;
+    s->phases[phase].ops_count++;
+    for (uint32_t i = phase + 1; i < s->plan.phases_count; i++)
+        s->phases[i].ops++;
+    for (uint32_t i = s->plan.state_tensors; i < s->plan.tensors_count; i++) {
+        firn_native_tensor *tensor = &s->tensors[i];
+        if (tensor->last == UINT32_MAX)
+            continue;
+        tensor->first += tensor->first >= n && tensor->role != FIRN_FB_ROLE_INPUT; /* inputs live from op 0 */
+        tensor->last += tensor->last >= n;
+    }
+}
+
+static void add_op(support_edits *e) {
+    support_plan *s = &e->plan;
+    const char *name = take_word(e);
+    firn_native_op new = {0};
+    if (take(e, "like"))
+        new = s->ops[take_index(e, OP)];
+    else
+        new.code = (uint16_t)take_index(e, OP_CODE);
+    uint32_t phase = 0, n = 0;
+    if (take(e, "in")) {
+        phase = take_index(e, PHASE);
+        n = (uint32_t)(s->phases[phase].ops - s->ops) + s->phases[phase].ops_count;
+    } else {
+        expect(e, "before");
+        n = take_index(e, OP);
+        while (n >= (uint32_t)(s->phases[phase].ops - s->ops) + s->phases[phase].ops_count)
+            phase++;
+    }
+    insert_op(e, phase, n, name);
+    new.inputs = copy_list(e, new.inputs, new.inputs_count * sizeof *new.inputs);
+    new.outputs = copy_list(e, new.outputs, new.outputs_count * sizeof *new.outputs);
+    new.integers = copy_list(e, new.integers, new.integers_count * sizeof *new.integers);
+    new.reals = copy_list(e, new.reals, new.reals_count * sizeof *new.reals);
+    s->ops[n] = new;
+    const place entry = {.at = (uint8_t *)&s->ops[n], .record = IN_op};
+    take_block(e, &entry);
+}
+
+static void add_phase(support_edits *e) {
+    support_plan *s = &e->plan;
+    memmove(&s->phases[1], &s->phases[0], s->plan.phases_count++ * sizeof s->phases[0]);
+    s->phases[0] = (firn_native_phase){.kind = (uint8_t)take_index(e, PHASE_KIND), .ops = s->ops};
+}
+
+/* --- named edits, and the whole ----------------------------------------------------------------------------------- */
+
+static struct { const char *name, *edits; } definitions[80];
+static uint32_t definition_count;
+
+void support_edits_define(const char *name, const char *edits) {
+    assert_true(definition_count < sizeof definitions / sizeof definitions[0]);
+    definitions[definition_count].name = name;
+    definitions[definition_count++].edits = edits;
+}
+
+/* Returns the argument in parentheses, or of several the chosen one. */
+static const char *take_argument(support_edits *e, size_t *length) {
+    uint32_t count = 1;
+    skip_space(e);
+    const char *argument = e->at;
+    *length = strcspn(e->at, "|)");
+    for (e->at += *length; *e->at == '|'; count++) {
+        e->at++;
+        skip_space(e);
+        const size_t next = strcspn(e->at, "|)");
+        if (count <= e->alternative) {
+            argument = e->at;
+            *length = next;
+        }
+        e->at += next;
+    }
+    while (*length > 0 && isspace((unsigned char)argument[*length - 1]))
+        --*length;
+    e->alternatives = count > e->alternatives ? count : e->alternatives;
+    expect(e, ")");
+    return argument;
+}
+
+static bool run_named(support_edits *e) {
+    char expanded[1024];
+    size_t length = 0, argument_length = 0;
+    uint32_t i = 0;
+    while (i < definition_count && !take(e, definitions[i].name))
+        i++;
+    if (i == definition_count)
+        return false;
+    const char *argument = take(e, "(") ? take_argument(e, &argument_length) : "";
+    for (const char *from = definitions[i].edits; *from != '\0'; from++) {
+        const bool is_argument = *from == '$';
+        assert_true(length + argument_length + 2 < sizeof expanded);
+        memcpy(expanded + length, is_argument ? argument : from, is_argument ? argument_length : 1);
+        length += is_argument ? argument_length : 1;
+    }
+    const char *at = e->at, *text = e->text;
+    e->at = e->text = copy_text(e, expanded, length);
+    const place root = whole_plan(e);
+    run_edits(e, &root);
+    if (*e->at != '\0')
+        fail_at(e, "a semicolon is missing");
+    e->at = at;
+    e->text = text;
+    return true;
+}
+
+static bool run_verb(support_edits *e) {
+    static const struct {
+        const char *word;
+        void (*run)(support_edits *e);
+    } verbs[] = {{"view", add_view}, {"tensor", add_tensor}, {"state", add_state},
+                 {"op", add_op},     {"phase", add_phase},   {"remove", remove_tensor}};
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+        if (take(e, verbs[i].word)) {
+            verbs[i].run(e);
+            return true;
+        }
+    return false;
+}
+
+/* Runs edits of a record up to the end of the text or of the block. */
+static void run_edits(support_edits *e, const place *scope) {
+    do {
+        skip_space(e);
+        if (*e->at == '\0' || *e->at == '}')
+            return;
+        if (scope->record != IN_plan || (!run_verb(e) && !run_named(e)))
+            edit_path(e, scope);
+    } while (take(e, ";"));
+}
+
+uint32_t support_edits_apply(support_edits *e, const char *edits, uint32_t alternative) {
+    const place root = whole_plan(e);
+    e->text = e->at = edits;
+    e->alternative = alternative;
+    e->alternatives = 1;
+    run_edits(e, &root);
+    if (*e->at != '\0')
+        fail_at(e, "a semicolon is missing");
+    return e->alternatives;
+}
