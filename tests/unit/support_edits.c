@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,34 +14,12 @@
 #include "plan/generated/words.h"
 #include "plan/op_words.h"
 
-/* --- names of the plans ------------------------------------------------------------------------------------------- */
-
-/* In the order of the enumerations in support_plan.h. */
-static const char *const train_tensors[TRAIN_TENSORS] = {
-    "cursor",       "global_step",    "optimizer_step", "bias",    "weight",        "loss_scale", "skipped",
-    "overflows",    "steps",          "features",       "labels",  "learning_rate", "logits",     "loss",
-    "row_max",      "row_sum",        "dloss",          "dlogits", "dweight",       "dbias",      "partial",
-    "scratch_bias", "scratch_weight", "norm",           "finite",  "factors",       "at_floor"};
-static const char *const train_ops[TRAIN_OPS] = {"linear",       "cross_entropy", "loss_seed",    "dlogits",
-                                                 "dweight",      "dbias",         "squares_bias", "squares_weight",
-                                                 "norm",         "factors",       "sgd_bias",     "sgd_weight",
-                                                 "count_update", "loss_scale",    "count_step"};
-static const char *const train_regions[TRAIN_REGIONS] = {"parameters", "optimizer", "session", "arena"};
-static const char *const eval_tensors[EVAL_TENSORS] = {"cursor",  "count", "sum",     "table",    "ids",
-                                                       "labels",  "qkv",   "y",       "head_max", "head_sum",
-                                                       "scratch", "loss",  "row_max", "row_sum"};
-static const char *const eval_ops[EVAL_OPS] = {"embedding", "attention", "cross_entropy", "metric"};
-static const char *const eval_regions[EVAL_REGIONS] = {"parameters", "session", "arena"};
-
-support_edits *support_edits_begin(bool train) {
-    support_edits *e = calloc(1, sizeof *e);
-    assert_non_null(e);
-    (train ? support_plan_train : support_plan_eval)(&e->plan);
-    memcpy(e->tensors, train ? train_tensors : eval_tensors, train ? sizeof train_tensors : sizeof eval_tensors);
-    memcpy(e->ops, train ? train_ops : eval_ops, train ? sizeof train_ops : sizeof eval_ops);
-    memcpy(e->regions, train ? train_regions : eval_regions, train ? sizeof train_regions : sizeof eval_regions);
-    return e;
-}
+/* Edits that are being read. */
+typedef struct editor {
+    support_plan *plan;
+    const char *text, *at;              /* all of it, and the next */
+    uint32_t alternative, alternatives; /* the chosen one; how many there are, at least 1 */
+} editor;
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
@@ -61,7 +40,10 @@ typedef enum kind {
     REDUCTION_KIND,
     PHASE_KIND,
     METRIC_KIND,
+    SAMPLER_KIND,
+    SAMPLE_UNIT,
     DATA_PART,
+    EPOCH_END,
     REGION_KIND,
     MODE
 } kind;
@@ -69,15 +51,13 @@ typedef enum kind {
 typedef const char *word_of(uint8_t value);
 
 /* The words of the kinds that are enumerations of the schema. */
-static word_of *const words[] = {[ELEMENT_TYPE] = firn_fb_element_type_word,
-                                 [ROLE] = firn_fb_role_word,
-                                 [RULE] = firn_fb_initialiser_rule_word,
-                                 [REDUCTION_KIND] = firn_fb_reduction_kind_word,
-                                 [PHASE_KIND] = firn_fb_phase_kind_word,
-                                 [METRIC_KIND] = firn_fb_metric_kind_word,
-                                 [DATA_PART] = firn_fb_data_part_word,
-                                 [REGION_KIND] = firn_fb_region_kind_word,
-                                 [MODE] = firn_fb_mode_word};
+static word_of *const words[] = {
+    [ELEMENT_TYPE] = firn_fb_element_type_word, [ROLE] = firn_fb_role_word,
+    [RULE] = firn_fb_initialiser_rule_word,     [REDUCTION_KIND] = firn_fb_reduction_kind_word,
+    [PHASE_KIND] = firn_fb_phase_kind_word,     [METRIC_KIND] = firn_fb_metric_kind_word,
+    [SAMPLER_KIND] = firn_fb_sampler_kind_word, [SAMPLE_UNIT] = firn_fb_sample_unit_word,
+    [DATA_PART] = firn_fb_data_part_word,       [EPOCH_END] = firn_fb_epoch_end_word,
+    [REGION_KIND] = firn_fb_region_kind_word,   [MODE] = firn_fb_mode_word};
 
 typedef support_plan plan;
 typedef firn_native_tensor tensor;
@@ -133,6 +113,7 @@ static const field fields[] = {
     SCALAR(plan, "numerics_version", plan.numerics_version, NUMBER),
     SCALAR(plan, "check_loss", plan.check_loss, NUMBER),
     SCALAR(plan, "micro_batches", plan.micro_batches, NUMBER),
+    SCALAR(plan, "seed", plan.seed, NUMBER),
     SCALAR(plan, "steps", plan.steps, NUMBER),
     SCALAR(plan, "state_tensors", plan.state_tensors, NUMBER),
     SCALAR(plan, "losses_added", plan.losses_added, NUMBER),
@@ -144,7 +125,10 @@ static const field fields[] = {
     SCALAR(plan, "finite", plan.finite, TENSOR),
     SCALAR(plan, "at_floor", plan.at_floor, TENSOR),
     SCALAR(plan, "gradient_norm", plan.gradient_norm, TENSOR),
+    SCALAR(plan, "sampler.kind", sampler.kind, SAMPLER_KIND),
+    SCALAR(plan, "sampler.unit", sampler.unit, SAMPLE_UNIT),
     SCALAR(plan, "sampler.part", sampler.part, DATA_PART),
+    SCALAR(plan, "sampler.epoch_end", sampler.epoch_end, EPOCH_END),
     SCALAR(plan, "sampler.window", sampler.window, NUMBER),
     SCALAR(plan, "sampler.stride", sampler.stride, NUMBER),
     SCALAR(plan, "sampler.samples", sampler.samples, NUMBER),
@@ -209,6 +193,7 @@ static const field fields[] = {
     SCALAR(input, "limit", limit, NUMBER),
     SCALAR(input, "scale", scale, REAL),
     SCALAR(input, "shift", shift, REAL),
+    SCALAR(input, "label", label, NUMBER),
     SCALAR(input, "ring", ring, TENSOR),
     SCALAR(output, "name", name, TEXT),
     SCALAR(output, "tensor", tensor, TENSOR),
@@ -248,12 +233,12 @@ typedef struct place {
 
 /* --- words and numbers -------------------------------------------------------------------------------------------- */
 
-static _Noreturn void fail_at(const support_edits *e, const char *why) {
+static _Noreturn void fail_at(const editor *e, const char *why) {
     fail_msg("%s at \"%.60s\" of the edits \"%s\"", why, e->at, e->text);
     abort(); /* fail_msg does not return */
 }
 
-static void skip_space(support_edits *e) {
+static void skip_space(editor *e) {
     while (isspace((unsigned char)*e->at))
         e->at++;
 }
@@ -263,7 +248,7 @@ static bool is_of_word(char c) {
 }
 
 /* Skips a sign or a word if it is the next one. */
-static bool take(support_edits *e, const char *token) {
+static bool take(editor *e, const char *token) {
     const size_t length = strlen(token);
     skip_space(e);
     if (strncmp(e->at, token, length) != 0 || (is_of_word(token[length - 1]) && is_of_word(e->at[length])))
@@ -272,23 +257,16 @@ static bool take(support_edits *e, const char *token) {
     return true;
 }
 
-static void expect(support_edits *e, const char *token) {
+static void expect(editor *e, const char *token) {
     if (!take(e, token))
         fail_at(e, "a sign is missing or a word is unknown");
 }
 
-static void *allocate(support_edits *e, size_t bytes) {
-    void *memory = e->pool + e->used;
-    e->used += (bytes + 7) / 8 * 8;
-    assert_true(e->used <= sizeof e->pool);
-    return memory;
+static const char *copy_text(editor *e, const char *from, size_t length) {
+    return memcpy(support_plan_memory(e->plan, length + 1), from, length); /* which is zeroed */
 }
 
-static const char *copy_text(support_edits *e, const char *from, size_t length) {
-    return memcpy(allocate(e, length + 1), from, length); /* the pool is zero */
-}
-
-static const char *take_word(support_edits *e) {
+static const char *take_word(editor *e) {
     size_t length = 0;
     skip_space(e);
     while (is_of_word(e->at[length]))
@@ -308,15 +286,15 @@ static uint32_t find_name(const char *const *names, uint32_t count, const char *
 }
 
 /* Stores the number that a word stands for in a value of a kind. */
-static bool find_word(const support_edits *e, kind kind, const char *word, uint64_t *value) {
-    const support_plan *s = &e->plan;
+static bool find_word(const editor *e, kind kind, const char *word, uint64_t *value) {
+    const support_plan *s = e->plan;
     uint32_t count = 0, i = 0;
     if (kind == TENSOR) {
-        i = find_name(e->tensors, count = s->plan.tensors_count, word);
+        i = find_name(e->plan->tensor_names, count = s->plan.tensors_count, word);
     } else if (kind == OP || kind == FIRST_OP) {
-        i = find_name(e->ops, count = SUPPORT_OPS, word);
+        i = find_name(e->plan->op_names, count = SUPPORT_OPS, word);
     } else if (kind == REGION) {
-        i = find_name(e->regions, count = s->header.region_count, word);
+        i = find_name(e->plan->region_names, count = s->header.region_count, word);
     } else if (kind == PHASE) {
         for (count = s->plan.phases_count; i < count && strcmp(firn_fb_phase_kind_word(s->phases[i].kind), word) != 0;)
             i++;
@@ -344,7 +322,7 @@ static number natural_number(uint64_t natural) {
     return (number){.natural = natural, .real = (double)(int64_t)natural};
 }
 
-static number load(const support_edits *e, const place *place) {
+static number load(const editor *e, const place *place) {
     uint64_t bits = 0;
     float single;
     double real;
@@ -352,7 +330,7 @@ static number load(const support_edits *e, const place *place) {
         fail_at(e, "no number");
     memcpy(&bits, place->at, place->bytes); /* the hosts of the tests are little-endian */
     if (place->kind == FIRST_OP)
-        return natural_number((uint64_t)(*(const firn_native_op *const *)(const void *)place->at - e->plan.ops));
+        return natural_number((uint64_t)(*(const firn_native_op *const *)(const void *)place->at - e->plan->ops));
     if (place->kind != REAL)
         return natural_number(bits);
     memcpy(&single, place->at, sizeof single);
@@ -360,10 +338,10 @@ static number load(const support_edits *e, const place *place) {
     return (number){.is_real = true, .real = place->bytes == sizeof real ? real : (double)single};
 }
 
-static void store(support_edits *e, const place *place, number value) {
+static void store(editor *e, const place *place, number value) {
     const float single = (float)value.real;
     const uint32_t unused_bits = 64 - 8 * (uint32_t)place->bytes;
-    const firn_native_op *first = &e->plan.ops[value.natural % SUPPORT_OPS];
+    const firn_native_op *first = &e->plan->ops[value.natural % SUPPORT_OPS];
     if (place->is_list || place->record != NO_RECORD)
         fail_at(e, "no number can be set");
     if (place->kind == REAL && place->bytes == sizeof single) {
@@ -383,19 +361,19 @@ static void store(support_edits *e, const place *place, number value) {
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
-static place find_path(support_edits *e, const place *scope);
-static number take_value(support_edits *e, kind kind);
+static place find_path(editor *e, const place *scope);
+static number take_value(editor *e, kind kind);
 
-static place whole_plan(support_edits *e) {
-    return (place){.at = (uint8_t *)&e->plan, .record = IN_plan};
+static place whole_plan(editor *e) {
+    return (place){.at = (uint8_t *)e->plan, .record = IN_plan};
 }
 
-static uint8_t *elements_of(support_edits *e, const uint8_t *owner, const field *list) {
+static uint8_t *elements_of(editor *e, const uint8_t *owner, const field *list) {
     uint8_t *elements;
     if (list->of == IN_op)
-        return (uint8_t *)e->plan.ops;
+        return (uint8_t *)e->plan->ops;
     if (list->of == IN_region)
-        return (uint8_t *)&e->plan;
+        return (uint8_t *)e->plan;
     memcpy(&elements, owner + list->at, sizeof elements);
     return elements;
 }
@@ -406,7 +384,7 @@ static uint32_t count_of(const uint8_t *owner, const field *list) {
     return list->of == IN_op ? SUPPORT_OPS : count;
 }
 
-static place entry_at(support_edits *e, uint8_t *owner, const field *list, uint32_t index) {
+static place entry_at(editor *e, uint8_t *owner, const field *list, uint32_t index) {
     return (place){.at = elements_of(e, owner, list) + index * list->bytes,
                    .field = list,
                    .record = list->of,
@@ -423,7 +401,7 @@ static place scalar_at(const place *entry, const field *f) {
 }
 
 /* Returns the number of an operand or an attribute that plan/ops.def gives this name; as a number, if it is one. */
-static uint32_t take_operand(support_edits *e, const uint8_t *owner, const field *list) {
+static uint32_t take_operand(editor *e, const uint8_t *owner, const field *list) {
     skip_space(e);
     if (list->in != IN_op || list->of != NO_RECORD || isdigit((unsigned char)*e->at))
         return (uint32_t)take_value(e, list->of == NO_RECORD ? NUMBER : list->kind).natural;
@@ -441,7 +419,7 @@ static uint32_t take_operand(support_edits *e, const uint8_t *owner, const field
 }
 
 /* Goes on behind the name of a list: to its length, to an element, to an entry, or to a field of an entry. */
-static place find_in_list(support_edits *e, uint8_t *owner, const field *list) {
+static place find_in_list(editor *e, uint8_t *owner, const field *list) {
     if (take(e, ".count"))
         return (place){.at = owner + list->count_at,
                        .field = list,
@@ -457,7 +435,7 @@ static place find_in_list(support_edits *e, uint8_t *owner, const field *list) {
     return entry.record != NO_RECORD && take(e, ".") ? find_path(e, &entry) : entry;
 }
 
-static place find_path(support_edits *e, const place *scope) {
+static place find_path(editor *e, const place *scope) {
     for (uint32_t i = 0; i < FIELDS; i++) {
         const field *f = &fields[i];
         if (f->in == scope->record && take(e, f->name))
@@ -466,7 +444,7 @@ static place find_path(support_edits *e, const place *scope) {
     fail_at(e, "no such field");
 }
 
-static number take_number(support_edits *e) {
+static number take_number(editor *e) {
     char *end_of_natural, *end_of_real;
     number value = natural_number(strtoull(e->at, &end_of_natural, 0));
     const double real = strtod(e->at, &end_of_real);
@@ -478,7 +456,7 @@ static number take_number(support_edits *e) {
     return value;
 }
 
-static number take_term(support_edits *e, kind kind) {
+static number take_term(editor *e, kind kind) {
     static const struct {
         const char *word;
         uint64_t value;
@@ -507,7 +485,7 @@ static number take_term(support_edits *e, kind kind) {
     return load(e, &other);
 }
 
-static number take_sum(support_edits *e, kind kind) {
+static number take_sum(editor *e, kind kind) {
     number sum = take_term(e, kind);
     for (;;) {
         const bool adds = take(e, "+");
@@ -520,7 +498,7 @@ static number take_sum(support_edits *e, kind kind) {
     }
 }
 
-static number take_value(support_edits *e, kind kind) {
+static number take_value(editor *e, kind kind) {
     number value = take_sum(e, kind);
     uint32_t count = 1;
     for (; take(e, "|"); count++) {
@@ -533,10 +511,10 @@ static number take_value(support_edits *e, kind kind) {
 
 /* --- what edits do ------------------------------------------------------------------------------------------------ */
 
-static void run_edits(support_edits *e, const place *scope);
+static void run_edits(editor *e, const place *scope);
 
 /* Edits an entry, if a block follows. */
-static void take_block(support_edits *e, const place *entry) {
+static void take_block(editor *e, const place *entry) {
     if (!take(e, "{"))
         return;
     run_edits(e, entry);
@@ -546,12 +524,12 @@ static void take_block(support_edits *e, const place *entry) {
 /* Room for a list, so that its length may be set to more than it has. */
 enum { LIST_BYTES = FIRN_INPUTS_MAX * sizeof(uint32_t) };
 
-static void *copy_list(support_edits *e, const void *from, size_t bytes) {
-    void *list = allocate(e, bytes > LIST_BYTES ? bytes : LIST_BYTES);
+static void *copy_list(editor *e, const void *from, size_t bytes) {
+    void *list = support_plan_memory(e->plan, bytes > LIST_BYTES ? bytes : LIST_BYTES);
     return bytes == 0 ? list : memcpy(list, from, bytes);
 }
 
-static void set_list(support_edits *e, const place *list) {
+static void set_list(editor *e, const place *list) {
     uint64_t elements[FIRN_INPUTS_MAX];
     place element = {.at = (uint8_t *)elements, .kind = list->field->kind, .bytes = list->field->bytes};
     uint32_t count = 0;
@@ -567,7 +545,7 @@ static void set_list(support_edits *e, const place *list) {
     memcpy(list->at + list->field->count_at, &count, sizeof count);
 }
 
-static void append(support_edits *e, const place *list) {
+static void append(editor *e, const place *list) {
     const uint32_t index = count_of(list->at, list->field), count = index + 1;
     assert_true(index < list->field->room);
     memcpy(list->at + list->field->count_at, &count, sizeof count);
@@ -575,17 +553,17 @@ static void append(support_edits *e, const place *list) {
     memset(entry.at, 0, entry.bytes);
     skip_space(e);
     if (entry.record == IN_region && *e->at != '{')
-        e->regions[index] = take_word(e);
+        e->plan->region_names[index] = take_word(e);
     take_block(e, &entry);
 }
 
-static void exchange(support_edits *e, const place *a, const place *b) {
+static void exchange(editor *e, const place *a, const place *b) {
     uint8_t bytes[256];
     assert_true(a->record == b->record && a->bytes <= sizeof bytes);
     memcpy(bytes, a->at, a->bytes);
     memcpy(a->at, b->at, a->bytes);
     memcpy(b->at, bytes, a->bytes);
-    const char **names = a->record == IN_op ? e->ops : a->record == IN_tensor ? e->tensors : NULL;
+    const char **names = a->record == IN_op ? e->plan->op_names : a->record == IN_tensor ? e->plan->tensor_names : NULL;
     if (names != NULL) {
         const char *name = names[a->index];
         names[a->index] = names[b->index];
@@ -593,7 +571,7 @@ static void exchange(support_edits *e, const place *a, const place *b) {
     }
 }
 
-static void set_entry(support_edits *e, const place *entry) {
+static void set_entry(editor *e, const place *entry) {
     skip_space(e);
     if (*e->at == '{') {
         memset(entry->at, 0, entry->bytes);
@@ -606,7 +584,7 @@ static void set_entry(support_edits *e, const place *entry) {
     memcpy(entry->at, from.at, entry->bytes);
 }
 
-static void edit_path(support_edits *e, const place *scope) {
+static void edit_path(editor *e, const place *scope) {
     const place to = find_path(e, scope);
     const bool is_entry = to.record != NO_RECORD, has_entries = to.is_list && to.field->of != NO_RECORD;
     skip_space(e);
@@ -642,7 +620,7 @@ static void shift(uint8_t *at, uint32_t from, uint32_t by) {
 }
 
 /* Moves the references of a record to tensors at or behind `from`, in scalars and in lists of tensors. */
-static void shift_in_record(support_edits *e, const place *entry, uint32_t from, uint32_t by) {
+static void shift_in_record(editor *e, const place *entry, uint32_t from, uint32_t by) {
     for (uint32_t i = 0; i < FIELDS; i++) {
         const field *f = &fields[i];
         if (f->in != entry->record || f->kind != TENSOR || f->of != NO_RECORD)
@@ -654,7 +632,7 @@ static void shift_in_record(support_edits *e, const place *entry, uint32_t from,
     }
 }
 
-static void shift_references(support_edits *e, uint32_t from, uint32_t by) {
+static void shift_references(editor *e, uint32_t from, uint32_t by) {
     const place root = whole_plan(e);
     shift_in_record(e, &root, from, by);
     for (uint32_t i = 0; i < FIELDS; i++) {
@@ -668,68 +646,68 @@ static void shift_references(support_edits *e, uint32_t from, uint32_t by) {
     }
 }
 
-static uint32_t take_index(support_edits *e, kind kind) {
+static uint32_t take_index(editor *e, kind kind) {
     return (uint32_t)take_value(e, kind).natural;
 }
 
 /* Makes room for a tensor, which the caller fills in. */
-static place insert_tensor(support_edits *e, const char *name, uint32_t at) {
+static place insert_tensor(editor *e, const char *name, uint32_t at) {
     const field *list = fields;
-    support_plan *s = &e->plan;
+    support_plan *s = e->plan;
     const uint32_t behind = s->plan.tensors_count - at;
     assert_true(s->plan.tensors_count < SUPPORT_TENSORS);
     shift_references(e, at, 1);
     memmove(&s->tensors[at + 1], &s->tensors[at], behind * sizeof s->tensors[0]);
-    memmove(&e->tensors[at + 1], &e->tensors[at], behind * sizeof e->tensors[0]);
+    memmove(&e->plan->tensor_names[at + 1], &e->plan->tensor_names[at], behind * sizeof e->plan->tensor_names[0]);
     s->plan.tensors_count++;
-    e->tensors[at] = name;
+    e->plan->tensor_names[at] = name;
     while (list->of != IN_tensor)
         list++;
     return entry_at(e, (uint8_t *)s, list, at);
 }
 
-static uint32_t take_before(support_edits *e, uint32_t otherwise) {
+static uint32_t take_before(editor *e, uint32_t otherwise) {
     return take(e, "before") ? take_index(e, TENSOR) : otherwise;
 }
 
-static void copy_tensor(support_edits *e, firn_native_tensor *to, const firn_native_tensor *from) {
+static void copy_tensor(editor *e, firn_native_tensor *to, const firn_native_tensor *from) {
     *to = *from;
     to->dims = copy_list(e, from->dims, from->dims_count * sizeof *from->dims);
 }
 
-static void add_view(support_edits *e) {
+static void add_view(editor *e) {
     const char *name = take_word(e);
     expect(e, "of");
     uint32_t base = take_index(e, TENSOR);
-    const uint32_t at = take_before(e, e->plan.plan.tensors_count);
+    const uint32_t at = take_before(e, e->plan->plan.tensors_count);
     const place entry = insert_tensor(e, name, at);
     base += base >= at;
-    firn_native_tensor *view = &e->plan.tensors[at];
-    copy_tensor(e, view, &e->plan.tensors[base]);
+    firn_native_tensor *view = &e->plan->tensors[at];
+    copy_tensor(e, view, &e->plan->tensors[base]);
     view->name = NULL;
     view->base = base;
     view->offset = 0;
     take_block(e, &entry);
 }
 
-static void add_tensor(support_edits *e) {
+static void add_tensor(editor *e) {
     const char *name = take_word(e);
     uint32_t model = take(e, "like") ? take_index(e, TENSOR) : FIRN_ABSENT;
-    const uint32_t at = take_before(e, e->plan.plan.tensors_count);
+    const uint32_t at = take_before(e, e->plan->plan.tensors_count);
     const place entry = insert_tensor(e, name, at);
-    firn_native_tensor *tensor = &e->plan.tensors[at];
+    firn_native_tensor *tensor = &e->plan->tensors[at];
     *tensor = (firn_native_tensor){.last = UINT32_MAX, .base = FIRN_ABSENT};
     if (model != FIRN_ABSENT) {
-        uint64_t *arena = &e->plan.header.region_bytes[find_name(e->regions, FIRN_REGIONS_MAX, "arena")];
-        copy_tensor(e, tensor, &e->plan.tensors[model + (model >= at)]);
+        uint64_t *arena = &e->plan->header.region_bytes[find_name(e->plan->region_names, FIRN_REGIONS_MAX, "arena")];
+        copy_tensor(e, tensor, &e->plan->tensors[model + (model >= at)]);
         tensor->offset = *arena;
         *arena += 128;
     }
     take_block(e, &entry);
 }
 
-static void add_state(support_edits *e) {
-    support_plan *s = &e->plan;
+static void add_state(editor *e) {
+    support_plan *s = e->plan;
     const char *name = take_word(e);
     const uint32_t at = take_before(e, s->plan.state_tensors);
     memmove(&s->initialisers[at + 1], &s->initialisers[at],
@@ -741,20 +719,20 @@ static void add_state(support_edits *e) {
     take_block(e, &entry);
 }
 
-static void remove_tensor(support_edits *e) {
-    const uint32_t at = take_index(e, TENSOR), behind = --e->plan.plan.tensors_count - at;
+static void remove_tensor(editor *e) {
+    const uint32_t at = take_index(e, TENSOR), behind = --e->plan->plan.tensors_count - at;
     shift_references(e, at + 1, UINT32_MAX);
-    memmove(&e->plan.tensors[at], &e->plan.tensors[at + 1], behind * sizeof e->plan.tensors[0]);
-    memmove(&e->tensors[at], &e->tensors[at + 1], behind * sizeof e->tensors[0]);
+    memmove(&e->plan->tensors[at], &e->plan->tensors[at + 1], behind * sizeof e->plan->tensors[0]);
+    memmove(&e->plan->tensor_names[at], &e->plan->tensor_names[at + 1], behind * sizeof e->plan->tensor_names[0]);
 }
 
 /* Puts op n into a phase. Later ops, their phases, and the lifetimes of tensors move by one. */
-static void insert_op(support_edits *e, uint32_t phase, uint32_t n, const char *name) {
-    support_plan *s = &e->plan;
+static void insert_op(editor *e, uint32_t phase, uint32_t n, const char *name) {
+    support_plan *s = e->plan;
     assert_true(support_plan_counts(s).ops < SUPPORT_OPS);
     memmove(&s->ops[n + 1], &s->ops[n], (SUPPORT_OPS - 1 - n) * sizeof s->ops[0]);
-    memmove(&e->ops[n + 1], &e->ops[n], (SUPPORT_OPS - 1 - n) * sizeof e->ops[0]);
-    e->ops[n] = name;
+    memmove(&e->plan->op_names[n + 1], &e->plan->op_names[n], (SUPPORT_OPS - 1 - n) * sizeof e->plan->op_names[0]);
+    e->plan->op_names[n] = name;
     s->phases[phase].ops_count++;
     for (uint32_t i = phase + 1; i < s->plan.phases_count; i++)
         s->phases[i].ops++;
@@ -767,8 +745,8 @@ static void insert_op(support_edits *e, uint32_t phase, uint32_t n, const char *
     }
 }
 
-static void add_op(support_edits *e) {
-    support_plan *s = &e->plan;
+static void add_op(editor *e) {
+    support_plan *s = e->plan;
     const char *name = take_word(e);
     firn_native_op new = {0};
     if (take(e, "like"))
@@ -790,30 +768,52 @@ static void add_op(support_edits *e) {
     new.outputs = copy_list(e, new.outputs, new.outputs_count * sizeof *new.outputs);
     new.integers = copy_list(e, new.integers, new.integers_count * sizeof *new.integers);
     new.reals = copy_list(e, new.reals, new.reals_count * sizeof *new.reals);
+    new.reductions = copy_list(e, new.reductions, new.reductions_count * sizeof *new.reductions);
     s->ops[n] = new;
     const place entry = {.at = (uint8_t *)&s->ops[n], .record = IN_op};
     take_block(e, &entry);
 }
 
-static void add_phase(support_edits *e) {
-    support_plan *s = &e->plan;
+static void add_phase(editor *e) {
+    support_plan *s = e->plan;
     memmove(&s->phases[1], &s->phases[0], s->plan.phases_count++ * sizeof s->phases[0]);
     s->phases[0] = (firn_native_phase){.kind = (uint8_t)take_index(e, PHASE_KIND), .ops = s->ops};
 }
+
+/* Whether an op has a tensor in one of its lists. */
+static bool has_operand(const firn_native_op *op, uint32_t tensor) {
+    for (uint32_t i = 0; i < op->inputs_count + op->outputs_count; i++)
+        if ((i < op->inputs_count ? op->inputs[i] : op->outputs[i - op->inputs_count]) == tensor)
+            return true;
+    return false;
+}
+
+static void set_lifetimes(editor *e) {
+    support_plan *s = e->plan;
+    const uint32_t ops = support_plan_counts(s).ops;
+    for (uint32_t i = s->plan.state_tensors; i < s->plan.tensors_count; i++) {
+        firn_native_tensor *tensor = &s->tensors[i];
+        const bool is_input = i == s->inputs[0].tensor || i == s->inputs[1].tensor;
+        if (!is_input && tensor->role != FIRN_FB_ROLE_ACTIVATION && tensor->role != FIRN_FB_ROLE_SCRATCH)
+            continue;
+        while (!is_input && !has_operand(&s->ops[tensor->first], i))
+            tensor->first++;
+        for (tensor->last = ops - 1; !has_operand(&s->ops[tensor->last], i);)
+            tensor->last--;
+    }
+}
+
+enum { FILE_MOST = 1 << 17 }; /* bytes of a file with edits */
 
 /* --- named edits, and the whole ----------------------------------------------------------------------------------- */
 
 static struct { const char *name, *edits; } definitions[80];
 static uint32_t definition_count;
 
-void support_edits_define(const char *name, const char *edits) {
-    assert_true(definition_count < sizeof definitions / sizeof definitions[0]);
-    definitions[definition_count].name = name;
-    definitions[definition_count++].edits = edits;
-}
+static void run_text(editor *e);
 
 /* Returns the argument in parentheses, or of several the chosen one. */
-static const char *take_argument(support_edits *e, size_t *length) {
+static const char *take_argument(editor *e, size_t *length) {
     uint32_t count = 1;
     skip_space(e);
     const char *argument = e->at;
@@ -835,38 +835,39 @@ static const char *take_argument(support_edits *e, size_t *length) {
     return argument;
 }
 
-static bool run_named(support_edits *e) {
-    char expanded[1024];
-    size_t length = 0, argument_length = 0;
+/* Returns a text with the argument of a named edit in place of each $. */
+static const char *expand(editor *e, const char *edits, const char *argument, size_t argument_length) {
+    char *expanded = support_plan_memory(e->plan, 2 * strlen(edits) + argument_length * 8), *to = expanded;
+    for (; *edits != '\0'; edits++) {
+        const bool is_argument = *edits == '$';
+        memcpy(to, is_argument ? argument : edits, is_argument ? argument_length : 1);
+        to += is_argument ? argument_length : 1;
+    }
+    return expanded;
+}
+
+static bool run_named(editor *e) {
+    size_t length = 0;
     uint32_t i = 0;
     while (i < definition_count && !take(e, definitions[i].name))
         i++;
     if (i == definition_count)
         return false;
-    const char *argument = take(e, "(") ? take_argument(e, &argument_length) : "";
-    for (const char *from = definitions[i].edits; *from != '\0'; from++) {
-        const bool is_argument = *from == '$';
-        assert_true(length + argument_length + 2 < sizeof expanded);
-        memcpy(expanded + length, is_argument ? argument : from, is_argument ? argument_length : 1);
-        length += is_argument ? argument_length : 1;
-    }
+    const char *edits = definitions[i].edits, *argument = take(e, "(") ? take_argument(e, &length) : "";
     const char *at = e->at, *text = e->text;
-    e->at = e->text = copy_text(e, expanded, length);
-    const place root = whole_plan(e);
-    run_edits(e, &root);
-    if (*e->at != '\0')
-        fail_at(e, "a semicolon is missing");
+    e->text = length != 0 ? expand(e, edits, argument, length) : edits;
+    run_text(e);
     e->at = at;
     e->text = text;
     return true;
 }
 
-static bool run_verb(support_edits *e) {
+static bool run_verb(editor *e) {
     static const struct {
         const char *word;
-        void (*run)(support_edits *e);
-    } verbs[] = {{"view", add_view}, {"tensor", add_tensor}, {"state", add_state},
-                 {"op", add_op},     {"phase", add_phase},   {"remove", remove_tensor}};
+        void (*run)(editor *e);
+    } verbs[] = {{"view", add_view},   {"tensor", add_tensor},    {"state", add_state},        {"op", add_op},
+                 {"phase", add_phase}, {"remove", remove_tensor}, {"lifetimes", set_lifetimes}};
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
         if (take(e, verbs[i].word)) {
             verbs[i].run(e);
@@ -876,7 +877,7 @@ static bool run_verb(support_edits *e) {
 }
 
 /* Runs edits of a record up to the end of the text or of the block. */
-static void run_edits(support_edits *e, const place *scope) {
+static void run_edits(editor *e, const place *scope) {
     do {
         skip_space(e);
         if (*e->at == '\0' || *e->at == '}')
@@ -886,13 +887,56 @@ static void run_edits(support_edits *e, const place *scope) {
     } while (take(e, ";"));
 }
 
-uint32_t support_edits_apply(support_edits *e, const char *edits, uint32_t alternative) {
+static void run_text(editor *e) {
     const place root = whole_plan(e);
-    e->text = e->at = edits;
-    e->alternative = alternative;
-    e->alternatives = 1;
+    e->at = e->text;
     run_edits(e, &root);
     if (*e->at != '\0')
         fail_at(e, "a semicolon is missing");
-    return e->alternatives;
+}
+
+uint32_t support_edits_apply(support_plan *plan, const char *edits, uint32_t alternative) {
+    editor e = {.plan = plan, .text = edits, .alternative = alternative, .alternatives = 1};
+    run_text(&e);
+    return e.alternatives;
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+void support_edits_read(const char *name, void (*run)(const char *head, const char *edits)) {
+    FILE *file = fopen(name, "r");
+    if (file == NULL)
+        fail_msg("cannot read %s", name);
+    char *text = calloc(1, FILE_MOST); /* never freed: definitions refer to it */
+    assert_non_null(text);
+    assert_true(fread(text, 1, FILE_MOST, file) < FILE_MOST);
+    fclose(file);
+    for (char *at = text, *end; *at != '\0'; at = end) {
+        for (end = at + strcspn(at, "\n"); *end == '\n' && end[1] == ' ';)
+            end += 1 + strcspn(end + 1, "\n");
+        if (*end == '\n')
+            *end++ = '\0';
+        char *edits = at + strcspn(at, ":");
+        if (*at == '\0' || *at == '#')
+            continue;
+        if (*edits == ':')
+            *edits++ = '\0';
+        if (strncmp(at, "let ", 4) != 0) {
+            run(at, edits);
+            continue;
+        }
+        assert_true(definition_count < sizeof definitions / sizeof definitions[0]);
+        definitions[definition_count].name = at + 4;
+        definitions[definition_count++].edits = edits;
+    }
+}
+
+support_plan *support_edits_plan(bool train) {
+    static bool is_read;
+    if (!is_read)
+        support_edits_read("tests/unit/support_plan.edits", NULL);
+    is_read = true;
+    support_plan *plan = support_plan_empty();
+    (void)support_edits_apply(plan, train ? "train" : "eval", 0);
+    return plan;
 }

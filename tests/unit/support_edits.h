@@ -18,6 +18,8 @@
  *     op NAME (CODE | like O) (in PHASE | before O) {EDITS}   adds an op; lifetimes and phases behind it move on
  *     phase KIND                                      adds a phase without ops before the others
  *     remove T                                        removes a tensor
+ *     lifetimes                                       lets activations and scratch live from their first op to their
+ *                                                     last one, and inputs from op 0
  *
  * The names and kinds of all fields are in one table in support_edits.c. An index is a number or a name: of tensors,
  * ops and regions those below or those that an edit gave, of phases their kind, of operands and attributes the name
@@ -30,26 +32,17 @@
 
 #include "tests/unit/support_plan.h"
 
-#define SUPPORT_EDITS_POOL (1u << 15)
+/* Returns the plan `train` or `eval` of support_plan.edits, to be freed with free(). Runs from the root of the
+ * repository, like support_edits_read. */
+support_plan *support_edits_plan(bool train);
 
-/* A plan with the names that edits know. It contains pointers into itself. */
-typedef struct support_edits {
-    support_plan plan;
-    const char *tensors[SUPPORT_TENSORS], *ops[SUPPORT_OPS], *regions[FIRN_REGIONS_MAX]; /* NULL: no name */
-    const char *text, *at;                                                               /* the edits, the next one */
-    uint32_t alternative, alternatives; /* the chosen one; how many the edits have, at least 1 */
-    size_t used;
-    _Alignas(8) uint8_t pool[SUPPORT_EDITS_POOL]; /* lists and texts of edits */
-} support_edits;
+/* Changes a plan. Each value with alternatives takes the one of this number, or the last. Returns the most alternatives
+ * that a value has. Fails the test at a word that it does not know. */
+uint32_t support_edits_apply(support_plan *plan, const char *edits, uint32_t alternative);
 
-/* Returns the train plan or the eval plan, to be freed with free(). */
-support_edits *support_edits_begin(bool train);
-
-/* Defines a named edit; both texts must stay. */
-void support_edits_define(const char *name, const char *edits);
-
-/* Changes the plan. Each value with alternatives takes the one of this number, or the last. Returns the most
- * alternatives that a value has. Fails the test at a word that it does not know. */
-uint32_t support_edits_apply(support_edits *e, const char *edits, uint32_t alternative);
+/* Reads a file. A line that begins with # is a comment, and one that begins with white space continues the line before
+ * it. `let NAME: EDITS` names edits for all that follows. Every other line is HEAD: EDITS, or HEAD alone, with which
+ * `run` is called. */
+void support_edits_read(const char *name, void (*run)(const char *head, const char *edits));
 
 #endif
