@@ -98,125 +98,66 @@ typedef struct field {
     uint32_t room;    /* of a list of entries */
 } field;
 
-/* These must be macros, because offsetof is one. */
-#define SCALAR(in, name, member, kind)                                                                                 \
+/* These must be macros, because offsetof is one. NAMED: a scalar whose name is not its member's. */
+#define NAMED(in, name, member, kind)                                                                                  \
     { IN_##in, name, offsetof(in, member), sizeof(((in *)NULL)->member), kind, 0, NO_RECORD, 0 }
-#define LIST(in, name, member, kind)                                                                                   \
-    {                                                                                                                  \
-        IN_##in, name, offsetof(in, member), sizeof(*((in *)NULL)->member), kind, offsetof(in, member##_count),        \
-            NO_RECORD, 0                                                                                               \
-    }
-#define ENTRIES(in, name, member, of, kind, room)                                                                      \
-    { IN_##in, name, offsetof(in, member), sizeof(of), kind, offsetof(in, member##_count), IN_##of, room }
+#define SCALAR(in, member, kind) NAMED(in, #member, member, kind)
+#define LIST(in, member, kind)                                                                                         \
+    { IN_##in, #member, offsetof(in, member), sizeof(*((in *)0)->member), kind, offsetof(in, member##_count), 0, 0 }
+#define ENTRIES(in, member, of, kind, room)                                                                            \
+    { IN_##in, #member, offsetof(in, member), sizeof(of), kind, offsetof(in, member##_count), IN_##of, room }
 
+/* Of the members of a plan, `plan.` and `header.` are no part of the name. The counts in the header are differences to
+ * what the plan has. */
 static const field fields[] = {
-    SCALAR(plan, "numerics_version", plan.numerics_version, NUMBER),
-    SCALAR(plan, "check_loss", plan.check_loss, NUMBER),
-    SCALAR(plan, "micro_batches", plan.micro_batches, NUMBER),
-    SCALAR(plan, "seed", plan.seed, NUMBER),
-    SCALAR(plan, "steps", plan.steps, NUMBER),
-    SCALAR(plan, "state_tensors", plan.state_tensors, NUMBER),
-    SCALAR(plan, "losses_added", plan.losses_added, NUMBER),
-    SCALAR(plan, "loss", plan.loss, TENSOR),
-    SCALAR(plan, "learning_rate", plan.learning_rate, TENSOR),
-    SCALAR(plan, "loss_scale", plan.loss_scale, TENSOR),
-    SCALAR(plan, "global_step", plan.global_step, TENSOR),
-    SCALAR(plan, "optimizer_step", plan.optimizer_step, TENSOR),
-    SCALAR(plan, "finite", plan.finite, TENSOR),
-    SCALAR(plan, "at_floor", plan.at_floor, TENSOR),
-    SCALAR(plan, "gradient_norm", plan.gradient_norm, TENSOR),
-    SCALAR(plan, "sampler.kind", sampler.kind, SAMPLER_KIND),
-    SCALAR(plan, "sampler.unit", sampler.unit, SAMPLE_UNIT),
-    SCALAR(plan, "sampler.part", sampler.part, DATA_PART),
-    SCALAR(plan, "sampler.epoch_end", sampler.epoch_end, EPOCH_END),
-    SCALAR(plan, "sampler.window", sampler.window, NUMBER),
-    SCALAR(plan, "sampler.stride", sampler.stride, NUMBER),
-    SCALAR(plan, "sampler.samples", sampler.samples, NUMBER),
-    SCALAR(plan, "sampler.held_out_per_mille", sampler.held_out_per_mille, NUMBER),
-    SCALAR(plan, "sampler.cursor", sampler.cursor, TENSOR),
-    SCALAR(plan, "sampler.pushed", sampler.pushed, TENSOR),
-    LIST(plan, "origin", plan.origin, NUMBER),
-    ENTRIES(plan, "tensors", plan.tensors, tensor, TENSOR, SUPPORT_TENSORS),
+    /* clang-format off */
+    SCALAR(plan, plan.numerics_version, NUMBER), SCALAR(plan, plan.check_loss, NUMBER),
+    SCALAR(plan, plan.micro_batches, NUMBER), SCALAR(plan, plan.seed, NUMBER), SCALAR(plan, plan.steps, NUMBER),
+    SCALAR(plan, plan.state_tensors, NUMBER), SCALAR(plan, plan.losses_added, NUMBER), SCALAR(plan, plan.loss, TENSOR),
+    SCALAR(plan, plan.learning_rate, TENSOR), SCALAR(plan, plan.loss_scale, TENSOR),
+    SCALAR(plan, plan.global_step, TENSOR), SCALAR(plan, plan.optimizer_step, TENSOR), SCALAR(plan, plan.finite, TENSOR),
+    SCALAR(plan, plan.at_floor, TENSOR), SCALAR(plan, plan.gradient_norm, TENSOR),
+    SCALAR(plan, sampler.kind, SAMPLER_KIND), SCALAR(plan, sampler.unit, SAMPLE_UNIT),
+    SCALAR(plan, sampler.part, DATA_PART), SCALAR(plan, sampler.epoch_end, EPOCH_END),
+    SCALAR(plan, sampler.window, NUMBER), SCALAR(plan, sampler.stride, NUMBER), SCALAR(plan, sampler.samples, NUMBER),
+    SCALAR(plan, sampler.held_out_per_mille, NUMBER), SCALAR(plan, sampler.cursor, TENSOR),
+    SCALAR(plan, sampler.pushed, TENSOR), LIST(plan, plan.origin, NUMBER),
+    ENTRIES(plan, plan.tensors, tensor, TENSOR, SUPPORT_TENSORS),
     {IN_plan, "ops", offsetof(plan, ops), sizeof(op), OP, offsetof(plan, ops), IN_op, SUPPORT_OPS},
-    ENTRIES(plan, "phases", plan.phases, phase, PHASE, 6),
-    ENTRIES(plan, "inputs", plan.inputs, input, NUMBER, 2),
-    ENTRIES(plan, "outputs", plan.outputs, output, NUMBER, 2),
-    ENTRIES(plan, "nodes", plan.schedule_nodes, node, NUMBER, 2),
-    ENTRIES(plan, "schedules", plan.schedules, schedule, NUMBER, 2),
-    ENTRIES(plan, "initialisers", plan.initialisers, initialiser, TENSOR, SUPPORT_TENSORS),
-    ENTRIES(plan, "metrics", plan.metrics, metric, NUMBER, 2),
-    /* of the header; its counts are differences to what the plan has */
-    SCALAR(plan, "mode", header.mode, MODE),
-    SCALAR(plan, "constants_bytes", header.constants_bytes, NUMBER),
-    SCALAR(plan, "counts.tensors", header.counts.tensors, NUMBER),
-    SCALAR(plan, "counts.state_tensors", header.counts.state_tensors, NUMBER),
-    SCALAR(plan, "counts.ops", header.counts.ops, NUMBER),
-    SCALAR(plan, "counts.operands", header.counts.operands, NUMBER),
-    SCALAR(plan, "counts.integers", header.counts.integers, NUMBER),
-    SCALAR(plan, "counts.reals", header.counts.reals, NUMBER),
-    SCALAR(plan, "counts.reductions", header.counts.reductions, NUMBER),
-    SCALAR(plan, "counts.widest", header.counts.widest, NUMBER),
+    ENTRIES(plan, plan.phases, phase, PHASE, 6), ENTRIES(plan, plan.inputs, input, NUMBER, 2),
+    ENTRIES(plan, plan.outputs, output, NUMBER, 2), ENTRIES(plan, plan.schedule_nodes, node, NUMBER, 2),
+    ENTRIES(plan, plan.schedules, schedule, NUMBER, 2),
+    ENTRIES(plan, plan.initialisers, initialiser, TENSOR, SUPPORT_TENSORS),
+    ENTRIES(plan, plan.metrics, metric, NUMBER, 2), SCALAR(plan, header.mode, MODE),
+    SCALAR(plan, header.constants_bytes, NUMBER), SCALAR(plan, header.counts.tensors, NUMBER),
+    SCALAR(plan, header.counts.state_tensors, NUMBER), SCALAR(plan, header.counts.ops, NUMBER),
+    SCALAR(plan, header.counts.operands, NUMBER), SCALAR(plan, header.counts.integers, NUMBER),
+    SCALAR(plan, header.counts.reals, NUMBER), SCALAR(plan, header.counts.reductions, NUMBER),
+    SCALAR(plan, header.counts.widest, NUMBER),
     {IN_plan, "regions", 0, 0, REGION, offsetof(plan, header.region_count), IN_region, FIRN_REGIONS_MAX},
     {IN_region, "kind", offsetof(plan, header.region_kinds), 1, REGION_KIND, 0, NO_RECORD, 0},
     {IN_region, "bytes", offsetof(plan, header.region_bytes), 8, NUMBER, 0, NO_RECORD, 0},
-
-    SCALAR(tensor, "type", type, ELEMENT_TYPE),
-    SCALAR(tensor, "role", role, ROLE),
-    SCALAR(tensor, "region", region, REGION),
-    SCALAR(tensor, "offset", offset, NUMBER),
-    LIST(tensor, "dims", dims, NUMBER),
-    SCALAR(tensor, "first", first, OP),
-    SCALAR(tensor, "last", last, OP),
-    SCALAR(tensor, "name", name, TEXT),
-    SCALAR(tensor, "base", base, TENSOR),
-    SCALAR(op, "code", code, OP_CODE),
-    LIST(op, "inputs", inputs, TENSOR),
-    LIST(op, "outputs", outputs, TENSOR),
-    LIST(op, "integers", integers, NUMBER),
-    LIST(op, "reals", reals, REAL),
-    ENTRIES(op, "reductions", reductions, reduction, NUMBER, FIRN_REDUCTIONS_MAX),
-    SCALAR(reduction, "kind", kind, REDUCTION_KIND),
-    SCALAR(reduction, "accumulator", accumulator, ELEMENT_TYPE),
-    SCALAR(reduction, "output", output, ELEMENT_TYPE),
-    SCALAR(reduction, "reserved_byte", reserved_byte, NUMBER),
-    SCALAR(reduction, "chunk", chunk, NUMBER),
-    SCALAR(reduction, "reserved_low", reserved_low, NUMBER),
-    SCALAR(reduction, "reserved_high", reserved_high, NUMBER),
-    SCALAR(phase, "kind", kind, PHASE_KIND),
-    SCALAR(phase, "first", ops, FIRST_OP),
-    SCALAR(phase, "count", ops_count, NUMBER),
-    SCALAR(input, "name", name, TEXT),
-    SCALAR(input, "tensor", tensor, TENSOR),
-    SCALAR(input, "stream", stream, NUMBER),
-    SCALAR(input, "element", element, ELEMENT_TYPE),
-    SCALAR(input, "advance", advance, NUMBER),
-    SCALAR(input, "limit", limit, NUMBER),
-    SCALAR(input, "scale", scale, REAL),
-    SCALAR(input, "shift", shift, REAL),
-    SCALAR(input, "label", label, NUMBER),
-    SCALAR(input, "ring", ring, TENSOR),
-    SCALAR(output, "name", name, TEXT),
-    SCALAR(output, "tensor", tensor, TENSOR),
-    SCALAR(schedule, "root", root, NUMBER),
-    SCALAR(schedule, "tensor", tensor, TENSOR),
-    SCALAR(node, "kind", kind, NUMBER),
-    SCALAR(node, "total", total, NUMBER),
-    SCALAR(node, "initial", initial, REAL),
-    SCALAR(node, "reserved", reserved, NUMBER),
-    SCALAR(initialiser, "rule", rule, RULE),
-    SCALAR(initialiser, "element", element, ELEMENT_TYPE),
-    SCALAR(initialiser, "rng_id", rng_id, NUMBER),
-    SCALAR(initialiser, "a", a, REAL),
-    SCALAR(initialiser, "b", b, REAL),
-    SCALAR(initialiser, "integer", integer, NUMBER),
-    SCALAR(initialiser, "weights", weights, NUMBER),
-    SCALAR(initialiser, "low", low, REAL),
-    SCALAR(initialiser, "high", high, REAL),
-    SCALAR(metric, "kind", kind, METRIC_KIND),
-    SCALAR(metric, "sum", sum, TENSOR),
-    SCALAR(metric, "count", count, TENSOR),
-    SCALAR(metric, "beta", beta, REAL),
-    LIST(metric, "ignore_classes", ignore_classes, NUMBER),
+    SCALAR(tensor, type, ELEMENT_TYPE), SCALAR(tensor, role, ROLE), SCALAR(tensor, region, REGION),
+    SCALAR(tensor, offset, NUMBER), LIST(tensor, dims, NUMBER), SCALAR(tensor, first, OP), SCALAR(tensor, last, OP),
+    SCALAR(tensor, name, TEXT), SCALAR(tensor, base, TENSOR),
+    SCALAR(op, code, OP_CODE), LIST(op, inputs, TENSOR), LIST(op, outputs, TENSOR), LIST(op, integers, NUMBER),
+    LIST(op, reals, REAL), ENTRIES(op, reductions, reduction, NUMBER, FIRN_REDUCTIONS_MAX),
+    SCALAR(reduction, kind, REDUCTION_KIND), SCALAR(reduction, accumulator, ELEMENT_TYPE),
+    SCALAR(reduction, output, ELEMENT_TYPE), SCALAR(reduction, reserved_byte, NUMBER), SCALAR(reduction, chunk, NUMBER),
+    SCALAR(reduction, reserved_low, NUMBER), SCALAR(reduction, reserved_high, NUMBER),
+    SCALAR(phase, kind, PHASE_KIND), NAMED(phase, "ops.count", ops_count, NUMBER), NAMED(phase, "ops", ops, FIRST_OP),
+    SCALAR(input, name, TEXT), SCALAR(input, tensor, TENSOR), SCALAR(input, stream, NUMBER),
+    SCALAR(input, element, ELEMENT_TYPE), SCALAR(input, advance, NUMBER), SCALAR(input, limit, NUMBER),
+    SCALAR(input, scale, REAL), SCALAR(input, shift, REAL), SCALAR(input, label, NUMBER), SCALAR(input, ring, TENSOR),
+    SCALAR(output, name, TEXT), SCALAR(output, tensor, TENSOR),
+    SCALAR(schedule, root, NUMBER), SCALAR(schedule, tensor, TENSOR),
+    SCALAR(node, kind, NUMBER), SCALAR(node, total, NUMBER), SCALAR(node, initial, REAL), SCALAR(node, reserved, NUMBER),
+    SCALAR(initialiser, rule, RULE), SCALAR(initialiser, element, ELEMENT_TYPE), SCALAR(initialiser, rng_id, NUMBER),
+    SCALAR(initialiser, a, REAL), SCALAR(initialiser, b, REAL), SCALAR(initialiser, integer, NUMBER),
+    SCALAR(initialiser, weights, NUMBER), SCALAR(initialiser, low, REAL), SCALAR(initialiser, high, REAL),
+    SCALAR(metric, kind, METRIC_KIND), SCALAR(metric, sum, TENSOR), SCALAR(metric, count, TENSOR),
+    SCALAR(metric, beta, REAL), LIST(metric, ignore_classes, NUMBER),
+    /* clang-format on */
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
@@ -435,10 +376,15 @@ static place find_in_list(editor *e, uint8_t *owner, const field *list) {
     return entry.record != NO_RECORD && take(e, ".") ? find_path(e, &entry) : entry;
 }
 
+static const char *name_of(const field *f) {
+    const size_t prefix = strncmp(f->name, "plan.", 5) == 0 ? 5 : strncmp(f->name, "header.", 7) == 0 ? 7 : 0;
+    return f->name + prefix;
+}
+
 static place find_path(editor *e, const place *scope) {
     for (uint32_t i = 0; i < FIELDS; i++) {
         const field *f = &fields[i];
-        if (f->in == scope->record && take(e, f->name))
+        if (f->in == scope->record && take(e, name_of(f)))
             return f->count_at != 0 ? find_in_list(e, scope->at, f) : scalar_at(scope, f);
     }
     fail_at(e, "no such field");
