@@ -124,7 +124,7 @@ static const field fields[] = {
     SCALAR(plan, sampler.pushed, TENSOR), LIST(plan, plan.origin, NUMBER),
     ENTRIES(plan, plan.tensors, tensor, TENSOR, SUPPORT_TENSORS),
     {IN_plan, "ops", offsetof(plan, ops), sizeof(op), OP, offsetof(plan, ops), IN_op, SUPPORT_OPS},
-    ENTRIES(plan, plan.phases, phase, PHASE, 6), ENTRIES(plan, plan.inputs, input, NUMBER, 2),
+    ENTRIES(plan, plan.phases, phase, PHASE, 6), ENTRIES(plan, plan.inputs, input, NUMBER, 3),
     ENTRIES(plan, plan.outputs, output, NUMBER, 2), ENTRIES(plan, plan.schedule_nodes, node, NUMBER, 2),
     ENTRIES(plan, plan.schedules, schedule, NUMBER, 2),
     ENTRIES(plan, plan.initialisers, initialiser, TENSOR, SUPPORT_TENSORS),

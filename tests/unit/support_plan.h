@@ -17,7 +17,7 @@ typedef struct support_plan {
     firn_native_tensor tensors[SUPPORT_TENSORS];
     firn_native_phase phases[6];
     firn_native_op ops[SUPPORT_OPS]; /* of all phases */
-    firn_native_input inputs[2];
+    firn_native_input inputs[3];
     firn_native_output outputs[2];
     firn_native_sampler sampler;
     firn_fb_schedule_node nodes[2];
