@@ -199,4 +199,4 @@ def change(text, fault):
     """The lines that a fault changes, before and after, each as one line."""
     after = planted(text, fault)
     pairs = [(a, b) for a, b in zip(text.split("\n"), after.split("\n")) if a != b]
-    return tuple(" ".join(line.strip() for line in lines) for lines in zip(*pairs)) if pairs else ("", "")
+    return tuple(" ".join(filter(None, map(str.strip, lines))) for lines in zip(*pairs)) if pairs else ("", "")

@@ -4,6 +4,7 @@ N ?= 400
 SEED ?=
 STAGE ?= 2
 LIMIT ?= 0
+ONLY ?=
 MUTANT_SECONDS ?= 3600
 MINUTES ?= 0
 DIR ?=
@@ -13,8 +14,8 @@ AGAIN ?=
 MUTANT_VARIABLES = $(foreach name,PORTABLE CC CFLAGS_EXTRA LEAVE_OUT,$(if $(filter command% environment%,$(origin $(name))),'$(name)=$($(name))'))
 
 .PHONY: mutants
-mutants: ## plant N=400 small faults and see which of them the tests notice; SEED= STAGE=1 LIMIT=seconds REPORT=1 AGAIN=1
-	@python3 tests/mutants/mutants.py --number $(N) --seed '$(SEED)' --stage $(STAGE) --limit $(LIMIT) --minutes $(MINUTES) \
+mutants: ## plant N=400 small faults and see which of them the tests notice; SEED= STAGE=1 LIMIT=seconds ONLY='word ...' REPORT=1 AGAIN=1
+	@python3 tests/mutants/mutants.py --number $(N) --seed '$(SEED)' --stage $(STAGE) --limit $(LIMIT) --only '$(ONLY)' --minutes $(MINUTES) \
 	    --mutant-seconds $(MUTANT_SECONDS) --jobs $(JOBS) --folder '$(or $(DIR),$(BUILD)/mutants)' $(if $(REPORT),--report) \
 	    $(if $(AGAIN),--again) -- $(MUTANT_VARIABLES)
 

@@ -1,7 +1,7 @@
 """Plants one small fault at a time and sees whether the tests notice: `make mutants N=400 SEED=1`.
 
-    mutants.py [--number N] [--seed SEED] [--stage 1|2] [--limit SECONDS] [--mutant-seconds SECONDS] [--minutes MINUTES]
-               [--jobs JOBS] [--folder FOLDER] [--report] [--again] [VARIABLE=VALUE]...
+    mutants.py [--number N] [--seed SEED] [--stage 1|2] [--limit SECONDS] [--only WORDS] [--mutant-seconds SECONDS]
+               [--minutes MINUTES] [--jobs JOBS] [--folder FOLDER] [--report] [--again] [VARIABLE=VALUE]...
 
 N / 4 mutants are drawn in each of plan, schedules, compiler and runtime. Stage 1 runs what `make test` runs, the tests
 nearest to the file first, and stops at the first that fails; stage 2 runs the further tests of `make test-all` on what
@@ -77,7 +77,8 @@ class Run:
 
     def listed(self, stage):
         tests = selection.tests_of(self.clean, stage)
-        limit = self.options.limit
+        limit, only = self.options.limit, self.options.only.split()
+        tests = [test for test in tests if not only or any(word in test.name for word in only)]
         if tests and all(test.seconds is None for test in tests):
             say("tests/run.sh has no list of tests with their times: all tests for this machine are taken for both stages")
             tests = [test for test in tests if not self.needs_other_targets(test)]
@@ -93,7 +94,7 @@ class Run:
         path = self.folder / "times.json"
         times = json.loads(path.read_text()) if path.exists() else {}
         waiting = queue.SimpleQueue()
-        for name in sorted(every):
+        for name in sorted(every, key=lambda name: (name.startswith("end_to_end/"), name)):
             if times.get(name) is None:
                 waiting.put(every[name])
         say(f"{waiting.qsize()} of {len(every)} tests are timed on the clean tree")
@@ -293,6 +294,7 @@ def options_of(arguments):
     parser.add_argument("--seed", default="")
     parser.add_argument("--stage", type=int, choices=(1, 2), default=2)
     parser.add_argument("--limit", type=float, default=0, help="only tests that take no longer, in seconds")
+    parser.add_argument("--only", default="", help="only tests whose names contain one of these words")
     parser.add_argument("--mutant-seconds", type=float, default=3600, help="of stage 2, for each mutant")
     parser.add_argument("--minutes", type=float, default=0, help="when the run ends, finished or not")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
