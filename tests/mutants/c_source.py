@@ -52,12 +52,14 @@ class Source:
         self.text = text
         self.types = types
         self.tokens = [t for t in tokens_of(text) if t.kind != "preprocessor"]
+        self.words = [t.text for t in self.tokens]
         self.partner = self.match_brackets()
         self.code, self.enumerators = self.find_code()
+        self.sizes = self.find_sizes()
 
     def word(self, i):
         """The text of token i, or nothing beyond the ends."""
-        return self.tokens[i].text if 0 <= i < len(self.tokens) else ""
+        return self.words[i] if 0 <= i < len(self.words) else ""
 
     def match_brackets(self):
         """The index of the other bracket for each bracket. A bracket that an #else doubles has none."""
@@ -170,12 +172,13 @@ class Source:
             j -= 1
         return self.word(j) not in ("=", "(") and self.is_type(j + 1)
 
-    def in_declared_bracket(self, i):
-        """Whether token i is part of the size of an array that is declared."""
-        j = i - 1
-        while j >= 0 and self.word(j) not in (";", "{", "}", "["):
-            j = self.partner.get(j, j) - 1 if self.word(j) in (")", "]") else j - 1
-        return self.word(j) == "[" and self.declares(j)
+    def find_sizes(self):
+        """The indices of the tokens that are part of the size of an array that is declared."""
+        found = set()
+        for i, word in enumerate(self.words):
+            if word == "[" and i in self.code and i in self.partner and self.declares(i):
+                found.update(range(i, self.partner[i]))
+        return found
 
     def arguments(self, opening):
         """The pairs (first token, token behind the last) of the arguments of a call."""

@@ -3,6 +3,7 @@
 The folder `clean` holds the sources as they are, and what make built of them. A copy is made equal to `clean` before each
 mutant: every file whose time or size differs is put back with its time, so that make builds only what a mutant changes."""
 import filecmp
+import math
 import os
 import re
 import shutil
@@ -18,9 +19,15 @@ BUILD = "build"
 OWN_BUILDS = {"variants", "sanitized", "aarch64"}
 # Code that newer compilers refuse, and that no programmer would leave.
 REFUSED_WARNINGS = re.compile(r"\[-W(int-conversion|incompatible-pointer-types|implicit-function-declaration)\]")
-# Bounds for a program that runs away: no core file, files of 2 GiB in blocks of 512 bytes.
-LIMITED = ["sh", "-c", 'ulimit -c 0; ulimit -f 4194304; exec "$@"', "sh"]
-LIMITED_MEMORY = ["sh", "-c", 'ulimit -c 0; ulimit -f 4194304; ulimit -d 6291456; exec "$@"', "sh"]
+# Bounds for a program that runs away, with the seconds of CPU as first argument: no core file, files of 2 GiB, and
+# 4 GiB of memory except where a sanitizer reserves far more than it uses.
+LIMITED = 'ulimit -c 0; ulimit -f 4194304; ulimit -t "$1"; shift; exec "$@"'
+LIMITED_MEMORY = "ulimit -d 4194304; " + LIMITED
+RESERVES_MEMORY = re.compile(r"sanit|fuzz|\b(system|popen|execvp?|execve|posix_spawnp?)\(")
+# What a program that has used its CPU time ends with, and a shell whose program has.
+OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL, 128 + signal.SIGXCPU, 128 + signal.SIGKILL)
+# Seconds of wall-clock time for each second of CPU time. No test waits long for anything but the CPU, which may be busy.
+WALL_SECONDS = 15
 
 
 class Stopped(Exception):
@@ -34,7 +41,8 @@ class Processes:
         self.lock, self.running, self.is_stopped = threading.Lock(), set(), False
 
     def run(self, command, folder, environment, seconds=None):
-        """The exit status and the output. The status is None if the command ran beyond its time."""
+        """The exit status, the output, and the seconds of CPU of the command and of all that it waited for. The status is
+        None if it ran longer than `seconds` of wall-clock time."""
         with tempfile.TemporaryFile() as log:
             with self.lock:
                 if self.is_stopped:
@@ -42,27 +50,37 @@ class Processes:
                 process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log,
                                            stderr=subprocess.STDOUT, start_new_session=True)
                 self.running.add(process)
-            try:
-                status = process.wait(timeout=seconds)
-            except subprocess.TimeoutExpired:
-                status = None
-            finally:
-                self.end(process)
-                with self.lock:
-                    self.running.discard(process)
+            status, cpu = self.wait(process, seconds)
             if self.is_stopped:
                 raise Stopped
             log.seek(0)
-            return status, log.read(1 << 20).decode("utf-8", "replace")
+            return status, log.read(1 << 20).decode("utf-8", "replace"), cpu
+
+    def wait(self, process, seconds):
+        """Waits for the process, and ends what it left behind in its group."""
+        end, pause, pid = time.monotonic() + (seconds or float("inf")), 0.002, 0
+        while not pid and time.monotonic() < end:
+            time.sleep(pause)
+            pause = min(2 * pause, 0.1)
+            with self.lock: # stop() may not end a group whose number another one has by now
+                pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+                if pid:
+                    self.running.discard(process)
+        self.end(process)
+        if not pid:
+            with self.lock:
+                _, status, usage = os.wait4(process.pid, 0)
+                self.running.discard(process)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return process.returncode if pid else None, usage.ru_utime + usage.ru_stime
 
     @staticmethod
     def end(process):
-        """Ends the process and whatever it left behind in its group."""
+        """Ends the process and whatever is in its group."""
         try:
             os.killpg(process.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass
-        process.wait()
 
     def stop(self):
         with self.lock:
@@ -126,16 +144,19 @@ class Copy:
 
     def make(self, goals, options=("-j1",)):
         """Runs make without -Werror: a warning is no sign that a test would give. Returns status and output."""
-        return PROCESSES.run(["make", "--no-print-directory", "-s", *options, "BUILD=" + BUILD, "WERROR=", "JOBS=1",
-                              *self.variables, *goals], self.folder, self.environment())
+        status, output, _ = PROCESSES.run(["make", "--no-print-directory", "-s", *options, "BUILD=" + BUILD, "WERROR=", "JOBS=1",
+                                          *self.variables, *goals], self.folder, self.environment())
+        return status, output
 
-    def run(self, test, seconds=None):
-        """Runs a test: its status, None if it was stopped, and the wall-clock seconds."""
-        begin = time.monotonic()
-        limited = LIMITED if "sanitized" in test.name else LIMITED_MEMORY
-        status, output = PROCESSES.run([*limited, test.command], self.folder, self.environment(), seconds)
+    def run(self, test, source, seconds):
+        """Runs a test that may take so many seconds of CPU, in one process: its status, or None if it was stopped after
+        too long, and the seconds of CPU that it took. The source tells what it runs."""
+        text = (self.folder / source).read_text()
+        limited = LIMITED if "sanitized" in test.name or RESERVES_MEMORY.search(text) else LIMITED_MEMORY
+        status, _, cpu = PROCESSES.run(["sh", "-c", limited, "sh", str(math.ceil(seconds)), test.command], self.folder,
+                                       self.environment(), WALL_SECONDS * seconds)
         shutil.rmtree(self.scratch, ignore_errors=True)
-        return status, time.monotonic() - begin, output
+        return (None if status in OUT_OF_TIME else status), cpu
 
     def restore(self, clean, wanted):
         """Makes this copy equal to `clean`, whose snapshot is `wanted`."""

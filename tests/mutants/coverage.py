@@ -49,7 +49,7 @@ def chosen(build, limit):
 
 def run(test, build):
     environment = {**os.environ, "BUILD": build, "SANITIZED": build + "/sanitized"}
-    status, _ = PROCESSES.run([test.command], ROOT, environment, LONGEST)
+    status, _, _ = PROCESSES.run([test.command], ROOT, environment, LONGEST)
     print(f"{'passed' if status == 0 else 'FAILED'}  {test.name}", flush=True)
 
 

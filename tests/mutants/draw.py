@@ -35,8 +35,10 @@ class Draw:
             self.lines[name.split("/")[0]] += [(name, by_line[line]) for line in sorted(by_line)]
 
     def tree(self):
-        """A hash of the sources that faults are planted in."""
-        return hashlib.sha256("\0".join(f"{name}\0{text}" for name, text in self.texts.items()).encode()).hexdigest()
+        """A hash of what the draw depends on: the sources that faults are planted in, and the rules of this folder."""
+        rules = {name: Path(__file__).with_name(name).read_text() for name in ("c_source.py", "draw.py", "faults.py")}
+        parts = [f"{name}\0{text}" for name, text in {**rules, **self.texts}.items()]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def candidate(self, folder, index):
         """A file and a fault: the line is drawn first, then the kind of fault, then one of this kind."""

@@ -4,7 +4,7 @@ A fault is (kind, line, edits); an edit is (start, end, text), and no edit adds 
 import re
 from collections import namedtuple
 
-from c_source import CONTROLS, KEYWORDS, PRECEDENCE, Source
+from c_source import KEYWORDS, PRECEDENCE, Source
 
 Fault = namedtuple("Fault", "kind line edits")
 
@@ -35,7 +35,7 @@ def around(source, first, behind, before, after):
 # --- operators and constants ---
 
 def operator_faults(source, i):
-    word = source.word(i)
+    word = source.words[i]
     if word not in OPERATORS or word in PRECEDENCE and not source.is_binary(i):
         return
     for other in OPERATORS[word]:
@@ -60,7 +60,7 @@ def other_constants(word):
 
 def constant_faults(source, i):
     token = source.tokens[i]
-    if source.in_declared_bracket(i):
+    if i in source.sizes:
         return
     if token.kind == "number":
         for other in other_constants(token.text):
@@ -73,7 +73,7 @@ def constant_faults(source, i):
 
 
 def index_faults(source, i):
-    if source.word(i) != "[" or not source.ends_operand(i - 1) or i not in source.partner or source.declares(i):
+    if source.words[i] != "[" or not source.ends_operand(i - 1) or i not in source.partner or source.declares(i):
         return
     for other in "+-":
         yield "off by one", around(source, i + 1, source.partner[i], "(", f") {other} 1")
@@ -83,8 +83,8 @@ def index_faults(source, i):
 
 def clause_of(source, i):
     """The condition of the keyword i, as its first token and the token behind it; None if it has none."""
-    close = source.partner.get(i + 1) if source.word(i + 1) == "(" else None
-    if close is None or source.word(i) not in ("if", "while", "for"):
+    close = source.partner.get(i + 1) if source.words[i] in ("if", "while", "for") else None
+    if close is None:
         return None
     if source.word(i) != "for":
         return i + 2, close
@@ -98,7 +98,7 @@ def leaves(source, i):
 
 
 def condition_faults(source, i):
-    if source.word(i) == "?":
+    if source.words[i] == "?":
         first, behind = source.left_operand(i, 0), i
     else:
         clause = clause_of(source, i)
@@ -115,7 +115,7 @@ def condition_faults(source, i):
 
 def call_faults(source, i):
     """The statement that is a call, removed; two arguments that are next to each other, swapped."""
-    if source.tokens[i].kind != "name" or source.word(i) in KEYWORDS or source.word(i + 1) != "(" or i + 1 not in source.partner:
+    if source.word(i + 1) != "(" or source.tokens[i].kind != "name" or source.words[i] in KEYWORDS or i + 1 not in source.partner:
         return
     close = source.partner[i + 1]
     first = i - 3 if [source.word(i - n) for n in (3, 2, 1)] == ["(", "void", ")"] else i
@@ -136,7 +136,7 @@ def swap(source, kind, left, right):
 
 
 def operand_faults(source, i):
-    if source.word(i) in SWAPPED and source.is_binary(i):
+    if source.words[i] in SWAPPED and source.is_binary(i):
         precedence = PRECEDENCE[source.word(i)]
         left, right = source.left_operand(i, precedence), source.right_operand(i, precedence)
         if left < i and i + 1 < right:

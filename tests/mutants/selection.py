@@ -39,6 +39,11 @@ def is_script(test):
     return test.name.startswith("end_to_end/")
 
 
+def source_of(test):
+    """The file that a test is written in."""
+    return test.command if is_script(test) else f"tests/unit/{test.name.split('/')[1]}.c"
+
+
 def goals_of(copy, test):
     """The goals of make that a test needs, or None if a build of its own has them."""
     if test.name.startswith("sanitized/"):
@@ -77,8 +82,7 @@ def same_program(copy, clean, test):
     """Whether a unit test is, byte for byte, the program that passes on the clean tree, and calls no other one."""
     if not test.name.startswith("unit/"):
         return False
-    source = copy.folder / f"tests/unit/{test.name.split('/')[1]}.c"
-    return (not CALLS_PROGRAMS.search(source.read_text()) and
+    return (not CALLS_PROGRAMS.search((copy.folder / source_of(test)).read_text()) and
             (copy.folder / test.command).read_bytes() == (clean.folder / test.command).read_bytes())
 
 
