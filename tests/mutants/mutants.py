@@ -52,6 +52,7 @@ class Run:
         self.equivalents = read_equivalents(ROOT / "tests/mutants/equivalent")
         self.clean = Copy(self.folder / "clean", options.variables)
         self.copies = [Copy(self.folder / f"copy-{i}", options.variables) for i in range(options.jobs)]
+        self.tests, self.seconds = {}, {}
         self.lock = threading.Condition()
         self.next = dict.fromkeys(FOLDERS, 0)
         self.accepted, self.pending = dict.fromkeys(FOLDERS, 0), dict.fromkeys(FOLDERS, 0)
@@ -59,21 +60,20 @@ class Run:
 
     # --- before the first mutant ---
 
-    def prepare(self):
-        """Builds the clean tree, and runs every test on it: its time counts, and whether it passes."""
-        say("copying and building the clean tree")
-        update_clean(ROOT, self.clean)
-        self.tests = {stage: self.listed(stage) for stage in range(1, self.options.stage + 1)}
-        every = {test.name: test for tests in self.tests.values() for test in tests}
-        status, output = self.clean.make(["all", f"{BUILD}/generate"], (f"-j{self.options.jobs}", "-k"))
-        if status != 0:
-            raise SystemExit(f"the clean tree does not build:\n{output[-3000:]}")
-        status, output = selection.build(self.clean, every.values(), (f"-j{self.options.jobs}", "-k"))
-        if status != 0:
-            say("some tests of the clean tree do not build, and are left out")
-        self.wanted_files = snapshot(self.clean.folder)
+    def prepare(self, stage):
+        """Builds the clean tree with the tests of the stage, and runs each on it: its time counts, and whether it passes."""
+        say(f"stage {stage}: building the clean tree")
+        if stage == 1:
+            update_clean(ROOT, self.clean)
+            status, output = self.clean.make(["all", f"{BUILD}/generate"], (f"-j{self.options.jobs}", "-k"))
+            if status != 0:
+                raise SystemExit(f"the clean tree does not build:\n{output[-3000:]}")
+        tests = self.listed(stage)
+        selection.build(self.clean, tests, (f"-j{self.options.jobs}", "-k")) # a test that does not build fails below
+        self.clean_files = snapshot(self.clean.folder)
         self.objects = objects_by_source(self.clean)
-        self.measure(every)
+        self.tests[stage] = self.measure(tests)
+        say(f"stage {stage}: {len(self.tests[stage])} tests, {sum(self.seconds[t.name] for t in self.tests[stage]):.0f} s")
 
     def listed(self, stage):
         tests = selection.tests_of(self.clean, stage)
@@ -89,34 +89,39 @@ class Run:
         needs = [word for line in text.splitlines() if line.startswith("# Needs: ") for word in line.split()[2:]]
         return any(word in OTHER_TARGETS for word in needs)
 
-    def measure(self, every):
-        """Runs the tests whose time is not known. Those that fail on the clean tree are left out, and named."""
+    def measure(self, tests):
+        """Runs the tests whose time is not known. Returns those that pass on the clean tree within the limit; the others
+        are named."""
         path = self.folder / "times.json"
         times = json.loads(path.read_text()) if path.exists() else {}
+        limit = self.options.limit or LONGEST
         waiting = queue.SimpleQueue()
-        for name in sorted(every, key=lambda name: (name.startswith("end_to_end/"), name)):
-            if times.get(name) is None:
-                waiting.put(every[name])
-        say(f"{waiting.qsize()} of {len(every)} tests are timed on the clean tree")
+        for test in tests:
+            seconds, result = times.get(test.name, (0, "unknown"))
+            if result != "passed" and not (result == "stopped" and seconds > limit):
+                waiting.put(test)
+        say(f"{waiting.qsize()} of {len(tests)} tests are timed on the clean tree")
 
         def work(copy):
-            copy.restore(self.clean, self.wanted_files)
-            while not waiting.empty():
-                test = waiting.get()
-                status, seconds = copy.run(test, selection.source_of(test), 2 * self.options.limit or LONGEST)
+            copy.restore(self.clean, self.clean_files)
+            while True:
+                try:
+                    test = waiting.get_nowait()
+                except queue.Empty:
+                    return
+                status, seconds = copy.run(test, selection.source_of(test), 2 * limit)
                 with self.lock:
-                    times[test.name] = seconds if status == 0 else None
+                    times[test.name] = (seconds, {0: "passed", None: "stopped"}.get(status, "failed"))
                     path.write_text(json.dumps(times, indent=1))
 
         self.in_every_copy(work)
-        self.seconds = {name: seconds for name, seconds in times.items() if seconds is not None}
-        left_out = sorted(name for name in every if name not in self.seconds)
-        if left_out:
-            say(f"left out, because they fail on the clean tree or take too long: {' '.join(left_out)}")
-        limit = self.options.limit or float("inf")
-        for stage, tests in self.tests.items():
-            self.tests[stage] = [t for t in tests if self.seconds.get(t.name, limit + 1) <= limit]
-            say(f"stage {stage}: {len(self.tests[stage])} tests, {sum(self.seconds[t.name] for t in self.tests[stage]):.0f} s")
+        results = {test.name: times[test.name] for test in tests}
+        for result, reason in (("failed", "fail on the clean tree"), ("stopped", "take too long")):
+            names = sorted(name for name in results if results[name][1] == result)
+            if names:
+                say(f"left out, because they {reason}: {' '.join(names)}")
+        self.seconds.update((name, seconds) for name, (seconds, result) in results.items() if result == "passed")
+        return [test for test in tests if self.seconds.get(test.name, limit + 1) <= limit]
 
     def in_every_copy(self, work):
         """Calls work(copy) for all copies at once, and waits. An exception of one ends the run."""
@@ -170,7 +175,7 @@ class Run:
         return entry
 
     def write(self, copy, name, fault):
-        copy.restore(self.clean, self.wanted_files)
+        copy.restore(self.clean, self.clean_files)
         path = copy.folder / name
         path.unlink()
         path.write_text(planted(self.draw.texts[name], fault))
@@ -275,9 +280,10 @@ class Run:
         say(f"{entry['id']}  {entry['file']}:{entry['line']}  {entry['result']}  {entry.get('by', '')}  {entry['seconds']} s")
 
     def all_stages(self):
-        self.prepare()
+        self.prepare(1)
         self.in_every_copy(self.stage_1)
         if self.options.stage == 2:
+            self.prepare(2)
             self.survivors = [(id, stages[1]) for id, stages in sorted(self.results.found.items())
                               if stages[1]["result"] == "survived" and (2 not in stages or self.options.again and
                                                                         stages[2]["result"] not in KILLED)]
