@@ -498,6 +498,7 @@ fuzz-plans: ## run hostile but signed plans under ASan and UBSan; MUTANTS=200000
 	$(SANITIZED)/tests/test_hostile_plans $(MUTANTS) $(FUZZ_SEED)
 
 include tests/fuzz/fuzz.mk
+include tests/mutants/mutants.mk
 include tests/emulated_x86/emulated_x86.mk
 include tests/bare/bare.mk
 
@@ -627,5 +628,5 @@ help: ## this list
 .PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(X86_SETS) $(AARCH64_SETS) $(MODELS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c
 
 # Not those of the builds of their own within this one, which are some thousands.
-OWN_BUILDS := variants sanitized aarch64 gcc clang fuzz64 fuzz32
+OWN_BUILDS := variants sanitized aarch64 mutants coverage gcc clang fuzz64 fuzz32
 -include $(shell find $(BUILD) -mindepth 1 $(patsubst %,-path $(BUILD)/% -prune -o,$(OWN_BUILDS)) -name '*.d' -print 2>/dev/null)

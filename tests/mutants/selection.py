@@ -1,0 +1,110 @@
+"""Which tests there are, what they need to be built, and in which order they are asked about a mutant."""
+import re
+import subprocess
+from collections import namedtuple
+from pathlib import Path
+
+from copies import BUILD
+
+# `seconds` is the time that the test is known to take, or None.
+Test = namedtuple("Test", "command name seconds")
+
+LOOPS = {1: "test", 2: "all"}
+# The goals of make for the words of tests/check; boards, python and tools are built by the scripts or not at all.
+NEEDS = {"onnx_run": ["tests/onnx_run"], "runner": ["runner"], "signing": ["libsigning.a"], "bench": ["firn-bench"],
+         "boards": [], "python": [], "tools": []}
+CALLS_PROGRAMS = re.compile(r"\b(system|popen|execvp?|execve|posix_spawnp?)\(")
+
+
+def tests_of(copy, stage):
+    """The tests of a stage: 1 is what `make test` runs, 2 what `make test-all` runs."""
+    listed = listed_by_run(copy, LOOPS[stage])
+    if listed is None:
+        listed = [Test(f"{BUILD}/tests/{p.stem}", f"unit/{p.stem}", None) for p in sorted(copy.folder.glob("tests/unit/test_*.c"))]
+        listed += [Test(f"tests/end_to_end/{p.name}", f"end_to_end/{p.stem}", None)
+                   for p in sorted(copy.folder.glob("tests/end_to_end/*.sh"))]
+    return listed
+
+
+def listed_by_run(copy, loop):
+    """What tests/run.sh says of a loop, as lines `command name seconds`; None if it knows no loops."""
+    if "--loop" not in (copy.folder / "tests/run.sh").read_text():
+        return None
+    listed = subprocess.run(["tests/run.sh", "--loop", loop, "--list"], cwd=copy.folder, env=copy.environment(),
+                            capture_output=True, text=True, check=True).stdout
+    return [Test(words[0], words[1], float(words[2])) for words in map(str.split, listed.splitlines()) if len(words) == 3]
+
+
+def is_script(test):
+    return test.name.startswith("end_to_end/")
+
+
+def source_of(test):
+    """The file that a test is written in."""
+    return test.command if is_script(test) else f"tests/unit/{test.name.split('/')[1]}.c"
+
+
+def goals_of(copy, test):
+    """The goals of make that a test needs, or None if a build of its own has them."""
+    if test.name.startswith("sanitized/"):
+        return None
+    if not is_script(test):
+        return [test.command]
+    goals = ["all"]
+    for line in re.findall(r"^# Needs: (.*)$", (copy.folder / test.command).read_text(), re.MULTILINE):
+        for word in line.split():
+            if word.startswith("test_"):
+                goals.append(f"{BUILD}/tests/{word}")
+            elif word in NEEDS:
+                goals += [f"{BUILD}/{goal}" for goal in NEEDS[word]]
+            elif word in ("variants", "aarch64"):
+                goals.append(word)
+            else:
+                return None
+    return goals
+
+
+def build(copy, tests, options=("-j1",)):
+    """Builds what the tests need. Returns make's status and output."""
+    goals, sanitized = set(), set()
+    for test in tests:
+        own = goals_of(copy, test)
+        goals.update(own or [])
+        if own is None:
+            sanitized.add(f"{BUILD}/sanitized/tests/{test.name.split('/')[1]}" if not is_script(test) else "fuzz-programs")
+    status, output = copy.make(sorted(goals), options) if goals else (0, "")
+    if status == 0 and sanitized:
+        status, output = copy.make(["sanitized-goals", "GOALS=" + " ".join(sorted(sanitized))], options)
+    return status, output
+
+
+def same_program(copy, clean, test):
+    """Whether a unit test is, byte for byte, the program that passes on the clean tree, and calls no other one."""
+    if not test.name.startswith("unit/"):
+        return False
+    return (not CALLS_PROGRAMS.search((copy.folder / source_of(test)).read_text()) and
+            (copy.folder / test.command).read_bytes() == (clean.folder / test.command).read_bytes())
+
+
+# --- the order ---
+
+def nearness(copy, test, path):
+    """0 for the unit tests that are named as the file is; then those that use its folder, other unit tests, scripts
+    that call the program, other scripts; and last the same tests under the sanitizers."""
+    kind, name = test.name.split("/")
+    stem = Path(path).stem
+    if kind == "sanitized":
+        return 5
+    if kind == "unit":
+        text = (copy.folder / f"tests/unit/{name}.c").read_text()
+        if name == "test_" + stem or f'"{Path(path).with_suffix(".h")}"' in text:
+            return 0
+        return 1 if f'"{Path(path).parent}/' in text else 2
+    text = (copy.folder / test.command).read_text()
+    programs = r"\bfirnc\b" if path.startswith("compiler/") else r"\bfirn\b" if path.startswith("runtime/") else r"\bfirnc?\b"
+    return 3 if re.search(programs, text) else 4
+
+
+def nearest_first(copy, tests, path, seconds):
+    """The tests in the order in which they are run on a mutant of the file."""
+    return sorted(tests, key=lambda test: (nearness(copy, test, path), seconds[test.name], test.name))
