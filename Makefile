@@ -26,7 +26,9 @@ endif
 OBJCOPY ?= $(CROSS)objcopy
 # The processor for which this compiler compiles: x86_64, i686, aarch64, ...
 PROCESSOR := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
-BUILD ?= build
+# CHECK=1: a build that checks each op and can write a trace (runtime/check/check.h), in a folder of its own.
+CHECK ?=
+BUILD ?= build$(if $(CHECK),/check)
 CFLAGS_EXTRA ?=
 LDFLAGS_EXTRA ?=
 WERROR ?= -Werror
@@ -44,7 +46,7 @@ end_of_line = $(if $(V),,$(if $(MAKE_TERMOUT),@printf '\033[K'))
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wdouble-promotion -Wmissing-prototypes $(WERROR)
 # The numerics require these three: no contraction, square root as an instruction, strict floating point.
 FLOATING := -ffp-contract=off -fno-fast-math -fno-math-errno
-CFLAGS := -std=c11 -O2 $(FLOATING) $(WARNINGS) -I. -MMD -MP
+CFLAGS := -std=c11 -O2 $(FLOATING) $(WARNINGS) -I. -MMD -MP $(if $(CHECK),-DFIRN_CHECK)
 # The linker needs the options for word size and sanitizers, too.
 MACHINE := $(filter -m%,$(CFLAGS_EXTRA))
 # Links several objects into one. Section groups are dissolved, so that a member made local here does not replace a
@@ -62,7 +64,7 @@ PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(foreach fol
 SCHEDULES_SOURCES := $(wildcard schedules/*.c)
 NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
 KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c runtime/kernels/elements/*.c runtime/kernels/images/*.c runtime/kernels/layout/*.c runtime/kernels/losses/*.c runtime/kernels/norms/*.c runtime/kernels/optimizers/*.c runtime/kernels/recurrent/*.c runtime/kernels/reduce/*.c))
-CORE_SOURCES := $(wildcard runtime/*.c runtime/parts/*.c)
+CORE_SOURCES := $(wildcard runtime/*.c runtime/parts/*.c $(if $(CHECK),runtime/check/*.c))
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
 HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c plan/keys/*.c)
 # The sources of the programs that are not in a library.
@@ -628,5 +630,5 @@ help: ## this list
 .PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(X86_SETS) $(AARCH64_SETS) $(MODELS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c
 
 # Not those of the builds of their own within this one, which are some thousands.
-OWN_BUILDS := variants sanitized aarch64 mutants coverage gcc clang fuzz64 fuzz32
+OWN_BUILDS := check times variants sanitized aarch64 mutants coverage gcc clang fuzz64 fuzz32
 -include $(shell find $(BUILD) -mindepth 1 $(patsubst %,-path $(BUILD)/% -prune -o,$(OWN_BUILDS)) -name '*.d' -print 2>/dev/null)

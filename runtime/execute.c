@@ -8,6 +8,9 @@
  * Attributes stay in the plan. */
 #define FIRN_FB_INLINE /* plan/access.h */
 #include "plan/bytes.h"
+#ifdef FIRN_CHECK
+#    include "runtime/check/check.h"
+#endif
 #include "runtime/instance.h"
 
 /* --- where operands are decoded to -------------------------------------------------------------------------------- */
@@ -155,16 +158,30 @@ int firn_execute_check(const firn_instance *instance, void *prepared, size_t *sl
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
-/* Runs an op whose call is complete. */
-static void run(const firn_instance *instance, firn_kernel kernel, const firn_kernel_call *call) {
-    if (kernel == NULL)
-        firn_instance_trap(instance, FIRN_ERROR_KERNEL_MISSING);
-    kernel(call);
-    firn_instance_alive(instance);
-}
-
 static firn_fb_op op_of(const firn_bound_phase *phase, uint32_t i) {
     return (firn_fb_op){firn_fb_follow(phase->ops + sizeof(uint32_t) * i)};
+}
+
+/* Runs op `i` of a phase, whose call is complete. */
+static void run(const firn_instance *instance, const firn_bound_phase *phase, uint32_t i, firn_kernel kernel,
+                const firn_kernel_call *call) {
+    if (kernel == NULL)
+        firn_instance_trap(instance, FIRN_ERROR_KERNEL_MISSING);
+#ifdef FIRN_CHECK
+    firn_check_run(
+        &(firn_checked_op){.code = firn_fb_op_code(op_of(phase, i)),
+                           .number = phase->first + i,
+                           .gradients_are_finite = instance->bound.finite != NULL &&
+                                                   phase == &instance->bound.phases[FIRN_FB_PHASE_KIND_UPDATE],
+                           .regions = instance->header.region_count,
+                           .blocks = instance->blocks,
+                           .bytes = instance->header.region_bytes},
+        kernel, call);
+#else
+    (void)phase, (void)i;
+    kernel(call);
+#endif
+    firn_instance_alive(instance);
 }
 
 void firn_execute_phase(const firn_instance *instance, uint8_t kind) {
@@ -180,12 +197,12 @@ void firn_execute_phase(const firn_instance *instance, uint8_t kind) {
         if (instance->prepared != NULL) {
             const firn_prepared_op *ready = &instance->prepared[phase->first + i];
             fill_call(&call, ready, op_of(phase, i), &room);
-            run(instance, ready->kernel, &call);
+            run(instance, phase, i, ready->kernel, &call);
             continue;
         }
         const firn_fb_op op = op_of(phase, i);
         decode(instance, op, operands, &here);
         fill_call(&call, &here, op, &room);
-        run(instance, instance->kernels->find(firn_fb_op_code(op), call.reductions).run, &call);
+        run(instance, phase, i, instance->kernels->find(firn_fb_op_code(op), call.reductions).run, &call);
     }
 }

@@ -497,6 +497,9 @@ static bool may_take(const firn_instance *instance, firn_fb_op op, uint32_t numb
 }
 
 void firn_samples_bind(firn_instance *instance) {
+#ifdef FIRN_CHECK
+    return; /* each op runs, so that the traces of two kernel sets have the same lines */
+#endif
     firn_bound_phase *phase = &instance->bound.phases[reading_phase(instance)];
     if (phase->count == 0 || instance->prepared == NULL || !is_filled_in_batches(instance) ||
         instance->kernels->find(FIRN_KERNEL_SCALE, NULL).run == NULL)

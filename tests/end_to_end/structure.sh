@@ -39,7 +39,8 @@ runtime/kernels/vector/norms plan/ runtime/numerics runtime/kernels runtime/kern
 runtime/kernels/vector/samples plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/images runtime/kernels/reduce runtime/kernels/vector/
 runtime/kernels/vector/engine plan/ runtime/numerics runtime/kernels runtime/kernels/images runtime/kernels/recurrent runtime/kernels/reduce runtime/kernels/vector/
-runtime                 plan/ schedules runtime/numerics runtime/kernels
+runtime                 plan/ schedules runtime/check runtime/numerics runtime/kernels
+runtime/check           plan/ runtime/kernels
 runtime/parts           plan/ runtime runtime/numerics
 runtime/examples        plan/ runtime runtime/targets/host
 runtime/targets         plan/ schedules runtime

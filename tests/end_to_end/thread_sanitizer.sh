@@ -1,6 +1,8 @@
 #!/bin/sh
 # The host's thread pool and the code that distributes work to it run under ThreadSanitizer without a data race. A
 # program with a race shows that the sanitizer detects one.
+#
+# Needs: test_parallel
 set -eu
 . tests/end_to_end/machine
 needs proc
