@@ -1,8 +1,8 @@
 /* Cases of the shape rules (plan/shapes/infer.h) as text, and the cases that follow from a valid one.
  *
  * A line of text is one case: `op inputs -> outputs; integers; reals = ERROR`. The fields behind the outputs may be
- * missing, and a line without an error is a valid case. `exp/log` in place of an op: the line holds for both. The
- * other parts of a line are:
+ * missing, and a line without an error is a valid case. A line may stand for several cases:
+ * `exp/log` are ops, and `f32[2] | f32[3]` inputs, each of which makes a case. The other parts of a line are:
  *
  *   f32[2,3]   a tensor: float32 of 2 rows and 3 columns. The other types are f16, b16 (bfloat16), c16 (cbfloat16),
  * i32, i64 and u08. The outputs of a refused case have only types.
@@ -27,7 +27,7 @@ enum { SHAPES_INPUTS = FIRN_INPUTS_MAX + 1, SHAPES_OUTPUTS = 8 };
 
 typedef struct shape_case {
     const char *text;   /* the line that the case is or follows from */
-    const char *change; /* how it follows: "type", for example; NULL for the line itself */
+    const char *change; /* what was changed: "type", for example, or "line" */
     const firn_op_info *info;
     uint8_t input_count, output_count, integer_count, real_count;
     int64_t integers[FIRN_ATTRIBUTES_MAX];
@@ -43,11 +43,15 @@ typedef struct shape_marks {
     char rank;                   /* '*' or 0 */
 } shape_marks;
 
-/* A wrong value of an attribute; position: of the integers, then of the reals. */
-typedef struct wrong_attribute {
-    uint32_t position;
+/* An attribute has one of them. */
+typedef struct attribute_value {
     int64_t integer;
     float real;
+} attribute_value;
+
+typedef struct wrong_attribute {
+    uint32_t position; /* of the integers, then of the reals */
+    attribute_value value;
     int error;
 } wrong_attribute;
 
@@ -58,7 +62,7 @@ typedef struct shape_line {
     wrong_attribute wrong[16];
 } shape_line;
 
-/* Reads a line for op number `which` of those that it names; false if it names fewer. */
+/* Reads case number `which` of a line; false if the line has fewer. */
 bool shape_line_read(shape_line *line, const char *text, uint32_t which);
 
 typedef void shape_case_use(const shape_case *c, void *context);
