@@ -16,14 +16,11 @@
 
 /* --- text ------------------------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *text;
-    uint8_t type;
-} types[] = {
-    {"f32", FIRN_FLOAT32}, {"f16", FIRN_FLOAT16}, {"b16", FIRN_BFLOAT16}, {"c16", FIRN_CBFLOAT16},
-    {"i32", FIRN_INT32},   {"i64", FIRN_INT64},   {"u08", FIRN_UINT8},
+static const char *const type_texts[] = {
+    [FIRN_FLOAT32] = "f32", [FIRN_FLOAT16] = "f16", [FIRN_BFLOAT16] = "b16", [FIRN_CBFLOAT16] = "c16",
+    [FIRN_INT32] = "i32",   [FIRN_INT64] = "i64",   [FIRN_UINT8] = "u08",
 };
-enum { TYPES = sizeof types / sizeof types[0] };
+enum { TYPES = sizeof type_texts / sizeof type_texts[0] };
 
 /* Whether the text goes on with a word, which is then skipped. */
 static bool skips(const char **text, const char *word) {
@@ -39,12 +36,12 @@ static char read_mark(const char **text, const char *marks) {
 }
 
 static uint8_t read_type(const char **text) {
-    for (size_t i = 0; i < TYPES; i++) {
-        if (skips(text, types[i].text))
-            return types[i].type;
-    }
-    fail_msg("no type: %s", *text);
-    return 0;
+    uint8_t type = 0;
+    while (type < TYPES && !skips(text, type_texts[type]))
+        type++;
+    if (type == TYPES)
+        fail_msg("no type: %s", *text);
+    return type;
 }
 
 /* Reads one tensor. Extents beyond the largest rank are counted only. */
@@ -118,9 +115,9 @@ static void read_attributes(shape_line *line, const char **text, uint32_t from, 
 
 static const firn_op_info *find_op(const char *name, size_t length) {
     for (uint32_t i = 0; i < FIRN_OPS; i++) {
-        const char *other = firn_op_name(firn_op_at(i));
-        if (strlen(other) == length && strncmp(other, name, length) == 0)
-            return firn_op_at(i);
+        const firn_op_info *info = firn_op_at(i);
+        if (strlen(firn_op_name(info)) == length && strncmp(firn_op_name(info), name, length) == 0)
+            return info;
     }
     fail_msg("no op: %s", name);
     return NULL;
@@ -142,12 +139,9 @@ static const firn_op_info *read_op(const char **text, uint32_t *which) {
 }
 
 static int read_error(const char **text) {
-    if (skips(text, "SHAPE"))
-        return FIRN_ERROR_OP_SHAPE;
-    if (skips(text, "ATTRIBUTE"))
-        return FIRN_ERROR_OP_ATTRIBUTE;
-    assert_true(skips(text, "OPERANDS"));
-    return FIRN_ERROR_OP_OPERANDS;
+    const bool shape = skips(text, "SHAPE"), attribute = skips(text, "ATTRIBUTE");
+    assert_true(shape || attribute || skips(text, "OPERANDS"));
+    return shape ? FIRN_ERROR_OP_SHAPE : attribute ? FIRN_ERROR_OP_ATTRIBUTE : FIRN_ERROR_OP_OPERANDS;
 }
 
 bool shape_line_read(shape_line *line, const char *text, uint32_t which) {
@@ -376,7 +370,7 @@ static void vary_types(const variation *v) {
         for (uint32_t t = 0; t < (operands - i) * TYPES * TYPES; t++) {
             shape_case c = *v->valid;
             firn_shape *const x = operand(&c, i), *const y = operand(&c, i + t / (TYPES * TYPES));
-            const uint8_t type = types[t % TYPES].type, other = types[t / TYPES % TYPES].type;
+            const uint8_t type = t % TYPES, other = t / TYPES % TYPES;
             if (x->rank == 0 || y->rank == 0 || x->type == type || y->type == other || (x == y && type != other))
                 continue;
             x->type = type;
@@ -437,9 +431,8 @@ static void vary_dimensions(const variation *v, uint8_t i, uint32_t rank, const 
         return;
     const bool fixed = rank == valid->inputs[i].rank ? memcmp(marks, &none, sizeof none) == 0 : marks->rank == 0;
     const bool decided = firn_op_input(valid->info, i)->form == FIRN_FORM_OWN && fixed && marks_hold(v, i);
-    for (size_t t = 0; t < TYPES; t++) {
+    for (x.type = 0; x.type < TYPES; x.type++) {
         shape_case c = *valid;
-        x.type = types[t].type;
         c.inputs[i] = x;
         c.outputs_known = false;
         const bool typed = !v->compares_types || x.type == valid->inputs[i].type;
