@@ -370,7 +370,7 @@ static void vary_types(const variation *v) {
         for (uint32_t t = 0; t < (operands - i) * TYPES * TYPES; t++) {
             shape_case c = *v->valid;
             firn_shape *const x = operand(&c, i), *const y = operand(&c, i + t / (TYPES * TYPES));
-            const uint8_t type = t % TYPES, other = t / TYPES % TYPES;
+            const uint8_t type = (uint8_t)(t % TYPES), other = (uint8_t)(t / TYPES % TYPES);
             if (x->rank == 0 || y->rank == 0 || x->type == type || y->type == other || (x == y && type != other))
                 continue;
             x->type = type;
