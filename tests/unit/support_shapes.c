@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,20 +16,11 @@
 
 /* --- text ------------------------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *text;
-    uint8_t type;
-} types[] = {
-    {"f32", FIRN_FLOAT32}, {"f16", FIRN_FLOAT16}, {"b16", FIRN_BFLOAT16}, {"c16", FIRN_CBFLOAT16},
-    {"i32", FIRN_INT32},   {"i64", FIRN_INT64},   {"u08", FIRN_UINT8},
+static const char *const type_texts[] = {
+    [FIRN_FLOAT32] = "f32", [FIRN_FLOAT16] = "f16", [FIRN_BFLOAT16] = "b16", [FIRN_CBFLOAT16] = "c16",
+    [FIRN_INT32] = "i32",   [FIRN_INT64] = "i64",   [FIRN_UINT8] = "u08",
 };
-enum { TYPES = sizeof types / sizeof types[0] };
-
-static const struct {
-    const char *text;
-    int error;
-} errors[] = {
-    {"SHAPE", FIRN_ERROR_OP_SHAPE}, {"ATTRIBUTE", FIRN_ERROR_OP_ATTRIBUTE}, {"OPERANDS", FIRN_ERROR_OP_OPERANDS}};
+enum { TYPES = sizeof type_texts / sizeof type_texts[0] };
 
 /* Whether the text goes on with a word, which is then skipped. */
 static bool skips(const char **text, const char *word) {
@@ -44,12 +36,12 @@ static char read_mark(const char **text, const char *marks) {
 }
 
 static uint8_t read_type(const char **text) {
-    for (size_t i = 0; i < TYPES; i++) {
-        if (skips(text, types[i].text))
-            return types[i].type;
-    }
-    fail_msg("no type: %s", *text);
-    return 0;
+    uint8_t type = 0;
+    while (type < TYPES && !skips(text, type_texts[type]))
+        type++;
+    if (type == TYPES)
+        fail_msg("no type: %s", *text);
+    return type;
 }
 
 /* Reads one tensor. Extents beyond the largest rank are counted only. */
@@ -79,109 +71,107 @@ static void read_shape(const char **text, firn_shape *shape, shape_marks *marks)
 
 static bool at_end(const char *text) {
     text += strspn(text, " ");
-    return *text == '\0' || *text == ';' || *text == '=' || strncmp(text, "->", 2) == 0;
+    return *text == '\0' || strchr(";=|", *text) != NULL || strncmp(text, "->", 2) == 0;
 }
 
-static int64_t read_integer(const char **text) {
+static attribute_value read_value(const char **text, bool is_real) {
     char *end;
-    const long long number = strtoll(*text, &end, 0);
+    attribute_value x = {0};
+    if (is_real)
+        x.real = strtof(*text, &end);
+    else
+        x.integer = strtoll(*text, &end, 0);
     assert_true(end > *text);
+    if (!is_real && *end == ':')
+        x.integer = x.integer << 16 | strtol(end + 1, &end, 10);
     *text = end;
-    if (**text != ':')
-        return number;
-    const unsigned long columns = strtoul(*text + 1, &end, 10);
-    *text = end;
-    return (int64_t)number << 16 | (int64_t)columns;
+    return x;
 }
 
-static float read_real(const char **text) {
-    char *end;
-    const float number = strtof(*text, &end);
-    assert_true(end > *text);
-    *text = end;
-    return number;
+/* position: of the integers, then of the reals */
+static void set_attribute(shape_case *c, uint32_t position, attribute_value x) {
+    if (position < c->info->integers)
+        c->integers[position] = x.integer;
+    else
+        c->reals[position - c->info->integers] = x.real;
 }
 
-/* Reads the wrong values behind an attribute. */
-static void read_wrong(shape_line *line, const char **text, uint32_t position, bool is_real) {
-    char mark;
-    while ((mark = read_mark(text, "!~")) != '\0') {
-        assert_true(line->wrong_count < sizeof line->wrong / sizeof line->wrong[0]);
-        wrong_attribute *wrong = &line->wrong[line->wrong_count++];
-        *wrong = (wrong_attribute){.position = position,
-                                   .error = mark == '!' ? FIRN_ERROR_OP_ATTRIBUTE : FIRN_ERROR_OP_SHAPE};
-        if (is_real)
-            wrong->real = read_real(text);
-        else
-            wrong->integer = read_integer(text);
+/* Reads the attributes from one position to another, and the wrong values behind each. */
+static void read_attributes(shape_line *line, const char **text, uint32_t from, uint32_t to) {
+    const bool is_real = from == line->original.info->integers && from < to;
+    for (uint32_t i = from; !at_end(*text); i++) {
+        char mark;
+        assert_true(i < to);
+        set_attribute(&line->original, i, read_value(text, is_real));
+        while ((mark = read_mark(text, "!~")) != '\0') {
+            assert_true(line->wrong_count < sizeof line->wrong / sizeof line->wrong[0]);
+            wrong_attribute *wrong = &line->wrong[line->wrong_count++];
+            wrong->position = i;
+            wrong->value = read_value(text, is_real);
+            wrong->error = mark == '!' ? FIRN_ERROR_OP_ATTRIBUTE : FIRN_ERROR_OP_SHAPE;
+        }
     }
 }
 
 static const firn_op_info *find_op(const char *name, size_t length) {
     for (uint32_t i = 0; i < FIRN_OPS; i++) {
-        const char *other = firn_op_name(firn_op_at(i));
-        if (strlen(other) == length && strncmp(other, name, length) == 0)
-            return firn_op_at(i);
+        const firn_op_info *info = firn_op_at(i);
+        if (strlen(firn_op_name(info)) == length && strncmp(firn_op_name(info), name, length) == 0)
+            return info;
     }
     fail_msg("no op: %s", name);
     return NULL;
 }
 
-/* Reads the names of ops, which '/' separates, and finds op number `which`; NULL if there are fewer. */
-static const firn_op_info *read_op(const char **text, uint32_t which) {
-    const firn_op_info *found = NULL;
-    for (uint32_t i = 0;; i++) {
-        const size_t length = strcspn(*text, "/ ");
-        if (i == which)
-            found = find_op(*text, length);
-        *text += length;
-        if (**text != '/')
-            return found;
-        (*text)++;
-    }
+/* Reads the names of ops, which '/' separates. `which` counts ops, then alternatives: it chooses an op, and becomes the
+ * number of the alternative. */
+static const firn_op_info *read_op(const char **text, uint32_t *which) {
+    const char *names[FIRN_OPS];
+    uint32_t count = 0;
+    do {
+        *text += count > 0;
+        names[count++] = *text;
+        *text += strcspn(*text, "/ ");
+    } while (**text == '/');
+    const char *name = names[*which % count];
+    *which /= count;
+    return find_op(name, strcspn(name, "/ "));
 }
 
 static int read_error(const char **text) {
-    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
-        if (skips(text, errors[i].text))
-            return errors[i].error;
-    }
-    fail_msg("no error: %s", *text);
-    return FIRN_OK;
+    const bool shape = skips(text, "SHAPE"), attribute = skips(text, "ATTRIBUTE");
+    assert_true(shape || attribute || skips(text, "OPERANDS"));
+    return shape ? FIRN_ERROR_OP_SHAPE : attribute ? FIRN_ERROR_OP_ATTRIBUTE : FIRN_ERROR_OP_OPERANDS;
 }
 
 bool shape_line_read(shape_line *line, const char *text, uint32_t which) {
     shape_case *c = &line->original;
-    *line = (shape_line){.original = {.text = text, .outputs_known = true}};
-    c->info = read_op(&text, which);
-    if (c->info == NULL)
-        return false;
+    *line = (shape_line){.original = {.text = text, .change = "line", .outputs_known = true}};
+    c->info = read_op(&text, &which);
     c->integer_count = c->info->integers;
     c->real_count = c->info->reals;
+    for (; which > 0; which--) {
+        text = strchr(text, '|');
+        if (text == NULL)
+            return false;
+        text++;
+    }
     for (; !at_end(text); c->input_count++) {
         assert_true(c->input_count < SHAPES_INPUTS);
         read_shape(&text, &c->inputs[c->input_count], &line->marks[c->input_count]);
     }
-    assert_true(skips(&text, "->"));
+    text = strstr(text, "->");
+    assert_non_null(text);
+    text += strlen("->");
     for (; !at_end(text); c->output_count++) {
         shape_marks none;
         assert_true(c->output_count < SHAPES_OUTPUTS);
         read_shape(&text, &c->outputs[c->output_count], &none);
     }
-    if (skips(&text, ";")) {
-        for (uint32_t i = 0; !at_end(text); i++) {
-            assert_true(i < c->info->integers);
-            c->integers[i] = read_integer(&text);
-            read_wrong(line, &text, i, false);
-        }
-    }
-    if (skips(&text, ";")) {
-        for (uint32_t i = 0; !at_end(text); i++) {
-            assert_true(i < c->info->reals);
-            c->reals[i] = read_real(&text);
-            read_wrong(line, &text, c->info->integers + i, true);
-        }
-    }
+    if (skips(&text, ";"))
+        read_attributes(line, &text, 0, c->info->integers);
+    if (skips(&text, ";"))
+        read_attributes(line, &text, c->info->integers, (uint32_t)c->info->integers + c->info->reals);
     c->error = skips(&text, "=") ? read_error(&text) : FIRN_OK;
     assert_int_equal(*text, '\0');
     return true;
@@ -226,24 +216,20 @@ static bool same_extents(const firn_shape *a, const firn_shape *b) {
     return a->rank == b->rank && memcmp(a->dims, b->dims, sizeof a->dims) == 0;
 }
 
-/* The values of the letters of a row, 0 where a letter has none yet; N is the last one. */
-typedef struct letters {
-    uint64_t values[FIRN_LETTERS + 1];
-} letters;
-
-static bool letter_is(letters *l, uint32_t letter, uint64_t value) {
-    if (l->values[letter] == 0)
-        l->values[letter] = value;
-    return l->values[letter] == value;
+/* Whether a letter has this value, which it gets if it has none yet. */
+static bool letter_is(uint64_t *letter, uint64_t value) {
+    if (*letter == 0)
+        *letter = value;
+    return *letter == value;
 }
 
 /* wanted: a number or a letter. */
-static bool extent_is(letters *l, uint8_t wanted, uint32_t extent) {
-    return wanted < FIRN_EXTENT_LETTER ? extent == wanted : letter_is(l, wanted - FIRN_EXTENT_LETTER, extent);
+static bool extent_is(uint64_t letters[FIRN_LETTERS], uint8_t wanted, uint32_t extent) {
+    return wanted < FIRN_EXTENT_LETTER ? extent == wanted : letter_is(&letters[wanted - FIRN_EXTENT_LETTER], extent);
 }
 
 static bool extents_hold(const shape_case *c) {
-    letters l = {0};
+    uint64_t l[FIRN_LETTERS] = {0}, leading = 0;
     for (uint8_t i = 0; i < c->input_count; i++) {
         const firn_operand *row = firn_op_input(c->info, i);
         const firn_shape *x = &c->inputs[i];
@@ -255,14 +241,14 @@ static bool extents_hold(const shape_case *c) {
         if (row->form == FIRN_FORM_LIKE)
             holds = same_extents(x, &c->inputs[row->a]);
         else if (row->form == FIRN_FORM_ROWS)
-            holds = x->rank >= 2 && letter_is(&l, FIRN_LETTERS, product(x, x->rank - 1u)) &&
-                    extent_is(&l, row->a, x->dims[x->rank - 1]);
+            holds = x->rank >= 2 && letter_is(&leading, product(x, x->rank - 1u)) &&
+                    extent_is(l, row->a, x->dims[x->rank - 1]);
         else if (row->form == FIRN_FORM_ROW_VALUES)
-            holds = letter_is(&l, FIRN_LETTERS, product(x, x->rank));
+            holds = letter_is(&leading, product(x, x->rank));
         else if (row->form == FIRN_FORM_VECTOR)
-            holds = x->rank == 1 && (extent_is(&l, row->a, x->dims[0]) || (row->b != 0 && x->dims[0] == row->b));
+            holds = x->rank == 1 && (extent_is(l, row->a, x->dims[0]) || (row->b != 0 && x->dims[0] == row->b));
         else if (row->form == FIRN_FORM_MATRIX)
-            holds = x->rank == 2 && extent_is(&l, row->a, x->dims[0]) && extent_is(&l, row->b, x->dims[1]);
+            holds = x->rank == 2 && extent_is(l, row->a, x->dims[0]) && extent_is(l, row->b, x->dims[1]);
         if (!holds)
             return false;
     }
@@ -280,41 +266,33 @@ static const struct {
 #undef FIRN_OP
 };
 
-/* Whether one of the words is the rule of an op. */
+/* Whether one of the words is the rule of an op. Each word stands between two spaces. */
 static bool has_rule(const firn_op_info *info, const char *words) {
+    char word[64] = "";
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        if (rules[i].code != info->code)
-            continue;
-        const size_t length = strlen(rules[i].name);
-        for (const char *at = words; (at = strstr(at, rules[i].name)) != NULL; at += length) {
-            if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-                return true;
-        }
-        return false;
+        if (rules[i].code == info->code)
+            snprintf(word, sizeof word, " %s ", rules[i].name);
     }
-    return false;
+    return strstr(words, word) != NULL;
 }
 
-/* These rules repeat an extent of 1. */
-static const char ones_are_repeated[] = "elementwise select repeated sum_to expand cross_attention "
-                                        "cross_attention_backward";
-
-/* These rules ask of an extent that another number divides it. */
-static const char extents_are_divided[] = "conv conv_backward_weight recurrent_backward_weight attention "
-                                          "rotary_embedding";
-
-/* These rules say which optional inputs an op may have together; concat joins what there is. */
-static const char inputs_are_related[] = "select gradient_norm gradient_factors concat";
-
-/* These rules compare types, or an attribute with a type. */
-static const char types_are_compared[] = "cast concat attention attention_backward cross_attention "
-                                         "cross_attention_backward linear_cross_entropy scatter_nd metric_auc";
+/* Rules that check nothing more; that repeat an extent of 1; that want an extent to be divisible; that say which
+ * optional inputs an op may have together; and that compare types, or an attribute with a type. */
+static const char declared[] = " declared ";
+static const char ones_are_repeated[] =
+    " elementwise select repeated sum_to expand cross_attention cross_attention_backward ";
+static const char extents_are_divided[] =
+    " conv conv_backward_weight recurrent_backward_weight attention rotary_embedding ";
+static const char inputs_are_related[] = " select gradient_norm gradient_factors concat ";
+static const char types_are_compared[] = " cast concat attention attention_backward cross_attention "
+                                         "cross_attention_backward linear_cross_entropy scatter_nd metric_auc ";
 
 /* --- variations ------------------------------------------------------------------------------------------------- */
 
 typedef struct variation {
     const shape_line *line;
-    const shape_case *valid; /* the line without its marks */
+    const shape_case *valid; /* the line, or the line without some of its optional inputs */
+    bool complete;           /* has all inputs of the line, so that all marks hold */
     shape_case_use *use;
     void *context;
     bool declared, compares_types, repeats_ones, divides_extents, relates_inputs; /* what the op's rule does */
@@ -330,32 +308,33 @@ static void vary(const variation *v, shape_case *changed, const char *change, in
     v->use(changed, v->context);
 }
 
+/* One input absent; one operand or attribute too few or too many. */
 static void vary_counts(const variation *v) {
     const firn_op_info *info = v->valid->info;
     const int allowed = v->relates_inputs ? UNDECIDED : FIRN_OK;
-    for (uint8_t i = 0; i < v->valid->input_count; i++) {
-        const bool last = i + 1 == v->valid->input_count, optional = firn_op_input(info, i)->optional;
+    const uint8_t inputs = v->valid->input_count, outputs = v->valid->output_count;
+    for (uint8_t i = 0; i < inputs; i++) {
         shape_case c = *v->valid;
         c.inputs[i] = (firn_shape){0};
-        vary(v, &c, "absent", optional && !last ? allowed : FIRN_ERROR_OP_OPERANDS);
+        const bool may_be = firn_op_input(info, i)->optional && i + 1 < inputs;
+        vary(v, &c, "absent", may_be ? allowed : FIRN_ERROR_OP_OPERANDS);
     }
-    shape_case fewer = *v->valid, more = *v->valid;
-    if (fewer.input_count > 0) {
-        fewer.input_count--;
-        const bool complete = fewer.input_count >= info->inputs_min;
-        const bool ends = fewer.input_count == 0 || fewer.inputs[fewer.input_count - 1].rank > 0;
-        vary(v, &fewer, "input missing", complete && ends ? allowed : FIRN_ERROR_OP_OPERANDS);
-    }
-    if (++more.input_count > info->inputs_max) {
-        more.inputs[more.input_count - 1] = more.inputs[0];
-        vary(v, &more, "input too many", FIRN_ERROR_OP_OPERANDS);
-    }
-    fewer = more = *v->valid;
-    if (--fewer.output_count < info->outputs_min)
-        vary(v, &fewer, "output missing", FIRN_ERROR_OP_OPERANDS);
-    if (++more.output_count > info->outputs) {
-        more.outputs[more.output_count - 1] = more.outputs[0];
-        vary(v, &more, "output too many", FIRN_ERROR_OP_OPERANDS);
+    for (int k = inputs > 0 ? 0 : 1; k < 8; k++) {
+        shape_case c = *v->valid;
+        uint8_t *const counts[] = {&c.input_count, &c.output_count, &c.integer_count, &c.real_count};
+        *counts[k % 4] = (uint8_t)(*counts[k % 4] + (k < 4 ? -1 : 1));
+        c.inputs[inputs] = c.inputs[0];
+        c.outputs[outputs] = c.outputs[0];
+        const bool operands = c.input_count >= info->inputs_min && c.input_count <= info->inputs_max &&
+                              c.output_count >= info->outputs_min && c.output_count <= info->outputs &&
+                              (c.input_count == 0 || c.inputs[c.input_count - 1].rank > 0);
+        const bool attributes = c.integer_count >= info->integers_min && c.integer_count <= info->integers &&
+                                c.real_count >= info->reals_min && c.real_count <= info->reals;
+        vary(v, &c, "count",
+             !operands     ? FIRN_ERROR_OP_OPERANDS
+             : !attributes ? FIRN_ERROR_OP_ATTRIBUTE
+             : k == 0      ? allowed
+                           : UNDECIDED);
     }
 }
 
@@ -386,44 +365,31 @@ static firn_shape *operand(shape_case *c, uint32_t i) {
 
 /* Another type for each operand, and other types for each pair of operands. */
 static void vary_types(const variation *v) {
-    const int otherwise = v->compares_types ? UNDECIDED : FIRN_OK;
     const uint32_t operands = v->valid->input_count + v->valid->output_count;
-    shape_case c = *v->valid;
     for (uint32_t i = 0; i < operands; i++) {
-        for (uint32_t j = i; j < operands; j++) {
-            firn_shape *const first = operand(&c, i), *const second = operand(&c, j);
-            const uint8_t types_before[] = {first->type, second->type};
-            for (uint32_t t = 0; first->rank > 0 && second->rank > 0 && t < TYPES * TYPES; t++) {
-                first->type = types[t / TYPES].type;
-                second->type = types[t % TYPES].type;
-                const bool other = second->type != types_before[1] && (i == j || first->type != types_before[0]);
-                if (other && (i != j || t < TYPES))
-                    vary(v, &c, "type", judge(v, &c, otherwise));
-            }
-            first->type = types_before[0];
-            second->type = types_before[1];
+        for (uint32_t t = 0; t < (operands - i) * TYPES * TYPES; t++) {
+            shape_case c = *v->valid;
+            firn_shape *const x = operand(&c, i), *const y = operand(&c, i + t / (TYPES * TYPES));
+            const uint8_t type = (uint8_t)(t % TYPES), other = (uint8_t)(t / TYPES % TYPES);
+            if (x->rank == 0 || y->rank == 0 || x->type == type || y->type == other || (x == y && type != other))
+                continue;
+            x->type = type;
+            y->type = other;
+            vary(v, &c, "type", judge(v, &c, v->compares_types ? UNDECIDED : FIRN_OK));
         }
     }
 }
 
-/* What an op with its own rule says of an extent with a mark, if it is smaller or larger. */
-static const struct {
-    char mark;
-    int smaller, larger;
-} extent_marks[] = {
-    {'*', FIRN_OK, FIRN_OK},
-    {'<', FIRN_OK, FIRN_ERROR_OP_SHAPE},
-    {'>', FIRN_ERROR_OP_SHAPE, FIRN_OK},
-    {'-', FIRN_OK, FIRN_ERROR_OP_ATTRIBUTE},
-    {'+', FIRN_ERROR_OP_ATTRIBUTE, FIRN_OK},
-};
-
+/* What an op with its own rule says of an extent with a mark, if it becomes smaller or larger. */
 static int of_mark(char mark, bool larger) {
-    for (size_t i = 0; i < sizeof extent_marks / sizeof extent_marks[0]; i++) {
-        if (extent_marks[i].mark == mark)
-            return larger ? extent_marks[i].larger : extent_marks[i].smaller;
-    }
-    return FIRN_ERROR_OP_SHAPE;
+    if (mark == '*' || mark == (larger ? '>' : '<') || mark == (larger ? '+' : '-'))
+        return FIRN_OK;
+    return mark == '+' || mark == '-' ? FIRN_ERROR_OP_ATTRIBUTE : FIRN_ERROR_OP_SHAPE;
+}
+
+/* An optional input keeps its marks when others are absent. Those that are always there may be freer then. */
+static bool marks_hold(const variation *v, uint32_t input) {
+    return v->complete || firn_op_input(v->valid->info, input)->optional;
 }
 
 static void vary_extent(const variation *v, uint8_t i, uint8_t d, uint32_t extent) {
@@ -433,7 +399,7 @@ static void vary_extent(const variation *v, uint8_t i, uint8_t d, uint32_t exten
         return;
     c.inputs[i].dims[d] = extent;
     c.outputs_known = false;
-    const bool undecided = extent == 1 && v->repeats_ones;
+    const bool undecided = (extent == 1 && v->repeats_ones) || !marks_hold(v, i);
     vary(v, &c, "extent", judge(v, &c, undecided ? UNDECIDED : of_mark(v->line->marks[i].extents[d], extent > before)));
 }
 
@@ -464,10 +430,9 @@ static void vary_dimensions(const variation *v, uint8_t i, uint32_t rank, const 
     if (rank == 0 || same_extents(&x, &valid->inputs[i]))
         return;
     const bool fixed = rank == valid->inputs[i].rank ? memcmp(marks, &none, sizeof none) == 0 : marks->rank == 0;
-    const bool decided = firn_op_input(valid->info, i)->form == FIRN_FORM_OWN && fixed;
-    for (size_t t = 0; t < TYPES; t++) {
+    const bool decided = firn_op_input(valid->info, i)->form == FIRN_FORM_OWN && fixed && marks_hold(v, i);
+    for (x.type = 0; x.type < TYPES; x.type++) {
         shape_case c = *valid;
-        x.type = types[t].type;
         c.inputs[i] = x;
         c.outputs_known = false;
         const bool typed = !v->compares_types || x.type == valid->inputs[i].type;
@@ -508,61 +473,40 @@ static void vary_ranks(const variation *v) {
     }
 }
 
-/* Values outside the ranges, and inside. */
+/* Values outside each range, and inside. The rules check the ranges that are not here. */
 static const struct {
     firn_range range;
-    uint8_t wrong_count, right_count;
-    int64_t wrong[3], right[4];
-} integer_ranges[] = {
-    {FIRN_RANGE_FLAG, 3, 2, {-1, 2, 3}, {0, 1}},
-    {FIRN_RANGE_TYPE, 3, 4, {-1, 4, 6}, {0, 1, 2, 3}},
-    {FIRN_RANGE_EXTENT, 3, 2, {0, -1, INT64_C(1) << 32}, {1, UINT32_MAX}},
-    {FIRN_RANGE_COUNT, 2, 2, {0, -1}, {1, INT64_MAX}},
-    {FIRN_RANGE_INT31, 3, 2, {0, -1, INT64_C(1) << 31}, {1, INT32_MAX}},
-    {FIRN_RANGE_LABEL, 2, 2, {-2, INT64_C(1) << 31}, {-1, INT32_MAX}},
-    {FIRN_RANGE_RNG_ID, 2, 2, {-1, FIRN_RNG_ID_END}, {0, FIRN_RNG_ID_END - 1}},
-    {FIRN_RANGE_PAIR, 2, 0, {-1, INT64_C(1) << 32}, {0}},
+    const char *wrong, *right;
+} ranges[] = {
+    {FIRN_RANGE_FLAG, "-1 2 3", "0 1"},
+    {FIRN_RANGE_TYPE, "-1 4 6", "0 1 2 3"},
+    {FIRN_RANGE_EXTENT, "0 -1 4294967296", "1 4294967295"},
+    {FIRN_RANGE_COUNT, "0 -1", "1 9223372036854775807"},
+    {FIRN_RANGE_INT31, "0 -1 2147483648", "1 2147483647"},
+    {FIRN_RANGE_LABEL, "-2 2147483648", "-1 2147483647"},
+    {FIRN_RANGE_RNG_ID, "-1 4294967040", "0 4294967039"},
+    {FIRN_RANGE_PAIR, "-1 4294967296", ""},
+    {FIRN_RANGE_RATE, "-0.1 1 nan", "0 0.9"},
+    {FIRN_RANGE_POSITIVE, "0 -1 nan inf", "1e-30 1e30"},
+    {FIRN_RANGE_NOT_NEGATIVE, "-1 -0.1 nan inf", "0 1e30"},
+    {FIRN_RANGE_FINITE, "nan inf -inf", "0 1e30 -1e30"},
+    {FIRN_RANGE_DECAY, "-1 -0.1 nan inf", "0"},
 };
 
-static const struct {
-    firn_range range;
-    uint8_t wrong_count, right_count;
-    float wrong[5], right[3];
-} real_ranges[] = {
-    {FIRN_RANGE_RATE, 3, 2, {-0.1f, 1, NAN}, {0, 0.9f}},
-    {FIRN_RANGE_POSITIVE, 4, 2, {0, -1, NAN, INFINITY}, {1e-30f, 1e30f}},
-    {FIRN_RANGE_NOT_NEGATIVE, 4, 2, {-1, -0.1f, NAN, INFINITY}, {0, 1e30f}},
-    {FIRN_RANGE_FINITE, 3, 3, {NAN, INFINITY, -INFINITY}, {0, 1e30f, -1e30f}},
-    {FIRN_RANGE_DECAY, 4, 1, {-1, -0.1f, NAN, INFINITY}, {0}},
-};
-
-/* An attribute of any position: the integers, then the reals. */
-typedef struct value {
-    int64_t integer;
-    float real;
-} value;
-
-static void set_attribute(shape_case *c, uint32_t position, value x) {
-    if (position < c->info->integers)
-        c->integers[position] = x.integer;
-    else
-        c->reals[position - c->info->integers] = x.real;
-}
-
-static void vary_attribute(const variation *v, uint32_t position, value x, int error) {
+static void vary_attribute(const variation *v, uint32_t position, attribute_value x, int error) {
     shape_case c = *v->valid;
     set_attribute(&c, position, x);
     vary(v, &c, "attribute", error);
 }
 
 /* A value outside its range is refused with any other attributes, of which some are 0 here. */
-static void vary_out_of_range(const variation *v, uint32_t position, value x) {
+static void vary_out_of_range(const variation *v, uint32_t position, attribute_value x) {
     const uint32_t attributes = v->valid->info->integers + v->valid->info->reals;
     for (uint32_t zeros = 0; zeros < 1u << attributes; zeros++) {
         shape_case c = *v->valid;
         for (uint32_t i = 0; i < attributes; i++) {
             if ((zeros >> i & 1) != 0)
-                set_attribute(&c, i, (value){0, 0});
+                set_attribute(&c, i, (attribute_value){0, 0});
         }
         set_attribute(&c, position, x);
         if ((zeros >> position & 1) == 0)
@@ -572,59 +516,83 @@ static void vary_out_of_range(const variation *v, uint32_t position, value x) {
 
 static void vary_attributes(const variation *v) {
     const firn_op_info *info = v->valid->info;
-    const int right = v->declared ? FIRN_OK : UNDECIDED;
-    for (uint32_t i = 0; i < info->integers; i++) {
-        for (size_t k = 0; k < sizeof integer_ranges / sizeof integer_ranges[0]; k++) {
-            for (size_t n = 0; integer_ranges[k].range == info->ranges[i] && n < integer_ranges[k].wrong_count; n++)
-                vary_out_of_range(v, i, (value){.integer = integer_ranges[k].wrong[n]});
-            for (size_t n = 0; integer_ranges[k].range == info->ranges[i] && n < integer_ranges[k].right_count; n++)
-                vary_attribute(v, i, (value){.integer = integer_ranges[k].right[n]}, right);
+    for (uint32_t i = 0; i < (uint32_t)info->integers + info->reals; i++) {
+        for (size_t k = 0; k < sizeof ranges / sizeof ranges[0]; k++) {
+            if (ranges[k].range != (firn_range)info->ranges[i])
+                continue;
+            for (const char *text = ranges[k].wrong; *text != '\0';)
+                vary_out_of_range(v, i, read_value(&text, i >= info->integers));
+            for (const char *text = ranges[k].right; *text != '\0';)
+                vary_attribute(v, i, read_value(&text, i >= info->integers), v->declared ? FIRN_OK : UNDECIDED);
         }
     }
-    for (uint32_t i = info->integers; i < info->integers + info->reals; i++) {
-        for (size_t k = 0; k < sizeof real_ranges / sizeof real_ranges[0]; k++) {
-            for (size_t n = 0; real_ranges[k].range == info->ranges[i] && n < real_ranges[k].wrong_count; n++)
-                vary_out_of_range(v, i, (value){.real = real_ranges[k].wrong[n]});
-            for (size_t n = 0; real_ranges[k].range == info->ranges[i] && n < real_ranges[k].right_count; n++)
-                vary_attribute(v, i, (value){.real = real_ranges[k].right[n]}, right);
-        }
-        shape_case c = *v->valid;
-        c.reals[i - info->integers] = 0.1f;
-        if (info->ranges[i] == FIRN_RANGE_DECAY)
-            vary(v, &c, "decay", judge(v, &c, UNDECIDED));
-    }
-    for (uint32_t i = 0; i < v->line->wrong_count; i++) {
+    for (uint32_t i = 0; v->complete && i < v->line->wrong_count; i++) {
         const wrong_attribute *wrong = &v->line->wrong[i];
-        vary_attribute(v, wrong->position, (value){wrong->integer, wrong->real}, wrong->error);
+        vary_attribute(v, wrong->position, wrong->value, wrong->error);
     }
 }
 
-static void vary_attribute_counts(const variation *v) {
-    for (int k = 0; k < 4; k++) {
+/* The weight decay as an attribute, or among the factors, or both, which is refused. */
+static void vary_decay(const variation *v) {
+    const firn_op_info *info = v->valid->info;
+    for (uint32_t i = 0; i < info->reals; i++) {
         shape_case c = *v->valid;
-        c.integer_count = (uint8_t)(c.integer_count + (k == 0) - (k == 1));
-        c.real_count = (uint8_t)(c.real_count + (k == 2) - (k == 3));
-        if (c.integer_count < c.info->integers_min || c.integer_count > c.info->integers ||
-            c.real_count < c.info->reals_min || c.real_count > c.info->reals)
-            vary(v, &c, "attributes", FIRN_ERROR_OP_ATTRIBUTE);
+        if (info->ranges[info->integers + i] != FIRN_RANGE_DECAY)
+            continue;
+        c.reals[i] = 0.1f;
+        vary(v, &c, "decay", judge(v, &c, FIRN_OK));
+        c = *v->valid;
+        if (info->factors >= c.input_count)
+            continue;
+        c.inputs[info->factors].dims[0] = FIRN_FACTORS_AND_DECAY;
+        vary(v, &c, "decay", judge(v, &c, FIRN_OK));
+        c.reals[i] = 0;
+        vary(v, &c, "decay", judge(v, &c, FIRN_OK));
     }
+}
+
+/* Makes the inputs in `absent` absent; false if the line does not have them all, or one is not optional. */
+static bool leave_out(const shape_case *valid, uint32_t absent, shape_case *bare) {
+    *bare = *valid;
+    for (uint8_t i = 0; i < valid->info->inputs; i++) {
+        if ((absent >> i & 1) == 0)
+            continue;
+        if (i >= valid->input_count || valid->inputs[i].rank == 0 || !firn_op_input(valid->info, i)->optional)
+            return false;
+        bare->inputs[i] = (firn_shape){0};
+    }
+    while (bare->input_count > 0 && bare->inputs[bare->input_count - 1].rank == 0)
+        bare->input_count--;
+    return true;
+}
+
+static void vary_all(const variation *v) {
+    vary_counts(v);
+    vary_attributes(v);
+    vary_decay(v);
+    vary_types(v);
+    vary_extents(v);
+    vary_ranks(v);
 }
 
 void shape_line_vary(const shape_line *line, shape_case_use *use, void *context) {
     const firn_op_info *info = line->original.info;
-    const variation v = {.line = line,
-                         .valid = &line->original,
-                         .use = use,
-                         .context = context,
-                         .declared = has_rule(info, "declared"),
-                         .compares_types = has_rule(info, types_are_compared),
-                         .repeats_ones = has_rule(info, ones_are_repeated),
-                         .divides_extents = has_rule(info, extents_are_divided),
-                         .relates_inputs = has_rule(info, inputs_are_related)};
-    vary_counts(&v);
-    vary_attribute_counts(&v);
-    vary_attributes(&v);
-    vary_types(&v);
-    vary_extents(&v);
-    vary_ranks(&v);
+    shape_case bare;
+    variation v = {.line = line,
+                   .valid = &line->original,
+                   .complete = true,
+                   .use = use,
+                   .context = context,
+                   .declared = has_rule(info, declared),
+                   .compares_types = has_rule(info, types_are_compared),
+                   .repeats_ones = has_rule(info, ones_are_repeated),
+                   .divides_extents = has_rule(info, extents_are_divided),
+                   .relates_inputs = has_rule(info, inputs_are_related)};
+    vary_all(&v);
+    v.valid = &bare;
+    v.complete = false;
+    for (uint32_t absent = 1; !v.relates_inputs && info->inputs <= 8 && absent < 1u << info->inputs; absent++) {
+        if (leave_out(&line->original, absent, &bare))
+            vary_all(&v);
+    }
 }
