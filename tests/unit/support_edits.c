@@ -231,11 +231,11 @@ static bool find_word(const editor *e, kind kind, const char *word, uint64_t *va
     const support_plan *s = e->plan;
     uint32_t count = 0, i = 0;
     if (kind == TENSOR) {
-        i = find_name(e->plan->tensor_names, count = s->plan.tensors_count, word);
+        i = find_name(s->tensor_names, count = s->plan.tensors_count, word);
     } else if (kind == OP || kind == FIRST_OP) {
-        i = find_name(e->plan->op_names, count = SUPPORT_OPS, word);
+        i = find_name(s->op_names, count = SUPPORT_OPS, word);
     } else if (kind == REGION) {
-        i = find_name(e->plan->region_names, count = s->header.region_count, word);
+        i = find_name(s->region_names, count = s->header.region_count, word);
     } else if (kind == PHASE) {
         for (count = s->plan.phases_count; i < count && strcmp(firn_fb_phase_kind_word(s->phases[i].kind), word) != 0;)
             i++;
@@ -541,9 +541,9 @@ static void edit_path(editor *e, const place *scope) {
         exchange(e, &to, &other);
     } else if (has_entries && take(e, "+=")) {
         append(e, &to);
-    } else if (take(e, "+=")) {
+    } else if (to.kind != REAL && take(e, "+=")) {
         store(e, &to, natural_number(load(e, &to).natural + take_value(e, to.kind).natural));
-    } else if (take(e, "-=")) {
+    } else if (to.kind != REAL && take(e, "-=")) {
         store(e, &to, natural_number(load(e, &to).natural - take_value(e, to.kind).natural));
     } else {
         expect(e, "=");
@@ -592,8 +592,13 @@ static void shift_references(editor *e, uint32_t from, uint32_t by) {
     }
 }
 
+/* Returns what a verb names: a tensor, an op or a phase that there is; or a word of another kind. */
 static uint32_t take_index(editor *e, kind kind) {
-    return (uint32_t)take_value(e, kind).natural;
+    const uint64_t index = take_value(e, kind).natural;
+    if ((kind == TENSOR && index >= e->plan->plan.tensors_count) || (kind == OP && index >= SUPPORT_OPS) ||
+        (kind == PHASE && index >= e->plan->plan.phases_count))
+        fail_at(e, "there is none");
+    return (uint32_t)index;
 }
 
 /* Makes room for a tensor, which the caller fills in. */
@@ -604,9 +609,9 @@ static place insert_tensor(editor *e, const char *name, uint32_t at) {
     assert_true(s->plan.tensors_count < SUPPORT_TENSORS);
     shift_references(e, at, 1);
     memmove(&s->tensors[at + 1], &s->tensors[at], behind * sizeof s->tensors[0]);
-    memmove(&e->plan->tensor_names[at + 1], &e->plan->tensor_names[at], behind * sizeof e->plan->tensor_names[0]);
+    memmove(&s->tensor_names[at + 1], &s->tensor_names[at], behind * sizeof s->tensor_names[0]);
     s->plan.tensors_count++;
-    e->plan->tensor_names[at] = name;
+    s->tensor_names[at] = name;
     while (list->of != IN_tensor)
         list++;
     return entry_at(e, (uint8_t *)s, list, at);
@@ -616,36 +621,37 @@ static uint32_t take_before(editor *e, uint32_t otherwise) {
     return take(e, "before") ? take_index(e, TENSOR) : otherwise;
 }
 
-static void copy_tensor(editor *e, firn_native_tensor *to, const firn_native_tensor *from) {
-    *to = *from;
-    to->dims = copy_list(e, from->dims, from->dims_count * sizeof *from->dims);
+/* Adds a tensor of this name before `at`, as a copy of a model or, if that is FIRN_ABSENT, as one that lasts. */
+static firn_native_tensor *add_tensor_at(editor *e, const char *name, uint32_t at, uint32_t model, place *entry) {
+    *entry = insert_tensor(e, name, at);
+    firn_native_tensor *tensor = &e->plan->tensors[at];
+    *tensor = (firn_native_tensor){.last = UINT32_MAX, .base = FIRN_ABSENT};
+    if (model == FIRN_ABSENT)
+        return tensor;
+    *tensor = e->plan->tensors[model + (model >= at)];
+    tensor->dims = copy_list(e, tensor->dims, tensor->dims_count * sizeof *tensor->dims);
+    return tensor;
 }
 
 static void add_view(editor *e) {
+    place entry;
     const char *name = take_word(e);
     expect(e, "of");
-    uint32_t base = take_index(e, TENSOR);
-    const uint32_t at = take_before(e, e->plan->plan.tensors_count);
-    const place entry = insert_tensor(e, name, at);
-    base += base >= at;
-    firn_native_tensor *view = &e->plan->tensors[at];
-    copy_tensor(e, view, &e->plan->tensors[base]);
+    const uint32_t base = take_index(e, TENSOR), at = take_before(e, e->plan->plan.tensors_count);
+    firn_native_tensor *view = add_tensor_at(e, name, at, base, &entry);
     view->name = NULL;
-    view->base = base;
+    view->base = base + (base >= at);
     view->offset = 0;
     take_block(e, &entry);
 }
 
 static void add_tensor(editor *e) {
+    place entry;
     const char *name = take_word(e);
-    uint32_t model = take(e, "like") ? take_index(e, TENSOR) : FIRN_ABSENT;
-    const uint32_t at = take_before(e, e->plan->plan.tensors_count);
-    const place entry = insert_tensor(e, name, at);
-    firn_native_tensor *tensor = &e->plan->tensors[at];
-    *tensor = (firn_native_tensor){.last = UINT32_MAX, .base = FIRN_ABSENT};
+    const uint32_t model = take(e, "like") ? take_index(e, TENSOR) : FIRN_ABSENT;
+    firn_native_tensor *tensor = add_tensor_at(e, name, take_before(e, e->plan->plan.tensors_count), model, &entry);
     if (model != FIRN_ABSENT) {
         uint64_t *arena = &e->plan->header.region_bytes[find_name(e->plan->region_names, FIRN_REGIONS_MAX, "arena")];
-        copy_tensor(e, tensor, &e->plan->tensors[model + (model >= at)]);
         tensor->offset = *arena;
         *arena += 128;
     }
@@ -653,6 +659,7 @@ static void add_tensor(editor *e) {
 }
 
 static void add_state(editor *e) {
+    place entry;
     support_plan *s = e->plan;
     const char *name = take_word(e);
     const uint32_t at = take_before(e, s->plan.state_tensors);
@@ -660,16 +667,16 @@ static void add_state(editor *e) {
             (s->plan.initialisers_count++ - at) * sizeof s->initialisers[0]);
     s->initialisers[at] = (firn_native_initialiser){0};
     s->plan.state_tensors++;
-    const place entry = insert_tensor(e, name, at);
-    s->tensors[at] = (firn_native_tensor){.last = UINT32_MAX, .base = FIRN_ABSENT};
+    (void)add_tensor_at(e, name, at, FIRN_ABSENT, &entry);
     take_block(e, &entry);
 }
 
 static void remove_tensor(editor *e) {
-    const uint32_t at = take_index(e, TENSOR), behind = --e->plan->plan.tensors_count - at;
+    support_plan *s = e->plan;
+    const uint32_t at = take_index(e, TENSOR), behind = --s->plan.tensors_count - at;
     shift_references(e, at + 1, UINT32_MAX);
-    memmove(&e->plan->tensors[at], &e->plan->tensors[at + 1], behind * sizeof e->plan->tensors[0]);
-    memmove(&e->plan->tensor_names[at], &e->plan->tensor_names[at + 1], behind * sizeof e->plan->tensor_names[0]);
+    memmove(&s->tensors[at], &s->tensors[at + 1], behind * sizeof s->tensors[0]);
+    memmove(&s->tensor_names[at], &s->tensor_names[at + 1], behind * sizeof s->tensor_names[0]);
 }
 
 /* Puts op n into a phase. Later ops, their phases, and the lifetimes of tensors move by one. */
@@ -677,8 +684,8 @@ static void insert_op(editor *e, uint32_t phase, uint32_t n, const char *name) {
     support_plan *s = e->plan;
     assert_true(support_plan_counts(s).ops < SUPPORT_OPS);
     memmove(&s->ops[n + 1], &s->ops[n], (SUPPORT_OPS - 1 - n) * sizeof s->ops[0]);
-    memmove(&e->plan->op_names[n + 1], &e->plan->op_names[n], (SUPPORT_OPS - 1 - n) * sizeof e->plan->op_names[0]);
-    e->plan->op_names[n] = name;
+    memmove(&s->op_names[n + 1], &s->op_names[n], (SUPPORT_OPS - 1 - n) * sizeof s->op_names[0]);
+    s->op_names[n] = name;
     s->phases[phase].ops_count++;
     for (uint32_t i = phase + 1; i < s->plan.phases_count; i++)
         s->phases[i].ops++;
@@ -749,8 +756,6 @@ static void set_lifetimes(editor *e) {
     }
 }
 
-enum { FILE_MOST = 1 << 17 }; /* bytes of a file with edits */
-
 /* --- named edits, and the whole ----------------------------------------------------------------------------------- */
 
 static struct { const char *name, *edits; } definitions[80];
@@ -783,7 +788,10 @@ static const char *take_argument(editor *e, size_t *length) {
 
 /* Returns a text with the argument of a named edit in place of each $. */
 static const char *expand(editor *e, const char *edits, const char *argument, size_t argument_length) {
-    char *expanded = support_plan_memory(e->plan, 2 * strlen(edits) + argument_length * 8), *to = expanded;
+    size_t bytes = strlen(edits) + 1;
+    for (const char *from = strchr(edits, '$'); from != NULL; from = strchr(from + 1, '$'))
+        bytes += argument_length;
+    char *expanded = support_plan_memory(e->plan, bytes), *to = expanded;
     for (; *edits != '\0'; edits++) {
         const bool is_argument = *edits == '$';
         memcpy(to, is_argument ? argument : edits, is_argument ? argument_length : 1);
@@ -848,6 +856,8 @@ uint32_t support_edits_apply(support_plan *plan, const char *edits, uint32_t alt
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
+
+enum { FILE_MOST = 1 << 17 }; /* bytes of a file */
 
 void support_edits_read(const char *name, void (*run)(const char *head, const char *edits)) {
     FILE *file = fopen(name, "r");
