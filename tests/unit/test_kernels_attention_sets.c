@@ -194,6 +194,17 @@ static void compare(uint16_t code, const test_call *expected, uint8_t outputs, c
     support_free_outputs(&call, call.outputs);
 }
 
+_Static_assert(FIRN_ATTENTION_BACKWARD_IN_DY == 0 && FIRN_CROSS_ATTENTION_BACKWARD_IN_DY == 0, "dy is the first input");
+
+/* Of the inputs of the backward call, dy alone is its own. */
+static void free_calls(test_call *forward, test_call *backward) {
+    tensor_free(&backward->inputs[0]);
+    support_free_outputs(backward, backward->outputs);
+    for (int i = 0; i < forward->input_count; i++)
+        tensor_free(&forward->inputs[i]);
+    support_free_outputs(forward, forward->outputs);
+}
+
 static void check(setting s) {
     support_skip_without_sets();
     if (!support_takes_next())
@@ -206,13 +217,7 @@ static void check(setting s) {
     test_call backward = backward_call(&s, &forward);
     run_portable(FIRN_OP_attention_backward, &backward);
     compare(FIRN_OP_attention_backward, &backward, 1, &s);
-    tensor_free(&backward.inputs[FIRN_ATTENTION_BACKWARD_IN_DY]);
-    for (int o = 0; o < backward.output_count; o++)
-        tensor_free(&backward.outputs[o]);
-    for (int i = 0; i < forward.input_count; i++)
-        tensor_free(&forward.inputs[i]);
-    for (int o = 0; o < forward.output_count; o++)
-        tensor_free(&forward.outputs[o]);
+    free_calls(&forward, &backward);
 }
 
 /* --- separate queries, keys and values ---------------------------------------------------------------------------- */
@@ -276,13 +281,7 @@ static void check_cross(setting s, uint32_t keys, bool masked) {
     test_call backward = cross_backward_call(&s, keys, masked, &forward);
     run_portable(FIRN_OP_cross_attention_backward, &backward);
     compare(FIRN_OP_cross_attention_backward, &backward, 3, &s);
-    tensor_free(&backward.inputs[FIRN_CROSS_ATTENTION_BACKWARD_IN_DY]);
-    for (int o = 0; o < backward.output_count; o++)
-        tensor_free(&backward.outputs[o]);
-    for (int i = 0; i < forward.input_count; i++)
-        tensor_free(&forward.inputs[i]);
-    for (int o = 0; o < forward.output_count; o++)
-        tensor_free(&forward.outputs[o]);
+    free_calls(&forward, &backward);
 }
 
 /* --- tests -------------------------------------------------------------------------------------------------------- */

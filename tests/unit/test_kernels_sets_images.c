@@ -121,6 +121,20 @@ static const uint32_t channels[][3] = {{1, 1, 1},  {1, 3, 16}, {1, 16, 3},  {1, 
                                        {1, 2, 64}, {1, 64, 2}, {70, 1, 1},  {1, 24, 26}, {1, 1, 100}, {8, 9, 8}};
 enum { CHANNELS = sizeof channels / sizeof channels[0], CHANNELS_BEYOND = 1 << 15 };
 
+static setting draw_channels(uint32_t *random, const uint32_t own[3]) {
+    setting s = {.samples = 1 + draw(random, 9), .groups = own[0], .inputs = own[1], .outputs = own[2]};
+    s.bias = draw(random, 2) == 0;
+    return s;
+}
+
+/* Checks the setting if it has a window, and returns whether it has. */
+static bool check_drawn(const setting *s) {
+    const bool has_windows = windows(s, 0) != 0 && windows(s, 1) != 0;
+    if (has_windows)
+        check(s);
+    return has_windows;
+}
+
 /* Extents up to `extents`, and windows of up to `kernel` by `kernel` elements. */
 static void draw_windows(setting *s, uint32_t *random, uint32_t extents, uint32_t kernel) {
     for (int axis = 0; axis < 2; axis++) {
@@ -140,23 +154,15 @@ static void convolutions(void **state) {
     support_skip_without_sets();
     uint32_t random = 11, checked = 0;
     for (uint32_t i = 0; i < DRAWS; i++) {
-        const uint32_t *own = channels[i % CHANNELS];
-        setting s = {.samples = 1 + draw(&random, 9),
-                     .groups = own[0],
-                     .inputs = own[1],
-                     .outputs = own[2],
-                     .bias = draw(&random, 2) == 0,
-                     .special = draw(&random, 5) == 0,
-                     .type = (uint8_t)draw(&random, 2u + last_real_type)};
+        setting s = draw_channels(&random, channels[i % CHANNELS]);
+        s.special = draw(&random, 5) == 0;
+        s.type = (uint8_t)draw(&random, 2u + last_real_type);
         s.type = s.type > last_real_type ? (uint8_t)FIRN_FLOAT32 : s.type;
         s.out_type = draw(&random, 4) == 0 ? (uint8_t)FIRN_FLOAT32 : s.type;
         if (s.type == FIRN_BFLOAT16)
             s.kind = kinds[i / CHANNELS % 3];
         draw_windows(&s, &random, 19, 5);
-        if (windows(&s, 0) == 0 || windows(&s, 1) == 0)
-            continue;
-        check(&s);
-        checked++;
+        checked += check_drawn(&s);
     }
     assert_true(checked > DRAWS / 2);
 }
@@ -173,27 +179,19 @@ static void flushed_convolutions(void **state) {
     support_skip_without_sets();
     uint32_t random = 23, checked = 0;
     for (uint32_t i = 0; i < DRAWS; i++) {
-        const uint32_t *own = some[i % CASES];
-        setting s = {.samples = 1 + draw(&random, 9),
-                     .groups = own[0],
-                     .inputs = own[1],
-                     .outputs = own[2],
-                     .bias = draw(&random, 2) == 0,
-                     .special = draw(&random, 4) == 0,
-                     .tiny = draw(&random, 3) == 0,
-                     .type = FIRN_BFLOAT16,
-                     .out_type = draw(&random, 3) == 0 ? (uint8_t)FIRN_FLOAT32 : (uint8_t)FIRN_BFLOAT16,
-                     .kind = i / CASES % 2 == 0 ? FIRN_REDUCTION_EVEN_ODD_BLOCKS : FIRN_REDUCTION_PAIRS};
+        setting s = draw_channels(&random, some[i % CASES]);
+        s.special = draw(&random, 4) == 0;
+        s.tiny = draw(&random, 3) == 0;
+        s.type = FIRN_BFLOAT16;
+        s.out_type = draw(&random, 3) == 0 ? (uint8_t)FIRN_FLOAT32 : s.type;
+        s.kind = i / CASES % 2 == 0 ? FIRN_REDUCTION_EVEN_ODD_BLOCKS : FIRN_REDUCTION_PAIRS;
         draw_windows(&s, &random, 13, 4);
         for (int axis = 0; axis < 2; axis++) {
             s.before[axis] = before[draw(&random, 4)];
             s.after[axis] = before[draw(&random, 4)];
             s.dilation[axis] = 1 + draw(&random, 3);
         }
-        if (windows(&s, 0) == 0 || windows(&s, 1) == 0)
-            continue;
-        check(&s);
-        checked++;
+        checked += check_drawn(&s);
     }
     assert_true(checked > DRAWS / 2);
 }
@@ -224,6 +222,21 @@ static void large_flushed_convolutions(void **state) {
         }
 }
 
+/* Windows of 3 x 3 over square images, of as many places; `own`: samples, extent, groups, inputs, outputs. */
+static setting three_by_three(const uint32_t own[5]) {
+    return (setting){.samples = own[0],
+                     .extent = {own[1], own[1]},
+                     .groups = own[2],
+                     .inputs = own[3],
+                     .outputs = own[4],
+                     .kernel = {3, 3},
+                     .stride = {1, 1},
+                     .dilation = {1, 1},
+                     .before = {1, 1},
+                     .after = {1, 1},
+                     .bias = true};
+}
+
 /* Flushed sums of more terms than a block that a matrix engine packs has, of more rows than may wait, and of more
  * columns than a piece has, in each of the products. */
 static void flushed_convolutions_of_many_terms(void **state) {
@@ -235,22 +248,11 @@ static void flushed_convolutions_of_many_terms(void **state) {
     (void)state;
     support_skip_without_sets();
     for (size_t i = 0; i < 2 * sizeof large / sizeof *large; i++) {
-        const uint32_t *own = large[i / 2];
-        const setting s = {.samples = own[0],
-                           .extent = {own[1], own[1]},
-                           .groups = own[2],
-                           .inputs = own[3],
-                           .outputs = own[4],
-                           .kernel = {3, 3},
-                           .stride = {1, 1},
-                           .dilation = {1, 1},
-                           .before = {1, 1},
-                           .after = {1, 1},
-                           .bias = true,
-                           .special = i / 2 == 0,
-                           .type = FIRN_BFLOAT16,
-                           .out_type = FIRN_FLOAT32,
-                           .kind = i % 2 == 0 ? FIRN_REDUCTION_EVEN_ODD_BLOCKS : FIRN_REDUCTION_PAIRS};
+        setting s = three_by_three(large[i / 2]);
+        s.special = i / 2 == 0;
+        s.type = FIRN_BFLOAT16;
+        s.out_type = FIRN_FLOAT32;
+        s.kind = i % 2 == 0 ? FIRN_REDUCTION_EVEN_ODD_BLOCKS : FIRN_REDUCTION_PAIRS;
         check(&s);
     }
 }
@@ -288,24 +290,16 @@ static void chunked_convolutions(void **state) {
     support_skip_without_sets();
     uint32_t random = 29, checked = 0;
     for (uint32_t i = 0; i < DRAWS; i++) {
-        const uint32_t *own = channels[i % CHANNELS];
-        setting s = {.samples = 1 + draw(&random, 9),
-                     .groups = own[0],
-                     .inputs = own[1],
-                     .outputs = own[2],
-                     .bias = draw(&random, 2) == 0,
-                     .special = draw(&random, 4) == 0,
-                     .tiny = draw(&random, 4) == 0,
-                     .type = (uint8_t)(FIRN_FLOAT16 + draw(&random, last_real_type)),
-                     .kind = FIRN_REDUCTION_CHUNKED,
-                     .chunk = chunks[draw(&random, sizeof chunks / sizeof *chunks)]};
+        setting s = draw_channels(&random, channels[i % CHANNELS]);
+        s.special = draw(&random, 4) == 0;
+        s.tiny = draw(&random, 4) == 0;
+        s.type = (uint8_t)(FIRN_FLOAT16 + draw(&random, last_real_type));
+        s.kind = FIRN_REDUCTION_CHUNKED;
+        s.chunk = chunks[draw(&random, sizeof chunks / sizeof *chunks)];
         s.out_type = draw(&random, 3) == 0 ? (uint8_t)FIRN_FLOAT32 : s.type;
         draw_windows(&s, &random, 13, 4);
         s.before[i % 2] = before[draw(&random, 4)];
-        if (windows(&s, 0) == 0 || windows(&s, 1) == 0)
-            continue;
-        check(&s);
-        checked++;
+        checked += check_drawn(&s);
     }
     assert_true(checked > DRAWS / 2);
 }
@@ -321,23 +315,12 @@ static void large_chunked_convolutions(void **state) {
     support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
         for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
-            const uint32_t *own = large[i];
-            const setting s = {.samples = own[0],
-                               .extent = {own[1], own[1]},
-                               .groups = own[2],
-                               .inputs = own[3],
-                               .outputs = own[4],
-                               .kernel = {3, 3},
-                               .stride = {1, 1},
-                               .dilation = {1, 1},
-                               .before = {1, 1},
-                               .after = {1, 1},
-                               .bias = true,
-                               .special = i == 0,
-                               .type = type,
-                               .out_type = i % 2 == 0 ? (uint8_t)FIRN_FLOAT32 : type,
-                               .kind = FIRN_REDUCTION_CHUNKED,
-                               .chunk = i % 2 == 0 ? 64 : 300};
+            setting s = three_by_three(large[i]);
+            s.special = i == 0;
+            s.type = type;
+            s.out_type = i % 2 == 0 ? (uint8_t)FIRN_FLOAT32 : type;
+            s.kind = FIRN_REDUCTION_CHUNKED;
+            s.chunk = i % 2 == 0 ? 64 : 300;
             check(&s);
         }
 }

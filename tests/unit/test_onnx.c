@@ -49,10 +49,21 @@ static firnc_graph *import_file(bool bare) {
     return good ? graph : NULL;
 }
 
-static firnc_graph *import(const message_bytes *graph) {
-    const message_bytes model = model_of(graph, 20);
+static void write_model(const message_bytes *graph, int64_t opset) {
+    const message_bytes model = model_of(graph, opset);
     write_file(path, model.bytes, model.count);
+}
+
+static firnc_graph *import(const message_bytes *graph) {
+    write_model(graph, 20);
     return import_file(false);
+}
+
+static const firnc_graph *imported(const message_bytes *graph) {
+    const firnc_graph *made = import(graph);
+    if (made == NULL)
+        fail_msg("refused: %s", message);
+    return made;
 }
 
 /* Asserts that a graph is refused with a message that has these words. */
@@ -104,8 +115,7 @@ static message_bytes perceptron(void) {
 static void layers_and_parameters_have_pytorchs_names(void **state) {
     (void)state;
     const message_bytes graph = perceptron();
-    const firnc_graph *made = import(&graph);
-    assert_non_null(made);
+    const firnc_graph *made = imported(&graph);
     assert_int_equal(model_read.outputs[0].rank, 2);
     assert_int_equal(model_read.outputs[0].dims[0], 3);
     assert_int_equal(model_read.outputs[0].dims[1], 3);
@@ -136,8 +146,7 @@ static void images_are_channels_last(void **state) {
     put_node(&graph, "/d/Conv", "Conv", "r d.weight", "d", NULL);
     put_node(&graph, "/Pool", "GlobalAveragePool", "d", "p", NULL);
     put_node(&graph, "/Flatten", "Flatten", "p", "y", NULL);
-    const firnc_graph *made = import(&graph);
-    assert_non_null(made);
+    const firnc_graph *made = imported(&graph);
     /* of the input only; the weights are laid out anew when they are read */
     assert_int_equal(count_ops(made, FIRN_OP_transpose), 1);
     const firnc_value_info *weight = parameter_of(made, "c.weight");
@@ -160,8 +169,7 @@ static void patterns_become_one_op(void **state) {
     put_node(&graph, "", "Mul", "m half", "g", NULL);
     put_node(&graph, "", "Sigmoid", "g", "s", NULL);
     put_node(&graph, "", "Mul", "s g", "y", NULL);
-    const firnc_graph *made = import(&graph);
-    assert_non_null(made);
+    const firnc_graph *made = imported(&graph);
     const firnc_node *silu = &made->nodes[made->values[model_read.outputs[0].value].producer];
     assert_int_equal(silu->code, FIRN_OP_silu);
     assert_int_equal(made->nodes[made->values[silu->inputs[0]].producer].code, FIRN_OP_gelu);
@@ -177,8 +185,7 @@ static void a_transpose_ends_a_pattern(void **state) {
     put_node(&graph, "", "Sigmoid", "x", "s", NULL);
     put_node(&graph, "", "Transpose", "s", "t", &exchange);
     put_node(&graph, "", "Mul", "x t", "y", NULL);
-    const firnc_graph *made = import(&graph);
-    assert_non_null(made);
+    const firnc_graph *made = imported(&graph);
     assert_int_equal(count_ops(made, FIRN_OP_silu), 0);
     assert_int_equal(count_ops(made, FIRN_OP_multiply), 1);
 }
@@ -196,8 +203,7 @@ static void a_rough_number_ends_a_pattern(void **state) {
         put_node(&graph, "", "Add", "e one", "a", NULL);
         put_node(&graph, "", "Mul", "x a", "m", NULL);
         put_node(&graph, "", "Mul", "m half", "y", NULL);
-        const firnc_graph *made = import(&graph);
-        assert_non_null(made);
+        const firnc_graph *made = imported(&graph);
         assert_int_equal(count_ops(made, FIRN_OP_gelu), !rough);
     }
 }
@@ -211,8 +217,7 @@ static void a_second_weight_keeps_its_number(void **state) {
     put_node(&graph, "/h/MatMul", "MatMul", "x onnx::MatMul_7", "m", NULL);
     put_node(&graph, "/h/Relu", "Relu", "m", "r", NULL);
     put_node(&graph, "/h/MatMul_1", "MatMul", "r onnx::MatMul_8", "y", NULL);
-    const firnc_graph *made = import(&graph);
-    assert_non_null(made);
+    const firnc_graph *made = imported(&graph);
     assert_int_equal(parameter_of(made, "h.weight")->shape.dims[0], 4);
     assert_int_equal(parameter_of(made, "onnx::MatMul_8")->shape.dims[0], 3);
     assert_int_equal(model_read.names.count, 2);
@@ -259,8 +264,7 @@ static void the_signature_says_what_is_trained(void **state) {
         put_node(&graph, "3", "Add", "q m", "r", NULL);
         put_node(&graph, "4", "Mul", "r mul", "s", NULL);
         put_node(&graph, "5", "Add", "s b", "y", NULL);
-        const firnc_graph *made = import(&graph);
-        assert_non_null(made);
+        const firnc_graph *made = imported(&graph);
         assert_int_equal(model_read.parameter_count, 3);
         assert_int_equal(parameter_of(made, "a.weight")->shape.dims[0], 4);
         (void)parameter_of(made, "b");
@@ -291,8 +295,7 @@ static void names_within_a_module_stay(void **state) {
     put_node(&graph, "/h/attn/MatMul", "MatMul", "x onnx::MatMul_7", "m", NULL);
     put_node(&graph, "/h/attn/Add", "Add", "h.attn.in_proj_bias m", "a", NULL);
     put_node(&graph, "/h/attn/Gemm", "Gemm", "a h.attn.out_proj.weight h.attn.out_proj.bias", "y", NULL);
-    const firnc_graph *made = import(&graph);
-    assert_non_null(made);
+    const firnc_graph *made = imported(&graph);
     assert_non_null(parameter_of(made, "h.attn.in_proj_weight"));
     assert_non_null(parameter_of(made, "h.attn.out_proj.bias"));
 }
@@ -308,8 +311,7 @@ static void a_vector_is_one_row(void **state) {
         put_tensor(&graph, "gain.w", 1, (const int64_t[]){4});
         put_node(&graph, "n", ops[i], i == 2 ? "shares.w gain.w" : "shares.w", "s", NULL);
         put_node(&graph, "m", "Mul", "x s", "y", NULL);
-        const firnc_graph *made = import(&graph);
-        assert_non_null(made);
+        const firnc_graph *made = imported(&graph);
         assert_int_equal(count_ops(made, codes[i]), 1);
         assert_int_equal(model_read.outputs[0].rank, 2);
     }
@@ -323,8 +325,7 @@ static void what_nothing_reads_is_left_out(void **state) {
     put_node(&graph, "", "Tanh", "a", "b", NULL);
     put_node(&graph, "", "NoSuchOp", "b", "c", NULL);
     put_node(&graph, "", "Sigmoid", "x", "y", NULL);
-    const firnc_graph *made = import(&graph);
-    assert_non_null(made);
+    const firnc_graph *made = imported(&graph);
     assert_int_equal(made->node_count, 1);
 }
 
@@ -336,8 +337,7 @@ static void batch_norms_of_an_evaluation_are_counted(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         put_tensor(&graph, names[i], 1, (const int64_t[]){4});
     put_node(&graph, "/n/BatchNormalization", "BatchNormalization", "x n.weight n.bias n.mean n.var", "y", NULL);
-    const message_bytes model = model_of(&graph, 20);
-    write_file(path, model.bytes, model.count);
+    write_model(&graph, 20);
     for (int trained = 0; trained < 2; trained++) {
         const firnc_onnx_options options = {
             .samples = 3, .batch_statistics = trained, .features = {.element = FIRN_FLOAT32}};
@@ -368,8 +368,7 @@ static void batch_norms_of_weights_have_no_statistics(void **state) {
         else
             put_node(&graph, "n", "BatchNormalization", "s.weight /one /zero /mean /var", "w", &training);
         put_node(&graph, "o", "Mul", "x w", "y", NULL);
-        const message_bytes model = model_of(&graph, 20);
-        write_file(path, model.bytes, model.count);
+        write_model(&graph, 20);
         const firnc_onnx_options options = {
             .samples = 3, .batch_statistics = true, .features = {.element = FIRN_FLOAT32}};
         firnc_graph *made = firnc_graph_create("test");
@@ -438,8 +437,7 @@ static void what_only_constants_have_is_computed(void **state) {
         put_bytes(&element, 9, (const int64_t[]){1, 1, -1}, 24);
         put_message(&graph, INITIALIZER, &element);
         put_node(&graph, "n", rows[i].op, rows[i].inputs, "y", NULL);
-        const firnc_graph *made = import(&graph);
-        assert_non_null(made);
+        const firnc_graph *made = imported(&graph);
         const firnc_onnx_port *y = &model_read.outputs[0];
         uint32_t count = 1;
         for (uint8_t axis = 0; axis < y->rank; axis++)
@@ -482,8 +480,7 @@ static void the_chosen_branch_is_read(void **state) {
         put_node(&graph, "", "MatMul", "h dead.weight", "dead", NULL);
         put_node(&graph, "", "Equal", "n four", "c", NULL);
         put_node(&graph, "o", "If", "c", "y", &branches);
-        const firnc_graph *made = import(&graph);
-        assert_non_null(made);
+        const firnc_graph *made = imported(&graph);
         assert_int_equal(count_ops(made, FIRN_OP_linear), 2);
         assert_int_equal(count_ops(made, FIRN_OP_relu), first);
         assert_non_null(parameter_of(made, first ? "inner.weight" : "dead.weight"));
@@ -566,8 +563,7 @@ static void loops_are_written_out(void **state) {
             refused(&graph, "node n (Loop): its condition depends on the data");
             continue;
         }
-        const firnc_graph *made = import(&graph);
-        assert_non_null(made);
+        const firnc_graph *made = imported(&graph);
         assert_int_equal(count_ops(made, FIRN_OP_linear), 2); /* of three steps */
         assert_int_equal(model_read.parameter_count, 1);
         assert_int_equal(count_ops(made, FIRN_OP_concat), i);
@@ -606,8 +602,7 @@ static void gather_nd_is_a_gather(void **state) {
         put_bytes(&tensor, 9, (const int64_t[]){-1, 2}, 16);
         put_message(&graph, INITIALIZER, &tensor);
         put_node(&graph, "n", "GatherND", given ? "t.weight x" : "x rows", "y", NULL);
-        const firnc_graph *made = import(&graph);
-        assert_non_null(made);
+        const firnc_graph *made = imported(&graph);
         assert_int_equal(count_ops(made, FIRN_OP_gather), 1);
         assert_int_equal(model_read.outputs[0].rank, 1);
         assert_int_equal(model_read.outputs[0].dims[0], given ? 3 : 1);
@@ -640,8 +635,7 @@ static void parts_without_elements_are_joined(void **state) {
                                           : "e",
                  "f", strcmp(op, "Transpose") == 0 ? &same : NULL);
         put_node(&graph, "c", "Concat", "f x", "y", &axis);
-        const firnc_graph *made = import(&graph);
-        assert_non_null(made);
+        const firnc_graph *made = imported(&graph);
         assert_int_equal(made->node_count, 0);
         assert_int_equal(model_read.outputs[0].dims[1], 4);
     }
@@ -679,8 +673,7 @@ static void sequences_are_their_parts(void **state) {
     put_node(&graph, "", "Relu", "x", "a", NULL);
     put_node(&graph, "", "SequenceConstruct", "x a x", "s", NULL);
     put_node(&graph, "", "ConcatFromSequence", "s", "y", &stacked);
-    const firnc_graph *made = import(&graph);
-    assert_non_null(made);
+    const firnc_graph *made = imported(&graph);
     assert_int_equal(count_ops(made, FIRN_OP_concat), 1);
     assert_int_equal(model_read.outputs[0].rank, 3);
     assert_int_equal(model_read.outputs[0].dims[1], 3);
@@ -714,8 +707,7 @@ static void sequences_are_their_parts(void **state) {
     put_node(&graph, "", "SequenceInsert", "t a zero", "u", NULL);
     put_node(&graph, "", "SequenceErase", "u", "v", NULL);
     put_node(&graph, "", "ConcatFromSequence", "v", "y", &stacked);
-    made = import(&graph);
-    assert_non_null(made);
+    made = imported(&graph);
     assert_int_equal(model_read.outputs[0].dims[1], 1);
     assert_int_equal(made->nodes[made->values[model_read.outputs[0].value].producer].code, FIRN_OP_reshape);
     assert_int_equal(count_ops(made, FIRN_OP_relu), 1);
@@ -728,8 +720,7 @@ static void operands_are_repeated_by_the_op_itself(void **state) {
     put_tensor(&graph, "a.column", 2, (const int64_t[]){3, 1});
     put_node(&graph, "", "Add", "a.row x", "s", NULL);
     put_node(&graph, "", "Mul", "a.column s", "y", NULL);
-    const firnc_graph *made = import(&graph);
-    assert_non_null(made);
+    const firnc_graph *made = imported(&graph);
     assert_int_equal(count_ops(made, FIRN_OP_expand), 0);
     assert_int_equal(count_ops(made, FIRN_OP_add), 1);
     assert_int_equal(count_ops(made, FIRN_OP_broadcast_multiply), 1);
@@ -757,8 +748,7 @@ static void attention_takes_parts_in_their_rows_only(void **state) {
         put_node(&graph, "", "Reshape", "b rows", "k", NULL);
         put_node(&graph, "", "Reshape", "c rows", "v", NULL);
         put_node(&graph, "", "Attention", "q k v", "y", &heads);
-        const message_bytes model = model_of(&graph, 23);
-        write_file(path, model.bytes, model.count);
+        write_model(&graph, 23);
         const firnc_graph *made = import_file(false);
         assert_non_null(made);
         assert_int_equal(count_ops(made, FIRN_OP_attention), 1);
@@ -797,8 +787,7 @@ static void dropouts_have_their_ratio(void **state) {
                 put_number(&graph, "ratio", ratios[i]);
             if (form < 2)
                 put_node(&graph, "n", "Dropout", "x ratio train", "y", NULL);
-            const firnc_graph *made = import(&graph);
-            assert_non_null(made);
+            const firnc_graph *made = imported(&graph);
             const firnc_node *node = &made->nodes[made->values[model_read.outputs[0].value].producer];
             const uint16_t code = form == 2 ? FIRN_OP_attention : FIRN_OP_dropout;
             for (uint32_t n = 0; n < made->node_count; n++)
@@ -810,8 +799,7 @@ static void dropouts_have_their_ratio(void **state) {
     message_bytes graph = with_input("y");
     put_wholes(&graph, "train", 1, (const int64_t[]){1});
     put_node(&graph, "n", "Dropout", "x - train", "y", NULL);
-    const firnc_graph *made = import(&graph);
-    assert_non_null(made);
+    const firnc_graph *made = imported(&graph);
     assert_true(made->nodes[made->node_count - 1].reals[FIRN_DROPOUT_RATE] == 0.5F);
 }
 
@@ -833,8 +821,7 @@ static void ratios_without_effect_and_wrong_ones(void **state) {
             refused(&graph, "node n (Dropout): its ratio is no number from 0 to below 1");
             continue;
         }
-        const firnc_graph *made = import(&graph);
-        assert_non_null(made);
+        const firnc_graph *made = imported(&graph);
         assert_int_equal(count_ops(made, FIRN_OP_dropout), 0);
     }
 }
@@ -845,8 +832,7 @@ static void an_output_may_be_an_input(void **state) {
     put_value(&graph, INPUT, "x", 1, 2, (const int64_t[]){1, 4});
     put_value(&graph, OUTPUT, "y", 1, 0, NULL);
     put_node(&graph, "", "Identity", "x", "y", NULL);
-    const message_bytes model = model_of(&graph, 20);
-    write_file(path, model.bytes, model.count);
+    write_model(&graph, 20);
     const firnc_graph *made = import_file(true);
     assert_non_null(made);
     assert_int_equal(made->named_count, 1);
@@ -1079,8 +1065,7 @@ static void constant_matrices_are_exchanged_once(void **state) {
     put_attribute(&transposed, "transB", 1);
     put_tensor(&graph, "w", 2, (const int64_t[]){4, 4});
     put_node(&graph, "n", "Gemm", "x w", "y", &transposed);
-    const message_bytes model = model_of(&graph, 20);
-    write_file(path, model.bytes, model.count);
+    write_model(&graph, 20);
     firnc_graph *made = firnc_graph_create("test");
     assert_true(firnc_onnx_import(made, path, &options, &model_read));
     const firnc_node *product = &made->nodes[made->values[model_read.outputs[0].value].producer];
@@ -1098,8 +1083,7 @@ static void filled_inputs_have_their_value(void **state) {
     put_value(&graph, INPUT, "m", 7, 2, open4);
     put_node(&graph, "c", "Relu", "m", "f", NULL);
     put_node(&graph, "n", "Add", "x f", "y", NULL);
-    const message_bytes model = model_of(&graph, 20);
-    write_file(path, model.bytes, model.count);
+    write_model(&graph, 20);
     for (int i = 0; i < 2; i++) {
         const firnc_onnx_filled filled = {"m", i == 0 ? 0.5 : 2};
         const firnc_onnx_options options = {
@@ -1312,8 +1296,7 @@ static void other_opsets_are_refused(void **state) {
     const message_bytes graph = perceptron();
     static const int64_t opsets[] = {12, 24, -1};
     for (size_t i = 0; i < sizeof opsets / sizeof opsets[0]; i++) {
-        const message_bytes model = model_of(&graph, opsets[i]);
-        write_file(path, model.bytes, model.count);
+        write_model(&graph, opsets[i]);
         assert_null(import_file(false));
         assert_non_null(strstr(message, "and Firn reads 13 to 23"));
     }
@@ -1362,8 +1345,7 @@ static void data_stays_in_the_folder(void **state) {
     graph = with_external("w", "18446744073709551615");
     refused(&graph, "no number");
     graph = with_external("w", "4");
-    const firnc_graph *made = import(&graph);
-    assert_non_null(made);
+    const firnc_graph *made = imported(&graph);
     assert_true(parameter_of(made, "w.weight")->initial[3] == 5);
     assert_int_equal(unlink(inside), 0);
     assert_int_equal(unlink(link), 0);
@@ -1482,9 +1464,10 @@ static message_bytes parts_by_number(size_t count) {
     return graph;
 }
 
-/* A loop whose steps hand on `carried` as it is, and give it as so many more outputs of the body. */
+/* A loop whose steps hand on `carried` as it is, and give it as so many more outputs of the body. A node on which
+ * nothing depends has so many names of inputs. */
 static void put_loop(message_bytes *graph, size_t steps, const char *carried, size_t body_outputs,
-                     const char *node_outputs) {
+                     const char *node_outputs, size_t names) {
     message_bytes body = {.count = 0}, attribute = {.count = 0};
     put_value(&body, INPUT, "step", 7, 0, NULL);
     put_value(&body, INPUT, "go", 9, 0, NULL);
@@ -1492,6 +1475,7 @@ static void put_loop(message_bytes *graph, size_t steps, const char *carried, si
     put_value(&body, OUTPUT, "go", 9, 0, NULL);
     for (size_t i = 1; i < body_outputs; i++)
         put_value(&body, OUTPUT, "s", 1, 0, NULL);
+    put_node(&body, "", "", names > 0 ? repeated("-", names) : "", "", NULL);
     put_branch(&attribute, "body", &body);
     put_wholes(graph, "steps", 1, (const int64_t[]){(int64_t)steps});
     put_node(graph, "n", "Loop", firnc_format("steps - %s", carried), node_outputs, &attribute);
@@ -1499,7 +1483,7 @@ static void put_loop(message_bytes *graph, size_t steps, const char *carried, si
 
 static message_bytes outputs_of_a_body(size_t count) {
     message_bytes graph = with_input("y");
-    put_loop(&graph, 2, "x", count, numbered('p', count - 1));
+    put_loop(&graph, 2, "x", count, numbered('p', count - 1), 0);
     put_node(&graph, "o", "Sum", numbered('p', 1), "h", NULL);
     put_node(&graph, "p", "Concat", firnc_format("p1 p%zu", count - 2), "y", (&(message_bytes){.count = 0}));
     return graph;
@@ -1507,16 +1491,8 @@ static message_bytes outputs_of_a_body(size_t count) {
 
 /* 813 steps read 492 names each; with four nodes outside the loop these are 400,000. */
 static message_bytes nodes_of_all_steps(size_t outside) {
-    message_bytes graph = with_input("y"), body = {.count = 0}, attribute = {.count = 0};
-    put_value(&body, INPUT, "step", 7, 0, NULL);
-    put_value(&body, INPUT, "go", 9, 0, NULL);
-    put_value(&body, INPUT, "s", 1, 0, NULL);
-    put_value(&body, OUTPUT, "go", 9, 0, NULL);
-    put_value(&body, OUTPUT, "s", 1, 0, NULL);
-    put_node(&body, "", "", repeated("-", 492), "", NULL);
-    put_branch(&attribute, "body", &body);
-    put_wholes(&graph, "steps", 1, (const int64_t[]){813});
-    put_node(&graph, "n", "Loop", "steps - x", "h0", &attribute);
+    message_bytes graph = with_input("y");
+    put_loop(&graph, 813, "x", 2, "h0", 492);
     for (size_t i = 0; i < outside - 2; i++)
         put_node(&graph, "", "Tanh", firnc_format("h%zu", i), firnc_format("h%zu", i + 1), NULL);
     put_node(&graph, "o", "Relu", firnc_format("h%zu", outside - 2), "y", NULL);
@@ -1558,14 +1534,14 @@ static message_bytes levels_of_messages(size_t count) {
 
 static message_bytes steps_of_a_loop(size_t count) {
     message_bytes graph = with_input("y");
-    put_loop(&graph, count, "x", 2, "p");
+    put_loop(&graph, count, "x", 2, "p", 0);
     put_node(&graph, "o", "Relu", "p", "y", NULL);
     return graph;
 }
 
 static message_bytes rank_of_stacked_steps(size_t count) {
     message_bytes graph = with_rank(count - 1);
-    put_loop(&graph, 2, "u", 3, "p q");
+    put_loop(&graph, 2, "u", 3, "p q", 0);
     put_node(&graph, "o", "Relu", "q", "y", NULL);
     return graph;
 }
