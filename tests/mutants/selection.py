@@ -89,15 +89,15 @@ def same_program(copy, clean, test):
 # --- the order ---
 
 def nearness(copy, test, path):
-    """0 for the unit tests that are named as the file is; then those that use its folder, other unit tests, scripts
-    that call the program, other scripts; and last the same tests under the sanitizers."""
+    """0 for the unit tests that are named as the file is, or include it or its header; then those that use its folder,
+    other unit tests, scripts that call the program, other scripts; and last the same tests under the sanitizers."""
     kind, name = test.name.split("/")
     stem = Path(path).stem
     if kind == "sanitized":
         return 5
     if kind == "unit":
         text = (copy.folder / f"tests/unit/{name}.c").read_text()
-        if name == "test_" + stem or f'"{Path(path).with_suffix(".h")}"' in text:
+        if name == "test_" + stem or f'"{path}"' in text or f'"{Path(path).with_suffix(".h")}"' in text:
             return 0
         return 1 if f'"{Path(path).parent}/' in text else 2
     text = (copy.folder / test.command).read_text()
