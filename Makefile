@@ -30,11 +30,16 @@ BUILD ?= build
 CFLAGS_EXTRA ?=
 LDFLAGS_EXTRA ?=
 WERROR ?= -Werror
+# ccache is used where it is installed; CCACHE= does without. Not for firmware, of which it would lose the call graphs.
+CCACHE := $(shell command -v ccache 2>/dev/null)
 JOBS ?= $(shell nproc)
-# V=1 shows each command in full.
+# V=1 shows each command in full. Else one line on a terminal says how many files have been made, and which is next; what a
+# compiler prints takes its place.
 V ?=
+MADE :=
 quiet = $(if $(V),,@)
-say = @$(if $(V),true,echo '    $(1)')
+say = @$(if $(V),true,$(if $(MAKE_TERMOUT),$(eval MADE += x)printf '\033[K%5d  %s\r' $(words $(MADE)) '$(1)',true))
+end_of_line = $(if $(V),,$(if $(MAKE_TERMOUT),@printf '\033[K'))
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wdouble-promotion -Wmissing-prototypes $(WERROR)
 # The numerics require these three: no contraction, square root as an instruction, strict floating point.
@@ -93,10 +98,15 @@ endif
 
 # This file changes when the compiler or its flags change, so that one build folder never mixes objects of two variants.
 # Flags that a rule adds are not included.
-ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(SIGNING_FLAGS) $(foreach set,$(SETS) $(MODELS),$($(set)_FLAGS)) $(LEAVE_OUT)
+ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(SIGNING_FLAGS) $(foreach set,$(SETS) $(MODELS),$($(set)_FLAGS))
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(ALL_FLAGS)' | cmp -s - $@ || echo '$(ALL_FLAGS)' > $@
+
+# This one changes when other kernel sets are left out, which changes what is linked and no object.
+$(BUILD)/left-out: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LEAVE_OUT)' | cmp -s - $@ || echo '$(LEAVE_OUT)' > $@
 .PHONY: FORCE
 FORCE:
 
@@ -113,12 +123,12 @@ $(USE_SIGNING): | $(MBEDTLS_READY)
 $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -c $< -o $@
+	$(quiet)$(CCACHE) $(CC) $(CFLAGS) $(CFLAGS_EXTRA) -c $< -o $@
 
 $(BUILD)/objects/%.o: %.cc $(BUILD)/flags $(BUILD)/oracle/plan_generated.h
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CXX) -std=c++17 -O1 -Wall -Wextra -MMD -MP -I. -I$(BUILD)/oracle $(CFLAGS_EXTRA) -c $< -o $@
+	$(quiet)$(CCACHE) $(CXX) -std=c++17 -O1 -Wall -Wextra -MMD -MP -I. -I$(BUILD)/oracle $(CFLAGS_EXTRA) -c $< -o $@
 
 $(BUILD)/oracle/plan_generated.h: plan/plan.fbs
 	@mkdir -p $(@D)
@@ -127,12 +137,12 @@ $(BUILD)/oracle/plan_generated.h: plan/plan.fbs
 $(BUILD)/mbedtls/%.o: $(BUILD)/flags plan/mbedtls_config.h $(MBEDTLS_READY)
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) -std=c11 -O2 -w -MMD -MP -I. $(MBEDTLS_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/$*.c -o $@
+	$(quiet)$(CCACHE) $(CC) -std=c11 -O2 -w -MMD -MP -I. $(MBEDTLS_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/$*.c -o $@
 
 $(BUILD)/signing/%.o: $(BUILD)/flags compiler/emit/mbedtls_config.h $(MBEDTLS_READY)
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) -std=c11 -O2 -w -MMD -MP -I. $(SIGNING_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/$*.c -o $@
+	$(quiet)$(CCACHE) $(CC) -std=c11 -O2 -w -MMD -MP -I. $(SIGNING_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/$*.c -o $@
 
 # x86 has instructions for SHA-256. Our function that uses them replaces the one that mbedTLS calls for each block;
 # mbedTLS's own function is kept under another name for CPUs without these instructions. Not in 32-bit builds, which are
@@ -151,7 +161,7 @@ endif
 $(BUILD)/mbedtls/sha256-%.o: $(BUILD)/flags plan/mbedtls_config.h $(MBEDTLS_READY)
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) -std=c11 -O2 -w -MMD -MP -I. $(MBEDTLS_FLAGS) $(SHA256_FLAGS) $(CFLAGS_EXTRA) \
+	$(quiet)$(CCACHE) $(CC) -std=c11 -O2 -w -MMD -MP -I. $(MBEDTLS_FLAGS) $(SHA256_FLAGS) $(CFLAGS_EXTRA) \
 	    -c $(MBEDTLS_SOURCE)/library/sha256.c -o $@
 	$(quiet)$(OBJCOPY) $(SHA256_SHOWN) $@
 
@@ -164,7 +174,7 @@ $(BUILD)/onnx/onnx.pb-c.c: compiler/onnx/onnx.proto | packages
 	$(quiet)protoc-c --proto_path=$(<D) --c_out=$(@D) $(<F)
 $(ONNX_READER): $(BUILD)/onnx/onnx.pb-c.c $(BUILD)/flags
 	$(call say,$@)
-	$(quiet)$(CC) -std=c11 -O2 -w -I$(@D) $(CFLAGS_EXTRA) -c $< -o $@
+	$(quiet)$(CCACHE) $(CC) -std=c11 -O2 -w -I$(@D) $(CFLAGS_EXTRA) -c $< -o $@
 $(call object,$(ONNX_SOURCES)): private CFLAGS += $(ONNX_FLAGS)
 $(call object,$(ONNX_SOURCES)): | $(BUILD)/onnx/onnx.pb-c.c
 
@@ -189,9 +199,11 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 # avx512bf16 hold the products, the attention, the convolutions and the recurrence that their matrix engines compute, and no
 # others. Three sets on AArch64: plain, neon with the kernels of runtime/kernels/vector, and neonfp16, which holds the kernels of
 # avx512fp16 and calls neon for all else.
-# Each set but plain is one object that exports one name, firn_kernel_find_<set>; runtime/targets/x86/select.c and
-# runtime/targets/aarch64/select.c select a set, and the former completes amx and avx512bf16. Other machines use
-# runtime/kernels/table.c directly; so do builds with PORTABLE=1, for which the bits are what counts.
+# A set exports one name, firn_kernel_find_<set>; runtime/targets/x86/select.c and runtime/targets/aarch64/select.c select a
+# set, and the former completes amx and avx512bf16. Other machines use runtime/kernels/table.c directly; so do builds with
+# PORTABLE=1, for which the bits are what counts.
+# <set>_SHARED are the sources that <set>_BASE compiles for both: the further flags of the set change nothing in them, because
+# none of them asks for the set's instructions and gcc uses none of these by itself. The code is the same to the byte.
 
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
 NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table half_pack half_tile half_attention)
@@ -206,6 +218,8 @@ fma_FLAGS := -O3 -mavx2 -mfma -Dfirn_kernel_find=firn_kernel_find_fma
 fma_SOURCES := $(KERNEL_SET)
 avx2_FLAGS := -O3 -mavx2 -mfma -mf16c -Dfirn_kernel_find_vector=firn_kernel_find_avx2
 avx2_SOURCES := $(VECTOR_SET)
+avx2_BASE := fma
+avx2_SHARED := $(filter-out runtime/kernels/table.c,$(filter $(fma_SOURCES),$(avx2_SOURCES)))
 avx512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512 \
     -Dfirn_kernel_find_vector=firn_kernel_find_avx512
 avx512_SOURCES := $(VECTOR_SET)
@@ -214,6 +228,8 @@ NATIVE_SET := $(NATIVE_SOURCES) \
     $(patsubst %,runtime/kernels/%.c,attention blocks) $(filter-out runtime/numerics/widen.c,$(NUMERICS_SOURCES))
 avx512fp16_FLAGS := $(avx512_FLAGS) -mavx512fp16 -Dfirn_kernel_find_native=firn_kernel_find_avx512fp16
 avx512fp16_SOURCES := $(NATIVE_SET)
+avx512fp16_BASE := avx512
+avx512fp16_SHARED := $(filter $(avx512_SOURCES),$(NATIVE_SET))
 # With the convolutions that are emulated whatever the engine is.
 ENGINE_SET := $(ENGINE_SOURCES) $(filter-out %/pool.c,$(wildcard runtime/kernels/vector/images/*.c)) \
     $(patsubst %,runtime/kernels/vector/%.c,pieces pack widen product recurrent_weight tile engine/tile $(patsubst %,attention/%,forward backward scores stores work)) \
@@ -221,15 +237,25 @@ ENGINE_SET := $(ENGINE_SOURCES) $(filter-out %/pool.c,$(wildcard runtime/kernels
     $(filter-out runtime/numerics/widen.c,$(NUMERICS_SOURCES))
 amx_FLAGS := $(avx512_FLAGS) -mamx-tile -mamx-bf16 -mavx512bf16
 amx_SOURCES := $(AMX_SOURCES) $(ENGINE_SET)
+amx_BASE := avx512
+amx_SHARED := $(filter $(avx512_SOURCES),$(ENGINE_SET))
 avx512bf16_FLAGS := $(avx512_FLAGS) -mavx512bf16
 avx512bf16_SOURCES := $(PAIRS_SOURCES) $(ENGINE_SET)
+avx512bf16_BASE := avx512
+avx512bf16_SHARED := $(amx_SHARED)
 # The last two and avx512fp16 for tests on a CPU without their instructions, which plain C replaces.
 amx_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_amx=firn_kernel_find_amx_model
 amx_model_SOURCES := $(amx_SOURCES)
+amx_model_BASE := avx2
+amx_model_SHARED := $(amx_SHARED)
 avx512bf16_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_avx512bf16=firn_kernel_find_avx512bf16_model
 avx512bf16_model_SOURCES := $(avx512bf16_SOURCES)
+avx512bf16_model_BASE := avx2
+avx512bf16_model_SHARED := $(avx512bf16_SHARED)
 avx512fp16_model_FLAGS := $(avx2_FLAGS) -Dfirn_kernel_find_native=firn_kernel_find_avx512fp16_model
 avx512fp16_model_SOURCES := $(avx512fp16_SOURCES)
+avx512fp16_model_BASE := avx2
+avx512fp16_model_SHARED := $(avx512fp16_SHARED)
 ENGINE_MODELS := amx_model avx512bf16_model
 MODELS := $(ENGINE_MODELS) avx512fp16_model
 # gcc orders the instructions after it has assigned registers, too; doing it before keeps so many factors waiting that
@@ -240,12 +266,16 @@ neonfp16_FLAGS := $(neon_FLAGS) -march=armv8.2-a+fp16 -Dfirn_kernel_find_native=
 neonfp16_SOURCES := $(NATIVE_SET)
 
 PORTABLE ?=
-SETS := $(if $(PORTABLE),,$(if $(filter x86_64 i%86,$(PROCESSOR)),fma avx2 avx512 avx512fp16 amx avx512bf16,$(if $(filter aarch64,$(PROCESSOR)),neon neonfp16)))
+X86_SETS := fma avx2 avx512 avx512fp16 amx avx512bf16
+AARCH64_SETS := neon neonfp16
+SETS := $(if $(PORTABLE),,$(if $(filter x86_64 i%86,$(PROCESSOR)),$(X86_SETS),$(if $(filter aarch64,$(PROCESSOR)),$(AARCH64_SETS))))
 # Builds that only run tests need not compile the sets of LEAVE_OUT: where select.c names one of them, it has plain instead.
 LEAVE_OUT ?=
+# The sets that are linked into one object with their base, so that what they share is in a program once.
+WITH_BASE := avx512fp16 amx avx512bf16
 ifneq ($(SETS),)
 LDFLAGS += $(patsubst %,-Wl$(comma)--defsym=firn_kernel_find_%=firn_kernel_find_plain,$(filter $(SETS),$(LEAVE_OUT)))
-KERNEL_OBJECTS := $(patsubst %,$(BUILD)/kernels-%.o,$(filter-out $(LEAVE_OUT),$(SETS))) \
+KERNEL_OBJECTS := $(patsubst %,$(BUILD)/kernels-%.o,$(filter-out $(LEAVE_OUT) $(WITH_BASE),$(SETS))) \
     $(call object,$(if $(filter neon,$(SETS)),runtime/targets/aarch64/select.c,$(patsubst %,runtime/targets/x86/%.c,select engine_probe)))
 $(call object,runtime/kernels/table.c): private CFLAGS += -Dfirn_kernel_find=firn_kernel_find_plain
 else
@@ -259,19 +289,31 @@ THIS_CPU = $(shell $(CC) -march=native -dM -E -x c /dev/null 2>/dev/null | sed -
 lacking = $(strip $(foreach set,$(SETS),$(if $(filter-out $(1) -march=% -mprefer-%,$(filter -m%,$($(set)_FLAGS))),$(set))))
 LACKED = $(call lacking,$(or $(THIS_CPU),-m%))
 
+# The objects of sources $(2) in set $(1): its own, and those of its base.
+set_objects = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $($(1)_SHARED),$(2))) \
+    $(if $($(1)_BASE),$(call set_objects,$($(1)_BASE),$(filter $($(1)_SHARED),$(2))))
+# The sets whose own objects are linked into the object of set $(1).
+joined = $(foreach set,$(filter-out $(LEAVE_OUT),$(WITH_BASE)),$(if $(filter $(1),$($(set)_BASE)),$(set)))
+
 # $(1) is the set.
 define SET_RULES
 $(BUILD)/$(1)/%.o: %.c $(BUILD)/flags
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
-	$$(quiet)$$(CC) $$(CFLAGS) $$($(1)_FLAGS) $$(CFLAGS_EXTRA) -c $$< -o $$@
+	$$(quiet)$$(CCACHE) $$(CC) $$(CFLAGS) $$($(1)_FLAGS) $$(CFLAGS_EXTRA) -c $$< -o $$@
 
-$(BUILD)/kernels-$(1).o: $(patsubst %.c,$(BUILD)/$(1)/%.o,$($(1)_SOURCES))
-	$$(call say,$$@)
+# What the set does not share; its calls of what it shares stay open.
+$(BUILD)/$(1)/own.o: $(call set_objects,$(1),$(filter-out $($(1)_SHARED),$($(1)_SOURCES)))
 	$$(quiet)$$(CC) $$(MACHINE) $$(PARTIAL_LINK) $$^ -o $$@
 	$$(quiet)$$(OBJCOPY) --keep-global-symbol=firn_kernel_find_$(1) $$@
+
+$(BUILD)/kernels-$(1).o: $(call set_objects,$(1),$($(1)_SOURCES)) $(patsubst %,$(BUILD)/%/own.o,$(call joined,$(1))) \
+		$(BUILD)/left-out
+	$$(call say,$$@)
+	$$(quiet)$$(CC) $$(MACHINE) $$(PARTIAL_LINK) $$(filter %.o,$$^) -o $$@
+	$$(quiet)$$(OBJCOPY) $(patsubst %,--keep-global-symbol=firn_kernel_find_%,$(1) $(call joined,$(1))) $$@
 endef
-$(foreach set,$(SETS) $(MODELS),$(eval $(call SET_RULES,$(set))))
+$(foreach set,$(X86_SETS) $(AARCH64_SETS) $(MODELS),$(eval $(call SET_RULES,$(set))))
 
 # --- libraries and programs ----------------------------------------------------------------------------------------
 
@@ -284,15 +326,16 @@ LIBSIGNING := $(BUILD)/libsigning.a
 COMMANDS := $(BUILD)/commands.a
 
 $(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES)) \
-		$(KERNEL_OBJECTS) $(BUILD)/signature.o
+		$(KERNEL_OBJECTS) $(BUILD)/signature.o $(BUILD)/left-out
 $(LIBFIRNC): $(call object,$(filter-out compiler/emit/sign.c,$(COMPILER_SOURCES)) $(PLAN_HOST_SOURCES)) $(BUILD)/sign.o $(ONNX_READER)
 $(LIBFIRNHOST): $(call object,$(HOST_SOURCES))
 $(LIBSIGNING): $(patsubst %.c,$(BUILD)/signing/%.o,$(SIGNING_SOURCES))
 $(COMMANDS): $(call object,$(FIRN_SOURCES) $(FIRNC_SOURCES))
-$(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS):
+$(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS) $(BUILD)/tests/support.a:
 	$(call say,$@)
+	@mkdir -p $(@D)
 	@rm -f $@
-	$(quiet)$(AR) rcs $@ $^
+	$(quiet)$(AR) rcs $@ $(filter %.o,$^)
 
 $(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/manual/manual.c runtime/program/descriptors.c) $(LIBFIRNC) $(LIBFIRN)
 	$(call say,$@)
@@ -310,7 +353,12 @@ $(call object,$(COMPILER_SOURCES) $(HOST_SOURCES) $(FIRN_SOURCES) $(FIRNC_SOURCE
 
 .PHONY: all build
 all: $(BUILD)/firnc $(BUILD)/firn ## build build/firnc and build/firn (the default)
+	$(end_of_line)
 build: all ## the same
+
+.PHONY: build-times
+build-times: ## how long each file takes to compile, in seconds of CPU, and the whole of `make all` with JOBS=
+	@tests/build-times $(BUILD)/times $(JOBS) '$(MAKE)' $(CC)
 
 $(BUILD)/generate: $(call object,$(wildcard plan/generate/*.c) plan/checks/trail.c) $(BUILD)/signature.o
 	$(call say,$@)
@@ -320,8 +368,11 @@ $(BUILD)/generate: $(call object,$(wildcard plan/generate/*.c) plan/checks/trail
 
 TEST_PROGRAMS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_TESTS))
 
-$(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT)) $(COMMANDS) $(LIBFIRNC) $(LIBFIRNHOST) \
-		$(LIBSIGNING) $(LIBFIRN)
+# An archive, so that a test is linked only with what it calls: the kernel sets alone are 3 MB.
+SUPPORT := $(BUILD)/tests/support.a
+$(SUPPORT): $(call object,$(UNIT_SUPPORT))
+
+$(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(SUPPORT) $(COMMANDS) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(LIBFIRN)
 	$(call say,$@)
 	@mkdir -p $(@D)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lyaml -lcjson -lprotobuf-c -lz -lm
@@ -351,7 +402,7 @@ $(BUILD)/tests/test_product: private LDFLAGS += -Wl,--undefined=firn_fma_exact
 $(BUILD)/tests/test_flushed: $(BUILD)/scalar/runtime/numerics/flushed.o
 $(SCALAR_PRODUCT): $(BUILD)/scalar/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -O3 -DFIRN_VECTORS=0 $(SCALAR_NAMES) $(WITHOUT_FMA) -c $< -o $@
+	$(quiet)$(CCACHE) $(CC) $(CFLAGS) $(CFLAGS_EXTRA) -O3 -DFIRN_VECTORS=0 $(SCALAR_NAMES) $(WITHOUT_FMA) -c $< -o $@
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
 # The sealed check stands before the libraries, so that it takes the place of the semantic rules in them.
 $(BUILD)/tests/test_sealed: private LDFLAGS += $(call object,plan/checks/sealed/semantics.c)
@@ -384,8 +435,8 @@ $(patsubst %,$(BUILD)/tests/test_kernels_%,engine attention_sets sets sets_image
 $(BUILD)/tests/test_kernels_attention_sets: $(BUILD)/kernels-avx512fp16_model.o
 endif
 
-# One function of each set with registers, under a name of its own.
-NORMALISING := $(filter-out plain fma $(LEAVE_OUT),$(SETS))
+# One function of each set that compiles it itself, under a name of its own.
+NORMALISING := $(filter-out fma $(WITH_BASE) $(LEAVE_OUT),$(SETS))
 $(BUILD)/tests/test_kernels_normalise: $(patsubst %,$(BUILD)/%/normalise-renamed.o,$(NORMALISING))
 $(patsubst %,$(BUILD)/%/normalise-renamed.o,$(NORMALISING)): $(BUILD)/%/normalise-renamed.o: \
     $(BUILD)/%/runtime/kernels/vector/attention/scores.o $(BUILD)/%/runtime/kernels/vector/pack.o
@@ -404,23 +455,29 @@ unit-tests: $(TEST_PROGRAMS) $(BUILD)/tests/onnx_run
 
 SANITIZED := $(BUILD)/sanitized
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -O1
-# What this CPU cannot run, no test runs.
-SANITIZED_BUILD = BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= LEAVE_OUT='$(LACKED)'
+# Most tests under the sanitizers need the portable kernels only. What this CPU cannot run, no test runs.
+SANITIZED_SETS ?=
+SANITIZED_BUILD = BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= LEAVE_OUT='$(if $(SANITIZED_SETS),$(LACKED),$(SETS))'
+TESTS = BUILD=$(BUILD) SANITIZED=$(SANITIZED) MAKE='$(MAKE)' JOBS=$(JOBS) tests/check
 
 .PHONY: check sanitized-goals
-check: ## build and run single tests and what they need; T='test_shapes cli_train sanitized/test_slots'
-	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) MAKE='$(MAKE)' JOBS=$(JOBS) tests/check $(T)
+check: ## build and run single tests and what they need: T='test_shapes cli_train'; without T what the changes can break
+	@$(TESTS) $(or $(T),--changed)
 
 sanitized-goals:
 	@$(MAKE) --no-print-directory -s $(SANITIZED_BUILD) $(GOALS)
 
-.PHONY: test
-test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by name
-	@.packages/install test
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware libraries variants $(BUILD)/runner $(BUILD)/firn-bench
-	@$(MAKE) --no-print-directory -s -j$(JOBS) $(SANITIZED_BUILD) all unit-tests fuzz-programs
-	@$(MAKE) --no-print-directory -s aarch64
-	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
+.PHONY: test test-all test-slice
+test: ## every promise of the README, economically; ONLY='word ...' selects by name
+	@$(TESTS) --loop test $(ONLY)
+
+test-all: ## every case of every test, also under ASan and UBSan, an hour on two cores, then test-long; ONLY='word ...'
+	@$(TESTS) --loop all $(ONLY)
+	@$(if $(ONLY),,$(MAKE) --no-print-directory -s test-long)
+
+SLICES := 8
+test-slice: ## slice N of 8 of test-all: N=3
+	@$(TESTS) --slice $$(($(N) % $(SLICES)))/$(SLICES)
 
 # These tests have an exhaustive form: every float instead of every 997th, every mantissa of a divisor, every step of each
 # schedule, every format on every target.
@@ -428,9 +485,7 @@ LONG_TESTS := unit/test_kernels_engine unit/test_kernels_normalise unit/test_num
 
 .PHONY: test-long
 test-long: ## the exhaustive forms of the tests that have one; some hours on two cores
-	@.packages/install test
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants $(BUILD)/runner
-	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=14400 BUILD=$(BUILD) tests/run.sh $(LONG_TESTS)
+	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=14400 $(TESTS) $(LONG_TESTS)
 	@python3 tests/golden/schedules.py check $(BUILD)/firnc compiler/recipes/small_mlp.yaml 200000
 	@python3 tests/golden/signatures.py check
 	@$(MAKE) --no-print-directory -s emulate-x86
@@ -445,6 +500,7 @@ fuzz-plans: ## run hostile but signed plans under ASan and UBSan; MUTANTS=200000
 include tests/fuzz/fuzz.mk
 include tests/mutants/mutants.mk
 include tests/emulated_x86/emulated_x86.mk
+include tests/bare/bare.mk
 
 # --- benchmarks ----------------------------------------------------------------------------------------------------
 
@@ -516,6 +572,8 @@ TIDY_OTHER := $(if $(filter aarch64,$(PROCESSOR)),neon,avx2)
 lint: ## clang-format, clang-tidy, cppcheck, and both compilers with all warnings as errors
 	@.packages/install lint
 	@$(if $(LINTED),:,$(error lint looks at the files that git knows, and git lists none))
+	@.ci/check-landing
+	@tests/run.sh --list --loop any > /dev/null
 	clang-format --dry-run -Werror $(LINTED)
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=gcc BUILD=$(BUILD)/gcc all unit-tests $(BUILD)/gcc/firn-bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang BUILD=$(BUILD)/clang all unit-tests $(BUILD)/clang/firn-bench
@@ -567,7 +625,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Intermediate files that make must not delete.
-.PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(SETS) $(MODELS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c
+.PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(X86_SETS) $(AARCH64_SETS) $(MODELS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c
 
 # Not those of the builds of their own within this one, which are some thousands.
 OWN_BUILDS := variants sanitized aarch64 mutants coverage gcc clang fuzz64 fuzz32

@@ -51,8 +51,9 @@
 #include "compiler/graph/graph.h"
 #include "compiler/job/job.h"
 #include "plan/container.h"
+#include "plan/release.h"
 
-#define FIRNC_VERSION "0.1.0"
+#define FIRNC_VERSION FIRN_VERSION
 
 typedef struct firnc_freeze_options {
     bool without_signature; /* the plan is signed elsewhere; only the public half of the key is used */

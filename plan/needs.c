@@ -7,7 +7,6 @@
 #include "plan/generated/reader.h"
 #include "plan/generated/since.h"
 #include "plan/generated/tables.h"
-#include "plan/op_since.h"
 
 _Static_assert((int)FIRN_FB_DEPTH <= (int)FIRN_NEEDS_DEPTH, "room for the tables of a plan");
 

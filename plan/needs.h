@@ -6,9 +6,14 @@
 #include <stdint.h>
 
 #include "plan/checks/verifier.h"
+#include "plan/ops.h"
 
 /* The highest since of all that the FlatBuffers part of a plan uses, after firn_fb_verify. */
 uint32_t firn_needs_minor(const uint8_t *flatbuffers);
+
+/* The highest version among the row of an op and its first so many operands and attributes, as a plan gives them
+ * (plan/generated/op_since.c). */
+uint32_t firn_op_since(const firn_op_info *info, uint32_t inputs, uint32_t outputs, uint32_t integers, uint32_t reals);
 
 /* --- what it is made of ------------------------------------------------------------------------------------------- */
 

@@ -26,15 +26,11 @@
 
 #include "plan/device.h"
 #include "plan/errors.h"
+#include "plan/release.h"
 
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #    error "Firn keeps plan and state little-endian and uses them in place: a big-endian target is not supported"
 #endif
-
-#define FIRN_VERSION_MAJOR 0
-#define FIRN_VERSION_MINOR 1
-#define FIRN_VERSION_PATCH 0
-#define FIRN_VERSION       "0.1.0"
 
 #ifdef __cplusplus
 extern "C" {

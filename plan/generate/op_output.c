@@ -317,7 +317,7 @@ static void put_versions(const struct op_row *row) {
 static void write_op_since(const struct op_row *rows, size_t count) {
     begin_file_from("op_since.c", "The versions in which ops, operands and attributes came, for the compiler.",
                     "plan/ops.def");
-    put("#include \"plan/op_since.h\"\n\n"
+    put("#include \"plan/needs.h\"\n\n"
         "enum { ROW, INPUT, OUTPUT, INTEGER, REAL };\n\n"
         "static const struct {\n    uint16_t code; /* 0: the end of the list */\n    uint8_t kind, position;\n"
         "    uint32_t since;\n} versions[] = {\n");

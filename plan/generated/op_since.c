@@ -1,7 +1,7 @@
 /* The versions in which ops, operands and attributes came, for the compiler.
  * Written by plan/generate from plan/ops.def; change that file instead. */
 /* clang-format off */
-#include "plan/op_since.h"
+#include "plan/needs.h"
 
 enum { ROW, INPUT, OUTPUT, INTEGER, REAL };
 

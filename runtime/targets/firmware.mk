@@ -2,6 +2,9 @@
 
 include runtime/targets/targets.mk
 
+# Scripts let make build the programs of boards, two scripts at a time, and two makes must not compile the same file.
+locked = $(shell command -v flock >/dev/null && mkdir -p $(BUILD) && echo flock $(BUILD)/lock)
+
 # Of picolibc only string.h is used, and its memcmp; start code and linker scripts are in runtime/targets.
 FIRMWARE_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common
 FIRMWARE_CFLAGS := -std=c11 $(FLOATING) $(WARNINGS) -I. -MMD -MP -fcallgraph-info=su $(FIRMWARE_FLAGS)
@@ -96,8 +99,9 @@ call_graphs = $(patsubst %.o,%.ci,$(call firmware_objects,$(1),$(filter-out runt
 
 define CHECK_RULES
 .PHONY: check-$(1)
-check-$(1): $(BUILD)/$(1)/example.elf runtime/targets/stack.awk
-	@runtime/targets/check-symbols $($(1)_CROSS)nm $$< $$($(1)_OBJECTS) $(BUILD)/$(1)/kernels.a
+check-$(1): runtime/targets/stack.awk
+	@$$(locked) $$(MAKE) --no-print-directory -s -j$$(JOBS) $(BUILD)/$(1)/example.elf
+	@runtime/targets/check-symbols $($(1)_CROSS)nm $(BUILD)/$(1)/example.elf $$($(1)_OBJECTS) $(BUILD)/$(1)/kernels.a
 	@echo '$(1): no allocator, no printf, no double outside schedules; stack of each function, the platform apart:'
 	@awk -f runtime/targets/stack.awk $(call call_graphs,$(1))
 endef
@@ -133,7 +137,7 @@ EMULATOR := $(if $(filter host,$(TARGET)),$(BUILD)/runner,$(BUILD)/$(TARGET)/$(i
 emulate: ## run a plan on an emulated board: TARGET=T PLAN=P PUB=K DATA=F [LABELS=G] STEPS=N [CHECKPOINT=F or SLOTS=D] [STACK=1] [LIBRARY=full]
 	@test -n '$(filter host $(TARGETS),$(TARGET))' || { echo 'emulate: TARGET is $(TARGETS) or host' >&2; exit 2; }
 	@test -r '$(PUB)' || { echo 'emulate: PUB=$(PUB) cannot be read; it is the .pub.pem of firnc keygen' >&2; exit 2; }
-	@$(MAKE) --no-print-directory -s -j$(JOBS) $(EMULATOR) V=1 >&2
+	@$(locked) $(MAKE) --no-print-directory -s -j$(JOBS) $(EMULATOR) V=1 >&2
 	@PLAN='$(PLAN)' PUB='$(PUB)' DATA='$(DATA)' LABELS='$(LABELS)' STEPS='$(STEPS)' CHECKPOINT='$(CHECKPOINT)' \
 	    SLOTS='$(SLOTS)' RESUME='$(RESUME)' STACK='$(STACK)' PREPARED='$(PREPARED)' PREDICT='$(PREDICT)' TRY='$(TRY)' \
 	    runtime/targets/emulated/run $(TARGET) $(EMULATOR)
@@ -156,7 +160,7 @@ endif
 .PHONY: emulate-count
 emulate-count: ## count the instructions of open and of a step on a board: TARGET=cortex-m7 [PLAN=P PUB=K DATA=F] [PREPARED=1] [LIBRARY=full]
 	@.packages/install targets emulators
-	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/count.so $(if $(filter $(BUILD)/count/plan,$(PLAN)),$(BUILD)/firnc) V=1 >&2
+	@$(locked) $(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/count.so $(if $(filter $(BUILD)/count/plan,$(PLAN)),$(BUILD)/firnc) V=1 >&2
 	@$(if $(filter $(BUILD)/count/plan,$(PLAN)),runtime/targets/count/example $(BUILD)/firnc $(BUILD)/count $(SET))
 	@BUILD='$(BUILD)' TARGET='$(or $(TARGET),cortex-m7)' PLAN='$(PLAN)' PUB='$(PUB)' DATA='$(DATA)' LABELS='$(LABELS)' \
 	    STEPS='$(or $(STEPS),20)' PREPARED='$(PREPARED)' MAKE='$(MAKE)' runtime/targets/count/count
@@ -164,17 +168,26 @@ emulate-count: ## count the instructions of open and of a step on a board: TARGE
 # Builds only the runner and prints its path.
 .PHONY: emulator
 emulator:
-	@$(MAKE) --no-print-directory -s $(EMULATOR) V=1 >&2
+	@$(locked) $(MAKE) --no-print-directory -s -j$(JOBS) $(EMULATOR) V=1 >&2
 	@echo $(EMULATOR)
 
-# Compilers, optimisation levels and word sizes that must give the same bits.
+# Compilers, optimisation levels and word sizes that must give the same bits: gcc-O2, clang-m32-O0, ...; without a level, -O2.
 VARIANTS := gcc-O0 gcc-O2 gcc-O3 clang-O0 clang-O2 clang-O3 $(if $(filter x86_64,$(PROCESSOR)),gcc-m32 clang-m32)
-variant_FLAGS = CC=$(word 1,$(subst -, ,$(1))) CFLAGS_EXTRA='-$(word 2,$(subst -, ,$(1)))$(if $(findstring m32,$(1)), -msse2 -mfpmath=sse)'
+# The fewest of them that have, with the build of this folder (gcc, -O3, 64 bits), every two of compiler, level and word size;
+# tests/end_to_end/cover.py counts on these, and on a runner for AArch64 without its sets, which test-all compiles and emulates.
+COVERING := gcc-O2 clang-O0 $(if $(filter x86_64,$(PROCESSOR)),gcc-m32-O0 clang-m32-O2 clang-m32-O3,gcc-O0 clang-O2 clang-O3)
+variant_FLAGS = CC=$(word 1,$(subst -, ,$(1))) CFLAGS_EXTRA='$(patsubst %,-%,$(wordlist 2,3,$(subst -, ,$(1))))$(if $(findstring m32,$(1)), -msse2 -mfpmath=sse)'
 # A runner uses the fastest set of this CPU. One variant compiles the others, too: for what clang says of them.
 variant_unused = $(strip $(if $(filter-out clang-O0,$(1)),$(LACKED) $(if $(filter avx512,$(LACKED)),,avx2) $(if $(filter avx2,$(LACKED)),,fma)))
+# Of the covering ones, one has the sets of this CPU, and one avx2. The others would take half a minute each to compile.
+covering_unused = $(if $(filter clang-O0,$(1)),$(LACKED),$(if $(filter clang-m32-O2 clang-O2,$(1)),$(filter-out avx2 neon,$(SETS)),$(SETS)))
 
-.PHONY: variants $(patsubst %,variant-%,$(VARIANTS))
+.PHONY: variants cover $(patsubst %,variant-%,$(VARIANTS)) $(patsubst %,cover-%,$(COVERING))
 variants: $(patsubst %,variant-%,$(VARIANTS))
+cover: $(patsubst %,cover-%,$(COVERING)) $(if $(filter x86_64,$(PROCESSOR)),cover-aarch64) $(BUILD)/runner
 $(patsubst %,variant-%,$(VARIANTS)): variant-%:
 	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/variants/$* $(call variant_FLAGS,$*) \
 	    LEAVE_OUT='$(call variant_unused,$*)' $(BUILD)/variants/$*/runner
+$(patsubst %,cover-%,$(COVERING)): cover-%:
+	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/variants/$* $(call variant_FLAGS,$*) \
+	    LEAVE_OUT='$(call covering_unused,$*)' $(patsubst %,$(BUILD)/variants/$*/%,runner $(if $(findstring m32,$*),,firn))

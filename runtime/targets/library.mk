@@ -118,12 +118,6 @@ $(foreach variant,$(LIBRARY_VARIANTS),$(call LIBRARY_VARIANT,$(1),$(variant))
 endef
 $(foreach target,$(TARGETS),$(eval $(call LIBRARY_RULES,$(target))))
 
-# What several tests link. `make test` compiles it before they start, because two tests that run at the same time would
-# compile the same file, one while the other reads it.
-.PHONY: libraries
-libraries: $(foreach target,$(TARGETS),$(patsubst %,$(BUILD)/$(target)/library/%.a,full sealed full-lto sealed-lto)) \
-    $(foreach target,$(filter cortex-m7 rv32imac,$(TARGETS)),$(patsubst %,$(BUILD)/$(target)/library/%.a,$(LIBRARY_VARIANTS)))
-
 # --- what a firmware engineer takes home ---------------------------------------------------------------------------
 
 FIRN_SEALED ?= 0
@@ -136,7 +130,7 @@ OUT ?= $(BUILD)/firmware-lib/$(TARGET)$(patsubst full%,%,$(library_variant:seale
 LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(FIRMWARE_HEADERS) runtime/parts.h plan/ops.h \
     runtime/targets/board.h runtime/targets/plan_file.h)))
 
-FIRN_VERSION = $(shell sed -n 's/^.define FIRN_VERSION  *"\(.*\)"/\1/p' runtime/firn.h)
+FIRN_VERSION = $(shell runtime/package/version)
 
 .PHONY: firmware-lib
 firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] [FIRN_FAST=1] [FIRN_LTO=1] [OUT=folder]
@@ -145,7 +139,7 @@ firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] 
 	@$(foreach setting,FIRN_SEALED FIRN_FAST FIRN_LTO,$(if $(filter 0 1,$($(setting))),,\
 	    echo 'firmware-lib: $(setting)=$($(setting)) is neither 0 nor 1' >&2; exit 2;)):
 	@.packages/install targets
-	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/$(TARGET)/library/$(library_variant).a V=1 >&2
+	@$(locked) $(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/$(TARGET)/library/$(library_variant).a V=1 >&2
 	@mkdir -p '$(OUT)/include'
 	@rm -f '$(OUT)/libfirn.a'
 	@$($(TARGET)_CROSS)gcc-ar rcs '$(OUT)/libfirn.a' $(BUILD)/$(TARGET)/library/signature.o \
@@ -184,12 +178,12 @@ plan_is_there = test -z '$(PLAN)' || test -f '$(PLAN)' || { echo '$(1): PLAN=$(P
 size: ## the flash that a training firmware takes, by part, on each core, full and sealed; PLAN=P FIRN_FAST=1
 	@$(call plan_is_there,size)
 	@.packages/install targets
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(addprefix $(BUILD)/,$(SIZED)) V=1 >&2
+	@$(locked) $(MAKE) --no-print-directory -s -j$(JOBS) all $(addprefix $(BUILD)/,$(SIZED)) V=1 >&2
 	@$(call size_report,table)
 
 # The same as a list, with the compilers: tests/golden/sizes is one.
 sizes:
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(addprefix $(BUILD)/,$(SIZED)) PLAN= V=1 >&2
+	@$(locked) $(MAKE) --no-print-directory -s -j$(JOBS) all $(addprefix $(BUILD)/,$(SIZED)) PLAN= V=1 >&2
 	@for compiler in $(sort $(foreach target,$(TARGETS),$($(target)_CROSS)gcc)); do \
 	    echo "compiler $$compiler $$($$compiler -dumpfullversion)"; done
 	@$(call size_report,list)
@@ -212,7 +206,7 @@ $(foreach target,$(TARGETS),$(eval $(call RAM_RULES,$(target))))
 ram: ## the RAM that a plan takes on each core: state, arena, stack, globals; PLAN=P
 	@$(call plan_is_there,ram)
 	@.packages/install targets
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(foreach target,$(TARGETS),$(BUILD)/$(target)/library/size-full.elf) V=1 >&2
+	@$(locked) $(MAKE) --no-print-directory -s -j$(JOBS) all $(foreach target,$(TARGETS),$(BUILD)/$(target)/library/size-full.elf) V=1 >&2
 	@$(MAKE) --no-print-directory $(patsubst %,ram-%,$(TARGETS))
 
 # --- the runner for the emulator, linked with the parts of a set of plans ------------------------------------------
@@ -229,7 +223,7 @@ $(PARTS_RUNNER): $(BUILD)/keys/$(KEY).c $(call library_objects,$(TARGET),$(call 
 
 .PHONY: parts-runner
 parts-runner:
-	@$(MAKE) --no-print-directory -s $(PARTS_RUNNER) V=1 >&2
+	@$(locked) $(MAKE) --no-print-directory -s -j$(JOBS) $(PARTS_RUNNER) V=1 >&2
 	@echo $(PARTS_RUNNER)
 
 # The sources of the library without the signature check, one a line: for FIRN_SEALED=0 or 1. Those that FIRN_FAST=1

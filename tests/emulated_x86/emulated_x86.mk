@@ -4,7 +4,7 @@
 BOCHSCPU := .cache/bochscpu
 BOCHSCPU_SHA256 := 08297de4c657fcda712c66745388cf81cd056e01083473c44868b96f6ea020ad \
     b37d30611b7e4ffc00a111fe0a6b5b253a102c233fd6dc083f5cb0918ee2a1ae
-# Tests of kernels, about five minutes of CPU in all. Too much of kernels_sets_elements does not depend on FIRN_TEST_EMULATED.
+# Tests of kernels, about five minutes of CPU in all. Too much of kernels_sets_elements does not depend on FIRN_TEST_EVERY.
 EMULATED_X86_TESTS := $(patsubst %,$(BUILD)/tests/test_%,kernels_attention_sets kernels_chunked kernels_engine \
     kernels_sets kernels_sets_images kernels_sets_logits)
 

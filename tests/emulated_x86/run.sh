@@ -38,7 +38,7 @@ fi
 for test in $TESTS; do
     selected "$(basename "$test")" "$@" || continue
     status=0
-    FIRN_TEST_EMULATED=$EVERY FIRN_TEST_SETS=$sets emulated "$test" >"$folder/log" 2>&1 || status=$?
+    FIRN_TEST_EVERY=$EVERY FIRN_TEST_EMULATED=1 FIRN_TEST_SETS=$sets emulated "$test" >"$folder/log" 2>&1 || status=$?
     if [ $status -eq 0 ]; then
         echo "passed  $(basename "$test")"
     else

@@ -2,7 +2,7 @@
 # The same bits on AArch64: firnc, firn and the tests of kernels, compiled by `make aarch64` with clang, run under
 # qemu-aarch64. firnc there writes the plans of this machine's firnc byte for byte. For each plan the kernel sets plain and neon,
 # and neonfp16 where sums are float16, with one thread and with three, give the losses and the digest that this machine gives.
-# Emulation is slow, so the tests of kernels take part of their cases (FIRN_TEST_EMULATED). The emulated CPU has FEAT_FP16; one
+# Emulation is slow, so the tests of kernels take part of their cases (FIRN_TEST_EVERY, FIRN_TEST_EMULATED). The emulated CPU has FEAT_FP16; one
 # without it is asked for only where the choice of a set or a target is tested.
 #
 # Needs: aarch64 signing
@@ -35,7 +35,7 @@ for test in "$emulated"/tests/test_*; do
     [ -x "$test" ] || continue
     every=29
     [ "$(basename "$test")" != test_kernels_chunked ] || every=1
-    FIRN_TEST_EMULATED=$every FIRN_TEST_SETS="neon neonfp16" on_aarch64 "$test" >"$folder/log" 2>&1 || {
+    FIRN_TEST_EVERY=$every FIRN_TEST_EMULATED=1 FIRN_TEST_SETS="neon neonfp16" on_aarch64 "$test" >"$folder/log" 2>&1 || {
         failures=$((failures + 1))
         echo "FAILED: $(basename "$test")"
         tail -n 15 "$folder/log" | sed 's/^/    /'

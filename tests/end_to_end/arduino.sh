@@ -41,10 +41,19 @@ machine="-mcpu=cortex-m7 -mthumb -mfpu=fpv5-sp-d16 -mfloat-abi=hard --specs=pico
 options="$machine -Os -ffunction-sections -fdata-sections"
 mkdir "$folder/objects"
 # Names of members hold the path, because some sources have the same name.
-(cd "$library/src" && find . -name '*.c' | sed 's|^\./||') |
-    xargs -P 2 -I @ sh -c "arm-none-eabi-gcc $options -std=gnu11 -w -I'$library/src' -c '$library/src/@' \
-        -o '$folder/objects/'\$(echo @ | tr / _).o" || fail "a file does not compile"
-[ "$(ls "$folder/objects" | wc -l)" -gt 90 ] || fail "hardly any file: does this test look?"
+(cd "$library/src" && find . -name '*.c' | sed 's|^\./||' | sort) >"$folder/files"
+while read -r file; do
+    ! takes_next || echo "$file"
+done <"$folder/files" >"$folder/taken"
+xargs -P 2 -I @ sh -c "arm-none-eabi-gcc $options -std=gnu11 -w -I'$library/src' -c '$library/src/@' \
+        -o '$folder/objects/'\$(echo @ | tr / _).o" <"$folder/taken" || fail "a file does not compile"
+[ "$(wc -l <"$folder/files")" -gt 90 ] && [ "$(ls "$folder/objects" | wc -l)" -eq "$(wc -l <"$folder/taken")" ] ||
+    fail "hardly any file: does this test look?"
+# What follows needs all of them.
+if ! takes_all; then
+    [ "$failures" -eq 0 ]
+    exit
+fi
 arm-none-eabi-ar rcs "$folder/libFirn.a" "$folder"/objects/*.o
 arm-none-eabi-nm -g --defined-only "$folder/libFirn.a" | awk 'NF == 3 { print $3 }' | grep -v '^firn_' >"$folder/got" || true
 [ ! -s "$folder/got" ] || fail "names without firn_"

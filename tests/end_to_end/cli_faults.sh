@@ -6,6 +6,7 @@
 set -eu
 
 . tests/end_to_end/expectations
+needs full others
 BUILD=$(cd "$BUILD" && pwd)
 FIRNC=$BUILD/firnc
 FIRN=$BUILD/firn
@@ -162,6 +163,8 @@ done
 if mount --bind names/notes names/mounted 2>dd; then
     refused "a file that is mounted" 1 "names/mounted: cannot be replaced" names/mounted
     umount names/mounted
+else
+    echo "skipped for want of the right to mount: a checkpoint on a file that is mounted"
 fi
 rm names/mounted
 # Standard output may be a file.
@@ -304,12 +307,10 @@ echo notes >cut.jsonl
 refused_log "a file that is no log" "is not the log of a run: it has another first line"
 
 # The digest cannot be printed; what was saved is said.
-if [ -c /dev/full ]; then
-    status=0
-    train run.plan --checkpoint printed >/dev/full 2>err || status=$?
-    [ $status -eq 1 ] && grep -q "^the run stopped after step 20, and its state is in printed" err ||
-        fail "a digest that cannot be printed: exit $status"
-fi
+status=0
+train run.plan --checkpoint printed >/dev/full 2>err || status=$?
+[ $status -eq 1 ] && grep -q "^the run stopped after step 20, and its state is in printed" err ||
+    fail "a digest that cannot be printed: exit $status"
 
 # The reader of the log ends before the run. It opens the pipe before firn does.
 mkfifo reader
@@ -414,6 +415,8 @@ is full: make room and run again; no step was run, and there is no checkpoint ye
         recipe.yaml --mode train --key key.key.pem -o disk/other
     [ "$(ls disk | tr '\n' ' ')" = "filled run " ] || fail "a disk that is full has other files: $(ls disk)"
     umount disk
+else
+    echo "skipped for want of the right to mount: a disk that fills up during a run"
 fi
 
 # --- every call that fails -------------------------------------------------------------------------------------------

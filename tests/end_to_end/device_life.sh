@@ -84,6 +84,7 @@ done
 
 boards=${BOARDS:-cortex-m7 cortex-m33 rv32}
 for board in $boards; do
+    takes_next || continue
     mkdir "$folder/$board"
     cp "$(make -s --no-print-directory BUILD="$BUILD" emulator TARGET="$board" PUB="$PUB" </dev/null)" \
         "$folder/$board/program"

@@ -10,8 +10,7 @@ STEPS=5
 . tests/end_to_end/expectations
 compared=0
 boards="cortex-m7 rv32"
-variants="gcc-O0 gcc-O2 gcc-O3 clang-O0 clang-O2 clang-O3"
-[ "$(uname -m)" != x86_64 ] || variants="$variants gcc-m32 clang-m32"
+. tests/end_to_end/variants
 CC=${CC:-cc}
 
 "$CC" -std=c11 -Wall -Wextra -Werror -I. tests/end_to_end/elements_plan.c "$BUILD/libfirnc.a" "$BUILD/libfirn.a" \

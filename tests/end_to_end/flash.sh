@@ -6,6 +6,7 @@
 set -eu
 
 . tests/end_to_end/expectations
+needs terminal
 
 SLOT=131072
 

@@ -23,6 +23,7 @@ compile two 2 2
 compile back 3 1
 
 for board in cortex-m7 cortex-m33 rv32; do
+    takes_next || continue
     mkdir "$folder/$board"
     "$FIRNC" image "$folder/one.plan" --pub "$PUB" --slot-bytes $SLOT -o "$folder/$board/flash" >"$folder/log"
     # The counters: of plans, of checkpoints.

@@ -4,9 +4,11 @@
 #
 # Needs: fuzz python
 set -eu
+. tests/end_to_end/machine
+needs proc shm
 
 SANITIZED=${SANITIZED:-build/sanitized}
-changes=300
+changes=$((300 / ${FIRN_TEST_EVERY:-1}))
 
 python3 tests/fuzz/serial_corpus.py check
 for target in container payload checkpoint schedule recipe weights onnx serial; do

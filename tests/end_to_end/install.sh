@@ -45,7 +45,27 @@ expect "train.c by pkg-config" 0 "" build train train.c firn-host
 expect "predict.c by pkg-config" 0 "" build predict predict.c firn-host
 expect "network.c by pkg-config" 0 "" build network network.c firnc
 version=$("$installed/bin/firn" --version)
-[ "firn $(pkg-config --modversion firn)" = "$version" ] || fail "firn.pc has another version than firn"
+
+# --- the version: that of plan/release.h everywhere -------------------------------------------------------------
+
+number=$(cd "$root" && runtime/package/version)
+{
+    echo "firn --version: ${version#firn }"
+    echo "firnc --version: $("$installed/bin/firnc" --version | sed 's/^firnc //')"
+    for package in firn firn-host firnc; do
+        echo "$package.pc: $(pkg-config --modversion $package)"
+    done
+    for program in firn firnc; do
+        echo "$program.1: $(sed -n "s/^\.TH .*\"Firn \([^\"]*\)\".*/\1/p" "$installed/share/man/man1/$program.1")"
+    done
+    echo "CMake: $(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")/\1/p' "$(find "$installed" -name firnConfigVersion.cmake)")"
+    echo "FIRN_VERSION: $(printf '#include "runtime/firn.h"\nFIRN_VERSION' | gcc -E -P -I"$installed/include/firn" - | tail -n 1 |
+        tr -d '" ')"
+    echo "FIRNC_VERSION: $(printf '#include "compiler/firnc.h"\nFIRNC_VERSION' | gcc -E -P -I"$installed/include/firn" - |
+        tail -n 1 | tr -d '" ')"
+} >versions
+[ "$(wc -l <versions)" -eq 10 ] || fail "$(wc -l <versions) versions, not 10"
+sed 's/.*: //' versions | grep -vqx "$number" && fail "plan/release.h states $number: $(grep -v ": $number\$" versions)"
 
 # --- CMake ---------------------------------------------------------------------------------------------------------
 

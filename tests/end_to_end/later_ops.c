@@ -5,7 +5,7 @@
 
 #include "plan/errors.h"
 #include "plan/generated/version.h"
-#include "plan/op_since.h"
+#include "plan/needs.h"
 #include "plan/shapes/infer.h"
 
 typedef struct later_case {

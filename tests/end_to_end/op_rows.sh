@@ -2,6 +2,8 @@
 # A row that grew in later versions means what the old row meant where a plan leaves the new things out (later_ops.c). A
 # wrong row of plan/ops.def stops the generator with one line that names the row, the word at fault and the fault, before
 # anything is written; and a row without a cost or a line of documentation does not compile.
+#
+# Needs: tools
 set -eu
 
 . tests/end_to_end/expectations

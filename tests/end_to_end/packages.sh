@@ -70,14 +70,14 @@ offers() {
     mkdir -p "$pool" "$index" "$folder/small" "$folder/apt/sources.list.d"
     echo content >"$folder/small/file"
     tar -c -j -C "$folder" -f "$pool/small_$1.orig.tar.bz2" small
-    echo packaging | xz >"$pool/small_$1-1.debian.tar.xz"
+    echo packaging | bzip2 >"$pool/small_$1-1.debian.tar.bz2"
     cat >"$pool/small_$1-1.dsc" <<END
 Format: 3.0 (quilt)
 Source: small
 Version: $1-1
 Maintainer: nobody <nobody@example.org>
 Checksums-Sha256:
-$(cd "$pool" && for file in *.orig.tar.bz2 *.debian.tar.xz; do
+$(cd "$pool" && for file in *.orig.tar.bz2 *.debian.tar.bz2; do
         echo " $(sha256sum <"$file" | cut -d' ' -f1) $(stat -c %s "$file") $file"
     done)
 END

@@ -30,10 +30,13 @@ loader=trainer.fit.train_dataloader
 host=$("$FIRN" train "$folder/plan" --pub "$folder/test.pub.pem" --data "$folder/squares.npy" --labels "$folder/classes.npy" \
     --steps 3 --quiet | grep '^digest ')
 
-${MAKE:-make} -s --no-print-directory ram BUILD="$BUILD" PLAN="$folder/plan" >"$folder/table" 2>"$folder/err" ||
+boards="cortex-m7 rv32"
+# The library of each board takes ten seconds to compile.
+takes_all || boards=cortex-m7
+${MAKE:-make} -s --no-print-directory ram BUILD="$BUILD" PLAN="$folder/plan" $(takes_all || echo TARGETS=$boards) >"$folder/table" 2>"$folder/err" ||
     fail "make ram"
 cat "$folder/table"
-for target in cortex-m7 rv32; do
+for target in $boards; do
     all=$(sed -n "/^$target:/,/ all /s/^ *all *\([0-9]*\)\$/\1/p" "$folder/table")
     [ -n "$all" ] && [ "$all" -le $MOST ] || fail "$target takes ${all:-no} bytes, more than $MOST"
     prepared=$(sed -n "/^$target:/,/ prepared /s/^ *prepared *\([0-9]*\) .*/\1/p" "$folder/table")

@@ -6,6 +6,7 @@ set -eu
 RECIPE=compiler/recipes/small_gpt2.yaml
 MLP=compiler/recipes/small_mlp.yaml
 . tests/end_to_end/expectations
+needs full
 cases=0
 
 # expect NAME STATUS PATTERN COMMAND...: prints one line on stderr that matches the pattern, has that exit code, and

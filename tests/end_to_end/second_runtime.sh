@@ -10,6 +10,14 @@ set -eu
 . tests/end_to_end/expectations
 cases=0
 
+# next_case: counts a case; returns whether it is taken, which $taken says afterwards.
+next_case() {
+    cases=$((cases + 1))
+    taken=
+    takes_next || return 1
+    taken=1
+}
+
 python3 -c 'import numpy' 2>"$folder/err" || {
     fail "python3 with numpy is missing; install them with: .packages/install test"
     exit 1
@@ -93,7 +101,7 @@ same() {
         set -- "$@" --set "trainer.$setting"
         shift
     done
-    cases=$((cases + 1))
+    next_case || return 0
     rm -f "$folder/plan"
     "$FIRNC" compile "$recipe" --mode train --target $target $rows --key "$folder/test.key.pem" -o "$folder/plan" "$@" >"$folder/out" 2>&1 || {
         fail "$name does not compile"
@@ -167,14 +175,14 @@ mlp_of "MLP, early update, SGD" 3 "$images" $float32 $whole "init.model.hidden_s
 mlp_of "MLP, early update, AdamW" 3 "$images" $float32 $whole "init.optimizer={AdamW: {weight_decay: 0.1}}"
 mlp_of "MLP, early update, static scale, clipped by value" 3 "$images" $precision.fp16_type=float16 $whole \
     $precision.loss_scaling_factor=8192 $precision.max_gradient_value=0.01 "init.model.hidden_sizes=[70, 130]"
-"$FIRNC" inspect "$folder/plan" | grep -q '^said: early update *6 of 6' || fail "$name: nothing moved"
+[ -z "$taken" ] || "$FIRNC" inspect "$folder/plan" | grep -q '^said: early update *6 of 6' || fail "$name: nothing moved"
 # --- loss scaling, clipping, gradients ----------------------------------------------------------------------------------
 
 dynamic="$precision.fp16_type=float16 $precision.loss_scaling_factor=dynamic $precision.max_loss_scale=1e30"
 gpt2_of "GPT-2, every step skipped" 3 "$texts" $dynamic $precision.initial_loss_scale=1e30
 mlp_of "MLP, steps skipped until the scale has fallen" 5 "$images" $dynamic $precision.initial_loss_scale=262144 \
     $precision.max_gradient_norm=0.5 "init.model.hidden_sizes=[64, 100]"
-if ! grep -q 'skipped true' "$folder/second" || ! grep -q 'skipped false' "$folder/second"; then
+if [ -n "$taken" ] && ! { grep -q 'skipped true' "$folder/second" && grep -q 'skipped false' "$folder/second"; }; then
     fail "$name: all steps are skipped, or none"
 fi
 mlp_of "MLP, a growing scale, clipped by value" 4 "$images" $dynamic $precision.initial_loss_scale=1024 \
@@ -185,7 +193,7 @@ for scale in none 0.0001; do
     mlp_of "MLP, gradients whose squares overflow, scale $scale" 2 "$huge" $of_loss $precision.max_gradient_norm=0.5 \
         init.model.loss=mean_squared_error $loader.label_type=float32 $loader.feature_scale=1 \
         validate.metric=loss
-    grep -q '"gradient_norm":[0-9.]*e+\(19\|[23]\)' "$folder/log" || fail "$name: no square overflows"
+    [ -z "$taken" ] || grep -q '"gradient_norm":[0-9.]*e+\(19\|[23]\)' "$folder/log" || fail "$name: no square overflows"
 done
 mlp_of "MLP, static scale, float32 gradients" 3 "$images" $precision.fp16_type=cbfloat16 \
     $precision.loss_scaling_factor=8192 $precision.gradient_type=float32
@@ -206,7 +214,7 @@ for target in amx-bf16 avx512-bf16; do
     mlp_of "MLP, $target" 3 "$images" $bfloat16 "init.model.hidden_sizes=[70, 130]"
     gpt2_of "GPT-2, $target" 3 "$texts" $bfloat16 $precision.precision_opt_level=1
     lenet_of "LeNet, $target" 2 "$photos" $bfloat16 "init.model.filters=[3, 17]"
-    "$FIRNC" inspect "$folder/plan" | grep -q '^  reductions .* \(even_odd_blocks\|pairs\)' || fail "$name: another sum"
+    [ -z "$taken" ] || "$FIRNC" inspect "$folder/plan" | grep -q '^  reductions .* \(even_odd_blocks\|pairs\)' || fail "$name: another sum"
 done
 target=portable
 
@@ -220,7 +228,7 @@ recurrent() {
     name="recurrent, $*"
     steps=2
     data="--data $folder/halves.npy --labels $folder/targets.npy"
-    cases=$((cases + 1))
+    next_case || return 0
     "$folder/recurrent_plan" "$folder/test.key.pem" "$folder/plan" 2 78 6 "$@" >"$folder/out" 2>&1 || {
         fail "$name: no plan"
         return 0
@@ -242,7 +250,7 @@ written_out() {
     name="attention written out, $*"
     steps=2
     data="--data $folder/photos.npy --labels $folder/targets.npy"
-    cases=$((cases + 1))
+    next_case || return 0
     "$folder/sums_plan" "$folder/test.key.pem" "$folder/plan" 12 13 7 "$@" >"$folder/out" 2>&1 || {
         fail "$name: no plan"
         return 0
@@ -270,7 +278,7 @@ normed_of resnet8 "ResNet-8, float32" 3 $float32
 normed_of resnet8 "ResNet-8, bfloat16, POL 1 emulated" 2 $emulate
 normed_of mobilenet "MobileNetV1, bfloat16" 2
 normed_of ds_cnn "DS-CNN, some steps skipped" 4 $precision.initial_loss_scale=524288 $precision.max_loss_scale=1e30 init.model.batch_norm_momentum=0.75
-if ! grep -q 'skipped true' "$folder/second" || ! grep -q 'skipped false' "$folder/second"; then
+if [ -n "$taken" ] && ! { grep -q 'skipped true' "$folder/second" && grep -q 'skipped false' "$folder/second"; }; then
     fail "$name: all steps are skipped, or none"
 fi
 normed_of cct "CCT, bfloat16, POL 1" 2

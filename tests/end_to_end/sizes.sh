@@ -11,8 +11,13 @@ set -eu
 
 . tests/end_to_end/expectations
 
-golden=tests/golden/sizes
-make -s --no-print-directory BUILD="$BUILD" sizes >"$folder/now" </dev/null || fail "make sizes failed"
+. tests/end_to_end/targets
+sized=$targets
+takes_all || sized=$(for target in $targets; do ! takes_next || echo "$target"; done)
+make -s --no-print-directory BUILD="$BUILD" sizes TARGETS="$sized" >"$folder/now" </dev/null || fail "make sizes failed"
+golden=$folder/golden
+awk -v sized=" $sized " '
+    $1 == "compiler" ? sized ~ ($2 ~ /riscv/ ? " rv" : " cortex") : index(sized, " " $1 " ")' tests/golden/sizes >"$golden"
 grep '^compiler ' "$golden" | while read -r line; do
     grep -qx "$line" "$folder/now" || echo "not compared, for want of $line"
 done | tee "$folder/others"
@@ -34,5 +39,14 @@ awk 'FILENAME == others { if ($0 ~ /riscv/) without_riscv = 1; else without_arm 
      }' others="$folder/others" golden="$golden" "$folder/others" "$golden" "$folder/now" >"$folder/found"
 [ ! -s "$folder/found" ] || fail "$(cat "$folder/found")"
 [ "$(grep -c ' all ' "$golden")" -ge 2 ] || fail "$golden has hardly any rows"
+
+# .packages/install unpacks the C library of each core, and of no other.
+make -s --no-print-directory -f - multilibs >"$folder/used" <<'END'
+include runtime/targets/targets.mk
+multilibs: ; @$(foreach target,$(TARGETS),$($(target)_CROSS)gcc $($(target)_MACHINE) -print-multi-directory &&) true
+END
+.packages/install --print multilibs | sort >"$folder/listed"
+sort -u "$folder/used" | cmp -s - "$folder/listed" ||
+    fail "multilibs in .packages/list are not those of runtime/targets/targets.mk: $(sort -u "$folder/used" | xargs)"
 
 [ $failures -eq 0 ]

@@ -4,11 +4,9 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-BUILD=${BUILD:-build}
+. tests/end_to_end/expectations
 CC=${CC:-cc}
 MOST_FILES=30 # hand-written sources per folder
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 
 # The folders whose files each folder may include, in addition to its own. FOLDER/ stands for the folder and all folders
 # below it. A folder that is not listed may include nothing from other folders.
@@ -89,7 +87,7 @@ grep '\.[ch]$' "$folder/files" | while read -r file; do [ ! -e "$file" ] || echo
 # object SOURCE: prints the path of the source's object: from the build, from any kernel set that has it, or compiled
 # here.
 object() {
-    for built in objects avx512 avx512fp16 amx avx512bf16 neon neonfp16; do
+    for built in objects fma avx2 avx512 avx512fp16 amx avx512bf16 neon neonfp16; do
         if [ -e "$BUILD/$built/${1%.c}.o" ]; then
             echo "$BUILD/$built/${1%.c}.o"
             return
@@ -160,6 +158,7 @@ for header in $(grep '\.h$' "$folder/sources" | grep -v '^runtime/kernels/vector
         ;;
     compiler/onnx/import.h | compiler/onnx/fold.h) flags="-isystem $BUILD" ;; # the reader that protoc-c has made
     esac
+    takes_next || continue
     echo "#include \"$header\"" | $CC -std=c11 -I. $flags -fsyntax-only -x c - 2>"$folder/log" ||
         echo "alone $header does not compile: $(grep -m 1 'error:' "$folder/log")" >>"$folder/found"
 done

@@ -34,53 +34,64 @@ tune() {
         --set trainer.init.precision.pol_lowering=emulate "$@"
 }
 
-# Nine linear layers: each gains by its cast and by POL 1; POL 2 gains nothing more, and attention gains nothing.
-tune -o "$folder/all" >"$folder/table"
-report=$folder/all/report.md
-[ "$(grep -c '| float16 | .* | kept |' "$report")" -eq 9 ] || fail "casts that were kept"
-[ "$(grep -c '| POL 1 | .* | kept |' "$report")" -eq 9 ] || fail "levels that were kept"
-[ "$(grep -c '| POL 2 | .* | no time gained |' "$report")" -ge 9 ] || fail "POL 2 gains nothing"
-grep -q '| transformer.h.0.attn | float16 | .* | no time gained |' "$report" || fail "attention gains nothing"
-grep -q '^- float16, POL 1: lm_head loss$' "$report" || fail "the last unit"
-grep -q '^- float32, POL 0: transformer.h.1.attn$' "$report" || fail "attention stays in float32"
-[ "$(ls "$folder/all" | tr '\n' ' ')" = "recipe.yaml report.md " ] || fail "something was left behind"
-grep -q 'pattern: "lm_head"' "$folder/all/recipe.yaml" || fail "no annotation in the recipe"
-expect 'the recipe compiles' 0 '' "$FIRNC" compile "$folder/all/recipe.yaml" --mode eval --dump-after pol
+if takes_next; then
+    # Nine linear layers: each gains by its cast and by POL 1; POL 2 gains nothing more, and attention gains nothing.
+    tune -o "$folder/all" >"$folder/table"
+    report=$folder/all/report.md
+    [ "$(grep -c '| float16 | .* | kept |' "$report")" -eq 9 ] || fail "casts that were kept"
+    [ "$(grep -c '| POL 1 | .* | kept |' "$report")" -eq 9 ] || fail "levels that were kept"
+    [ "$(grep -c '| POL 2 | .* | no time gained |' "$report")" -ge 9 ] || fail "POL 2 gains nothing"
+    grep -q '| transformer.h.0.attn | float16 | .* | no time gained |' "$report" || fail "attention gains nothing"
+    grep -q '^- float16, POL 1: lm_head loss$' "$report" || fail "the last unit"
+    grep -q '^- float32, POL 0: transformer.h.1.attn$' "$report" || fail "attention stays in float32"
+    [ "$(ls "$folder/all" | tr '\n' ' ')" = "recipe.yaml report.md " ] || fail "something was left behind"
+    grep -q 'pattern: "lm_head"' "$folder/all/recipe.yaml" || fail "no annotation in the recipe"
+    expect 'the recipe compiles' 0 '' "$FIRNC" compile "$folder/all/recipe.yaml" --mode eval --dump-after pol
+fi
 
-# If no loss of accuracy is allowed, a cast that loses some is rejected. Blocks of rows are no key of a recipe, so its
-# first line says that they were given.
-tune --tolerance 0 --set trainer.fit.train_dataloader.micro_batch_size=4 --logit-rows 32 -o "$folder/none" >"$folder/table" \
-    2>"$folder/err"
-! grep -q 'changes nothing' "$folder/err" || fail "--logit-rows: the logits are whole"
-head -n 1 "$folder/none/recipe.yaml" | grep -q -- '--target portable --logit-rows 32;' || fail "--logit-rows in the recipe"
-grep -q 'costs more than the tolerance' "$folder/none/report.md" || fail "a cost above the tolerance"
+if takes_next; then
+    # If no loss of accuracy is allowed, a cast that loses some is rejected. Blocks of rows are no key of a recipe, so its
+    # first line says that they were given.
+    tune --tolerance 0 --set trainer.fit.train_dataloader.micro_batch_size=4 --logit-rows 32 -o "$folder/none" >"$folder/table" \
+        2>"$folder/err"
+    ! grep -q 'changes nothing' "$folder/err" || fail "--logit-rows: the logits are whole"
+    head -n 1 "$folder/none/recipe.yaml" | grep -q -- '--target portable --logit-rows 32;' || fail "--logit-rows in the recipe"
+    grep -q 'costs more than the tolerance' "$folder/none/report.md" || fail "a cost above the tolerance"
+fi
 
-# Where nothing is kept, the recipe has none of the keys that need mixed precision.
-tune --least-gain 0.99 --set trainer.init.model.num_hidden_layers=1 --set trainer.init.model.attention_softmax_fp32=false \
-    -o "$folder/float32" >"$folder/table"
-for mode in train eval; do
-    expect "float32, $mode" 0 '' "$FIRNC" compile "$folder/float32/recipe.yaml" --mode $mode --dump-after pol
-    [ ! -s "$folder/err" ] || fail "float32: a key of the recipe has no effect"
-done
+if takes_next; then
+    # Where nothing is kept, the recipe has none of the keys that need mixed precision.
+    tune --least-gain 0.99 --set trainer.init.model.num_hidden_layers=1 --set trainer.init.model.attention_softmax_fp32=false \
+        -o "$folder/float32" >"$folder/table"
+    for mode in train eval; do
+        expect "float32, $mode" 0 '' "$FIRNC" compile "$folder/float32/recipe.yaml" --mode $mode --dump-after pol
+        [ ! -s "$folder/err" ] || fail "float32: a key of the recipe has no effect"
+    done
+fi
 
-# The portable target multiplies no half type, so a level changes only the type of a norm. For the five layers not
-# followed by a norm the plan is the same, and no run is made.
-tune --set trainer.init.precision.pol_lowering=native -o "$folder/native" >"$folder/table"
-[ "$(grep -c '| POL 1 | .* | computes the same |' "$folder/native/report.md")" -eq 5 ] || fail "levels that change nothing"
+if takes_next; then
+    # The portable target multiplies no half type, so a level changes only the type of a norm. For the five layers not
+    # followed by a norm the plan is the same, and no run is made.
+    tune --set trainer.init.precision.pol_lowering=native -o "$folder/native" >"$folder/table"
+    [ "$(grep -c '| POL 1 | .* | computes the same |' "$folder/native/report.md")" -eq 5 ] || fail "levels that change nothing"
+fi
 
-# What computes the same as a level that was rejected is not measured again. Attention gains by its cast and loses by the
-# sums of an engine, which it has at both levels.
-tune --target amx-bf16 --set trainer.init.precision.fp16_type=bfloat16 --set trainer.init.precision.pol_lowering=native \
-    --set trainer.init.model.num_hidden_layers=1 -o "$folder/engine" >"$folder/table"
-report=$folder/engine/report.md
-grep -q '| transformer.h.0.attn | bfloat16 | .* | kept |' "$report" || fail "the cast of attention"
-grep -q '| transformer.h.0.attn | POL 1 | .* | no time gained |' "$report" || fail "the sums of an engine"
-grep -q '| transformer.h.0.attn | POL 2 | .* | computes the same as one that was rejected |' "$report" || fail "measured again"
+if takes_next; then
+    # What computes the same as a level that was rejected is not measured again. Attention gains by its cast and loses by the
+    # sums of an engine, which it has at both levels.
+    tune --target amx-bf16 --set trainer.init.precision.fp16_type=bfloat16 --set trainer.init.precision.pol_lowering=native \
+        --set trainer.init.model.num_hidden_layers=1 -o "$folder/engine" >"$folder/table"
+    report=$folder/engine/report.md
+    grep -q '| transformer.h.0.attn | bfloat16 | .* | kept |' "$report" || fail "the cast of attention"
+    grep -q '| transformer.h.0.attn | POL 1 | .* | no time gained |' "$report" || fail "the sums of an engine"
+    grep -q '| transformer.h.0.attn | POL 2 | .* | computes the same as one that was rejected |' "$report" || fail "measured again"
+fi
 
-# A model in a file beside the recipe: the recipe in the new folder finds it, also where another one is run.
-mkdir "$folder/beside"
-cp tests/fuzz/corpus/onnx/perceptron "$folder/beside/net.onnx"
-cat >"$folder/beside/net.yaml" <<END
+if takes_next; then
+    # A model in a file beside the recipe: the recipe in the new folder finds it, also where another one is run.
+    mkdir "$folder/beside"
+    cp tests/fuzz/corpus/onnx/perceptron "$folder/beside/net.onnx"
+    cat >"$folder/beside/net.yaml" <<END
 trainer:
   init:
     model: {onnx: net.onnx}
@@ -88,16 +99,17 @@ trainer:
     loop: {num_steps: 4}
   fit: {train_dataloader: {batch_size: 4}}
 END
-npy() { # TYPE SHAPE BYTES
-    printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '$1', 'fortran_order': False, 'shape': ($2), }"
-    head -c "$3" /dev/zero
-}
-npy '<f4' '16, 4' 256 >"$folder/x.npy"
-npy '<i4' '16,' 64 >"$folder/y.npy"
-: >"$folder/runs"
-(cd "$folder/beside" && "$FIRNC" tune net.yaml --data ../x.npy --labels ../y.npy --steps 4 --firn "$folder/runner" \
-    -o ../net >"$folder/table") || fail "a recipe with a model in a file"
-expect 'the recipe finds the file' 0 '' "$FIRNC" compile "$folder/net/recipe.yaml" --mode train --dump-after pol
+    npy() { # TYPE SHAPE BYTES
+        printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '$1', 'fortran_order': False, 'shape': ($2), }"
+        head -c "$3" /dev/zero
+    }
+    npy '<f4' '16, 4' 256 >"$folder/x.npy"
+    npy '<i4' '16,' 64 >"$folder/y.npy"
+    : >"$folder/runs"
+    (cd "$folder/beside" && "$FIRNC" tune net.yaml --data ../x.npy --labels ../y.npy --steps 4 --firn "$folder/runner" \
+        -o ../net >"$folder/table") || fail "a recipe with a model in a file"
+    expect 'the recipe finds the file' 0 '' "$FIRNC" compile "$folder/net/recipe.yaml" --mode train --dump-after pol
+fi
 
 expect 'a tolerance that is none' 2 '--tolerance: x' tune --tolerance x -o "$folder/no"
 expect 'a gain above all' 2 '--least-gain: 2' tune --least-gain 2 -o "$folder/no"

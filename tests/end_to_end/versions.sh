@@ -7,6 +7,8 @@
 #     - a plan of the copy that uses nothing new needs minor version 0, is byte for byte the same but for the hash of the
 #       schema, which the signature follows, and runs on the runtime of these sources;
 #     - the runtime of the copy runs the plans of these sources to the same digests.
+#
+# Needs: tools
 set -eu
 
 . tests/end_to_end/expectations

@@ -14,5 +14,5 @@ $(BUILD)/cortex-m7/glitch-%.elf: $(BUILD)/keys/%.c $(cortex-m7_OBJECTS) $(call f
 # Prints the paths of the program and of the firmware.
 .PHONY: glitch-programs
 glitch-programs:
-	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/glitch $(BUILD)/cortex-m7/glitch-$(KEY).elf V=1 >&2
+	@$(locked) $(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/glitch $(BUILD)/cortex-m7/glitch-$(KEY).elf V=1 >&2
 	@echo $(BUILD)/glitch $(BUILD)/cortex-m7/glitch-$(KEY).elf

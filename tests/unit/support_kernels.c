@@ -143,8 +143,7 @@ void assert_same(const firn_tensor *expected, const firn_tensor *actual, const c
     }
 }
 
-/* Runs three ranges, last first; one may be empty. */
-static void run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
+void support_run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
     (void)context;
     const size_t first = tasks / 3, second = tasks - tasks / 5;
     body(argument, second, tasks);
@@ -193,7 +192,7 @@ void run_kernel(uint16_t code, test_call *call) {
     if (call->moment == NULL)
         call->moment = &support_beginning;
     test_call split = copy_call(call);
-    split.parallel = (firn_parallel){.run = run_split, .threads = 3};
+    split.parallel = (firn_parallel){.run = support_run_split, .threads = 3};
     add_empty_places(code, &split);
     firn_kernel kernel = support_kernel(set, code, call);
     assert_non_null(kernel);
@@ -219,32 +218,23 @@ static bool lists(const char *list, const char *word) {
     return false;
 }
 
+/* Returns whether a set is for processors of this kind. */
+static bool is_set_of_this_processor(const char *name) {
+    const bool is_neon = strncmp(name, "neon", 4) == 0;
+#ifdef __aarch64__
+    return is_neon || strcmp(name, "plain") == 0;
+#else
+    return !is_neon;
+#endif
+}
+
 const firn_kernel_set *support_set(const char *name) {
     const firn_kernel_set *set = firn_kernel_set_choose(name);
     if (set == NULL && lists(getenv("FIRN_TEST_SETS"), name))
         fail_msg("this CPU or build has no set '%s', which FIRN_TEST_SETS asks for", name);
-    if (set == NULL && support_is_set_of_this_processor(name))
+    if (set == NULL && is_set_of_this_processor(name))
         print_message("skipped for want of a CPU feature: set '%s'\n", name);
     return set;
-}
-
-__attribute__((weak)) firn_kernel_choice firn_kernel_find_amx_model(uint16_t op, const firn_reduction *reduction);
-__attribute__((weak)) firn_kernel_choice firn_kernel_find_avx512bf16_model(uint16_t op,
-                                                                           const firn_reduction *reduction);
-
-const firn_kernel_set support_models[SUPPORT_MODELS] = {
-    {.name = "model of amx", .find = firn_kernel_find_amx_model, .has_scratch = true},
-    {.name = "model of avx512bf16", .find = firn_kernel_find_avx512bf16_model, .has_scratch = true}};
-
-const firn_kernel_set *support_model(int i) {
-    return support_models[i].find != NULL && firn_kernel_set_choose("avx2") != NULL ? &support_models[i] : NULL;
-}
-
-bool support_takes_next(void) {
-    static unsigned long cases;
-    const char *text = getenv("FIRN_TEST_EMULATED");
-    const unsigned long every = text != NULL ? strtoul(text, NULL, 10) : 0;
-    return every == 0 || cases++ % every == 0;
 }
 
 /* Returns factor k, or what takes its place behind the last one. */

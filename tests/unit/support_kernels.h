@@ -8,6 +8,7 @@
 
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_call.h"
+#include "tests/unit/support_share.h"
 
 /* The real types are FIRN_FLOAT32 to this one; the half types are those after FIRN_FLOAT32. */
 static const uint8_t last_real_type = FIRN_CBFLOAT16;
@@ -40,29 +41,6 @@ void assert_same(const firn_tensor *expected, const firn_tensor *actual, const c
  * is none that a CPU of this kind could have. */
 const firn_kernel_set *support_set(const char *name);
 
-/* The sets amx and avx512bf16 with plain C in place of the engine's instructions. They have only the engine's kernels,
- * and in a test that is not linked with them none: `find` is NULL. */
-enum { SUPPORT_MODELS = 2 };
-extern const firn_kernel_set support_models[SUPPORT_MODELS];
-
-/* Returns a model, or NULL if this test or this CPU does not have it. */
-const firn_kernel_set *support_model(int i);
-
-/* Returns whether a set is for processors of this kind. */
-static inline bool support_is_set_of_this_processor(const char *name) {
-    const bool is_neon = strncmp(name, "neon", 4) == 0;
-#ifdef __aarch64__
-    return is_neon || strcmp(name, "plain") == 0;
-#else
-    return !is_neon;
-#endif
-}
-
-/* Returns whether to test the next case of many: always, but one of N if the environment variable FIRN_TEST_EMULATED is
- * N from 1 on, because an emulated CPU is some fifty times slower or more. N should be prime, so that every value of
- * each inner loop has its turn. */
-bool support_takes_next(void);
-
 /* The first micro-batch of the first step, which run_kernel uses for a call without a moment. */
 extern const firn_moment support_beginning;
 
@@ -70,6 +48,9 @@ extern const firn_moment support_beginning;
  * range first, and with an empty place for each input that the call leaves out. Fails if any bit of an output
  * differs. */
 void run_kernel(uint16_t code, test_call *call);
+
+/* Runs tasks in three ranges, the last first; one may be empty. */
+void support_run_split(void *context, size_t tasks, firn_task_body body, void *argument);
 
 /* The reduction defined in NUMERICS.md, over `count` terms of which the first has absolute index `first`: the
  * beginning of a block where the sum is flushed, in which no term is absent. */

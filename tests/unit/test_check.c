@@ -11,6 +11,7 @@
 #include "compiler/emit/plan_file.h"
 #include "plan/checks/check.h"
 #include "plan/errors.h"
+#include "tests/unit/support_share.h"
 #include "tests/unit/support_signed_plans.h"
 
 static signed_plan plan;
@@ -181,6 +182,8 @@ static void the_report_is_what_was_signed(void **state) {
     assert_int_equal(check_report(), FIRN_OK);
     assert_memory_equal(plan.file + end, report, sizeof report - 1);
     for (uint64_t bit = 8 * end; bit < 8 * plan.bytes; bit++) {
+        if (!support_takes_next())
+            continue;
         plan.file[bit / 8] ^= (uint8_t)(1u << bit % 8);
         assert_int_equal(check_report(), FIRN_ERROR_REPORT);
         if (bit % 16 == 0)
@@ -264,6 +267,8 @@ static void a_flip_of_every_bit(void **state) {
     const uint64_t payload = 8 * FIRN_PAYLOAD_OFFSET, end = 8 * (plan.bytes - (sizeof report - 1));
     firn_checked checked;
     for (uint64_t bit = 0; bit < end; bit++) {
+        if (!support_takes_next())
+            continue;
         flip(bit);
         int status = firn_check_untrusted(&request, &checked);
         if (bit < payload || bit % 9 == 0) {

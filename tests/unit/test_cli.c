@@ -1,5 +1,5 @@
 /* Tests the log of firn with a JSON parser, for unusual numbers and names, the exit codes, which files a command may
- * write, and which outputs it predicts. */
+ * write, and which outputs it predicts; and of firn and firnc, by their tables, every option that is repeated. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +13,11 @@
 #include <cmocka.h>
 #include <mbedtls/base64.h>
 
+#include "compiler/base/text.h"
+#include "compiler/commands/commands.h"
 #include "runtime/cli/cli.h"
 #include "runtime/numerics/numerics.h"
+#include "tests/unit/support_capture.h"
 #include "tests/unit/support_signed_plans.h"
 
 static char path[128];
@@ -212,6 +215,142 @@ static void outputs_are_neither_inputs_nor_each_other(void **state) {
     }
 }
 
+/* --- options that are repeated ------------------------------------------------------------------------------------ */
+
+enum { WORDS_MAX = 4096 };
+
+/* Parses a command line of firn. Returns the exit code, and what was printed. */
+static int read_words(int count, char *const *words, const char **printed) {
+    static char text[1024];
+    static cli_options options;
+    support_capture_begin(STDERR_FILENO);
+    const int status = cli_options_read(&options, count, words);
+    support_capture_end(text, sizeof text);
+    *printed = text;
+    return status;
+}
+
+/* Values that each option takes. */
+static const char *const *values_of(const firn_manual_option *option) {
+    static const char *const files[] = {"a", "b"}, *const numbers[] = {"1", "0"}, *const speeds[] = {"9600", "19200"};
+    return strcmp(option->name, "--baud") == 0                                              ? speeds
+           : strcmp(option->argument, "N") == 0 || strcmp(option->argument, "SECONDS") == 0 ? numbers
+                                                                                            : files;
+}
+
+/* So many times an option is accepted; 0: a second one is refused. */
+static uint32_t most_of(const firn_manual_option *option) {
+    return strcmp(option->name, "--pub") == 0 ? CLI_KEYS_MAX : strcmp(option->name, "--data") == 0 ? CLI_DATA_MAX : 0;
+}
+
+static void expect_repeated(const char *command, const firn_manual_option *option, const char *name) {
+    const uint32_t most = most_of(option) != 0 ? most_of(option) : 1;
+    char *words[WORDS_MAX] = {(char *)(uintptr_t)command};
+    const char *printed;
+    int count = 1;
+    for (uint32_t i = 0; i <= most; i++) {
+        words[count++] = (char *)(uintptr_t)name;
+        if (option->argument != NULL)
+            words[count++] = (char *)(uintptr_t)values_of(option)[i % 2];
+    }
+    const int each = option->argument != NULL ? 2 : 1;
+    assert_int_equal(read_words(count - each, words, &printed), CLI_USAGE); /* for want of a file only */
+    if (strstr(printed, "needs a ") == NULL)
+        fail_msg("%s %s: %s", command, name, printed);
+    const int status = read_words(count, words, &printed);
+    const char *expected = option->argument == NULL ? "needs a "
+                           : most > 1               ? "is given more than "
+                                                    : "is given twice; leave one out";
+    if (status != CLI_USAGE || strstr(printed, expected) == NULL || strchr(printed, '\n')[1] != '\0')
+        fail_msg("%s %s: exit %d, %s", command, name, status, printed);
+    if (option->argument != NULL && strstr(printed, option->name) == NULL)
+        fail_msg("%s is not named: %s", option->name, printed);
+}
+
+/* By the table of firn: every option of every command, under both its names. */
+static void no_option_of_firn_is_given_twice(void **state) {
+    (void)state;
+    const firn_manual_command *command;
+    const firn_manual_option *option;
+    uint32_t options = 0;
+    for (uint32_t c = 0; (command = cli_manual.command_at(c)) != NULL; c++)
+        for (uint32_t o = 0; (option = cli_manual.option_at(c, o)) != NULL; o++, options++) {
+            expect_repeated(command->name, option, option->name);
+            if (option->brief != NULL)
+                expect_repeated(command->name, option, option->brief);
+        }
+    assert_true(options > 50);
+}
+
+static char message[1024];
+static int messages;
+
+static void keep_message(void *context, const char *line) {
+    (void)context;
+    messages++;
+    snprintf(message, sizeof message, "%s", line);
+}
+
+/* Runs a command of firnc whose line is wrong. */
+static void expect_usage(const firnc_command *command, int count, char **words, const char *expected) {
+    messages = 0;
+    message[0] = '\0';
+    const int status = command->run(count, words);
+    if (status != FIRNC_EXIT_USAGE || messages != 1 || strstr(message, expected) == NULL)
+        fail_msg("%s %s: exit %d, not \"%s\": %s", command->words.name, words[1], status, expected, message);
+}
+
+/* Parses the words into a request of the command; asserts that they are accepted. */
+static void expect_accepted(const firnc_command *command, int count, char **words) {
+    static _Alignas(16) uint8_t request[1 << 16];
+    const char *operand;
+    memset(request, 0, sizeof request);
+    words[count++] = (char *)(uintptr_t) "file";
+    messages = 0;
+    if (!firnc_options_read(count, words, command, request, &operand) || messages != 0)
+        fail_msg("%s %s: %s", command->words.name, words[1], message);
+}
+
+static void repeat_option_of_firnc(const firnc_command *command, const firnc_option *option, const char *name) {
+    char *words[WORDS_MAX] = {(char *)(uintptr_t)command->words.name};
+    const int most = option->kind == FIRNC_OPTION_LIST ? FIRNC_TEXTS_MAX : 1;
+    int count = 1, before = 1;
+    for (int i = 0; i <= most; i++) {
+        before = count;
+        words[count++] = (char *)(uintptr_t)name;
+        if (option->kind != FIRNC_OPTION_FLAG)
+            words[count++] = (char *)(uintptr_t)(i % 2 == 0 ? "a" : "b");
+    }
+    if (option->kind == FIRNC_OPTION_FLAG) {
+        expect_accepted(command, count, words);
+        return;
+    }
+    expect_usage(command, count, words,
+                 option->kind == FIRNC_OPTION_TEXT ? firnc_format("%s: given twice; leave one out", name)
+                                                   : firnc_format("%s: given more than 64 times", name));
+    words[before] = NULL;
+    expect_accepted(command, before, words);
+}
+
+static void no_option_of_firnc_is_given_twice(void **state) {
+    (void)state;
+    static const firnc_command *const commands[] = {
+        &firnc_command_keygen,  &firnc_command_compile,  &firnc_command_sign,   &firnc_command_attach,
+        &firnc_command_inspect, &firnc_command_schedule, &firnc_command_verify, &firnc_command_image,
+        &firnc_command_compare, &firnc_command_tune,     &firnc_command_export, &firnc_command_weights};
+    const firnc_option *option;
+    uint32_t options = 0;
+    firnc_messages_to(keep_message, NULL);
+    for (size_t c = 0; c < sizeof commands / sizeof commands[0]; c++)
+        for (uint32_t o = 0; (option = firnc_option_at(commands[c], o)) != NULL; o++, options++) {
+            repeat_option_of_firnc(commands[c], option, option->words.name);
+            if (option->words.brief != NULL)
+                repeat_option_of_firnc(commands[c], option, option->words.brief);
+        }
+    firnc_messages_to(NULL, NULL);
+    assert_true(options > 40);
+}
+
 static void write_file(const char *name, const void *bytes, size_t count) {
     FILE *file = fopen(name, "wb");
     assert_non_null(file);
@@ -272,6 +411,8 @@ int main(void) {
         cmocka_unit_test(exit_codes_follow_the_range),
         cmocka_unit_test(a_log_with_a_gap_is_refused),
         cmocka_unit_test(outputs_are_neither_inputs_nor_each_other),
+        cmocka_unit_test(no_option_of_firn_is_given_twice),
+        cmocka_unit_test(no_option_of_firnc_is_given_twice),
         cmocka_unit_test(an_output_without_a_row_for_each_sample_is_refused),
     };
     return cmocka_run_group_tests_name("cli", tests, begin, end);

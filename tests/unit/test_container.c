@@ -438,6 +438,8 @@ static void sizes_of_regions(void **state) {
         good.region_bytes[region] = before;
     }
     assert_int_equal(decode_changed(), FIRN_OK);
+    good.region_kinds[SLOW_CONSTANT]++; /* the first kind that there is not */
+    assert_int_equal(decode_changed(), FIRN_ERROR_HEADER);
 }
 
 /* Each constant region begins at a multiple of 64, and ends within the constants. */
@@ -533,7 +535,16 @@ static void inconsistent_spans(void **state) {
     }
     leave_out_the_rest();
     assert_int_equal(decode_changed(), FIRN_OK);
-    good.total_bytes--;
+    for (size_t which = 0; which < 2; which++) { /* the longest file */
+        good.total_bytes = UINT64_C(1) << 62;
+        *lengths[which] = good.total_bytes - CONSTANTS_OFFSET;
+        assert_int_equal(decode_changed(), FIRN_OK);
+        good.total_bytes++;
+        ++*lengths[which];
+        assert_int_equal(decode_changed(), FIRN_ERROR_HEADER);
+        *lengths[which] = 0;
+    }
+    good.total_bytes = CONSTANTS_OFFSET - 1;
     assert_int_equal(decode_changed(), FIRN_ERROR_HEADER);
     good.counts = (firn_counts){.ops = 1};
     good.flatbuffers_bytes = 7;

@@ -18,6 +18,7 @@
 #include "plan/bytes.h"
 #include "plan/slots/frame.h"
 #include "runtime/cli/cli.h"
+#include "tests/unit/support_capture.h"
 #include "tests/unit/support_signed_plans.h"
 
 enum { PART = 256, OTHER = 3 };
@@ -32,7 +33,7 @@ typedef struct behaviour {
     bool no_part;              /* in the others */
 } behaviour;
 
-static char folder[64], port[128], file[128], errors[128];
+static char folder[64], port[128], file[128];
 static signed_plan plan;
 
 static int begin(void **state) {
@@ -42,7 +43,6 @@ static int begin(void **state) {
         return 1;
     snprintf(port, sizeof port, "%s/port", folder);
     snprintf(file, sizeof file, "%s/plan", folder);
-    snprintf(errors, sizeof errors, "%s/errors", folder);
     support_bigram(&plan, &support_settings);
     FILE *to = fopen(file, "wb");
     return to == NULL || fwrite(plan.file, 1, plan.bytes, to) != plan.bytes || fclose(to) != 0;
@@ -50,7 +50,7 @@ static int begin(void **state) {
 
 static int end(void **state) {
     (void)state;
-    return unlink(file) != 0 || unlink(port) != 0 || unlink(errors) != 0 || rmdir(folder) != 0;
+    return unlink(file) != 0 || unlink(port) != 0 || rmdir(folder) != 0;
 }
 
 /* The answer to a frame; *offset is how much of the plan the device has. */
@@ -133,18 +133,11 @@ static pid_t start(const behaviour *b) {
 /* Runs firn flash against such a device; returns its exit code, and leaves what it printed in `said`. */
 static int flash(const behaviour *b, char *said, size_t most) {
     const pid_t device = start(b);
-    const int kept = dup(STDERR_FILENO);
-    assert_non_null(freopen(errors, "w", stderr));
     const cli_options options = {.command = "flash", .file = file, .port = port, .timeout = 1};
+    support_capture_begin(STDERR_FILENO);
     const int status = cli_flash(&options);
-    fflush(stderr);
-    dup2(kept, STDERR_FILENO);
-    close(kept);
+    support_capture_end(said, most);
     assert_int_equal(waitpid(device, NULL, 0), device);
-    FILE *from = fopen(errors, "r");
-    assert_non_null(from);
-    said[fread(said, 1, most - 1, from)] = '\0';
-    fclose(from);
     return status;
 }
 

@@ -14,6 +14,7 @@
 
 #include "plan/ops.h"
 #include "runtime/numerics/flushed.h"
+#include "tests/unit/support_share.h"
 
 #ifdef __x86_64__
 #    include <immintrin.h>
@@ -25,8 +26,7 @@ void firn_flushed_multiply_add_lanes_scalar(float *sums, const float *left, cons
 void firn_flushed_close_scalar(float *sums, float *even, float *odd, size_t count);
 
 static uint32_t cases(void) {
-    const char *value = getenv("FIRN_TEST_EXHAUSTIVE");
-    return value != NULL && strcmp(value, "1") == 0 ? 100000000u : 1000000u;
+    return support_is_exhaustive() ? 100000000u / support_every() : 1000000u;
 }
 
 /* xorshift64* (Vigna). */

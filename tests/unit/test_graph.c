@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/support_capture.h"
 #include "tests/unit/support_recipes.h"
 
 static const firnc_init zero = {.rule = FIRNC_INIT_CONSTANT};
@@ -137,6 +138,40 @@ static void neither_mode_nor_rate_moves_random_numbers(void **state) {
     assert_int_equal(expected, 2);
     assert_int_equal(rng_of_last_parameter(true, 0.5F), expected);
     assert_int_equal(rng_of_last_parameter(false, 0), expected);
+}
+
+/* The rates of the recipe are those of the ops, each where it belongs. */
+static void rates_of_the_recipe_are_those_of_the_ops(void **state) {
+    (void)state;
+    test_recipe recipe = test_gpt2_recipe();
+    recipe.gpt2.embedding_dropout_rate = 0.9F;
+    recipe.gpt2.attention_dropout_rate = 0.1F;
+    recipe.gpt2.residual_dropout_rate = 0.25F;
+    const firnc_graph *graph = test_build(&recipe);
+    uint32_t embeddings = 0, residuals = 0, attentions = 0;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        if (node->code == FIRN_OP_attention && node->reals[FIRN_ATTENTION_DROPOUT_RATE] == 0.1F)
+            attentions++;
+        else if (node->code == FIRN_OP_dropout && node->reals[FIRN_DROPOUT_RATE] == 0.25F)
+            residuals++;
+        else if (node->code == FIRN_OP_dropout && node->reals[FIRN_DROPOUT_RATE] == 0.9F)
+            embeddings++;
+        else
+            assert_false(node->code == FIRN_OP_attention || node->code == FIRN_OP_dropout);
+    }
+    assert_int_equal(embeddings, 1);
+    assert_int_equal(attentions, 2);
+    assert_int_equal(residuals, 4);
+    test_recipe layers = test_mlp_recipe();
+    layers.mlp.dropout_rate = 0.9F;
+    graph = test_build(&layers);
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        if (graph->nodes[i].code == FIRN_OP_dropout) {
+            assert_true(graph->nodes[i].reals[FIRN_DROPOUT_RATE] == 0.9F);
+            residuals++;
+        }
+    assert_int_equal(residuals, 4 + 2);
 }
 
 static void attention_in_an_eval_graph_drops_nothing(void **state) {
@@ -321,25 +356,19 @@ static void misuse_aborts(void **state) {
                  {empty_layer, "is not of 1 to 160"},
                  {long_path, "is not of 1 to 160"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        int ends[2];
-        fflush(NULL);
-        assert_int_equal(pipe(ends), 0);
+        int status;
+        char said[512];
+        support_capture_begin(STDERR_FILENO);
         pid_t child = fork();
-        assert_true(child >= 0);
         if (child == 0) {
             firnc_value x;
-            firnc_graph *graph = graph_with_input(&x);
-            if (dup2(ends[1], STDERR_FILENO) >= 0)
-                cases[i].wrong(graph);
+            cases[i].wrong(graph_with_input(&x));
             _exit(0);
         }
-        int status;
-        char said[512] = {0};
-        close(ends[1]);
-        ssize_t length = read(ends[0], said, sizeof said - 1);
-        close(ends[0]);
-        assert_int_equal(waitpid(child, &status, 0), child);
-        if (!WIFSIGNALED(status) || length <= 0 || strstr(said, cases[i].words) == NULL)
+        const pid_t ended = waitpid(child, &status, 0);
+        support_capture_end(said, sizeof said);
+        assert_true(child > 0 && ended == child);
+        if (!WIFSIGNALED(status) || strstr(said, cases[i].words) == NULL)
             fail_msg("expected an abort with \"%s\", not %s", cases[i].words, said);
     }
 }
@@ -511,6 +540,7 @@ int main(void) {
         cmocka_unit_test(a_call_annotates_one_op),
         cmocka_unit_test(an_annotation_ends_with_its_call),
         cmocka_unit_test(neither_mode_nor_rate_moves_random_numbers),
+        cmocka_unit_test(rates_of_the_recipe_are_those_of_the_ops),
         cmocka_unit_test(attention_in_an_eval_graph_drops_nothing),
         cmocka_unit_test(any_forward_op_can_be_recorded),
         cmocka_unit_test(a_graph_grows_and_keeps_what_it_has),

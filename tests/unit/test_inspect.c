@@ -1,5 +1,5 @@
 /* Tests firnc inspect: its output must agree with what the compiler planned, and damaged plans must be refused. */
-#define _XOPEN_SOURCE 700 /* mkstemp, dup2, truncate, P_tmpdir */
+#define _XOPEN_SOURCE 700 /* mkstemp, truncate, P_tmpdir */
 
 #include <math.h>
 #include <setjmp.h>
@@ -17,6 +17,7 @@
 #include "compiler/commands/export.h"
 #include "compiler/commands/inspect.h"
 #include "compiler/emit/plan_file.h"
+#include "tests/unit/support_capture.h"
 #include "tests/unit/support_recipes.h"
 
 #define OUTPUT_MOST 2000000
@@ -43,19 +44,10 @@ static const char *make_plan(const test_recipe *recipe, firnc_compilation *compi
 
 /* Returns what inspect prints to one of the standard streams; asserts its exit code. */
 static char *output_of(const char *plan, firnc_inspect_form form, int stream, int expected) {
-    FILE *file = tmpfile();
-    assert_non_null(file);
-    fflush(NULL);
-    int before = dup(stream);
-    dup2(fileno(file), stream);
-    int result = firnc_inspect(plan, form);
-    fflush(NULL);
-    dup2(before, stream);
-    close(before);
     char *text = firnc_allocate(OUTPUT_MOST + 1);
-    rewind(file);
-    text[fread(text, 1, OUTPUT_MOST, file)] = '\0';
-    fclose(file);
+    support_capture_begin(stream);
+    const int result = firnc_inspect(plan, form);
+    support_capture_end(text, OUTPUT_MOST + 1);
     assert_int_equal(result, expected);
     return text;
 }

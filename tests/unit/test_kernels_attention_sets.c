@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "runtime/targets/host/host.h"
-#include "tests/unit/support_kernels.h"
+#include "tests/unit/support_sets.h"
 #include "tests/unit/support_workspace.h"
 
 typedef enum filling { NUMBERS, SPECIALS, SUBNORMALS, TINY, LARGE, WIDE, EARLY } filling;
@@ -41,43 +41,29 @@ static const uint32_t thread_counts[] = {1, 2, 3, 8};
 enum { COUNTS = sizeof thread_counts / sizeof thread_counts[0] };
 
 static firn_host_threads *pools[COUNTS];
+static firn_parallel ways[COUNTS];
+
+static void run_in_pool(void *context, size_t tasks, firn_task_body body, void *argument) {
+    firn_host_threads_run(context, tasks, body, argument);
+}
 
 /* The portable kernels, on x86 compiled with fused multiply-add if it has that, because the plain compilation of the
  * same source is far slower there. */
 static const firn_kernel_set *portable;
-
-static const char *const names[] = {"avx2", "avx512", "amx", "avx512bf16", "neon", "avx512fp16", "neonfp16"};
-enum {
-    NAMED = sizeof names / sizeof names[0],
-    HALF_SETS = NAMED - 2, /* those behind this one are tested where all sums are of float16 in chunks */
-    HALF_MODEL = NAMED + SUPPORT_MODELS,
-    SETS
-};
-
-__attribute__((weak)) firn_kernel_choice firn_kernel_find_avx512fp16_model(uint16_t op,
-                                                                           const firn_reduction *reduction);
-static const firn_kernel_set half_model = {
-    .name = "model of avx512fp16", .find = firn_kernel_find_avx512fp16_model, .has_scratch = true};
-
-static const uint8_t kind_of_model[SUPPORT_MODELS] = {FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_REDUCTION_PAIRS};
-
-static const firn_kernel_set *tested[SETS]; /* NULL: not available */
-static bool are_some_tested;
 
 static int find_sets(void **state) {
     (void)state;
     portable = firn_kernel_set_choose("fma");
     if (portable == NULL)
         portable = firn_kernel_set_choose("plain");
-    for (int i = 0; i < NAMED; i++)
-        tested[i] = support_set(names[i]);
-    for (int i = 0; i < SUPPORT_MODELS; i++)
-        tested[NAMED + i] = support_model(i);
-    tested[HALF_MODEL] = half_model.find != NULL && firn_kernel_set_choose("avx2") != NULL ? &half_model : NULL;
-    for (int i = 0; i < SETS; i++)
-        are_some_tested |= tested[i] != NULL;
-    for (int i = 0; i < COUNTS; i++)
+    support_find_sets("avx2 avx512 amx avx512bf16 neon avx512fp16 neonfp16");
+    support_add_models();
+    for (int i = 0; i < COUNTS; i++) {
         pools[i] = firn_host_threads_start(thread_counts[i]);
+        ways[i] = pools[i] == NULL
+                      ? (firn_parallel){.threads = 1}
+                      : (firn_parallel){.context = pools[i], .run = run_in_pool, .threads = thread_counts[i]};
+    }
     return 0;
 }
 
@@ -86,16 +72,6 @@ static int stop_threads(void **state) {
     for (int i = 0; i < COUNTS; i++)
         firn_host_threads_stop(pools[i]);
     return 0;
-}
-
-static void run_in_pool(void *context, size_t tasks, firn_task_body body, void *argument) {
-    firn_host_threads_run(context, tasks, body, argument);
-}
-
-static firn_parallel parallel_of(int i) {
-    if (pools[i] == NULL)
-        return (firn_parallel){.threads = 1};
-    return (firn_parallel){.context = pools[i], .run = run_in_pool, .threads = thread_counts[i]};
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
@@ -186,53 +162,40 @@ static void run_portable(uint16_t code, test_call *call) {
     test_call_run(support_kernel(portable, code, call), call);
 }
 
-/* Compares the first `outputs` outputs, computed by a set with each number of threads, with those of `expected`. */
-static void compare_set(const firn_kernel_set *set, uint16_t code, const test_call *expected, int outputs,
-                        const setting *s) {
-    /* Plain C in place of instructions is slow. */
-    const bool is_model = set == &support_models[0] || set == &support_models[1] || set == &half_model;
-    for (int i = 0; i < COUNTS; i += is_model ? 2 : 1) {
-        char place[176];
-        test_call call = *expected;
-        call.parallel = parallel_of(i);
-        for (int o = 0; o < expected->output_count; o++) {
-            call.outputs[o] = tensor_copy(&expected->outputs[o]);
-            memset(call.outputs[o].data, 0xa5, call.outputs[o].elements * firn_type_bytes(call.outputs[o].type));
-        }
-        test_call_run(support_kernel(set, code, &call), &call);
-        support_check_workspace();
-        for (int o = 0; o < outputs; o++) {
-            snprintf(place, sizeof place,
-                     "%s, op %u output %d, kind %u, %s B%u T%u H%u/%u D%u%s dropout %g filling %d, %u threads",
-                     set->name, code, o, s->kind, firn_type_name(s->type), s->batch, s->steps, s->heads, s->kv_heads,
-                     s->size, s->causal ? " causal" : "", (double)s->dropout, s->filling, thread_counts[i]);
-            assert_same(&expected->outputs[o], &call.outputs[o], place);
-        }
-        for (int o = 0; o < expected->output_count; o++)
-            tensor_free(&call.outputs[o]);
-    }
-}
-
-static bool is_in_half_chunks(uint16_t code, const test_call *call) {
-    for (uint8_t i = 0; i < firn_op_find(code)->reductions; i++)
-        if (call->reductions[i].kind != FIRN_REDUCTION_CHUNKED || call->reductions[i].accumulator != FIRN_FLOAT16)
+/* A set of float16 inherits everything but attention whose sums are all of float16 in chunks. */
+static bool takes_part(int i, uint16_t code, const test_call *call) {
+    const firn_kernel_set *set = support_compared.found[i].set;
+    const bool is_of_float16 = strstr(support_compared.found[i].name, "fp16") != NULL;
+    for (uint8_t r = 0; r < firn_op_find(code)->reductions && is_of_float16; r++)
+        if (call->reductions[r].kind != FIRN_REDUCTION_CHUNKED || call->reductions[r].accumulator != FIRN_FLOAT16)
             return false;
-    return true;
+    return set->find(code, call->reductions).run != NULL;
 }
 
-static void compare(uint16_t code, const test_call *expected, int outputs, const setting *s) {
-    const bool in_half_chunks = is_in_half_chunks(code, expected);
-    for (int i = 0; i < SETS; i++) {
-        const bool only_half_chunks = (i >= HALF_SETS && i < NAMED) || i == HALF_MODEL;
-        if (tested[i] != NULL && tested[i]->find(code, expected->reductions).run != NULL &&
-            (in_half_chunks || !only_half_chunks))
-            compare_set(tested[i], code, expected, outputs, s);
+/* Compares the first `outputs` outputs, computed by each set with each number of threads, with those of `expected`. */
+static void compare(uint16_t code, const test_call *expected, uint8_t outputs, const setting *s) {
+    char what[160];
+    test_call call = *expected;
+    snprintf(what, sizeof what, "kind %u, %s B%u T%u H%u/%u D%u%s dropout %g filling %d", s->kind,
+             firn_type_name(s->type), s->batch, s->steps, s->heads, s->kv_heads, s->size, s->causal ? " causal" : "",
+             (double)s->dropout, s->filling);
+    for (int o = 0; o < call.output_count; o++) {
+        const firn_tensor *out = &expected->outputs[o];
+        call.outputs[o] = tensor_copy(out);
+        memset(call.outputs[o].data, 0xa5, out->elements * firn_type_bytes(out->type));
     }
+    support_compare(code, &call, expected->outputs,
+                    &(support_comparison){.what = what,
+                                          .ways = ways,
+                                          .way_count = COUNTS,
+                                          .models_in_every_second = true,
+                                          .outputs = outputs,
+                                          .takes_part = takes_part});
+    support_free_outputs(&call, call.outputs);
 }
 
 static void check(setting s) {
-    if (!are_some_tested)
-        skip();
+    support_skip_without_sets();
     if (!support_takes_next())
         return;
     if (!s.other_type)
@@ -304,8 +267,7 @@ static test_call cross_backward_call(const setting *s, uint32_t keys, bool maske
 }
 
 static void check_cross(setting s, uint32_t keys, bool masked) {
-    if (!are_some_tested)
-        skip();
+    support_skip_without_sets();
     if (!support_takes_next())
         return;
     test_call forward = cross_call(&s, keys, masked);
@@ -479,6 +441,14 @@ static void mixed_sums(void **state) {
     }
 }
 
+static bool is_model_of_engine(const firn_kernel_set *set) {
+    return set == &support_models[SUPPORT_MODEL_AMX] || set == &support_models[SUPPORT_MODEL_AVX512BF16];
+}
+
+static uint8_t kind_of_engine(const firn_kernel_set *set) {
+    return set == &support_models[SUPPORT_MODEL_AMX] ? FIRN_REDUCTION_EVEN_ODD_BLOCKS : FIRN_REDUCTION_PAIRS;
+}
+
 /* Whatever kinds the descriptors mix, the kernel is that of the vectors, which alone asks for scratch. An engine has
  * only its own kind. */
 static void no_kind_is_left_to_the_portable_kernel(void **state) {
@@ -486,8 +456,9 @@ static void no_kind_is_left_to_the_portable_kernel(void **state) {
     static const uint16_t ops[] = {FIRN_OP_attention, FIRN_OP_attention_backward, FIRN_OP_cross_attention,
                                    FIRN_OP_cross_attention_backward};
     enum { KINDS = FIRN_REDUCTION_PAIRS + 1 };
-    for (int i = 0; i < SETS; i++)
-        for (size_t op = 0; op < sizeof ops / sizeof ops[0] && tested[i] != NULL; op++)
+    for (int i = 0; i < support_compared.count; i++) {
+        const firn_kernel_set *set = support_compared.found[i].set;
+        for (size_t op = 0; op < sizeof ops / sizeof ops[0]; op++)
             for (unsigned mix = 0; mix < KINDS * KINDS * KINDS; mix++) {
                 const firn_reduction reductions[FIRN_REDUCTIONS_MAX] = {
                     {.kind = (uint8_t)(mix % KINDS)},
@@ -496,10 +467,11 @@ static void no_kind_is_left_to_the_portable_kernel(void **state) {
                 };
                 const unsigned used = ops[op] == FIRN_OP_attention || ops[op] == FIRN_OP_cross_attention ? 2 : 3;
                 bool is_there = true;
-                for (unsigned r = 0; r < used && i >= NAMED && i < HALF_MODEL; r++)
-                    is_there &= reductions[r].kind == kind_of_model[i - NAMED];
-                assert_int_equal(is_there, tested[i]->find(ops[op], reductions).scratch != NULL);
+                for (unsigned r = 0; r < used && is_model_of_engine(set); r++)
+                    is_there &= reductions[r].kind == kind_of_engine(set);
+                assert_int_equal(is_there, set->find(ops[op], reductions).scratch != NULL);
             }
+    }
 }
 
 /* More keys than fit into a slot: they are packed again for each block, and the gradients of queries and keys are

@@ -6,7 +6,6 @@
  * instructions. With FIRN_TEST_EXHAUSTIVE=1 FIRN_TEST_SETS=amx it is the check of a CPU's instruction: 10^8 random
  * outputs of each kind against the portable kernel. */
 #include <fenv.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -20,28 +19,15 @@
 
 #include "runtime/numerics/half.h"
 #include "runtime/targets/x86/engine_probe.h"
-#include "tests/unit/support_kernels.h"
+#include "tests/unit/support_sets.h"
+#include "tests/unit/support_share.h"
 #include "tests/unit/support_workspace.h"
-
-static const char *const names[] = {"avx2", "avx512", "amx", "avx512bf16", "neon"};
-enum { NAMED = sizeof names / sizeof names[0], SETS = NAMED + SUPPORT_MODELS };
-
-static const firn_kernel_set *sets[SETS];
 
 static int find_sets(void **state) {
     (void)state;
-    for (int i = 0; i < NAMED; i++)
-        sets[i] = support_set(names[i]);
-    for (int i = 0; i < SUPPORT_MODELS; i++)
-        sets[NAMED + i] = support_model(i);
+    support_find_sets("avx2 avx512 amx avx512bf16 neon");
+    support_add_models();
     return 0;
-}
-
-static void skip_without_sets(void) {
-    for (int i = 0; i < SETS; i++)
-        if (sets[i] != NULL)
-            return;
-    skip();
 }
 
 static const firn_reduction kinds[] = {{FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_FLOAT32, FIRN_FLOAT32, 32},
@@ -147,50 +133,19 @@ static void expect(uint8_t kind, factor left, factor right, size_t count, const 
 
 enum { THREADS = 4 };
 
-typedef struct task {
-    firn_task_body body;
-    void *argument;
-    size_t begin, end;
-} task;
-
-static void *run_task(void *context) {
-    const task *it = context;
-    it->body(it->argument, it->begin, it->end);
-    return NULL;
-}
-
 /* Each thread begins in the mode of a new thread. */
 static void run_in_threads(void *context, size_t tasks, firn_task_body body, void *argument) {
-    pthread_t threads[THREADS];
-    task each[THREADS];
     (void)context;
-    for (size_t i = 0; i < THREADS; i++) {
-        each[i] = (task){body, argument, i * tasks / THREADS, (i + 1) * tasks / THREADS};
-        assert_int_equal(pthread_create(&threads[i], NULL, run_task, &each[i]), 0);
-    }
-    for (size_t i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-}
-
-static bool has_kernel(const firn_kernel_set *set, uint16_t code, const test_call *call) {
-    return set != NULL && set->find(code, call->reductions).run != NULL;
+    support_run_in_threads(THREADS, tasks, body, argument);
 }
 
 static void check(uint16_t code, test_call *call, const firn_tensor *expected, const char *place) {
-    for (int s = 0; s < SETS; s++)
-        for (uint32_t threads = 1; has_kernel(sets[s], code, call) && threads <= THREADS;
-             threads += threads == 1 ? 1 : 2) {
-            char where[160];
-            firn_tensor out = tensor_copy(&call->outputs[0]);
-            test_call own = *call;
-            own.outputs[0] = out;
-            own.parallel = (firn_parallel){.run = run_in_threads, .threads = threads};
-            test_call_run(support_kernel(sets[s], code, &own), &own);
-            support_check_workspace();
-            snprintf(where, sizeof where, "%s, op %u, %s, %u threads", sets[s]->name, code, place, (unsigned)threads);
-            assert_same(expected, &out, where);
-            tensor_free(&out);
-        }
+    static const firn_parallel ways[] = {{.run = run_in_threads, .threads = 1},
+                                         {.run = run_in_threads, .threads = 2},
+                                         {.run = run_in_threads, .threads = THREADS}};
+    support_compare(
+        code, call, expected,
+        &(support_comparison){.what = place, .ways = ways, .way_count = sizeof ways / sizeof ways[0], .outputs = 1});
 }
 
 typedef struct shape {
@@ -284,9 +239,11 @@ static void check_continued(const layer *l) {
     call.inputs[1].data = (uint16_t *)l->x.data + (size_t)first * l->s.k;
     call.inputs[1].elements = (size_t)rest * l->s.k, call.inputs[1].dims = x_dims;
     call.outputs[0] = begun;
-    for (int i = 0; i < SETS; i++)
-        assert_int_equal(has_kernel(sets[i], FIRN_KERNEL_ADD_WEIGHT, &call),
-                         has_kernel(sets[i], FIRN_OP_linear_backward_weight, &call));
+    for (int i = 0; i < support_compared.count; i++) {
+        const firn_find_kernel find = support_compared.found[i].set->find;
+        assert_int_equal(find(FIRN_KERNEL_ADD_WEIGHT, call.reductions).run != NULL,
+                         find(FIRN_OP_linear_backward_weight, call.reductions).run != NULL);
+    }
     check(FIRN_KERNEL_ADD_WEIGHT, &call, &expected, l->place);
     firn_tensor out = tensor_copy(&begun);
     call.outputs[0] = out;
@@ -336,7 +293,7 @@ enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
 static void layers(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     for (int s = 0; s < SHAPES; s++)
         for (int kind = 0; kind < KINDS; kind++)
             for (int layout = 0; layout < 2; layout++)
@@ -346,7 +303,7 @@ static void layers(void **state) {
 
 static void layers_of_awkward_numbers(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     for (int s = 0; s < SHAPES; s++)
         for (int kind = 0; kind < KINDS; kind++)
             for (numbers which = TINY; which < NUMBERS; which++)
@@ -391,7 +348,7 @@ static void check_batches(uint32_t batches, shape s, int turns, const firn_reduc
 
 static void batches(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     for (int s = 0; s < SHAPES; s += 2)
         for (int kind = 0; kind < KINDS; kind++)
             for (int turns = 0; turns < 4; turns++)
@@ -415,6 +372,7 @@ static void fill_bits(firn_tensor *tensor, uint32_t *seed) {
 }
 
 static void check_bits(const firn_kernel_set *portable, const firn_reduction *reduction, uint32_t seed) {
+    static const firn_parallel alone = {0};
     if (!support_takes_next())
         return;
     const uint32_t terms = 32 * (1 + draw(&seed, 3));
@@ -427,14 +385,8 @@ static void check_bits(const firn_kernel_set *portable, const firn_reduction *re
         .input_count = 2, .output_count = 1, .inputs = {x, w}, .outputs = {y}, .reductions = {*reduction}};
     test_call_run(support_kernel(portable, FIRN_OP_linear, &call), &call);
     snprintf(place, sizeof place, "kind %u, %u terms, seed %u", reduction->kind, terms, seed);
-    for (int s = 0; s < SETS; s++)
-        if (has_kernel(sets[s], FIRN_OP_linear, &call)) {
-            test_call own = call;
-            own.outputs[0] = tensor_copy(&y);
-            test_call_run(support_kernel(sets[s], FIRN_OP_linear, &own), &own);
-            assert_same(&y, &own.outputs[0], place);
-            tensor_free(&own.outputs[0]);
-        }
+    support_compare(FIRN_OP_linear, &call, &y,
+                    &(support_comparison){.what = place, .ways = &alone, .way_count = 1, .outputs = 1});
     tensor_free(&x);
     tensor_free(&w);
     tensor_free(&y);
@@ -443,9 +395,8 @@ static void check_bits(const firn_kernel_set *portable, const firn_reduction *re
 /* In the exhaustive form 100,000,000 outputs of each kind. */
 static void random_bits(void **state) {
     (void)state;
-    skip_without_sets();
-    const char *exhaustive = getenv("FIRN_TEST_EXHAUSTIVE");
-    const bool all = exhaustive != NULL && strcmp(exhaustive, "1") == 0;
+    support_skip_without_sets();
+    const bool all = support_is_exhaustive();
     /* The same source, compiled with fused multiply-add, is far faster. */
     const firn_kernel_set *fused = firn_kernel_set_choose("fma");
     const firn_kernel_set *portable = fused != NULL ? fused : firn_kernel_set_choose("plain");
@@ -479,7 +430,7 @@ static void another_order_is_found(void **state) {
         skip();
     const firn_find_kernel portable = firn_kernel_set_choose("plain")->find;
     run_changed = run_other;
-    for (int i = 0; i < SUPPORT_MODELS; i++) {
+    for (int i = 0; i < SUPPORT_ENGINES; i++) {
         find_other = support_models[i].find;
         assert_true(firn_engine_agrees(find_other, portable, kinds[i].kind));
         assert_false(firn_engine_agrees(find_other, portable, kinds[1 - i].kind));
@@ -503,7 +454,7 @@ static void any_rounding_is_probed(void **state) {
         skip();
     const firn_find_kernel portable = firn_kernel_set_choose("plain")->find;
     run_changed = run_to_nearest;
-    for (int i = 0; i < SUPPORT_MODELS; i++) {
+    for (int i = 0; i < SUPPORT_ENGINES; i++) {
         find_other = support_models[i].find;
         assert_int_equal(fesetround(FE_UPWARD), 0);
         const bool agrees = firn_engine_agrees(choose_changed, portable, kinds[i].kind);

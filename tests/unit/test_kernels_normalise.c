@@ -4,7 +4,8 @@
  * limits, at the limits and beyond. FIRN_TEST_EXHAUSTIVE=1 in the environment takes every mantissa of a sum.
  *
  * It calls the function of each set by a name of its own, which the build gives it, because a call of the op cannot be
- * made to have any exponential and any sum. Sets that this CPU cannot run are named and skipped. */
+ * made to have any exponential and any sum. The other sets of AVX-512 have the function of avx512. Sets that this CPU
+ * cannot run are named and skipped. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -19,7 +20,8 @@
 
 #include "runtime/kernels/attention.h"
 #include "runtime/kernels/blocks.h"
-#include "tests/unit/support_kernels.h"
+#include "tests/unit/support_sets.h"
+#include "tests/unit/support_share.h"
 
 enum {
     QUERIES = 32,
@@ -34,34 +36,30 @@ enum {
 /* See runtime/kernels/vector/attention/scores.h. */
 typedef void normalise(const firn_attention *a, float *x, const float *sums, size_t rows);
 
-__attribute__((weak)) normalise firn_scores_normalise_avx2, firn_scores_normalise_avx512,
-    firn_scores_normalise_avx512fp16, firn_scores_normalise_amx, firn_scores_normalise_avx512bf16,
-    firn_scores_normalise_neon, firn_scores_normalise_neonfp16;
+__attribute__((weak)) normalise firn_scores_normalise_avx2, firn_scores_normalise_avx512, firn_scores_normalise_neon,
+    firn_scores_normalise_neonfp16;
 
 static const struct {
     const char *set;
     normalise *function; /* NULL: this build does not have it */
-} sets[] = {
+} functions[] = {
     {"avx2", firn_scores_normalise_avx2},
     {"avx512", firn_scores_normalise_avx512},
-    {"avx512fp16", firn_scores_normalise_avx512fp16},
-    {"amx", firn_scores_normalise_amx},
-    {"avx512bf16", firn_scores_normalise_avx512bf16},
     {"neon", firn_scores_normalise_neon},
     {"neonfp16", firn_scores_normalise_neonfp16},
 };
-enum { SETS = sizeof sets / sizeof sets[0] };
-
-static normalise *tested[SETS]; /* NULL: not available */
-static bool are_some_tested;
 
 static int find_sets(void **state) {
     (void)state;
-    for (int i = 0; i < SETS; i++) {
-        tested[i] = support_set(sets[i].set) != NULL ? sets[i].function : NULL;
-        are_some_tested |= tested[i] != NULL;
-    }
+    support_find_sets("avx2 avx512 neon neonfp16");
     return 0;
+}
+
+static normalise *function_of(const char *set) {
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+        if (strcmp(functions[i].set, set) == 0)
+            return functions[i].function;
+    return NULL;
 }
 
 /* --- comparison with the division --------------------------------------------------------------------------------- */
@@ -76,14 +74,14 @@ static bool is_same(float expected, float actual) {
     return firn_bits(expected) == firn_bits(actual) || (expected != expected && actual != actual);
 }
 
-static void check_set(int set, uint8_t type, const batch *b, const float *expected) {
+static void check_set(const char *set, normalise *function, uint8_t type, const batch *b, const float *expected) {
     const firn_attention a = {.type = type};
     float x[BATCH];
     memcpy(x, b->terms, sizeof x);
-    tested[set](&a, x, b->sums, ROWS);
+    function(&a, x, b->sums, ROWS);
     for (size_t i = 0; i < BATCH; i++)
         if (!is_same(expected[i], x[i]))
-            fail_msg("%s, type %d: %a / %a is %a, not %a", sets[set].set, (int)type, (double)b->terms[i],
+            fail_msg("%s, type %d: %a / %a is %a, not %a", set, (int)type, (double)b->terms[i],
                      (double)b->sums[i % QUERIES], (double)expected[i], (double)x[i]);
 }
 
@@ -92,9 +90,12 @@ static void check(uint8_t type, const batch *b) {
     for (size_t i = 0; i < BATCH; i++)
         expected[i] = b->terms[i] / b->sums[i % QUERIES];
     firn_block_round(type, expected, BATCH);
-    for (int set = 0; set < SETS; set++)
-        if (tested[set] != NULL)
-            check_set(set, type, b, expected);
+    for (int i = 0; i < support_compared.count; i++) {
+        const char *set = support_compared.found[i].name;
+        normalise *function = function_of(set);
+        if (function != NULL)
+            check_set(set, function, type, b, expected);
+    }
 }
 
 /* --- quotients that are hard to round ----------------------------------------------------------------------------- */
@@ -162,19 +163,13 @@ static uint32_t draw_mantissa(uint32_t *seed) {
     return LEAST_MANTISSA + (choice == 2 ? bit | 1u << bits % 23 : bits);
 }
 
-static bool is_exhaustive(void) {
-    const char *value = getenv("FIRN_TEST_EXHAUSTIVE");
-    return value != NULL && strcmp(value, "1") == 0;
-}
-
 static void hard_quotients(void **state) {
     enum { BATCHES = 20000 };
-    const bool every = is_exhaustive();
+    const bool every = support_is_exhaustive();
     uint32_t seed = 17;
     batch b;
     (void)state;
-    if (!are_some_tested)
-        skip();
+    support_skip_without_sets();
     for (uint32_t i = 0; i < (every ? MANTISSAS / QUERIES : BATCHES); i++) {
         for (uint32_t query = 0; query < QUERIES; query++)
             fill_hard(&b, &within, query, every ? LEAST_MANTISSA + i * QUERIES + query : draw_mantissa(&seed), &seed);
@@ -229,8 +224,7 @@ static void hard_quotients_beyond(void **state) {
     uint32_t seed = 29;
     batch b;
     (void)state;
-    if (!are_some_tested)
-        skip();
+    support_skip_without_sets();
     for (uint32_t i = 0; i < BATCHES; i++)
         for (size_t j = 0; j < sizeof beyond / sizeof beyond[0]; j++) {
             range r = beyond[j];
@@ -247,8 +241,7 @@ static void limits_and_special_values(void **state) {
     uint32_t seed = 19;
     batch b;
     (void)state;
-    if (!are_some_tested)
-        skip();
+    support_skip_without_sets();
     for (uint32_t i = 0; i < BATCHES; i++) {
         for (uint32_t query = 0; query < QUERIES; query++)
             fill_hard(&b, &within, query, draw_mantissa(&seed), &seed);
@@ -264,8 +257,7 @@ static void types(void **state) {
     uint32_t seed = 23;
     batch b;
     (void)state;
-    if (!are_some_tested)
-        skip();
+    support_skip_without_sets();
     for (uint32_t i = 0; i < BATCHES; i++) {
         for (uint32_t query = 0; query < QUERIES; query++)
             b.sums[query] = float_of(draw_mantissa(&seed), draw_exponent(0, 10, &seed));

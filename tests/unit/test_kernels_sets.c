@@ -4,7 +4,6 @@
  * are named and skipped. The sets amx and avx512bf16 have their recurrent ops in any case, with plain C in place of
  * their instructions. */
 #define _POSIX_C_SOURCE 200809L
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -18,56 +17,48 @@
 
 #include "plan/generated/reader.h"
 #include "plan/op_words.h"
-#include "tests/unit/support_kernels.h"
+#include "tests/unit/support_sets.h"
 #include "tests/unit/support_workspace.h"
 
-static const char *const names[] = {"fma", "avx2", "avx512", "avx512fp16", "amx", "avx512bf16", "neon", "neonfp16"};
-enum { NAMED = sizeof names / sizeof names[0], SETS = NAMED + SUPPORT_MODELS };
-
-/* The plain set, and the sets to compare with it; NULL if this CPU cannot run one. The last ones are models of engines,
- * which only some tests compare, and none on an emulated CPU, where that would take minutes. */
-static const firn_kernel_set *plain, *sets[SETS];
-static bool are_some_compared;
+/* The plain set, and the one that is compared in its place where there are many multiplications: fma, the same portable
+ * sources with an instruction in place of a call of the C library. NULL if this CPU cannot run it. */
+static const firn_kernel_set *plain, *fma;
 
 static int find_sets(void **state) {
     (void)state;
     plain = firn_kernel_set_choose("plain");
-    for (int i = 0; i < NAMED; i++) {
-        sets[i] = support_set(names[i]);
-        are_some_compared |= sets[i] != NULL;
-    }
+    fma = firn_kernel_set_choose("fma");
+    support_find_sets(SUPPORT_ALL_SETS);
     return plain != NULL ? 0 : -1;
 }
 
+/* Only some tests compare the models of engines, and none on an emulated CPU, where that would take minutes. */
 static int add_models(void **state) {
     (void)state;
-    for (int i = 0; i < SUPPORT_MODELS && getenv("FIRN_TEST_EMULATED") == NULL; i++)
-        sets[NAMED + i] = support_model(i);
+    if (getenv("FIRN_TEST_EMULATED") == NULL)
+        support_add_models();
     return 0;
 }
 
 static int remove_models(void **state) {
     (void)state;
-    for (int i = 0; i < SUPPORT_MODELS; i++)
-        sets[NAMED + i] = NULL;
+    support_remove_models();
     return 0;
-}
-
-/* If only the plain set is available, there is nothing to compare. */
-static void skip_without_sets(void) {
-    if (!are_some_compared)
-        skip();
 }
 
 /* The name given in the call has priority over the environment, which has priority over the CPU's features. */
 static void sets_are_named(void **state) {
     (void)state;
+    char names[] = SUPPORT_ALL_SETS;
     assert_null(firn_kernel_set_choose("nonsense"));
     assert_null(firn_kernel_set_choose(""));
     assert_int_equal(setenv("FIRN_KERNELS", "plain", 1), 0);
     assert_ptr_equal(firn_kernel_set_choose(NULL), plain);
-    for (int i = 0; i < NAMED; i++)
-        assert_ptr_equal(firn_kernel_set_choose(names[i]), sets[i]);
+    int found = 0;
+    for (char *name = strtok(names, " "); name != NULL; name = strtok(NULL, " ")) {
+        const bool is_found = found < support_compared.count && strcmp(name, support_compared.found[found].name) == 0;
+        assert_ptr_equal(firn_kernel_set_choose(name), is_found ? support_compared.found[found++].set : NULL);
+    }
     assert_int_equal(setenv("FIRN_KERNELS", "nonsense", 1), 0);
     assert_null(firn_kernel_set_choose(NULL));
     assert_int_equal(setenv("FIRN_KERNELS", "", 1), 0);
@@ -80,14 +71,14 @@ static void sets_are_named(void **state) {
 static void every_case_is_taken(void **state) {
     (void)state;
     static const char *const texts[] = {"0", "", "all", "1"};
-    const char *before = getenv("FIRN_TEST_EMULATED");
+    const char *before = getenv("FIRN_TEST_EVERY");
     char *kept = before != NULL ? strdup(before) : NULL;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        assert_int_equal(setenv("FIRN_TEST_EMULATED", texts[i], 1), 0);
+        assert_int_equal(setenv("FIRN_TEST_EVERY", texts[i], 1), 0);
         for (int taken = 0; taken < 3; taken++)
             assert_true(support_takes_next());
     }
-    assert_int_equal(kept != NULL ? setenv("FIRN_TEST_EMULATED", kept, 1) : unsetenv("FIRN_TEST_EMULATED"), 0);
+    assert_int_equal(kept != NULL ? setenv("FIRN_TEST_EVERY", kept, 1) : unsetenv("FIRN_TEST_EVERY"), 0);
     free(kept);
 }
 
@@ -132,9 +123,8 @@ static void flushed_sums_have_vector_kernels(void **state) {
 static void scratch_is_announced(void **state) {
     (void)state;
     assert_int_equal(plain->has_scratch, asks_for_scratch(plain));
-    for (int i = 0; i < SETS; i++)
-        if (sets[i] != NULL)
-            assert_int_equal(sets[i]->has_scratch, asks_for_scratch(sets[i]));
+    for (int i = 0; i < support_compared.count; i++)
+        assert_int_equal(support_compared.found[i].set->has_scratch, asks_for_scratch(support_compared.found[i].set));
 }
 
 typedef struct shape {
@@ -157,59 +147,31 @@ enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 /* --- threads ------------------------------------------------------------------------------------------------------ */
 
 enum { THREADS_MAX = 8 };
-static const uint32_t thread_counts[] = {1, 2, 3, THREADS_MAX};
-enum { THREAD_COUNTS = sizeof thread_counts / sizeof thread_counts[0] };
 
-typedef struct task {
-    firn_task_body body;
-    void *argument;
-    size_t number;
-} task;
-
-static void *run_task(void *context) {
-    const task *it = context;
-    it->body(it->argument, it->number, it->number + 1);
-    return NULL;
-}
-
-/* Runs each task in a separate thread. */
-static void run_in_threads(void *context, size_t tasks, firn_task_body body, void *argument) {
-    pthread_t threads[THREADS_MAX];
-    task each[THREADS_MAX];
-    (void)context;
-    assert_in_range(tasks, 1, THREADS_MAX);
-    for (size_t i = 0; i < tasks; i++) {
-        each[i] = (task){body, argument, i};
-        assert_int_equal(pthread_create(&threads[i], NULL, run_task, &each[i]), 0);
-    }
-    for (size_t i = 0; i < tasks; i++)
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-}
-
-/* Portable kernels have more tasks than threads: runs three ranges, the last first. */
+/* Runs each task in a separate thread. Portable kernels have more tasks than threads: runs three ranges. */
 static void run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
-    if (tasks <= THREADS_MAX) {
-        run_in_threads(context, tasks, body, argument);
-        return;
-    }
-    const size_t first = tasks / 3, second = tasks - tasks / 5;
-    body(argument, second, tasks);
-    body(argument, first, second);
-    body(argument, 0, first);
+    if (tasks <= THREADS_MAX)
+        support_run_in_threads(tasks, tasks, body, argument);
+    else
+        support_run_split(context, tasks, body, argument);
 }
+
+static const firn_parallel ways[] = {{.threads = 1},
+                                     {.run = run_split, .threads = 2},
+                                     {.run = run_split, .threads = 3},
+                                     {.run = run_split, .threads = THREADS_MAX}};
+enum { WAYS = sizeof ways / sizeof ways[0] };
 
 /* --- comparison --------------------------------------------------------------------------------------------------- */
 
-/* Whether a set has a kernel that has not been compared yet: amx and avx512bf16 have most of them from avx512. A model
- * has the kernels of its engine alone. */
+/* Returns whether a set has a kernel that has not been compared yet: amx and avx512bf16 have most of them from avx512.
+ * A model has the kernels of its engine alone. */
 static bool takes_part(int i, uint16_t code, const test_call *call) {
-    if (sets[i] == NULL)
-        return false;
-    const firn_kernel_choice own = sets[i]->find(code, call->reductions);
+    const firn_kernel own = support_compared.found[i].set->find(code, call->reductions).run;
     for (int before = 0; before < i; before++)
-        if (sets[before] != NULL && sets[before]->find(code, call->reductions).run == own.run)
+        if (support_compared.found[before].set->find(code, call->reductions).run == own)
             return false;
-    return i < NAMED || own.run != NULL;
+    return i < support_compared.named || own != NULL;
 }
 
 /* Makes the NaNs of an output canonical if it is scratch, where they may be any. */
@@ -222,11 +184,10 @@ static void clean_scratch(uint16_t code, int output, firn_tensor *tensor) {
         set(tensor, i, firn_canonical(get(tensor, i)));
 }
 
-/* The set that says what is right: plain. For many multiplications it is fma, the same portable sources with an
- * instruction in place of a call of the C library, which smaller shapes compare with plain. */
+/* Returns the set that says what is right. Smaller shapes compare fma with plain. */
 static const firn_kernel_set *reference_of(shape s) {
-    enum { FMA = 0 /* of names */, MANY = 1 << 19 };
-    return (uint64_t)s.n * s.k * s.o > MANY && sets[FMA] != NULL ? sets[FMA] : plain;
+    enum { MANY = 1 << 19 };
+    return (uint64_t)s.n * s.k * s.o > MANY && fma != NULL ? fma : plain;
 }
 
 /* Compares the outputs of one op, computed by each set with each number of threads, with those of the reference. */
@@ -238,30 +199,21 @@ static void compare(uint16_t code, test_call *call, const char *what, shape s) {
         call->outputs[o] = expected[o] = tensor_copy(&outputs[o]);
     call->parallel = (firn_parallel){0};
     test_call_run(support_kernel(reference_of(s), code, call), call);
+    memcpy(call->outputs, outputs, sizeof outputs);
     for (int o = 0; o < call->output_count; o++)
         clean_scratch(code, o, &expected[o]);
-    for (int i = 0; i < SETS; i++)
-        for (int count = 0; takes_part(i, code, call) && count < THREAD_COUNTS; count += i < NAMED ? 1 : 2) {
-            const uint32_t threads = thread_counts[count];
-            for (int o = 0; o < call->output_count; o++)
-                call->outputs[o] = tensor_copy(&outputs[o]);
-            call->parallel = (firn_parallel){.run = threads > 1 ? run_split : NULL, .threads = threads};
-            test_call_run(support_kernel(sets[i], code, call), call);
-            support_check_workspace();
-            for (int o = 0; o < call->output_count; o++) {
-                snprintf(place, sizeof place, "%s %ux%ux%u, output %d, %s, %u threads", what, s.n, s.k, s.o, o,
-                         sets[i]->name, threads);
-                clean_scratch(code, o, &call->outputs[o]);
-                assert_same(&expected[o], &call->outputs[o], place);
-                tensor_free(&call->outputs[o]);
-            }
-        }
-    memcpy(call->outputs, outputs, sizeof outputs);
-    for (int o = 0; o < call->output_count; o++) {
-        if (o > 0) /* what a gradient reads */
-            memcpy(outputs[o].data, expected[o].data, outputs[o].elements * firn_type_bytes(outputs[o].type));
-        tensor_free(&expected[o]);
-    }
+    snprintf(place, sizeof place, "%s %ux%ux%u", what, s.n, s.k, s.o);
+    support_compare(code, call, expected,
+                    &(support_comparison){.what = place,
+                                          .ways = ways,
+                                          .way_count = WAYS,
+                                          .models_in_every_second = true,
+                                          .outputs = call->output_count,
+                                          .takes_part = takes_part,
+                                          .clean = clean_scratch});
+    for (int o = 1; o < call->output_count; o++) /* what a gradient reads */
+        memcpy(outputs[o].data, expected[o].data, outputs[o].elements * firn_type_bytes(outputs[o].type));
+    support_free_outputs(call, expected);
 }
 
 _Static_assert((int)FIRN_LINEAR_IN_WEIGHT == (int)FIRN_LINEAR_BACKWARD_INPUT_IN_WEIGHT, "one place for the weight");
@@ -310,19 +262,10 @@ static void compare_continued(test_call *call, uint32_t rows, shape s) {
     test_call_run(firn_kernel_add_weight, call);
     assert_same(&whole, &call->outputs[0], "continued, portable");
     tensor_free(&call->outputs[0]);
-    for (int i = 0; i < NAMED; i++)
-        for (int count = 0; sets[i] != NULL && sets[i]->find(FIRN_KERNEL_ADD_WEIGHT, call->reductions).run != NULL &&
-                            count < THREAD_COUNTS;
-             count++) {
-            const uint32_t threads = thread_counts[count];
-            snprintf(place, sizeof place, "continued %ux%ux%u, %s, %u threads", s.n, s.k, s.o, names[i], threads);
-            call->outputs[0] = tensor_copy(&begun);
-            call->parallel = (firn_parallel){.run = threads > 1 ? run_split : NULL, .threads = threads};
-            test_call_run(support_kernel(sets[i], FIRN_KERNEL_ADD_WEIGHT, call), call);
-            support_check_workspace();
-            assert_same(&whole, &call->outputs[0], place);
-            tensor_free(&call->outputs[0]);
-        }
+    snprintf(place, sizeof place, "continued %ux%ux%u", s.n, s.k, s.o);
+    call->outputs[0] = begun;
+    support_compare(FIRN_KERNEL_ADD_WEIGHT, call, &whole,
+                    &(support_comparison){.what = place, .ways = ways, .way_count = WAYS, .outputs = 1});
     tensor_free(&whole);
     tensor_free(&begun);
     call->inputs[0] = dy, call->inputs[1] = x, call->outputs[0] = out;
@@ -398,7 +341,7 @@ static firn_reduction in_float32(uint8_t type) {
 
 static void float32_sums(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int i = 0; i < SHAPES; i++)
             for (int layout = 0; layout < 2; layout++)
@@ -408,7 +351,7 @@ static void float32_sums(void **state) {
 /* Gradients of half weights may be stored in float32, and float32 layers may have a half output. */
 static void other_output_types(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
         for (int layout = 0; layout < 2; layout++) {
             check(type, FIRN_FLOAT32, (shape){85, 261, 49}, layout, in_float32(FIRN_FLOAT32), NUMBERS);
@@ -418,7 +361,7 @@ static void other_output_types(void **state) {
 
 static void special_values(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int layout = 0; layout < 2; layout++)
             for (filling filling = SPECIALS; filling <= SUBNORMALS; filling++) {
@@ -443,7 +386,7 @@ static void convert(const firn_tensor *x, uint8_t out_type, const char *what) {
  * lie next to one. */
 static void conversions(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     static const uint32_t low_bits[] = {0,      1,      0x0fff, 0x1000, 0x1001, 0x1fff, 0x2000,
                                         0x2001, 0x3000, 0x6000, 0x7fff, 0x8000, 0x8001};
     enum { ALL = 1 << 16, LOW = sizeof low_bits / sizeof low_bits[0] };
@@ -468,7 +411,7 @@ static void conversions(void **state) {
  * at the end of a block of terms, inside it, and chunks longer than a block. */
 static void chunked_sums(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     static const uint32_t chunks[] = {64, 128, 7, 300};
     static const shape some[] = {{1, 1, 1}, {9, 257, 33}, {17, 128, 15}, {5, 601, 33}, {3, 65, 259}, {67, 31, 64}};
     for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
@@ -487,7 +430,7 @@ static void chunked_sums(void **state) {
 /* Sizes around a block of 32 terms, and pairs with one. */
 static void flushed_sums(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     static const firn_reduction reductions[] = {{FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_FLOAT32, FIRN_BFLOAT16, 32},
                                                 {FIRN_REDUCTION_PAIRS, FIRN_FLOAT32, FIRN_BFLOAT16, 2}};
     static const shape some[] = {{1, 1, 1},   {9, 257, 33}, {17, 128, 15}, {5, 601, 33},
@@ -600,7 +543,7 @@ static void check_recurrent(uint8_t type, firn_reduction reduction, shape s, int
 /* Samples around a register tile and the share of a thread, units around a panel. */
 static void recurrent(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     static const shape some[] = {{1, 1, 1}, {3, 19, 33}, {2, 6, 70}, {5, 1, 16}, {4, 13, 8}, {2, 40, 15}};
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
@@ -611,7 +554,7 @@ static void recurrent(void **state) {
 /* Units that end a block of terms, and that do not. */
 static void recurrent_of_flushed_sums(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     static const shape some[] = {{1, 1, 1},  {3, 19, 33}, {2, 6, 70},  {5, 1, 16},  {4, 13, 64}, {2, 40, 15},
                                  {9, 7, 31}, {3, 5, 2},   {1, 34, 32}, {1, 33, 65}, {1, 17, 47}};
     static const firn_reduction reductions[] = {{FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_FLOAT32, FIRN_BFLOAT16, 32},
@@ -627,7 +570,7 @@ static void recurrent_of_flushed_sums(void **state) {
 /* Chunks that end with the units, that do not, and that are longer; samples around a tile. */
 static void recurrent_of_chunked_sums(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     static const shape some[] = {{1, 1, 1}, {3, 19, 33}, {2, 6, 70}, {5, 1, 16}, {4, 16, 64}, {2, 40, 15}, {3, 5, 2}};
     static const uint32_t chunks[] = {1, 7, 32, 64};
     for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
@@ -662,7 +605,7 @@ static void check_batches(uint8_t type, uint8_t out_type, uint32_t batches, shap
 /* Fewer batches than threads, which are then divided, and more. */
 static void batches(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     static const struct {
         uint32_t batches, n, k, o;
     } some[] = {{1, 1, 1, 1},     {5, 2, 3, 4},     {2, 7, 9, 17},    {3, 85, 513, 65},
@@ -739,8 +682,8 @@ static void permutations(void **state) {
     (void)state;
     static const uint64_t counts[] = {1, 2, 3, 17, 256, 10699, (UINT64_C(1) << 33) + 1, UINT64_MAX / 3};
     static const size_t numbers[] = {1, 15, 16, 33, 100};
-    for (unsigned i = 0; i < SETS; i++) {
-        const firn_kernel kernel = sets[i] != NULL ? sets[i]->find(FIRN_KERNEL_PERMUTE, NULL).run : NULL;
+    for (int i = 0; i < support_compared.count; i++) {
+        const firn_kernel kernel = support_compared.found[i].set->find(FIRN_KERNEL_PERMUTE, NULL).run;
         for (unsigned c = 0; kernel != NULL && c < sizeof counts / sizeof counts[0]; c++)
             for (unsigned n = 0; n < sizeof numbers / sizeof numbers[0]; n++)
                 assert_permuted(kernel, UINT64_C(12345678901) * n, counts[c], numbers[n]);
@@ -766,8 +709,8 @@ static void scaled_bytes(void **state) {
     (void)state;
     static const float reals[][2] = {{1.0f / 255, 0}, {-0.3f, 0.1f}, {3e38f, -1.0f}, {1e-40f, -0.0f}, {0x1p-8f, 1.0f}};
     static const size_t counts[] = {1, 31, 256, 600};
-    for (unsigned i = 0; i < SETS; i++) {
-        const firn_kernel kernel = sets[i] != NULL ? sets[i]->find(FIRN_KERNEL_SCALE, NULL).run : NULL;
+    for (int i = 0; i < support_compared.count; i++) {
+        const firn_kernel kernel = support_compared.found[i].set->find(FIRN_KERNEL_SCALE, NULL).run;
         for (uint8_t type = FIRN_FLOAT32; kernel != NULL && type <= last_real_type; type++)
             for (unsigned r = 0; r < sizeof reals / sizeof reals[0]; r++)
                 for (unsigned c = 0; c < sizeof counts / sizeof counts[0]; c++)

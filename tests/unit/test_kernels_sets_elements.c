@@ -14,29 +14,13 @@
 
 #include "plan/bytes.h"
 #include "plan/shapes/scratch.h"
-#include "tests/unit/support_kernels.h"
+#include "tests/unit/support_sets.h"
 #include "tests/unit/support_workspace.h"
-
-static const char *const names[] = {"fma", "avx2", "avx512", "neon"};
-enum { SETS = sizeof names / sizeof names[0] };
-
-/* The sets to compare with the plain one; NULL if this CPU cannot run one. */
-static const firn_kernel_set *sets[SETS];
-static bool are_some_compared;
 
 static int find_sets(void **state) {
     (void)state;
-    for (int i = 0; i < SETS; i++) {
-        sets[i] = support_set(names[i]);
-        are_some_compared |= sets[i] != NULL;
-    }
+    support_find_sets("fma avx2 avx512 neon");
     return 0;
-}
-
-/* If only the plain set is available, there is nothing to compare. */
-static void skip_without_sets(void) {
-    if (!are_some_compared)
-        skip();
 }
 
 /* Runs two ranges of the tasks, the last first. */
@@ -46,37 +30,22 @@ static void run_backwards(void *context, size_t tasks, firn_task_body body, void
     body(argument, 0, tasks / 2);
 }
 
+static const firn_parallel ways[] = {{0}, {.run = run_backwards, .threads = 2}};
+enum { WAYS = sizeof ways / sizeof ways[0] };
+
 /* Compares the first `compared` outputs of the op, of which the others are scratch, in every set, with its tasks
  * divided and not. Output 0 shares the memory of input `in_place` (UINT8_MAX: of none). */
 static void compare_first(uint8_t compared, uint16_t code, const test_call *call, uint8_t in_place, const char *what) {
     firn_tensor expected[FIRN_OUTPUTS_MAX];
-    test_call plain = *call;
-    for (uint8_t o = 0; o < call->output_count; o++)
-        plain.outputs[o] = expected[o] = tensor_copy(&call->outputs[o]);
-    test_call_run(support_kernel(firn_kernel_set_choose("plain"), code, &plain), &plain);
-    for (int i = 0; i < 2 * SETS; i++) {
-        const firn_kernel_set *set = sets[i / 2];
-        if (set == NULL)
-            continue;
-        test_call other = *call;
-        if (i % 2 == 1)
-            other.parallel = (firn_parallel){.run = run_backwards, .threads = 2};
-        for (uint8_t o = 0; o < call->output_count; o++)
-            other.outputs[o] = tensor_copy(&call->outputs[o]);
-        if (in_place != UINT8_MAX) {
-            memcpy(other.outputs[0].data, call->inputs[in_place].data,
-                   call->inputs[in_place].elements * firn_type_bytes(call->inputs[in_place].type));
-            other.inputs[in_place].data = other.outputs[0].data;
-        }
-        test_call_run(support_kernel(set, code, &other), &other);
-        for (uint8_t o = 0; o < call->output_count; o++) {
-            if (o < compared)
-                assert_same(&expected[o], &other.outputs[o], what);
-            tensor_free(&other.outputs[o]);
-        }
-    }
-    for (uint8_t o = 0; o < call->output_count; o++)
-        tensor_free(&expected[o]);
+    support_run_plain(code, call, expected);
+    support_compare(code, call, expected,
+                    &(support_comparison){.what = what,
+                                          .ways = ways,
+                                          .way_count = WAYS,
+                                          .in_place = in_place != UINT8_MAX,
+                                          .input = in_place,
+                                          .outputs = compared});
+    support_free_outputs(call, expected);
 }
 
 static void compare(uint16_t code, const test_call *call, uint8_t in_place, const char *what) {
@@ -103,7 +72,7 @@ static firn_tensor all_values(uint8_t type) {
 
 static void activations(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
         firn_tensor x = all_values(type), dy = tensor_copy(&x), y = tensor_copy(&x);
         tensor_fill(&dy, 7, 3.0f);
@@ -135,7 +104,7 @@ static void activations(void **state) {
 /* Counts around a register and a group of registers. */
 static void activations_of_a_few(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (uint32_t count = 1; count < 140; count++) {
             firn_tensor x = tensor_new(type, count, 0, 0, 0), y = tensor_copy(&x);
@@ -154,7 +123,7 @@ static void activations_of_a_few(void **state) {
 /* dy, x and dx have different types. */
 static void activations_of_mixed_types(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
         const uint8_t next = type == last_real_type ? (uint8_t)FIRN_FLOAT32 : (uint8_t)(type + 1);
         firn_tensor x = tensor_new(type, 333, 0, 0, 0), dy = tensor_new(next, 333, 0, 0, 0);
@@ -180,7 +149,7 @@ static void activations_of_mixed_types(void **state) {
  * place. */
 static void rotary_embedding(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     static const uint32_t dims[] = {2, 6, 30, 64, 258, 300};
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++)
@@ -208,7 +177,7 @@ static void rotary_embedding(void **state) {
 /* Casts between all pairs of types, over all values and for short tensors. */
 static void casts(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
         firn_tensor x = all_values(type);
         for (uint8_t to = FIRN_FLOAT32; to <= last_real_type; to++) {
@@ -235,16 +204,13 @@ static void check_large_cast(const firn_tensor *x, const firn_tensor *expected, 
     const size_t bytes = LARGE * sizeof(float);
     uint8_t *memory = aligned_alloc(LINE, (size_t)firn_round_up(shift + bytes + LINE, LINE)), *data = memory + shift;
     assert_non_null(memory);
-    for (int i = 0; i < 2 * SETS; i++) {
-        if (sets[i / 2] == NULL)
-            continue;
+    for (int i = 0; i < WAYS * support_compared.count; i++) {
         test_call call = {.input_count = 1, .output_count = 1, .inputs = {*x}, .outputs = {*expected}};
         call.outputs[0].data = data;
-        if (i % 2 == 1)
-            call.parallel = (firn_parallel){.run = run_backwards, .threads = 2};
+        call.parallel = ways[i % WAYS];
         memset(data, 0xa5, bytes);
         memcpy(data + bytes, guard, sizeof guard);
-        test_call_run(support_kernel(sets[i / 2], FIRN_OP_cast, &call), &call);
+        test_call_run(support_kernel(support_compared.found[i / WAYS].set, FIRN_OP_cast, &call), &call);
         assert_same(expected, &call.outputs[0], "large cast");
         assert_memory_equal(data + bytes, guard, sizeof guard);
     }
@@ -253,7 +219,7 @@ static void check_large_cast(const firn_tensor *x, const firn_tensor *expected, 
 
 static void large_casts(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++) {
         firn_tensor x = tensor_new(type, LARGE, 0, 0, 0), y = tensor_new(FIRN_FLOAT32, LARGE, 0, 0, 0);
         for (size_t i = 0; i < x.elements; i++)
@@ -295,7 +261,7 @@ static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, flo
 
 static void cross_entropy(void **state) {
     (void)state;
-    skip_without_sets();
+    support_skip_without_sets();
     static const uint32_t widths[] = {1, 2, 7, 8, 9, 10, 15, 16, 17, 63, 64, 65, 100, 255, 257, 4095, 4096, 4097, 9001};
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
@@ -343,7 +309,7 @@ static void check_rms_norm(uint8_t type, uint32_t width, int special) {
 static void rms_norm(void **state) {
     (void)state;
     static const uint32_t widths[] = {1, 2, 63, 65, 257, 4100};
-    skip_without_sets();
+    support_skip_without_sets();
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         for (int special = 0; special < 2; special++)
             for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
@@ -407,7 +373,7 @@ static void check_layer_norm(const layer *it) {
 static void layer_norm(void **state) {
     (void)state;
     static const uint32_t widths[] = {1, 2, 7, 8, 9, 33, 63, 64, 65, 130, 257, 511, 513, 4095, 4096, 4100, 8200};
-    skip_without_sets();
+    support_skip_without_sets();
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         for (int special = 0; special < 2; special++)
             for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
@@ -465,7 +431,7 @@ static void batch_norm(void **state) {
     (void)state;
     static const uint32_t widths[] = {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 300};
     static const uint32_t rows[] = {1, 5, 128, 129, 300};
-    skip_without_sets();
+    support_skip_without_sets();
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
         for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
             for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
@@ -496,7 +462,7 @@ static void sums_over_rows(void **state) {
     (void)state;
     static const uint32_t widths[] = {1, 7, 8, 31, 32, 33, 63, 64, 65, 127, 300, 511, 512, 513, 1100};
     static const uint32_t rows[] = {1, 3, 64, 65, 130};
-    skip_without_sets();
+    support_skip_without_sets();
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
         for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
             for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {

@@ -14,58 +14,26 @@
 
 #include "plan/shapes/windows.h"
 #include "runtime/numerics/half.h"
-#include "tests/unit/support_kernels.h"
-#include "tests/unit/support_workspace.h"
-
-static const char *const names[] = {"fma", "avx2", "avx512", "amx", "avx512bf16", "neon"};
-enum { NAMED = sizeof names / sizeof names[0], SETS = NAMED + SUPPORT_MODELS };
-
-/* The sets to compare with the plain one; NULL if this CPU cannot run one. */
-static const firn_kernel_set *sets[SETS];
-static bool are_some_compared;
+#include "tests/unit/support_sets.h"
 
 static int find_sets(void **state) {
     (void)state;
-    for (int i = 0; i < SETS; i++) {
-        sets[i] = i < NAMED ? support_set(names[i]) : support_model(i - NAMED);
-        are_some_compared |= sets[i] != NULL;
-    }
+    support_find_sets("fma avx2 avx512 amx avx512bf16 neon");
+    support_add_models();
     return 0;
 }
 
 /* --- comparison --------------------------------------------------------------------------------------------------- */
 
-/* Runs task after task, the last first. */
-static void run_backwards(void *context, size_t tasks, firn_task_body body, void *argument) {
-    (void)context;
-    for (size_t task = tasks; task > 0; task--)
-        body(argument, task - 1, task);
-}
-
-static bool has_kernel(const firn_kernel_set *set, uint16_t code, const test_call *call) {
-    return set != NULL && set->find(code, call->reductions).run != NULL;
-}
-
 /* Compares output 0, computed by each set with one and with three threads, with that of the plain set. */
 static void compare(uint16_t code, test_call *call, const char *what) {
-    const firn_tensor out = call->outputs[0];
-    firn_tensor expected = tensor_copy(&out);
-    call->outputs[0] = expected;
-    call->parallel = (firn_parallel){0};
-    test_call_run(support_kernel(firn_kernel_set_choose("plain"), code, call), call);
-    for (int i = 0; i < SETS; i++)
-        for (uint32_t threads = 1; has_kernel(sets[i], code, call) && threads <= 3; threads += 2) {
-            char place[256];
-            snprintf(place, sizeof place, "op %u, %s, %s, %u threads", code, what, sets[i]->name, threads);
-            call->outputs[0] = tensor_copy(&out);
-            call->parallel = (firn_parallel){.run = threads > 1 ? run_backwards : NULL, .threads = threads};
-            test_call_run(support_kernel(sets[i], code, call), call);
-            support_check_workspace();
-            assert_same(&expected, &call->outputs[0], place);
-            tensor_free(&call->outputs[0]);
-        }
-    tensor_free(&expected);
-    call->outputs[0] = out;
+    static const firn_parallel ways[] = {{.threads = 1}, {.run = support_run_backwards, .threads = 3}};
+    firn_tensor expected[FIRN_OUTPUTS_MAX];
+    support_run_plain(code, call, expected);
+    support_compare(
+        code, call, expected,
+        &(support_comparison){.what = what, .ways = ways, .way_count = sizeof ways / sizeof ways[0], .outputs = 1});
+    support_free_outputs(call, expected);
 }
 
 /* --- convolutions ------------------------------------------------------------------------------------------------- */
@@ -169,8 +137,7 @@ static void convolutions(void **state) {
     enum { DRAWS = 600 };
     static const uint8_t kinds[3] = {FIRN_REDUCTION_F32, FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_REDUCTION_PAIRS};
     (void)state;
-    if (!are_some_compared)
-        skip();
+    support_skip_without_sets();
     uint32_t random = 11, checked = 0;
     for (uint32_t i = 0; i < DRAWS; i++) {
         const uint32_t *own = channels[i % CHANNELS];
@@ -203,8 +170,7 @@ static void flushed_convolutions(void **state) {
     enum { CASES = sizeof some / sizeof some[0] };
     static const uint32_t before[] = {0, 1, 2, 6};
     (void)state;
-    if (!are_some_compared)
-        skip();
+    support_skip_without_sets();
     uint32_t random = 23, checked = 0;
     for (uint32_t i = 0; i < DRAWS; i++) {
         const uint32_t *own = some[i % CASES];
@@ -243,8 +209,7 @@ static void large_flushed_convolutions(void **state) {
         {.samples = 70, .extent = {2, 2}, .groups = 1, .inputs = 40, .outputs = 7, .kernel = {2, 2}},
         {.samples = 1, .extent = {5, 200}, .groups = 3, .inputs = 2, .outputs = 12, .kernel = {2, 40}}};
     (void)state;
-    if (!are_some_compared)
-        skip();
+    support_skip_without_sets();
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         for (uint8_t stride = 1; stride < 3; stride++) {
             setting s = some[i];
@@ -268,8 +233,7 @@ static void flushed_convolutions_of_many_terms(void **state) {
                                         {1, 3, 1, 18, 520},
                                         {3, 15, 2, 12, 30}};
     (void)state;
-    if (!are_some_compared)
-        skip();
+    support_skip_without_sets();
     for (size_t i = 0; i < 2 * sizeof large / sizeof *large; i++) {
         const uint32_t *own = large[i / 2];
         const setting s = {.samples = own[0],
@@ -294,8 +258,7 @@ static void flushed_convolutions_of_many_terms(void **state) {
 /* Flushed sums of images whose padding has more places than a copy of them could name, on each axis. */
 static void padding_beyond_copies(void **state) {
     (void)state;
-    if (!are_some_compared)
-        skip();
+    support_skip_without_sets();
     for (int axis = 0; axis < 2; axis++)
         for (int by_channel = 0; by_channel < 2; by_channel++) {
             setting s = {.samples = 1,
@@ -322,8 +285,7 @@ static void chunked_convolutions(void **state) {
     static const uint32_t chunks[] = {1, 2, 5, 16, 64, 100};
     static const uint32_t before[] = {0, 1, 2, 6};
     (void)state;
-    if (!are_some_compared)
-        skip();
+    support_skip_without_sets();
     uint32_t random = 29, checked = 0;
     for (uint32_t i = 0; i < DRAWS; i++) {
         const uint32_t *own = channels[i % CHANNELS];
@@ -356,8 +318,7 @@ static void large_chunked_convolutions(void **state) {
                                         {1, 3, 1, 18, 520},
                                         {3, 15, 2, 12, 70}};
     (void)state;
-    if (!are_some_compared)
-        skip();
+    support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
         for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
             const uint32_t *own = large[i];
@@ -384,8 +345,7 @@ static void large_chunked_convolutions(void **state) {
 /* Windows of one element, which are linear layers. */
 static void pointwise(void **state) {
     (void)state;
-    if (!are_some_compared)
-        skip();
+    support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (size_t i = 0; i < CHANNELS; i++)
             for (uint32_t stride = 1; stride < 3; stride++) {
@@ -412,8 +372,7 @@ static void pointwise(void **state) {
 /* A whole image in one window, as LeNet's first dense layer. */
 static void whole_images(void **state) {
     (void)state;
-    if (!are_some_compared)
-        skip();
+    support_skip_without_sets();
     const setting s = {.samples = 33,
                        .extent = {5, 5},
                        .groups = 1,
@@ -456,8 +415,7 @@ static void check_pool(const setting *s, bool special) {
 
 static void max_pools(void **state) {
     (void)state;
-    if (!are_some_compared)
-        skip();
+    support_skip_without_sets();
     static const uint32_t inputs[] = {1, 7, 8, 9, 16, 33};
     uint32_t random = 5, checked = 0;
     for (uint32_t i = 0; i < 120; i++) {

@@ -374,11 +374,7 @@ static void gradient_factors(void **state) {
 /* A tensor over its norm, by unit_norm or scaled_unit_norm. */
 static firn_tensor unit_norm_of(const firn_tensor *x, uint16_t op) {
     firn_tensor y = tensor_copy(x), sums = tensor_new(FIRN_FLOAT32, 1, (uint32_t)(x->elements - 1) / 4096 + 1, 0, 0);
-    test_call call = {.input_count = 1,
-                      .output_count = 2,
-                      .inputs = {*x},
-                      .outputs = {y, sums},
-                      .reals = {1e-7f}};
+    test_call call = {.input_count = 1, .output_count = 2, .inputs = {*x}, .outputs = {y, sums}, .reals = {1e-7f}};
     run_kernel(op, &call);
     tensor_free(&sums);
     return y;

@@ -13,6 +13,7 @@
 #include "plan/ops.h"
 #include "tests/unit/support_native_plan.h"
 #include "tests/unit/support_sealed_runs.h"
+#include "tests/unit/support_share.h"
 #include "tests/unit/support_small_plans.h"
 
 static compiled_plan plans[SMALL_PLANS_MAX];
@@ -162,6 +163,8 @@ static uint32_t kind_of(native_plan *native, uint32_t index) {
 /* Tells one lie about a tensor, if it is of a kind of which it can be told. Returns the check's error; FIRN_OK: there
  * is nothing to tell. */
 static int tell(const compiled_plan *original, uint32_t index, const struct lie *lie) {
+    if (!support_takes_next())
+        return FIRN_OK;
     const firn_header header = compiled_plan_header(original);
     native_plan native = native_plan_read(sealed_payload(original));
     compiled_plan plan;
@@ -189,7 +192,7 @@ static void lies_about_memory_are_refused(void **state) {
                 told[l] += tell(&plans[i], t, &lies[l]) != FIRN_OK;
     }
     for (size_t l = 0; l < sizeof lies / sizeof lies[0]; l++)
-        if (told[l] == 0)
+        if (told[l] == 0 && support_takes_all())
             fail_msg("no plan has a tensor for the lie: %s", lies[l].what);
 }
 
@@ -232,6 +235,8 @@ static void what_may_not_be_written_is_not(void **state) {
             native_plan_free(&look);
             for (uint32_t n = 0; candidate && n < header.counts.ops; n++)
                 for (uint32_t j = 0; j < 2; j++) {
+                    if (!support_takes_next())
+                        continue;
                     compiled_plan plan;
                     native_plan native = native_plan_read(sealed_payload(&plans[i]));
                     if (write_instead(&native, n, j, t)) {
@@ -247,7 +252,7 @@ static void what_may_not_be_written_is_not(void **state) {
                 }
         }
     }
-    assert_true(tried > 100);
+    assert_true(tried > 100 / support_every());
 }
 
 static int set_up(void **state) {

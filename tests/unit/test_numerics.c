@@ -18,6 +18,7 @@
 #include "plan/ops.h"
 #include "runtime/numerics/half.h"
 #include "tests/unit/numerics_sweep.h"
+#include "tests/unit/support_share.h"
 
 /* --- golden values ------------------------------------------------------------------------------------------------ */
 
@@ -263,12 +264,11 @@ static uint32_t slow_narrow(const format *format, double x) {
 static void test_floats_narrow_to_the_nearest(void **state) {
     (void)state;
     enum { BATCH = 4096 };
-    const char *exhaustive = getenv("FIRN_TEST_EXHAUSTIVE");
-    const uint64_t step = exhaustive != NULL && strcmp(exhaustive, "1") == 0 ? 1 : 1009;
+    const uint64_t step = support_is_exhaustive() ? support_every() : 1009;
     float in[BATCH];
     uint16_t out[BATCH];
     for (size_t f = 0; f < COUNT(formats); f++) {
-        for (uint64_t first = 0; first <= UINT32_MAX; first += BATCH * step) {
+        for (uint64_t first = support_from(); first <= UINT32_MAX; first += BATCH * step) {
             for (uint32_t i = 0; i < BATCH; i++)
                 in[i] = firn_from_bits((uint32_t)(first + i * step));
             firn_narrow(out, formats[f].type, 0, in, BATCH);

@@ -14,11 +14,7 @@
 #include <cmocka.h>
 
 #include "runtime/numerics/numerics.h"
-
-static bool exhaustive(void) {
-    const char *value = getenv("FIRN_TEST_EXHAUSTIVE");
-    return value != NULL && strcmp(value, "1") == 0;
-}
+#include "tests/unit/support_share.h"
 
 /* xorshift64* (Vigna). */
 static uint64_t random_bits(void) {
@@ -89,7 +85,9 @@ static void compare_near(void) {
 
 static void test_fma_rounds_once(void **state) {
     (void)state;
-    const uint32_t cases = exhaustive() ? 100000000u : 4000000u;
+    const uint32_t cases = support_is_exhaustive() ? 100000000u / support_every() : 4000000u;
+    for (unsigned skipped = 0; skipped < support_from() * 13; skipped++)
+        random_bits();
     for (uint32_t i = 0; i < cases; i++)
         compare_near();
 }
@@ -120,8 +118,8 @@ static void test_fma_that_binary64_rounds_twice(void **state) {
 
 static void test_square_root(void **state) {
     (void)state;
-    const uint64_t step = exhaustive() ? 1 : 1009;
-    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += step) {
+    const uint64_t step = support_is_exhaustive() ? support_every() : 1009;
+    for (uint64_t bits = support_from(); bits <= UINT32_MAX; bits += step) {
         const float x = firn_from_bits((uint32_t)bits);
         const float expected = firn_canonical(sqrtf(x)), got = firn_sqrt_exact(x);
         if (firn_bits(expected) != firn_bits(got))

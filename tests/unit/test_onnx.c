@@ -17,6 +17,8 @@
 
 #include "compiler/graph/ir.h"
 #include "compiler/onnx/onnx.h"
+#include "runtime/numerics/numerics.h"
+#include "tests/unit/support_onnx.h"
 
 static char message[4096], folder[64], path[128];
 static int messages;
@@ -31,168 +33,6 @@ static int begin(void **state) {
     (void)state;
     firnc_messages_to(keep_message, NULL);
     return 0;
-}
-
-/* --- writing files ------------------------------------------------------------------------------------------------ */
-
-/* The wire format of protobuf. */
-typedef struct message_bytes {
-    uint8_t bytes[4096];
-    size_t count;
-} message_bytes;
-
-static void put_varint(message_bytes *to, uint64_t value) {
-    for (; value >= 128; value >>= 7)
-        to->bytes[to->count++] = (uint8_t)(value | 128);
-    to->bytes[to->count++] = (uint8_t)value;
-}
-
-static void put_integer(message_bytes *to, uint32_t field, int64_t value) {
-    put_varint(to, (uint64_t)field << 3);
-    put_varint(to, (uint64_t)value);
-}
-
-static void put_bytes(message_bytes *to, uint32_t field, const void *bytes, size_t count) {
-    put_varint(to, (uint64_t)field << 3 | 2);
-    put_varint(to, count);
-    assert_true(to->count + count <= sizeof to->bytes);
-    memcpy(to->bytes + to->count, bytes, count);
-    to->count += count;
-}
-
-static void put_text(message_bytes *to, uint32_t field, const char *text) {
-    put_bytes(to, field, text, strlen(text));
-}
-
-static void put_message(message_bytes *to, uint32_t field, const message_bytes *from) {
-    put_bytes(to, field, from->bytes, from->count);
-}
-
-/* Fields of a graph. */
-enum { NODE = 1, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, SPARSE = 15 };
-
-/* A node: its inputs and outputs are words separated by spaces; "-" is an input that is left out. */
-static void put_node(message_bytes *graph, const char *name, const char *op, const char *inputs, const char *outputs,
-                     const message_bytes *attributes) {
-    message_bytes node = {.count = 0};
-    const char *const lists[] = {inputs, outputs};
-    for (uint32_t i = 0; i < 2; i++)
-        for (const char *at = lists[i]; *at != '\0';) {
-            const size_t length = strcspn(at, " ");
-            put_bytes(&node, i + 1, at, *at == '-' ? 0 : length);
-            at += length + (at[length] == ' ');
-        }
-    put_text(&node, 3, name);
-    put_text(&node, 4, op);
-    if (attributes != NULL) {
-        memcpy(node.bytes + node.count, attributes->bytes, attributes->count);
-        node.count += attributes->count;
-    }
-    put_message(graph, NODE, &node);
-}
-
-static void put_attribute(message_bytes *node, const char *name, int64_t value) {
-    message_bytes attribute = {.count = 0};
-    put_text(&attribute, 1, name);
-    put_integer(&attribute, 3, value);
-    put_integer(&attribute, 20, 2);
-    put_message(node, 5, &attribute);
-}
-
-static void put_real_attribute(message_bytes *node, const char *name, float value) {
-    message_bytes attribute = {.count = 0};
-    put_text(&attribute, 1, name);
-    put_varint(&attribute, 2 << 3 | 5);
-    memcpy(attribute.bytes + attribute.count, &value, sizeof value);
-    attribute.count += sizeof value;
-    put_integer(&attribute, 20, 1);
-    put_message(node, 5, &attribute);
-}
-
-static void put_list_attribute(message_bytes *node, const char *name, size_t count, const int64_t *values) {
-    message_bytes attribute = {.count = 0};
-    put_text(&attribute, 1, name);
-    for (size_t i = 0; i < count; i++)
-        put_integer(&attribute, 8, values[i]);
-    put_integer(&attribute, 20, 7);
-    put_message(node, 5, &attribute);
-}
-
-/* Extents without a name or a size, of the size -1, and with the name "?", which tells nothing. */
-enum { NAMELESS = -2, WRITTEN_OPEN = -3, QUESTIONED = -4 };
-
-/* An input or output; an extent of -1 here has the name "batch". */
-static void put_value(message_bytes *graph, uint32_t field, const char *name, int64_t type, uint8_t rank,
-                      const int64_t *dims) {
-    message_bytes shape = {.count = 0}, tensor = {.count = 0}, kind = {.count = 0}, value = {.count = 0};
-    for (uint8_t i = 0; i < rank; i++) {
-        message_bytes extent = {.count = 0};
-        if (dims[i] == -1)
-            put_text(&extent, 2, "batch");
-        else if (dims[i] == QUESTIONED)
-            put_text(&extent, 2, "?");
-        else if (dims[i] == WRITTEN_OPEN)
-            put_integer(&extent, 1, -1);
-        else if (dims[i] != NAMELESS)
-            put_integer(&extent, 1, dims[i]);
-        put_message(&shape, 1, &extent);
-    }
-    put_integer(&tensor, 1, type);
-    put_message(&tensor, 2, &shape);
-    put_message(&kind, 1, &tensor);
-    put_text(&value, 1, name);
-    put_message(&value, 2, &kind);
-    put_message(graph, field, &value);
-}
-
-/* A tensor of floats that count from 1, each a quarter. */
-static void put_tensor(message_bytes *graph, const char *name, uint8_t rank, const int64_t *dims) {
-    message_bytes tensor = {.count = 0};
-    float values[64];
-    size_t count = 1;
-    for (uint8_t i = 0; i < rank; i++) {
-        put_integer(&tensor, 1, dims[i]);
-        count *= (size_t)dims[i];
-    }
-    assert_true(count <= sizeof values / sizeof values[0]);
-    for (size_t i = 0; i < count; i++)
-        values[i] = (float)(i + 1) / 4;
-    put_integer(&tensor, 2, 1);
-    put_text(&tensor, 8, name);
-    put_bytes(&tensor, 9, values, count * sizeof *values);
-    put_message(graph, INITIALIZER, &tensor);
-}
-
-/* A tensor of int64. */
-static void put_wholes(message_bytes *graph, const char *name, size_t count, const int64_t *values) {
-    message_bytes tensor = {.count = 0};
-    put_integer(&tensor, 1, (int64_t)count);
-    put_integer(&tensor, 2, 7);
-    put_text(&tensor, 8, name);
-    put_bytes(&tensor, 9, values, count * sizeof *values);
-    put_message(graph, INITIALIZER, &tensor);
-}
-
-static void put_number(message_bytes *graph, const char *name, float number) {
-    message_bytes tensor = {.count = 0};
-    put_integer(&tensor, 2, 1);
-    put_text(&tensor, 8, name);
-    put_bytes(&tensor, 9, &number, sizeof number);
-    put_message(graph, INITIALIZER, &tensor);
-}
-
-static void write_file(const char *name, const uint8_t *bytes, size_t count) {
-    FILE *file = fopen(name, "wb");
-    assert_true(file != NULL && fwrite(bytes, 1, count, file) == count && fclose(file) == 0);
-}
-
-static message_bytes model_of(const message_bytes *graph, int64_t opset) {
-    message_bytes model = {.count = 0}, version = {.count = 0};
-    put_integer(&model, 1, 8);
-    put_integer(&version, 2, opset);
-    put_message(&model, 8, &version);
-    put_message(&model, 7, graph);
-    return model;
 }
 
 /* --- reading them ------------------------------------------------------------------------------------------------- */
@@ -615,15 +455,6 @@ static void what_only_constants_have_is_computed(void **state) {
     refused(&graph, "node n (NonZero): depends on the data");
 }
 
-/* A graph as an attribute of a node. */
-static void put_branch(message_bytes *node, const char *name, const message_bytes *graph) {
-    message_bytes attribute = {.count = 0};
-    put_text(&attribute, 1, name);
-    put_message(&attribute, 6, graph);
-    put_integer(&attribute, 20, 5);
-    put_message(node, 5, &attribute);
-}
-
 /* If, with the branch that a known condition chooses: a tensor of its own, names around it, and an If within it. What
  * only the other branch reads is left out. */
 static void the_chosen_branch_is_read(void **state) {
@@ -932,6 +763,79 @@ static void attention_takes_parts_in_their_rows_only(void **state) {
         assert_non_null(made);
         assert_int_equal(count_ops(made, FIRN_OP_attention), 1);
         assert_int_equal(count_ops(made, FIRN_OP_concat), turned);
+    }
+}
+
+/* Softmax of q k^T, a dropout of the probabilities, and the product with v. */
+static message_bytes dropped_attention(void) {
+    message_bytes graph = {.count = 0}, axis = {.count = 0}, order = {.count = 0};
+    put_value(&graph, INPUT, "x", 1, 4, (const int64_t[]){-1, 2, 3, 12});
+    put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+    put_attribute(&axis, "axis", 3);
+    put_list_attribute(&order, "perm", 4, (const int64_t[]){0, 1, 3, 2});
+    put_node(&graph, "", "Split", "x", "q k v", &axis);
+    put_node(&graph, "", "Transpose", "k", "t", &order);
+    put_node(&graph, "", "MatMul", "q t", "s", NULL);
+    put_node(&graph, "", "Softmax", "s", "p", NULL);
+    put_node(&graph, "n", "Dropout", "p ratio train", "d", NULL);
+    put_node(&graph, "", "MatMul", "d v", "y", NULL);
+    return graph;
+}
+
+/* The ratio is a tensor of the file or the value of a node, and 0.5 if there is none. */
+static void dropouts_have_their_ratio(void **state) {
+    (void)state;
+    static const float ratios[] = {0.1F, 0.25F, 0.5F, 0.9F};
+    for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++)
+        for (int form = 0; form < 3; form++) {
+            message_bytes graph = form == 2 ? dropped_attention() : with_input("y"), value = {.count = 0};
+            put_real_attribute(&value, "value_float", ratios[i]);
+            put_wholes(&graph, "train", 1, (const int64_t[]){1});
+            if (form == 1)
+                put_node(&graph, "", "Constant", "", "ratio", &value);
+            else
+                put_number(&graph, "ratio", ratios[i]);
+            if (form < 2)
+                put_node(&graph, "n", "Dropout", "x ratio train", "y", NULL);
+            const firnc_graph *made = import(&graph);
+            assert_non_null(made);
+            const firnc_node *node = &made->nodes[made->values[model_read.outputs[0].value].producer];
+            const uint16_t code = form == 2 ? FIRN_OP_attention : FIRN_OP_dropout;
+            for (uint32_t n = 0; n < made->node_count; n++)
+                node = made->nodes[n].code == code ? &made->nodes[n] : node;
+            assert_int_equal(node->code, code);
+            assert_int_equal(firn_bits(node->reals[form == 2 ? FIRN_ATTENTION_DROPOUT_RATE : FIRN_DROPOUT_RATE]),
+                             firn_bits(ratios[i]));
+        }
+    message_bytes graph = with_input("y");
+    put_wholes(&graph, "train", 1, (const int64_t[]){1});
+    put_node(&graph, "n", "Dropout", "x - train", "y", NULL);
+    const firnc_graph *made = import(&graph);
+    assert_non_null(made);
+    assert_true(made->nodes[made->node_count - 1].reals[FIRN_DROPOUT_RATE] == 0.5F);
+}
+
+/* A ratio of 0 and a dropout that does not train drop nothing. */
+static void ratios_without_effect_and_wrong_ones(void **state) {
+    (void)state;
+    static const struct {
+        float ratio;
+        int64_t trains;
+        bool good;
+    } cases[] = {{0, 1, true}, {0.9F, 0, true}, {2, 0, true}, {1, 1, false}, {-0.1F, 1, false}, {NAN, 1, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        message_bytes graph = with_input("y");
+        put_wholes(&graph, "train", 1, (const int64_t[]){cases[i].trains});
+        put_number(&graph, "ratio", cases[i].ratio);
+        put_node(&graph, "n", "Dropout", "x ratio train", "h", NULL);
+        put_node(&graph, "o", "Relu", "h", "y", NULL);
+        if (!cases[i].good) {
+            refused(&graph, "node n (Dropout): its ratio is no number from 0 to below 1");
+            continue;
+        }
+        const firnc_graph *made = import(&graph);
+        assert_non_null(made);
+        assert_int_equal(count_ops(made, FIRN_OP_dropout), 0);
     }
 }
 
@@ -1479,6 +1383,475 @@ static void a_model_alone_becomes_a_plan(void **state) {
     assert_true(plan.file.count > 0 && messages == 0);
 }
 
+/* --- limits ------------------------------------------------------------------------------------------------------- */
+
+/* A list such as "x0 x1 x2", with a letter for x. */
+static const char *numbered(char letter, size_t count) {
+    const char *list = firnc_format("%c0", letter);
+    for (size_t i = 1; i < count; i++)
+        list = firnc_format("%s %c%zu", list, letter, i);
+    return list;
+}
+
+/* A word, so many times. */
+static const char *repeated(const char *word, size_t count) {
+    const char *list = word;
+    for (size_t i = 1; i < count; i++)
+        list = firnc_format("%s %s", list, word);
+    return list;
+}
+
+/* Extents of 1, of which the first is given. */
+static void put_extents(message_bytes *graph, const char *name, int64_t first, size_t count) {
+    int64_t extents[80] = {first};
+    for (size_t i = 1; i < count; i++)
+        extents[i] = 1;
+    put_wholes(graph, name, count, extents);
+}
+
+/* x, and x with so many dimensions as u. */
+static message_bytes with_rank(size_t rank) {
+    message_bytes graph = with_input("y");
+    put_extents(&graph, "extents", -1, rank);
+    put_node(&graph, "", "Reshape", "x extents", "u", NULL);
+    return graph;
+}
+
+/* A name of so many letters. */
+static const char *name_of(size_t length) {
+    char *name = firnc_allocate(length + 1);
+    memset(name, 'a', length);
+    name[length] = '\0';
+    return name;
+}
+
+static message_bytes inputs(size_t count) {
+    message_bytes graph = {.count = 0};
+    for (size_t i = 0; i < count; i++)
+        put_value(&graph, INPUT, firnc_format("x%zu", i), 1, 2, (const int64_t[]){1, 4});
+    put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+    put_node(&graph, "n", "Sum", numbered('x', count), "y", NULL);
+    return graph;
+}
+
+static message_bytes outputs(size_t count) {
+    message_bytes graph = {.count = 0};
+    put_value(&graph, INPUT, "x", 1, 2, open4);
+    for (size_t i = 0; i < count; i++) {
+        put_value(&graph, OUTPUT, firnc_format("y%zu", i), 1, 0, NULL);
+        put_node(&graph, "n", "Relu", "x", firnc_format("y%zu", i), NULL);
+    }
+    return graph;
+}
+
+static message_bytes inputs_of_a_node(size_t count) {
+    message_bytes graph = with_input("y");
+    put_node(&graph, "n", "Sum", repeated("x", count), "y", NULL);
+    return graph;
+}
+
+/* Cuts the rows of x into parts, and joins as many as a node can read. */
+static message_bytes joined_parts(size_t extent, size_t cuts, const char *cut, const message_bytes *attributes) {
+    message_bytes graph = {.count = 0}, axis = {.count = 0};
+    put_attribute(&axis, "axis", 1);
+    put_value(&graph, INPUT, "x", 1, 2, (const int64_t[]){-1, (int64_t)extent});
+    put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+    put_extents(&graph, "sizes", 1, extent);
+    put_node(&graph, "n", "Split", cut, numbered('p', cuts), attributes);
+    put_node(&graph, "o", "Concat", numbered('p', cuts < 64 ? cuts : 64), "y", &axis);
+    return graph;
+}
+
+static message_bytes outputs_of_a_node(size_t count) {
+    message_bytes attributes = {.count = 0};
+    put_attribute(&attributes, "axis", 1);
+    put_attribute(&attributes, "num_outputs", (int64_t)count);
+    return joined_parts(count, count, "x", &attributes);
+}
+
+static message_bytes parts_by_sizes(size_t count) {
+    message_bytes attributes = {.count = 0};
+    put_attribute(&attributes, "axis", 1);
+    return joined_parts(count, 64, "x sizes", &attributes);
+}
+
+static message_bytes parts_by_number(size_t count) {
+    message_bytes graph = with_input("y"), attributes = {.count = 0};
+    put_attribute(&attributes, "num_outputs", (int64_t)count);
+    put_node(&graph, "n", "Split", "x", "y", &attributes);
+    return graph;
+}
+
+/* A loop whose steps hand on `carried` as it is, and give it as so many more outputs of the body. */
+static void put_loop(message_bytes *graph, size_t steps, const char *carried, size_t body_outputs,
+                     const char *node_outputs) {
+    message_bytes body = {.count = 0}, attribute = {.count = 0};
+    put_value(&body, INPUT, "step", 7, 0, NULL);
+    put_value(&body, INPUT, "go", 9, 0, NULL);
+    put_value(&body, INPUT, "s", 1, 0, NULL);
+    put_value(&body, OUTPUT, "go", 9, 0, NULL);
+    for (size_t i = 1; i < body_outputs; i++)
+        put_value(&body, OUTPUT, "s", 1, 0, NULL);
+    put_branch(&attribute, "body", &body);
+    put_wholes(graph, "steps", 1, (const int64_t[]){(int64_t)steps});
+    put_node(graph, "n", "Loop", firnc_format("steps - %s", carried), node_outputs, &attribute);
+}
+
+static message_bytes outputs_of_a_body(size_t count) {
+    message_bytes graph = with_input("y");
+    put_loop(&graph, 2, "x", count, numbered('p', count - 1));
+    put_node(&graph, "o", "Sum", numbered('p', 1), "h", NULL);
+    put_node(&graph, "p", "Concat", firnc_format("p1 p%zu", count - 2), "y", (&(message_bytes){.count = 0}));
+    return graph;
+}
+
+/* 813 steps read 492 names each; with four nodes outside the loop these are 400,000. */
+static message_bytes nodes_of_all_steps(size_t outside) {
+    message_bytes graph = with_input("y"), body = {.count = 0}, attribute = {.count = 0};
+    put_value(&body, INPUT, "step", 7, 0, NULL);
+    put_value(&body, INPUT, "go", 9, 0, NULL);
+    put_value(&body, INPUT, "s", 1, 0, NULL);
+    put_value(&body, OUTPUT, "go", 9, 0, NULL);
+    put_value(&body, OUTPUT, "s", 1, 0, NULL);
+    put_node(&body, "", "", repeated("-", 492), "", NULL);
+    put_branch(&attribute, "body", &body);
+    put_wholes(&graph, "steps", 1, (const int64_t[]){813});
+    put_node(&graph, "n", "Loop", "steps - x", "h0", &attribute);
+    for (size_t i = 0; i < outside - 2; i++)
+        put_node(&graph, "", "Tanh", firnc_format("h%zu", i), firnc_format("h%zu", i + 1), NULL);
+    put_node(&graph, "o", "Relu", firnc_format("h%zu", outside - 2), "y", NULL);
+    return graph;
+}
+
+/* A Constant within twelve Ifs, which are 38 levels of messages. The node is one more, its attribute is one more, and a
+ * tensor in that one more. */
+static message_bytes levels_of_messages(size_t count) {
+    message_bytes graph = with_input("y"), inner = {.count = 0}, attributes = {.count = 0}, output = {.count = 0};
+    if (count == 40) {
+        put_attribute(&attributes, "value_int", 1);
+    } else {
+        message_bytes attribute = {.count = 0}, tensor = {.count = 0};
+        put_integer(&tensor, 2, 1);
+        put_bytes(&tensor, 9, (const float[]){1}, sizeof(float));
+        put_text(&attribute, 1, "value");
+        put_message(&attribute, 5, &tensor);
+        put_integer(&attribute, 20, 4);
+        put_message(&attributes, 5, &attribute);
+    }
+    put_text(&output, 1, "i");
+    put_message(&inner, OUTPUT, &output);
+    put_node(&inner, "", "Constant", "", "i", &attributes);
+    for (int i = 0; i < 12; i++) {
+        message_bytes branch = {.count = 0}, outer = {.count = 0};
+        put_branch(&branch, "then_branch", &inner);
+        if (i < 11)
+            put_message(&outer, OUTPUT, &output);
+        put_node(&outer, "", "If", "yes", "i", &branch);
+        inner = outer;
+    }
+    memcpy(graph.bytes + graph.count, inner.bytes, inner.count);
+    graph.count += inner.count;
+    put_wholes(&graph, "yes", 1, (const int64_t[]){1});
+    put_node(&graph, "n", "Add", "x i", "y", NULL);
+    return graph;
+}
+
+static message_bytes steps_of_a_loop(size_t count) {
+    message_bytes graph = with_input("y");
+    put_loop(&graph, count, "x", 2, "p");
+    put_node(&graph, "o", "Relu", "p", "y", NULL);
+    return graph;
+}
+
+static message_bytes rank_of_stacked_steps(size_t count) {
+    message_bytes graph = with_rank(count - 1);
+    put_loop(&graph, 2, "u", 3, "p q");
+    put_node(&graph, "o", "Relu", "q", "y", NULL);
+    return graph;
+}
+
+static message_bytes rank_of_an_input(size_t count) {
+    static const int64_t dims[] = {-1, 1, 1, 1, 1, 1, 1, 1, 1};
+    message_bytes graph = {.count = 0};
+    put_value(&graph, INPUT, "x", 1, (uint8_t)count, dims);
+    put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+    put_node(&graph, "n", "Relu", "x", "y", NULL);
+    return graph;
+}
+
+static message_bytes rank_of_a_tensor(size_t count) {
+    static const int64_t dims[] = {4, 1, 1, 1, 1, 1, 1, 1, 1};
+    message_bytes graph = with_input("y");
+    put_tensor(&graph, "w", (uint8_t)count, dims);
+    put_node(&graph, "", "Reshape", "w minus", "v", NULL);
+    put_wholes(&graph, "minus", 1, (const int64_t[]){-1});
+    put_node(&graph, "n", "Add", "x v", "y", NULL);
+    return graph;
+}
+
+static message_bytes rank_of_reshape(size_t count) {
+    message_bytes graph = with_rank(count);
+    put_node(&graph, "n", "Relu", "u", "y", NULL);
+    return graph;
+}
+
+static message_bytes rank_of_expand(size_t count) {
+    message_bytes graph = with_rank(1);
+    put_extents(&graph, "wide", 2, count);
+    put_node(&graph, "n", "Expand", "u wide", "y", NULL);
+    return graph;
+}
+
+/* The rank of a tensor that is known without data, made by a node that reads extents. */
+static message_bytes known_rank(const char *op, const char *operands, size_t count) {
+    message_bytes graph = with_input("y");
+    put_number(&graph, "one", 1);
+    put_extents(&graph, "wide", 2, count);
+    put_node(&graph, "n", op, operands, "y", NULL);
+    return graph;
+}
+
+static message_bytes rank_of_known_reshape(size_t count) {
+    message_bytes graph = with_input("y");
+    put_number(&graph, "one", 1);
+    put_extents(&graph, "wide", 1, count);
+    put_node(&graph, "n", "Reshape", "one wide", "y", NULL);
+    return graph;
+}
+
+static message_bytes rank_of_known_expand(size_t count) {
+    return known_rank("Expand", "one wide", count);
+}
+
+static message_bytes rank_of_constant(size_t count) {
+    return known_rank("ConstantOfShape", "wide", count);
+}
+
+static message_bytes rank_of_unsqueeze(size_t count) {
+    message_bytes graph = with_input("y");
+    static const int64_t axes[] = {0, 1, 2, 3, 4, 5, 6};
+    put_wholes(&graph, "axes", count - 2, axes);
+    put_node(&graph, "n", "Unsqueeze", "x axes", "y", NULL);
+    return graph;
+}
+
+static message_bytes rank_of_random_numbers(size_t count) {
+    static const int64_t shape[] = {2, 1, 1, 1, 1, 1, 1, 1, 1};
+    message_bytes graph = with_input("y"), attributes = {.count = 0};
+    put_list_attribute(&attributes, "shape", count, shape);
+    put_node(&graph, "n", "RandomUniform", "", "y", &attributes);
+    return graph;
+}
+
+static message_bytes rank_of_gather(size_t count) {
+    message_bytes graph = with_input("y");
+    put_extents(&graph, "extents", 1, count - 1);
+    put_wholes(&graph, "zero", 1, (const int64_t[]){0});
+    put_node(&graph, "", "Reshape", "zero extents", "ids", NULL);
+    put_node(&graph, "n", "Gather", "x ids", "y", NULL);
+    return graph;
+}
+
+static message_bytes rank_of_one_hot(size_t count) {
+    message_bytes graph = with_rank(count - 1);
+    put_wholes(&graph, "depth", 1, (const int64_t[]){3});
+    put_tensor(&graph, "/values", 1, (const int64_t[]){2});
+    put_node(&graph, "n", "OneHot", "u depth /values", "y", NULL);
+    return graph;
+}
+
+static message_bytes rank_of_known_one_hot(size_t count) {
+    message_bytes graph = with_input("y");
+    put_extents(&graph, "extents", 1, count - 1);
+    put_wholes(&graph, "zero", 1, (const int64_t[]){0});
+    put_wholes(&graph, "depth", 1, (const int64_t[]){3});
+    put_tensor(&graph, "/values", 1, (const int64_t[]){2});
+    put_node(&graph, "", "Reshape", "zero extents", "ids", NULL);
+    put_node(&graph, "n", "OneHot", "ids depth /values", "y", NULL);
+    return graph;
+}
+
+static message_bytes rank_of_einsum(size_t count) {
+    message_bytes graph = with_rank(4), attributes = {.count = 0}, equation = {.count = 0};
+    const char *labels = "abcdefghi";
+    put_extents(&graph, "others", -1, count - 4);
+    put_tensor(&graph, "w", 1, (const int64_t[]){2});
+    put_node(&graph, "", "Reshape", "w others", "v", NULL);
+    put_text(&equation, 1, "equation");
+    put_text(&equation, 4, firnc_format("abcd,%.*s->%.*s", (int)count - 4, labels + 4, (int)count, labels));
+    put_integer(&equation, 20, 3);
+    put_message(&attributes, 5, &equation);
+    put_node(&graph, "n", "Einsum", "u v", "y", &attributes);
+    return graph;
+}
+
+/* Extents that another node makes: more than a file of this size could hold. */
+static message_bytes list_of_numbers(size_t count) {
+    message_bytes graph = with_input("y"), attributes = {.count = 0}, value = {.count = 0}, tensor = {.count = 0};
+    put_integer(&tensor, 1, 1);
+    put_integer(&tensor, 2, 7);
+    put_bytes(&tensor, 9, (const int64_t[]){1}, sizeof(int64_t));
+    put_text(&value, 1, "value");
+    put_message(&value, 5, &tensor);
+    put_integer(&value, 20, 4);
+    put_message(&attributes, 5, &value);
+    put_wholes(&graph, "count", 1, (const int64_t[]){(int64_t)count});
+    put_node(&graph, "", "ConstantOfShape", "count", "list", &attributes);
+    put_node(&graph, "n", "Reshape", "x list", "y", NULL);
+    return graph;
+}
+
+static message_bytes name_of_an_input(size_t length) {
+    message_bytes graph = {.count = 0};
+    put_value(&graph, INPUT, name_of(length), 1, 2, (const int64_t[]){1, 4});
+    put_value(&graph, OUTPUT, "y", 1, 0, NULL);
+    put_node(&graph, "n", "Relu", name_of(length), "y", NULL);
+    return graph;
+}
+
+static message_bytes name_of_an_output(size_t length) {
+    message_bytes graph = {.count = 0};
+    put_value(&graph, INPUT, "x", 1, 2, (const int64_t[]){1, 4});
+    put_value(&graph, OUTPUT, name_of(length), 1, 0, NULL);
+    put_node(&graph, "n", "Relu", "x", name_of(length), NULL);
+    return graph;
+}
+
+static message_bytes name_of_a_module(size_t length) {
+    message_bytes graph = with_input("y");
+    put_node(&graph, firnc_format("/%s/Relu", name_of(length)), "Relu", "x", "y", NULL);
+    return graph;
+}
+
+/* Exactly as many as the limit are read, and one more is refused. */
+static void one_more_than_a_limit_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        size_t most;
+        message_bytes (*graph)(size_t count);
+        bool bare;
+        const char *beyond, *at; /* words of the refusals; at: NULL where a model at the limit is read */
+    } limits[] = {
+        {32, inputs, true, "has more than 32 inputs", NULL},
+        {32, outputs, false, "has 33 outputs; 1 to 32 are read", NULL},
+        {64, inputs_of_a_node, false, "node n (Sum): has more than 64 inputs or outputs", NULL},
+        {64, outputs_of_a_node, false, "node n (Split): has more than 64 inputs or outputs", NULL},
+        {64, parts_by_sizes, false, "node n (Split): makes 65 parts", NULL},
+        {64, parts_by_number, false, "node n (Split): makes 65 parts", NULL},
+        {64, outputs_of_a_body, false, "node n (Loop): has another number of inputs or outputs than its body", NULL},
+        {4096, steps_of_a_loop, false, "node n (Loop): takes more than 4096 steps", NULL},
+        {4, nodes_of_all_steps, false, "is more than the 400000 nodes that Firn reads", NULL},
+        {40, levels_of_messages, false, "is nested too deeply", NULL},
+        {8, rank_of_stacked_steps, false, "node n (Loop): makes more than 8 dimensions", NULL},
+        {8, rank_of_an_input, false, "input x has more than 8 dimensions", NULL},
+        {8, rank_of_a_tensor, false, "tensor w has more than 8 dimensions", NULL},
+        {8, rank_of_reshape, false, "(Reshape): makes more than 8 dimensions", NULL},
+        {8, rank_of_known_reshape, false, "node n (Reshape): makes more than 8 dimensions", NULL},
+        {8, rank_of_expand, false, "node n (Expand): makes more than 8 dimensions", NULL},
+        {8, rank_of_known_expand, false, "node n (Expand): makes more than 8 dimensions", NULL},
+        {8, rank_of_constant, false, "node n (ConstantOfShape): makes more than 8 dimensions", NULL},
+        {8, rank_of_unsqueeze, false, "node n (Unsqueeze): makes more than 8 dimensions", NULL},
+        {8, rank_of_random_numbers, false, "node n (RandomUniform): makes more than 8 dimensions", NULL},
+        {8, rank_of_gather, false, "node n (Gather): makes more than 8 dimensions", NULL},
+        {8, rank_of_one_hot, false, "node n (OneHot): makes more than 8 dimensions", NULL},
+        {8, rank_of_known_one_hot, false, "node n (OneHot): takes a depth and two values", NULL},
+        {8, rank_of_einsum, false, "node n (Einsum): makes more than 8 dimensions", NULL},
+        {65535, list_of_numbers, false, "node n (Reshape): its extents are no list of whole numbers",
+         "node n (Reshape): makes more than 8 dimensions"},
+        {160, name_of_an_input, true, "an input has a name that is not of 1 to 160", NULL},
+        {160, name_of_an_output, true, "an output has a name that is not of 1 to 160", NULL},
+        {160, name_of_a_module, false, "is in a module whose path is not of 1 to 160", NULL},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        for (size_t count = limits[i].most; count <= limits[i].most + 1; count++) {
+            const char *words = count > limits[i].most ? limits[i].beyond : limits[i].at;
+            const firnc_mark mark = firnc_memory_mark();
+            const message_bytes graph = limits[i].graph(count), model = model_of(&graph, 20);
+            write_file(path, model.bytes, model.count);
+            const bool is_read = import_file(limits[i].bare) != NULL;
+            if (is_read != (words == NULL) || (words != NULL && strstr(message, words) == NULL))
+                fail_msg("row %zu, %zu: %s, not: %s", i, count, is_read ? "is read" : message,
+                         words == NULL ? "is read" : words);
+            firnc_memory_release(mark);
+        }
+    const message_bytes none = outputs(0);
+    refused(&none, "has 0 outputs; 1 to 32 are read");
+}
+
+/* A model of functions that call each other. */
+static message_bytes model_of_functions(size_t depth) {
+    message_bytes graph = with_input("y"), model;
+    put_node(&graph, "n", "f1", "x", "y", NULL);
+    model = model_of(&graph, 20);
+    for (size_t i = 1; i <= depth; i++) {
+        message_bytes function = {.count = 0}, node = {.count = 0};
+        put_text(&node, 1, "a");
+        put_text(&node, 2, "b");
+        put_text(&node, 4, i < depth ? firnc_format("f%zu", i + 1) : "Relu");
+        put_text(&function, 1, firnc_format("f%zu", i));
+        put_text(&function, 4, "a");
+        put_text(&function, 5, "b");
+        put_message(&function, 7, &node);
+        put_message(&model, 25, &function);
+    }
+    return model;
+}
+
+static void functions_call_others_to_a_depth(void **state) {
+    (void)state;
+    enum { DEPTH = 16 };
+    for (size_t depth = DEPTH; depth <= DEPTH + 1; depth++) {
+        const message_bytes model = model_of_functions(depth);
+        write_file(path, model.bytes, model.count);
+        assert_int_equal(import_file(false) != NULL, depth == DEPTH);
+    }
+    assert_non_null(strstr(message, "calls functions 16 deep or itself"));
+}
+
+/* --- limits of large files ---------------------------------------------------------------------------------------- */
+
+static void put_one_tensor(message_bytes *graph, size_t i) {
+    put_number(graph, firnc_format("t%zu", i), 1);
+}
+
+/* Each Sum of 64 operands becomes 63 ops. */
+static void put_sum(message_bytes *graph, size_t i) {
+    put_node(graph, "n", "Sum", firnc_format("h%zu %s", i, repeated("x", 63)), firnc_format("h%zu", i + 1), NULL);
+}
+
+/* Nothing reads it. */
+static void put_unread_node(message_bytes *graph, size_t i) {
+    (void)i;
+    put_node(graph, "", "", "", "", NULL);
+}
+
+static bool reads_large(const message_bytes *graph, size_t count, void (*put)(message_bytes *graph, size_t i)) {
+    const firnc_mark mark = firnc_memory_mark();
+    write_large_model(path, graph, count, put, 20);
+    const bool is_read = import_file(false) != NULL;
+    firnc_memory_release(mark);
+    return is_read;
+}
+
+static void one_more_than_a_large_limit_is_refused(void **state) {
+    (void)state;
+    enum { TENSORS = 20000, OPS = 65536, SUM = 63, NODES = 4 * 65536 };
+    message_bytes graph = with_input("y");
+    put_node(&graph, "o", "Relu", "x", "y", NULL);
+    assert_true(reads_large(&graph, TENSORS, put_one_tensor));
+    assert_false(reads_large(&graph, TENSORS + 1, put_one_tensor));
+    assert_non_null(strstr(message, "has more than 20000 tensors"));
+    assert_true(reads_large(&graph, NODES - 1, put_unread_node));
+    assert_false(reads_large(&graph, NODES, put_unread_node));
+    assert_non_null(strstr(message, "has more than 262144 nodes"));
+    for (size_t more = 0; more < 2; more++) {
+        graph = with_input(firnc_format("h%d", OPS / SUM));
+        put_node(&graph, "o", "Sum", repeated("x", OPS % SUM + 1 + more), "h0", NULL);
+        assert_int_equal(reads_large(&graph, OPS / SUM, put_sum), more == 0);
+    }
+    assert_non_null(strstr(message, "is op number 65537 of the model, and a plan holds at most 65536"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(layers_and_parameters_have_pytorchs_names, begin),
@@ -1503,6 +1876,8 @@ int main(void) {
         cmocka_unit_test_setup(sequences_are_their_parts, begin),
         cmocka_unit_test_setup(operands_are_repeated_by_the_op_itself, begin),
         cmocka_unit_test_setup(attention_takes_parts_in_their_rows_only, begin),
+        cmocka_unit_test_setup(dropouts_have_their_ratio, begin),
+        cmocka_unit_test_setup(ratios_without_effect_and_wrong_ones, begin),
         cmocka_unit_test_setup(an_output_may_be_an_input, begin),
         cmocka_unit_test_setup(what_is_never_trained_is_known, begin),
         cmocka_unit_test_setup(every_cut_and_every_bit_is_survived, begin),
@@ -1525,6 +1900,9 @@ int main(void) {
         cmocka_unit_test_setup(other_opsets_are_refused, begin),
         cmocka_unit_test_setup(data_stays_in_the_folder, begin),
         cmocka_unit_test_setup(a_model_alone_becomes_a_plan, begin),
+        cmocka_unit_test_setup(one_more_than_a_limit_is_refused, begin),
+        cmocka_unit_test_setup(functions_call_others_to_a_depth, begin),
+        cmocka_unit_test_setup(one_more_than_a_large_limit_is_refused, begin),
     };
     snprintf(folder, sizeof folder, P_tmpdir "/firn-onnx-XXXXXX");
     if (mkdtemp(folder) == NULL)

@@ -1,6 +1,6 @@
 /* Tests the passes one by one: the graph after each pass, and the payload at the end. Autodiff and memory are tested in
  * test_autodiff.c and test_memory.c. */
-#define _XOPEN_SOURCE 700 /* mkstemp, dup2, truncate, P_tmpdir */
+#define _XOPEN_SOURCE 700 /* mkstemp, truncate, P_tmpdir */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,6 +21,7 @@
 #include "plan/errors.h"
 #include "plan/op_words.h"
 #include "runtime/numerics/numerics.h"
+#include "tests/unit/support_capture.h"
 #include "tests/unit/support_recipes.h"
 
 static uint32_t count_nodes(const firnc_graph *graph, uint16_t code) {
@@ -43,20 +44,10 @@ static uint8_t output_type(const firnc_graph *graph, const firnc_node *node, uin
 
 /* Returns what the call writes to stderr, at most 999 bytes. */
 static const char *errors_of(bool (*call)(firnc_compilation *), firnc_compilation *compilation, bool expected) {
-    FILE *file = tmpfile();
-    assert_non_null(file);
-    fflush(stderr);
-    int before = dup(STDERR_FILENO);
-    dup2(fileno(file), STDERR_FILENO);
-    bool result = call(compilation);
-    fflush(stderr);
-    dup2(before, STDERR_FILENO);
-    close(before);
     char *text = firnc_allocate(1000);
-    rewind(file);
-    size_t count = fread(text, 1, 999, file);
-    text[count] = '\0';
-    fclose(file);
+    support_capture_begin(STDERR_FILENO);
+    const bool result = call(compilation);
+    support_capture_end(text, 1000);
     assert_int_equal(result, expected);
     return text;
 }

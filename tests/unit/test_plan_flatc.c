@@ -41,6 +41,7 @@ int generate_main(int argument_count, char **arguments);
 #include "plan/generate/tables.c"
 #include "plan/generate/words.c"
 #include "plan/generate/writer.c"
+#include "tests/unit/support_share.h"
 #undef main
 
 /* The generator has limits of its own, because plan/ops.h includes generated code. */
@@ -422,6 +423,8 @@ static void the_generator_survives_damage(void **state) {
     uint8_t *bytes = read_file(schema, &count);
     assert_int_equal(generate_apart(schema, directory), 0);
     for (size_t at = 3; at < count; at += 4) {
+        if (!support_takes_next())
+            continue;
         uint8_t before = bytes[at];
         bytes[at] = 0x7f;
         write_to_folder("damaged.bfbs", bytes, count);
@@ -430,7 +433,7 @@ static void the_generator_survives_damage(void **state) {
         refused += status == 1;
         bytes[at] = before;
     }
-    assert_true(refused > 20);
+    assert_true(refused > 20 / support_every());
     free(bytes);
 }
 

@@ -17,6 +17,7 @@
 #include "compiler/commands/inspect.h"
 #include "tests/unit/support_native_plan.h"
 #include "tests/unit/support_sealed_runs.h"
+#include "tests/unit/support_share.h"
 #include "tests/unit/support_small_plans.h"
 
 #define COUNT       2000u
@@ -292,7 +293,8 @@ static void a_change_is_refused_or_shown(void **state) {
     uint32_t faults = 0;
     const native_place nowhere = {0};
     const native_plan names = {.classes = classes, .class_count = class_count};
-    make_changes(COUNT);
+    random_state += support_from();
+    make_changes(COUNT / support_every());
     for (uint32_t class = 0; class < class_count; class ++) {
         const char *name = native_name(&names, (uint16_t) class, &nowhere), *fault = fault_of(&tallies[class], name);
         if (fault != NULL)

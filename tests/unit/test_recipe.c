@@ -19,6 +19,7 @@
 #include "compiler/models/transformer.h"
 #include "compiler/recipe/recipe.h"
 #include "plan/generated/reader.h"
+#include "tests/unit/support_capture.h"
 
 /* A minimal recipe. Tests rely on its line numbers. */
 static const char minimal[] = "trainer:\n"                   /* 1 */
@@ -74,17 +75,9 @@ static int remove_file(void **state) {
 /* Reads a recipe; everything written to stderr is stored in `message`. */
 static bool read_file(firnc_recipe *recipe, const char *name, firnc_mode mode, const char *const *settings,
                       uint32_t count) {
-    fflush(stderr);
-    int saved = dup(2);
-    FILE *capture = tmpfile();
-    assert_true(saved >= 0 && capture != NULL && dup2(fileno(capture), 2) == 2);
-    bool good = firnc_recipe_read(recipe, name, mode, settings, count);
-    fflush(stderr);
-    assert_true(dup2(saved, 2) == 2);
-    close(saved);
-    rewind(capture);
-    message[fread(message, 1, sizeof message - 1, capture)] = '\0';
-    fclose(capture);
+    support_capture_begin(STDERR_FILENO);
+    const bool good = firnc_recipe_read(recipe, name, mode, settings, count);
+    support_capture_end(message, sizeof message);
     return good;
 }
 
@@ -188,6 +181,29 @@ static void what_is_left_out_has_the_reference_s_default(void **state) {
     assert_int_equal(r->job.schedule.count, 1);
     assert_int_equal(r->job.schedule.nodes[0].kind, FIRN_SCHEDULE_CONSTANT);
     assert_true(r->job.schedule.nodes[0].initial == 0.001);
+}
+
+static void dropouts_have_their_rates(void **state) {
+    (void)state;
+    static const char *const texts[] = {"0", "0.1", "0.25", "0.9"};
+    static const float rates[] = {0, 0.1F, 0.25F, 0.9F};
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        const char *model = "trainer.init.model.%sdropout_rate=%s";
+        const firnc_transformer *all = gpt2_of(set(firnc_format(model, "", texts[i])));
+        assert_float_equal(all->dropout_rate, rates[i], 0);
+        assert_float_equal(all->residual_dropout_rate, rates[i], 0);
+        assert_float_equal(all->embedding_dropout_rate, rates[i], 0);
+        assert_float_equal(all->attention_dropout_rate, 0.1F, 0);
+        const firnc_transformer *one = gpt2_of(set(firnc_format(model, "residual_", texts[i])));
+        assert_float_equal(one->residual_dropout_rate, rates[i], 0);
+        one = gpt2_of(set(firnc_format(model, "attention_", texts[i])));
+        assert_float_equal(one->attention_dropout_rate, rates[i], 0);
+        one = gpt2_of(set(firnc_format(model, "embedding_", texts[i])));
+        assert_float_equal(one->embedding_dropout_rate, rates[i], 0);
+        const firnc_recipe *layers = accepted(
+            edited(mlp, "output_size: 3", firnc_format("output_size: 3, dropout_rate: %s", texts[i])), FIRNC_TRAIN);
+        assert_float_equal(mlp_of(layers)->dropout_rate, rates[i], 0);
+    }
 }
 
 static void dropout_of_embeddings_follows_dropout(void **state) {
@@ -1850,6 +1866,7 @@ static void an_unreadable_file_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_out_has_the_reference_s_default),
+        cmocka_unit_test(dropouts_have_their_rates),
         cmocka_unit_test(dropout_of_embeddings_follows_dropout),
         cmocka_unit_test(rotary_positions_are_read),
         cmocka_unit_test(rotary_positions_are_checked),

@@ -1,6 +1,5 @@
 /* Tests that firnc inspect shows the checkpoint size and the identities of a plan as the runtime writes and reports
  * them. */
-#define _XOPEN_SOURCE 700 /* mkstemp, dup2, P_tmpdir */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +15,7 @@
 
 #include "compiler/commands/inspect.h"
 #include "plan/bytes.h"
+#include "tests/unit/support_capture.h"
 #include "tests/unit/support_signed_plans.h"
 
 static signed_plan plan;
@@ -73,27 +73,13 @@ static uint64_t saved_bytes(void) {
 
 /* --- output of inspect --- */
 
+static int run_inspect(const char *name) {
+    return firnc_inspect(name, FIRNC_INSPECT_JSON);
+}
+
 static cJSON *inspect(void) {
     static char text[1 << 20];
-    char name[] = P_tmpdir "/firn-record-XXXXXX";
-    int descriptor = mkstemp(name);
-    assert_true(descriptor >= 0);
-    assert_int_equal(write(descriptor, plan.file, (size_t)plan.bytes), plan.bytes);
-    close(descriptor);
-    FILE *output = tmpfile();
-    assert_non_null(output);
-    fflush(NULL);
-    int before = dup(STDOUT_FILENO);
-    dup2(fileno(output), STDOUT_FILENO);
-    int result = firnc_inspect(name, FIRNC_INSPECT_JSON);
-    fflush(NULL);
-    dup2(before, STDOUT_FILENO);
-    close(before);
-    unlink(name);
-    assert_int_equal(result, 0);
-    rewind(output);
-    text[fread(text, 1, sizeof text - 1, output)] = '\0';
-    fclose(output);
+    assert_int_equal(support_capture_command(run_inspect, plan.file, plan.bytes, STDOUT_FILENO, text, sizeof text), 0);
     cJSON *root = cJSON_Parse(text);
     assert_non_null(root);
     return root;

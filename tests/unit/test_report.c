@@ -1,6 +1,5 @@
 /* Tests what firnc makes of the report of a plan: it may be missing, of any form, and say anything; what the plan does
  * is printed all the same, and no byte of the report reaches a terminal as it is. */
-#define _XOPEN_SOURCE 700 /* mkstemp, dup2, P_tmpdir */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +15,7 @@
 
 #include "compiler/commands/commands.h"
 #include "compiler/commands/inspect.h"
+#include "tests/unit/support_capture.h"
 #include "tests/unit/support_signed_plans.h"
 
 static signed_plan plan;
@@ -44,25 +44,7 @@ static int run_whole_schedule(const char *file) {
 /* Runs a command on a file with the plan, and returns what it printed to one of the standard streams; asserts its exit
  * code. */
 static const char *printed(int (*command)(const char *file), int stream, int expected) {
-    char name[] = P_tmpdir "/firn-report-XXXXXX";
-    const int descriptor = mkstemp(name);
-    assert_true(descriptor >= 0);
-    assert_int_equal(write(descriptor, plan.file, (size_t)plan.bytes), plan.bytes);
-    close(descriptor);
-    FILE *to = tmpfile();
-    assert_non_null(to);
-    fflush(NULL);
-    const int before = dup(stream);
-    dup2(fileno(to), stream);
-    const int result = command(name);
-    fflush(NULL);
-    dup2(before, stream);
-    close(before);
-    unlink(name);
-    rewind(to);
-    output[fread(output, 1, sizeof output - 1, to)] = '\0';
-    fclose(to);
-    assert_int_equal(result, expected);
+    assert_int_equal(support_capture_command(command, plan.file, plan.bytes, stream, output, sizeof output), expected);
     return output;
 }
 

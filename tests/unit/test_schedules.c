@@ -1,5 +1,5 @@
-/* Tests schedules from the recipe to the value, against the decimal oracle of tests/golden/schedules.py, and every
- * refusal of firn_schedule_check. */
+/* Tests schedules from the recipe to the value, against the decimal oracle of tests/golden/schedules.py, every refusal
+ * of firn_schedule_check and what lies at its limits, and the coefficients of optimizers. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -12,8 +12,10 @@
 #include <cmocka.h>
 
 #include "compiler/recipe/recipe.h"
+#include "schedules/coefficients.h"
 #include "schedules/schedule.h"
 #include "schedules/schedule_elementary.h"
+#include "schedules/schedule_expression.h"
 
 /* --- recipes against the oracle ----------------------------------------------------------------------------------- */
 
@@ -232,6 +234,15 @@ static void test_elementary_functions_at_their_ends(void **state) {
     expect_double(firn_schedule_sine(infinity), nan);
     for (double n = 1; n <= 100000; n++)
         expect_double(firn_schedule_square_root(n * n), n);
+    /* the last arguments before an end */
+    assert_true(error_of(firn_schedule_exp(-708), expl(-708)) < 4);
+    assert_true(error_of(firn_schedule_exp(709), expl(709)) < 4);
+    expect_double(firn_schedule_square_root(0x1p-1022), 0x1p-511);
+    expect_double(firn_schedule_floor(-0x1p52 + 0.5), -0x1p52);
+    expect_double(firn_schedule_floor(-0x1p80), -0x1p80);
+    expect_double(firn_schedule_floor(0x1p80), 0x1p80);
+    assert_true(fabs(firn_schedule_sine(0x1p51)) <= 1);
+    expect_double(firn_schedule_sine(0x1p53), nan);
 }
 
 /* --- refusals ----------------------------------------------------------------------------------------------------- */
@@ -376,7 +387,16 @@ static uint32_t check(const changeable *c) {
     ROW(instruction_reserved_high, 18, c->instructions[2].reserved_high = 1)                                           \
     ROW(instruction_value_used, 18, c->instructions[2].value = 1)                                                      \
     ROW(number_of_nan, 18, c->instructions[0].value = (double)NAN)                                                     \
-    ROW(number_beyond_binary32, 18, c->instructions[0].value = 1e39)
+    ROW(number_beyond_binary32, 18, c->instructions[0].value = 1e39)                                                   \
+    ROW(reserved_used, 4, c->nodes[3].reserved = 1)                                                                    \
+    ROW(initial_just_beyond_binary32, 4, c->nodes[3].initial = nextafter((double)FLT_MAX, DBL_MAX))                    \
+    ROW(initial_just_below_binary32, 4, c->nodes[3].initial = -nextafter((double)FLT_MAX, DBL_MAX))                    \
+    ROW(cyclic_down_that_wraps, 15, c->nodes[14].auxiliary = UINT64_MAX / 2 + 1)                                       \
+    ROW(last_value_of_piecewise, 14, c->numbers[5] = (double)NAN)                                                      \
+    ROW(last_value_of_table, 17, c->nodes[13].total = 1; c->numbers[5] = (double)NAN)                                  \
+    ROW(first_value_of_table, 17, c->nodes[13].total = 1; c->nodes[13].auxiliary = 0; c->numbers[0] = 5;               \
+        c->numbers[3] = (double)NAN)                                                                                   \
+    ROW(one_cycle_without_fall, 16, c->nodes[15].mode = FIRN_SCHEDULE_STRAIGHT; c->nodes[15].power = 8)
 
 #define REFUSAL_FUNCTION(name, fault, change)                                                                          \
     static void name(changeable *c) {                                                                                  \
@@ -403,6 +423,141 @@ static void test_check_refuses(void **state) {
         uint32_t fault = check(&c);
         if (fault != refusals[i].fault)
             fail_msg("%s: fault %u, not %u", refusals[i].name, (unsigned)fault, (unsigned)refusals[i].fault);
+    }
+}
+
+/* What lies at a limit is accepted. Rows as above. */
+#define LIMITS(ROW)                                                                                                    \
+    ROW(largest_initial, 0, c->nodes[3].initial = (double)FLT_MAX)                                                     \
+    ROW(smallest_initial, 0, c->nodes[3].initial = -(double)FLT_MAX)                                                   \
+    ROW(least_initial, 0, c->nodes[3].initial = 0x1p-1074)                                                             \
+    ROW(linear_of_one_step, 0, c->nodes[4].total = 1)                                                                  \
+    ROW(linear_of_most_steps, 0, c->nodes[4].total = UINT64_MAX)                                                       \
+    ROW(longest_period, 0, c->nodes[11].total = UINT64_MAX / 2)                                                        \
+    ROW(longest_rise, 0, c->nodes[14].total = UINT64_MAX / 2)                                                          \
+    ROW(longest_fall, 0, c->nodes[14].auxiliary = UINT64_MAX / 2)                                                      \
+    ROW(shortest_fall, 0, c->nodes[14].auxiliary = 1)                                                                  \
+    ROW(polynomial_of_power_0, 0, c->nodes[7].power = 0)                                                               \
+    ROW(exponential_of_rate_0, 0, c->nodes[8].rate = 0)                                                                \
+    ROW(inverse_time_of_nothing, 0, c->nodes[9].rate = c->nodes[9].power = 0)                                          \
+    ROW(multi_step_of_rate_0, 0, c->nodes[12].rate = 0)                                                                \
+    ROW(cyclic_of_rate_0, 0, c->nodes[14].rate = 0)                                                                    \
+    ROW(last_milestone, 0, c->numbers[2] = 0x1p53 - 1)                                                                 \
+    ROW(first_milestone, 0, c->numbers[1] = 0)                                                                         \
+    ROW(neighbours, 0, c->numbers[2] = 11)                                                                             \
+    ROW(steepest_rise, 0, c->nodes[15].power = 0x1p-1074)                                                              \
+    ROW(steepest_end, 0, c->nodes[15].power = nextafter(4, 0))                                                         \
+    ROW(steepest_fall, 0, c->nodes[15].mode = FIRN_SCHEDULE_STRAIGHT; c->nodes[15].power = nextafter(8, 0))            \
+    ROW(starts_next_to_each_other, 0, c->nodes[3].start = 21)                                                          \
+    ROW(latest_start, 0, c->nodes[3].start = UINT64_MAX)
+
+#define LIMIT_FUNCTION(name, fault, change) REFUSAL_FUNCTION(limit_##name, fault, change)
+#define LIMIT_ROW(name, fault, change)      {#name, limit_##name},
+LIMITS(LIMIT_FUNCTION)
+
+static void test_check_accepts_limits(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        void (*apply)(changeable *c);
+    } limits[] = {LIMITS(LIMIT_ROW)};
+    changeable c;
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        make_valid(&c);
+        limits[i].apply(&c);
+        if (check(&c) != 0)
+            fail_msg("%s: fault %u", limits[i].name, (unsigned)check(&c));
+    }
+}
+
+/* --- single values ------------------------------------------------------------------------------------------------ */
+
+static float constant(double value) {
+    const firn_schedule_node node = {.kind = FIRN_SCHEDULE_CONSTANT, .initial = value};
+    return firn_schedule_value(&(firn_schedule_list){.nodes = &node, .node_count = 1}, 0, 7);
+}
+
+/* A constant is rounded with integers, and has the bits of a cast: at ties, beside them, and below the smallest float,
+ * of either sign. */
+static void test_constants_are_rounded_to_nearest_even(void **state) {
+    (void)state;
+    static const uint64_t ends[] = {0,          1,          0x0fffffff, 0x10000000, 0x10000001,
+                                    0x1fffffff, 0x2fffffff, 0x30000000, 0x30000001};
+    static const uint64_t begins[] = {0, 0x5a5a5c0000000, 0xfffffc0000000};
+    for (int exponent = -160; exponent < 128; exponent++)
+        for (size_t b = 0; b < sizeof begins / sizeof begins[0]; b++)
+            for (size_t e = 0; e < sizeof ends / sizeof ends[0]; e++)
+                for (uint32_t shift = 0; shift < 24; shift++) {
+                    const double value =
+                        ldexp((double)((UINT64_C(1) << 52) + begins[b] + (ends[e] << shift) % (UINT64_C(1) << 52)),
+                              exponent - 52);
+                    if (value > (double)FLT_MAX)
+                        continue;
+                    assert_int_equal(bits_of(constant(value)), bits_of((float)value));
+                    assert_int_equal(bits_of(constant(-value)), bits_of((float)-value));
+                }
+    assert_int_equal(bits_of(constant(0)), 0);
+    assert_int_equal(bits_of(constant(-0.0)), INT32_MIN);
+}
+
+/* The root of a square may be computed slightly below it, and the staircase does not fall back by a step there. Just
+ * before the square it has not risen yet. */
+static void test_staircases_rise_at_whole_numbers(void **state) {
+    (void)state;
+    const firn_schedule_node node = {.kind = FIRN_SCHEDULE_INVERSE_TIME,
+                                     .mode = FIRN_SCHEDULE_STAIRCASE,
+                                     .total = 1,
+                                     .initial = 1,
+                                     .rate = 1,
+                                     .power = 0.5};
+    const firn_schedule_list list = {.nodes = &node, .node_count = 1};
+    for (uint64_t n = 2; n < 2000000; n += 1 + n / 1000) {
+        assert_true(firn_schedule_exact(&list, 0, n * n) == 1.0 / (1.0 + (double)n));
+        assert_true(firn_schedule_exact(&list, 0, n * n - 1) == 1.0 / (double)n);
+    }
+}
+
+/* --- coefficients ------------------------------------------------------------------------------------------------- */
+
+static void expect_single(float x, long double expected, const char *name, uint64_t t) {
+    const int64_t apart = (int64_t)bits_of(x) - (int64_t)bits_of((float)expected);
+    if (apart < -1 || apart > 1)
+        fail_msg("%s at step %llu: %a, not %La", name, (unsigned long long)t, (double)x, expected);
+}
+
+/* The formulas of NUMERICS.md, "Update", in the long double of the C library. */
+static void test_coefficients(void **state) {
+    (void)state;
+    static const uint64_t steps[] = {1, 2, 3, 4, 5, 6, 7, 10, 99, 1000, 54321};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        const uint64_t t = steps[i];
+        const float beta1 = 0.9F, beta2 = 0.99F, product = 0.75F, decay = 0.004F, rate = 0.25F, start = 4;
+        const long double b1 = (long double)beta1, b2 = (long double)beta2, at = (long double)t;
+        const long double left1 = 1 - powl(b1, at), power2 = powl(b2, at), left2 = 1 - power2;
+        expect_single(firn_bias_correction(beta1, t), 1 / left1, "bias correction", t);
+        expect_single(firn_adam_correction(beta1, beta2, t), sqrtl(left2) / left1, "adam", t);
+        const firn_radam_coefficients radam = firn_radam_coefficients_at(beta1, beta2, t);
+        const long double m = 2 / (1 - b2) - 1, r = m - 2 * at * power2 / left2;
+        expect_single(radam.mean, 1 / left1, "radam, mean", t);
+        expect_single(radam.rectification, r > 5 ? sqrtl((r - 4) * (r - 2) * m / ((m - 4) * (m - 2) * r) * left2) : 0,
+                      "radam, rectification", t);
+        const firn_nadam_coefficients nadam = firn_nadam_coefficients_at(beta1, beta2, decay, product, t);
+        const long double now = b1 * (1 - 0.5L * powl((long double)0.96, at * (long double)decay));
+        const long double next = b1 * (1 - 0.5L * powl((long double)0.96, (at + 1) * (long double)decay));
+        expect_single(nadam.product, (long double)product * now, "nadam, product", t);
+        expect_single(nadam.gradient, (1 - now) / (1 - (long double)nadam.product), "nadam, gradient", t);
+        expect_single(nadam.mean, next / (1 - (long double)nadam.product * next), "nadam, mean", t);
+        expect_single(nadam.deviation, sqrtl(left2), "nadam, deviation", t);
+        const firn_adafactor_coefficients adafactor = firn_adafactor_coefficients_at(-0.8F, t);
+        expect_single(adafactor.fresh, powl(at, (long double)-0.8F), "adafactor, fresh", t);
+        expect_single(adafactor.kept, 1 - powl(at, (long double)-0.8F), "adafactor, kept", t);
+        expect_single(firn_adagrad_rate(rate, decay, t), (long double)rate / (1 + (at - 1) * (long double)decay),
+                      "adagrad", t);
+        const firn_asgd_coefficients asgd = firn_asgd_coefficients_at(rate, decay, 0.75F, start, t);
+        const long double since = at - 1 - (long double)start;
+        expect_single(asgd.rate, (long double)rate / powl(1 + (long double)decay * (long double)rate * (at - 1), 0.75L),
+                      "asgd, rate", t);
+        expect_single(asgd.share, since > 1 ? 1 / since : 1, "asgd, share", t);
     }
 }
 
@@ -452,6 +607,65 @@ static void test_nan_is_canonical(void **state) {
     assert_int_equal(firn_schedule_check(&list), 0);
     assert_int_equal(bits_of(firn_schedule_value(&list, 0, 0)), 0x7fc00000);
     assert_true(firn_schedule_value(&list, 0, 3) == -1);
+    node.total = list.instruction_count = 3; /* the NaN of the other sign */
+    assert_int_equal(firn_schedule_check(&list), 0);
+    assert_int_equal(bits_of(firn_schedule_value(&list, 0, 0)), 0x7fc00000);
+}
+
+/* Each operation, where its operands are equal or of another sign, too. */
+static void test_operations(void **state) {
+    (void)state;
+    static const struct {
+        uint16_t operation;
+        double a, b, c, expected;
+    } rows[] = {
+        {FIRN_SCHEDULE_ADD, 5, 3, 0, 8},
+        {FIRN_SCHEDULE_SUBTRACT, 5, 3, 0, 2},
+        {FIRN_SCHEDULE_MULTIPLY, 5, 3, 0, 15},
+        {FIRN_SCHEDULE_DIVIDE, 5, 4, 0, 1.25},
+        {FIRN_SCHEDULE_NEGATE, 5, 0, 0, -5},
+        {FIRN_SCHEDULE_POWER, 5, 3, 0, 125},
+        {FIRN_SCHEDULE_MINIMUM, 5, 3, 0, 3},
+        {FIRN_SCHEDULE_MINIMUM, 3, 5, 0, 3},
+        {FIRN_SCHEDULE_MAXIMUM, 5, 3, 0, 5},
+        {FIRN_SCHEDULE_MAXIMUM, 3, 5, 0, 5},
+        {FIRN_SCHEDULE_LESS, 3, 5, 0, 1},
+        {FIRN_SCHEDULE_LESS, 3, 3, 0, 0},
+        {FIRN_SCHEDULE_LESS, 5, 3, 0, 0},
+        {FIRN_SCHEDULE_LESS_OR_EQUAL, 3, 5, 0, 1},
+        {FIRN_SCHEDULE_LESS_OR_EQUAL, 3, 3, 0, 1},
+        {FIRN_SCHEDULE_LESS_OR_EQUAL, 5, 3, 0, 0},
+        {FIRN_SCHEDULE_GREATER, 5, 3, 0, 1},
+        {FIRN_SCHEDULE_GREATER, 3, 3, 0, 0},
+        {FIRN_SCHEDULE_GREATER, 3, 5, 0, 0},
+        {FIRN_SCHEDULE_GREATER_OR_EQUAL, 5, 3, 0, 1},
+        {FIRN_SCHEDULE_GREATER_OR_EQUAL, 3, 3, 0, 1},
+        {FIRN_SCHEDULE_GREATER_OR_EQUAL, 3, 5, 0, 0},
+        {FIRN_SCHEDULE_WHERE, 2, 7, 9, 7},
+        {FIRN_SCHEDULE_WHERE, -2, 7, 9, 7},
+        {FIRN_SCHEDULE_WHERE, 0, 7, 9, 9},
+        {FIRN_SCHEDULE_WHERE, -0.0, 7, 9, 9},
+        {FIRN_SCHEDULE_EXP, 0, 0, 0, 1},
+        {FIRN_SCHEDULE_LOG, 1, 0, 0, 0},
+        {FIRN_SCHEDULE_SQUARE_ROOT, 9, 0, 0, 3},
+        {FIRN_SCHEDULE_SINE, 0, 0, 0, 0},
+        {FIRN_SCHEDULE_COSINE_OF, 0, 0, 0, 1},
+        {FIRN_SCHEDULE_FLOOR, -2.5, 0, 0, -3},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const uint32_t operands = firn_schedule_operands(rows[i].operation);
+        const double values[] = {rows[i].a, rows[i].b, rows[i].c};
+        firn_schedule_instruction instructions[4] = {{0}};
+        for (uint32_t o = 0; o < operands; o++)
+            instructions[o] = (firn_schedule_instruction){.operation = FIRN_SCHEDULE_NUMBER, .value = values[o]};
+        instructions[operands].operation = rows[i].operation;
+        const firn_schedule_node node = {.kind = FIRN_SCHEDULE_EXPRESSION, .total = operands + 1};
+        const firn_schedule_list list = {
+            .nodes = &node, .instructions = instructions, .node_count = 1, .instruction_count = operands + 1};
+        assert_int_equal(firn_schedule_check(&list), 0);
+        if (firn_schedule_exact(&list, 0, 0) != rows[i].expected)
+            fail_msg("row %zu: %a, not %a", i, firn_schedule_exact(&list, 0, 0), rows[i].expected);
+    }
 }
 
 int main(void) {
@@ -462,9 +676,14 @@ int main(void) {
         cmocka_unit_test(test_cosine_keeps_its_digits_at_the_end),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_check_refuses),
+        cmocka_unit_test(test_check_accepts_limits),
+        cmocka_unit_test(test_constants_are_rounded_to_nearest_even),
+        cmocka_unit_test(test_staircases_rise_at_whole_numbers),
+        cmocka_unit_test(test_coefficients),
         cmocka_unit_test(test_depth_is_bounded),
         cmocka_unit_test(test_expression_stack_is_bounded),
         cmocka_unit_test(test_nan_is_canonical),
+        cmocka_unit_test(test_operations),
         cmocka_unit_test(test_elementary_functions_are_accurate),
         cmocka_unit_test(test_elementary_functions_at_their_ends),
     };

@@ -2,6 +2,7 @@
  * kind with the error of that kind. Then the same damage is signed again, and every field of the schema is set to
  * unlikely values: each such plan is either refused by the rules of the payload or runs. A run initialises, takes two
  * steps, computes the digest, saves and restores, in blocks of exactly the sizes in the header, under the sanitizers.
+ * FIRN_TEST_EVERY takes part of the damage (support_share.h).
  *
  * `test_trust_sweep forge FOLDER` writes signed plans that no compiler would make, for
  * tests/end_to_end/refused_plans.sh. */
@@ -22,6 +23,7 @@
 #include "plan/signature.h"
 #include "tests/unit/plan_walk.h"
 #include "tests/unit/support_compiled_plans.h"
+#include "tests/unit/support_share.h"
 #include "tests/unit/support_spots.h"
 
 #define RANDOM_FLIPS 10000u
@@ -127,12 +129,16 @@ static void truncated_at_every_length(void **state) {
     (void)state;
     for (int i = 0; i < PLANS; i++)
         for (uint64_t length = 1; length < plans[i].bytes; length++) {
+            if (!support_takes_next())
+                continue;
             compiled_plan shorter = {.file = plans[i].file, .bytes = length}, copy;
             compiled_plan_copy(&copy, &shorter);
             count(open_error(&copy));
             compiled_plan_free(&copy);
         }
-    assert_int_equal(counts[0], PLANS); /* at the beginning of the report */
+    /* Accepted at the beginning of the report. */
+    assert_true(support_takes_all() ? counts[0] == PLANS : counts[0] <= PLANS);
+    assert_true(counts[-FIRN_ERROR_TRUNCATED] > 0);
     assert_int_equal(counts[-FIRN_ERROR_TRUNCATED], total_of(-1, 1 - ERRORS));
     print_counts("truncated at every length, 5 plans");
 }
@@ -177,10 +183,14 @@ static void not_signed_or_by_another_key(void **state) {
 static void a_flip_of_every_bit_of_header_and_signature(void **state) {
     (void)state;
     static const int which[] = {GPT2_EVAL, MLP_TRAIN};
+    uint32_t tried = 0;
     for (int i = 0; i < 2; i++) {
         compiled_plan plan;
         compiled_plan_copy(&plan, &plans[which[i]]);
         for (uint64_t bit = 0; bit < 8 * FIRN_PAYLOAD_OFFSET; bit++) {
+            if (!support_takes_next())
+                continue;
+            tried++;
             flip(&plan, bit);
             int status = open_error(&plan);
             count(status);
@@ -192,8 +202,9 @@ static void a_flip_of_every_bit_of_header_and_signature(void **state) {
     /* Larger regions are refused before anything is hashed, because their blocks would be larger than the test's. */
     uint32_t refused = counts[-FIRN_ERROR_BLOCK_TOO_SMALL] + total_of(FIRN_ERROR_TRUNCATED, FIRN_ERROR_PLAN_TOO_LARGE) +
                        total_of(FIRN_ERROR_SIGNATURE, FIRN_ERROR_RUN_HASH);
-    assert_int_equal(refused, 2 * 8 * FIRN_PAYLOAD_OFFSET);
-    assert_int_equal(counts[-FIRN_ERROR_WRONG_KEY], 2 * 256);
+    assert_int_equal(refused, tried);
+    assert_true(tried > 0 && (!support_takes_all() || tried == 2 * 8 * FIRN_PAYLOAD_OFFSET));
+    assert_true(!support_takes_all() || counts[-FIRN_ERROR_WRONG_KEY] == 2 * 256);
     print_counts("every bit of header and signature, 2 plans");
 }
 
@@ -208,14 +219,19 @@ static uint64_t random_bit(const compiled_plan *plan, uint64_t *seed) {
 static void flips_of_the_payload(void **state) {
     (void)state;
     uint64_t seed = SEED;
+    uint32_t tried = 0;
     for (uint32_t n = 0; n < RANDOM_FLIPS; n++) {
         compiled_plan *plan = &plans[n % PLANS];
         uint64_t bit = random_bit(plan, &seed);
+        if (!support_takes_next())
+            continue;
+        tried++;
         flip(plan, bit);
         count(open_error(plan));
         flip(plan, bit);
     }
-    assert_int_equal(counts[-FIRN_ERROR_RUN_HASH], RANDOM_FLIPS);
+    assert_int_equal(counts[-FIRN_ERROR_RUN_HASH], tried);
+    assert_true(tried > 0);
     printf("seed %u: ", SEED);
     print_counts("random bits of the payload");
 }
@@ -297,6 +313,8 @@ static void header_flips_signed_again(void **state) {
         compiled_plan_copy(&plan, &plans[which[i]]);
         for (uint64_t bit = 0; bit < 8 * FIRN_HEADER_BYTES; bit++) {
             firn_header header;
+            if (!support_takes_next())
+                continue;
             flip(&plan, bit);
             snprintf(doing, sizeof doing, "%s: bit %llu of the header, signed again\n", plan.name,
                      (unsigned long long)bit);
@@ -312,11 +330,14 @@ static void header_flips_signed_again(void **state) {
         }
         compiled_plan_free(&plan);
     }
-    assert_true(tried > 2 * 8 * (12 + 32 + 4 * 32));
-    assert_true(counts[0] >= 2 * 8 * (12 + 32 + 2 * 32));
-    assert_int_equal(counts[-FIRN_ERROR_WRONG_KEY], 2 * 256);
-    assert_true(counts[-FIRN_ERROR_RUN_HASH] >= 2 * 256);
-    assert_true(counts[-FIRN_ERROR_HEADER_MISMATCH] >= 2 * 8);
+    if (support_takes_all()) {
+        assert_true(tried > 2 * 8 * (12 + 32 + 4 * 32));
+        assert_true(counts[0] >= 2 * 8 * (12 + 32 + 2 * 32));
+        assert_int_equal(counts[-FIRN_ERROR_WRONG_KEY], 2 * 256);
+        assert_true(counts[-FIRN_ERROR_RUN_HASH] >= 2 * 256);
+        assert_true(counts[-FIRN_ERROR_HEADER_MISMATCH] >= 2 * 8);
+    }
+    assert_true(tried > 0);
     print_runs("bits of the header that it survives, signed again, 2 plans");
 }
 
@@ -355,18 +376,22 @@ static int sign_and_run(compiled_plan *plan, bool whole) {
 static void payload_flips_signed_again(void **state) {
     (void)state;
     uint64_t seed = SEED + 1;
+    uint32_t tried = 0;
     for (uint32_t n = 0; n < RANDOM_FLIPS; n++) {
+        const uint64_t bit = random_bit(&plans[n % PLANS], &seed);
+        if (!support_takes_next())
+            continue;
+        tried++;
         compiled_plan plan;
         compiled_plan_copy(&plan, &plans[n % PLANS]);
-        uint64_t bit = random_bit(&plan, &seed);
         snprintf(doing, sizeof doing, "%s: bit %llu, signed again\n", plan.name, (unsigned long long)bit);
         flip(&plan, bit);
         count(sign_and_run(&plan, n % 4 == 0));
         compiled_plan_free(&plan);
     }
-    assert_true(total_of(FIRN_ERROR_SCHEMA_BOUNDS, FIRN_ERROR_SCHEMA_BUDGET) > RANDOM_FLIPS / 10);
-    assert_true(total_of(FIRN_ERROR_NUMERICS_VERSION, FIRN_ERROR_FIELD) > RANDOM_FLIPS / 10);
-    assert_true(ran > RANDOM_FLIPS / 50);
+    assert_true(total_of(FIRN_ERROR_SCHEMA_BOUNDS, FIRN_ERROR_SCHEMA_BUDGET) > tried / 10);
+    assert_true(total_of(FIRN_ERROR_NUMERICS_VERSION, FIRN_ERROR_FIELD) > tried / 10);
+    assert_true(ran > tried / 50);
     printf("seed %u: ", SEED + 1);
     print_runs("random bits of the payload, signed again");
 }
@@ -482,7 +507,7 @@ static void change_every_field(int which, uint32_t stride) {
         uint32_t variants = spots_variant(&spots[i], value, UINT32_MAX, &changed);
         for (uint32_t v = variants == 1 ? 0 : i % stride; v < variants; v += stride) {
             spots_variant(&spots[i], value, v, &changed);
-            if (changed != value)
+            if (changed != value && support_takes_next())
                 try_change(&plan, &spots[i], changed, number++);
         }
     }

@@ -8,11 +8,17 @@ AARCH64_TESTS := $(patsubst %,test_%,golden_ops kernels_attention_sets kernels_c
     kernels_sets kernels_sets_elements kernels_sets_images kernels_sets_logits numerics_soft runtime self_test)
 AARCH64_PROGRAMS := firnc firn $(patsubst %,tests/%,$(AARCH64_TESTS))
 
-.PHONY: aarch64
+aarch64_BUILD := BUILD=$(BUILD)/aarch64 CC='$(AARCH64_CC) -isystem $(AARCH64_LIBRARIES)/usr/include' \
+    LDFLAGS_EXTRA=-L$(AARCH64_LIBRARIES)/usr/lib/aarch64-linux-gnu
+
+.PHONY: aarch64 cover-aarch64
 aarch64: ## build firnc, firn and tests of kernels for AArch64, with clang
 ifneq ($(PROCESSOR),aarch64)
 	@.packages/install aarch64
 	@.packages/fetch-libraries arm64 aarch64-libraries $(AARCH64_LIBRARIES)
-	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(BUILD)/aarch64 CC='$(AARCH64_CC) -isystem $(AARCH64_LIBRARIES)/usr/include' \
-	    LDFLAGS_EXTRA=-L$(AARCH64_LIBRARIES)/usr/lib/aarch64-linux-gnu $(patsubst %,$(BUILD)/aarch64/%,$(AARCH64_PROGRAMS))
+	@$(MAKE) --no-print-directory -s -j$(JOBS) $(aarch64_BUILD) $(patsubst %,$(BUILD)/aarch64/%,$(AARCH64_PROGRAMS))
 endif
+
+# The runner of a plan needs no other library than the C library.
+cover-aarch64:
+	@$(MAKE) --no-print-directory -s $(aarch64_BUILD) LEAVE_OUT='$(AARCH64_SETS)' $(BUILD)/aarch64/runner
