@@ -130,8 +130,9 @@ def put(source, target):
 class Copy:
     """One copy of the tree."""
 
-    def __init__(self, folder, variables):
-        self.folder, self.variables = Path(folder), variables
+    def __init__(self, folder, variables, cases=0):
+        """`cases` is the FIRN_TEST_SEED, which says what cases of a long test are taken."""
+        self.folder, self.variables, self.cases = Path(folder), variables, cases
         self.scratch = self.folder.with_name(self.folder.name + "-tmp")
 
     def environment(self):
@@ -140,7 +141,8 @@ class Copy:
                "AGAIN", "ONLY"} | {word.split("=")[0] for word in self.variables}
         self.scratch.mkdir(parents=True, exist_ok=True)
         return {**{name: value for name, value in os.environ.items() if name not in own}, "BUILD": BUILD,
-                "SANITIZED": BUILD + "/sanitized", "TMPDIR": str(self.scratch), "LC_ALL": "C"}
+                "SANITIZED": BUILD + "/sanitized", "TMPDIR": str(self.scratch), "LC_ALL": "C",
+                "FIRN_TEST_SEED": str(self.cases)}
 
     def make(self, goals, options=("-j1",)):
         """Runs make without -Werror: a warning is no sign that a test would give. Returns status and output."""
@@ -148,13 +150,13 @@ class Copy:
                                           *self.variables, *goals], self.folder, self.environment())
         return status, output
 
-    def run(self, test, source, seconds):
+    def run(self, test, source, variables, seconds):
         """Runs a test that may take so many seconds of CPU, in one process: its status, or None if it was stopped after
         too long, and the seconds of CPU that it took. The source tells what it runs."""
         text = (self.folder / source).read_text()
         limited = LIMITED if "sanitized" in test.name or RESERVES_MEMORY.search(text) else LIMITED_MEMORY
         status, _, cpu = PROCESSES.run(["sh", "-c", limited, "sh", str(math.ceil(seconds)), test.command], self.folder,
-                                       self.environment(), WALL_SECONDS * seconds)
+                                       {**self.environment(), **variables}, WALL_SECONDS * seconds)
         shutil.rmtree(self.scratch, ignore_errors=True)
         return (None if status in OUT_OF_TIME else status), cpu
 

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from copies import PROCESSES, Copy
-from selection import Test, goals_of, is_script, listed_by_run, tests_of
+from selection import environment, goals_of, is_script, tests_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDERS = ("plan/", "schedules/", "compiler/", "runtime/")
@@ -31,25 +31,24 @@ LONGEST = 900 # seconds that a test may take
 # --- building and running ---
 
 def make(build, goals, jobs):
-    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    variables = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     command = ["make", "--no-print-directory", "-s", f"-j{jobs}", f"BUILD={build}", *FLAGS, *goals]
-    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    subprocess.run(command, cwd=ROOT, env=variables, check=True)
 
 
 def chosen(build, limit):
     """The unit tests, and the scripts that are known to be quick and need no other target."""
     tree = Copy(ROOT, [])
-    tests = listed_by_run(tree, "test") or tests_of(tree, 1)
-    for test in tests:
+    for test in tests_of(tree, 1):
         if test.name.startswith("unit/"):
-            yield Test(f"{build}/tests/{test.name[5:]}", test.name, test.seconds)
+            yield test._replace(command=f"{build}/tests/{test.name[5:]}")
         elif is_script(test) and test.seconds is not None and test.seconds <= limit and goals_of(tree, test) == ["all"]:
             yield test
 
 
 def run(test, build):
-    environment = {**os.environ, "BUILD": build, "SANITIZED": build + "/sanitized"}
-    status, _, _ = PROCESSES.run([test.command], ROOT, environment, LONGEST)
+    variables = {**os.environ, **environment(test), "BUILD": build, "SANITIZED": build + "/sanitized"}
+    status, _, _ = PROCESSES.run([test.command], ROOT, variables, LONGEST)
     print(f"{'passed' if status == 0 else 'FAILED'}  {test.name}", flush=True)
 
 

@@ -19,6 +19,7 @@ import signal
 import sys
 import threading
 import time
+import zlib
 from pathlib import Path
 
 import selection
@@ -50,8 +51,9 @@ class Run:
         self.results = Results(self.folder / f"results-{options.seed}", self.draw.tree())
         self.wanted = {f: options.number // 4 + (i < options.number % 4) for i, f in enumerate(FOLDERS)}
         self.equivalents = read_equivalents(ROOT / "tests/mutants/equivalent")
-        self.clean = Copy(self.folder / "clean", options.variables)
-        self.copies = [Copy(self.folder / f"copy-{i}", options.variables) for i in range(options.jobs)]
+        cases = zlib.crc32(options.seed.encode())
+        self.clean = Copy(self.folder / "clean", options.variables, cases)
+        self.copies = [Copy(self.folder / f"copy-{i}", options.variables, cases) for i in range(options.jobs)]
         self.tests, self.seconds = {}, {}
         self.lock = threading.Condition()
         self.next = dict.fromkeys(FOLDERS, 0)
@@ -69,11 +71,12 @@ class Run:
             if status != 0:
                 raise SystemExit(f"the clean tree does not build:\n{output[-3000:]}")
         tests = self.listed(stage)
-        selection.build(self.clean, tests, (f"-j{self.options.jobs}", "-k")) # a test that does not build fails below
+        self.with_sets = selection.needs_sets([*tests, *self.tests.get(1, [])])
+        selection.build(self.clean, tests, self.with_sets, (f"-j{self.options.jobs}", "-k")) # a test that does not build fails below
         self.clean_files = snapshot(self.clean.folder)
         self.objects = objects_by_source(self.clean)
         self.tests[stage] = self.measure(tests)
-        say(f"stage {stage}: {len(self.tests[stage])} tests, {sum(self.seconds[t.name] for t in self.tests[stage]):.0f} s")
+        say(f"stage {stage}: {len(self.tests[stage])} tests, {sum(self.seconds[selection.key(t)] for t in self.tests[stage]):.0f} s")
 
     def listed(self, stage):
         tests = selection.tests_of(self.clean, stage)
@@ -97,7 +100,7 @@ class Run:
         limit = self.options.limit or LONGEST
         waiting = queue.SimpleQueue()
         for test in tests:
-            seconds, result = times.get(test.name, (0, "unknown"))
+            seconds, result = times.get(selection.key(test), (0, "unknown"))
             if result != "passed" and not (result == "stopped" and seconds > limit):
                 waiting.put(test)
         say(f"{waiting.qsize()} of {len(tests)} tests are timed on the clean tree")
@@ -109,19 +112,19 @@ class Run:
                     test = waiting.get_nowait()
                 except queue.Empty:
                     return
-                status, seconds = copy.run(test, selection.source_of(test), 2 * limit)
+                status, seconds = copy.run(test, selection.source_of(test), selection.environment(test), 2 * limit)
                 with self.lock:
-                    times[test.name] = (seconds, {0: "passed", None: "stopped"}.get(status, "failed"))
+                    times[selection.key(test)] = (seconds, {0: "passed", None: "stopped"}.get(status, "failed"))
                     path.write_text(json.dumps(times, indent=1))
 
         self.in_every_copy(work)
-        results = {test.name: times[test.name] for test in tests}
+        results = {selection.key(test): times[selection.key(test)] for test in tests}
         for result, reason in (("failed", "fail on the clean tree"), ("stopped", "take too long")):
             names = sorted(name for name in results if results[name][1] == result)
             if names:
                 say(f"left out, because they {reason}: {' '.join(names)}")
         self.seconds.update((name, seconds) for name, (seconds, result) in results.items() if result == "passed")
-        return [test for test in tests if self.seconds.get(test.name, limit + 1) <= limit]
+        return [test for test in tests if self.seconds.get(selection.key(test), limit + 1) <= limit]
 
     def in_every_copy(self, work):
         """Calls work(copy) for all copies at once, and waits. An exception of one ends the run."""
@@ -188,7 +191,7 @@ class Run:
         while start < len(order):
             batch = order[start:start + (BATCH if start else 1)]
             start += len(batch)
-            status, output = selection.build(copy, batch)
+            status, output = selection.build(copy, batch, self.with_sets)
             if status != 0:
                 result = "uncompiled" if COMPILE_ERROR.search(output) else "killed"
                 return {**entry, "result": result, "by": "the build", "seconds": round(time.monotonic() - begin, 1)}
@@ -199,10 +202,10 @@ class Run:
                 if selection.same_program(copy, self.clean, test):
                     continue
                 run += 1
-                most = max(LEAST_SECONDS, TIMES_AS_LONG * self.seconds[test.name])
-                status, _ = copy.run(test, selection.source_of(test), most)
+                most = max(LEAST_SECONDS, TIMES_AS_LONG * self.seconds[selection.key(test)])
+                status, _ = copy.run(test, selection.source_of(test), selection.environment(test), most)
                 if status != 0:
-                    return {**entry, "result": "timeout" if status is None else "killed", "by": test.name,
+                    return {**entry, "result": "timeout" if status is None else "killed", "by": selection.key(test),
                             "seconds": round(time.monotonic() - begin, 1)}
         return {**entry, "result": "survived", "tests": run, "seconds": round(time.monotonic() - begin, 1)}
 
@@ -252,8 +255,8 @@ class Run:
             self.decide(folder, entry["result"] not in REJECTED)
 
     def stage_2(self, copy):
-        known = {test.name for test in self.tests[1]}
-        further = [test for test in self.tests[2] if test.name not in known]
+        known = {selection.key(test) for test in self.tests[1]}
+        further = [test for test in self.tests[2] if selection.key(test) not in known]
         while True:
             with self.lock:
                 if not self.survivors:

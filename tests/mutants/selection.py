@@ -6,13 +6,16 @@ from pathlib import Path
 
 from copies import BUILD
 
-# `seconds` is the time that the test is known to take, or None.
-Test = namedtuple("Test", "command name seconds")
+# `seconds` is the CPU time that the test may take, or None; it takes one case of `every`, beginning with number `part`.
+# `loop` is the loop of tests/run.sh that lists it, or nothing.
+Test = namedtuple("Test", "command name seconds every part loop", defaults=(None, 1, 0, ""))
 
 LOOPS = {1: "test", 2: "all"}
-# The goals of make for the words of tests/check; boards, python and tools are built by the scripts or not at all.
+# The goals of make for the words of tests/check, by loop; boards, python and tools are built by the scripts or not at all.
 NEEDS = {"onnx_run": ["tests/onnx_run"], "runner": ["runner"], "signing": ["libsigning.a"], "bench": ["firn-bench"],
          "boards": [], "python": [], "tools": []}
+OTHER_COMPILERS = {"test": {"cover": ["cover"], "variants": ["cover"], "aarch64": []},
+                   "all": {"cover": ["cover"], "variants": ["variants"], "aarch64": ["aarch64"]}}
 CALLS_PROGRAMS = re.compile(r"\b(system|popen|execvp?|execve|posix_spawnp?)\(")
 
 
@@ -20,19 +23,33 @@ def tests_of(copy, stage):
     """The tests of a stage: 1 is what `make test` runs, 2 what `make test-all` runs."""
     listed = listed_by_run(copy, LOOPS[stage])
     if listed is None:
-        listed = [Test(f"{BUILD}/tests/{p.stem}", f"unit/{p.stem}", None) for p in sorted(copy.folder.glob("tests/unit/test_*.c"))]
-        listed += [Test(f"tests/end_to_end/{p.name}", f"end_to_end/{p.stem}", None)
+        listed = [Test(f"{BUILD}/tests/{p.stem}", f"unit/{p.stem}") for p in sorted(copy.folder.glob("tests/unit/test_*.c"))]
+        listed += [Test(f"tests/end_to_end/{p.name}", f"end_to_end/{p.stem}")
                    for p in sorted(copy.folder.glob("tests/end_to_end/*.sh"))]
     return listed
 
 
 def listed_by_run(copy, loop):
-    """What tests/run.sh says of a loop, as lines `command name seconds`; None if it knows no loops."""
+    """What tests/run.sh says of a loop, as lines `command name seconds every part`; None if it knows no loops."""
     if "--loop" not in (copy.folder / "tests/run.sh").read_text():
         return None
-    listed = subprocess.run(["tests/run.sh", "--loop", loop, "--list"], cwd=copy.folder, env=copy.environment(),
+    listed = subprocess.run(["tests/run.sh", "--list", "--loop", loop], cwd=copy.folder, env=copy.environment(),
                             capture_output=True, text=True, check=True).stdout
-    return [Test(words[0], words[1], float(words[2])) for words in map(str.split, listed.splitlines()) if len(words) == 3]
+    rows = [line.split() for line in listed.splitlines()]
+    return [Test(row[0], row[1], float(row[2]), int(row[3]), int(row[4]), loop) for row in rows if row]
+
+
+def key(test):
+    """What tells the test from others, parts of the same one included."""
+    return test.name if test.every == 1 else f"{test.name}, {test.part + 1} of {test.every}"
+
+
+def environment(test):
+    """The variables that tests/run.sh and tests/check set for a test."""
+    found = {"FIRN_TEST_LOOP": "test"} if test.loop == "test" else {}
+    if test.every != 1:
+        found.update(FIRN_TEST_EVERY=str(test.every), FIRN_TEST_FROM=str(test.part))
+    return found
 
 
 def is_script(test):
@@ -57,14 +74,19 @@ def goals_of(copy, test):
                 goals.append(f"{BUILD}/tests/{word}")
             elif word in NEEDS:
                 goals += [f"{BUILD}/{goal}" for goal in NEEDS[word]]
-            elif word in ("variants", "aarch64"):
-                goals.append(word)
+            elif word in OTHER_COMPILERS.get(test.loop, {}):
+                goals += OTHER_COMPILERS[test.loop][word]
             else:
                 return None
     return goals
 
 
-def build(copy, tests, options=("-j1",)):
+def needs_sets(tests):
+    """Whether the sanitized build needs the kernel sets. All of its objects depend on it, so that a run decides it once."""
+    return any(test.name.startswith("sanitized/") and "kernel" in test.name for test in tests)
+
+
+def build(copy, tests, with_sets, options=("-j1",)):
     """Builds what the tests need. Returns make's status and output."""
     goals, sanitized = set(), set()
     for test in tests:
@@ -74,7 +96,7 @@ def build(copy, tests, options=("-j1",)):
             sanitized.add(f"{BUILD}/sanitized/tests/{test.name.split('/')[1]}" if not is_script(test) else "fuzz-programs")
     status, output = copy.make(sorted(goals), options) if goals else (0, "")
     if status == 0 and sanitized:
-        status, output = copy.make(["sanitized-goals", "GOALS=" + " ".join(sorted(sanitized))], options)
+        status, output = copy.make(["sanitized-goals", *(["SANITIZED_SETS=1"] if with_sets else []), "GOALS=" + " ".join(sorted(sanitized))], options)
     return status, output
 
 
@@ -89,15 +111,15 @@ def same_program(copy, clean, test):
 # --- the order ---
 
 def nearness(copy, test, path):
-    """0 for the unit tests that are named as the file is; then those that use its folder, other unit tests, scripts
-    that call the program, other scripts; and last the same tests under the sanitizers."""
+    """0 for the unit tests that are named as the file is, or include it or its header; then those that use its folder,
+    other unit tests, scripts that call the program, other scripts; and last the same tests under the sanitizers."""
     kind, name = test.name.split("/")
     stem = Path(path).stem
     if kind == "sanitized":
         return 5
     if kind == "unit":
         text = (copy.folder / f"tests/unit/{name}.c").read_text()
-        if name == "test_" + stem or f'"{Path(path).with_suffix(".h")}"' in text:
+        if name == "test_" + stem or f'"{path}"' in text or f'"{Path(path).with_suffix(".h")}"' in text:
             return 0
         return 1 if f'"{Path(path).parent}/' in text else 2
     text = (copy.folder / test.command).read_text()
@@ -107,4 +129,4 @@ def nearness(copy, test, path):
 
 def nearest_first(copy, tests, path, seconds):
     """The tests in the order in which they are run on a mutant of the file."""
-    return sorted(tests, key=lambda test: (nearness(copy, test, path), seconds[test.name], test.name))
+    return sorted(tests, key=lambda test: (nearness(copy, test, path), seconds[key(test)], key(test)))
