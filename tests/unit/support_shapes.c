@@ -179,17 +179,14 @@ bool shape_line_read(shape_line *line, const char *text, uint32_t which) {
 
 /* --- what the columns say of types and extents ------------------------------------------------------------------ */
 
-static bool is_real(uint8_t type) {
-    return type == FIRN_FLOAT32 || type == FIRN_FLOAT16 || type == FIRN_BFLOAT16 || type == FIRN_CBFLOAT16;
-}
-
 static bool type_holds(const shape_case *c, const firn_operand *row, uint8_t type) {
+    const bool real = type == FIRN_FLOAT32 || firn_type_is_half(type);
     if (row->type >= FIRN_TYPE_OF_INPUT)
         return type == c->inputs[row->type - FIRN_TYPE_OF_INPUT].type || (row->rounded && type == FIRN_FLOAT32);
     if (row->type == FIRN_TYPE_REAL)
-        return is_real(type);
-    if (row->type == FIRN_TYPE_OWN) /* no op takes other types, as the rules of such operands say */
-        return is_real(type) || type == FIRN_INT32;
+        return real;
+    if (row->type == FIRN_TYPE_OWN) /* no op whose rule checks the type takes another one */
+        return real || type == FIRN_INT32;
     return type == row->type;
 }
 
@@ -276,9 +273,8 @@ static bool has_rule(const firn_op_info *info, const char *words) {
     return strstr(words, word) != NULL;
 }
 
-/* Rules that check nothing more; that repeat an extent of 1; that want an extent to be divisible; that say which
- * optional inputs an op may have together; and that compare types, or an attribute with a type. */
-static const char declared[] = " declared ";
+/* Rules that repeat an extent of 1; that want an extent to be divisible; that say which optional inputs an op may have
+ * together; and that compare types, or an attribute with a type. */
 static const char ones_are_repeated[] =
     " elementwise select repeated sum_to expand cross_attention cross_attention_backward ";
 static const char extents_are_divided[] =
@@ -308,7 +304,7 @@ static void vary(const variation *v, shape_case *changed, const char *change, in
     v->use(changed, v->context);
 }
 
-/* One input absent; one operand or attribute too few or too many. */
+/* Makes each input absent, and each count one smaller and one larger. */
 static void vary_counts(const variation *v) {
     const firn_op_info *info = v->valid->info;
     const int allowed = v->relates_inputs ? UNDECIDED : FIRN_OK;
@@ -350,7 +346,7 @@ static bool decays_twice(const shape_case *c) {
     return false;
 }
 
-/* `otherwise`: what holds for an op with its own rule if the columns hold. */
+/* Returns the error that the columns demand; `otherwise` if they hold and the op has a rule of its own. */
 static int judge(const variation *v, const shape_case *c, int otherwise) {
     if (!types_hold(c) || !extents_hold(c))
         return FIRN_ERROR_OP_SHAPE;
@@ -363,7 +359,7 @@ static firn_shape *operand(shape_case *c, uint32_t i) {
     return i < c->input_count ? &c->inputs[i] : &c->outputs[i - c->input_count];
 }
 
-/* Another type for each operand, and other types for each pair of operands. */
+/* Gives each operand, and each pair of operands, other types. */
 static void vary_types(const variation *v) {
     const uint32_t operands = v->valid->input_count + v->valid->output_count;
     for (uint32_t i = 0; i < operands; i++) {
@@ -387,7 +383,8 @@ static int of_mark(char mark, bool larger) {
     return mark == '+' || mark == '-' ? FIRN_ERROR_OP_ATTRIBUTE : FIRN_ERROR_OP_SHAPE;
 }
 
-/* An optional input keeps its marks when others are absent. Those that are always there may be freer then. */
+/* Marks of an optional input hold even where other inputs are absent. An input that is always there may be less
+ * constrained then. */
 static bool marks_hold(const variation *v, uint32_t input) {
     return v->complete || firn_op_input(v->valid->info, input)->optional;
 }
@@ -403,7 +400,8 @@ static void vary_extent(const variation *v, uint8_t i, uint8_t d, uint32_t exten
     vary(v, &c, "extent", judge(v, &c, undecided ? UNDECIDED : of_mark(v->line->marks[i].extents[d], extent > before)));
 }
 
-/* One more, one less and none along each dimension; each other extent of the case as well, if all of them are wrong. */
+/* Makes each extent one larger, one smaller and 0. An extent that no other may replace becomes each extent of the
+ * inputs, too. */
 static void vary_extents(const variation *v) {
     const shape_case *c = v->valid;
     for (uint8_t i = 0; i < c->input_count; i++) {
@@ -420,7 +418,7 @@ static void vary_extents(const variation *v) {
     }
 }
 
-/* Other dimensions, with every type. */
+/* Gives an input other dimensions, with every type. */
 static void vary_dimensions(const variation *v, uint8_t i, uint32_t rank, const uint32_t *dims) {
     const shape_case *valid = v->valid;
     const shape_marks none = {0}, *marks = &v->line->marks[i];
@@ -440,8 +438,8 @@ static void vary_dimensions(const variation *v, uint8_t i, uint32_t rank, const 
     }
 }
 
-/* A dimension more or less at either end, all in the opposite order, the first two or all joined into one, the first
- * one divided, and the dimensions of each other input. */
+/* Adds and removes a dimension at either end, reverses them, joins the first two or all of them, divides the first one,
+ * and takes the dimensions of each other input. */
 static void vary_ranks(const variation *v) {
     for (uint8_t i = 0; i < v->valid->input_count; i++) {
         const firn_shape *x = &v->valid->inputs[i];
@@ -499,7 +497,7 @@ static void vary_attribute(const variation *v, uint32_t position, attribute_valu
     vary(v, &c, "attribute", error);
 }
 
-/* A value outside its range is refused with any other attributes, of which some are 0 here. */
+/* An attribute outside its range is refused whatever the others are. Each subset of the others becomes 0. */
 static void vary_out_of_range(const variation *v, uint32_t position, attribute_value x) {
     const uint32_t attributes = v->valid->info->integers + v->valid->info->reals;
     for (uint32_t zeros = 0; zeros < 1u << attributes; zeros++) {
@@ -532,7 +530,7 @@ static void vary_attributes(const variation *v) {
     }
 }
 
-/* The weight decay as an attribute, or among the factors, or both, which is refused. */
+/* Gives the weight decay as an attribute, among the factors, and as both, which is refused. */
 static void vary_decay(const variation *v) {
     const firn_op_info *info = v->valid->info;
     for (uint32_t i = 0; i < info->reals; i++) {
@@ -583,7 +581,7 @@ void shape_line_vary(const shape_line *line, shape_case_use *use, void *context)
                    .complete = true,
                    .use = use,
                    .context = context,
-                   .declared = has_rule(info, declared),
+                   .declared = has_rule(info, " declared "),
                    .compares_types = has_rule(info, types_are_compared),
                    .repeats_ones = has_rule(info, ones_are_repeated),
                    .divides_extents = has_rule(info, extents_are_divided),
