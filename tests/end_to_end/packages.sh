@@ -157,8 +157,8 @@ for package in $(sed -n '/<<END/,/^END/s/^[a-z0-9-]*$/&/p' .packages/check | gre
 done
 
 # make check knows each need of a script, and what it needs is a group of packages or a goal.
-for script in tests/end_to_end/*.sh; do
-    for word in $(sed -n 's/^# Needs: //p' "$script"); do
+for script in tests/end_to_end/*.sh tests/unit/test_*.c; do
+    for word in $(sed -n 's/^# Needs: //p; s|^ \* Needs: \([a-z ]*\).*|\1|p' "$script"); do
         case $word in
         test_*) [ -e "tests/unit/$word.c" ] || fail "$script needs $word, and there is no such test" ;;
         *) grep -q "^    $word) " tests/check || fail "$script needs $word, which tests/check does not know" ;;

@@ -1,6 +1,7 @@
 /* Tests that our FlatBuffers code agrees with flatc: flatc prints every field of what we write as we read it, we read
- * every field of what flatc writes, and plan/generated matches the schema. Runs from the root of the repository; needs
- * flatc. */
+ * every field of what flatc writes, and plan/generated matches the schema. Runs from the root of the repository.
+ *
+ * Needs: oracle */
 #define _XOPEN_SOURCE 700
 
 #include <stdarg.h>

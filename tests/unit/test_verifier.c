@@ -1,6 +1,7 @@
 /* Tests the FlatBuffers rules one at a time, and then with hundreds of thousands of random changes against the C++
- * verifier of flatbuffers (tests/oracle), on 64 and, on x86, on 32 bits. Runs from the root of the repository; needs
- * flatc, g++ and, on x86, gcc -m32. */
+ * verifier of flatbuffers (tests/oracle), on 64 and, on x86, on 32 bits. Runs from the root of the repository.
+ *
+ * Needs: oracle */
 #define _XOPEN_SOURCE 700
 
 #include <stdarg.h>
