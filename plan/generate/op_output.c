@@ -160,7 +160,7 @@ static bool is_element_type(const char *type) {
 }
 
 static void describe_operand(const struct op_operand *operand, char entry[ENTRY_BYTES]) {
-    char type[OP_NAME_BYTES], form[96];
+    char type[OP_NAME_BYTES], form[112];
     if (operand->changed != OP_NONE) {
         snprintf(entry, ENTRY_BYTES, ".type = FIRN_TYPE_OF_INPUT + %u, .form = FIRN_FORM_LIKE, .a = %u, .changed = %u",
                  operand->changed, operand->changed, operand->changed);
