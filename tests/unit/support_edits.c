@@ -190,8 +190,10 @@ static bool is_of_word(char c) {
 
 /* Skips a sign or a word if it is the next one. */
 static bool take(editor *e, const char *token) {
-    const size_t length = strlen(token);
     skip_space(e);
+    if (*e->at != *token) /* soon found, as most tokens are not the next one */
+        return false;
+    const size_t length = strlen(token);
     if (strncmp(e->at, token, length) != 0 || (is_of_word(token[length - 1]) && is_of_word(e->at[length])))
         return false;
     e->at += length;
