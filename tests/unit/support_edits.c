@@ -389,7 +389,7 @@ static place find_path(editor *e, const place *scope) {
         if (f->in == scope->record && take(e, name_of(f)))
             return f->count_at != 0 ? find_in_list(e, scope->at, f) : scalar_at(scope, f);
     }
-    fail_at(e, "no such field");
+    fail_at(e, "no such field or name");
 }
 
 static number take_number(editor *e) {
