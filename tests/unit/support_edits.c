@@ -190,8 +190,10 @@ static bool is_of_word(char c) {
 
 /* Skips a sign or a word if it is the next one. */
 static bool take(editor *e, const char *token) {
-    const size_t length = strlen(token);
     skip_space(e);
+    if (*e->at != *token) /* soon found, as most tokens are not the next one */
+        return false;
+    const size_t length = strlen(token);
     if (strncmp(e->at, token, length) != 0 || (is_of_word(token[length - 1]) && is_of_word(e->at[length])))
         return false;
     e->at += length;
@@ -387,7 +389,7 @@ static place find_path(editor *e, const place *scope) {
         if (f->in == scope->record && take(e, name_of(f)))
             return f->count_at != 0 ? find_in_list(e, scope->at, f) : scalar_at(scope, f);
     }
-    fail_at(e, "no such field");
+    fail_at(e, "no such field or name");
 }
 
 static number take_number(editor *e) {
