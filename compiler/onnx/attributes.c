@@ -102,12 +102,22 @@ float firnc_onnx_float(const firnc_onnx_node *node, const char *name, float usua
     return attribute != NULL && attribute->has_f ? attribute->f : usual;
 }
 
+/* What the text of an attribute cannot hold becomes this, which is in no word and no equation, so that whoever asked
+ * refuses it. */
+#define NO_TEXT   '?'
+#define TEXT_MOST 1024u
+
 const char *firnc_onnx_text(const firnc_onnx_node *node, const char *name, const char *usual) {
     const FirncOnnx__Attribute *attribute = firnc_onnx_attribute(node, name);
     if (attribute == NULL || !attribute->has_s)
         return usual;
-    return firnc_format("%.*s", (int)(attribute->s.len < 256 ? attribute->s.len : 256),
-                        attribute->s.data == NULL ? "" : (const char *)attribute->s.data);
+    const size_t length = attribute->s.len < TEXT_MOST ? attribute->s.len : TEXT_MOST;
+    char *text = firnc_allocate(length + 2);
+    for (size_t i = 0; i < length; i++)
+        text[i] = attribute->s.data[i] != 0 ? (char)attribute->s.data[i] : NO_TEXT;
+    if (length < attribute->s.len)
+        text[length] = NO_TEXT;
+    return text;
 }
 
 uint32_t firnc_onnx_integers(const firnc_onnx_node *node, const char *name, const int64_t **list) {

@@ -370,6 +370,7 @@ const FirncOnnx__Graph *firnc_onnx_graph(const firnc_onnx_node *node, const char
 bool firnc_onnx_has(const firnc_onnx_node *node, const char *name);
 int64_t firnc_onnx_integer(const firnc_onnx_node *node, const char *name, int64_t usual);
 float firnc_onnx_float(const firnc_onnx_node *node, const char *name, float usual);
+/* The text; a zero in it, and what is behind 1,024 bytes, is one "?". */
 const char *firnc_onnx_text(const firnc_onnx_node *node, const char *name, const char *usual);
 /* Whether the attribute of this number in the file's node is there once and of the kind that its name asks for. False
  * after one message. */

@@ -1661,6 +1661,21 @@ static message_bytes rank_of_einsum(size_t count) {
     return graph;
 }
 
+/* Returns a model of an Einsum whose equation has these bytes. */
+static message_bytes einsum_of(const void *bytes, size_t count) {
+    message_bytes graph = with_rank(2), attributes = {.count = 0}, equation = {.count = 0};
+    put_text(&equation, 1, "equation");
+    put_bytes(&equation, 4, bytes, count);
+    put_integer(&equation, 20, 3);
+    put_message(&attributes, 5, &equation);
+    put_node(&graph, "n", "Einsum", "u", "y", &attributes);
+    return graph;
+}
+
+static message_bytes bytes_of_a_text(size_t count) {
+    return einsum_of(firnc_format("ab%*s->ba", (int)count - 6, ""), count);
+}
+
 /* Extents that another node makes: more than a file of this size could hold. */
 static message_bytes list_of_numbers(size_t count) {
     message_bytes graph = with_input("y"), attributes = {.count = 0}, value = {.count = 0}, tensor = {.count = 0};
@@ -1732,6 +1747,7 @@ static void one_more_than_a_limit_is_refused(void **state) {
         {8, rank_of_one_hot, false, "node n (OneHot): makes more than 8 dimensions", NULL},
         {8, rank_of_known_one_hot, false, "node n (OneHot): takes a depth and two values", NULL},
         {8, rank_of_einsum, false, "node n (Einsum): makes more than 8 dimensions", NULL},
+        {1024, bytes_of_a_text, false, "node n (Einsum): its equation ab ", NULL},
         {65535, list_of_numbers, false, "node n (Reshape): its extents are no list of whole numbers",
          "node n (Reshape): makes more than 8 dimensions"},
         {160, name_of_an_input, true, "an input has a name that is not of 1 to 160", NULL},
@@ -1752,6 +1768,8 @@ static void one_more_than_a_limit_is_refused(void **state) {
         }
     const message_bytes none = outputs(0);
     refused(&none, "has 0 outputs; 1 to 32 are read");
+    const message_bytes zero = einsum_of("ab->ba\0, and more", 17);
+    refused(&zero, "node n (Einsum): its equation ab->ba?, and more");
 }
 
 /* A model of functions that call each other. */
