@@ -57,7 +57,7 @@ def run(test, build):
 def measured(build):
     """For each file of the four folders: the count of each line, and the counts of the branches on it."""
     lines, branches = {}, {}
-    for data in sorted(Path(ROOT, build).rglob("*.gcda")):
+    for data in sorted(Path(ROOT, build).rglob("*.gcno")):
         if re.search(r"/(tests|mbedtls|signing)/", str(data)):
             continue
         text = subprocess.run(["gcov", "--json-format", "--stdout", "--branch-probabilities", str(data)], cwd=ROOT,
