@@ -94,7 +94,8 @@ def table(lines, branches):
     for name in lines:
         total = totals.setdefault(str(Path(name).parent), [0, 0, 0, 0])
         sides = [count for counts in branches[name].values() for count in counts]
-        for i, n in enumerate((sum(c > 0 for c in lines[name].values()), len(lines[name]), sum(c > 0 for c in sides), len(sides))):
+        counts = list(lines[name].values())
+        for i, n in enumerate((sum(c > 0 for c in counts), len(counts), sum(c > 0 for c in sides), len(sides))):
             total[i] += n
     whole = [sum(column) for column in zip(*totals.values())]
     for folder, (run_lines, all_lines, taken, sides) in [*sorted(totals.items()), ("all", whole)]:
