@@ -311,6 +311,10 @@ status=0
 train run.plan --checkpoint printed >/dev/full 2>err || status=$?
 [ $status -eq 1 ] && grep -q "^the run stopped after step 20, and its state is in printed" err ||
     fail "a digest that cannot be printed: exit $status"
+status=0
+train run.plan --checkpoint printed --resume >/dev/full 2>err || status=$?
+[ $status -eq 1 ] && grep -q "the run is complete at step 20" err ||
+    fail "a digest of a complete run that cannot be printed: exit $status"
 
 # The reader of the log ends before the run. It opens the pipe before firn does.
 mkfifo reader

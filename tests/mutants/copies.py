@@ -98,7 +98,8 @@ def files_of(root):
     if listed.returncode == 0 and listed.stdout:
         names = listed.stdout.decode().split("\0")
     else:
-        names = [os.path.relpath(os.path.join(folder, name), root) for folder, _, files in os.walk(root) for name in files]
+        names = [os.path.relpath(os.path.join(folder, name), root)
+                 for folder, _, files in os.walk(root) for name in files]
         names = [name for name in names if not re.match(r"(build|\.git|\.cache)", name)]
     return sorted(name for name in set(names) if name and os.path.isfile(os.path.join(root, name)))
 

@@ -57,7 +57,7 @@ def run(test, build):
 def measured(build):
     """For each file of the four folders: the count of each line, and the counts of the branches on it."""
     lines, branches = {}, {}
-    for data in sorted(Path(ROOT, build).rglob("*.gcda")):
+    for data in sorted(Path(ROOT, build).rglob("*.gcno")):
         if re.search(r"/(tests|mbedtls|signing)/", str(data)):
             continue
         text = subprocess.run(["gcov", "--json-format", "--stdout", "--branch-probabilities", str(data)], cwd=ROOT,
@@ -94,7 +94,8 @@ def table(lines, branches):
     for name in lines:
         total = totals.setdefault(str(Path(name).parent), [0, 0, 0, 0])
         sides = [count for counts in branches[name].values() for count in counts]
-        for i, n in enumerate((sum(c > 0 for c in lines[name].values()), len(lines[name]), sum(c > 0 for c in sides), len(sides))):
+        counts = list(lines[name].values())
+        for i, n in enumerate((sum(c > 0 for c in counts), len(counts), sum(c > 0 for c in sides), len(sides))):
             total[i] += n
     whole = [sum(column) for column in zip(*totals.values())]
     for folder, (run_lines, all_lines, taken, sides) in [*sorted(totals.items()), ("all", whole)]:

@@ -115,7 +115,8 @@ def condition_faults(source, i):
 
 def call_faults(source, i):
     """The statement that is a call, removed; two arguments that are next to each other, swapped."""
-    if source.word(i + 1) != "(" or source.tokens[i].kind != "name" or source.words[i] in KEYWORDS or i + 1 not in source.partner:
+    is_name = source.tokens[i].kind == "name" and source.words[i] not in KEYWORDS
+    if not is_name or source.word(i + 1) != "(" or i + 1 not in source.partner:
         return
     close = source.partner[i + 1]
     first = i - 3 if [source.word(i - n) for n in (3, 2, 1)] == ["(", "void", ")"] else i

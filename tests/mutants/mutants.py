@@ -72,11 +72,13 @@ class Run:
                 raise SystemExit(f"the clean tree does not build:\n{output[-3000:]}")
         tests = self.listed(stage)
         self.with_sets = selection.needs_sets([*tests, *self.tests.get(1, [])])
-        selection.build(self.clean, tests, self.with_sets, (f"-j{self.options.jobs}", "-k")) # a test that does not build fails below
+        # A test that does not build fails below.
+        selection.build(self.clean, tests, self.with_sets, (f"-j{self.options.jobs}", "-k"))
         self.clean_files = snapshot(self.clean.folder)
         self.objects = objects_by_source(self.clean)
         self.tests[stage] = self.measure(tests)
-        say(f"stage {stage}: {len(self.tests[stage])} tests, {sum(self.seconds[selection.key(t)] for t in self.tests[stage]):.0f} s")
+        seconds = sum(self.seconds[selection.key(test)] for test in self.tests[stage])
+        say(f"stage {stage}: {len(self.tests[stage])} tests, {seconds:.0f} s")
 
     def listed(self, stage):
         tests = selection.tests_of(self.clean, stage)

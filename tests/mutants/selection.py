@@ -23,7 +23,8 @@ def tests_of(copy, stage):
     """The tests of a stage: 1 is what `make test` runs, 2 what `make test-all` runs."""
     listed = listed_by_run(copy, LOOPS[stage])
     if listed is None:
-        listed = [Test(f"{BUILD}/tests/{p.stem}", f"unit/{p.stem}") for p in sorted(copy.folder.glob("tests/unit/test_*.c"))]
+        listed = [Test(f"{BUILD}/tests/{p.stem}", f"unit/{p.stem}")
+                  for p in sorted(copy.folder.glob("tests/unit/test_*.c"))]
         listed += [Test(f"tests/end_to_end/{p.name}", f"end_to_end/{p.stem}")
                    for p in sorted(copy.folder.glob("tests/end_to_end/*.sh"))]
     return listed
@@ -93,10 +94,12 @@ def build(copy, tests, with_sets, options=("-j1",)):
         own = goals_of(copy, test)
         goals.update(own or [])
         if own is None:
-            sanitized.add(f"{BUILD}/sanitized/tests/{test.name.split('/')[1]}" if not is_script(test) else "fuzz-programs")
+            program = f"{BUILD}/sanitized/tests/{test.name.split('/')[1]}"
+            sanitized.add("fuzz-programs" if is_script(test) else program)
     status, output = copy.make(sorted(goals), options) if goals else (0, "")
     if status == 0 and sanitized:
-        status, output = copy.make(["sanitized-goals", *(["SANITIZED_SETS=1"] if with_sets else []), "GOALS=" + " ".join(sorted(sanitized))], options)
+        sets = ["SANITIZED_SETS=1"] if with_sets else []
+        status, output = copy.make(["sanitized-goals", *sets, "GOALS=" + " ".join(sorted(sanitized))], options)
     return status, output
 
 
