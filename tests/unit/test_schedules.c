@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "compiler/recipe/recipe.h"
+#include "plan/generated/words.h"
 #include "schedules/coefficients.h"
 #include "schedules/schedule.h"
 #include "schedules/schedule_elementary.h"
@@ -146,8 +147,8 @@ static void test_cosine_keeps_its_digits_at_the_end(void **state) {
 
 static void test_names(void **state) {
     (void)state;
-    assert_string_equal(firn_schedule_name(FIRN_SCHEDULE_CONSTANT), "constant");
-    assert_string_equal(firn_schedule_name(FIRN_SCHEDULE_PRODUCT), "product");
+    for (uint16_t kind = 0; kind < FIRN_SCHEDULE_KINDS; kind++) /* those of the format */
+        assert_string_equal(firn_schedule_name(kind), firn_fb_schedule_kind_word(kind));
     assert_string_equal(firn_schedule_name(FIRN_SCHEDULE_KINDS), "?");
 }
 
