@@ -29,6 +29,7 @@ int main(void) {
 END
 
 for variant in 0 1; do
+    takes_next || continue
     out=$folder/firn-$variant
     expect "firmware-lib" 0 "" make -s --no-print-directory BUILD="$BUILD" firmware-lib TARGET=cortex-m4f FIRN_SEALED=$variant OUT="$out"
     cp "$folder/out" "$folder/printed"

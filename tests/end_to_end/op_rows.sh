@@ -25,6 +25,7 @@ generator() {
 
 # refused WORDS FAULT ROW: the generator's message holds the fault.
 refused() {
+    takes_next || return 0
     if ! generator "$3"; then
         fail "$1 does not compile: $(head -n 3 "$folder/compiler")"
         return
