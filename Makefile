@@ -478,16 +478,15 @@ test-all: ## every case of every test, also under ASan and UBSan, an hour on two
 	@$(if $(ONLY),,$(MAKE) --no-print-directory -s test-long)
 
 SLICES := 8
-test-slice: ## slice N of 8 of test-all: N=3
+test-slice: ## slice N of 8 of test-all, and part N of test-long: N=3
 	@$(TESTS) --slice $$(($(N) % $(SLICES)))/$(SLICES)
+	@$(TESTS) --long $(N)
 
-# These tests have an exhaustive form: every float instead of every 997th, every mantissa of a divisor, every step of each
+# The tests of the rows long/ in tests/budget have an exhaustive form: every float instead of every 997th, every step of each
 # schedule, every format on every target.
-LONG_TESTS := unit/test_kernels_engine unit/test_kernels_normalise unit/test_numerics unit/test_numerics_soft unit/test_numerics_ulp end_to_end/bits end_to_end/glitch
-
 .PHONY: test-long
 test-long: ## the exhaustive forms of the tests that have one; some hours on two cores
-	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=14400 $(TESTS) $(LONG_TESTS)
+	@TEST_SECONDS=14400 $(TESTS) --long all
 	@python3 tests/golden/schedules.py check $(BUILD)/firnc compiler/recipes/small_mlp.yaml 200000
 	@python3 tests/golden/signatures.py check
 	@$(MAKE) --no-print-directory -s emulate-x86
@@ -630,5 +629,5 @@ help: ## this list
 .PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(X86_SETS) $(AARCH64_SETS) $(MODELS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c
 
 # Not those of the builds of their own within this one, which are some thousands.
-OWN_BUILDS := check times variants sanitized aarch64 mutants coverage gcc clang fuzz64 fuzz32
+OWN_BUILDS := check times cover variants sanitized aarch64 mutants coverage gcc clang fuzz64 fuzz32
 -include $(shell find $(BUILD) -mindepth 1 $(patsubst %,-path $(BUILD)/% -prune -o,$(OWN_BUILDS)) -name '*.d' -print 2>/dev/null)

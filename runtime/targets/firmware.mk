@@ -171,10 +171,11 @@ emulator:
 	@$(locked) $(MAKE) --no-print-directory -s -j$(JOBS) $(EMULATOR) V=1 >&2
 	@echo $(EMULATOR)
 
-# Compilers, optimisation levels and word sizes that must give the same bits: gcc-O2, clang-m32-O0, ...; without a level, -O2.
+# Compilers, optimisation levels and word sizes that must give the same bits: gcc-O2, clang-m32-O0, ...; without a
+# level as this build: kernels and numerics -O3, all else -O2.
 VARIANTS := gcc-O0 gcc-O2 gcc-O3 clang-O0 clang-O2 clang-O3 $(if $(filter x86_64,$(PROCESSOR)),gcc-m32 clang-m32)
-# Few of them that have, with the build of this folder (gcc, -O3, 64 bits), every two of compiler, level and word size but -O3
-# by clang and -O3 in 32 bits; tests/end_to_end/cover.py counts on these, and on a runner for AArch64 without its sets, which test-all compiles and emulates.
+# Few of them that have, with the build of this folder (gcc, -O3, 64 bits) and that for AArch64 (clang, -O3), every two of
+# compiler, level and word size but -O3 in 32 bits. They have folders of their own, because they leave out other sets. tests/end_to_end/cover.py counts on these, and on a runner for AArch64 without its sets, which test-all compiles and emulates.
 COVERING := gcc-O2 clang-O0 $(if $(filter x86_64,$(PROCESSOR)),gcc-m32-O0 clang-m32-O2,gcc-O0 clang-O2)
 variant_FLAGS = CC=$(word 1,$(subst -, ,$(1))) CFLAGS_EXTRA='$(patsubst %,-%,$(wordlist 2,3,$(subst -, ,$(1))))$(if $(findstring m32,$(1)), -msse2 -mfpmath=sse)'
 # A runner uses the fastest set of this CPU. One variant compiles the others, too: for what clang says of them.
@@ -189,5 +190,5 @@ $(patsubst %,variant-%,$(VARIANTS)): variant-%:
 	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/variants/$* $(call variant_FLAGS,$*) \
 	    LEAVE_OUT='$(call variant_unused,$*)' $(BUILD)/variants/$*/runner
 $(patsubst %,cover-%,$(COVERING)): cover-%:
-	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/variants/$* $(call variant_FLAGS,$*) \
-	    LEAVE_OUT='$(call covering_unused,$*)' $(patsubst %,$(BUILD)/variants/$*/%,runner $(if $(findstring m32,$*),,firn))
+	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/cover/$* $(call variant_FLAGS,$*) \
+	    LEAVE_OUT='$(call covering_unused,$*)' $(patsubst %,$(BUILD)/cover/$*/%,runner $(if $(findstring m32,$*),,firn))

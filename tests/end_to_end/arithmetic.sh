@@ -41,7 +41,7 @@ done
 . tests/end_to_end/variants
 for variant in $variants; do
     takes_next || continue
-    compare $variant host "$BUILD/variants/$variant/runner"
+    compare $variant host "$built/$variant/runner"
 done
 
 # --- the length of the self-test: every instruction of its functions that the emulator runs ---

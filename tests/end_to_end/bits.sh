@@ -1,12 +1,13 @@
 #!/bin/sh
-# The same plan gives the same bits on every machine: the losses of each step and the digest after five steps, for a
-# GPT-2, an MLP and a LeNet, in every format and POL, with overflow, subnormals and NaN, and for the other transformers and
-# recurrent ops and attention written out in less. Runs on the host with every kernel set, two compilers, three optimisation levels and two word sizes, and on emulated
-# boards: the MLP and the LeNet on every target, the transformers on two. Larger models, whose ops are split among threads,
-# run with 1, 2, 3 and 8 threads. FIRN_TEST_EXHAUSTIVE=1 in the environment runs everything on every target, and evaluates in
-# each half type.
+# The same plan gives the same bits on every machine: the losses of each step, and the digest after five. The cases are models
+# in every format and POL, with overflow, subnormals and NaN, every optimizer and schedule, losses, recurrent ops, and attention
+# that is written out in smaller ops. The places are this machine with the portable kernel sets, two compilers, three levels of
+# optimisation, two word sizes and, for models without attention, every emulated board; transformers run on two. Large models,
+# whose ops are split among threads, run with every kernel set and 1, 2, 3 and 8 threads. A kernel set with another compiler,
+# or with other threads in a build by another compiler, is in cover.sh. FIRN_TEST_EXHAUSTIVE=1 in the environment runs everything
+# on every board, and evaluates in each half type.
 #
-#     tests/end_to_end/bits.sh                every case in every place; takes hours of CPU over ten thousand runs
+#     tests/end_to_end/bits.sh                every case in every place
 #     tests/end_to_end/bits.sh --list         prints a line for each case: its number, op family, type and level, and size:
 #                                             the ops of a large model are split among threads, those of a small one are not
 #     tests/end_to_end/bits.sh --rows FILE    each line of the file is a case and a place: number, build, kernel set,
@@ -30,6 +31,7 @@ mlp_boards=$targets
 [ "${FIRN_TEST_EXHAUSTIVE:-}" != 1 ] || gpt2_boards=$targets
 
 . tests/end_to_end/variants
+[ $task != rows ] || built=$BUILD/cover
 # The kernel sets of this processor, and those of them that are portable.
 case $(uname -m) in
 aarch64) sets="plain neon neonfp16" portable_sets=plain ;;
@@ -37,7 +39,7 @@ aarch64) sets="plain neon neonfp16" portable_sets=plain ;;
 esac
 [ $task = whole ] || variants= # rows name their own
 [ $task != rows ] || targets="cortex-m7 rv32"
-for program in "$BUILD/runner" ${variants:+$(printf "$BUILD/variants/%s/runner " $variants)}; do
+for program in "$BUILD/runner" ${variants:+$(printf "$built/%s/runner " $variants)}; do
     [ $task = list ] || [ -x "$program" ] || {
         echo "$program is missing; make test builds it" >&2
         exit 1
@@ -98,10 +100,11 @@ done
 number=0
 type_of() {
     case "$*" in
+    *enabled=false*) type=float32 ;;
     *cbfloat16*) type=cbfloat16 ;;
     *bfloat16*) type=bfloat16 ;;
     *float16*) type=float16 ;;
-    *float32* | *enabled=false*) type=float32 ;;
+    *float32*) type=float32 ;;
     *) type=bfloat16 ;; # what the small recipes have
     esac
     level=$(echo "$*" | sed -n 's/.*precision_opt_level=\([0-9]\).*/\1/p; s/.*POL \([0-9]\).*/\1/p' | head -n 1)
@@ -137,7 +140,7 @@ run() {
     case $1 in
     host) program=$BUILD/runner ;;
     plain | fma) program=$BUILD/runner kernels=$1 ;;
-    gcc-* | clang-*) program=$BUILD/variants/$1/runner ;;
+    gcc-* | clang-*) program=$built/$1/runner ;;
     aarch64) program=$folder/aarch64 ;;
     *) target=$1 program=$(cat "$folder/$1.board") ;;
     esac
@@ -538,7 +541,7 @@ compare_rows_of_threads() {
     digest_of "$BUILD/firn" plain 1 >"$folder/expected"
     rows_of_case >"$folder/places"
     while read -r place set threads; do
-        program=$BUILD/variants/$place/firn
+        program=$built/$place/firn
         [ "$place" != host ] || program=$BUILD/firn
         digest_of "$program" "$set" "$threads" >"$folder/got" </dev/null
         compared=$((compared + 1))

@@ -53,7 +53,7 @@ awk -v sets="$sets" -v machines="$machines" '
     {
         build = $2
         compiler = build ~ /^(clang|aarch64)/ ? "clang" : "gcc"
-        optimisation = match(build, /O[0-9]/) ? substr(build, RSTART, 2) : build == "host" ? "O3" : build == "aarch64" ? "O2" : "Os"
+        optimisation = match(build, /O[0-9]/) ? substr(build, RSTART, 2) : build ~ /^(host|aarch64)$/ ? "O3" : "O2"
         machine = build == "aarch64" ? build : build ~ /m32/ ? "32 bits" : build ~ /^(gcc|clang|host)/ ? "64 bits" : build
         value["family"] = family[$1]; value["type"] = type[$1]; value["level"] = level[$1]; value["set"] = $3
         value["threads"] = $4; value["compiler"] = compiler; value["optimisation"] = optimisation; value["machine"] = machine
@@ -64,7 +64,7 @@ awk -v sets="$sets" -v machines="$machines" '
         split(sets, set, ","); for (i in set) seen["set", set[i]]
         split("1 2 3 8", threads, " "); for (i in threads) seen["threads", threads[i]]
         seen["compiler", "gcc"]; seen["compiler", "clang"]
-        split("O0 O2 O3 Os", level_of, " "); for (i in level_of) seen["optimisation", level_of[i]]
+        split("O0 O2 O3", level_of, " "); for (i in level_of) seen["optimisation", level_of[i]]
         split(machines, machine_of, "/"); for (i in machine_of) seen["machine", machine_of[i]]
         for (i = 1; i <= names; i++) for (j = i + 1; j <= names; j++)
             for (a in seen) { split(a, x, SUBSEP); if (x[1] != name[i]) continue

@@ -2,7 +2,7 @@
 # The two kinds of reductions that matrix engines compute, even_odd_blocks and pairs, have the same bits on every machine:
 # 30 random recipes (engine_recipes.py; FIRN_TEST_SEED gives others) for the targets amx-bf16 and avx512-bf16 train and
 # evaluate with every kernel set that this CPU has, with 1 to 4 threads, and some of them in 32 bits, by another compiler,
-# on two emulated boards, on emulated AArch64 if `make aarch64` has built it, and by the second runtime
+# on two emulated boards, on emulated AArch64 but in `make test`, and by the second runtime
 # (second_runtime.sh). All digests of a recipe must be equal. The portable kernels, set `plain`, are what the others are
 # compared with; tests/unit/test_kernels_engine.c compares these with a model of the instructions.
 # FIRN_TEST_EXHAUSTIVE=1 runs every recipe everywhere.
@@ -25,7 +25,7 @@ aarch64) possible_sets="plain neon neonfp16" ;;
 esac
 through= program=$BUILD/firn # what runs firn, and which
 aarch64=
-if [ "$(uname -m)" != aarch64 ] && [ -x "$BUILD/aarch64/firn" ] && command -v qemu-aarch64 >/dev/null; then
+if [ "$(uname -m)" != aarch64 ] && [ "${FIRN_TEST_LOOP:-}" != test ]; then # make test does not build it
     aarch64="qemu-aarch64 -L /usr/aarch64-linux-gnu"
     libraries=$PWD/.cache/aarch64
     aarch64="$aarch64 -E LD_LIBRARY_PATH=$libraries/usr/lib/aarch64-linux-gnu:$libraries/lib/aarch64-linux-gnu"
@@ -131,7 +131,7 @@ while read -r number family target board; do
     done
     if [ "$board" = board ] || [ "${FIRN_TEST_EXHAUSTIVE:-}" = 1 ]; then
         for place in $variants; do
-            emulate host "$BUILD/variants/$place/runner" >"$folder/got"
+            emulate host "$built/$place/runner" >"$folder/got"
             same "$place"
         done
         for place in $boards; do

@@ -27,6 +27,16 @@ done
 cmp -s "$folder/seed.1.1" "$folder/seed.1.2" || fail "other cases with the same seed"
 ! cmp -s "$folder/seed.1.1" "$folder/seed.2.3" || fail "the same cases with another seed"
 
+# What scripts believe is built is what make builds.
+for loop in all test; do
+    (FIRN_TEST_LOOP=$loop && . tests/end_to_end/variants && printf '%s\n' $variants | sort >"$folder/variants.$loop")
+done
+make -s -p -n -f Makefile no-such-goal 2>"$folder/log" >"$folder/variables" </dev/null || true
+for list in VARIANTS:all COVERING:test; do
+    sed -n "s/^${list%:*} := //p" "$folder/variables" | tr -s ' ' '\n' | grep . | sort | cmp -s - "$folder/variants.${list#*:}" ||
+        fail "tests/end_to_end/variants has others than ${list%:*} of runtime/targets/firmware.mk"
+done
+
 # --- three small tests ---
 
 mkdir -p "$folder/small/tests/end_to_end" "$folder/small/tests/unit"
@@ -47,7 +57,7 @@ budget() {
     printf '%s\n' "$@" >tests/budget
 }
 run() {
-    env -u FIRN_TEST_EVERY -u FIRN_TEST_FROM BUILD=built tests/run.sh "$@"
+    env -u FIRN_TEST_EVERY -u FIRN_TEST_FROM -u FIRN_TEST_LOOP -u SANITIZED BUILD=built tests/run.sh "$@"
 }
 budget "end_to_end/good 1 1 1 1" "end_to_end/bad - - 1 1" "end_to_end/parts 3 1 3 3"
 : >cases

@@ -171,6 +171,8 @@ static void hard_quotients(void **state) {
     (void)state;
     support_skip_without_sets();
     for (uint32_t i = 0; i < (every ? MANTISSAS / QUERIES : BATCHES); i++) {
+        if (every && !support_takes_next())
+            continue;
         for (uint32_t query = 0; query < QUERIES; query++)
             fill_hard(&b, &within, query, every ? LEAST_MANTISSA + i * QUERIES + query : draw_mantissa(&seed), &seed);
         check(FIRN_FLOAT32, &b);
