@@ -136,7 +136,7 @@ LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(FIRMWARE_HEA
 
 FIRN_VERSION = $(shell runtime/package/version)
 
-# The C library that the printed line names, for every core: the firmware has one, and the library needs four functions of it.
+# The C library that the printed line names, for every core: the firmware has one, and the library needs five functions of it.
 LIBRARY_USER_LIBC := --specs=picolibc.specs
 
 .PHONY: firmware-lib
