@@ -5,8 +5,8 @@ include runtime/targets/targets.mk
 # Scripts let make build the programs of boards, two scripts at a time, and two makes must not compile the same file.
 locked = $(shell command -v flock >/dev/null && mkdir -p $(BUILD) && echo flock $(BUILD)/lock)
 
-# Of picolibc only string.h is used, and its memcmp; start code and linker scripts are in runtime/targets.
-FIRMWARE_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common
+# Of the C library only string.h is used; start code and linker scripts are in runtime/targets.
+FIRMWARE_FLAGS := -ffunction-sections -fdata-sections -fno-common
 FIRMWARE_CFLAGS := -std=c11 $(FLOATING) $(WARNINGS) -I. -MMD -MP -fcallgraph-info=su $(FIRMWARE_FLAGS)
 FIRMWARE_LDFLAGS := $(FIRMWARE_FLAGS) -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
 
@@ -16,6 +16,8 @@ FIRMWARE_OPTIONAL := runtime/ring.c
 FIRMWARE_SOURCES := $(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(filter-out $(FIRMWARE_OPTIONAL),$(CORE_SOURCES)) $(NUMERICS_SOURCES) \
     runtime/kernels/set.c
 FIRMWARE_MEMORY := runtime/targets/memory/memory.c
+# For functions whose loops the compiler would otherwise replace by calls of the same functions.
+FIRMWARE_OF_LIBC := -ffreestanding -fno-tree-loop-distribute-patterns
 EMULATED := $(TARGETS_COMMON) $(filter-out %/posix.c,$(wildcard runtime/targets/emulated/*.c))
 
 $(BUILD)/example/%.plan: compiler/recipes/%.yaml $(BUILD)/firnc
@@ -31,11 +33,11 @@ define FIRMWARE_RULES
 $(BUILD)/$(1)/objects/%.o: %.c $(BUILD)/$(1)/flags
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
-	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) $(FIRMWARE_CFLAGS) $$(OPTIMIZE) $$(OWN_FLAGS) -c $$< -o $$@
+	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) $($(1)_LIBC) $(FIRMWARE_CFLAGS) $$(OPTIMIZE) $$(OWN_FLAGS) -c $$< -o $$@
 
 $(BUILD)/$(1)/flags: FORCE
 	@mkdir -p $$(@D)
-	@echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' | cmp -s - $$@ || echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' > $$@
+	@echo '$($(1)_MACHINE) $($(1)_LIBC) $(FIRMWARE_CFLAGS)' | cmp -s - $$@ || echo '$($(1)_MACHINE) $($(1)_LIBC) $(FIRMWARE_CFLAGS)' > $$@
 
 # Optimised for size, except for the numerics, the kernels, the conversion of samples and the decoding of ops, in which a
 # step spends its time.
@@ -43,15 +45,15 @@ $(call firmware_objects,$(1),$(FIRMWARE_SOURCES) $(FIRMWARE_OPTIONAL) $(KERNELS_
 $(call firmware_objects,$(1),$(NUMERICS_SOURCES) $(FIRMWARE_KERNELS) $(patsubst %,runtime/%.c,sample execute instance bind)): private OPTIMIZE := -O2
 $(call firmware_objects,$(1),runtime/targets/firmware_main.c $($(1)_START)/start.c): private OPTIMIZE := -Os
 $(call firmware_objects,$(1),$($(1)_START)/start.c): private OWN_FLAGS := $($(1)_START_FLAGS)
-$(call firmware_objects,$(1),$(FIRMWARE_MEMORY)): private OPTIMIZE := -O2 -ffreestanding -fno-tree-loop-distribute-patterns
+$(call firmware_objects,$(1),$(FIRMWARE_MEMORY) $($(1)_LIBC_SOURCE)): private OPTIMIZE := -O2 $(FIRMWARE_OF_LIBC)
 $(call firmware_objects,$(1),plan/signature.c): private OWN_FLAGS := $(MBEDTLS_FLAGS)
 $(call firmware_objects,$(1),plan/signature.c): | $(MBEDTLS_READY)
 
 $(BUILD)/$(1)/mbedtls/%.o: $(BUILD)/$(1)/flags plan/mbedtls_config.h $(MBEDTLS_READY)
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
-	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) -std=c11 -Os -w -MMD -MP -fcallgraph-info=su -I. $(FIRMWARE_FLAGS) $(MBEDTLS_FLAGS) \
-	    -DMBEDTLS_SHA256_SMALLER -c $(MBEDTLS_SOURCE)/$$*.c -o $$@
+	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) -std=c11 -Os -w -MMD -MP -fcallgraph-info=su -I. $($(1)_LIBC) $(FIRMWARE_FLAGS) \
+	    $(MBEDTLS_FLAGS) -DMBEDTLS_SHA256_SMALLER -c $(MBEDTLS_SOURCE)/$$*.c -o $$@
 
 $(BUILD)/$(1)/signature.o: $(call firmware_objects,$(1),plan/signature.c) \
 		$(patsubst %.c,$(BUILD)/$(1)/mbedtls/%.o,$(MBEDTLS_SOURCES))
@@ -64,8 +66,8 @@ $(BUILD)/$(1)/kernels.a: $(call firmware_objects,$(1),$(FIRMWARE_KERNELS) $(FIRM
 	@rm -f $$@
 	$$(quiet)$($(1)_CROSS)ar rcs $$@ $$^
 
-$(1)_OBJECTS := $(call firmware_objects,$(1),$($(1)_START)/start.c $(FIRMWARE_MEMORY) $(FIRMWARE_SOURCES)) $(BUILD)/$(1)/signature.o
-$(1)_LINK = $($(1)_CROSS)gcc $($(1)_MACHINE) $(FIRMWARE_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map
+$(1)_OBJECTS := $(call firmware_objects,$(1),$($(1)_START)/start.c $(FIRMWARE_MEMORY) $($(1)_LIBC_SOURCE) $(FIRMWARE_SOURCES)) $(BUILD)/$(1)/signature.o
+$(1)_LINK = $($(1)_CROSS)gcc $($(1)_MACHINE) $($(1)_LIBC) $(FIRMWARE_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map
 $(1)_SCRIPTS := $(sort $($(1)_SCRIPT) $(wildcard $($(1)_START)/sections.ld))
 
 # The example, with all kernels.

@@ -8,7 +8,7 @@ LIBRARY_SHARED := $(filter-out $(SEMANTIC_RULES),$(PLAN_SOURCES)) $(SCHEDULES_SO
     $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES) runtime/kernels/set.c
 LIBRARY_full := $(LIBRARY_SHARED) $(SEMANTIC_RULES)
 LIBRARY_sealed := $(LIBRARY_SHARED) $(SEALED_RULES)
-LIBRARY_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common
+LIBRARY_FLAGS := -ffunction-sections -fdata-sections -fno-common
 # Values that a loop keeps in registers take instructions before it and spills around it, as do values kept across a call;
 # reordered instructions need more registers, and conditional ones wider encodings.
 LIBRARY_SHORT := -fno-tree-loop-im -fno-move-loop-invariants -fno-caller-saves -fno-schedule-insns2 -fno-if-conversion
@@ -31,11 +31,14 @@ library_sources = $(LIBRARY_$(firstword $(subst -, ,$(1))))
 library_quick = $(if $(findstring -fast,$(2)),$(filter $(LIBRARY_QUICK),$(1)))
 
 # Of target $(1): the objects of sources $(2) in variant $(3), which is empty for what every variant is linked with; the
-# start code; the compiler with the options that all objects have; the same with those that only some have, for `flags`.
+# start code and, where there is one, the C library of our own; the compiler with the options that all objects have, for C
+# library $(2); for that of the target; the same with the options that only some objects have, for `flags`.
 library_objects = $(patsubst %.c,$(call library_folder,$(1),$(3))/%.o,$(filter-out $(call library_quick,$(2),$(3)),$(2))) \
     $(patsubst %.c,$(call library_folder,$(1),$(3))/fast/%.o,$(call library_quick,$(2),$(3)))
 library_start = $(or $($(1)_START),runtime/targets/$(1))/start.c
-library_compiler = $($(1)_CROSS)gcc $($(1)_MACHINE) -std=c11 -Os $(FLOATING) $(LIBRARY_FLAGS)
+library_board = $(call library_start,$(1)) $($(1)_LIBC_SOURCE)
+library_compiler_with = $($(1)_CROSS)gcc $($(1)_MACHINE) -std=c11 -Os $(FLOATING) $(2) $(LIBRARY_FLAGS)
+library_compiler = $(call library_compiler_with,$(1),$($(1)_LIBC))
 library_flags = $(call library_compiler,$(1)) $(LIBRARY_SHORT) $(LIBRARY_QUICK_FLAGS)
 
 # $(1) is the target, $(2) a variant. An archive that refers to its members, so that a map of the linker has their paths.
@@ -47,14 +50,14 @@ $(BUILD)/$(1)/library/$(2).a: $(call library_objects,$(1),$(call library_sources
 	@rm -f $$@
 	$$(quiet)$($(1)_CROSS)gcc-ar rcsT $$@ $$^
 
-$(BUILD)/$(1)/library/size-$(2).elf: $(call library_objects,$(1),$(call library_start,$(1))) \
+$(BUILD)/$(1)/library/size-$(2).elf: $(call library_objects,$(1),$(call library_board,$(1))) \
 		$(call library_objects,$(1),runtime/targets/firmware_main.c parts/size.c,$(2)) $(BUILD)/$(1)/library/$(2).a
 	$$(call say,$$@)
 	$$(quiet)$$(call library_compiler,$(1)) $(call library_lto,$(2)) $(LIBRARY_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map \
 	    $$^ -o $$@
 
 $(BUILD)/$(1)/library/emulator-$(2)-%.elf: $(BUILD)/keys/%.c $(call firmware_objects,$(1),$($(1)_START)/start.c \
-		$(FIRMWARE_MEMORY) $(EMULATED)) $(BUILD)/$(1)/library/$(2).a $$($(1)_SCRIPTS)
+		$(FIRMWARE_MEMORY) $($(1)_LIBC_SOURCE) $(EMULATED)) $(BUILD)/$(1)/library/$(2).a $$($(1)_SCRIPTS)
 	$$(call say,$$@)
 	$$(quiet)$$(call library_compiler,$(1)) $(call library_lto,$(2)) $(LIBRARY_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map -I. \
 	    $$(filter %.c %.o %.a,$$^) -o $$@.part
@@ -87,6 +90,7 @@ $(BUILD)/$(1)/library/flags: FORCE
 	@echo '$(call library_flags,$(1))' | cmp -s - $$@ || echo '$(call library_flags,$(1))' > $$@
 
 $(call library_objects,$(1),$(call library_start,$(1))): private LIBRARY_OWN_FLAGS := $($(1)_START_FLAGS)
+$(call library_objects,$(1),$($(1)_LIBC_SOURCE)): private LIBRARY_OWN_FLAGS := $(FIRMWARE_OF_LIBC)
 $(call library_objects,$(1),plan/signature.c): private LIBRARY_OWN_FLAGS := $(MBEDTLS_FLAGS)
 $(call library_objects,$(1),plan/signature.c): | $(MBEDTLS_READY)
 
@@ -132,6 +136,9 @@ LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(FIRMWARE_HEA
 
 FIRN_VERSION = $(shell runtime/package/version)
 
+# The C library that the printed line names, for every core: the firmware has one, and the library needs five functions of it.
+LIBRARY_USER_LIBC := --specs=picolibc.specs
+
 .PHONY: firmware-lib
 firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] [FIRN_FAST=1] [FIRN_LTO=1] [OUT=folder]
 	@test -n '$(filter $(TARGETS),$(TARGET))' || \
@@ -149,7 +156,7 @@ firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] 
 	@sed 's|@VERSION@|$(FIRN_VERSION)|' runtime/package/firnConfigVersion.cmake.in > '$(OUT)/firnConfigVersion.cmake'
 	@echo '$(OUT): libfirn.a ($(library_variant)) and include/ for $(TARGET). Link, with the parts that'
 	@echo '`firnc export PLAN --c -o parts.c` writes; without them everything is linked:'
-	@echo '    $(strip $(call library_compiler,$(TARGET)) $(call library_lto,$(library_variant))) -Wl,--gc-sections -I$(OUT)/include main.c parts.c $(OUT)/libfirn.a'
+	@echo '    $(strip $(call library_compiler_with,$(TARGET),$(LIBRARY_USER_LIBC)) $(call library_lto,$(library_variant))) -Wl,--gc-sections -I$(OUT)/include main.c parts.c $(OUT)/libfirn.a'
 
 # --- sizes ---------------------------------------------------------------------------------------------------------
 
@@ -217,7 +224,7 @@ $(BUILD)/parts/$(PARTS).c: $(PLANS) $(BUILD)/firnc
 	@$(BUILD)/firnc export $(firstword $(PLANS)) --c $(patsubst %,--with %,$(wordlist 2,64,$(PLANS))) -o $@ >/dev/null
 
 PARTS_RUNNER := $(BUILD)/$(TARGET)/library/runner-$(PARTS)-$(library_variant).elf
-$(PARTS_RUNNER): $(BUILD)/keys/$(KEY).c $(call library_objects,$(TARGET),$(call library_start,$(TARGET)) $(EMULATED)) \
+$(PARTS_RUNNER): $(BUILD)/keys/$(KEY).c $(call library_objects,$(TARGET),$(call library_board,$(TARGET)) $(EMULATED)) \
 		$(BUILD)/$(TARGET)/library/parts/$(PARTS).o $(BUILD)/$(TARGET)/library/$(library_variant).a
 	@$(call library_compiler,$(TARGET)) $(LIBRARY_LDFLAGS) -I. -T $($(TARGET)_SCRIPT) $^ -o $@
 

@@ -12,6 +12,8 @@ function part_of(path) {
         return "kernels"
     if (path ~ /\/runtime\/numerics\//)
         return "numerics"
+    if (path ~ /\/libc\/string\.o$/)
+        return "of the C library"
     if (path ~ /\/runtime\/targets\//)
         return "start and main"
     if (path ~ /\/runtime\//)

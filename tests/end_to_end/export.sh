@@ -73,8 +73,8 @@ for target in cortex-m4f cortex-m0plus rv32 rv32imac; do
     machine=arm
     case $target in rv32*) machine=riscv ;; esac
     # The variables of targets.mk, as make reads them.
-    settings=$(printf 'include runtime/targets/targets.mk\nall:\n\t@echo "$(%s_CROSS)gcc $(%s_MACHINE)"\n\t@echo $(%s_SCRIPT)\n' \
-        $target $target $target | make -s -f - all)
+    settings=$(printf 'include runtime/targets/targets.mk\nall:\n\t@echo "$(%s_CROSS)gcc $(%s_MACHINE) $(%s_LIBC)"\n\t@echo $(%s_SCRIPT)\n' \
+        $target $target $target $target | make -s -f - all)
     compiler=$(echo "$settings" | head -n 1)
     cat >"$folder/main.c" <<'END'
 #include <stdint.h>
@@ -87,7 +87,7 @@ void firn_start(void) {
 }
 END
     # Split into words on purpose; the board's script places the section where the board has its plan.
-    $compiler -std=c11 -Os -Wall -Wextra -Werror --specs=picolibc.specs -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings \
+    $compiler -std=c11 -Os -Wall -Wextra -Werror -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings \
         -T "$(echo "$settings" | tail -n 1)" "$folder/main.c" "$folder/key.c" "$folder/$machine.o" -o "$folder/linked" ||
         fail "$target: not linked"
     tool=${compiler%%gcc*}

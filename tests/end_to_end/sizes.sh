@@ -40,10 +40,11 @@ awk 'FILENAME == others { if ($0 ~ /riscv/) without_riscv = 1; else without_arm 
 [ ! -s "$folder/found" ] || fail "$(cat "$folder/found")"
 [ "$(grep -c ' all ' "$golden")" -ge 2 ] || fail "$golden has hardly any rows"
 
-# .packages/install unpacks the C library of each core, and of no other.
+# .packages/install unpacks the C library of each core that uses picolibc, and of no other.
 make -s --no-print-directory -f - multilibs >"$folder/used" <<'END'
 include runtime/targets/targets.mk
-multilibs: ; @$(foreach target,$(TARGETS),$($(target)_CROSS)gcc $($(target)_MACHINE) -print-multi-directory &&) true
+with_picolibc := $(foreach target,$(TARGETS),$(if $(findstring picolibc,$($(target)_LIBC)),$(target)))
+multilibs: ; @$(foreach target,$(with_picolibc),$($(target)_CROSS)gcc $($(target)_MACHINE) -print-multi-directory &&) true
 END
 .packages/install --print multilibs | sort >"$folder/listed"
 sort -u "$folder/used" | cmp -s - "$folder/listed" ||

@@ -21,8 +21,8 @@ cmake_minimum_required(VERSION 3.20)
 project(application C)
 set(APPLICATION_SOURCE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
 add_library(zephyr_interface INTERFACE)
-target_compile_options(zephyr_interface INTERFACE ${MACHINE} -std=c99 -Os -ffunction-sections -fdata-sections -fno-common
-    -Wall -Wextra -Werror --specs=picolibc.specs)
+target_compile_options(zephyr_interface INTERFACE ${MACHINE} ${LIBC} -std=c99 -Os -ffunction-sections -fdata-sections
+    -fno-common -Wall -Wextra -Werror)
 function(zephyr_include_directories)
     target_include_directories(zephyr_interface INTERFACE ${ARGV})
 endfunction()
@@ -42,11 +42,12 @@ if(TARGET firn)
     get_target_property(listed firn SOURCES)
     list(JOIN listed "\n" listed)
     file(WRITE ${CMAKE_BINARY_DIR}/listed "${listed}\n")
-    add_executable(example ${FIRN_ROOT}/runtime/targets/firmware_main.c ${FIRN_ROOT}/${START}/start.c)
+    add_executable(example ${FIRN_ROOT}/runtime/targets/firmware_main.c ${FIRN_ROOT}/${START}/start.c ${LIBC_SOURCE})
     target_compile_options(example PRIVATE -std=c11)
+    set_source_files_properties(${LIBC_SOURCE} PROPERTIES COMPILE_OPTIONS -ffreestanding)
     target_link_libraries(example PRIVATE -Wl,--whole-archive firn -Wl,--no-whole-archive)
-    target_link_options(example PRIVATE ${MACHINE} --specs=picolibc.specs -nostartfiles -Wl,--gc-sections
-        -Wl,--fatal-warnings -T ${FIRN_ROOT}/${SCRIPT})
+    target_link_options(example PRIVATE ${MACHINE} ${LIBC} -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
+        -T ${FIRN_ROOT}/${SCRIPT})
     set_target_properties(example PROPERTIES LINK_DEPENDS ${FIRN_ROOT}/${SCRIPT})
 endif()
 END
@@ -74,6 +75,8 @@ application() {
     expect "$made: configure" 0 "" cmake -S "$folder/application" -B "$folder/$made" -DCMAKE_SYSTEM_NAME=Generic \
         -DCMAKE_C_COMPILER="${tool}gcc" -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
         -DFIRN_ROOT="$root" -DFIRN_MODULE="$root/runtime/package/zephyr" -DMACHINE="$(setting MACHINE | tr ' ' ';')" \
+        -DLIBC="$(setting LIBC | sed "s| runtime/| $root/runtime/|; s| |;|g")" \
+        -DLIBC_SOURCE="$(setting LIBC_SOURCE | sed "s|^runtime/|$root/&|")" \
         -DSTART="$(setting START)" -DSCRIPT="$(setting SCRIPT)" "$@"
     takes_next || return 0
     # The linker looks for included scripts from the folder that make runs in.
