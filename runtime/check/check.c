@@ -9,8 +9,8 @@
 
 #include "plan/op_words.h"
 
-/* Of the ops of a step, the portable kernel runs for one of so many. The number is prime, so that the steps of a run
- * reach every op of its plan. */
+/* Of the ops of a step, the portable kernel runs for one of so many. In 31 consecutive steps each op is compared in
+ * one. */
 enum { SAMPLED = 31 };
 
 static size_t bytes_of(const firn_tensor *tensor) {

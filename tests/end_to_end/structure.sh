@@ -86,17 +86,16 @@ grep '\.[ch]$' "$folder/files" | while read -r file; do [ ! -e "$file" ] || echo
 # files, because two targets define the same names, examples, which no other file needs, and elsewhere what compiles only
 # for x86.
 
-# object SOURCE: prints the path of the source's object: from the build, from any kernel set that has it, or compiled
-# here.
-object() {
+# find_object SOURCE: sets $object to the path of the source's object: from the build, from any kernel set that has it, or
+# compiled here. It runs in no shell of its own, because there are hundreds of sources.
+find_object() {
     for built in objects fma avx2 avx512 avx512fp16 amx avx512bf16 neon neonfp16; do
-        if [ -e "$BUILD/$built/${1%.c}.o" ]; then
-            echo "$BUILD/$built/${1%.c}.o"
-            return
-        fi
+        object=$BUILD/$built/${1%.c}.o
+        [ ! -e "$object" ] || return 0
     done
-    mkdir -p "$folder/$(dirname "$1")"
-    $CC -std=c11 -w -I. -c "$1" -o "$folder/${1%.c}.o" && echo "$folder/${1%.c}.o"
+    object=$folder/${1%.c}.o
+    mkdir -p "${object%/*}"
+    $CC -std=c11 -w -I. -c "$1" -o "$object"
 }
 
 elsewhere=
@@ -107,9 +106,14 @@ esac
 grep '\.c$' "$folder/sources" |
     grep -v '^plan/checks/sealed/\|^runtime/targets/\(emulated\|cortex-m\|rv32\)/\|/examples/'"$elsewhere" >"$folder/compiled"
 while read -r source; do
-    object=$(object "$source")
-    nm -P "$object" | sed "s|^|$source |"
-done <"$folder/compiled" >"$folder/names"
+    find_object "$source"
+    echo "$source $object"
+done <"$folder/compiled" >"$folder/objects"
+# All symbols by one nm, whose lines begin with the path of the object and a colon; the source takes that place.
+cut -d ' ' -f 2- "$folder/objects" | tr '\n' '\0' | xargs -0 nm -P -A |
+    awk 'FNR == NR { source[substr($0, index($0, " ") + 1)] = $1; next }
+         { colon = index($0, ": "); print source[substr($0, 1, colon - 1)], substr($0, colon + 2) }' \
+        "$folder/objects" - >"$folder/names"
 awk 'FNR == NR { if ($3 ~ /^[A-TV-Z]$/ && !($2 in home)) home[$2] = $1; next }
      $3 ~ /^[Uw]$/ && ($2 in home) && home[$2] != $1 && !seen[$1, home[$2]]++ { print $1, home[$2], $2 }' \
     "$folder/names" "$folder/names" >"$folder/needs"

@@ -1,5 +1,5 @@
 /* See support_capture.h. */
-#define _XOPEN_SOURCE 700 /* mkstemp, dup2, P_tmpdir */
+#define _XOPEN_SOURCE 700 /* mkstemp, dup2 */
 #include "tests/unit/support_capture.h"
 
 #include <setjmp.h>
@@ -13,6 +13,19 @@
 /* The captured stream, a second descriptor of what it was, and the file in its place; NULL: no capture is open. */
 static int captured, before;
 static FILE *file;
+
+enum { NAME_MOST = 4096 };
+
+/* Makes an empty file in $TMPDIR or /tmp. Returns its descriptor, and its name in `name`. */
+static int make_file(char *name, size_t most) {
+    const char *folder = getenv("TMPDIR");
+    const int length =
+        snprintf(name, most, "%s/firn-captured-XXXXXX", folder != NULL && *folder != '\0' ? folder : "/tmp");
+    assert_true(length > 0 && (size_t)length < most);
+    const int descriptor = mkstemp(name);
+    assert_true(descriptor >= 0);
+    return descriptor;
+}
 
 static void restore(void) {
     fflush(NULL);
@@ -43,7 +56,9 @@ void support_capture_begin(int stream) {
     fflush(NULL);
     captured = stream;
     before = dup(stream);
-    FILE *to = tmpfile();
+    char name[NAME_MOST];
+    FILE *to = fdopen(make_file(name, sizeof name), "w+");
+    unlink(name);
     assert_true(before >= 0 && to != NULL && dup2(fileno(to), stream) == stream);
     file = to;
 }
@@ -60,9 +75,8 @@ size_t support_capture_end(char *text, size_t most) {
 
 int support_capture_command(int (*command)(const char *file), const void *bytes, uint64_t count, int stream, char *text,
                             size_t most) {
-    char name[] = P_tmpdir "/firn-captured-XXXXXX";
-    const int descriptor = mkstemp(name);
-    assert_true(descriptor >= 0);
+    char name[NAME_MOST];
+    const int descriptor = make_file(name, sizeof name);
     assert_int_equal(write(descriptor, bytes, (size_t)count), count);
     close(descriptor);
     support_capture_begin(stream);

@@ -493,12 +493,27 @@ static void set_list(editor *e, const place *list) {
     memcpy(list->at + list->field->count_at, &count, sizeof count);
 }
 
+/* Makes all fields of an entry zero. Those of a region are not together, but in two lists of the header. */
+static void clear(const place *entry) {
+    memset(entry->at, 0, entry->bytes);
+    for (uint32_t i = 0; entry->record == IN_region && i < FIELDS; i++)
+        if (fields[i].in == IN_region) {
+            const place part = scalar_at(entry, &fields[i]);
+            memset(part.at, 0, part.bytes);
+        }
+}
+
+static void expect_no_region(const editor *e, const place *entry) {
+    if (entry->record == IN_region)
+        fail_at(e, "a region cannot be copied or exchanged");
+}
+
 static void append(editor *e, const place *list) {
     const uint32_t index = count_of(list->at, list->field), count = index + 1;
     assert_true(index < list->field->room);
     memcpy(list->at + list->field->count_at, &count, sizeof count);
     const place entry = entry_at(e, list->at, list->field, index);
-    memset(entry.at, 0, entry.bytes);
+    clear(&entry);
     skip_space(e);
     if (entry.record == IN_region && *e->at != '{')
         e->plan->region_names[index] = take_word(e);
@@ -507,6 +522,7 @@ static void append(editor *e, const place *list) {
 
 static void exchange(editor *e, const place *a, const place *b) {
     uint8_t bytes[256];
+    expect_no_region(e, a);
     assert_true(a->record == b->record && a->bytes <= sizeof bytes);
     memcpy(bytes, a->at, a->bytes);
     memcpy(a->at, b->at, a->bytes);
@@ -522,10 +538,11 @@ static void exchange(editor *e, const place *a, const place *b) {
 static void set_entry(editor *e, const place *entry) {
     skip_space(e);
     if (*e->at == '{') {
-        memset(entry->at, 0, entry->bytes);
+        clear(entry);
         take_block(e, entry);
         return;
     }
+    expect_no_region(e, entry);
     const place root = whole_plan(e), from = find_path(e, &root);
     if (from.record != entry->record)
         fail_at(e, "an entry of another list");
@@ -870,7 +887,7 @@ void support_edits_read(const char *name, void (*run)(const char *head, const ch
     assert_true(fread(text, 1, FILE_MOST, file) < FILE_MOST);
     fclose(file);
     for (char *at = text, *end; *at != '\0'; at = end) {
-        for (end = at + strcspn(at, "\n"); *end == '\n' && end[1] == ' ';)
+        for (end = at + strcspn(at, "\n"); *end == '\n' && (end[1] == ' ' || end[1] == '\t');)
             end += 1 + strcspn(end + 1, "\n");
         if (*end == '\n')
             *end++ = '\0';

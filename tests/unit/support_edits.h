@@ -9,7 +9,7 @@
  *     LIST.count = VALUE    sets the length alone; elements that a longer list gains keep what the memory has
  *     LIST += NAME {EDITS}  appends an entry that is all zero and then edited; NAME may be left out
  *     ENTRY = {EDITS}       clears an entry, then edits it; ENTRY {EDITS} keeps the other fields
- *     ENTRY = ENTRY         copies an entry of a list, and ENTRY <-> ENTRY exchanges two
+ *     ENTRY = ENTRY         copies an entry of a list, and ENTRY <-> ENTRY exchanges two; none of regions
  *     NAME                  runs a named edit; NAME(X) runs it with X in place of each $
  *
  *     view NAME of T [before T] {EDITS}               adds a view of all of tensor T
@@ -40,9 +40,9 @@ support_plan *support_edits_plan(bool train);
  * that a value has. Fails the test at a word that it does not know. */
 uint32_t support_edits_apply(support_plan *plan, const char *edits, uint32_t alternative);
 
-/* Reads a file. A line that begins with # is a comment, and one that begins with white space continues the line before
- * it. `let NAME: EDITS` names edits for all that follows. Every other line is HEAD: EDITS, or HEAD alone, with which
- * `run` is called. */
+/* Reads a file. A line that begins with # is a comment, and one that begins with a blank or a tab continues the
+ * line before it. `let NAME: EDITS` names edits for all that follows. Every other line is HEAD: EDITS, or HEAD alone,
+ * with which `run` is called. */
 void support_edits_read(const char *name, void (*run)(const char *head, const char *edits));
 
 #endif

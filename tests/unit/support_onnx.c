@@ -9,11 +9,57 @@
 
 #include <cmocka.h>
 
+/* Fields of messages, as onnx.proto numbers them; those of a graph are in the header. */
+enum {
+    MODEL_IR_VERSION = 1,
+    MODEL_GRAPH = 7,
+    MODEL_OPSET = 8,
+    OPSET_VERSION = 2,
+    NODE_INPUT = 1,
+    NODE_OUTPUT = 2,
+    NODE_NAME = 3,
+    NODE_OP = 4,
+    NODE_ATTRIBUTE = 5,
+    ATTRIBUTE_NAME = 1,
+    ATTRIBUTE_FLOAT = 2,
+    ATTRIBUTE_INTEGER = 3,
+    ATTRIBUTE_GRAPH = 6,
+    ATTRIBUTE_INTEGERS = 8,
+    ATTRIBUTE_TYPE = 20,
+    TENSOR_DIMS = 1,
+    TENSOR_TYPE = 2,
+    TENSOR_NAME = 8,
+    TENSOR_DATA = 9,
+    VALUE_NAME = 1,
+    VALUE_TYPE = 2,
+    TYPE_TENSOR = 1,
+    TENSOR_TYPE_ELEMENT = 1,
+    TENSOR_TYPE_SHAPE = 2,
+    SHAPE_DIM = 1,
+    DIM_SIZE = 1,
+    DIM_NAME = 2
+};
+
+/* Values of an attribute's type, and of a tensor's. */
+enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_GRAPH = 5, TYPE_INTS = 7 };
+enum { ELEMENT_FLOAT = 1, ELEMENT_INT64 = 7 };
+
+/* What the low bits of a field's tag say of its value. */
+enum { WIRE_BYTES = 2, WIRE_32_BITS = 5 };
+
+static void append_bytes(message_bytes *to, const void *bytes, size_t count) {
+    assert_true(count <= sizeof to->bytes - to->count);
+    memcpy(to->bytes + to->count, bytes, count);
+    to->count += count;
+}
+
 static void put_varint(message_bytes *to, uint64_t value) {
-    assert_true(to->count + 10 <= sizeof to->bytes);
+    uint8_t bytes[10];
+    size_t count = 0;
     for (; value >= 128; value >>= 7)
-        to->bytes[to->count++] = (uint8_t)(value | 128);
-    to->bytes[to->count++] = (uint8_t)value;
+        bytes[count++] = (uint8_t)(value | 128);
+    bytes[count++] = (uint8_t)value;
+    append_bytes(to, bytes, count);
 }
 
 void put_integer(message_bytes *to, uint32_t field, int64_t value) {
@@ -22,11 +68,9 @@ void put_integer(message_bytes *to, uint32_t field, int64_t value) {
 }
 
 void put_bytes(message_bytes *to, uint32_t field, const void *bytes, size_t count) {
-    put_varint(to, (uint64_t)field << 3 | 2);
+    put_varint(to, (uint64_t)field << 3 | WIRE_BYTES);
     put_varint(to, count);
-    assert_true(to->count + count <= sizeof to->bytes);
-    memcpy(to->bytes + to->count, bytes, count);
-    to->count += count;
+    append_bytes(to, bytes, count);
 }
 
 void put_text(message_bytes *to, uint32_t field, const char *text) {
@@ -37,58 +81,58 @@ void put_message(message_bytes *to, uint32_t field, const message_bytes *from) {
     put_bytes(to, field, from->bytes, from->count);
 }
 
+static void put_words(message_bytes *to, uint32_t field, const char *words) {
+    while (*words != '\0') {
+        const size_t length = strcspn(words, " ");
+        put_bytes(to, field, words, *words == '-' ? 0 : length);
+        words += length + (words[length] == ' ');
+    }
+}
+
 void put_node(message_bytes *graph, const char *name, const char *op, const char *inputs, const char *outputs,
               const message_bytes *attributes) {
     message_bytes node = {.count = 0};
-    const char *const lists[] = {inputs, outputs};
-    for (uint32_t i = 0; i < 2; i++)
-        for (const char *at = lists[i]; *at != '\0';) {
-            const size_t length = strcspn(at, " ");
-            put_bytes(&node, i + 1, at, *at == '-' ? 0 : length);
-            at += length + (at[length] == ' ');
-        }
-    put_text(&node, 3, name);
-    put_text(&node, 4, op);
-    if (attributes != NULL) {
-        memcpy(node.bytes + node.count, attributes->bytes, attributes->count);
-        node.count += attributes->count;
-    }
+    put_words(&node, NODE_INPUT, inputs);
+    put_words(&node, NODE_OUTPUT, outputs);
+    put_text(&node, NODE_NAME, name);
+    put_text(&node, NODE_OP, op);
+    if (attributes != NULL)
+        append_bytes(&node, attributes->bytes, attributes->count);
     put_message(graph, NODE, &node);
 }
 
 void put_attribute(message_bytes *node, const char *name, int64_t value) {
     message_bytes attribute = {.count = 0};
-    put_text(&attribute, 1, name);
-    put_integer(&attribute, 3, value);
-    put_integer(&attribute, 20, 2);
-    put_message(node, 5, &attribute);
+    put_text(&attribute, ATTRIBUTE_NAME, name);
+    put_integer(&attribute, ATTRIBUTE_INTEGER, value);
+    put_integer(&attribute, ATTRIBUTE_TYPE, TYPE_INT);
+    put_message(node, NODE_ATTRIBUTE, &attribute);
 }
 
 void put_real_attribute(message_bytes *node, const char *name, float value) {
     message_bytes attribute = {.count = 0};
-    put_text(&attribute, 1, name);
-    put_varint(&attribute, 2 << 3 | 5);
-    memcpy(attribute.bytes + attribute.count, &value, sizeof value);
-    attribute.count += sizeof value;
-    put_integer(&attribute, 20, 1);
-    put_message(node, 5, &attribute);
+    put_text(&attribute, ATTRIBUTE_NAME, name);
+    put_varint(&attribute, ATTRIBUTE_FLOAT << 3 | WIRE_32_BITS);
+    append_bytes(&attribute, &value, sizeof value);
+    put_integer(&attribute, ATTRIBUTE_TYPE, TYPE_FLOAT);
+    put_message(node, NODE_ATTRIBUTE, &attribute);
 }
 
 void put_list_attribute(message_bytes *node, const char *name, size_t count, const int64_t *values) {
     message_bytes attribute = {.count = 0};
-    put_text(&attribute, 1, name);
+    put_text(&attribute, ATTRIBUTE_NAME, name);
     for (size_t i = 0; i < count; i++)
-        put_integer(&attribute, 8, values[i]);
-    put_integer(&attribute, 20, 7);
-    put_message(node, 5, &attribute);
+        put_integer(&attribute, ATTRIBUTE_INTEGERS, values[i]);
+    put_integer(&attribute, ATTRIBUTE_TYPE, TYPE_INTS);
+    put_message(node, NODE_ATTRIBUTE, &attribute);
 }
 
 void put_branch(message_bytes *node, const char *name, const message_bytes *graph) {
     message_bytes attribute = {.count = 0};
-    put_text(&attribute, 1, name);
-    put_message(&attribute, 6, graph);
-    put_integer(&attribute, 20, 5);
-    put_message(node, 5, &attribute);
+    put_text(&attribute, ATTRIBUTE_NAME, name);
+    put_message(&attribute, ATTRIBUTE_GRAPH, graph);
+    put_integer(&attribute, ATTRIBUTE_TYPE, TYPE_GRAPH);
+    put_message(node, NODE_ATTRIBUTE, &attribute);
 }
 
 void put_value(message_bytes *graph, uint32_t field, const char *name, int64_t type, uint8_t rank,
@@ -97,20 +141,20 @@ void put_value(message_bytes *graph, uint32_t field, const char *name, int64_t t
     for (uint8_t i = 0; i < rank; i++) {
         message_bytes extent = {.count = 0};
         if (dims[i] == -1)
-            put_text(&extent, 2, "batch");
+            put_text(&extent, DIM_NAME, "batch");
         else if (dims[i] == QUESTIONED)
-            put_text(&extent, 2, "?");
+            put_text(&extent, DIM_NAME, "?");
         else if (dims[i] == WRITTEN_OPEN)
-            put_integer(&extent, 1, -1);
+            put_integer(&extent, DIM_SIZE, -1);
         else if (dims[i] != NAMELESS)
-            put_integer(&extent, 1, dims[i]);
-        put_message(&shape, 1, &extent);
+            put_integer(&extent, DIM_SIZE, dims[i]);
+        put_message(&shape, SHAPE_DIM, &extent);
     }
-    put_integer(&tensor, 1, type);
-    put_message(&tensor, 2, &shape);
-    put_message(&kind, 1, &tensor);
-    put_text(&value, 1, name);
-    put_message(&value, 2, &kind);
+    put_integer(&tensor, TENSOR_TYPE_ELEMENT, type);
+    put_message(&tensor, TENSOR_TYPE_SHAPE, &shape);
+    put_message(&kind, TYPE_TENSOR, &tensor);
+    put_text(&value, VALUE_NAME, name);
+    put_message(&value, VALUE_TYPE, &kind);
     put_message(graph, field, &value);
 }
 
@@ -119,32 +163,32 @@ void put_tensor(message_bytes *graph, const char *name, uint8_t rank, const int6
     float values[64];
     size_t count = 1;
     for (uint8_t i = 0; i < rank; i++) {
-        put_integer(&tensor, 1, dims[i]);
+        put_integer(&tensor, TENSOR_DIMS, dims[i]);
         count *= (size_t)dims[i];
     }
     assert_true(count <= sizeof values / sizeof values[0]);
     for (size_t i = 0; i < count; i++)
         values[i] = (float)(i + 1) / 4;
-    put_integer(&tensor, 2, 1);
-    put_text(&tensor, 8, name);
-    put_bytes(&tensor, 9, values, count * sizeof *values);
+    put_integer(&tensor, TENSOR_TYPE, ELEMENT_FLOAT);
+    put_text(&tensor, TENSOR_NAME, name);
+    put_bytes(&tensor, TENSOR_DATA, values, count * sizeof *values);
     put_message(graph, INITIALIZER, &tensor);
 }
 
 void put_wholes(message_bytes *graph, const char *name, size_t count, const int64_t *values) {
     message_bytes tensor = {.count = 0};
-    put_integer(&tensor, 1, (int64_t)count);
-    put_integer(&tensor, 2, 7);
-    put_text(&tensor, 8, name);
-    put_bytes(&tensor, 9, values, count * sizeof *values);
+    put_integer(&tensor, TENSOR_DIMS, (int64_t)count);
+    put_integer(&tensor, TENSOR_TYPE, ELEMENT_INT64);
+    put_text(&tensor, TENSOR_NAME, name);
+    put_bytes(&tensor, TENSOR_DATA, values, count * sizeof *values);
     put_message(graph, INITIALIZER, &tensor);
 }
 
 void put_number(message_bytes *graph, const char *name, float number) {
     message_bytes tensor = {.count = 0};
-    put_integer(&tensor, 2, 1);
-    put_text(&tensor, 8, name);
-    put_bytes(&tensor, 9, &number, sizeof number);
+    put_integer(&tensor, TENSOR_TYPE, ELEMENT_FLOAT);
+    put_text(&tensor, TENSOR_NAME, name);
+    put_bytes(&tensor, TENSOR_DATA, &number, sizeof number);
     put_message(graph, INITIALIZER, &tensor);
 }
 
@@ -155,15 +199,15 @@ void write_file(const char *name, const uint8_t *bytes, size_t count) {
 
 message_bytes model_of(const message_bytes *graph, int64_t opset) {
     message_bytes model = {.count = 0}, version = {.count = 0};
-    put_integer(&model, 1, 8);
-    put_integer(&version, 2, opset);
-    put_message(&model, 8, &version);
-    put_message(&model, 7, graph);
+    put_integer(&model, MODEL_IR_VERSION, 8);
+    put_integer(&version, OPSET_VERSION, opset);
+    put_message(&model, MODEL_OPSET, &version);
+    put_message(&model, MODEL_GRAPH, graph);
     return model;
 }
 
 /* Appends bytes to memory on the heap. */
-static void append(uint8_t **to, size_t *count, size_t *capacity, const message_bytes *from) {
+static void append_to_heap(uint8_t **to, size_t *count, size_t *capacity, const message_bytes *from) {
     if (*capacity - *count < from->count) {
         *capacity = 2 * *capacity + sizeof from->bytes;
         *to = realloc(*to, *capacity);
@@ -177,16 +221,16 @@ void write_large_model(const char *name, const message_bytes *graph, size_t coun
                        void (*put)(message_bytes *graph, size_t i), int64_t opset) {
     uint8_t *bytes = NULL;
     size_t graph_bytes = 0, capacity = 0;
-    append(&bytes, &graph_bytes, &capacity, graph);
+    append_to_heap(&bytes, &graph_bytes, &capacity, graph);
     for (size_t i = 0; i < count; i++) {
         message_bytes more = {.count = 0};
         put(&more, i);
-        append(&bytes, &graph_bytes, &capacity, &more);
+        append_to_heap(&bytes, &graph_bytes, &capacity, &more);
     }
     const message_bytes none = {.count = 0};
     message_bytes model = model_of(&none, opset);
     model.count -= 2; /* tag and length of the empty graph */
-    put_varint(&model, 7 << 3 | 2);
+    put_varint(&model, MODEL_GRAPH << 3 | WIRE_BYTES);
     put_varint(&model, graph_bytes);
     FILE *file = fopen(name, "wb");
     assert_true(file != NULL && fwrite(model.bytes, 1, model.count, file) == model.count &&

@@ -262,11 +262,12 @@ static const struct {
 #include "plan/ops.def"
 #undef FIRN_OP
 };
+enum { RULES = sizeof rules / sizeof rules[0] };
 
 /* Whether one of the words is the rule of an op. Each word stands between two spaces. */
 static bool has_rule(const firn_op_info *info, const char *words) {
     char word[64] = "";
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    for (size_t i = 0; i < RULES; i++) {
         if (rules[i].code == info->code)
             snprintf(word, sizeof word, " %s ", rules[i].name);
     }
@@ -282,6 +283,36 @@ static const char extents_are_divided[] =
 static const char inputs_are_related[] = " select gradient_norm gradient_factors concat ";
 static const char types_are_compared[] = " cast concat attention attention_backward cross_attention "
                                          "cross_attention_backward linear_cross_entropy scatter_nd metric_auc ";
+
+static bool is_rule(const char *word, size_t length) {
+    for (size_t i = 0; i < RULES; i++) {
+        if (strlen(rules[i].name) == length && strncmp(rules[i].name, word, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+void shape_lists_check(void) {
+    static const char *const lists[] = {ones_are_repeated, extents_are_divided, inputs_are_related, types_are_compared};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        for (const char *word = lists[i] + 1; *word != '\0'; word += strcspn(word, " ") + 1) {
+            if (!is_rule(word, strcspn(word, " ")))
+                fail_msg("no rule: %s", word);
+        }
+    }
+}
+
+bool shape_rule_is_declared(const firn_op_info *info) {
+    return has_rule(info, " declared ");
+}
+
+bool shape_case_is_of_rule(const shape_case *c) {
+    if (c->error == FIRN_ERROR_OP_SHAPE)
+        return types_hold(c) && extents_hold(c);
+    const bool is_of_line = strcmp(c->change, "line") == 0;
+    return is_of_line || (c->error == FIRN_ERROR_OP_ATTRIBUTE && strcmp(c->change, "range") != 0 &&
+                          strcmp(c->change, "count") != 0 && strcmp(c->change, "decay") != 0);
+}
 
 /* --- variations ------------------------------------------------------------------------------------------------- */
 
@@ -508,7 +539,7 @@ static void vary_out_of_range(const variation *v, uint32_t position, attribute_v
         }
         set_attribute(&c, position, x);
         if ((zeros >> position & 1) == 0)
-            vary(v, &c, "attribute", FIRN_ERROR_OP_ATTRIBUTE);
+            vary(v, &c, "range", FIRN_ERROR_OP_ATTRIBUTE);
     }
 }
 
@@ -549,19 +580,25 @@ static void vary_decay(const variation *v) {
     }
 }
 
-/* Makes the inputs in `absent` absent; false if the line does not have them all, or one is not optional. */
-static bool leave_out(const shape_case *valid, uint32_t absent, shape_case *bare) {
+/* Returns the optional inputs that a line has, as bits. */
+static uint64_t optional_inputs(const shape_case *valid) {
+    uint64_t optional = 0;
+    for (uint8_t i = 0; i < valid->info->inputs && i < valid->input_count; i++) {
+        if (valid->inputs[i].rank > 0 && firn_op_input(valid->info, i)->optional)
+            optional |= UINT64_C(1) << i;
+    }
+    return optional;
+}
+
+/* Makes the inputs in `absent` absent. */
+static void leave_out(const shape_case *valid, uint64_t absent, shape_case *bare) {
     *bare = *valid;
-    for (uint8_t i = 0; i < valid->info->inputs; i++) {
-        if ((absent >> i & 1) == 0)
-            continue;
-        if (i >= valid->input_count || valid->inputs[i].rank == 0 || !firn_op_input(valid->info, i)->optional)
-            return false;
-        bare->inputs[i] = (firn_shape){0};
+    for (uint8_t i = 0; i < valid->input_count; i++) {
+        if ((absent >> i & 1) != 0)
+            bare->inputs[i] = (firn_shape){0};
     }
     while (bare->input_count > 0 && bare->inputs[bare->input_count - 1].rank == 0)
         bare->input_count--;
-    return true;
 }
 
 static void vary_all(const variation *v) {
@@ -581,7 +618,7 @@ void shape_line_vary(const shape_line *line, shape_case_use *use, void *context)
                    .complete = true,
                    .use = use,
                    .context = context,
-                   .declared = has_rule(info, " declared "),
+                   .declared = shape_rule_is_declared(info),
                    .compares_types = has_rule(info, types_are_compared),
                    .repeats_ones = has_rule(info, ones_are_repeated),
                    .divides_extents = has_rule(info, extents_are_divided),
@@ -589,8 +626,9 @@ void shape_line_vary(const shape_line *line, shape_case_use *use, void *context)
     vary_all(&v);
     v.valid = &bare;
     v.complete = false;
-    for (uint32_t absent = 1; !v.relates_inputs && info->inputs <= 8 && absent < 1u << info->inputs; absent++) {
-        if (leave_out(&line->original, absent, &bare))
-            vary_all(&v);
+    const uint64_t optional = v.relates_inputs ? 0 : optional_inputs(&line->original);
+    for (uint64_t absent = optional; absent != 0; absent = (absent - 1) & optional) { /* each set of them but none */
+        leave_out(&line->original, absent, &bare);
+        vary_all(&v);
     }
 }

@@ -65,6 +65,16 @@ typedef struct shape_line {
 /* Reads case number `which` of a line; false if the line has fewer. */
 bool shape_line_read(shape_line *line, const char *text, uint32_t which);
 
+/* Returns whether the op's rule is `declared`, which checks nothing. */
+bool shape_rule_is_declared(const firn_op_info *info);
+
+/* Returns whether the op's own rule refuses a case that is not valid, rather than a column of plan/ops.def, such as an
+ * operand's type or an attribute's range. */
+bool shape_case_is_of_rule(const shape_case *c);
+
+/* Fails the test if a word of the lists of rules in support_shapes.c is no rule of plan/ops.def. */
+void shape_lists_check(void);
+
 typedef void shape_case_use(const shape_case *c, void *context);
 
 /* Calls `use` with every case that follows from a valid line, with all of its optional inputs or only some, by one

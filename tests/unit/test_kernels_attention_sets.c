@@ -57,7 +57,7 @@ static int find_sets(void **state) {
     if (portable == NULL)
         portable = firn_kernel_set_choose("plain");
     support_find_sets("avx2 avx512 amx avx512bf16 neon avx512fp16 neonfp16");
-    support_add_models();
+    support_add_models(SUPPORT_MODELS);
     for (int i = 0; i < COUNTS; i++) {
         pools[i] = firn_host_threads_start(thread_counts[i]);
         ways[i] = pools[i] == NULL

@@ -26,7 +26,7 @@
 static int find_sets(void **state) {
     (void)state;
     support_find_sets("avx2 avx512 amx avx512bf16 neon");
-    support_add_models();
+    support_add_models(SUPPORT_ENGINES);
     return 0;
 }
 

@@ -36,7 +36,7 @@ static int find_sets(void **state) {
 static int add_models(void **state) {
     (void)state;
     if (getenv("FIRN_TEST_EMULATED") == NULL)
-        support_add_models();
+        support_add_models(SUPPORT_ENGINES);
     return 0;
 }
 

@@ -3,7 +3,6 @@
  * for each field, how many changes were refused, shown, and acted.
  *
  *     test_plan_lies [COUNT [SEED]]     prints the table for COUNT changes, and tests nothing */
-#define _XOPEN_SOURCE 700 /* dup2 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +14,7 @@
 #include <cmocka.h>
 
 #include "compiler/commands/inspect.h"
+#include "tests/unit/support_capture.h"
 #include "tests/unit/support_native_plan.h"
 #include "tests/unit/support_sealed_runs.h"
 #include "tests/unit/support_share.h"
@@ -87,34 +87,20 @@ static void remove_identities(char *text) {
     *to = '\0';
 }
 
+static int inspect(const char *file) {
+    const firnc_mark mark = firnc_memory_mark();
+    const int result = firnc_inspect(file, FIRNC_INSPECT_JSON);
+    firnc_memory_release(mark);
+    return result;
+}
+
 /* Returns what `firnc inspect --json` prints about a plan, without identities; to be freed. */
 static char *inspected(const compiled_plan *plan) {
-    char name[] = P_tmpdir "/firn-lies-XXXXXX";
-    int descriptor = mkstemp(name);
-    assert_true(descriptor >= 0);
-    assert_int_equal(write(descriptor, plan->file, (size_t)plan->bytes), plan->bytes);
-    close(descriptor);
-    FILE *file = tmpfile();
-    assert_non_null(file);
-    fflush(NULL);
-    int before = dup(STDOUT_FILENO);
-    dup2(fileno(file), STDOUT_FILENO);
-    firnc_mark mark = firnc_memory_mark();
-    int result = firnc_inspect(name, FIRNC_INSPECT_JSON);
-    firnc_memory_release(mark);
-    fflush(NULL);
-    dup2(before, STDOUT_FILENO);
-    close(before);
-    assert_int_equal(result, 0);
-    char *text = malloc(OUTPUT_MOST + 2);
+    char *text = malloc(OUTPUT_MOST);
     assert_non_null(text);
-    rewind(file);
-    size_t bytes = fread(text, 1, OUTPUT_MOST, file);
-    assert_true(bytes > 0 && bytes < OUTPUT_MOST);
-    text[bytes] = '\n';
-    text[bytes + 1] = '\0';
-    fclose(file);
-    remove(name);
+    assert_int_equal(support_capture_command(inspect, plan->file, plan->bytes, STDOUT_FILENO, text, OUTPUT_MOST), 0);
+    const size_t bytes = strlen(text);
+    assert_true(bytes > 0 && bytes < OUTPUT_MOST - 1 && text[bytes - 1] == '\n');
     remove_identities(text);
     return text;
 }

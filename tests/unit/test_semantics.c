@@ -94,11 +94,13 @@ static void run_line(const char *head, const char *edits) {
         heading.error = error_of_name(head);
 }
 
+enum { CASES_LEAST = 567 }; /* as many as the file has */
+
 static void cases_give_their_errors(void **state) {
     (void)state;
     support_edits_read("tests/unit/semantics.edits", run_line);
     print_message("%u cases\n", heading.cases);
-    assert_true(heading.cases > 500);
+    assert_true(heading.cases >= CASES_LEAST);
     assert_int_equal(heading.wrong, 0);
 }
 
