@@ -165,6 +165,13 @@ for script in tests/end_to_end/*.sh tests/unit/test_*.c; do
         esac
     done
 done
+# tests/mutants knows the same words.
+sed -n '/^need() {/,/^}/s/^    \([a-z_][a-z_0-9]*\)) .*/\1/p' tests/check | sort >"$folder/words"
+PYTHONPATH=tests/mutants python3 -B -c 'import selection
+print("\n".join({*selection.NEEDS, *(word for words in selection.OTHER_COMPILERS.values() for word in words)}))' |
+    sort >"$folder/got"
+[ "$(wc -l <"$folder/words")" -gt 10 ] && cmp -s "$folder/words" "$folder/got" ||
+    fail "tests/mutants/selection.py has other words than tests/check: $(comm -3 "$folder/words" "$folder/got" | tr '\n\t' '  ')"
 for group in $(sed -n 's/.*packages="$packages \([a-z0-9 ]*\)".*/\1/p' tests/check); do
     grep -q "^$group: " .packages/list || fail "tests/check installs $group, which is no group of .packages/list"
 done

@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -39,17 +40,21 @@ def make(build, goals, jobs):
 def chosen(build, limit):
     """The unit tests, and the scripts that are known to be quick and need no other target."""
     tree = Copy(ROOT, [])
-    for test in tests_of(tree, 1):
+    with tempfile.TemporaryDirectory(dir=Path(ROOT, build)) as scratch:
+        tree.scratch = Path(scratch)
+        tests = tests_of(tree, 1)
+    for test in tests:
         if test.name.startswith("unit/"):
             yield test._replace(command=f"{build}/tests/{test.name[5:]}")
-        elif is_script(test) and test.seconds is not None and test.seconds <= limit and goals_of(tree, test) == ["all"]:
+        elif is_script(test) and test.seconds <= limit and goals_of(tree, test) == ["all"]:
             yield test
 
 
-def run(test, build):
+def passes(test, build):
     variables = {**os.environ, **environment(test), "BUILD": build, "SANITIZED": build + "/sanitized"}
     status, _, _ = PROCESSES.run([test.command], ROOT, variables, LONGEST)
     print(f"{'passed' if status == 0 else 'FAILED'}  {test.name}", flush=True)
+    return status == 0
 
 
 # --- what gcov says ---
@@ -119,16 +124,19 @@ def main():
     parser.add_argument("--limit", type=float, default=10)
     parser.add_argument("--report", action="store_true")
     options = parser.parse_args()
+    passed = []
     if not options.report:
         make(options.build, ["all", "unit-tests"], options.jobs)
         with ThreadPoolExecutor(options.jobs) as pool:
-            list(pool.map(lambda test: run(test, options.build), list(chosen(options.build, options.limit))))
+            passed = list(pool.map(lambda test: passes(test, options.build), chosen(options.build, options.limit)))
     lines, branches = measured(options.build)
     if not lines:
         sys.exit("make coverage: no test has left counts")
     print("\n".join(table(lines, branches)))
     print("\nConditions of checks and parsers with a side that no test takes:")
     print("\n".join(never_taken(lines, branches)))
+    if not all(passed):
+        sys.exit(f"make coverage: {passed.count(False)} of {len(passed)} tests failed")
 
 
 if __name__ == "__main__":

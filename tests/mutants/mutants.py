@@ -32,8 +32,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 LEAST_SECONDS, TIMES_AS_LONG, LONGEST = 20, 5, 1800
 COMPILE_ERROR = re.compile(r"^\S+\.(c|h|def):\d+:\d+: (fatal )?error:", re.MULTILINE)
 BATCH = 8 # tests that are linked together, after the nearest one
-# Scripts with one of these needs build for other targets; without a list of `make test` they are left out.
-OTHER_TARGETS = ("variants", "aarch64", "boards", "fuzz")
 
 
 def say(text):
@@ -84,15 +82,7 @@ class Run:
         tests = selection.tests_of(self.clean, stage)
         limit, only = self.options.limit, self.options.only.split()
         tests = [test for test in tests if not only or any(word in test.name for word in only)]
-        if tests and all(test.seconds is None for test in tests):
-            say("tests/run.sh has no list of tests with their times: all tests for this machine are taken for both stages")
-            tests = [test for test in tests if not self.needs_other_targets(test)]
-        return [test for test in tests if not limit or test.seconds is None or test.seconds <= limit]
-
-    def needs_other_targets(self, test):
-        text = (self.clean.folder / test.command).read_text() if selection.is_script(test) else ""
-        needs = [word for line in text.splitlines() if line.startswith("# Needs: ") for word in line.split()[2:]]
-        return any(word in OTHER_TARGETS for word in needs)
+        return [test for test in tests if not limit or test.seconds <= limit]
 
     def measure(self, tests):
         """Runs the tests whose time is not known. Returns those that pass on the clean tree within the limit; the others

@@ -6,14 +6,16 @@ from pathlib import Path
 
 from copies import BUILD
 
-# `seconds` is the CPU time that the test may take, or None; it takes one case of `every`, beginning with number `part`.
-# `loop` is the loop of tests/run.sh that lists it, or nothing.
-Test = namedtuple("Test", "command name seconds every part loop", defaults=(None, 1, 0, ""))
+# `seconds` is the CPU time that the test may take; it takes one case of `every`, beginning with number `part`. `loop` is the
+# loop of tests/run.sh that lists it.
+Test = namedtuple("Test", "command name seconds every part loop")
 
 LOOPS = {1: "test", 2: "all"}
-# The goals of make for the words of tests/check, by loop; boards, python and tools are built by the scripts or not at all.
+# The goals of make for the words of tests/check, which tests/end_to_end/packages.sh compares with these; boards, oracle,
+# python and tools are built by the scripts or not at all. None: the sanitized build has them.
 NEEDS = {"onnx_run": ["tests/onnx_run"], "runner": ["runner"], "signing": ["libsigning.a"], "bench": ["firn-bench"],
-         "boards": [], "python": [], "tools": []}
+         "boards": [], "oracle": [], "python": [], "tools": [], "fuzz": None}
+# The same for words whose goals depend on the loop.
 OTHER_COMPILERS = {"test": {"cover": ["cover"], "variants": ["cover"], "aarch64": []},
                    "all": {"cover": ["cover"], "variants": ["variants"], "aarch64": ["aarch64"]}}
 CALLS_PROGRAMS = re.compile(r"\b(system|popen|execvp?|execve|posix_spawnp?)\(")
@@ -21,19 +23,7 @@ CALLS_PROGRAMS = re.compile(r"\b(system|popen|execvp?|execve|posix_spawnp?)\(")
 
 def tests_of(copy, stage):
     """The tests of a stage: 1 is what `make test` runs, 2 what `make test-all` runs."""
-    listed = listed_by_run(copy, LOOPS[stage])
-    if listed is None:
-        listed = [Test(f"{BUILD}/tests/{p.stem}", f"unit/{p.stem}")
-                  for p in sorted(copy.folder.glob("tests/unit/test_*.c"))]
-        listed += [Test(f"tests/end_to_end/{p.name}", f"end_to_end/{p.stem}")
-                   for p in sorted(copy.folder.glob("tests/end_to_end/*.sh"))]
-    return listed
-
-
-def listed_by_run(copy, loop):
-    """What tests/run.sh says of a loop, as lines `command name seconds every part`; None if it knows no loops."""
-    if "--loop" not in (copy.folder / "tests/run.sh").read_text():
-        return None
+    loop = LOOPS[stage]
     listed = subprocess.run(["tests/run.sh", "--list", "--loop", loop], cwd=copy.folder, env=copy.environment(),
                             capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in listed.splitlines()]
@@ -73,12 +63,12 @@ def goals_of(copy, test):
         for word in line.split():
             if word.startswith("test_"):
                 goals.append(f"{BUILD}/tests/{word}")
-            elif word in NEEDS:
-                goals += [f"{BUILD}/{goal}" for goal in NEEDS[word]]
-            elif word in OTHER_COMPILERS.get(test.loop, {}):
+            elif word in OTHER_COMPILERS[test.loop]:
                 goals += OTHER_COMPILERS[test.loop][word]
-            else:
+            elif NEEDS[word] is None:
                 return None
+            else:
+                goals += [f"{BUILD}/{goal}" for goal in NEEDS[word]]
     return goals
 
 

@@ -38,8 +38,8 @@ extern support_sets support_compared;
  * support_set says of each other set is printed. */
 void support_find_sets(const char *names);
 
-/* Adds the first `count` models, SUPPORT_ENGINES or SUPPORT_MODELS, if this CPU and build have the set avx2. The Makefile
- * links the test with them: one that is missing then fails the test. */
+/* Adds the first `count` models, SUPPORT_ENGINES or SUPPORT_MODELS, if this CPU and build have the set avx2. The
+ * Makefile links the test with them: one that is missing then fails the test. */
 void support_add_models(int count);
 
 /* Removes the models. */
