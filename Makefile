@@ -29,6 +29,9 @@ PROCESSOR := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 # CHECK=1: a build that checks each op and can write a trace (runtime/check/check.h), in a folder of its own.
 CHECK ?=
 BUILD ?= build$(if $(CHECK),/check)
+ifneq ($(words $(BUILD)),1)
+$(error BUILD=$(BUILD): name a folder without spaces)
+endif
 CFLAGS_EXTRA ?=
 LDFLAGS_EXTRA ?=
 WERROR ?= -Werror
@@ -460,25 +463,29 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 # Most tests under the sanitizers need the portable kernels only. What this CPU cannot run, no test runs.
 SANITIZED_SETS ?=
 SANITIZED_BUILD = BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= LEAVE_OUT='$(if $(SANITIZED_SETS),$(LACKED),$(SETS))'
+# What is asked for reaches the shell as variables, not as text that it reads.
+export T ONLY
 TESTS = BUILD=$(BUILD) SANITIZED=$(SANITIZED) MAKE='$(MAKE)' JOBS=$(JOBS) tests/check
 
 .PHONY: check sanitized-goals
 check: ## build and run single tests and what they need: T='test_shapes cli_train'; without T what the changes can break
-	@$(TESTS) $(or $(T),--changed)
+	@set -f; $(TESTS) $${T:---changed}
 
 sanitized-goals:
 	@$(MAKE) --no-print-directory -s $(SANITIZED_BUILD) $(GOALS)
 
 .PHONY: test test-all test-slice
 test: ## every promise of the README, economically; ONLY='word ...' selects by name
-	@$(TESTS) --loop test $(ONLY)
+	@set -f; $(TESTS) --loop test $$ONLY
 
 test-all: ## every case of every test, also under ASan and UBSan, an hour on two cores, then test-long; ONLY='word ...'
-	@$(TESTS) --loop all $(ONLY)
-	@$(if $(ONLY),,$(MAKE) --no-print-directory -s test-long)
+	@set -f; $(TESTS) --loop all $$ONLY
+	@$(if $(value ONLY),,$(MAKE) --no-print-directory -s test-long)
 
 SLICES := 8
 test-slice: ## slice N of 8 of test-all, and part N of test-long: N=3
+	@case '$(subst ','\'',$(N))' in '' | *[!0-9]* | 0?*) \
+	    echo 'make test-slice: N is the number of a landing, as in make test-slice N=3' >&2; exit 2 ;; esac
 	@$(TESTS) --slice $$(($(N) % $(SLICES)))/$(SLICES)
 	@$(TESTS) --long $(N)
 
@@ -574,7 +581,7 @@ lint: ## clang-format, clang-tidy, cppcheck, and both compilers with all warning
 	@.packages/install lint
 	@$(if $(LINTED),:,$(error lint looks at the files that git knows, and git lists none))
 	@.ci/check-landing
-	@tests/run.sh --list --loop any > /dev/null
+	@tests/run.sh --list --loop all > /dev/null
 	clang-format --dry-run -Werror $(LINTED)
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=gcc BUILD=$(BUILD)/gcc all unit-tests $(BUILD)/gcc/firn-bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang BUILD=$(BUILD)/clang all unit-tests $(BUILD)/clang/firn-bench

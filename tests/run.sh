@@ -9,7 +9,8 @@
 #     tests/run.sh [--list] --long N                part N of the exhaustive forms (FIRN_TEST_EXHAUSTIVE=1), from 0 on; round and
 #                                                   round, because there are some dozens; `all`: all of them
 #     tests/run.sh [--list] NAME...                 the tests with these names, as unit/test_shapes
-#     tests/run.sh --from COUNT                     COUNT tests, as --list prints them, which arrive on stdin when they can run
+#     tests/run.sh --from FILE                      the tests that the file lists, as --list prints them; they arrive on stdin
+#                                                   when they can run
 #
 # --list runs none, but prints for each test: its command, its name, its budget in seconds of CPU, and every and from, which
 # say that it takes one case of `every`, beginning with number `from` (FIRN_TEST_EVERY, FIRN_TEST_FROM). tests/budget has
@@ -28,6 +29,22 @@ export BUILD SANITIZED
 logs=$BUILD/test-logs
 limit=${TEST_SECONDS:-900}
 
+# wrong TEXT: the command line or the environment asks for what there is not.
+wrong() {
+    echo "tests/run.sh: $*" >&2
+    exit 2
+}
+
+# is_number TEXT: digits, and no octal number
+is_number() {
+    case $1 in
+    '' | *[!0-9]* | 0?*) return 1 ;;
+    esac
+}
+
+is_number "$limit" || wrong "TEST_SECONDS=$limit is no number of seconds"
+case $BUILD in *[[:space:]]*) wrong "BUILD=$BUILD: name a folder without spaces" ;; esac
+
 # --one COMMAND NAME SECONDS EVERY FROM: runs a test; prints one line on stdout, followed by the end of the log if it failed.
 if [ "${1:-}" = --one ]; then
     name=$3 budget=$4
@@ -36,8 +53,14 @@ if [ "${1:-}" = --one ]; then
     [ "$name" = "${name#long/}" ] || export FIRN_TEST_EXHAUSTIVE=1
     [ "$5" = 1 ] || export FIRN_TEST_EVERY="$5" FIRN_TEST_FROM="$6"
     [ "$5" = 1 ] || name="$name, $(($6 + 1)) of $5"
-    timeout "$limit" "$2" >"$log" 2>&1 </dev/null
+    begin=$(date +%s)
+    # In the background, so that an interrupt ends the test at once. Shells let what is there ignore two signals.
+    env --default-signal=INT,QUIT timeout -k 10 "$limit" "$2" >"$log" 2>&1 </dev/null &
+    test=$!
+    trap 'kill $test 2>/dev/null; exit 130' INT TERM HUP
+    wait $test
     status=$?
+    took=$(($(date +%s) - begin))
     # The second line of `times` is that of the children, as 1m2.345s for user and for system. A pipe would have its own.
     times >"$log.times"
     seconds=$(awk 'NR == 2 { gsub(/[ms]/, " "); printf "%.1f", $1 * 60 + $2 + $3 * 60 + $4 }' "$log.times")
@@ -50,7 +73,7 @@ if [ "${1:-}" = --one ]; then
         echo "passed  $name  $seconds s$over$skipped"
     else
         reason="exit $status"
-        [ $status -eq 124 ] && reason="stopped after $limit s"
+        [ $took -ge "$limit" ] && reason="stopped after $limit s"
         printf 'FAILED  %s  %s s  %s; the end of %s:\n%s\n' "$name" "$seconds" "$reason" "$log" \
             "$(tail -n 25 "$log" | sed 's/^/    /')"
     fi
@@ -77,7 +100,7 @@ planned() {
         FNR == NR { command[$2] = $1; next }
         /^#/ || !NF { next }
         { name = $1; sub(/^long\//, "", name) }
-        !(name in command) { print "tests/budget: " $1 ": there is no such test" > "/dev/stderr"; wrong = 1; next }
+        !(name in command) { if (loop == "any") next; print "tests/budget: " $1 ": there is no such test" > "/dev/stderr"; wrong = 1; next }
         name != $1 {
             if (loop == "long") for (part = 0; part < $4; part++) print command[name], $1, $5 / $4, $4, part
             next
@@ -88,7 +111,9 @@ planned() {
         loop == "any" { print command[$1], $1, $5, 1, 0 }
         END {
             for (name in command)
-                if (!(name in budgeted)) {
+                if (!(name in budgeted) && loop == "any")
+                    print command[name], name, 0, 1, 0
+                else if (!(name in budgeted)) {
                     print "tests/budget: " name " has no budget; tests/README.md says how one is found" > "/dev/stderr"
                     wrong = 1
                 }
@@ -120,27 +145,38 @@ if [ "${1:-}" = --list ]; then
     shift
 fi
 FIRN_TEST_SEED=${FIRN_TEST_SEED:-$(date +%s)}
+is_number "$FIRN_TEST_SEED" || wrong "FIRN_TEST_SEED=$FIRN_TEST_SEED is no number"
 export FIRN_TEST_SEED
 lines=
 case ${1:-} in
---from) ;;
+--from) [ -z "$list" ] && [ -r "${2:-}" ] || wrong "--from takes a file that lists tests" ;;
 --loop)
+    case ${2:-} in test | all | any) ;; *) wrong "--loop takes test, all or any, and not \"${2:-}\"" ;; esac
     loop=$2
     shift 2
     lines=$(planned "$loop") || exit 2
     lines=$(echo "$lines" | with_words "$@")
     ;;
 --slice)
+    number=${2:-} slices=${2:-}
+    number=${number%/*} slices=${slices#*/}
+    is_number "$number" && is_number "$slices" && [ "$number" -lt "$slices" ] ||
+        wrong "--slice takes N/K with N from 0 to K - 1, and not \"${2:-}\""
     lines=$(planned all) || exit 2
     lines=$(echo "$lines" | slice "$2")
     ;;
 --long)
+    is_number "${2:-}" || [ "${2:-}" = all ] || wrong "--long takes a number or all, and not \"${2:-}\""
     lines=$(planned long) || exit 2
     [ "$2" = all ] || lines=$(echo "$lines" | awk -v number="$2" '{ line[NR - 1] = $0 } END { print line[number % NR] }')
     ;;
+-* | '') wrong "${1:-no test is named}: the head of tests/run.sh has the options" ;;
 *)
-    lines=$(planned any) || exit 2
-    lines=$(for name; do echo "$lines" | awk -v name="$name" '$2 == name'; done)
+    all=$(planned any) || exit 2
+    lines=$(for name; do echo "$all" | awk -v name="$name" '$2 == name'; done)
+    for name; do
+        echo "$lines" | grep -q " $name " || wrong "there is no test $name"
+    done
     ;;
 esac
 if [ -n "$list" ]; then
@@ -149,6 +185,12 @@ if [ -n "$list" ]; then
     exit 0
 fi
 
+# Two runs would write the same logs.
+mkdir -p "$BUILD"
+exec 9>"$BUILD/test-lock"
+if command -v flock >/dev/null && ! flock -n 9; then
+    wrong "another run of tests uses $BUILD; wait for it, or give another folder (BUILD=)"
+fi
 rm -rf "$logs"
 mkdir -p "$logs"
 # Tests need the NumPy of .packages/list, which is installed for Debian's python3. Another python3 may come first in PATH.
@@ -159,12 +201,14 @@ if ! python3 -c 'import numpy' 2>/dev/null && /usr/bin/python3 -c 'import numpy'
     export PATH
 fi
 run() {
-    tee "$logs/list" | xargs -r -P 2 -n 5 "$0" --one | tee "$logs/results"
+    tee "$logs/list" | xargs -r -P 2 -n 5 "$0" --one 9>&- | tee "$logs/results"
 }
 
 if [ "${1:-}" = --from ]; then
-    listed=$2
+    listed=$(wc -l <"$2")
     run
+    missing=$(awk 'FNR == NR { came[$2, $5]; next } !(($2, $5) in came) { print $2 }' "$logs/list" "$2" | sort -u)
+    [ -z "$missing" ] || echo "not run, because what they need was not built: $(echo $missing)"
 else
     listed=$(echo "$lines" | grep -c .)
     echo "$lines" | grep . | sort -k 3,3nr -s | run

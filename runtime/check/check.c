@@ -173,7 +173,7 @@ static void trace(const firn_checked_op *op, const firn_kernel_call *call) {
     const char *name = getenv("FIRN_TRACE");
     if (name == NULL)
         return;
-    if (to == NULL && (to = fopen(name, "a")) == NULL) {
+    if (to == NULL && (to = fopen(name, "w")) == NULL) {
         perror(name);
         exit(1);
     }

@@ -71,8 +71,39 @@ run --loop all >"$folder/out" 2>&1 || status=$?
 grep -q '^FAILED  end_to_end/bad .* exit 3;' "$folder/out" && grep -q 'of this kind' "$folder/out" || fail "a failure does not show its log"
 [ "$(sort cases | tr '\n' ' ')" = "1 2 3 4 5 6 7 " ] || fail "the parts do not take each case once: $(sort cases | tr '\n' ' ')"
 status=0
-run --list --loop test | run --from 3 >"$folder/out" 2>&1 || status=$?
-[ $status -ne 0 ] && grep -q '^2 passed, 0 failed, of 3;' "$folder/out" || fail "a test that does not arrive is not missed"
+run --list --loop test >list
+{ cat list && echo "none end_to_end/late 1 1 0"; } >longer
+run --from longer <list >"$folder/out" 2>&1 || status=$?
+[ $status -ne 0 ] && grep -q '^2 passed, 0 failed, of 3;' "$folder/out" && grep -q '^not run, .*: end_to_end/late$' "$folder/out" ||
+    fail "a test that does not arrive is not missed"
+for wrong in "--loop some" "--slice 8/8" "--slice a/b" "--long some" "--any" "end_to_end/none"; do
+    # shellcheck disable=SC2086 # several words
+    expect "run.sh $wrong" 2 '^tests/run.sh: ' run $wrong
+done
+expect "a seed that is none" 2 'FIRN_TEST_SEED=-5 is no number' env FIRN_TEST_SEED=-5 BUILD=built tests/run.sh --loop test
+
+# A test that does not end is stopped, also if it ignores that; so is one that is interrupted. Two runs do not mix.
+printf '#!/bin/sh\ntrap "" TERM\nsleep 60 & echo $! >sleeping; wait\nsleep 60\n' >tests/end_to_end/bad.sh
+begin=$(date +%s)
+status=0
+env TEST_SECONDS=1 BUILD=built tests/run.sh end_to_end/bad >"$folder/out" 2>&1 || status=$?
+[ $status -ne 0 ] && grep -q 'stopped after 1 s' "$folder/out" && [ $(($(date +%s) - begin)) -lt 40 ] || fail "a test goes on behind its limit"
+printf '#!/bin/sh\nsleep 61 & echo $! >sleeping; wait\n' >tests/end_to_end/bad.sh
+rm -f sleeping
+env BUILD=built tests/run.sh end_to_end/bad >"$folder/out" 2>&1 &
+runner=$!
+while [ ! -s sleeping ]; do sleep 0.1; done
+expect "a second run in one folder" 2 'another run of tests uses built' run end_to_end/good
+for process in /proc/[0-9]*; do
+    ! tr '\0' ' ' <"$process/cmdline" 2>"$folder/log" | grep -q 'run.sh --one tests/end_to_end/bad.sh' || kill -TERM "${process#/proc/}"
+done
+wait $runner || true
+sleep 1
+# It is gone, or only waits for its parent to ask how it ended.
+state=$(awk '{ print $3 }' "/proc/$(cat sleeping)/stat" 2>"$folder/log" || echo Z)
+[ "$state" = Z ] || fail "an interrupted test goes on"
+rm -f "$folder/out"
+printf '#!/bin/sh\necho of this kind; exit 3\n' >tests/end_to_end/bad.sh
 budget "end_to_end/good 1 1 1 1" "end_to_end/bad - - 1 1"
 expect "no budget" 2 'end_to_end/parts has no budget' run --loop test
 budget "end_to_end/good 1 1 1 1" "end_to_end/bad - - 1 1" "end_to_end/parts 3 1 3 3" "unit/test_gone 1 1 1 1"
