@@ -10,7 +10,7 @@ RECIPE=compiler/recipes/small_gpt2.yaml
 FIRNC=$(cd "$BUILD" && pwd)/firnc
 FIRN=$(cd "$BUILD" && pwd)/firn
 
-cat README.md plan/*.md >"$folder/text"
+cat /usr/share/common-licenses/GPL-3 /usr/share/common-licenses/LGPL-2.1 >"$folder/text"
 cat >"$folder/runner" <<END
 #!/bin/sh
 [ "\$1" = train ] || exec "$FIRN" "\$@"
