@@ -8,7 +8,7 @@ set -eu
 RECIPE=compiler/recipes/small_gpt2.yaml
 . tests/end_to_end/expectations
 
-cat README.md plan/*.md >"$folder/text"
+cat /usr/share/common-licenses/GPL-3 /usr/share/common-licenses/LGPL-2.1 >"$folder/text"
 load=$(cut -d . -f 1 /proc/loadavg)$(cut -d . -f 2 /proc/loadavg | cut -c 1) # in tenths
 "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 5 --types bfloat16,float16 --pol 1,2 -o "$folder/study" \
     >"$folder/table" 2>"$folder/err"
