@@ -180,7 +180,7 @@ static bool check_value(const work *w, const firnc_schedule_root *root, uint64_t
     return true;
 }
 
-/* Whether a root is the only learning rate of the run. A group with a rate of 0 beside others is frozen on purpose. */
+/* Returns whether a root is the run's only learning rate. A rate of 0 beside others freezes its group on purpose. */
 static bool is_only_rate(const work *w, const firnc_schedule_root *root) {
     uint32_t rates = 0;
     for (uint32_t i = 0; i < w->job->schedule.root_count; i++)

@@ -19,8 +19,9 @@ typedef struct firn_checked_op {
  * being it, and that gradients are finite where that is known. If the number of the op and the step say so, it runs the
  * portable kernel as well and compares the outputs. A check that fails prints a line on stderr and aborts.
  *
- * If the environment has FIRN_TRACE=FILE, a line is added to FILE for each op: step, micro-step, number, name, and for
- * each output its position and a hash of 64 bits, without its scratch. NaN is hashed as one value, as in digests. */
+ * If the environment has FIRN_TRACE=FILE, the program writes FILE anew, with a line for each op: step, micro-step,
+ * number, name, and for each output its position and a hash of 64 bits, without its scratch. NaN is hashed as one
+ * value, as in digests. */
 void firn_check_run(const firn_checked_op *op, firn_kernel kernel, const firn_kernel_call *call);
 
 #endif

@@ -177,7 +177,8 @@ emulator:
 # level as this build: kernels and numerics -O3, all else -O2.
 VARIANTS := gcc-O0 gcc-O2 gcc-O3 clang-O0 clang-O2 clang-O3 $(if $(filter x86_64,$(PROCESSOR)),gcc-m32 clang-m32)
 # Few of them that have, with the build of this folder (gcc, -O3, 64 bits) and that for AArch64 (clang, -O3), every two of
-# compiler, level and word size but -O3 in 32 bits. They have folders of their own, because they leave out other sets. tests/end_to_end/cover.py counts on these, and on a runner for AArch64 without its sets, which test-all compiles and emulates.
+# compiler, level and word size but -O3 in 32 bits. They have folders of their own, because they leave out other sets.
+# tests/end_to_end/cover.py counts on these, and on a runner for AArch64 without its sets, which test-all compiles and emulates.
 COVERING := gcc-O2 clang-O0 $(if $(filter x86_64,$(PROCESSOR)),gcc-m32-O0 clang-m32-O2,gcc-O0 clang-O2)
 variant_FLAGS = CC=$(word 1,$(subst -, ,$(1))) CFLAGS_EXTRA='$(patsubst %,-%,$(wordlist 2,3,$(subst -, ,$(1))))$(if $(findstring m32,$(1)), -msse2 -mfpmath=sse)'
 # A runner uses the fastest set of this CPU. One variant compiles the others, too: for what clang says of them.

@@ -95,7 +95,7 @@ runner=$!
 while [ ! -s sleeping ]; do sleep 0.1; done
 expect "a second run in one folder" 2 'another run of tests uses built' run end_to_end/good
 for process in /proc/[0-9]*; do
-    ! tr '\0' ' ' <"$process/cmdline" 2>"$folder/log" | grep -q 'run.sh --one tests/end_to_end/bad.sh' || kill -TERM "${process#/proc/}"
+    ! cat "$process/cmdline" 2>"$folder/log" | tr '\0' ' ' | grep -q 'run.sh --one tests/end_to_end/bad.sh' || kill -TERM "${process#/proc/}"
 done
 wait $runner || true
 sleep 1
