@@ -207,7 +207,8 @@ run() {
 if [ "${1:-}" = --from ]; then
     listed=$(wc -l <"$2")
     run
-    missing=$(awk 'FNR == NR { came[$2, $5]; next } !(($2, $5) in came) { print $2 }' "$logs/list" "$2" | sort -u)
+    missing=$(awk -v list="$logs/list" 'FILENAME == list { came[$2, $5]; next } !(($2, $5) in came) { print $2 }' \
+        "$logs/list" "$2" | sort -u)
     [ -z "$missing" ] || echo "not run, because what they need was not built: $(echo $missing)"
 else
     listed=$(echo "$lines" | grep -c .)

@@ -76,6 +76,10 @@ run --list --loop test >list
 run --from longer <list >"$folder/out" 2>&1 || status=$?
 [ $status -ne 0 ] && grep -q '^2 passed, 0 failed, of 3;' "$folder/out" && grep -q '^not run, .*: end_to_end/late$' "$folder/out" ||
     fail "a test that does not arrive is not missed"
+status=0
+run --from longer </dev/null >"$folder/out" 2>&1 || status=$?
+[ $status -ne 0 ] && grep -q '^not run, .*: end_to_end/good end_to_end/late end_to_end/parts$' "$folder/out" ||
+    fail "no test arrives, and not each is named"
 for wrong in "--loop some" "--slice 8/8" "--slice a/b" "--long some" "--any" "end_to_end/none"; do
     # shellcheck disable=SC2086 # several words
     expect "run.sh $wrong" 2 '^tests/run.sh: ' run $wrong
