@@ -371,7 +371,8 @@ $(BUILD)/generate: $(call object,$(wildcard plan/generate/*.c) plan/checks/trail
 
 # --- tests ---------------------------------------------------------------------------------------------------------
 
-TEST_PROGRAMS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_TESTS))
+# One tests kernels that only sets with vectors have.
+TEST_PROGRAMS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(filter-out $(if $(SETS),,tests/unit/test_kernels_chunked.c),$(UNIT_TESTS)))
 
 # An archive, so that a test is linked only with what it calls: the kernel sets alone are 3 MB.
 SUPPORT := $(BUILD)/tests/support.a

@@ -45,7 +45,9 @@ def chosen(build, limit):
         tests = tests_of(tree, 1)
     for test in tests:
         if test.name.startswith("unit/"):
-            yield test._replace(command=f"{build}/tests/{test.name[5:]}")
+            program = f"{build}/tests/{test.name[5:]}"
+            if Path(ROOT, program).exists(): # not those of kernels that only sets with vectors have
+                yield test._replace(command=program)
         elif is_script(test) and test.seconds <= limit and goals_of(tree, test) == ["all"]:
             yield test
 

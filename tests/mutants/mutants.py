@@ -3,9 +3,9 @@
     mutants.py [--number N] [--seed SEED] [--stage 1|2] [--limit SECONDS] [--only WORDS] [--mutant-seconds SECONDS]
                [--minutes MINUTES] [--jobs JOBS] [--folder FOLDER] [--report] [--again] [VARIABLE=VALUE]...
 
-N / 4 mutants are drawn in each of plan, schedules, compiler and runtime. Stage 1 runs what `make test` runs, the tests
-nearest to the file first, and stops at the first that fails; stage 2 runs the further tests of `make test-all` on what
-stage 1 lets live. A test that takes five times as much CPU time as on the clean tree, and more than 20 seconds, counts
+N / 4 mutants are drawn in each of plan, schedules, compiler and runtime. Stage 1 runs what `make test` runs, of that the tests
+that run the changed line (reach.py), those nearest to the file first, and stops at the first that fails; stage 2 runs the further
+tests of `make test-all` on what stage 1 lets live. A test that takes five times as much CPU time as on the clean tree, and more than 20 seconds, counts
 as failed. The variables are make's: PORTABLE=1, CC=clang.
 
 Results are appended to FOLDER/results-SEED. A run that was stopped goes on where it was."""
@@ -26,6 +26,7 @@ import selection
 from copies import BUILD, PROCESSES, Copy, Stopped, objects_by_source, snapshot, update_clean, REFUSED_WARNINGS
 from draw import FOLDERS, OPS, Draw
 from faults import change, planted
+from reach import Reach
 from results import KILLED, REJECTED, Results, read_equivalents, report
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -52,6 +53,7 @@ class Run:
         cases = zlib.crc32(options.seed.encode())
         self.clean = Copy(self.folder / "clean", options.variables, cases)
         self.copies = [Copy(self.folder / f"copy-{i}", options.variables, cases) for i in range(options.jobs)]
+        self.reach = Reach(self.folder / "clean", self.folder, self.draw.tree(), options.variables, cases)
         self.tests, self.seconds = {}, {}
         self.lock = threading.Condition()
         self.next = dict.fromkeys(FOLDERS, 0)
@@ -75,6 +77,8 @@ class Run:
         self.clean_files = snapshot(self.clean.folder)
         self.objects = objects_by_source(self.clean)
         self.tests[stage] = self.measure(tests)
+        self.reach.measure(self.tests[stage], self.options.jobs, lambda work: self.in_every_copy(lambda _: work()),
+                           say)
         seconds = sum(self.seconds[selection.key(test)] for test in self.tests[stage])
         say(f"stage {stage}: {len(self.tests[stage])} tests, {seconds:.0f} s")
 
@@ -178,7 +182,7 @@ class Run:
     def ask(self, copy, entry, tests, most_seconds=None):
         """Runs the tests, the nearest first, until one fails. Returns the entry with the result."""
         begin, run = time.monotonic(), 0
-        order = selection.nearest_first(copy, tests, entry["file"], self.seconds)
+        order = selection.order(copy, tests, entry["file"], entry["line"], self.reach, self.seconds)
         start = 0
         while start < len(order):
             batch = order[start:start + (BATCH if start else 1)]
@@ -290,6 +294,15 @@ class Run:
               f"for other machines; {len(self.draw.texts)} files are drawn from, {sum(map(len, self.draw.lines.values()))} lines")
 
 
+def seed_of_report(parser, options):
+    """The seed whose results are printed: the one that is asked for, or the only one that there is."""
+    seeds = sorted(path.name.removeprefix("results-") for path in Path(options.folder).glob("results-*"))
+    if options.seed in seeds or not options.seed and len(seeds) == 1:
+        return options.seed or seeds[0]
+    parser.error(f"{options.folder} has no results of SEED={options.seed}; it has {', '.join(seeds) or 'none'}" if options.seed
+                 else f"SEED is missing; {options.folder} has the results of {', '.join(seeds) or 'none'}")
+
+
 def options_of(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--number", type=int, default=400)
@@ -305,6 +318,12 @@ def options_of(arguments):
     parser.add_argument("--again", action="store_true", help="ask the tests again about the survivors")
     parser.add_argument("variables", nargs="*")
     options = parser.parse_args(arguments)
+    if options.number < 1:
+        parser.error(f"N is {options.number}: at least one mutant is drawn")
+    if not re.fullmatch(r"[\w.-]*", options.seed):
+        parser.error(f"the seed {options.seed!r} names a file: letters, digits, '.', '_' and '-' only")
+    if options.report:
+        options.seed = seed_of_report(parser, options)
     options.end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
     if not options.seed:
         options.seed = str(random.SystemRandom().randrange(10**6))

@@ -52,6 +52,11 @@ def source_of(test):
     return test.command if is_script(test) else f"tests/unit/{test.name.split('/')[1]}.c"
 
 
+def needs_of(text):
+    """The words after `# Needs:` in a script."""
+    return {word for line in re.findall(r"^# Needs: (.*)$", text, re.MULTILINE) for word in line.split()}
+
+
 def goals_of(copy, test):
     """The goals of make that a test needs, or None if a build of its own has them."""
     if test.name.startswith("sanitized/"):
@@ -59,16 +64,15 @@ def goals_of(copy, test):
     if not is_script(test):
         return [test.command]
     goals = ["all"]
-    for line in re.findall(r"^# Needs: (.*)$", (copy.folder / test.command).read_text(), re.MULTILINE):
-        for word in line.split():
-            if word.startswith("test_"):
-                goals.append(f"{BUILD}/tests/{word}")
-            elif word in OTHER_COMPILERS[test.loop]:
-                goals += OTHER_COMPILERS[test.loop][word]
-            elif NEEDS[word] is None:
-                return None
-            else:
-                goals += [f"{BUILD}/{goal}" for goal in NEEDS[word]]
+    for word in sorted(needs_of((copy.folder / test.command).read_text())):
+        if word.startswith("test_"):
+            goals.append(f"{BUILD}/tests/{word}")
+        elif word in OTHER_COMPILERS[test.loop]:
+            goals += OTHER_COMPILERS[test.loop][word]
+        elif NEEDS[word] is None:
+            return None
+        else:
+            goals += [f"{BUILD}/{goal}" for goal in NEEDS[word]]
     return goals
 
 
@@ -103,23 +107,23 @@ def same_program(copy, clean, test):
 
 # --- the order ---
 
-def nearness(copy, test, path):
-    """0 for the unit tests that are named as the file is, or include it or its header; then those that use its folder,
-    other unit tests, scripts that call the program, other scripts; and last the same tests under the sanitizers."""
-    kind, name = test.name.split("/")
-    stem = Path(path).stem
-    if kind == "sanitized":
-        return 5
-    if kind == "unit":
-        text = (copy.folder / f"tests/unit/{name}.c").read_text()
-        if name == "test_" + stem or f'"{path}"' in text or f'"{Path(path).with_suffix(".h")}"' in text:
+def is_named_after(copy, test, path):
+    """Whether a unit test is named as the file is, or includes it or its header."""
+    if not test.name.startswith("unit/"):
+        return False
+    text, name = (copy.folder / source_of(test)).read_text(), test.name.split("/")[1]
+    return name == "test_" + Path(path).stem or f'"{path}"' in text or f'"{Path(path).with_suffix(".h")}"' in text
+
+
+def order(copy, tests, path, line, reach, seconds):
+    """The tests that a mutant in this line is shown to, in order: tests that are known to run the line, those that are named
+    after its file first; tests of which it is not known; and last those under the sanitizers, which take long to link."""
+    def group(test):
+        if test.name.startswith("sanitized/"):
+            return 3
+        if is_named_after(copy, test, path):
             return 0
-        return 1 if f'"{Path(path).parent}/' in text else 2
-    text = (copy.folder / test.command).read_text()
-    programs = r"\bfirnc\b" if path.startswith("compiler/") else r"\bfirn\b" if path.startswith("runtime/") else r"\bfirnc?\b"
-    return 3 if re.search(programs, text) else 4
+        return 1 if reach.runs(test, path, line) else 2
 
-
-def nearest_first(copy, tests, path, seconds):
-    """The tests in the order in which they are run on a mutant of the file."""
-    return sorted(tests, key=lambda test: (nearness(copy, test, path), seconds[key(test)], key(test)))
+    shown = [test for test in tests if reach.runs(test, path, line) is not False]
+    return sorted(shown, key=lambda test: (group(test), seconds[key(test)], key(test)))

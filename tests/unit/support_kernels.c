@@ -41,7 +41,7 @@ firn_tensor tensor_new(uint8_t type, uint32_t a, uint32_t b, uint32_t c, uint32_
         tensor.elements *= dims[tensor.rank++];
     tensor.dims = copy_of(dims, tensor.rank * sizeof dims[0]);
     tensor.data = memory(bytes_of(&tensor));
-    memset(tensor.data, 0xa5, bytes_of(&tensor));
+    memset(tensor.data, 0xc1, bytes_of(&tensor)); /* -24.2, which a sum that begins with it does not absorb */
     return tensor;
 }
 

@@ -533,8 +533,27 @@ static void an_mlp_has_the_names_of_pytorch(void **state) {
     assert_true(built(&recipe)->logits == FIRNC_NONE);
 }
 
+/* Extents beyond the rank are not compared. */
+static void a_shape_ends_with_the_last_extents(void **state) {
+    (void)state;
+    const firn_shape whole = {.rank = 3, .dims = {2, 3, 4, 7}};
+    const firn_shape ends[] = {{.rank = 0, .dims = {8}},
+                               {.rank = 1, .dims = {4, 8}},
+                               {.rank = 2, .dims = {3, 4, 8}},
+                               {.rank = 3, .dims = {2, 3, 4, 8}}};
+    const firn_shape others[] = {{.rank = 1, .dims = {3}},
+                                 {.rank = 2, .dims = {2, 4}},
+                                 {.rank = 3, .dims = {1, 3, 4}},
+                                 {.rank = 4, .dims = {2, 3, 4, 7}}};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        assert_true(firnc_ends_with(&whole, &ends[i]));
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        assert_false(firnc_ends_with(&whole, &others[i]));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shape_ends_with_the_last_extents),
         cmocka_unit_test(layers_join_with_dots),
         cmocka_unit_test(the_innermost_annotation_replaces_the_outer),
         cmocka_unit_test(a_call_annotates_one_op),
