@@ -1,13 +1,11 @@
 /* See support_onnx.h. */
 #include "tests/unit/support_onnx.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/support_test.h"
 
 /* Fields of messages, as onnx.proto numbers them; those of a graph are in the header. */
 enum {

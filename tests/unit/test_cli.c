@@ -1,16 +1,12 @@
 /* Tests the log of firn with a JSON parser, for unusual numbers and names, the exit codes, which files a command may
  * write, and which outputs it predicts; and of firn and firnc, by their tables, every option that is repeated. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 #include <mbedtls/base64.h>
 
 #include "compiler/base/text.h"
@@ -19,6 +15,7 @@
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 static char path[128];
 
@@ -75,8 +72,7 @@ static double number(const cJSON *line, const char *name) {
     return item->valuedouble;
 }
 
-static void the_log_is_json(void **state) {
-    (void)state;
+TEST(the_log_is_json) {
     const float awkward[] = {1.0f, 0.1f, -0.0f, 0x1p-149f, 0x1.fffffep127f, 16777217.0f, 1e-7f, 3.14159274f, 2.5e-30f};
     enum { COUNT = sizeof awkward / sizeof *awkward };
     firn_step_report reports[COUNT];
@@ -108,8 +104,7 @@ static void the_log_is_json(void **state) {
     assert_int_equal(*text, 0);
 }
 
-static void a_stop_is_in_the_log(void **state) {
-    (void)state;
+TEST(a_stop_is_in_the_log) {
     firn_step_report report = {.global_step = 4, .loss = firn_from_bits(FIRN_NAN_BITS)};
     char *text = log_of(&report, 1, FIRN_ERROR_LOSS_NOT_FINITE);
     cJSON_Delete(line_of(&text));
@@ -121,8 +116,7 @@ static void a_stop_is_in_the_log(void **state) {
     cJSON_Delete(line);
 }
 
-static void exit_codes_follow_the_range(void **state) {
-    (void)state;
+TEST(exit_codes_follow_the_range) {
     static const struct {
         int error, code;
     } expected[] = {
@@ -148,8 +142,7 @@ static void exit_codes_follow_the_range(void **state) {
 }
 
 /* The last step in the log must be that of the checkpoint or a later one. */
-static void a_log_with_a_gap_is_refused(void **state) {
-    (void)state;
+TEST(a_log_with_a_gap_is_refused) {
     const firn_step_report reports[] = {{.global_step = 1}, {.global_step = 2}};
     log_of(reports, 2, FIRN_OK);
     static cli_session session;
@@ -172,8 +165,7 @@ static void a_log_with_a_gap_is_refused(void **state) {
     assert_int_equal(access(path, F_OK), 0);
 }
 
-static void outputs_are_neither_inputs_nor_each_other(void **state) {
-    (void)state;
+TEST(outputs_are_neither_inputs_nor_each_other) {
     static const struct {
         const char *command, *file, *key, *data, *labels, *checkpoint, *log, *counter, *output;
         int status;
@@ -268,8 +260,7 @@ static void expect_repeated(const char *command, const firn_manual_option *optio
 }
 
 /* By the table of firn: every option of every command, under both its names. */
-static void no_option_of_firn_is_given_twice(void **state) {
-    (void)state;
+TEST(no_option_of_firn_is_given_twice) {
     const firn_manual_command *command;
     const firn_manual_option *option;
     uint32_t options = 0;
@@ -332,8 +323,7 @@ static void repeat_option_of_firnc(const firnc_command *command, const firnc_opt
     expect_accepted(command, before, words);
 }
 
-static void no_option_of_firnc_is_given_twice(void **state) {
-    (void)state;
+TEST(no_option_of_firnc_is_given_twice) {
     static const firnc_command *const commands[] = {
         &firnc_command_keygen,  &firnc_command_compile,  &firnc_command_sign,   &firnc_command_attach,
         &firnc_command_inspect, &firnc_command_schedule, &firnc_command_verify, &firnc_command_image,
@@ -372,8 +362,7 @@ static void write_key(const char *name, const uint8_t key[64]) {
 }
 
 /* The compiler makes no such plan, but the format allows it. */
-static void an_output_without_a_row_for_each_sample_is_refused(void **state) {
-    (void)state;
+TEST(an_output_without_a_row_for_each_sample_is_refused) {
     static signed_plan plan;
     static const uint8_t text[256] = {1, 2, 3};
     char folder[64], names[5][96];
@@ -405,15 +394,5 @@ static void an_output_without_a_row_for_each_sample_is_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_log_is_json),
-        cmocka_unit_test(a_stop_is_in_the_log),
-        cmocka_unit_test(exit_codes_follow_the_range),
-        cmocka_unit_test(a_log_with_a_gap_is_refused),
-        cmocka_unit_test(outputs_are_neither_inputs_nor_each_other),
-        cmocka_unit_test(no_option_of_firn_is_given_twice),
-        cmocka_unit_test(no_option_of_firnc_is_given_twice),
-        cmocka_unit_test(an_output_without_a_row_for_each_sample_is_refused),
-    };
-    return cmocka_run_group_tests_name("cli", tests, begin, end);
+    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
 }

@@ -1,17 +1,9 @@
 /* Tests how files are recognised by their first bytes: each kind by exactly these bytes, and nothing else. */
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "plan/keys/file_kind.h"
-
-#define CASE(name) cmocka_unit_test(name)
+#include "tests/unit/support_test.h"
 
 /* A kind, and the bytes by which it is recognised. */
 struct example {
@@ -74,8 +66,7 @@ static size_t least_bytes(const struct example *e) {
 }
 
 /* Each example is recognised when its last byte is there, and not if any of its bytes is another. */
-static void exactly_these_bytes(void **state) {
-    (void)state;
+TEST(exactly_these_bytes) {
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         const struct example *e = &examples[i];
         uint8_t head[FIRN_FILE_KIND_BYTES];
@@ -94,19 +85,10 @@ static void exactly_these_bytes(void **state) {
     }
 }
 
-static void other_files(void **state) {
-    (void)state;
+TEST(other_files) {
     static const char *const texts[] = {"", "x", "trainer:\n  init:\n    seed: 1\n", "{\"trainer\": {\"init\": {}}}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_null(firn_file_kind_of((const uint8_t *)texts[i], strlen(texts[i])));
     const uint8_t zeros[FIRN_FILE_KIND_BYTES] = {0};
     assert_null(firn_file_kind_of(zeros, sizeof zeros));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        CASE(exactly_these_bytes),
-        CASE(other_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,14 @@
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "compiler/base/files.h"
 #include "compiler/graph/ir.h"
+#include "tests/unit/support_test.h"
 
 static char folder[] = P_tmpdir "/firn-files-XXXXXX";
 static int file_error, folder_error; /* results of fsync for files and folders; 0: success */
@@ -44,8 +39,7 @@ static int remove_folder(void **state) {
     return rmdir(folder); /* rmdir fails if any other file was left in the folder */
 }
 
-static void a_name_is_synced_with_its_folder(void **state) {
-    (void)state;
+TEST(a_name_is_synced_with_its_folder) {
     folders_synced = 0;
     assert_true(firnc_file_write(inside("written"), "one", 3));
     assert_int_equal(folders_synced, 1);
@@ -54,8 +48,7 @@ static void a_name_is_synced_with_its_folder(void **state) {
     assert_int_equal(unlink(inside("made")), 0);
 }
 
-static void a_folder_that_cannot_be_synced_is_no_error(void **state) {
-    (void)state;
+TEST(a_folder_that_cannot_be_synced_is_no_error) {
     static const int errors[] = {EINVAL, ENOTSUP};
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         folder_error = errors[i];
@@ -66,8 +59,7 @@ static void a_folder_that_cannot_be_synced_is_no_error(void **state) {
     folder_error = 0;
 }
 
-static void a_disk_that_fails_is_told(void **state) {
-    (void)state;
+TEST(a_disk_that_fails_is_told) {
     folder_error = EIO;
     assert_false(firnc_file_write(inside("written"), "one", 3));
     assert_false(firnc_file_create(inside("made"), "two", 3, 0600));
@@ -83,8 +75,7 @@ static void a_disk_that_fails_is_told(void **state) {
     assert_int_equal(bytes.count, 3);
 }
 
-static void memory_is_released_to_a_mark(void **state) {
-    (void)state;
+TEST(memory_is_released_to_a_mark) {
     const char *kept = firnc_format("%d", 7);
     firnc_mark mark = firnc_memory_mark();
     for (int i = 0; i < 3; i++)
@@ -95,8 +86,7 @@ static void memory_is_released_to_a_mark(void **state) {
     assert_string_equal(kept, "7");
 }
 
-static void a_text_grows(void **state) {
-    (void)state;
+TEST(a_text_grows) {
     firnc_growing_text text = {0};
     for (int i = 0; i < 1000; i++)
         firnc_text_add(&text, "abc", 3);
@@ -106,12 +96,5 @@ static void a_text_grows(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_is_synced_with_its_folder),
-        cmocka_unit_test(a_folder_that_cannot_be_synced_is_no_error),
-        cmocka_unit_test(a_disk_that_fails_is_told),
-        cmocka_unit_test(memory_is_released_to_a_mark),
-        cmocka_unit_test(a_text_grows),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return support_test_run(&(support_fixture){.before_all = make_folder, .after_all = remove_folder});
 }

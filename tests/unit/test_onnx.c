@@ -4,21 +4,16 @@
 #define _XOPEN_SOURCE 700
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "compiler/graph/ir.h"
 #include "compiler/onnx/onnx.h"
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_onnx.h"
+#include "tests/unit/support_test.h"
 
 static char message[4096], folder[64], path[128];
 static int messages;
@@ -112,8 +107,7 @@ static message_bytes perceptron(void) {
     return graph;
 }
 
-static void layers_and_parameters_have_pytorchs_names(void **state) {
-    (void)state;
+TEST(layers_and_parameters_have_pytorchs_names) {
     const message_bytes graph = perceptron();
     const firnc_graph *made = imported(&graph);
     assert_int_equal(model_read.outputs[0].rank, 2);
@@ -134,8 +128,7 @@ static void layers_and_parameters_have_pytorchs_names(void **state) {
     assert_string_equal(last->name, "net.b");
 }
 
-static void images_are_channels_last(void **state) {
-    (void)state;
+TEST(images_are_channels_last) {
     message_bytes graph = {.count = 0};
     put_value(&graph, INPUT, "x", 1, 4, (const int64_t[]){-1, 2, 6, 6});
     put_value(&graph, OUTPUT, "y", 1, 0, NULL);
@@ -156,8 +149,7 @@ static void images_are_channels_last(void **state) {
     assert_int_equal(model_read.names.rules[0].order[3], 1);
 }
 
-static void patterns_become_one_op(void **state) {
-    (void)state;
+TEST(patterns_become_one_op) {
     message_bytes graph = with_input("y");
     put_number(&graph, "root", 1.41421356F);
     put_number(&graph, "one", 1);
@@ -176,8 +168,7 @@ static void patterns_become_one_op(void **state) {
 }
 
 /* x times the sigmoid of x is silu, and x times its transpose is not. */
-static void a_transpose_ends_a_pattern(void **state) {
-    (void)state;
+TEST(a_transpose_ends_a_pattern) {
     message_bytes graph = {.count = 0}, exchange = {.count = 0};
     put_value(&graph, INPUT, "x", 1, 3, (const int64_t[]){-1, 4, 4});
     put_value(&graph, OUTPUT, "y", 1, 0, NULL);
@@ -191,8 +182,7 @@ static void a_transpose_ends_a_pattern(void **state) {
 }
 
 /* 1.4142 is not the root of 2. */
-static void a_rough_number_ends_a_pattern(void **state) {
-    (void)state;
+TEST(a_rough_number_ends_a_pattern) {
     for (int rough = 0; rough < 2; rough++) {
         message_bytes graph = with_input("y");
         put_number(&graph, "root", rough ? 1.4142F : 1.41421356F);
@@ -209,8 +199,7 @@ static void a_rough_number_ends_a_pattern(void **state) {
 }
 
 /* One module multiplies by two weights, of which the exporter has stored transposes under numbers. */
-static void a_second_weight_keeps_its_number(void **state) {
-    (void)state;
+TEST(a_second_weight_keeps_its_number) {
     message_bytes graph = with_input("y");
     put_tensor(&graph, "onnx::MatMul_7", 2, (const int64_t[]){4, 3});
     put_tensor(&graph, "onnx::MatMul_8", 2, (const int64_t[]){3, 2});
@@ -240,14 +229,13 @@ static void put_folded(message_bytes *graph, const char *name, const char *from)
 }
 
 /* The signature of a file says which tensors are parameters, in the words of both releases of the exporter. */
-static void the_signature_says_what_is_trained(void **state) {
+TEST(the_signature_says_what_is_trained) {
     static const char *const signatures[] = {
         "\n# inputs\np_w: PARAMETER target='a.weight'\np_b: PARAMETER target='b'\nb_m: BUFFER target='m' "
         "persistent=False\nx: USER_INPUT\n\n# outputs\nadd: USER_OUTPUT\nm: BUFFER_MUTATION target='c'\n",
         "ExportGraphSignature(input_specs=[InputSpec(kind=<InputKind.PARAMETER: 2>, arg=TensorArgument(name='p_w'), "
         "target='a.weight', persistent=None), InputSpec(kind=<InputKind.PARAMETER: 2>, target='b', persistent=None), "
         "InputSpec(kind=<InputKind.BUFFER: 3>, target='m', persistent=False)], output_specs=[OutputSpec(target='c')])"};
-    (void)state;
     for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++) {
         message_bytes graph = with_input("y");
         put_tensor(&graph, "val_0", 2, (const int64_t[]){4, 3});
@@ -275,8 +263,7 @@ static void the_signature_says_what_is_trained(void **state) {
 }
 
 /* nn.MultiheadAttention reads the parameters of a module within it, and has a weight with a name of its own. */
-static void names_within_a_module_stay(void **state) {
-    (void)state;
+TEST(names_within_a_module_stay) {
     message_bytes graph = with_input("y");
     const float zeros[12] = {0};
     message_bytes bias = {.count = 0}, inner = {.count = 0};
@@ -301,8 +288,7 @@ static void names_within_a_module_stay(void **state) {
 }
 
 /* Softmax and norms of one row without an extent in front, such as the shares of a weighted mean of layers. */
-static void a_vector_is_one_row(void **state) {
-    (void)state;
+TEST(a_vector_is_one_row) {
     static const char *const ops[] = {"Softmax", "LogSoftmax", "LayerNormalization"};
     static const uint16_t codes[] = {FIRN_OP_softmax, FIRN_OP_log_softmax, FIRN_OP_layer_norm};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
@@ -318,8 +304,7 @@ static void a_vector_is_one_row(void **state) {
 }
 
 /* Nodes on which no output depends, of which one reads what another makes. */
-static void what_nothing_reads_is_left_out(void **state) {
-    (void)state;
+TEST(what_nothing_reads_is_left_out) {
     message_bytes graph = with_input("y");
     put_node(&graph, "", "Relu", "x", "a", NULL);
     put_node(&graph, "", "Tanh", "a", "b", NULL);
@@ -330,8 +315,7 @@ static void what_nothing_reads_is_left_out(void **state) {
 }
 
 /* Statistics of the file, which a training changes only if it is told so. */
-static void batch_norms_of_an_evaluation_are_counted(void **state) {
-    (void)state;
+TEST(batch_norms_of_an_evaluation_are_counted) {
     message_bytes graph = with_input("y");
     static const char *const names[] = {"n.weight", "n.bias", "n.mean", "n.var"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -350,8 +334,7 @@ static void batch_norms_of_an_evaluation_are_counted(void **state) {
 
 /* A batch norm of a weight, as weight standardisation has it, and one whose statistics are computed from its operand:
  * neither has running statistics, whatever the recipe says of others. */
-static void batch_norms_of_weights_have_no_statistics(void **state) {
-    (void)state;
+TEST(batch_norms_of_weights_have_no_statistics) {
     for (int computed = 0; computed < 2; computed++) {
         message_bytes graph = with_input("y"), training = {.count = 0}, keep = {.count = 0};
         static const char *const names[] = {"/one", "/zero", "/mean", "/var"};
@@ -381,8 +364,7 @@ static void batch_norms_of_weights_have_no_statistics(void **state) {
     }
 }
 
-static void what_is_known_is_computed(void **state) {
-    (void)state;
+TEST(what_is_known_is_computed) {
     message_bytes graph = with_input("y");
     put_node(&graph, "", "Shape", "x", "s", NULL);
     put_node(&graph, "", "Add", "s s", "y", NULL);
@@ -393,8 +375,7 @@ static void what_is_known_is_computed(void **state) {
 
 /* Ops that the graph does not have, of constants: /c has 0.25, 0.5 ... 1.5, a name that no parameter has; i has 1, 0.
  */
-static void what_only_constants_have_is_computed(void **state) {
-    (void)state;
+TEST(what_only_constants_have_is_computed) {
     static const struct {
         const char *op, *inputs;
         double first, last;
@@ -455,8 +436,7 @@ static void what_only_constants_have_is_computed(void **state) {
 
 /* If, with the branch that a known condition chooses: a tensor of its own, names around it, and an If within it. What
  * only the other branch reads is left out. */
-static void the_chosen_branch_is_read(void **state) {
-    (void)state;
+TEST(the_chosen_branch_is_read) {
     for (int first = 0; first < 2; first++) {
         message_bytes graph = with_input("y"), then = {.count = 0}, otherwise = {.count = 0}, inner = {.count = 0};
         message_bytes branches = {.count = 0}, nested = {.count = 0};
@@ -534,8 +514,7 @@ static message_bytes growing_list(void) {
 
 /* Loop with a known number of steps: its body is read once for each, with a sum that each step gives the next one and a
  * tensor that each step gives to all; steps differ in what they compare and slice. */
-static void loops_are_written_out(void **state) {
-    (void)state;
+TEST(loops_are_written_out) {
     for (int i = 0; i < 3; i++) {
         message_bytes graph = with_input(i == 1 ? "all" : "sum"), body = {.count = 0}, attribute = {.count = 0};
         message_bytes first = {.count = 0}, other = {.count = 0}, branches = {.count = 0};
@@ -588,8 +567,7 @@ static void loops_are_written_out(void **state) {
 }
 
 /* Rows of indices become numbers of slices: constants by the importer, others by the plan. */
-static void gather_nd_is_a_gather(void **state) {
-    (void)state;
+TEST(gather_nd_is_a_gather) {
     for (int given = 0; given < 2; given++) {
         message_bytes graph = {.count = 0}, tensor = {.count = 0};
         put_value(&graph, INPUT, "x", given ? 7 : 1, 2, open4);
@@ -616,8 +594,7 @@ static void gather_nd_is_a_gather(void **state) {
 }
 
 /* Slices of no elements, as exporters write them for what a model drops: computed with, joined and so dropped. */
-static void parts_without_elements_are_joined(void **state) {
-    (void)state;
+TEST(parts_without_elements_are_joined) {
     static const char *const ops[] = {"Relu", "Softmax", "Transpose", "Mul", "Pad"};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
         message_bytes graph = with_input("y"), axis = {.count = 0}, same = {.count = 0};
@@ -647,8 +624,7 @@ static void parts_without_elements_are_joined(void **state) {
     refused(&graph, "node n (ReduceL2): reads a tensor without elements");
 }
 
-static void parts_of_sequences_are_slices(void **state) {
-    (void)state;
+TEST(parts_of_sequences_are_slices) {
     message_bytes graph = with_input("y");
     put_node(&graph, "", "SplitToSequence", "x", "s", NULL);
     put_node(&graph, "", "Shape", "x", "shape", NULL);
@@ -665,8 +641,7 @@ static void parts_of_sequences_are_slices(void **state) {
 }
 
 /* Lists of tensors: stacked, read by number, counted; parts of constants stay known. */
-static void sequences_are_their_parts(void **state) {
-    (void)state;
+TEST(sequences_are_their_parts) {
     message_bytes graph = with_input("y"), stacked = {.count = 0}, dropped = {.count = 0};
     put_attribute(&stacked, "axis", 1);
     put_attribute(&stacked, "new_axis", 1);
@@ -713,8 +688,7 @@ static void sequences_are_their_parts(void **state) {
     assert_int_equal(count_ops(made, FIRN_OP_relu), 1);
 }
 
-static void operands_are_repeated_by_the_op_itself(void **state) {
-    (void)state;
+TEST(operands_are_repeated_by_the_op_itself) {
     message_bytes graph = with_input("y");
     put_tensor(&graph, "a.row", 2, (const int64_t[]){1, 4});
     put_tensor(&graph, "a.column", 2, (const int64_t[]){3, 1});
@@ -728,8 +702,7 @@ static void operands_are_repeated_by_the_op_itself(void **state) {
 
 /* Queries, keys and values that are parts of one tensor, but in other rows than its own: [3,2,12] cut and then read as
  * [2,3,4] each. */
-static void attention_takes_parts_in_their_rows_only(void **state) {
-    (void)state;
+TEST(attention_takes_parts_in_their_rows_only) {
     for (int turned = 0; turned < 2; turned++) {
         message_bytes graph = {.count = 0}, tensor = {.count = 0}, axis = {.count = 0}, heads = {.count = 0};
         const int64_t rows[] = {turned ? 2 : 3, turned ? 3 : 2, 4};
@@ -773,8 +746,7 @@ static message_bytes dropped_attention(void) {
 }
 
 /* The ratio is a tensor of the file or the value of a node, and 0.5 if there is none. */
-static void dropouts_have_their_ratio(void **state) {
-    (void)state;
+TEST(dropouts_have_their_ratio) {
     static const float ratios[] = {0.1F, 0.25F, 0.5F, 0.9F};
     for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++)
         for (int form = 0; form < 3; form++) {
@@ -804,8 +776,7 @@ static void dropouts_have_their_ratio(void **state) {
 }
 
 /* A ratio of 0 and a dropout that does not train drop nothing. */
-static void ratios_without_effect_and_wrong_ones(void **state) {
-    (void)state;
+TEST(ratios_without_effect_and_wrong_ones) {
     static const struct {
         float ratio;
         int64_t trains;
@@ -826,8 +797,7 @@ static void ratios_without_effect_and_wrong_ones(void **state) {
     }
 }
 
-static void an_output_may_be_an_input(void **state) {
-    (void)state;
+TEST(an_output_may_be_an_input) {
     message_bytes graph = {.count = 0};
     put_value(&graph, INPUT, "x", 1, 2, (const int64_t[]){1, 4});
     put_value(&graph, OUTPUT, "y", 1, 0, NULL);
@@ -840,8 +810,7 @@ static void an_output_may_be_an_input(void **state) {
     assert_int_equal(made->nodes[made->values[made->named[0].value].producer].code, FIRN_OP_affine);
 }
 
-static void what_is_never_trained_is_known(void **state) {
-    (void)state;
+TEST(what_is_never_trained_is_known) {
     static const char *const patterns[] = {"*.bias", "none.*"};
     const message_bytes graph = perceptron(), model = model_of(&graph, 20);
     firnc_onnx_options options = {.samples = 3, .features = {.element = FIRN_FLOAT32}, .constants = patterns};
@@ -875,16 +844,14 @@ static void survive_changes_of(const message_bytes *graph) {
     }
 }
 
-static void every_cut_and_every_bit_is_survived(void **state) {
-    (void)state;
+TEST(every_cut_and_every_bit_is_survived) {
     message_bytes graph = perceptron();
     survive_changes_of(&graph);
     graph = growing_list();
     survive_changes_of(&graph);
 }
 
-static void wrong_graphs_are_refused(void **state) {
-    (void)state;
+TEST(wrong_graphs_are_refused) {
     message_bytes graph = with_input("y");
     put_node(&graph, "n", "Relu", "z", "y", NULL);
     put_node(&graph, "o", "Relu", "y", "z", NULL);
@@ -924,8 +891,7 @@ static void wrong_graphs_are_refused(void **state) {
 }
 
 /* An attribute of another kind would be read as its usual value. */
-static void attributes_of_other_kinds_are_refused(void **state) {
-    (void)state;
+TEST(attributes_of_other_kinds_are_refused) {
     message_bytes graph = with_input("y"), attributes = {.count = 0};
     put_real_attribute(&attributes, "axis", 1.5F);
     put_node(&graph, "n", "Softmax", "x", "y", &attributes);
@@ -952,8 +918,7 @@ static void attributes_of_other_kinds_are_refused(void **state) {
     refused(&graph, "its attribute axis stands for one of a function");
 }
 
-static void known_indices_are_within_their_axis(void **state) {
-    (void)state;
+TEST(known_indices_are_within_their_axis) {
     static const int64_t good[] = {3, -4}, bad[] = {0, 4}, below[] = {-5, 0};
     message_bytes graph = with_input("y"), last = {.count = 0};
     put_attribute(&last, "axis", 1);
@@ -971,8 +936,7 @@ static void known_indices_are_within_their_axis(void **state) {
     refused(&graph, "its indices are of the type float");
 }
 
-static void sizes_of_a_split_are_those_of_its_axis(void **state) {
-    (void)state;
+TEST(sizes_of_a_split_are_those_of_its_axis) {
     message_bytes graph = with_input("y"), last = {.count = 0};
     put_attribute(&last, "axis", 1);
     put_wholes(&graph, "s", 2, (const int64_t[]){2, 1});
@@ -993,8 +957,7 @@ static message_bytes recurrent(uint8_t rank, const int64_t *biases, int64_t hidd
     return graph;
 }
 
-static void recurrent_weights_fit_each_other(void **state) {
-    (void)state;
+TEST(recurrent_weights_fit_each_other) {
     message_bytes graph = recurrent(2, (const int64_t[]){1, 16}, 2);
     assert_non_null(import(&graph));
     graph = recurrent(8, (const int64_t[]){1, 16, 1, 1, 1, 1, 1, 1}, 2);
@@ -1006,8 +969,7 @@ static void recurrent_weights_fit_each_other(void **state) {
 }
 
 /* Extents whose product does not fit into 64 bits, of a tensor without elements. */
-static void wide_tensors_without_elements_are_refused(void **state) {
-    (void)state;
+TEST(wide_tensors_without_elements_are_refused) {
     message_bytes graph = with_input("y"), tensor = {.count = 0};
     put_integer(&tensor, 1, 0);
     put_integer(&tensor, 1, INT64_C(1) << 40);
@@ -1021,8 +983,7 @@ static void wide_tensors_without_elements_are_refused(void **state) {
     refused(&graph, "tensor w has more than 8 dimensions, a negative extent or too many elements");
 }
 
-static void odd_attributes_are_refused(void **state) {
-    (void)state;
+TEST(odd_attributes_are_refused) {
     static const int64_t least[] = {INT64_MIN, 0, INT64_MAX, 0}, large[] = {INT64_MAX, 0, INT64_MAX, 0};
     message_bytes graph = with_input("y"), attributes = {.count = 0};
     put_wholes(&graph, "p", 4, least);
@@ -1047,8 +1008,7 @@ static void odd_attributes_are_refused(void **state) {
     refused(&graph, "node m (ReduceMean): rounds whole numbers");
 }
 
-static void inputs_have_names_of_their_own(void **state) {
-    (void)state;
+TEST(inputs_have_names_of_their_own) {
     message_bytes graph = with_input("y");
     put_value(&graph, INPUT, "x", 1, 2, open4);
     put_node(&graph, "n", "Relu", "x", "y", NULL);
@@ -1056,8 +1016,7 @@ static void inputs_have_names_of_their_own(void **state) {
 }
 
 /* A matrix that is no parameter, with its axes exchanged by Gemm. */
-static void constant_matrices_are_exchanged_once(void **state) {
-    (void)state;
+TEST(constant_matrices_are_exchanged_once) {
     message_bytes graph = with_input("y"), transposed = {.count = 0};
     const char *const constants[] = {"w"};
     const firnc_onnx_options options = {
@@ -1077,8 +1036,7 @@ static void constant_matrices_are_exchanged_once(void **state) {
 }
 
 /* An input that is no data, as a whole number that it cannot have. */
-static void filled_inputs_have_their_value(void **state) {
-    (void)state;
+TEST(filled_inputs_have_their_value) {
     message_bytes graph = with_input("y");
     put_value(&graph, INPUT, "m", 7, 2, open4);
     put_node(&graph, "c", "Relu", "m", "f", NULL);
@@ -1096,8 +1054,7 @@ static void filled_inputs_have_their_value(void **state) {
 }
 
 /* A tensor that a Constant node holds is like one of the file, but in files of PyTorch, whose weights are tensors. */
-static void constant_nodes_may_be_weights(void **state) {
-    (void)state;
+TEST(constant_nodes_may_be_weights) {
     static const char *const producers[] = {"tf2onnx", "pytorch"};
     static const float weights[] = {1, 2, 3, 4};
     for (int i = 0; i < 2; i++) {
@@ -1179,8 +1136,7 @@ static bool import_with(const message_bytes *graph, const firnc_onnx_dimension *
 
 /* An extent of the data's first name is that of the micro-batch, wherever it stands; every other one that is open has a
  * name that the recipe can use, even if the file has none. */
-static void open_extents_have_sizes(void **state) {
-    (void)state;
+TEST(open_extents_have_sizes) {
     static const int64_t nameless[] = {-1, NAMELESS, 4}, open[] = {NAMELESS, WRITTEN_OPEN, 4},
                          questioned[] = {QUESTIONED, QUESTIONED, 4};
     static const int64_t *const shapes[] = {nameless, open, questioned};
@@ -1216,8 +1172,7 @@ static void open_extents_have_sizes(void **state) {
 }
 
 /* What the file does not have is reported to the recipe, whose message has the place. */
-static void what_has_no_effect_is_found(void **state) {
-    (void)state;
+TEST(what_has_no_effect_is_found) {
     const message_bytes graph = perceptron(), model = model_of(&graph, 20);
     const firnc_onnx_dimension dimensions[] = {{"batch", 3}, {"length", 2}};
     const char *const constants[] = {"a.*", "z.*"};
@@ -1236,8 +1191,7 @@ static void what_has_no_effect_is_found(void **state) {
     assert_int_equal(model_read.parameter_count, 2);
 }
 
-static void wrong_shapes_are_refused(void **state) {
-    (void)state;
+TEST(wrong_shapes_are_refused) {
     static const int64_t negative[] = {-1, -7}, huge[] = {-1, INT64_C(1) << 40}, none[] = {-1, 0};
     const int64_t *const shapes[] = {negative, huge, none};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
@@ -1258,8 +1212,7 @@ static void wrong_shapes_are_refused(void **state) {
 }
 
 /* Elements of 2^62 bytes that nobody has sent. */
-static void a_small_file_cannot_ask_for_much(void **state) {
-    (void)state;
+TEST(a_small_file_cannot_ask_for_much) {
     message_bytes graph = with_input("y"), tensor = {.count = 0};
     const int64_t extents[] = {1 << 15, 1 << 15, 1 << 15};
     put_integer(&tensor, 1, 3);
@@ -1273,8 +1226,7 @@ static void a_small_file_cannot_ask_for_much(void **state) {
 }
 
 /* When the room for elements is used up, even one number more is refused. */
-static void the_last_number_has_no_room(void **state) {
-    (void)state;
+TEST(the_last_number_has_no_room) {
     const firnc_mark mark = firnc_memory_mark();
     message_bytes graph = with_input("y"), tensor = {.count = 0}, number = {.count = 0};
     const int64_t extent = (1 << 26) - 1; /* and the 0 that fills it */
@@ -1291,8 +1243,7 @@ static void the_last_number_has_no_room(void **state) {
     firnc_memory_release(mark);
 }
 
-static void other_opsets_are_refused(void **state) {
-    (void)state;
+TEST(other_opsets_are_refused) {
     const message_bytes graph = perceptron();
     static const int64_t opsets[] = {12, 24, -1};
     for (size_t i = 0; i < sizeof opsets / sizeof opsets[0]; i++) {
@@ -1329,8 +1280,7 @@ static message_bytes with_external(const char *location, const char *offset) {
     return graph;
 }
 
-static void data_stays_in_the_folder(void **state) {
-    (void)state;
+TEST(data_stays_in_the_folder) {
     static const char *const outside[] = {"/etc/passwd", "../w", "a/../../w", "", ".", "a//b", "link"};
     const char *inside = firnc_format("%s/w", folder), *link = firnc_format("%s/link", folder);
     const float values[] = {1, 2, 3, 4, 5};
@@ -1351,8 +1301,7 @@ static void data_stays_in_the_folder(void **state) {
     assert_int_equal(unlink(link), 0);
 }
 
-static void a_model_alone_becomes_a_plan(void **state) {
-    (void)state;
+TEST(a_model_alone_becomes_a_plan) {
     const message_bytes graph = perceptron(), model = model_of(&graph, 20);
     const firnc_onnx_dimension batch = {"batch", 3};
     const firnc_onnx_options options = {.dimensions = &batch, .dimension_count = 1};
@@ -1715,8 +1664,7 @@ static message_bytes name_of_a_module(size_t length) {
 }
 
 /* Exactly as many as the limit are read, and one more is refused. */
-static void one_more_than_a_limit_is_refused(void **state) {
-    (void)state;
+TEST(one_more_than_a_limit_is_refused) {
     static const struct {
         size_t most;
         message_bytes (*graph)(size_t count);
@@ -1791,8 +1739,7 @@ static message_bytes model_of_functions(size_t depth) {
     return model;
 }
 
-static void functions_call_others_to_a_depth(void **state) {
-    (void)state;
+TEST(functions_call_others_to_a_depth) {
     enum { DEPTH = 16 };
     for (size_t depth = DEPTH; depth <= DEPTH + 1; depth++) {
         const message_bytes model = model_of_functions(depth);
@@ -1827,8 +1774,7 @@ static bool reads_large(const message_bytes *graph, size_t count, void (*put)(me
     return is_read;
 }
 
-static void one_more_than_a_large_limit_is_refused(void **state) {
-    (void)state;
+TEST(one_more_than_a_large_limit_is_refused) {
     enum { TENSORS = 20000, OPS = 65536, SUM = 63, NODES = 4 * 65536 };
     message_bytes graph = with_input("y");
     put_node(&graph, "o", "Relu", "x", "y", NULL);
@@ -1847,62 +1793,11 @@ static void one_more_than_a_large_limit_is_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(layers_and_parameters_have_pytorchs_names, begin),
-        cmocka_unit_test_setup(images_are_channels_last, begin),
-        cmocka_unit_test_setup(patterns_become_one_op, begin),
-        cmocka_unit_test_setup(a_transpose_ends_a_pattern, begin),
-        cmocka_unit_test_setup(a_rough_number_ends_a_pattern, begin),
-        cmocka_unit_test_setup(names_within_a_module_stay, begin),
-        cmocka_unit_test_setup(a_second_weight_keeps_its_number, begin),
-        cmocka_unit_test_setup(the_signature_says_what_is_trained, begin),
-        cmocka_unit_test_setup(batch_norms_of_an_evaluation_are_counted, begin),
-        cmocka_unit_test_setup(batch_norms_of_weights_have_no_statistics, begin),
-        cmocka_unit_test_setup(what_is_known_is_computed, begin),
-        cmocka_unit_test_setup(a_vector_is_one_row, begin),
-        cmocka_unit_test_setup(what_nothing_reads_is_left_out, begin),
-        cmocka_unit_test_setup(what_only_constants_have_is_computed, begin),
-        cmocka_unit_test_setup(gather_nd_is_a_gather, begin),
-        cmocka_unit_test_setup(the_chosen_branch_is_read, begin),
-        cmocka_unit_test_setup(loops_are_written_out, begin),
-        cmocka_unit_test_setup(parts_without_elements_are_joined, begin),
-        cmocka_unit_test_setup(parts_of_sequences_are_slices, begin),
-        cmocka_unit_test_setup(sequences_are_their_parts, begin),
-        cmocka_unit_test_setup(operands_are_repeated_by_the_op_itself, begin),
-        cmocka_unit_test_setup(attention_takes_parts_in_their_rows_only, begin),
-        cmocka_unit_test_setup(dropouts_have_their_ratio, begin),
-        cmocka_unit_test_setup(ratios_without_effect_and_wrong_ones, begin),
-        cmocka_unit_test_setup(an_output_may_be_an_input, begin),
-        cmocka_unit_test_setup(what_is_never_trained_is_known, begin),
-        cmocka_unit_test_setup(every_cut_and_every_bit_is_survived, begin),
-        cmocka_unit_test_setup(wrong_graphs_are_refused, begin),
-        cmocka_unit_test_setup(attributes_of_other_kinds_are_refused, begin),
-        cmocka_unit_test_setup(known_indices_are_within_their_axis, begin),
-        cmocka_unit_test_setup(sizes_of_a_split_are_those_of_its_axis, begin),
-        cmocka_unit_test_setup(recurrent_weights_fit_each_other, begin),
-        cmocka_unit_test_setup(wide_tensors_without_elements_are_refused, begin),
-        cmocka_unit_test_setup(odd_attributes_are_refused, begin),
-        cmocka_unit_test_setup(inputs_have_names_of_their_own, begin),
-        cmocka_unit_test_setup(filled_inputs_have_their_value, begin),
-        cmocka_unit_test_setup(constant_matrices_are_exchanged_once, begin),
-        cmocka_unit_test_setup(constant_nodes_may_be_weights, begin),
-        cmocka_unit_test_setup(open_extents_have_sizes, begin),
-        cmocka_unit_test_setup(what_has_no_effect_is_found, begin),
-        cmocka_unit_test_setup(wrong_shapes_are_refused, begin),
-        cmocka_unit_test_setup(a_small_file_cannot_ask_for_much, begin),
-        cmocka_unit_test_setup(the_last_number_has_no_room, begin),
-        cmocka_unit_test_setup(other_opsets_are_refused, begin),
-        cmocka_unit_test_setup(data_stays_in_the_folder, begin),
-        cmocka_unit_test_setup(a_model_alone_becomes_a_plan, begin),
-        cmocka_unit_test_setup(one_more_than_a_limit_is_refused, begin),
-        cmocka_unit_test_setup(functions_call_others_to_a_depth, begin),
-        cmocka_unit_test_setup(one_more_than_a_large_limit_is_refused, begin),
-    };
     snprintf(folder, sizeof folder, P_tmpdir "/firn-onnx-XXXXXX");
     if (mkdtemp(folder) == NULL)
         return 1;
     snprintf(path, sizeof path, "%s/model.onnx", folder);
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = support_test_run(&(support_fixture){.before_each = begin});
     remove(path);
     rmdir(folder);
     return failed;

@@ -2,20 +2,16 @@
  * call that the rules of flash forbid, and finds each of a list of mistakes that ports make. */
 #define _GNU_SOURCE
 #include <fenv.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "plan/ops.h"
 #include "runtime/port_test.h"
 #include "runtime/targets/host/host.h"
 #include "tests/unit/support_flash.h"
+#include "tests/unit/support_test.h"
 
 enum { UNIT = 16, ERASE = 512, SLOT = 2048, SCRATCH = 4096 };
 
@@ -226,8 +222,7 @@ static void assert_found(const char *function, const char *rule) {
 
 /* --- what is accepted --------------------------------------------------------------------------------------------- */
 
-static void accepts_flash(void **state) {
-    (void)state;
+TEST(accepts_flash) {
     static const uint32_t units[][3] = {{1, 1, 64}, {1, 512, 1024}, {8, 512, 2048}, {16, 4096, 8192}, {256, 256, 1024}};
     for (uint32_t i = 0; i < sizeof units / sizeof *units; i++)
         for (uint32_t erased = 0; erased < 2; erased++) {
@@ -253,8 +248,7 @@ static void accepts_flash(void **state) {
         }
 }
 
-static void accepts_a_whole_port(void **state) {
-    (void)state;
+TEST(accepts_a_whole_port) {
     assert_true(firn_port_test(&port, false, scratch, SCRATCH, &finding));
     assert_int_equal(counters[0], 7);
     assert_int_equal(counters[1], 7);
@@ -266,8 +260,7 @@ static void accepts_a_whole_port(void **state) {
     assert_true(firn_port_test(&none, true, scratch, SCRATCH, &finding));
 }
 
-static void accepts_a_workstation(void **state) {
-    (void)state;
+TEST(accepts_a_workstation) {
     char checkpoint[] = P_tmpdir "/firn-port-XXXXXX", counter[sizeof checkpoint + 8];
     const int file = mkstemp(checkpoint);
     assert_true(file >= 0);
@@ -284,7 +277,7 @@ static void accepts_a_workstation(void **state) {
 
 /* --- what is found ------------------------------------------------------------------------------------------------ */
 
-static void finds_mistakes(void **state) {
+TEST(finds_mistakes) {
     static const struct {
         mistake made;
         const char *function, *rule;
@@ -329,9 +322,8 @@ static void finds_mistakes(void **state) {
     }
 }
 
-static void finds_fields(void **state) {
+TEST(finds_fields) {
     const firn_storage good = storage;
-    (void)state;
     const struct {
         firn_storage storage;
         const char *function;
@@ -395,8 +387,7 @@ static int read_source(void *context, uint32_t stream, uint64_t first, uint32_t 
     return 0;
 }
 
-static void tests_sources(void **state) {
-    (void)state;
+TEST(tests_sources) {
     const firn_segment segments[] = {{FIRST_SEGMENT}, {ELEMENTS - FIRST_SEGMENT}};
     const firn_stream streams[] = {{FIRN_FLOAT32, 10, segments, 2}, {FIRN_UINT8, 1, segments, 2}};
     const firn_source source = {NULL, streams, 2, read_source};
@@ -416,13 +407,5 @@ static void tests_sources(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(accepts_flash, begin, end),
-        cmocka_unit_test_setup_teardown(accepts_a_whole_port, begin, end),
-        cmocka_unit_test_setup_teardown(accepts_a_workstation, begin, end),
-        cmocka_unit_test_setup_teardown(finds_mistakes, begin, end),
-        cmocka_unit_test_setup_teardown(finds_fields, begin, end),
-        cmocka_unit_test_setup_teardown(tests_sources, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_test_run(&(support_fixture){.before_each = begin, .after_each = end});
 }

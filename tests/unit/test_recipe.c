@@ -3,15 +3,10 @@
 #define _XOPEN_SOURCE 700
 
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "compiler/base/text.h"
 #include "compiler/models/gpt2.h"
@@ -20,6 +15,7 @@
 #include "compiler/recipe/recipe.h"
 #include "plan/generated/reader.h"
 #include "tests/unit/support_capture.h"
+#include "tests/unit/support_test.h"
 
 /* A minimal recipe. Tests rely on its line numbers. */
 static const char minimal[] = "trainer:\n"                   /* 1 */
@@ -146,8 +142,7 @@ static void refused_set(const char *setting, const char *place, const char *word
 
 /* --- defaults ----------------------------------------------------------------------------------------------------- */
 
-static void what_is_left_out_has_the_reference_s_default(void **state) {
-    (void)state;
+TEST(what_is_left_out_has_the_reference_s_default) {
     const firnc_recipe *r = accepted(minimal, FIRNC_TRAIN);
     assert_int_equal(r->job.seed, 7);
     assert_int_equal(r->job.steps, 100);
@@ -183,8 +178,7 @@ static void what_is_left_out_has_the_reference_s_default(void **state) {
     assert_true(r->job.schedule.nodes[0].initial == 0.001);
 }
 
-static void dropouts_have_their_rates(void **state) {
-    (void)state;
+TEST(dropouts_have_their_rates) {
     static const char *const texts[] = {"0", "0.1", "0.25", "0.9"};
     static const float rates[] = {0, 0.1F, 0.25F, 0.9F};
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
@@ -206,14 +200,12 @@ static void dropouts_have_their_rates(void **state) {
     }
 }
 
-static void dropout_of_embeddings_follows_dropout(void **state) {
-    (void)state;
+TEST(dropout_of_embeddings_follows_dropout) {
     assert_float_equal(gpt2_of(set("trainer.init.model.dropout_rate=0.5"))->embedding_dropout_rate, 0.5F, 0);
     assert_float_equal(gpt2_of(set("trainer.init.model.embedding_dropout_rate=0"))->embedding_dropout_rate, 0, 0);
 }
 
-static void rotary_positions_are_read(void **state) {
-    (void)state;
+TEST(rotary_positions_are_read) {
     const firnc_transformer *usual = accepted(minimal, FIRNC_TRAIN)->settings;
     assert_int_equal(usual->position_embedding, FIRNC_POSITIONS_LEARNED);
     const firnc_transformer *r = set("trainer.init.model.position_embedding_type=rotary")->settings;
@@ -234,8 +226,7 @@ static void refused_rotary(const char *keys, const char *place, const char *word
                  place, words);
 }
 
-static void rotary_positions_are_checked(void **state) {
-    (void)state;
+TEST(rotary_positions_are_checked) {
     refused_rotary("rotary_dim: 10", ":11: trainer.init.model.rotary_dim: ", "10 is no even number from 2 to 8");
     refused_rotary("rotary_dim: 5", ":11: trainer.init.model.rotary_dim: ", "5 is no even number from 2 to 8");
     refused_rotary("rotary_dim: 0", ":11: trainer.init.model.rotary_dim: ", "at least 2");
@@ -254,8 +245,7 @@ static void rotary_positions_are_checked(void **state) {
             FIRNC_TRAIN, ":22: trainer.fit.train_dataloader.max_sequence_length: ", "max_position_embeddings 64");
 }
 
-static void an_mlp_is_read(void **state) {
-    (void)state;
+TEST(an_mlp_is_read) {
     const firnc_recipe *r = accepted(mlp, FIRNC_TRAIN);
     assert_string_equal(r->model->name, "mlp");
     assert_int_equal(mlp_of(r)->hidden_count, 2);
@@ -277,8 +267,7 @@ static const firnc_recipe *with_loss(const char *settings, firnc_mode mode) {
     return accepted(edited(mlp, "output_size: 3", firnc_format("output_size: 3, %s", settings)), mode);
 }
 
-static void losses_are_read(void **state) {
-    (void)state;
+TEST(losses_are_read) {
     static const struct {
         const char *settings;
         firnc_loss_kind kind;
@@ -324,8 +313,7 @@ static void refused_loss(const char *settings, const char *key, const char *word
             firnc_format(":3: trainer.init.model.%s: ", key), words);
 }
 
-static void losses_are_checked(void **state) {
-    (void)state;
+TEST(losses_are_checked) {
     refused_loss("loss: l2", "loss", "cross_entropy, mean_squared_error, l1, huber");
     refused_loss("ignore_index: 3", "ignore_index", "not below the 3 classes; data with such a label is refused ");
     refused_loss(
@@ -354,8 +342,7 @@ static const char *with_metric(const char *model, const char *metric) {
     return firnc_format("%s  validate:\n    metric: %s\n", edited(mlp, "output_size: 3", model), metric);
 }
 
-static void metrics_are_read(void **state) {
-    (void)state;
+TEST(metrics_are_read) {
     static const struct {
         const char *model, *metric;
         firnc_metric kind;
@@ -383,15 +370,13 @@ static void refused_metric(const char *model, const char *metric, const char *wo
     refused(with_metric(model, metric), FIRNC_EVAL, ":9: trainer.validate.metric", words);
 }
 
-static void an_evaluation_gives_one_value(void **state) {
-    (void)state;
+TEST(an_evaluation_gives_one_value) {
     refused_metric("output_size: 3", "[accuracy, perplexity]", "one eval plan for each metric");
     refused_metric("output_size: 3", "{accuracy: null, mean_iou: null}", "one eval plan for each metric");
     refused_metric("output_size: 3", "[]", "lists no metric");
 }
 
-static void metrics_are_checked(void **state) {
-    (void)state;
+TEST(metrics_are_checked) {
     refused_metric("output_size: 3", "precision", "accuracy");
     refused_metric("output_size: 3", "{RougeMetric: null}", "not known");
     refused_metric("output_size: 3", "auc", "two classes");
@@ -407,8 +392,7 @@ static void metrics_are_checked(void **state) {
     refused_metric("output_size: 3", "{dice: {ignore_classes: [0, 1, 2]}}", "leaves no class");
 }
 
-static void an_eval_plan_reads_what_training_never_saw(void **state) {
-    (void)state;
+TEST(an_eval_plan_reads_what_training_never_saw) {
     const char *text = edited(minimal, "batch_size: 8\n",
                               "batch_size: 8\n      micro_batch_size: 2\n      stride: 3\n      shuffle: true\n"
                               "      held_out_per_mille: 50\n");
@@ -428,8 +412,7 @@ static void an_eval_plan_reads_what_training_never_saw(void **state) {
     assert_int_equal(accepted(own, FIRNC_EVAL)->job.metric, FIRNC_METRIC_LOSS);
 }
 
-static void scaled_bytes_may_be_float32_in_evaluation(void **state) {
-    (void)state;
+TEST(scaled_bytes_may_be_float32_in_evaluation) {
     const char *text = edited(mlp, "batch_size: 4", "batch_size: 4, feature_scale: 0.5, feature_shift: -1");
     const firnc_elements eval = accepted(text, FIRNC_EVAL)->elements;
     assert_float_equal(eval.feature_scale, 0.5, 0);
@@ -448,8 +431,7 @@ static firnc_precision precision(const char *keys) {
     return accepted(edited(minimal, "fp16_type: bfloat16", keys), FIRNC_TRAIN)->job.precision;
 }
 
-static void dynamic_scaling_has_the_reference_s_defaults(void **state) {
-    (void)state;
+TEST(dynamic_scaling_has_the_reference_s_defaults) {
     firnc_precision p = precision("fp16_type: float16\n      loss_scaling_factor: dynamic");
     assert_int_equal(p.scaling, FIRNC_SCALING_DYNAMIC);
     assert_float_equal(p.initial_loss_scale, 32768, 0);
@@ -466,8 +448,7 @@ static void dynamic_scaling_has_the_reference_s_defaults(void **state) {
     assert_float_equal(p.initial_loss_scale, 8, 0);
 }
 
-static void static_scaling_is_a_number_other_than_one(void **state) {
-    (void)state;
+TEST(static_scaling_is_a_number_other_than_one) {
     assert_int_equal(precision("loss_scaling_factor: 1.0").scaling, FIRNC_SCALING_NONE);
     assert_int_equal(precision("loss_scaling_factor: null").scaling, FIRNC_SCALING_NONE);
     firnc_precision p = precision("loss_scaling_factor: 128");
@@ -475,8 +456,7 @@ static void static_scaling_is_a_number_other_than_one(void **state) {
     assert_float_equal(p.initial_loss_scale, 128, 0);
 }
 
-static void float32_needs_no_scaling(void **state) {
-    (void)state;
+TEST(float32_needs_no_scaling) {
     firnc_precision p = precision("enabled: false\n      loss_scaling_factor: dynamic\n      max_gradient_norm: 2");
     assert_false(p.mixed);
     assert_int_equal(p.scaling, FIRNC_SCALING_NONE);
@@ -485,16 +465,14 @@ static void float32_needs_no_scaling(void **state) {
     assert_float_equal(p.clip_threshold, 2, 0);
 }
 
-static void cbfloat16_without_dynamic_scaling_is_warned_of(void **state) {
-    (void)state;
+TEST(cbfloat16_without_dynamic_scaling_is_warned_of) {
     (void)precision("fp16_type: cbfloat16");
     assert_non_null(strstr(message, "warning: cbfloat16"));
     (void)precision("fp16_type: cbfloat16\n      loss_scaling_factor: dynamic");
     assert_string_equal(message, "");
 }
 
-static void patterns_keep_their_order_and_lines(void **state) {
-    (void)state;
+TEST(patterns_keep_their_order_and_lines) {
     firnc_precision p = precision("pol:\n"
                                   "        - {pattern: 'transformer.h.*', level: 2, bwd_level: 0}\n"
                                   "        - {pattern: lm_head, bwd_level: 1, enable_fwd: false}");
@@ -509,8 +487,7 @@ static void patterns_keep_their_order_and_lines(void **state) {
     assert_true(p.patterns[1].pol.enable_bwd);
 }
 
-static void the_model_may_say_the_precision(void **state) {
-    (void)state;
+TEST(the_model_may_say_the_precision) {
     const char *text = edited(minimal, "fp16_type: bfloat16", "max_gradient_value: 1");
     text = edited(text, "name: gpt2", "name: gpt2\n      fp16_type: float16");
     assert_int_equal(accepted(text, FIRNC_TRAIN)->job.precision.half, FIRN_FLOAT16);
@@ -528,8 +505,7 @@ static const char *with_schedule(const char *lines) {
     return edited(minimal, "    precision:\n", firnc_format("    schedulers:\n%s    precision:\n", lines));
 }
 
-static void a_sequence_is_laid_out_after_its_parent(void **state) {
-    (void)state;
+TEST(a_sequence_is_laid_out_after_its_parent) {
     const firnc_recipe *r = accepted(
         with_schedule("      - sequential:\n"
                       "          milestones: [10, 30]\n"
@@ -558,8 +534,7 @@ static void a_sequence_is_laid_out_after_its_parent(void **state) {
     assert_true(firn_schedule_value(&list, 0, 1000) == 1e-4F);
 }
 
-static void schedules_are_checked(void **state) {
-    (void)state;
+TEST(schedules_are_checked) {
     refused(with_schedule("      - LinearLR:\n"
                           "          initial_learning_rate: 0\n"
                           "          end_learning_rate: 1\n"
@@ -601,8 +576,7 @@ static const char *with_older(const char *learning_rate) {
     return edited(minimal, "lr: 0.001", firnc_format("learning_rate: %s", learning_rate));
 }
 
-static void the_older_layout_is_understood(void **state) {
-    (void)state;
+TEST(the_older_layout_is_understood) {
     static const char pieces[] =
         "{scheduler: Linear, initial_learning_rate: 0, end_learning_rate: 0.5, total_iters: 10}, "
         "{scheduler: constantlr, learning_rate: 0.25}";
@@ -647,8 +621,7 @@ static void the_older_layout_is_understood(void **state) {
             FIRNC_TRAIN, place, "beside one in trainer.init.schedulers");
 }
 
-static void keys_of_the_older_layout_are_not_for_the_newer(void **state) {
-    (void)state;
+TEST(keys_of_the_older_layout_are_not_for_the_newer) {
     static const char *const strays[] = {"ConstantLR: {learning_rate: 1, scheduler: Linear}",
                                          "ConstantLR: {learning_rate: 1, main_scheduler: chained}",
                                          "ChainedLR: {main_scheduler: sequential, schedulers: "
@@ -661,8 +634,7 @@ static void keys_of_the_older_layout_are_not_for_the_newer(void **state) {
     accepted(with_schedule("      - {scheduler: Constant, learning_rate: 1}\n"), FIRNC_TRAIN);
 }
 
-static void milestones_may_end_a_schedule(void **state) {
-    (void)state;
+TEST(milestones_may_end_a_schedule) {
     const firnc_recipe *r = accepted(
         with_schedule("      - SequentialLR:\n"
                       "          milestones: [10, 15]\n"
@@ -689,8 +661,7 @@ static void refused_lambda(const char *lambda, const char *words) {
     refused(with_lambda(lambda), FIRNC_TRAIN, ":15: trainer.init.schedulers.0.LambdaLR.lr_lambda", words);
 }
 
-static void lambdas_are_expressions_or_tables(void **state) {
-    (void)state;
+TEST(lambdas_are_expressions_or_tables) {
     assert_true(rate_at(accepted(with_lambda("1 / (1 + t)"), FIRNC_TRAIN), 3) == 0.25F);
     assert_true(rate_at(accepted(with_lambda("\"max(where(t < 2, 2, -t + 8.5) * 2 ** -1, 0)\""), FIRNC_TRAIN), 4) ==
                 2.25F);
@@ -731,8 +702,7 @@ static void expect_note(const char *schedule, const char *place, const char *wor
 }
 
 /* A schedule whose length does not suit that of the run. */
-static void schedules_are_compared_with_the_run(void **state) {
-    (void)state;
+TEST(schedules_are_compared_with_the_run) {
     static const char cut[] = "{initial_learning_rate: 1, max_lr: 2, total_steps: %d}";
     expect_note(firnc_format("OneCycleLR: %s", firnc_format(cut, 100)), NULL, NULL);
     expect_note(firnc_format("OneCycleLR: %s", firnc_format(cut, 101)), "OneCycleLR",
@@ -782,8 +752,7 @@ static void schedules_are_compared_with_the_run(void **state) {
     assert_string_equal(message, "");
 }
 
-static void schedules_that_cannot_be(void **state) {
-    (void)state;
+TEST(schedules_that_cannot_be) {
     refused(with_schedule("      - ChainedScheduler:\n"
                           "          schedulers:\n"
                           "            - ConstantLR: {learning_rate: 1}\n"
@@ -841,8 +810,7 @@ static const char *with_groups(const char *lines) {
                   "{params: b, tags: z}, {params: c, adjust_weight_decay: 0.5}]");
 }
 
-static void an_adjusted_chain_divides_by_a_float32(void **state) {
-    (void)state;
+TEST(an_adjusted_chain_divides_by_a_float32) {
     const char *text = with_groups("      - ChainedLR:\n"
                                    "          schedulers:\n"
                                    "            - ConstantLR: {learning_rate: 1}\n"
@@ -852,8 +820,7 @@ static void an_adjusted_chain_divides_by_a_float32(void **state) {
             ":19: trainer.init.schedulers.0.ChainedLR.schedulers.1: ", "adjust_learning_rate");
 }
 
-static void schedules_go_by_tags(void **state) {
-    (void)state;
+TEST(schedules_go_by_tags) {
     const char *groups = with_groups("      - ConstantLR: {learning_rate: 0.125, param_group_tags: [x, null]}\n"
                                      "      - ConstantLR: {learning_rate: 0.75, param_group_tags: z}\n"
                                      "      - ScalePerParamWD: {scheduler: {ConstantWD: {val: 0.25}}}\n");
@@ -888,8 +855,7 @@ static void schedules_go_by_tags(void **state) {
 
 /* --- refused ------------------------------------------------------------------------------------------------------ */
 
-static void precision_is_refused_by_line_and_key(void **state) {
-    (void)state;
+TEST(precision_is_refused_by_line_and_key) {
     refused_edit("fp16_type: bfloat16", "fp16_type: float8",
                  ":15: trainer.init.precision.fp16_type: ", "float16, bfloat16, cbfloat16");
     refused_edit("fp16_type: bfloat16", "precision_opt_level: 3",
@@ -929,8 +895,7 @@ static const firnc_recipe *with_optimizer(const char *optimizer) {
                     FIRNC_TRAIN);
 }
 
-static void optimizers_have_the_reference_s_defaults(void **state) {
-    (void)state;
+TEST(optimizers_have_the_reference_s_defaults) {
     static const struct {
         const char *name;
         firnc_optimizer kind;
@@ -984,8 +949,7 @@ static void optimizers_have_the_reference_s_defaults(void **state) {
     assert_float_equal(with_optimizer("Adadelta:")->job.optimizer.rho, 0.9F, 0);
 }
 
-static void optimizers_are_read(void **state) {
-    (void)state;
+TEST(optimizers_are_read) {
     const firnc_optimizer_settings *o = &with_optimizer("Adam: {amsgrad: true, betas: [0.5, 0.25]}")->job.optimizer;
     assert_true(o->amsgrad && o->correct_bias);
     assert_float_equal(o->beta2, 0.25, 0);
@@ -1005,15 +969,13 @@ static void optimizers_are_read(void **state) {
     assert_int_equal(with_optimizer("Muon: {ns_steps: 3}")->job.optimizer.ns_steps, 3);
 }
 
-static void rprop_has_no_weight_decay_to_schedule(void **state) {
-    (void)state;
+TEST(rprop_has_no_weight_decay_to_schedule) {
     refused(edited(with_schedule("      - ConstantWD: {val: 0.25}\n"), "      AdamW:\n        lr: 0.001\n",
                    "      Rprop:\n        lr: 0.001\n"),
             FIRNC_TRAIN, ":15: trainer.init.schedulers.0: ", "Rprop has no weight decay");
 }
 
-static void optimizers_are_checked(void **state) {
-    (void)state;
+TEST(optimizers_are_checked) {
     static const struct {
         const char *optimizer, *place, *words;
     } refusals[] = {
@@ -1041,8 +1003,7 @@ static void optimizers_are_checked(void **state) {
                      firnc_format(":12: trainer.init.optimizer.%s: ", refusals[i].place), refusals[i].words);
 }
 
-static void groups_have_settings_of_their_own(void **state) {
-    (void)state;
+TEST(groups_have_settings_of_their_own) {
     const firnc_recipe *r = accepted(edited(minimal, "lr: 0.001",
                                             "weight_decay: 0.5\n"
                                             "        params:\n"
@@ -1068,8 +1029,7 @@ static void groups_have_settings_of_their_own(void **state) {
     assert_int_equal(r->job.groups[2].place.line, 17);
 }
 
-static void groups_are_checked(void **state) {
-    (void)state;
+TEST(groups_are_checked) {
     refused_edit("lr: 0.001", "params: [{tags: a}]",
                  ":13: trainer.init.optimizer.AdamW.params.0: ", "params is missing");
     refused_edit("lr: 0.001", "params: [{params: []}]", ":13: trainer.init.optimizer.AdamW.params.0.params: ", "empty");
@@ -1083,8 +1043,7 @@ static void groups_are_checked(void **state) {
                  ":13: trainer.init.optimizer.AdamW.params.0.tags: ", "is not a tag");
 }
 
-static void the_mode_of_a_plan_is_one(void **state) {
-    (void)state;
+TEST(the_mode_of_a_plan_is_one) {
     refused_edit("seed: 7", "mode: train_and_eval", ":3: trainer.init.mode: ", "programmed once");
     assert_non_null(strstr(message, "compile two plans"));
     refused_edit("seed: 7", "mode: eval", ":3: trainer.init.mode: ", "--mode is train");
@@ -1092,8 +1051,7 @@ static void the_mode_of_a_plan_is_one(void **state) {
     (void)accepted(edited(minimal, "seed: 7", "mode: train"), FIRNC_TRAIN);
 }
 
-static void unknown_keys_are_told_with_the_nearest(void **state) {
-    (void)state;
+TEST(unknown_keys_are_told_with_the_nearest) {
     refused_edit("seed: 7", "sead: 7", ":3: trainer.init.sead: ", "nearest known one is seed");
     refused_edit("num_steps: 100", "num_step: 100", ":17: trainer.init.loop.num_step: ", "is num_steps");
     refused_edit("vocab_size", "vocabsize", ":6: trainer.init.model.vocabsize: ", "is vocab_size");
@@ -1108,8 +1066,7 @@ static void unknown_keys_are_told_with_the_nearest(void **state) {
 }
 
 /* What was meant is named by its meaning, and nothing is named that only looks alike. */
-static void unknown_words_are_told_what_is_meant(void **state) {
-    (void)state;
+TEST(unknown_words_are_told_what_is_meant) {
     refused_edit("lr: 0.001", "beta1: 0.9", ":13: trainer.init.optimizer.AdamW.beta1: ", "nearest known one is betas");
     refused_edit("lr: 0.001", "wd: 0.9", ":13: trainer.init.optimizer.AdamW.wd: ", "nearest known one is weight_decay");
     refused_edit("lr: 0.001", "momentum: 0.9",
@@ -1137,8 +1094,7 @@ static void unknown_words_are_told_what_is_meant(void **state) {
 }
 
 /* Keys that stand a level too high, or where other libraries have them. */
-static void keys_that_stand_elsewhere(void **state) {
-    (void)state;
+TEST(keys_that_stand_elsewhere) {
     refused_edit("seed: 7", "num_steps: 7", ":3: trainer.init.num_steps: ",
                  "does not stand here; write it below "
                  "trainer.init.loop\n");
@@ -1152,8 +1108,7 @@ static void keys_that_stand_elsewhere(void **state) {
 }
 
 /* A mapping of one class that has none, several, or a class in another layout. */
-static void classes_are_keys(void **state) {
-    (void)state;
+TEST(classes_are_keys) {
     static const char from[] = "      AdamW:\n        lr: 0.001\n", place[] = ":11: trainer.init.optimizer: ";
     refused_edit(from, "      AdamW: {}\n      SGD: {}\n", place,
                  "one optimizer only; there are AdamW and SGD; remove one of them\n");
@@ -1167,8 +1122,7 @@ static void classes_are_keys(void **state) {
                  "one schedule only; there are LinearLR and ConstantLR; remove one of them, or put each into an entry");
 }
 
-static void wrong_types_and_ranges(void **state) {
-    (void)state;
+TEST(wrong_types_and_ranges) {
     refused_edit("seed: 7", "seed: seven", ":3: trainer.init.seed: ", "not a whole number");
     refused_edit("seed: 7", "seed: 7.5", ":3: trainer.init.seed: ", "not a whole number");
     refused_edit("seed: 7", "seed: '7'", ":3: trainer.init.seed: ", "not a whole number");
@@ -1215,8 +1169,7 @@ static void refused_values(const char *key, const char *const (*cases)[2], size_
 }
 
 /* A number that the plan would hold as another is refused; one that float32 only rounds is not. */
-static void numbers_stay_what_they_are(void **state) {
-    (void)state;
+TEST(numbers_stay_what_they_are) {
     static const char *const decays[][2] = {
         {"1e-50", "1e-50 becomes 0 in float32; write a number of at least 1.2e-38, or 0\n"},
         {"5e-324", "5e-324 becomes 0 in float32; "},
@@ -1245,8 +1198,7 @@ static void numbers_stay_what_they_are(void **state) {
 }
 
 /* A message of a range has both its ends. */
-static void both_ends_of_a_range_are_told(void **state) {
-    (void)state;
+TEST(both_ends_of_a_range_are_told) {
     refused_edit("seed: 7", "seed: 1e39",
                  ":3: trainer.init.seed: ", "of at least 0 and at most 18446744073709551615\n");
     refused_edit("seed: 7", "seed: 18446744073709551616", ":3: trainer.init.seed: ", "at most 18446744073709551615\n");
@@ -1259,8 +1211,7 @@ static void both_ends_of_a_range_are_told(void **state) {
 }
 
 /* Numbers and flags in the forms of other readers of YAML are told in the form that is read. */
-static void other_forms_of_values(void **state) {
-    (void)state;
+TEST(other_forms_of_values) {
     static const char *const seeds[][2] = {
         {"0x10", "write 16\n"},
         {"010", "begins with a 0, and some readers of YAML take it for octal; write 10\n"},
@@ -1293,8 +1244,7 @@ static void other_forms_of_values(void **state) {
 }
 
 /* The scale begins at what max_loss_scale allows. */
-static void a_lowered_loss_scale_is_told(void **state) {
-    (void)state;
+TEST(a_lowered_loss_scale_is_told) {
     const firnc_recipe *recipe = accepted(
         edited(minimal, "fp16_type: bfloat16", "loss_scaling_factor: dynamic\n      initial_loss_scale: 65536"),
         FIRNC_TRAIN);
@@ -1316,8 +1266,7 @@ static void tells_an_end_that_is_taken(const char *from, const char *key, const 
     accepted(edited(minimal, from, firnc_format("%s\n%s: %s", from, key, end)), FIRNC_TRAIN);
 }
 
-static void ends_of_ranges_can_be_copied(void **state) {
-    (void)state;
+TEST(ends_of_ranges_can_be_copied) {
     tells_an_end_that_is_taken("fp16_type: bfloat16", "      loss_scaling_factor: dynamic\n      steps_per_increase",
                                "2000000000000000", "1000000000000000");
     tells_an_end_that_is_taken("fp16_type: bfloat16", "      loss_scaling_factor: dynamic\n      min_loss_scale",
@@ -1329,8 +1278,7 @@ static void ends_of_ranges_can_be_copied(void **state) {
     accepted(edited(minimal, "AdamW:\n        lr: 0.001", firnc_format(adafactor, "-1e-06")), FIRNC_TRAIN);
 }
 
-static void data_is_checked(void **state) {
-    (void)state;
+TEST(data_is_checked) {
     refused_edit("batch_size: 8", "batch_size: 8\n      micro_batch_size: 3",
                  ":21: trainer.fit.train_dataloader.micro_batch_size: ", "8 is not divisible by 3");
     refused_edit("batch_size: 8", "batch_size: 8\n      max_sequence_length: 65",
@@ -1352,8 +1300,7 @@ static void data_is_checked(void **state) {
             ":1: trainer: ", "never ends");
 }
 
-static void yaml_is_held_short(void **state) {
-    (void)state;
+TEST(yaml_is_held_short) {
     refused_edit("seed: 7", "seed: 7\n    seed: 8", ":4: trainer.init.seed: ", "line 3");
     refused_edit("seed: 7", "seed: *a", ":3: ", "no anchor &a");
     refused_edit("seed: 7", "callbacks: &a [*a]", ":3: ", "inside what it stands for");
@@ -1374,8 +1321,7 @@ static void yaml_is_held_short(void **state) {
 }
 
 /* The text is refused in words for users, with the line of the fault. */
-static void faults_of_the_text(void **state) {
-    (void)state;
+TEST(faults_of_the_text) {
     static const struct {
         const char *from, *to, *place, *words;
     } cases[] = {
@@ -1426,8 +1372,7 @@ static void faults_of_the_text(void **state) {
 }
 
 /* A few lines can stand for any amount of memory; what they stand for is limited before it is made. */
-static void bombs_are_refused(void **state) {
-    (void)state;
+TEST(bombs_are_refused) {
     const char *text = "a: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n", *merges = "a: &a0 {k0: 1}\n", *deep = "a: &a0 [1]\n";
     const char *names = "a: [", *path = "a:";
     for (int i = 1; i <= 9; i++) {
@@ -1450,8 +1395,7 @@ static void bombs_are_refused(void **state) {
 }
 
 /* Messages name the line of a value and the path at which it is used. */
-static void aliases_and_merges_are_copies(void **state) {
-    (void)state;
+TEST(aliases_and_merges_are_copies) {
     static const char loaders[] = "  fit:\n    train_dataloader: &base\n      batch_size: 8\n      shuffle: true\n";
     const char *text = edited(minimal, "  fit:\n    train_dataloader:\n      batch_size: 8\n", loaders);
     const char *merged = firnc_format("%s  validate:\n    val_dataloader: {batch_size: 4, <<: *base}\n", text);
@@ -1575,8 +1519,7 @@ static void expect_idle(const char *const *places, size_t count) {
         fail_msg("one warning too many: %s", line);
 }
 
-static void keys_that_nothing_reads_are_warned_of(void **state) {
-    (void)state;
+TEST(keys_that_nothing_reads_are_warned_of) {
     for (int mode = 0; mode < 2; mode++) {
         (void)accepted(ignored, mode == 0 ? FIRNC_TRAIN : FIRNC_EVAL);
         expect_idle(ignored_places, sizeof ignored_places / sizeof ignored_places[0]);
@@ -1604,8 +1547,7 @@ static uint32_t check_ignored_keys(const char *name) {
     return count;
 }
 
-static void the_list_of_ignored_keys_is_complete(void **state) {
-    (void)state;
+TEST(the_list_of_ignored_keys_is_complete) {
     glob_t files;
     uint32_t count = 0;
     assert_int_equal(glob("compiler/recipe/*.c", 0, NULL, &files), 0);
@@ -1617,8 +1559,7 @@ static void the_list_of_ignored_keys_is_complete(void **state) {
 }
 
 /* A value that loses nothing is not warned of. */
-static void what_is_so_anyway_is_not_warned_of(void **state) {
-    (void)state;
+TEST(what_is_so_anyway_is_not_warned_of) {
     const char *text = edited(minimal, "batch_size: 8",
                               "batch_size: 8\n      num_workers: 0\n      persistent_workers: False\n"
                               "      prefetch_factor: null");
@@ -1630,8 +1571,7 @@ static void what_is_so_anyway_is_not_warned_of(void **state) {
     assert_string_equal(message, "");
 }
 
-static void callbacks_that_may_change_the_run_are_refused(void **state) {
-    (void)state;
+TEST(callbacks_that_may_change_the_run_are_refused) {
     refused_edit("seed: 7", "callbacks:\n      - Lora: {}",
                  ":4: trainer.init.callbacks.0: ", "Lora may change the run");
     refused_edit("seed: 7", "callbacks:\n      - CheckLoss: {}\n        Lora: {}",
@@ -1671,8 +1611,7 @@ static const char constant[] = "lr: 0.001\n    schedulers: [{ConstantLR: {learni
 static const char cyclic[] = "eps: 1.0e-8\n    schedulers: [{CyclicLR: {base_lr: 0, max_lr: 1, step_size_up: 40, %s}}]";
 
 /* These keys are for training only. */
-static void keys_of_training_may_rest(void **state) {
-    (void)state;
+TEST(keys_of_training_may_rest) {
     const idle_case cases[] = {
         {minimal, "lr: 0.001", constant, "13: trainer.init.optimizer.AdamW.lr"},
         {minimal, "lr: 0.001", edited(constant, "lr", "learning_rate"),
@@ -1705,8 +1644,7 @@ static void keys_of_training_may_rest(void **state) {
     expect_idle_cases(cases, sizeof cases / sizeof cases[0], FIRNC_TRAIN, FIRNC_EVAL);
 }
 
-static void keys_of_both_modes_may_rest(void **state) {
-    (void)state;
+TEST(keys_of_both_modes_may_rest) {
     static const idle_case cases[] = {
         {minimal, "fp16_type: bfloat16", "enabled: false\n      fp16_type: float16",
          "16: trainer.init.precision.fp16_type"},
@@ -1737,8 +1675,7 @@ static void keys_of_both_modes_may_rest(void **state) {
     expect_idle_cases(cases, sizeof cases / sizeof cases[0], FIRNC_EVAL, FIRNC_EVAL);
 }
 
-static void keys_of_evaluation_may_rest(void **state) {
-    (void)state;
+TEST(keys_of_evaluation_may_rest) {
     const idle_case cases[] = {
         {mlp, "  fit:", "  validate: {val_dataloader: {shuffle_seed: 3}}\n  fit:",
          "6: trainer.validate.val_dataloader.shuffle_seed"},
@@ -1749,8 +1686,7 @@ static void keys_of_evaluation_may_rest(void **state) {
 }
 
 /* Keys that look alike but act. */
-static void keys_that_act_are_not_warned_of(void **state) {
-    (void)state;
+TEST(keys_that_act_are_not_warned_of) {
     const idle_case cases[] = {
         {minimal, "lr: 0.001",
          "lr: 0.001\n        params: [{params: a, tags: a}]\n"
@@ -1774,8 +1710,7 @@ static void keys_that_act_are_not_warned_of(void **state) {
 }
 
 /* --set may turn something off for one plan; the keys of the file then rest on purpose, those of --set do not. */
-static void what_a_setting_turns_off_rests_silently(void **state) {
-    (void)state;
+TEST(what_a_setting_turns_off_rests_silently) {
     const char *text = edited(minimal, "bfloat16", "float16\n      loss_scaling_factor: dynamic");
     static const char *const settings[] = {"trainer.init.precision.enabled=false",
                                            "trainer.init.precision.precision_opt_level=2"};
@@ -1787,8 +1722,7 @@ static void what_a_setting_turns_off_rests_silently(void **state) {
 }
 
 /* A schedule is read once for each factor of a group, and its keys are warned of once. */
-static void a_key_is_warned_of_once(void **state) {
-    (void)state;
+TEST(a_key_is_warned_of_once) {
     static const char *const place[] = {"14: trainer.init.schedulers.0.ScalePerParamLR.scheduler.LinearLR.cycle"};
     (void)accepted(edited(minimal, "lr: 0.001",
                           "params: [{params: a, adjust_learning_rate: 2}, {params: b, adjust_learning_rate: 3}]\n"
@@ -1799,16 +1733,14 @@ static void a_key_is_warned_of_once(void **state) {
 }
 
 /* A recipe that is refused has one line only. */
-static void refusals_come_without_warnings(void **state) {
-    (void)state;
+TEST(refusals_come_without_warnings) {
     refused(edited(edited(minimal, "seed: 7", "device: CPU"), "batch_size: 8", "batch_size: 0"), FIRNC_TRAIN,
             ":20: trainer.fit.train_dataloader.batch_size: ", "out of range");
     (void)accepted(minimal, FIRNC_TRAIN);
     assert_string_equal(message, "");
 }
 
-static void no_recipe_of_the_sources_has_keys_without_effect(void **state) {
-    (void)state;
+TEST(no_recipe_of_the_sources_has_keys_without_effect) {
     glob_t files;
     assert_int_equal(glob("compiler/recipes/*.yaml", 0, NULL, &files), 0);
     assert_int_equal(glob("tests/bench/recipes/*.yaml", GLOB_APPEND, NULL, &files), 0);
@@ -1824,8 +1756,7 @@ static void no_recipe_of_the_sources_has_keys_without_effect(void **state) {
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
-static void a_setting_replaces_a_value(void **state) {
-    (void)state;
+TEST(a_setting_replaces_a_value) {
     assert_int_equal(set("trainer.init.seed=3")->job.seed, 3);
     assert_float_equal(set("trainer.init.optimizer.AdamW.betas=[0.5, 0.75]")->job.optimizer.beta2, 0.75F, 0);
     assert_int_equal(set("trainer.init.precision.precision_opt_level=0")->job.precision.level, 0);
@@ -1836,8 +1767,7 @@ static void a_setting_replaces_a_value(void **state) {
     assert_true(accepted_set(minimal, FIRNC_TRAIN, two, 2)->job.schedule.nodes[0].initial == 0.25);
 }
 
-static void a_setting_must_name_a_key(void **state) {
-    (void)state;
+TEST(a_setting_must_name_a_key) {
     refused_set("trainer.init.sed=3", ": --set trainer.init.sed: ", "nearest known one is seed");
     refused_set("trainer.init.seed=x", ": --set trainer.init.seed: ", "not a whole number");
     refused_set("trainer.init.seed.a=1", ":3: trainer.init.seed: ", "single value");
@@ -1854,8 +1784,7 @@ static void a_setting_must_name_a_key(void **state) {
     refused_set("trainer.init.model.vocab_size=-1", ": --set trainer.init.model.vocab_size: ", "negative");
 }
 
-static void an_unreadable_file_is_told(void **state) {
-    (void)state;
+TEST(an_unreadable_file_is_told) {
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
     assert_false(read_file(recipe, "/nowhere/recipe.yaml", FIRNC_TRAIN, NULL, 0));
     assert_non_null(strstr(message, "firnc: /nowhere/recipe.yaml: cannot be opened: "));
@@ -1864,74 +1793,5 @@ static void an_unreadable_file_is_told(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_left_out_has_the_reference_s_default),
-        cmocka_unit_test(dropouts_have_their_rates),
-        cmocka_unit_test(dropout_of_embeddings_follows_dropout),
-        cmocka_unit_test(rotary_positions_are_read),
-        cmocka_unit_test(rotary_positions_are_checked),
-        cmocka_unit_test(an_mlp_is_read),
-        cmocka_unit_test(losses_are_read),
-        cmocka_unit_test(losses_are_checked),
-        cmocka_unit_test(metrics_are_read),
-        cmocka_unit_test(an_evaluation_gives_one_value),
-        cmocka_unit_test(metrics_are_checked),
-        cmocka_unit_test(an_eval_plan_reads_what_training_never_saw),
-        cmocka_unit_test(scaled_bytes_may_be_float32_in_evaluation),
-        cmocka_unit_test(dynamic_scaling_has_the_reference_s_defaults),
-        cmocka_unit_test(static_scaling_is_a_number_other_than_one),
-        cmocka_unit_test(float32_needs_no_scaling),
-        cmocka_unit_test(cbfloat16_without_dynamic_scaling_is_warned_of),
-        cmocka_unit_test(patterns_keep_their_order_and_lines),
-        cmocka_unit_test(the_model_may_say_the_precision),
-        cmocka_unit_test(a_sequence_is_laid_out_after_its_parent),
-        cmocka_unit_test(schedules_are_checked),
-        cmocka_unit_test(the_older_layout_is_understood),
-        cmocka_unit_test(keys_of_the_older_layout_are_not_for_the_newer),
-        cmocka_unit_test(milestones_may_end_a_schedule),
-        cmocka_unit_test(lambdas_are_expressions_or_tables),
-        cmocka_unit_test(schedules_that_cannot_be),
-        cmocka_unit_test(schedules_are_compared_with_the_run),
-        cmocka_unit_test(an_adjusted_chain_divides_by_a_float32),
-        cmocka_unit_test(schedules_go_by_tags),
-        cmocka_unit_test(precision_is_refused_by_line_and_key),
-        cmocka_unit_test(optimizers_have_the_reference_s_defaults),
-        cmocka_unit_test(optimizers_are_read),
-        cmocka_unit_test(rprop_has_no_weight_decay_to_schedule),
-        cmocka_unit_test(optimizers_are_checked),
-        cmocka_unit_test(groups_have_settings_of_their_own),
-        cmocka_unit_test(groups_are_checked),
-        cmocka_unit_test(the_mode_of_a_plan_is_one),
-        cmocka_unit_test(unknown_keys_are_told_with_the_nearest),
-        cmocka_unit_test(unknown_words_are_told_what_is_meant),
-        cmocka_unit_test(keys_that_stand_elsewhere),
-        cmocka_unit_test(classes_are_keys),
-        cmocka_unit_test(numbers_stay_what_they_are),
-        cmocka_unit_test(both_ends_of_a_range_are_told),
-        cmocka_unit_test(other_forms_of_values),
-        cmocka_unit_test(a_lowered_loss_scale_is_told),
-        cmocka_unit_test(wrong_types_and_ranges),
-        cmocka_unit_test(ends_of_ranges_can_be_copied),
-        cmocka_unit_test(data_is_checked),
-        cmocka_unit_test(yaml_is_held_short),
-        cmocka_unit_test(faults_of_the_text),
-        cmocka_unit_test(bombs_are_refused),
-        cmocka_unit_test(aliases_and_merges_are_copies),
-        cmocka_unit_test(keys_that_nothing_reads_are_warned_of),
-        cmocka_unit_test(the_list_of_ignored_keys_is_complete),
-        cmocka_unit_test(what_is_so_anyway_is_not_warned_of),
-        cmocka_unit_test(callbacks_that_may_change_the_run_are_refused),
-        cmocka_unit_test(keys_of_training_may_rest),
-        cmocka_unit_test(keys_of_both_modes_may_rest),
-        cmocka_unit_test(keys_of_evaluation_may_rest),
-        cmocka_unit_test(keys_that_act_are_not_warned_of),
-        cmocka_unit_test(what_a_setting_turns_off_rests_silently),
-        cmocka_unit_test(a_key_is_warned_of_once),
-        cmocka_unit_test(refusals_come_without_warnings),
-        cmocka_unit_test(no_recipe_of_the_sources_has_keys_without_effect),
-        cmocka_unit_test(a_setting_replaces_a_value),
-        cmocka_unit_test(a_setting_must_name_a_key),
-        cmocka_unit_test(an_unreadable_file_is_told),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
+    return support_test_run(&(support_fixture){.before_all = make_file, .after_all = remove_file});
 }
