@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { TESTS_MAX = 128 }; /* of a program; cmocka skips the entries without a name */
+enum { TESTS_MAX = 128 }; /* of a program, which has at least one; cmocka skips the entries without a name */
 
 static struct CMUnitTest tests[TESTS_MAX];
 static size_t count;
@@ -15,6 +15,8 @@ void support_test_add(const char *name, CMUnitTestFunction test) {
 }
 
 int support_test_run(const support_fixture *fixture) {
+    if (count == 0)
+        abort();
     const support_fixture none = {0}, *f = fixture != NULL ? fixture : &none;
     for (size_t i = 0; i < count; i++) {
         tests[i].setup_func = f->before_each;
