@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compiler/graph/ir.h"
@@ -1266,38 +1267,75 @@ static void put_entry(message_bytes *tensor, const char *key, const char *value)
     put_message(tensor, 13, &entry);
 }
 
-/* A model whose tensor w, float[4], is in another file. */
-static message_bytes with_external(const char *location, const char *offset) {
+/* A model whose tensor w, float[4], is in another file. `entries` are the names and values of what is said of it. */
+static message_bytes with_external(const char *const entries[], size_t count) {
     message_bytes graph = with_input("y"), tensor = {.count = 0};
     put_integer(&tensor, 1, 4);
     put_integer(&tensor, 2, 1);
     put_text(&tensor, 8, "w.weight");
     put_integer(&tensor, 14, 1);
-    put_entry(&tensor, "location", location);
-    put_entry(&tensor, "offset", offset);
+    for (size_t i = 0; i < count && entries[i] != NULL; i += 2)
+        put_entry(&tensor, entries[i], entries[i + 1]);
     put_message(&graph, INITIALIZER, &tensor);
     put_node(&graph, "n", "Add", "x w.weight", "y", NULL);
     return graph;
 }
 
+/* The file w has five floats, 1 to 5; the first of four that are read is `first`, or `refusal` is said. */
+static const struct {
+    const char *entries[6];
+    const char *refusal;
+    float first;
+} external_cases[] = {
+    {{"location", "w"}, NULL, 1},
+    {{"location", "w", "offset", "0", "length", "16"}, NULL, 1},
+    {{"location", "w", "offset", "4"}, NULL, 2},
+    {{"location", "w", "offset", "004", "checksum", "?"}, NULL, 2},
+    {{"location", "w", "offset", "5"}, "its data is not in \"w\", which is too short or cannot be read", 0},
+    {{"location", "w", "offset", "18446744073709551615"}, "the offset of its data is no number", 0},
+    {{"location", "w", "offset", "18446744073709551610"}, "the offset of its data is no number", 0},
+    {{"location", "w", "offset", "18446744073709551609"}, "which is too short or cannot be read", 0},
+    {{"location", "w", "offset", ""}, "the offset of its data is no number", 0},
+    {{"location", "w", "offset", "-4"}, "the offset of its data is no number", 0},
+    {{"location", "w", "length", "1:"}, "the length of its data is no number", 0},
+    {{"location", "w", "length", "1/"}, "the length of its data is no number", 0},
+    {{"location", "w", "length", "20"}, "its data has 20 bytes, and its elements take 16", 0},
+    {{"location", "w", "length", "12"}, "its data has 12 bytes, and its elements take 16", 0},
+    {{"offset", "0"}, "its data is in \"\", and only files in the model's folder are read", 0},
+    {{"location", ""}, "its data is in \"\", and only files in the model's folder are read", 0},
+    {{"location", "/etc/passwd"}, "its data is in \"/etc/passwd\", and only files in the model's folder are read", 0},
+    {{"location", "../w"}, "its data is in \"../w\", and only files", 0},
+    {{"location", "a/../../w"}, "its data is in \"a/../../w\", and only files", 0},
+    {{"location", "a\\w"}, "its data is in \"a\\w\", and only files", 0},
+    {{"location", "."}, "its data is in \".\", and only files", 0},
+    {{"location", "a//b"}, "its data is in \"a//b\", and only files", 0},
+    {{"location", "link"}, "its data is in \"link\", which is no file in the model's folder", 0},
+    {{"location", "none"}, "its data is in \"none\", which is no file in the model's folder", 0},
+    {{"location", "inner"}, "its data is in \"inner\", which is no file in the model's folder", 0},
+    {{"location", "inner/w"}, NULL, 1},
+};
+
 TEST(data_stays_in_the_folder) {
-    static const char *const outside[] = {"/etc/passwd", "../w", "a/../../w", "", ".", "a//b", "link"};
-    const char *inside = firnc_format("%s/w", folder), *link = firnc_format("%s/link", folder);
+    const char *file = firnc_format("%s/w", folder), *link = firnc_format("%s/link", folder);
+    const char *inner = firnc_format("%s/inner", folder), *below = firnc_format("%s/w", inner);
     const float values[] = {1, 2, 3, 4, 5};
-    write_file(inside, (const uint8_t *)values, sizeof values);
+    write_file(file, (const uint8_t *)values, sizeof values);
+    assert_int_equal(mkdir(inner, 0777), 0);
+    write_file(below, (const uint8_t *)values, sizeof values);
     assert_int_equal(symlink("/etc/passwd", link), 0);
-    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
-        const message_bytes graph = with_external(outside[i], "0");
-        refused(&graph, "tensor w.weight: its data is in ");
+    for (size_t i = 0; i < sizeof external_cases / sizeof external_cases[0]; i++) {
+        const message_bytes graph = with_external(external_cases[i].entries, 6);
+        if (external_cases[i].refusal != NULL) {
+            refused(&graph, "tensor w.weight: ");
+            refused(&graph, external_cases[i].refusal);
+        } else {
+            const float *read = parameter_of(imported(&graph), "w.weight")->initial;
+            assert_true(read[0] == external_cases[i].first && read[3] == read[0] + 3);
+        }
     }
-    message_bytes graph = with_external("w", "8");
-    refused(&graph, "too short");
-    graph = with_external("w", "18446744073709551615");
-    refused(&graph, "no number");
-    graph = with_external("w", "4");
-    const firnc_graph *made = imported(&graph);
-    assert_true(parameter_of(made, "w.weight")->initial[3] == 5);
-    assert_int_equal(unlink(inside), 0);
+    assert_int_equal(unlink(below), 0);
+    assert_int_equal(rmdir(inner), 0);
+    assert_int_equal(unlink(file), 0);
     assert_int_equal(unlink(link), 0);
 }
 
