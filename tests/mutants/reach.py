@@ -129,6 +129,10 @@ class Reach:
         place = self.place(name, line)
         return None if place is None else place in lines.get(name, ())
 
+    def runs_file(self, test, name):
+        """Whether the test is known to run a line of the file."""
+        return bool(self.lines.get(selection.key(test), {}).get(name))
+
     def place(self, name, line):
         """The line that is counted for a line: the nearest before it in its function. None outside of functions."""
         bounds = [(first, last) for first, last in self.functions.get(name, ()) if first <= line <= last]
