@@ -23,12 +23,17 @@ typedef enum mistake {
     READ_TOO_MUCH,
     READ_OTHER_ERROR,
     PROGRAM_LOSES_END,  /* the last unit of a long call */
+    PROGRAM_NOT_FIRST,  /* the first unit of what was erased, in a call of its own */
+    PROGRAM_NOT_LAST,   /* the last one */
+    PROGRAM_AFTER,      /* a call of one unit changes the unit after it as well */
+    PROGRAM_BEFORE,     /* the unit before it */
     PROGRAM_WRAPS,      /* at the end of a page of 256 bytes, as serial flash does */
     PROGRAM_CHANGES_IT, /* the caller's bytes */
     PROGRAM_ALIGNED,    /* only from memory that is aligned */
     PROGRAM_FAILS,
     SLOTS_ARE_ONE,    /* the second slot is at the place of the first */
     ERASE_TOO_MUCH,   /* the unit behind as well */
+    ERASE_BEFORE,     /* the unit in front as well */
     ERASE_TOO_LITTLE, /* only the first unit of several */
     ERASED_OTHERWISE, /* erased_value is not what the flash has */
     ERASE_FAILS,
@@ -97,7 +102,14 @@ static int program_with(void *context, uint64_t offset, const void *bytes, uint3
         memset(flash.programmed + offset % SLOT, 0, count);
     if (made == SLOTS_ARE_ONE)
         offset %= SLOT;
+    if (count == UNIT && ((made == PROGRAM_NOT_FIRST && offset % ERASE == 0) ||
+                          (made == PROGRAM_NOT_LAST && offset % ERASE == ERASE - UNIT)))
+        return 0;
     const int error = part.storage.program(&part, offset, bytes, count);
+    if (made == PROGRAM_AFTER && count == UNIT && offset + 2 * UNIT <= 2 * SLOT)
+        flash.bytes[offset + UNIT] ^= 1;
+    if (made == PROGRAM_BEFORE && count == UNIT && offset > 0)
+        flash.bytes[offset - 1] ^= 1;
     if (made == PROGRAM_CHANGES_IT)
         memset((void *)(uintptr_t)bytes, 0, count);
     return error;
@@ -111,6 +123,10 @@ static int erase_with(void *context, uint64_t offset, uint64_t count) {
         offset %= SLOT;
     if (made == ERASE_TOO_MUCH && offset + count < 2 * SLOT)
         count += ERASE;
+    if (made == ERASE_BEFORE && offset >= ERASE) {
+        offset -= ERASE;
+        count += ERASE;
+    }
     return part.storage.erase(&part, offset, made == ERASE_TOO_LITTLE ? ERASE : count);
 }
 
@@ -286,12 +302,17 @@ TEST(finds_mistakes) {
         {READ_TOO_MUCH, "storage.read", "only the bytes"},
         {READ_OTHER_ERROR, "storage.read", "returns 0"},
         {PROGRAM_LOSES_END, "storage.program", "every byte"},
+        {PROGRAM_NOT_FIRST, "storage.program", "every byte"},
+        {PROGRAM_NOT_LAST, "storage.program", "every byte"},
+        {PROGRAM_AFTER, "storage.program", "every byte"},
+        {PROGRAM_BEFORE, "storage.program", "every byte"},
         {PROGRAM_WRAPS, "storage.program", "every byte"},
         {PROGRAM_CHANGES_IT, "storage.program", "that it is given"},
         {PROGRAM_ALIGNED, "storage.program", "every byte"},
         {PROGRAM_FAILS, "storage.program", "returns 0"},
         {SLOTS_ARE_ONE, "storage.program", "every byte"},
         {ERASE_TOO_MUCH, "storage.erase", "outside"},
+        {ERASE_BEFORE, "storage.erase", "outside"},
         {ERASE_TOO_LITTLE, "storage.erase", "erased value"},
         {ERASED_OTHERWISE, "storage.erase", "erased value"},
         {ERASE_FAILS, "storage.erase", "returns 0"},
