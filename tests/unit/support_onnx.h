@@ -40,6 +40,16 @@ void put_tensor(message_bytes *graph, const char *name, uint8_t rank, const int6
 void put_wholes(message_bytes *graph, const char *name, size_t count, const int64_t *values);
 void put_number(message_bytes *graph, const char *name, float number);
 
+/* Adds what a text says, statements that are separated by "; ":
+ *
+ *     in x [batch 4]; in int64 i [3]; out y      inputs and outputs; float, int64 or bool
+ *     tensor a.weight [5 4]                      put_tensor, with its extents
+ *     wholes axes [0 1]; number half 0.5         put_wholes and put_number; wholes i [1 2] [0 1] has extents, too
+ *     /a/Gemm: h = Gemm(x a.weight) transB=1     a node with its name, or without; a b = Op(c d) has several outputs;
+ *                                                attributes are whole numbers, reals with a point,
+ *                                                lists in [] or graphs in {}; 1*3 in a list is 1 1 1 */
+void put_graph(message_bytes *graph, const char *text);
+
 message_bytes model_of(const message_bytes *graph, int64_t opset);
 
 void write_file(const char *name, const uint8_t *bytes, size_t count);
