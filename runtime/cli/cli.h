@@ -204,6 +204,8 @@ const char *cli_say_out_of_range(const cli_session *session, char *text, size_t 
 
 /* Returns the integer at an element in the bytes of a source. */
 double cli_integer_at(uint8_t type, const uint8_t *element);
+/* Returns true if the loss of the plan ignores the rows with a label, and stores it. */
+bool cli_ignored_label(const cli_session *session, uint32_t *label);
 /* Reads from the plan which rows count. */
 void cli_rows_begin(cli_session *session);
 /* Looks at the rows of the last step again, and stores the sum of their weights unless it returns CLI_ROWS_COUNT. Call

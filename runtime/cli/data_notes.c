@@ -68,6 +68,19 @@ static void note_left_out(const cli_session *session, const firn_host_stream *st
         firn_host_note("left out: %lu more (-v names all)", (unsigned long)(stream->left_count - most));
 }
 
+/* Notes files whose numbers are not exactly those that are read. */
+static void note_rounded(const firn_host_stream *stream) {
+    uint32_t noted = 0;
+    for (uint32_t i = 0; i < stream->count && noted < FILES_MOST; i++) {
+        const uint64_t rounded = firn_host_file_rounded(stream->files[i]);
+        if (rounded == 0)
+            continue;
+        firn_host_note("%s: %llu of %llu numbers are rounded once, from float64 to float32", name_of(stream, i),
+                       (unsigned long long)rounded, (unsigned long long)stream->segments[i].elements);
+        noted++;
+    }
+}
+
 static void note_files(const cli_session *session, uint32_t number) {
     const firn_host_stream *stream = &session->data.files[number];
     if (session->options->verbose)
@@ -77,6 +90,7 @@ static void note_files(const cli_session *session, uint32_t number) {
     if (stream->folder)
         note_numbers(stream);
     note_left_out(session, stream);
+    note_rounded(stream);
 }
 
 /* --- what is read as text --- */

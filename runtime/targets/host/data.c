@@ -1,6 +1,4 @@
-/* Data from files: opens them, compares them with what the plan reads, unpacks gzip, hashes them, and offers them as a
- * source that the library reads. Files are read through their descriptors instead of being mapped, so that a file
- * truncated during a run causes an error and not a fault. */
+/* Data from files and folders: opens all of them, hashes them, and offers them as a source that the library reads. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <dirent.h>
@@ -8,243 +6,14 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "plan/container.h"
 #include "plan/ops.h"
-#include "runtime/targets/host/host.h"
-
-#define PIECE_BYTES 65536u
+#include "runtime/targets/host/data_file.h"
 
 /* All small files together that are kept in memory. */
 #define KEPT_BYTES (UINT64_C(32) << 20)
-
-/* Descriptors reserved for other uses: log, checkpoint, folders. */
-#define SPARE_DESCRIPTORS 32u
-
-struct firn_host_file {
-    char *name;
-    int descriptor;           /* -1 if the contents are in memory */
-    uint8_t *memory;          /* unpacked contents, or those of a small file */
-    uint64_t space;           /* bytes of that memory */
-    firn_host_packed *packed; /* NULL: nothing is left to unpack */
-    uint64_t packed_bytes;    /* of the gzip file */
-    firn_host_watch watch;
-    firn_data_file file;
-    firn_data_layout layout;
-};
-
-/* --- one file --- */
-
-/* Reads until the bytes are there, the file ends or the read fails; returns how many bytes are missing. */
-static uint32_t read_once(firn_host_file *file, uint64_t offset, uint8_t *to, uint32_t count) {
-    while (count > 0) {
-        ssize_t got = pread(file->descriptor, to, count, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            firn_host_watch_fail(&file->watch, errno);
-        if (got <= 0)
-            break;
-        to += got;
-        count -= (uint32_t)got;
-        offset += (uint64_t)got;
-    }
-    return count;
-}
-
-/* What was read before the contents were hashed again may have been others, and is read again. */
-static int read_descriptor(void *context, uint64_t offset, void *bytes, uint32_t count) {
-    firn_host_file *file = context;
-    uint64_t renewals;
-    do {
-        renewals = file->watch.renewals;
-        const uint32_t missing = read_once(file, offset, bytes, count);
-        if (firn_host_watch_look(&file->watch) && missing > 0 && file->watch.renewals == renewals)
-            firn_host_watch_fail(&file->watch, EIO); /* the file ends before its length */
-    } while (!file->watch.faulty && file->watch.renewals != renewals);
-    return file->watch.faulty ? FIRN_ERROR_SOURCE : FIRN_OK;
-}
-
-static int read_memory(void *context, uint64_t offset, void *bytes, uint32_t count) {
-    const firn_host_file *file = context;
-    memcpy(bytes, file->memory + offset, count);
-    return FIRN_OK;
-}
-
-static bool is_gzip(const firn_host_file *file) {
-    uint8_t magic[3];
-    return file->file.bytes >= sizeof magic && read_descriptor((void *)(uintptr_t)file, 0, magic, sizeof magic) == 0 &&
-           magic[0] == 0x1f && magic[1] == 0x8b && magic[2] == 8;
-}
-
-/* --- unpacking --- */
-
-/* Makes room for one more piece. A file that does not fit into the memory of this machine is refused before the system
- * ends the program. */
-static bool make_space(firn_host_file *file, uint64_t most) {
-    const uint64_t there = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    if (file->space - file->file.bytes >= PIECE_BYTES)
-        return true;
-    if (file->file.bytes > there)
-        return firn_host_fail(file->name,
-                              "unpacks to more than %llu bytes, the memory of this machine; unpack it into a file, "
-                              "which is not read into memory",
-                              (unsigned long long)there);
-    const uint64_t twice = 2 * file->space;
-    file->space = (twice < most ? twice : most) + PIECE_BYTES;
-    file->memory = firn_host_grow(file->memory, (size_t)file->space);
-    return true;
-}
-
-/* Unpacks until there are `most` bytes, or all that there are: then nothing is left to unpack. */
-static bool unpack(firn_host_file *file, uint64_t most) {
-    while (file->packed != NULL && file->file.bytes < most) {
-        if (!make_space(file, most))
-            return false;
-        const uint64_t left = most - file->file.bytes;
-        const uint32_t piece = left < PIECE_BYTES ? (uint32_t)left : PIECE_BYTES;
-        const char *fault;
-        const int64_t got = firn_host_unpack(file->packed, file->memory + file->file.bytes, piece, &fault);
-        if (got < 0)
-            return firn_host_fail(file->name, "%s", fault);
-        file->file.bytes += (uint64_t)got;
-        if (got == piece)
-            continue;
-        firn_host_unpack_end(file->packed);
-        file->packed = NULL;
-        close(file->descriptor);
-        file->descriptor = -1;
-        firn_host_watch_end(&file->watch);
-    }
-    return true;
-}
-
-static bool begin_unpacking(firn_host_file *file) {
-    file->packed_bytes = file->file.bytes;
-    file->packed = firn_host_unpack_begin(file->descriptor);
-    if (file->packed == NULL)
-        return firn_host_fail(file->name, "cannot be unpacked");
-    file->file = (firn_data_file){.context = file, .read = read_memory};
-    return unpack(file, PIECE_BYTES);
-}
-
-/* --- what a file is --- */
-
-const char *firn_host_file_name(const firn_host_file *file) {
-    return file->name;
-}
-
-const firn_data_layout *firn_host_file_layout(const firn_host_file *file) {
-    return &file->layout;
-}
-
-const firn_file_kind *firn_host_file_kind(const firn_host_file *file) {
-    uint8_t head[FIRN_FILE_KIND_BYTES];
-    const uint32_t count = file->file.bytes < sizeof head ? (uint32_t)file->file.bytes : (uint32_t)sizeof head;
-    if (file->layout.format != FIRN_DATA_RAW || file->file.read(file->file.context, 0, head, count) != FIRN_OK)
-        return NULL;
-    return firn_file_kind_of(head, count);
-}
-
-/* Returns the length of the file that follows from its header, or UINT64_MAX. */
-static uint64_t announced(const firn_data_layout *layout) {
-    const uint32_t width = firn_type_bytes(layout->element);
-    return layout->elements > (UINT64_MAX - layout->offset) / width ? UINT64_MAX
-                                                                    : layout->offset + layout->elements * width;
-}
-
-/* Compares a file, of which the header is known, with what the plan reads from a stream. */
-static bool compare(const firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
-    const firn_data_layout *layout = &file->layout;
-    const firn_stream_info *info = &wanted->streams[stream];
-    if (info->record_elements == 0) /* nothing is read from this stream */
-        return true;
-    if (wanted->records && layout->format == FIRN_DATA_RAW)
-        return firn_host_refuse_raw(file->name, layout, firn_host_file_kind(file));
-    if (layout->element != info->element ||
-        (wanted->records && firn_data_record_elements(layout) != info->record_elements))
-        return firn_host_refuse_stream(file->name, layout, wanted, stream);
-    if (wanted->records && !firn_host_axes_fit(layout, &wanted->shapes[stream]))
-        return firn_host_refuse_axes(file->name, layout, wanted, stream);
-    return true;
-}
-
-/* Reads the header of what is there of a file. */
-static bool look(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
-    const int error = file->packed != NULL ? firn_data_look_at_begin(&file->file, &file->layout)
-                                           : firn_data_look(&file->file, &file->layout);
-    if (error == FIRN_ERROR_DATA_TYPE)
-        return firn_host_refuse_array(file->name, &file->layout, file->file.bytes, wanted, stream);
-    if (error != FIRN_OK)
-        return firn_host_fail(file->name, "cannot be read");
-    return compare(file, wanted, stream);
-}
-
-/* Unpacks the rest of a file whose header is as wanted, and at most one byte more than the header announces: that byte
- * shows that the file is longer. One byte of gzip unpacks to at most 1032 bytes, so a header that announces more than
- * the file can hold is refused first. */
-static bool finish(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
-    enum { MOST_FOR_A_BYTE = 1032 };
-    firn_data_layout *layout = &file->layout;
-    if (file->packed == NULL)
-        return true;
-    const bool sized = layout->format == FIRN_DATA_NPY || (layout->format == FIRN_DATA_IDX && wanted->records);
-    const uint64_t most = sized ? announced(layout) : UINT64_MAX - 1;
-    if (sized && most / MOST_FOR_A_BYTE > file->packed_bytes) {
-        layout->fault = FIRN_DATA_CUT;
-        return firn_host_refuse_array(file->name, layout, file->packed_bytes, wanted, stream);
-    }
-    if (!unpack(file, most + 1))
-        return false;
-    if (file->packed == NULL)
-        return look(file, wanted, stream);
-    layout->fault = FIRN_DATA_LONGER;
-    if (layout->format == FIRN_DATA_NPY)
-        return firn_host_refuse_array(file->name, layout, file->file.bytes, wanted, stream);
-    return firn_host_refuse_raw(file->name, layout, NULL);
-}
-
-static void close_file(firn_host_file *file) {
-    if (file->descriptor >= 0)
-        close(file->descriptor);
-    firn_host_unpack_end(file->packed);
-    free(file->memory);
-    free(file->name);
-    free(file);
-}
-
-/* Raises the soft limit of descriptors to the hard limit before they run out, because each file of a stream stays
- * open. */
-static void make_room(int descriptor) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || (rlim_t)descriptor + SPARE_DESCRIPTORS < limit.rlim_cur)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static bool open_contents(firn_host_file *file, bool follow) {
-    uint64_t bytes;
-    file->descriptor = firn_host_open(file->name, follow, &bytes);
-    if (file->descriptor < 0)
-        return false;
-    make_room(file->descriptor);
-    firn_host_watch_begin(&file->watch, file->descriptor);
-    file->file = (firn_data_file){.context = file, .bytes = bytes, .read = read_descriptor};
-    return !is_gzip(file) || begin_unpacking(file);
-}
-
-static firn_host_file *open_file(const char *path, bool follow) {
-    firn_host_file *file = firn_host_allocate(sizeof *file);
-    file->name = firn_host_path(path, "");
-    if (open_contents(file, follow))
-        return file;
-    close_file(file);
-    return NULL;
-}
 
 /* --- a stream of files --- */
 
@@ -257,12 +26,12 @@ typedef struct addition {
 
 static bool add_file(const addition *to, const char *path, bool follow) {
     firn_host_stream *stream = to->stream;
-    firn_host_file *file = open_file(path, follow);
+    firn_host_file *file = firn_host_file_open(path, follow);
     if (file == NULL)
         return false;
     stream->files = firn_host_grow(stream->files, (stream->count + 1) * sizeof(void *));
     stream->files[stream->count++] = file;
-    return look(file, to->wanted, to->number);
+    return firn_host_file_look(file, to->wanted, to->number);
 }
 
 static int by_name(const void *a, const void *b) {
@@ -408,7 +177,7 @@ static int read_elements(void *context, uint32_t stream_index, uint64_t first, u
         const firn_host_file *file = stream->files[i];
         uint64_t at = first - stream->starts[i], there = file->layout.elements - at;
         uint32_t piece = there < count ? (uint32_t)there : count;
-        int status = firn_data_read(&file->file, &file->layout, at, piece, to);
+        int status = firn_host_file_read(file, at, piece, to);
         if (status != FIRN_OK)
             return status;
         to += (size_t)piece * bytes;
@@ -421,45 +190,6 @@ static int read_elements(void *context, uint32_t stream_index, uint64_t first, u
 
 /* --- hashing --- */
 
-static bool refuse_read(const firn_host_file *file) {
-    char fault[200] = "cannot be read to its end";
-    (void)firn_host_watch_fault(&file->watch, fault, sizeof fault);
-    return firn_host_fail(file->name, "%s", fault);
-}
-
-static bool hash_file(firn_host_file *file, uint8_t digest[FIRN_HASH_BYTES]) {
-    static uint8_t bytes[PIECE_BYTES];
-    firn_sha256 hash;
-    bool hashed = firn_sha256_begin(&hash) == FIRN_OK;
-    for (uint64_t at = 0; hashed && at < file->file.bytes;) {
-        uint64_t left = file->file.bytes - at;
-        uint32_t piece = left < PIECE_BYTES ? (uint32_t)left : PIECE_BYTES;
-        hashed = file->file.read(file->file.context, at, bytes, piece) == 0 &&
-                 firn_sha256_update(&hash, bytes, piece) == FIRN_OK;
-        at += piece;
-    }
-    if (hashed && firn_sha256_end(&hash, digest) == FIRN_OK) {
-        firn_host_watch_hashed(&file->watch, digest);
-        return true;
-    }
-    return refuse_read(file);
-}
-
-/* Copies a hashed file into memory if it is small. Small data are read often, and a read from a file costs two system
- * calls. */
-static bool keep(firn_host_file *file, uint64_t *room) {
-    const uint64_t bytes = file->file.bytes;
-    uint8_t *memory = file->descriptor >= 0 && bytes <= *room ? malloc((size_t)bytes + 1) : NULL;
-    if (memory == NULL)
-        return true;
-    file->memory = memory;
-    if (file->file.read(file->file.context, 0, memory, (uint32_t)bytes) != FIRN_OK)
-        return refuse_read(file);
-    file->file.read = read_memory;
-    *room -= bytes;
-    return true;
-}
-
 /* Hashes one line of the list that identifies the data: the option that named the file, and the file's hash. */
 static bool hash_line(firn_sha256 *list, uint32_t stream, const uint8_t digest[FIRN_HASH_BYTES]) {
     static const char *const options[FIRN_HOST_STREAMS] = {"data", "labels", "weights"};
@@ -471,6 +201,13 @@ static bool hash_line(firn_sha256 *list, uint32_t stream, const uint8_t digest[F
     return firn_sha256_update(list, line, (size_t)length) == FIRN_OK;
 }
 
+/* Hashes a file: its contents, or what its numbers become. */
+static bool hash_file(firn_host_file *file, uint32_t stream, uint64_t *room, uint8_t digest[FIRN_HASH_BYTES]) {
+    if (!firn_host_file_hash(file, digest) || !firn_host_file_keep(file, room))
+        return false;
+    return !file->converted || firn_host_file_hash_rows(file, stream, digest);
+}
+
 /* Hashes the files one by one, because file boundaries determine the windows and the held-out part; a hash of the
  * concatenated contents would not distinguish them. */
 static bool hash_data(firn_host_data *data) {
@@ -480,8 +217,7 @@ static bool hash_data(firn_host_data *data) {
     bool hashed = firn_sha256_begin(&list) == FIRN_OK;
     for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++)
         for (uint32_t i = 0; hashed && i < data->files[s].count; i++)
-            hashed = hash_file(data->files[s].files[i], digest) && keep(data->files[s].files[i], &room) &&
-                     hash_line(&list, s, digest);
+            hashed = hash_file(data->files[s].files[i], s, &room, digest) && hash_line(&list, s, digest);
     return hashed && firn_sha256_end(&list, data->sha256) == FIRN_OK;
 }
 
@@ -512,11 +248,11 @@ static bool pair(const firn_host_data *data, const firn_host_wanted *wanted) {
     return true;
 }
 
-/* Unpacks what is left of packed files. */
+/* Unpacks what is left of packed files, and makes all ready to be read. */
 static bool finish_all(const firn_host_data *data, const firn_host_wanted *wanted) {
     for (uint32_t s = 0; s < wanted->stream_count; s++)
         for (uint32_t i = 0; i < data->files[s].count; i++)
-            if (!finish(data->files[s].files[i], wanted, s))
+            if (!firn_host_file_finish(data->files[s].files[i], wanted, s))
                 return false;
     return true;
 }
@@ -581,7 +317,7 @@ const char *firn_host_data_fault(const firn_host_data *data, char *text, size_t 
 void firn_host_data_close(firn_host_data *data) {
     for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++) {
         for (uint32_t i = 0; i < data->files[s].count; i++)
-            close_file(data->files[s].files[i]);
+            firn_host_file_close(data->files[s].files[i]);
         free(data->files[s].files);
         for (uint32_t i = 0; i < data->files[s].left_count; i++)
             free(data->files[s].left[i]);

@@ -245,11 +245,15 @@ typedef struct firn_host_wanted {
     uint32_t stream_count;
     firn_stream_info streams[FIRN_HOST_STREAMS];
     firn_host_shape shapes[FIRN_HOST_STREAMS]; /* of the records of each stream */
+    bool ignores;                              /* the plan ignores the label `ignored`, as which -100 is read */
+    uint32_t ignored;
 } firn_host_wanted;
 
 typedef struct firn_host_file firn_host_file;
 const char *firn_host_file_name(const firn_host_file *file);
 const firn_data_layout *firn_host_file_layout(const firn_host_file *file);
+/* How many numbers of the file were rounded to float32. */
+uint64_t firn_host_file_rounded(const firn_host_file *file);
 /* NULL: the file is an array, or bytes of no known kind. */
 const firn_file_kind *firn_host_file_kind(const firn_host_file *file);
 
@@ -269,7 +273,8 @@ typedef struct firn_host_data {
     firn_stream streams[FIRN_HOST_STREAMS];
     firn_host_stream files[FIRN_HOST_STREAMS];
     uint8_t sha256[32]; /* SHA-256 of a list with one line for each file in order: "data ", "labels " or "weights ",
-                           then the SHA-256 of its contents (uncompressed) in hexadecimal */
+                           then in hexadecimal the SHA-256 of its contents (uncompressed), or of what its numbers
+                           become if they are converted (runtime/DATA.md) */
 } firn_host_data;
 
 /* Opens the files of stream 0 and, if not NULL, those of labels as stream 1 and of weights as stream 2; weights require

@@ -1,0 +1,67 @@
+/* One file of data, for the readers of this folder. The programs see a file only through host.h. */
+#ifndef FIRN_HOST_DATA_FILE_H
+#define FIRN_HOST_DATA_FILE_H
+
+#include "plan/container.h"
+#include "runtime/targets/host/host.h"
+#include "runtime/targets/host/numbers.h"
+
+/* What a file is, as people name it. */
+typedef enum firn_host_form { FIRN_HOST_FORM_BYTES, FIRN_HOST_FORM_NPY, FIRN_HOST_FORM_IDX } firn_host_form;
+
+struct firn_host_file {
+    char *name;
+    int descriptor;           /* -1 if the contents are in memory */
+    uint8_t *memory;          /* unpacked contents, or those of a small file */
+    uint64_t space;           /* bytes of that memory */
+    firn_host_packed *packed; /* NULL: nothing is left to unpack */
+    uint64_t packed_bytes;    /* of the packed contents */
+    firn_host_watch watch;
+    firn_data_file file;     /* the contents, unpacked */
+    firn_data_layout layout; /* of the contents; its element is `element` */
+    firn_host_form form;
+    firn_host_conversion how; /* from the contents to what is read */
+    bool tokens;              /* the plan reads a text of tokens or bytes, not records */
+    bool converted;           /* the numbers are read by way of `how`; else the contents are the elements */
+    bool hashed_as_rows;      /* the data hash takes what is read, in place of the contents */
+    uint64_t rounded;         /* numbers that are others as float32 */
+};
+
+/* --- contents (data_file.c) --------------------------------------------------------------------------------------- */
+
+/* Opens a file; one that is packed has its first 64 KiB unpacked. Returns NULL after a message. */
+firn_host_file *firn_host_file_open(const char *path, bool follow);
+void firn_host_file_close(firn_host_file *file);
+/* Unpacks until there are `most` bytes, or all that there are: then packed is NULL. */
+bool firn_host_file_unpack(firn_host_file *file, uint64_t most);
+/* Gives the file other contents, which it owns from then on. */
+void firn_host_file_replace(firn_host_file *file, uint8_t *memory, uint64_t bytes);
+/* Hashes the contents, and ends with a watch that knows them. */
+bool firn_host_file_hash(firn_host_file *file, uint8_t digest[FIRN_HASH_BYTES]);
+/* Copies the contents of a hashed file into memory if they are not more than *room, which they then take. */
+bool firn_host_file_keep(firn_host_file *file, uint64_t *room);
+/* Says that a file could not be read, or has changed. Returns false. */
+bool firn_host_file_refuse_read(const firn_host_file *file);
+/* Returns true if so many bytes fit into the memory of this machine; else false, after a message that says what takes
+ * more than there is, and how to mend it. */
+bool firn_host_file_fits(const firn_host_file *file, uint64_t bytes, const char *what, const char *mend);
+
+/* --- what a file is (forms.c) ------------------------------------------------------------------------------------- */
+
+/* Finds out what a file is from what is there of it, and compares it with what the plan reads from a stream: nothing,
+ * if the stream has no record_elements. */
+bool firn_host_file_look(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream);
+/* Unpacks what is left of a file that was looked at, and makes it ready to be read. */
+bool firn_host_file_finish(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream);
+
+/* --- elements (elements.c) ---------------------------------------------------------------------------------------- */
+
+/* Reads elements as the plan takes them. Returns FIRN_OK or SOURCE. */
+int firn_host_file_read(const firn_host_file *file, uint64_t first, uint32_t count, void *elements);
+/* Converts all numbers, and hashes what they become with their type and extents. Refuses the first that does not
+ * fit. */
+bool firn_host_file_hash_rows(firn_host_file *file, uint32_t stream, uint8_t digest[FIRN_HASH_BYTES]);
+/* Brings the elements of a file in Fortran order into C order, in memory. */
+bool firn_host_file_reorder(firn_host_file *file);
+
+#endif
