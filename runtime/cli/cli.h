@@ -33,10 +33,11 @@ typedef struct cli_options {
     firn_identity identity; /* compared only where given */
     const char *port;       /* flash */
     uint32_t baud, timeout;
+    const char *members[FIRN_HOST_STREAMS]; /* allocated; NULL: not given */
     const char *labels, *weights, *checkpoint, *log, *counter, *output, *device_key, *name;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
-    bool steps_given, slot_given;
+    bool steps_given, slot_given, members_given;
     uint64_t slot;                    /* of a dump of two slots */
     uint64_t steps, checkpoint_every; /* 0: at the end only */
     unsigned threads;

@@ -81,6 +81,16 @@ static void note_rounded(const firn_host_stream *stream) {
     }
 }
 
+/* Notes how wide the tokens of files without a type are taken to be. */
+static void note_tokens(const firn_host_stream *stream) {
+    for (uint32_t i = 0; i < stream->count && i < FILES_MOST; i++) {
+        const char *type = firn_host_file_tokens(stream->files[i]);
+        if (type != NULL)
+            firn_host_note("%s: %llu tokens of %s", name_of(stream, i),
+                           (unsigned long long)stream->segments[i].elements, type);
+    }
+}
+
 static void note_files(const cli_session *session, uint32_t number) {
     const firn_host_stream *stream = &session->data.files[number];
     if (session->options->verbose)
@@ -91,6 +101,7 @@ static void note_files(const cli_session *session, uint32_t number) {
         note_numbers(stream);
     note_left_out(session, stream);
     note_rounded(stream);
+    note_tokens(stream);
 }
 
 /* --- what is read as text --- */
@@ -104,6 +115,10 @@ static void note_kinds(const cli_session *session) {
         if (kind != NULL)
             firn_host_note("%s begins like %s, and its bytes are read as they are; %s if that is not meant",
                            name_of(stream, i), kind->name, firn_host_file_mend(kind));
+        else if (firn_host_file_is_named_bin(stream->files[i]) && session->data.streams[0].element == FIRN_UINT8)
+            firn_host_note("%s is named as tokens are, and its bytes are read as they are; give it to a plan with "
+                           "token_type: int32 if that is not meant",
+                           name_of(stream, i));
         else if (stream->segments[i].elements == 0)
             firn_host_note("%s is empty", name_of(stream, i));
         else if (layout->rank > 1)

@@ -58,6 +58,7 @@ typedef enum option_id {
     OPTION_DATA,
     OPTION_LABELS,
     OPTION_WEIGHTS,
+    OPTION_MEMBER,
     OPTION_CHECKPOINT,
     OPTION_CHECKPOINT_EVERY,
     OPTION_RESUME,
@@ -96,13 +97,19 @@ static const struct {
     {{"--data", NULL, "FILE",
       "a file, or a folder for the files in it by the bytes of their names, without hidden files, links and folders; "
       "may "
-      "be given again. Any file as bytes, .npy or IDX, packed with gzip or not"},
+      "be given again. Any file as bytes, .npy, .npz, IDX or tokens (.bin), packed with gzip or not"},
      OPTION_DATA,
      RUN,
      RUN},
     {{"--labels", NULL, "FILE", "labels or targets of the records in --data"}, OPTION_LABELS, RUN, 0},
     {{"--weights", NULL, "FILE", "weights of the records, for a model with sample_weights; needs --labels"},
      OPTION_WEIGHTS,
+     RUN,
+     0},
+    {{"--member", NULL, "NAMES",
+      "of .npz files with several arrays, the one to read: NAME in --data, or NAME,NAME,NAME in --data, --labels and "
+      "--weights"},
+     OPTION_MEMBER,
      RUN,
      0},
     {{"--steps", NULL, "N",
@@ -286,6 +293,27 @@ static const char *set_name(const char **place, const char *value) {
     return NULL;
 }
 
+/* Cuts NAME,NAME,NAME at the commas. A name may be empty: then the file has one array only. */
+static const char *set_members(cli_options *options, const char *value) {
+    if (options->members_given)
+        return twice;
+    options->members_given = true;
+    if (*value == 0)
+        return "has an empty name behind it; write the name of an array";
+    for (uint32_t i = 0; value != NULL; i++) {
+        const char *comma = strchr(value, ',');
+        if (i == FIRN_HOST_STREAMS)
+            return "names more than three arrays; write those of --data, --labels and --weights";
+        const size_t length = comma != NULL ? (size_t)(comma - value) : strlen(value);
+        char *name = length != 0 ? firn_host_path(value, "") : NULL;
+        if (name != NULL)
+            name[length] = 0;
+        options->members[i] = name;
+        value = comma != NULL ? comma + 1 : NULL;
+    }
+    return NULL;
+}
+
 static const char *set_number(uint64_t *place, const char *value, uint64_t least, uint64_t most, const char *fault) {
     return read_number(value, least, most, place) ? NULL : fault;
 }
@@ -374,6 +402,8 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         return set_path(&options->labels, value);
     case OPTION_WEIGHTS:
         return set_path(&options->weights, value);
+    case OPTION_MEMBER:
+        return set_members(options, value);
     case OPTION_CHECKPOINT:
         return set_path(&options->checkpoint, value);
     case OPTION_LOG:
@@ -494,6 +524,10 @@ static int check(const cli_options *options, unsigned command, const char *opera
             return usage(options->command, "needs ", known[i].words.name);
     if (options->checkpoint == NULL && (options->resume || options->checkpoint_every != 0))
         return usage(options->command, "needs --checkpoint with ", options->resume ? "--resume" : "--checkpoint-every");
+    if ((options->labels == NULL && options->members[1] != NULL) ||
+        (options->weights == NULL && options->members[2] != NULL))
+        return usage(options->command, "names an array by --member, and no file by ",
+                     options->labels == NULL ? "--labels" : "--weights");
     if (options->labels == NULL && options->weights != NULL)
         return usage(options->command, "needs --labels with ", "--weights");
     return CLI_OK;

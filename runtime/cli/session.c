@@ -42,7 +42,7 @@ static const struct {
     {FIRN_ERROR_DATA_TOO_SHORT, "give more of it, or compile with a smaller batch"},
     {FIRN_ERROR_DATA_TYPE,
      "records need --data and --labels, and --weights where the model takes them, with the shapes and element types of "
-     "the recipe; text whose token_type is int32 is an .npy array of tokens"},
+     "the recipe; text whose token_type is int32 is an .npy array or a .bin file of tokens"},
     {FIRN_ERROR_NOT_ENOUGH_PUSHED, "give more of it, or compile with a smaller batch"},
     {FIRN_ERROR_DATA_RANGE, "the recipe's vocab_size or number of classes must cover every value"},
     {FIRN_ERROR_NO_ROWS, "give records of which some count"},
@@ -358,6 +358,7 @@ static int open_data(cli_session *session) {
             wanted.streams[i] = (firn_stream_info){0}; /* nothing is read from it */
         wanted.shapes[i] = cli_shape(session, i);
     }
+    memcpy(wanted.members, options->members, sizeof wanted.members);
     wanted.ignores = wanted.records && cli_ignored_label(session, &wanted.ignored);
     if (!firn_host_data_open(&session->data, &wanted, options->data, options->data_count, options->labels,
                              options->weights))

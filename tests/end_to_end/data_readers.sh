@@ -104,4 +104,92 @@ expect "labels of -100 without ignore_index" 1 "y_minus.npy: .*DATA_RANGE.* is -
 expect "labels of -100 as bytes" 1 "y_minus.npy: record 0, counted from 0, is -100; the plan reads uint8, and -100 is beyond it (DATA_TYPE): .*ignore_index" \
     train bytes x_uint8 y_minus
 
+# --- .npz -----------------------------------------------------------------------------------------------------------
+
+python3 -W ignore - "$folder" <<'end'
+import struct
+import sys
+import zipfile
+import numpy as np
+folder = sys.argv[1] + '/'
+x, y = np.load(folder + 'x_float32.npy'), np.load(folder + 'y_int32.npy')
+np.savez(folder + 'one.npz', x)
+np.savez_compressed(folder + 'small.npz', x=x)
+np.savez(folder + 'both.npz', x_train=x, y_train=y)
+np.savez_compressed(folder + 'wide.npz', x=np.asfortranarray(x.astype('>f8')), y=y.astype('int64'))
+def read(name):
+    return open(folder + name, 'rb').read()
+def write(name, contents):
+    open(folder + name, 'wb').write(contents)
+with zipfile.ZipFile(folder + 'comment.npz', 'w') as archive:
+    archive.writestr('folder/x.npy', read('x_float32.npy'))
+    archive.writestr('readme.txt', 'PK\5\6 is the end')
+    archive.comment = b'PK\5\6' + bytes(60)
+with zipfile.ZipFile(folder + 'bzip2.npz', 'w', zipfile.ZIP_BZIP2) as archive:
+    archive.writestr('x.npy', read('x_float32.npy'))
+with zipfile.ZipFile(folder + 'twice.npz', 'w') as archive:
+    archive.writestr('x.npy', read('x_float32.npy'))
+    archive.writestr('x.npy', read('x_float32.npy'))
+with zipfile.ZipFile(folder + 'texts.zip', 'w') as archive:
+    archive.writestr('a.txt', 'some text ' * 100)
+with zipfile.ZipFile(folder + 'none.zip', 'w') as archive:
+    pass
+# An end that has no room for its numbers, with the numbers of zip64 before it.
+one = read('one.npz')
+end = one.rindex(b'PK\5\6')
+bytes_, offset = struct.unpack('<II', one[end + 12:end + 20])
+end64 = struct.pack('<IQHHIIQQQQ', 0x06064b50, 44, 45, 45, 0, 0, 1, 1, bytes_, offset)
+locator = struct.pack('<IIQI', 0x07064b50, 0, end, 1)
+write('zip64.npz', one[:end] + end64 + locator + one[end:end + 8] + b'\xff' * 12 + one[end + 20:])
+small = read('small.npz')
+directory = small.rindex(b'PK\1\2')
+def changed(name, at, new, of=small):
+    write(name, of[:at] + new + of[at + len(new):])
+changed('bad_crc.npz', directory + 16, b'\1\2\3\4')
+changed('bad_size.npz', directory + 24, struct.pack('<I', 400))
+changed('bad_packed.npz', directory + 20, struct.pack('<I', 100))
+changed('bad_far.npz', directory + 20, struct.pack('<I', 1 << 30))
+changed('bad_offset.npz', directory + 42, struct.pack('<I', 1 << 30))
+changed('bad_name.npz', directory + 28, struct.pack('<H', 60000))
+changed('secret.npz', directory + 8, b'\1')
+changed('bad_data.npz', 100, b'\0' * 8)
+write('cut.npz', small[:-30])
+write('head.npz', small[:200])
+end
+
+expect "tenths again" 0 "" train floats x_float32 y_int32
+# npz FILE [OPTION...]: features from a .npz file
+npz() {
+    file=$1
+    shift
+    "$FIRN" train "$folder/floats.plan" --pub "$PUB" --steps 3 --quiet --data "$folder/$file" --labels "$folder/y_int32.npy" "$@"
+}
+for file in one small comment zip64 "both --member x_train" "small --member x.npy" "wide --member x"; do
+    # $file is split into words intentionally.
+    set -- $file
+    name=$1.npz
+    shift
+    expect "$file" 0 "" npz "$name" "$@"
+    same "$file is another run" "$folder/out" "$folder/floats.digest"
+done
+expect "data and labels in one file" 0 "" "$FIRN" train "$folder/floats.plan" --pub "$PUB" --steps 3 --data "$folder/both.npz" \
+    --labels "$folder/both.npz" --member x_train,y_train --log "$folder/npz.jsonl"
+same "both in one file are another run" "$folder/out" "$folder/floats.digest"
+expect "the files by themselves" 0 "" train floats x_float32 y_int32 --log "$folder/npy.jsonl"
+[ "$(head -n 1 "$folder/npz.jsonl")" = "$(head -n 1 "$folder/npy.jsonl")" ] || fail "an array has another hash in an archive"
+expect "two arrays, and no name" 1 "both.npz: has 2 arrays: name one of x_train, y_train by --member" npz both.npz
+expect "a name that is not there" 1 "both.npz: has no array of the name z; name one of x_train, y_train by --member" npz both.npz --member z
+expect "a name of two" 1 "twice.npz: has 2 arrays of the name x" npz twice.npz --member x
+expect "a name of a .npy file" 1 "x_float32.npy: is no .npz file, of which --member names an array" npz x_float32.npy --member x
+expect "names of four" 2 "--member a,b,c,d: names more than three arrays" npz both.npz --member a,b,c,d
+expect "a name without a file" 2 "names an array by --member, and no file by --weights" npz both.npz --member a,b,c
+expect "an archive of bzip2" 1 "bzip2.npz: is a zip file that is packed in another way than deflate; save it again" npz bzip2.npz
+expect "an archive with a password" 1 "secret.npz: is a zip file that is encrypted" npz secret.npz
+for file in texts none; do
+    expect "an archive of no array, $file" 1 "$file.zip: is zip (also .npz, .pt, .docx) without an array (.npy) in it" npz $file.zip
+done
+for file in bad_crc bad_size bad_packed bad_far bad_offset bad_name bad_data cut head; do
+    expect "a damaged archive, $file" 1 "$file.npz: is a\( damaged zip file\| zip file that was cut or is damaged\|n array that was cut\)" npz $file.npz
+done
+
 [ $failures -eq 0 ]

@@ -42,6 +42,8 @@ static const struct example examples[] = {
     {"a pickle of Python", FIRN_FILE_ARRAYS, 0, 3, "\x80\x04\x95"},
     {"a pickle of Python", FIRN_FILE_ARRAYS, 0, 3, "\x80\x05\x95"},
     {"GGUF weights", FIRN_FILE_QUANTIZED, 0, 4, "GGUF"},
+    {"tokens of llm.c", FIRN_FILE_TOKENS, 0, 4, "\x88\xd8\x34\x01"},
+    {"tokens of llm.c", FIRN_FILE_TOKENS, 0, 4, "\xa1\xd9\x34\x01"},
     {"a checkpoint of firn", FIRN_FILE_CHECKPOINT, 0, 8, "FIRNCKPT"},
     {"a plan", FIRN_FILE_PLAN, 0, 8, "FIRNPLAN"},
     {"a key or another text in PEM", FIRN_FILE_KEY, 0, 11, "-----BEGIN "},

@@ -186,7 +186,7 @@ bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, c
         return firn_host_fail(name,
                               "it has %s, and the plan reads %s (%s); give %s, or compile with another token_type",
                               found, firn_type_name(info->element), code,
-                              info->element == FIRN_UINT8 ? "bytes" : "an .npy array of such tokens");
+                              info->element == FIRN_UINT8 ? "bytes" : "an .npy array or a .bin file of such tokens");
     const uint32_t length = firn_data_record_elements(layout);
     mend_of_length(layout, wanted, stream, mend, sizeof mend);
     return firn_host_fail(name, "%s has %lu %s in each record, and the plan reads %lu %s (%s); its shape is %s: %s",
@@ -217,6 +217,8 @@ const char *firn_host_file_mend(const firn_file_kind *kind) {
         return "save its arrays by numpy.save";
     case FIRN_FILE_NPY: /* a good one is read as an array */
         return "get it again, because it is damaged";
+    case FIRN_FILE_TOKENS:
+        return "give it to a plan with token_type: int32";
     case FIRN_FILE_WIDE_TEXT:
         return "write it as UTF-8, as iconv -t UTF-8 does";
     default:

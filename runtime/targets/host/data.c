@@ -26,7 +26,7 @@ typedef struct addition {
 
 static bool add_file(const addition *to, const char *path, bool follow) {
     firn_host_stream *stream = to->stream;
-    firn_host_file *file = firn_host_file_open(path, follow);
+    firn_host_file *file = firn_host_file_open(path, follow, to->wanted->members[to->number]);
     if (file == NULL)
         return false;
     stream->files = firn_host_grow(stream->files, (stream->count + 1) * sizeof(void *));

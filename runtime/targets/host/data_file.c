@@ -120,9 +120,11 @@ void firn_host_file_replace(firn_host_file *file, uint8_t *memory, uint64_t byte
     file->file = (firn_data_file){.context = file, .bytes = bytes, .read = read_memory};
 }
 
-static bool begin_unpacking(firn_host_file *file) {
-    file->packed_bytes = file->file.bytes;
-    file->packed = firn_host_unpack_begin(file->descriptor);
+/* Begins to unpack a gzip file, or an array of a zip file. */
+static bool begin_unpacking(firn_host_file *file, const firn_host_member *member) {
+    file->packed_bytes = member != NULL ? member->packed_bytes : file->file.bytes;
+    file->packed =
+        member != NULL ? firn_host_unpack_member(file->descriptor, member) : firn_host_unpack_begin(file->descriptor);
     if (file->packed == NULL)
         return firn_host_fail(file->name, "cannot be unpacked");
     file->file = (firn_data_file){.context = file, .read = read_memory};
@@ -148,7 +150,8 @@ static void make_room(int descriptor) {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static bool open_contents(firn_host_file *file, bool follow) {
+static bool open_contents(firn_host_file *file, bool follow, const char *name) {
+    firn_host_member member;
     uint64_t bytes;
     file->descriptor = firn_host_open(file->name, follow, &bytes);
     if (file->descriptor < 0)
@@ -156,13 +159,18 @@ static bool open_contents(firn_host_file *file, bool follow) {
     make_room(file->descriptor);
     firn_host_watch_begin(&file->watch, file->descriptor);
     file->file = (firn_data_file){.context = file, .bytes = bytes, .read = read_descriptor};
-    return !is_gzip(file) || begin_unpacking(file);
+    file->archived = firn_host_archive_is(file);
+    if (file->archived)
+        return firn_host_archive_find(file, name, &member) && begin_unpacking(file, &member);
+    if (name != NULL)
+        return firn_host_fail(file->name, "is no .npz file, of which --member names an array; leave out --member");
+    return !is_gzip(file) || begin_unpacking(file, NULL);
 }
 
-firn_host_file *firn_host_file_open(const char *path, bool follow) {
+firn_host_file *firn_host_file_open(const char *path, bool follow, const char *member) {
     firn_host_file *file = firn_host_allocate(sizeof *file);
     file->name = firn_host_path(path, "");
-    if (open_contents(file, follow))
+    if (open_contents(file, follow, member))
         return file;
     firn_host_file_close(file);
     return NULL;

@@ -7,7 +7,13 @@
 #include "runtime/targets/host/numbers.h"
 
 /* What a file is, as people name it. */
-typedef enum firn_host_form { FIRN_HOST_FORM_BYTES, FIRN_HOST_FORM_NPY, FIRN_HOST_FORM_IDX } firn_host_form;
+typedef enum firn_host_form {
+    FIRN_HOST_FORM_BYTES,
+    FIRN_HOST_FORM_NPY,
+    FIRN_HOST_FORM_NPZ,
+    FIRN_HOST_FORM_IDX,
+    FIRN_HOST_FORM_TOKENS, /* numbers of a tokenizer, and nothing else */
+} firn_host_form;
 
 struct firn_host_file {
     char *name;
@@ -16,6 +22,7 @@ struct firn_host_file {
     uint64_t space;           /* bytes of that memory */
     firn_host_packed *packed; /* NULL: nothing is left to unpack */
     uint64_t packed_bytes;    /* of the packed contents */
+    bool archived;            /* the contents are an array of a .npz file */
     firn_host_watch watch;
     firn_data_file file;     /* the contents, unpacked */
     firn_data_layout layout; /* of the contents; its element is `element` */
@@ -29,8 +36,9 @@ struct firn_host_file {
 
 /* --- contents (data_file.c) --------------------------------------------------------------------------------------- */
 
-/* Opens a file; one that is packed has its first 64 KiB unpacked. Returns NULL after a message. */
-firn_host_file *firn_host_file_open(const char *path, bool follow);
+/* Opens a file; one that is packed has its first 64 KiB unpacked. member: the array of a .npz file, or NULL for its
+ * only one. Returns NULL after a message. */
+firn_host_file *firn_host_file_open(const char *path, bool follow, const char *member);
 void firn_host_file_close(firn_host_file *file);
 /* Unpacks until there are `most` bytes, or all that there are: then packed is NULL. */
 bool firn_host_file_unpack(firn_host_file *file, uint64_t most);
@@ -53,6 +61,23 @@ bool firn_host_file_fits(const firn_host_file *file, uint64_t bytes, const char 
 bool firn_host_file_look(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream);
 /* Unpacks what is left of a file that was looked at, and makes it ready to be read. */
 bool firn_host_file_finish(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream);
+
+/* --- .npz (archive.c) --------------------------------------------------------------------------------------------- */
+
+/* Returns true if the file begins like a zip file. */
+bool firn_host_archive_is(const firn_host_file *file);
+/* Finds an array in a zip file by its name, without .npy or with it, or the only one. Returns false after a message. */
+bool firn_host_archive_find(const firn_host_file *file, const char *name, firn_host_member *member);
+
+/* --- raw tokens (tokens.c) ---------------------------------------------------------------------------------------- */
+
+/* Returns true if the file is named as raw tokens are. */
+bool firn_host_tokens_named(const firn_host_file *file);
+/* Returns true if it is so named, or has a header of llm.c. */
+bool firn_host_tokens_are(const firn_host_file *file);
+/* Finds out how wide the tokens of a file are that is unpacked, and makes its layout that of an array. Returns false
+ * after a message, if they are no tokens of the plan. */
+bool firn_host_tokens_look(firn_host_file *file, const firn_stream_info *info);
 
 /* --- elements (elements.c) ---------------------------------------------------------------------------------------- */
 

@@ -13,6 +13,14 @@ const firn_data_layout *firn_host_file_layout(const firn_host_file *file) {
     return &file->layout;
 }
 
+bool firn_host_file_is_named_bin(const firn_host_file *file) {
+    return file->layout.format == FIRN_DATA_RAW && firn_host_tokens_named(file);
+}
+
+const char *firn_host_file_tokens(const firn_host_file *file) {
+    return file->form == FIRN_HOST_FORM_TOKENS ? firn_host_number_row_of(file->how.from)->name : NULL;
+}
+
 uint64_t firn_host_file_rounded(const firn_host_file *file) {
     return file->rounded;
 }
@@ -108,9 +116,10 @@ static void choose(firn_host_file *file, const firn_host_wanted *wanted, uint32_
     for (uint32_t i = 0; i < layout->rank; i++)
         extents += layout->dims[i] > 1;
     layout->fortran = layout->fortran && extents > 1;
-    file->form = layout->format == FIRN_DATA_NPY   ? FIRN_HOST_FORM_NPY
-                 : layout->format == FIRN_DATA_IDX ? FIRN_HOST_FORM_IDX
-                                                   : FIRN_HOST_FORM_BYTES;
+    if (file->form != FIRN_HOST_FORM_TOKENS)
+        file->form = layout->format == FIRN_DATA_NPY   ? (file->archived ? FIRN_HOST_FORM_NPZ : FIRN_HOST_FORM_NPY)
+                     : layout->format == FIRN_DATA_IDX ? FIRN_HOST_FORM_IDX
+                                                       : FIRN_HOST_FORM_BYTES;
     file->tokens = !wanted->records;
     file->how = (firn_host_conversion){.from = number,
                                        .reversed = firn_host_number_is_reversed(layout),
@@ -123,6 +132,39 @@ static void choose(firn_host_file *file, const firn_host_wanted *wanted, uint32_
     layout->element = to;
 }
 
+/* Whether a file is packed, beyond doubt: a text may begin with the letters of a kind, as with BZh. */
+static bool is_packed(const firn_host_file *file, const firn_file_kind *kind) {
+    static const char bzip2[] = "1AY&SY";
+    uint8_t head[10] = {0};
+    if (kind == NULL || (kind->use != FIRN_FILE_PACKED && kind->use != FIRN_FILE_ZIP) ||
+        file->file.bytes < sizeof head || file->file.read(file->file.context, 0, head, sizeof head) != FIRN_OK)
+        return false;
+    for (uint32_t i = 0; i < 6; i++)
+        if (head[i] < ' ' || head[i] > '~')
+            return true;
+    return memcmp(head + 4, bzip2, sizeof bzip2 - 1) == 0;
+}
+
+/* Compares a file that is no array with a plan that reads a text of bytes or tokens. */
+static bool compare_text(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
+    const firn_stream_info *info = &wanted->streams[stream];
+    const firn_file_kind *kind = firn_host_file_kind(file);
+    if (is_packed(file, kind))
+        return firn_host_fail(file->name, "is %s, and its bytes are no text: %s", kind->name,
+                              firn_host_file_mend(kind));
+    if (info->element != FIRN_UINT8 && !firn_host_tokens_are(file))
+        return firn_host_refuse_stream(file->name, &file->layout, wanted, stream);
+    if (info->element != FIRN_UINT8 && file->packed != NULL) /* how wide its tokens are needs all of it */
+        return true;
+    if (info->element != FIRN_UINT8) {
+        if (!firn_host_tokens_look(file, info))
+            return false;
+        file->form = FIRN_HOST_FORM_TOKENS;
+    }
+    choose(file, wanted, stream);
+    return true;
+}
+
 /* Compares a file, of which the header is known, with what the plan reads from a stream. */
 static bool compare(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
     const firn_data_layout *layout = &file->layout;
@@ -133,8 +175,9 @@ static bool compare(firn_host_file *file, const firn_host_wanted *wanted, uint32
     }
     if (wanted->records && layout->format == FIRN_DATA_RAW)
         return firn_host_refuse_raw(file->name, layout, firn_host_file_kind(file));
+    if (!wanted->records && layout->format == FIRN_DATA_RAW)
+        return compare_text(file, wanted, stream);
     if (!is_convertible(firn_host_number_of(layout), wanted, info->element) ||
-        (!wanted->records && layout->format == FIRN_DATA_RAW && info->element != FIRN_UINT8) ||
         (wanted->records && firn_data_record_elements(layout) != info->record_elements))
         return firn_host_refuse_stream(file->name, layout, wanted, stream);
     if (wanted->records && !firn_host_axes_fit(layout, &wanted->shapes[stream]))

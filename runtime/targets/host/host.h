@@ -219,12 +219,21 @@ bool firn_host_watch_look(firn_host_watch *watch);
 /* Returns true if something was wrong, and writes what, for a message that begins with the name of the file. */
 bool firn_host_watch_fault(const firn_host_watch *watch, char *text, size_t size);
 
-/* --- gzip (unpack.c) ---------------------------------------------------------------------------------------------- */
+/* --- packed files (unpack.c) -------------------------------------------------------------------------------------- */
+
+/* A member of a zip file: where its packed bytes lie, and what they must become. */
+typedef struct firn_host_member {
+    uint64_t offset, packed_bytes, bytes;
+    uint32_t crc32;
+    bool deflated; /* false: stored as it is */
+} firn_host_member;
 
 typedef struct firn_host_packed firn_host_packed;
 
 /* Begins to unpack a gzip file from its beginning. The descriptor stays the caller's. NULL: it cannot be read. */
 firn_host_packed *firn_host_unpack_begin(int descriptor);
+/* Begins to unpack a member, whose packed bytes must lie in the file. As above. */
+firn_host_packed *firn_host_unpack_member(int descriptor, const firn_host_member *member);
 /* Unpacks at most `most` bytes, fewer only at the end. Returns their number, or -1 and sets *fault to what is wrong. */
 int64_t firn_host_unpack(firn_host_packed *packed, void *bytes, uint32_t most, const char **fault);
 void firn_host_unpack_end(firn_host_packed *packed); /* NULL is allowed */
@@ -245,6 +254,7 @@ typedef struct firn_host_wanted {
     uint32_t stream_count;
     firn_stream_info streams[FIRN_HOST_STREAMS];
     firn_host_shape shapes[FIRN_HOST_STREAMS]; /* of the records of each stream */
+    const char *members[FIRN_HOST_STREAMS];    /* names of arrays in .npz files; NULL: the only one */
     bool ignores;                              /* the plan ignores the label `ignored`, as which -100 is read */
     uint32_t ignored;
 } firn_host_wanted;
@@ -252,6 +262,10 @@ typedef struct firn_host_wanted {
 typedef struct firn_host_file firn_host_file;
 const char *firn_host_file_name(const firn_host_file *file);
 const firn_data_layout *firn_host_file_layout(const firn_host_file *file);
+/* Returns true if the file is no array and is named .bin, as raw tokens are. */
+bool firn_host_file_is_named_bin(const firn_host_file *file);
+/* Returns what the elements of a file of raw tokens are in the file, such as "uint16"; NULL: it is no such file. */
+const char *firn_host_file_tokens(const firn_host_file *file);
 /* How many numbers of the file were rounded to float32. */
 uint64_t firn_host_file_rounded(const firn_host_file *file);
 /* NULL: the file is an array, or bytes of no known kind. */
