@@ -34,6 +34,8 @@ typedef struct cli_options {
     const char *port;       /* flash */
     uint32_t baud, timeout;
     const char *members[FIRN_HOST_STREAMS]; /* allocated; NULL: not given */
+    const char *columns, *target;
+    firn_host_header header;
     const char *labels, *weights, *checkpoint, *log, *counter, *output, *device_key, *name;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;

@@ -59,6 +59,9 @@ typedef enum option_id {
     OPTION_LABELS,
     OPTION_WEIGHTS,
     OPTION_MEMBER,
+    OPTION_COLUMNS,
+    OPTION_TARGET_COLUMN,
+    OPTION_HEADER,
     OPTION_CHECKPOINT,
     OPTION_CHECKPOINT_EVERY,
     OPTION_RESUME,
@@ -97,7 +100,7 @@ static const struct {
     {{"--data", NULL, "FILE",
       "a file, or a folder for the files in it by the bytes of their names, without hidden files, links and folders; "
       "may "
-      "be given again. Any file as bytes, .npy, .npz, IDX or tokens (.bin), packed with gzip or not"},
+      "be given again. Any file as bytes, .npy, .npz, IDX, .csv or tokens (.bin), packed with gzip or not"},
      OPTION_DATA,
      RUN,
      RUN},
@@ -110,6 +113,23 @@ static const struct {
       "of .npz files with several arrays, the one to read: NAME in --data, or NAME,NAME,NAME in --data, --labels and "
       "--weights"},
      OPTION_MEMBER,
+     RUN,
+     0},
+    {{"--target-column", NULL, "COLUMN",
+      "of a .csv table in --data, the column of labels or targets, in place of --labels: its name, or its number from "
+      "1; several with commas between them"},
+     OPTION_TARGET_COLUMN,
+     RUN,
+     0},
+    {{"--columns", NULL, "COLUMNS",
+      "of a .csv table in --data, the columns of features in their order, by name or number, as in age,height,3; "
+      "default: all but the target"},
+     OPTION_COLUMNS,
+     RUN,
+     0},
+    {{"--header", NULL, "WORD",
+      "whether the first row of .csv tables has the names of the columns, yes or no; default: if it has no number"},
+     OPTION_HEADER,
      RUN,
      0},
     {{"--steps", NULL, "N",
@@ -288,9 +308,18 @@ static const char *set_name(const char **place, const char *value) {
     if (*place != NULL)
         return twice;
     if (*value == 0)
-        return "has an empty name behind it; write the name of an output";
+        return "has an empty name behind it; write a name";
     *place = value;
     return NULL;
+}
+
+static const char *set_header(cli_options *options, const char *value) {
+    if (options->header != FIRN_HOST_HEADER_UNKNOWN)
+        return twice;
+    options->header = strcmp(value, "yes") == 0  ? FIRN_HOST_HEADER_YES
+                      : strcmp(value, "no") == 0 ? FIRN_HOST_HEADER_NO
+                                                 : FIRN_HOST_HEADER_UNKNOWN;
+    return options->header != FIRN_HOST_HEADER_UNKNOWN ? NULL : "is neither; write yes or no";
 }
 
 /* Cuts NAME,NAME,NAME at the commas. A name may be empty: then the file has one array only. */
@@ -404,6 +433,12 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         return set_path(&options->weights, value);
     case OPTION_MEMBER:
         return set_members(options, value);
+    case OPTION_COLUMNS:
+        return set_name(&options->columns, value);
+    case OPTION_TARGET_COLUMN:
+        return set_name(&options->target, value);
+    case OPTION_HEADER:
+        return set_header(options, value);
     case OPTION_CHECKPOINT:
         return set_path(&options->checkpoint, value);
     case OPTION_LOG:
@@ -528,7 +563,9 @@ static int check(const cli_options *options, unsigned command, const char *opera
         (options->weights == NULL && options->members[2] != NULL))
         return usage(options->command, "names an array by --member, and no file by ",
                      options->labels == NULL ? "--labels" : "--weights");
-    if (options->labels == NULL && options->weights != NULL)
+    if (options->labels != NULL && options->target != NULL)
+        return usage(options->command, "gets labels twice, by --labels and --target-column; leave one out", "");
+    if (options->labels == NULL && options->target == NULL && options->weights != NULL)
         return usage(options->command, "needs --labels with ", "--weights");
     return CLI_OK;
 }

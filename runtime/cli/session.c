@@ -358,6 +358,9 @@ static int open_data(cli_session *session) {
             wanted.streams[i] = (firn_stream_info){0}; /* nothing is read from it */
         wanted.shapes[i] = cli_shape(session, i);
     }
+    wanted.columns = options->columns;
+    wanted.target = options->target;
+    wanted.header = options->header;
     memcpy(wanted.members, options->members, sizeof wanted.members);
     wanted.ignores = wanted.records && cli_ignored_label(session, &wanted.ignored);
     if (!firn_host_data_open(&session->data, &wanted, options->data, options->data_count, options->labels,

@@ -227,7 +227,7 @@ const char *firn_host_file_mend(const firn_file_kind *kind) {
 }
 
 bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, const firn_file_kind *kind) {
-    static const char wanted[] = "this plan reads records, from .npy or IDX files";
+    static const char wanted[] = "this plan reads records, from .npy, .npz, IDX or .csv files";
     if (layout->elements == 0)
         return firn_host_fail(name, "is empty, and so not an array; %s", wanted);
     if (kind != NULL)
@@ -242,8 +242,10 @@ bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, cons
                               "is not an array: it begins like IDX, but has %s bytes than its header says; %s: get "
                               "it again",
                               layout->fault == FIRN_DATA_LONGER ? "more" : "fewer", wanted);
-    return firn_host_fail(
-        name, "is not an array: its first bytes are no header of .npy or IDX; %s: save one by numpy.save", wanted);
+    return firn_host_fail(name,
+                          "is not an array: its first bytes are no header of .npy or IDX, and it is not named .csv; "
+                          "%s: save one by numpy.save",
+                          wanted);
 }
 
 bool firn_host_refuse_absent(const char *name, const firn_host_wanted *wanted, uint32_t stream) {
@@ -251,4 +253,12 @@ bool firn_host_refuse_absent(const char *name, const firn_host_wanted *wanted, u
                           (unsigned long)wanted->streams[stream].record_elements,
                           firn_type_name(wanted->streams[stream].element), firn_error_name(FIRN_ERROR_DATA_TYPE),
                           options[stream]);
+}
+
+bool firn_host_refuse_no_target(const char *name, const firn_host_wanted *wanted) {
+    return firn_host_fail(name,
+                          "the plan also reads %lu %s of each record (%s); name their column by --target-column, or "
+                          "give them by --labels",
+                          (unsigned long)wanted->streams[1].record_elements, firn_type_name(wanted->streams[1].element),
+                          firn_error_name(FIRN_ERROR_DATA_TYPE));
 }

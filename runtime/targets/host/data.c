@@ -11,27 +11,93 @@
 #include "plan/container.h"
 #include "plan/ops.h"
 #include "runtime/targets/host/data_file.h"
+#include "runtime/targets/host/table.h"
 
 /* All small files together that are kept in memory. */
 #define KEPT_BYTES (UINT64_C(32) << 20)
 
 /* --- a stream of files --- */
 
-/* A stream to which files are added, its number, and what the plan reads. */
+/* The data to which files are added, the number of their stream, and what the plan reads. */
 typedef struct addition {
-    firn_host_stream *stream;
+    firn_host_data *data;
     uint32_t number;
     const firn_host_wanted *wanted;
 } addition;
 
+static void append(firn_host_stream *stream, firn_host_file *file) {
+    stream->files = firn_host_grow(stream->files, (stream->count + 1) * sizeof(void *));
+    stream->files[stream->count++] = file;
+}
+
+/* Keeps the names of the columns, which must be those of the table before. */
+static bool keep_names(firn_host_data *data, firn_host_table *table, const firn_host_file *file) {
+    if (data->names != NULL && strcmp(data->names, table->names) != 0)
+        return firn_host_fail(file->name,
+                              "has other columns than %s; give tables with the same names in the same order",
+                              data->files[0].files[0]->name);
+    free(data->names);
+    data->names = table->names;
+    table->names = NULL;
+    return true;
+}
+
+/* Says which columns there are and how many the plan reads. */
+static bool refuse_columns(const firn_host_file *file, const firn_host_matrix *matrix, const firn_host_wanted *wanted,
+                           uint32_t stream, const char *mend) {
+    const firn_stream_info *info = &wanted->streams[stream];
+    return firn_host_fail(file->name, "has %lu column%s for %s, and the plan reads %lu %s of each record (%s); %s",
+                          (unsigned long)matrix->columns, matrix->columns == 1 ? "" : "s",
+                          stream == 0   ? "features"
+                          : stream == 1 ? "targets"
+                                        : "weights",
+                          (unsigned long)info->record_elements, firn_type_name(info->element),
+                          firn_error_name(FIRN_ERROR_DATA_TYPE), mend);
+}
+
+/* Gives a file the numbers of a matrix, if the plan reads as many of each record. */
+static bool take_matrix(firn_host_file *file, firn_host_matrix *matrix, const firn_host_wanted *wanted, uint32_t stream,
+                        const char *mend) {
+    const firn_stream_info *info = &wanted->streams[stream];
+    if (info->record_elements != 0 && info->record_elements != matrix->columns)
+        return refuse_columns(file, matrix, wanted, stream, mend);
+    firn_host_table_give(file, matrix);
+    return firn_host_file_compare(file, wanted, stream);
+}
+
+/* Makes records of a table, and a file of labels if it has columns of targets. */
+static bool add_table(const addition *to, firn_host_file *file) {
+    const firn_host_wanted *wanted = to->wanted;
+    firn_host_table table = {0};
+    bool added = firn_host_file_unpack(file, UINT64_MAX - 1) &&
+                 firn_host_table_read(&table, file, wanted, to->number) &&
+                 (to->number != 0 || keep_names(to->data, &table, file));
+    const bool targets = added && table.targets.columns != 0 && wanted->stream_count > 1;
+    added = added && take_matrix(file, &table.features, wanted, to->number,
+                                 to->number == 0 ? "choose them by --columns, and the target by --target-column"
+                                                 : "give a table of those alone");
+    if (added && targets) {
+        firn_host_file *labels = firn_host_file_make(file->name);
+        append(&to->data->files[1], labels);
+        added = take_matrix(labels, &table.targets, wanted, 1, "name as many by --target-column");
+    }
+    firn_host_table_free(&table);
+    return added;
+}
+
 static bool add_file(const addition *to, const char *path, bool follow) {
-    firn_host_stream *stream = to->stream;
     firn_host_file *file = firn_host_file_open(path, follow, to->wanted->members[to->number]);
     if (file == NULL)
         return false;
-    stream->files = firn_host_grow(stream->files, (stream->count + 1) * sizeof(void *));
-    stream->files[stream->count++] = file;
-    return firn_host_file_look(file, to->wanted, to->number);
+    append(&to->data->files[to->number], file);
+    if (!firn_host_file_look(file, to->wanted, to->number))
+        return false;
+    if (file->form == FIRN_HOST_FORM_TABLE)
+        return add_table(to, file);
+    if (to->number == 0 && (to->wanted->columns != NULL || to->wanted->target != NULL))
+        return firn_host_fail(path, "is no table of comma-separated values, whose columns %s names; leave that out",
+                              to->wanted->target != NULL ? "--target-column" : "--columns");
+    return true;
 }
 
 static int by_name(const void *a, const void *b) {
@@ -98,9 +164,10 @@ static char **list_folder(firn_host_stream *stream, const char *path, const char
 static bool add_folder(const addition *to, const char *path) {
     size_t count;
     char *folder = firn_host_path(path, path[strlen(path) - 1] == '/' ? "" : "/");
-    char **names = list_folder(to->stream, path, folder, &count);
+    firn_host_stream *stream = &to->data->files[to->number];
+    char **names = list_folder(stream, path, folder, &count);
     bool added = count > 0;
-    to->stream->folder = true;
+    stream->folder = true;
     for (size_t i = 0; i < count; i++) {
         char *name = firn_host_path(folder, names[i]);
         added = added && add_file(to, name, false);
@@ -113,7 +180,7 @@ static bool add_folder(const addition *to, const char *path) {
 }
 
 static bool add_path(firn_host_data *data, const firn_host_wanted *wanted, uint32_t number, const char *path) {
-    const addition to = {&data->files[number], number, wanted};
+    const addition to = {data, number, wanted};
     struct stat status;
     if (path == NULL)
         return true;
@@ -236,6 +303,8 @@ static uint64_t records_of(const firn_host_data *data, const firn_host_wanted *w
 static bool pair(const firn_host_data *data, const firn_host_wanted *wanted) {
     static const char *const what[FIRN_HOST_STREAMS] = {"record", "label", "weight"};
     for (uint32_t s = 0; s < wanted->stream_count; s++) {
+        if (data->files[s].count == 0 && s == 1 && data->files[0].files[0]->form == FIRN_HOST_FORM_TABLE)
+            return firn_host_refuse_no_target(data->files[0].files[0]->name, wanted);
         if (data->files[s].count == 0)
             return firn_host_refuse_absent(data->files[0].files[0]->name, wanted, s);
         const uint64_t records = records_of(data, wanted, 0), others = records_of(data, wanted, s);
@@ -325,5 +394,6 @@ void firn_host_data_close(firn_host_data *data) {
         free(data->files[s].segments);
         free(data->files[s].starts);
     }
+    free(data->names);
     *data = (firn_host_data){0};
 }

@@ -112,6 +112,14 @@ bool firn_host_file_unpack(firn_host_file *file, uint64_t most) {
     return true;
 }
 
+firn_host_file *firn_host_file_make(const char *name) {
+    firn_host_file *file = firn_host_allocate(sizeof *file);
+    file->name = firn_host_path(name, "");
+    file->descriptor = -1;
+    firn_host_watch_end(&file->watch);
+    return file;
+}
+
 void firn_host_file_replace(firn_host_file *file, uint8_t *memory, uint64_t bytes) {
     end_reading(file);
     free(file->memory);
@@ -212,4 +220,22 @@ bool firn_host_file_keep(firn_host_file *file, uint64_t *room) {
     file->file.read = read_memory;
     *room -= bytes;
     return true;
+}
+
+/* --- what is known of a file --- */
+
+const char *firn_host_file_name(const firn_host_file *file) {
+    return file->name;
+}
+
+const firn_data_layout *firn_host_file_layout(const firn_host_file *file) {
+    return &file->layout;
+}
+
+const firn_file_kind *firn_host_file_kind(const firn_host_file *file) {
+    uint8_t head[FIRN_FILE_KIND_BYTES];
+    const uint32_t count = file->file.bytes < sizeof head ? (uint32_t)file->file.bytes : (uint32_t)sizeof head;
+    if (file->layout.format != FIRN_DATA_RAW || file->file.read(file->file.context, 0, head, count) != FIRN_OK)
+        return NULL;
+    return firn_file_kind_of(head, count);
 }

@@ -12,6 +12,7 @@ typedef enum firn_host_form {
     FIRN_HOST_FORM_NPY,
     FIRN_HOST_FORM_NPZ,
     FIRN_HOST_FORM_IDX,
+    FIRN_HOST_FORM_TABLE,
     FIRN_HOST_FORM_TOKENS, /* numbers of a tokenizer, and nothing else */
 } firn_host_form;
 
@@ -42,6 +43,8 @@ firn_host_file *firn_host_file_open(const char *path, bool follow, const char *m
 void firn_host_file_close(firn_host_file *file);
 /* Unpacks until there are `most` bytes, or all that there are: then packed is NULL. */
 bool firn_host_file_unpack(firn_host_file *file, uint64_t most);
+/* Makes a file without contents that has the name of another. */
+firn_host_file *firn_host_file_make(const char *name);
 /* Gives the file other contents, which it owns from then on. */
 void firn_host_file_replace(firn_host_file *file, uint8_t *memory, uint64_t bytes);
 /* Hashes the contents, and ends with a watch that knows them. */
@@ -57,8 +60,10 @@ bool firn_host_file_fits(const firn_host_file *file, uint64_t bytes, const char 
 /* --- what a file is (forms.c) ------------------------------------------------------------------------------------- */
 
 /* Finds out what a file is from what is there of it, and compares it with what the plan reads from a stream: nothing,
- * if the stream has no record_elements. */
+ * if the stream has no record_elements. A table only gets its form. */
 bool firn_host_file_look(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream);
+/* Compares a file, whose layout is known, with what the plan reads, and says how its numbers are read. */
+bool firn_host_file_compare(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream);
 /* Unpacks what is left of a file that was looked at, and makes it ready to be read. */
 bool firn_host_file_finish(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream);
 

@@ -4,14 +4,7 @@
 
 #include "plan/ops.h"
 #include "runtime/targets/host/data_file.h"
-
-const char *firn_host_file_name(const firn_host_file *file) {
-    return file->name;
-}
-
-const firn_data_layout *firn_host_file_layout(const firn_host_file *file) {
-    return &file->layout;
-}
+#include "runtime/targets/host/table.h"
 
 bool firn_host_file_is_named_bin(const firn_host_file *file) {
     return file->layout.format == FIRN_DATA_RAW && firn_host_tokens_named(file);
@@ -23,14 +16,6 @@ const char *firn_host_file_tokens(const firn_host_file *file) {
 
 uint64_t firn_host_file_rounded(const firn_host_file *file) {
     return file->rounded;
-}
-
-const firn_file_kind *firn_host_file_kind(const firn_host_file *file) {
-    uint8_t head[FIRN_FILE_KIND_BYTES];
-    const uint32_t count = file->file.bytes < sizeof head ? (uint32_t)file->file.bytes : (uint32_t)sizeof head;
-    if (file->layout.format != FIRN_DATA_RAW || file->file.read(file->file.context, 0, head, count) != FIRN_OK)
-        return NULL;
-    return firn_file_kind_of(head, count);
 }
 
 static uint32_t width_of(const firn_data_layout *layout) {
@@ -116,7 +101,7 @@ static void choose(firn_host_file *file, const firn_host_wanted *wanted, uint32_
     for (uint32_t i = 0; i < layout->rank; i++)
         extents += layout->dims[i] > 1;
     layout->fortran = layout->fortran && extents > 1;
-    if (file->form != FIRN_HOST_FORM_TOKENS)
+    if (file->form != FIRN_HOST_FORM_TOKENS && file->form != FIRN_HOST_FORM_TABLE)
         file->form = layout->format == FIRN_DATA_NPY   ? (file->archived ? FIRN_HOST_FORM_NPZ : FIRN_HOST_FORM_NPY)
                      : layout->format == FIRN_DATA_IDX ? FIRN_HOST_FORM_IDX
                                                        : FIRN_HOST_FORM_BYTES;
@@ -126,8 +111,8 @@ static void choose(firn_host_file *file, const firn_host_wanted *wanted, uint32_
                                        .to = to,
                                        .ignores = stream == 1 && wanted->ignores,
                                        .ignored = wanted->ignored};
-    file->hashed_as_rows =
-        !firn_host_number_is(number, to) || layout->fortran || (layout->format == FIRN_DATA_NPY && file->how.reversed);
+    file->hashed_as_rows = !firn_host_number_is(number, to) || layout->fortran || file->form == FIRN_HOST_FORM_TABLE ||
+                           (layout->format == FIRN_DATA_NPY && file->how.reversed);
     file->converted = file->hashed_as_rows || (file->how.ignores && to != FIRN_FLOAT32);
     layout->element = to;
 }
@@ -165,8 +150,7 @@ static bool compare_text(firn_host_file *file, const firn_host_wanted *wanted, u
     return true;
 }
 
-/* Compares a file, of which the header is known, with what the plan reads from a stream. */
-static bool compare(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
+bool firn_host_file_compare(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
     const firn_data_layout *layout = &file->layout;
     const firn_stream_info *info = &wanted->streams[stream];
     if (info->record_elements == 0) { /* nothing is read from this stream */
@@ -198,7 +182,11 @@ bool firn_host_file_look(firn_host_file *file, const firn_host_wanted *wanted, u
     }
     if (wanted->records && file->layout.format == FIRN_DATA_RAW && file->layout.fault == FIRN_DATA_TYPE)
         (void)look_at_doubles(file);
-    return compare(file, wanted, stream);
+    if (file->layout.format == FIRN_DATA_RAW && firn_host_table_is(file, wanted, stream)) {
+        file->form = FIRN_HOST_FORM_TABLE;
+        return true;
+    }
+    return firn_host_file_compare(file, wanted, stream);
 }
 
 /* Unpacks the rest of a file whose header is as wanted, and at most one byte more than the header announces: that byte

@@ -248,14 +248,19 @@ typedef struct firn_host_shape {
     uint64_t dims[8];
 } firn_host_shape;
 
-/* What a plan reads. */
+/* Whether the first row of a table has names of columns. */
+typedef enum firn_host_header { FIRN_HOST_HEADER_UNKNOWN, FIRN_HOST_HEADER_YES, FIRN_HOST_HEADER_NO } firn_host_header;
+
+/* What a plan reads, and which parts of the files. */
 typedef struct firn_host_wanted {
     bool records; /* samples are records of arrays; false: windows of one text */
     uint32_t stream_count;
     firn_stream_info streams[FIRN_HOST_STREAMS];
     firn_host_shape shapes[FIRN_HOST_STREAMS]; /* of the records of each stream */
     const char *members[FIRN_HOST_STREAMS];    /* names of arrays in .npz files; NULL: the only one */
-    bool ignores;                              /* the plan ignores the label `ignored`, as which -100 is read */
+    const char *columns, *target;              /* lists of columns of tables, by name or number; NULL: all, none */
+    firn_host_header header;
+    bool ignores; /* the plan ignores the label `ignored`, as which -100 is read */
     uint32_t ignored;
 } firn_host_wanted;
 
@@ -286,6 +291,7 @@ typedef struct firn_host_data {
     firn_source source;
     firn_stream streams[FIRN_HOST_STREAMS];
     firn_host_stream files[FIRN_HOST_STREAMS];
+    char *names;        /* of the columns of the first table; NULL: there is none */
     uint8_t sha256[32]; /* SHA-256 of a list with one line for each file in order: "data ", "labels " or "weights ",
                            then in hexadecimal the SHA-256 of its contents (uncompressed), or of what its numbers
                            become if they are converted (runtime/DATA.md) */
@@ -339,6 +345,8 @@ bool firn_host_refuse_axes(const char *name, const firn_data_layout *layout, con
                            uint32_t stream);
 /* Refuses a file that is no array, where the plan reads records. kind: NULL if it is not known. */
 bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, const firn_file_kind *kind);
+/* Refuses a table without targets, where the plan reads labels. */
+bool firn_host_refuse_no_target(const char *name, const firn_host_wanted *wanted);
 /* Refuses data without the stream. name: the first file of the data. */
 bool firn_host_refuse_absent(const char *name, const firn_host_wanted *wanted, uint32_t stream);
 
