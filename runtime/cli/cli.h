@@ -36,7 +36,7 @@ typedef struct cli_options {
     const char *members[FIRN_HOST_STREAMS]; /* allocated; NULL: not given */
     const char *columns, *target;
     firn_host_header header;
-    const char *labels, *weights, *checkpoint, *log, *counter, *output, *device_key, *name;
+    const char *labels, *weights, *checkpoint, *log, *counter, *output, *labels_output, *device_key, *name;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
     bool steps_given, slot_given, members_given;
@@ -159,6 +159,8 @@ typedef struct cli_session {
 
 /* Loads, verifies and opens the plan, checks its mode, and opens the data. *session may not be moved. */
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval);
+/* The same with a plan of either mode. */
+int cli_session_open(cli_session *session, const cli_options *options);
 void cli_session_end(cli_session *session);
 
 /* Advances the security counter after the first step that worked. Returns FIRN_OK or the error of the port. */
@@ -172,6 +174,9 @@ int cli_error(const cli_session *session, int error);
 int cli_refuse_no_plan(const char *path, const firn_host_plan *plan);
 /* Returns the exit code only, for an error of data or storage whose message has already been printed. */
 int cli_exit_code(int error);
+
+/* Stores which parts of the data files are wanted: members of archives, and columns of tables. */
+void cli_want_parts(firn_host_wanted *wanted, const cli_options *options);
 
 /* --- plan.c: what the library does not say of an open plan --- */
 
@@ -229,10 +234,24 @@ void cli_note_data(const cli_session *session);
 /* Writes how many samples there are and how many a batch takes, with what to do; "" if that is not known. */
 void cli_say_too_short(const cli_session *session, char *text, size_t size);
 
+/* Notes files that are probably not the text as which a plan of windows reads them. */
+void cli_note_kinds(const cli_session *session);
+/* Writes how many samples there are and which of them are read. Returns false if they are fewer than a batch. */
+bool cli_say_samples(const cli_session *session, char *text, size_t size);
+
 /* --- restore.c --- */
 
 /* Fills the state from the checkpoint. Returns CLI_OK or, after a message, another exit code. */
 int cli_restore(cli_session *session);
+
+/* --- npy.c --- */
+
+#define CLI_NPY_HEADER_BYTES 256 /* room for 8 extents, and a multiple of 64 as the format wants */
+
+/* Writes the header of an array whose elements follow it: its first extent, then the others. Returns false with errno
+ * set. type: a firn_type that data have. */
+bool cli_npy_put_header(const firn_host_replacement *file, uint8_t type, uint64_t rows, const uint64_t *dims,
+                        uint32_t dim_count);
 
 /* --- push.c: plans whose samples are pushed; of others these do nothing --- */
 
@@ -393,6 +412,7 @@ void cli_record_unload(cli_record *record);
 int cli_train(const cli_options *options);
 int cli_eval(const cli_options *options);
 int cli_predict(const cli_options *options);
+int cli_data(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_digest(const cli_options *options);
 int cli_flash(const cli_options *options);

@@ -106,7 +106,7 @@ static void note_files(const cli_session *session, uint32_t number) {
 
 /* --- what is read as text --- */
 
-static void note_kinds(const cli_session *session) {
+void cli_note_kinds(const cli_session *session) {
     const firn_host_stream *stream = &session->data.files[0];
     uint32_t noted = 0;
     for (uint32_t i = 0; i < stream->count && noted < FILES_MOST; i++) {
@@ -215,13 +215,21 @@ static void note_counts(const cli_session *session) {
     }
 }
 
+bool cli_say_samples(const cli_session *session, char *text, size_t size) {
+    firn_sample_counts counts;
+    if (!count(session, &counts) || counts.part < session->info.samples)
+        return false;
+    say_counts(session, &counts, text, size);
+    return true;
+}
+
 void cli_note_data(const cli_session *session) {
     if (session->options->quiet)
         return;
     for (uint32_t s = 0; s < session->data.source.stream_count; s++)
         note_files(session, s);
     if (session->info.window != 0)
-        note_kinds(session);
+        cli_note_kinds(session);
     note_counts(session);
 }
 

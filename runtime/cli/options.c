@@ -5,7 +5,17 @@
 
 #include "runtime/cli/cli.h"
 
-enum { TRAIN = 1, EVAL = 2, EXPORT = 4, DIGEST = 8, PREDICT = 16, FLASH = 32, RUN = TRAIN | EVAL | PREDICT };
+enum {
+    TRAIN = 1,
+    EVAL = 2,
+    EXPORT = 4,
+    DIGEST = 8,
+    PREDICT = 16,
+    FLASH = 32,
+    DATA = 64,
+    RUN = TRAIN | EVAL | PREDICT,
+    READ = RUN | DATA
+};
 
 static const struct {
     firn_manual_command words;
@@ -29,6 +39,11 @@ static const struct {
           ".csv a line of numbers, in .npy an array of NumPy in float32"},
      PREDICT,
      "PLAN"},
+    {{.name = "data",
+      .forms = {"FILE... [options]"},
+      .text = "say what data files hold and, with --plan, what a plan takes from them or why it refuses them"},
+     DATA,
+     "FILE"},
     {{.name = "export",
       .forms = {"CHECKPOINT -o FILE [options]"},
       .text = "write the parameters and buffers of a checkpoint, in float32, as safetensors"},
@@ -56,6 +71,9 @@ typedef enum option_id {
     OPTION_BAUD,
     OPTION_TIMEOUT,
     OPTION_DATA,
+    OPTION_PLAN,
+    OPTION_CONVERT,
+    OPTION_CONVERT_LABELS,
     OPTION_LABELS,
     OPTION_WEIGHTS,
     OPTION_MEMBER,
@@ -89,8 +107,9 @@ static const struct {
 } known[] = {
     {{"--pub", NULL, "PUB", "the public key (PEM) whose plans may run; may be given again, for several keys"},
      OPTION_PUB,
-     RUN,
+     READ,
      RUN},
+    {{"--plan", NULL, "PLAN", "a plan that would read the files; needs --pub"}, OPTION_PLAN, DATA, 0},
     {{"--vendor", NULL, "ID", "refuse a plan for another vendor: a UUID, or at most 16 characters"},
      OPTION_VENDOR,
      RUN,
@@ -104,34 +123,39 @@ static const struct {
      OPTION_DATA,
      RUN,
      RUN},
-    {{"--labels", NULL, "FILE", "labels or targets of the records in --data"}, OPTION_LABELS, RUN, 0},
+    {{"--labels", NULL, "FILE", "labels or targets of the records"}, OPTION_LABELS, READ, 0},
     {{"--weights", NULL, "FILE", "weights of the records, for a model with sample_weights; needs --labels"},
      OPTION_WEIGHTS,
-     RUN,
+     READ,
      0},
     {{"--member", NULL, "NAMES",
-      "of .npz files with several arrays, the one to read: NAME in --data, or NAME,NAME,NAME in --data, --labels and "
-      "--weights"},
+      "of .npz files with several arrays, the one to read: NAME in the data, or NAME,NAME,NAME in data, labels and "
+      "weights"},
      OPTION_MEMBER,
-     RUN,
+     READ,
      0},
     {{"--target-column", NULL, "COLUMN",
-      "of a .csv table in --data, the column of labels or targets, in place of --labels: its name, or its number from "
+      "of a .csv table of data, the column of labels or targets, in place of --labels: its name, or its number from "
       "1; several with commas between them"},
      OPTION_TARGET_COLUMN,
-     RUN,
+     READ,
      0},
     {{"--columns", NULL, "COLUMNS",
-      "of a .csv table in --data, the columns of features in their order, by name or number, as in age,height,3; "
+      "of a .csv table of data, the columns of features in their order, by name or number, as in age,height,3; "
       "default: all but the target"},
      OPTION_COLUMNS,
-     RUN,
+     READ,
      0},
-    {{"--header", NULL, "WORD",
-      "whether the first row of .csv tables has the names of the columns, yes or no; default: if it has no number"},
+    {{"--header", NULL, "yes|no",
+      "whether the first row of .csv tables has the names of the columns; default: if it has no number"},
      OPTION_HEADER,
-     RUN,
+     READ,
      0},
+    {{"--convert", NULL, "FILE", "write the records, or the text, as the .npy file that a device reads"},
+     OPTION_CONVERT,
+     DATA,
+     0},
+    {{"--convert-labels", NULL, "FILE", "write the labels so"}, OPTION_CONVERT_LABELS, DATA, 0},
     {{"--steps", NULL, "N",
       "so many more steps; default: to the end of the run, or until it is interrupted if it has no end"},
      OPTION_STEPS,
@@ -427,6 +451,12 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         return set_baud(options, value);
     case OPTION_TIMEOUT:
         return set_timeout(options, value);
+    case OPTION_PLAN:
+        return set_path(&options->file, value);
+    case OPTION_CONVERT:
+        return set_path(&options->output, value);
+    case OPTION_CONVERT_LABELS:
+        return set_path(&options->labels_output, value);
     case OPTION_LABELS:
         return set_path(&options->labels, value);
     case OPTION_WEIGHTS:
@@ -552,8 +582,12 @@ static bool is_given(const cli_options *options, option_id id) {
 
 /* Checks that required options are present and that no option is given without the one it depends on. */
 static int check(const cli_options *options, unsigned command, const char *operand) {
-    if (options->file == NULL)
+    if (command == DATA ? options->data_count == 0 : options->file == NULL)
         return usage(options->command, "needs a ", operand);
+    if (command == DATA && (options->file != NULL) != (options->key_count != 0))
+        return usage(options->command, "needs ", options->file != NULL ? "--pub with --plan" : "--plan with --pub");
+    if (options->labels_output != NULL && options->labels == NULL && options->target == NULL)
+        return usage(options->command, "needs --labels or --target-column with ", "--convert-labels");
     for (size_t i = 0; i < KNOWN; i++)
         if ((known[i].needed & command) != 0 && !is_given(options, known[i].id))
             return usage(options->command, "needs ", known[i].words.name);
@@ -585,6 +619,11 @@ int cli_options_read(cli_options *options, int count, char *const *words) {
             int status = read_option(options, commands[c].bit, count, words, &at);
             if (status != CLI_OK)
                 return status;
+        } else if (commands[c].bit == DATA) {
+            const char *fault = add_data(options, words[at]);
+            if (fault != NULL)
+                return usage(words[at], fault, "");
+            at++;
         } else if (options->file != NULL) {
             return usage(options->command, "has one word too many: ", words[at]);
         } else if (set_path(&options->file, words[at++]) != NULL) {

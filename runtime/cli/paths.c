@@ -129,10 +129,12 @@ int cli_paths_check(const cli_options *options) {
         {"the log", options->log, false},
         {"the counter", options->counter, true},
         {"the output", options->output, true},
+        {"the output of the labels", options->labels_output, true},
     };
     const place others[] = {
         {plan ? "the plan" : "the checkpoint", options->file, false},
         {"the device key", options->device_key, false},
+        {"the output of the labels", options->labels_output, true},
         {"the labels", options->labels, false},
         {"the weights", options->weights, false},
         {"the checkpoint", options->checkpoint, true},

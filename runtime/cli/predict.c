@@ -6,8 +6,7 @@
 
 #include "runtime/cli/cli.h"
 
-#define HEADER_BYTES 256 /* of the .npy file: room for 8 extents, and a multiple of 64 as the format wants */
-#define NUMBER_BYTES 32  /* of one number in CSV, with what separates it */
+#define NUMBER_BYTES 32 /* of one number in CSV, with what separates it */
 
 typedef struct table {
     const cli_options *options;
@@ -76,7 +75,7 @@ static int begin_table(table *table, const cli_session *session) {
     if (status != CLI_OK)
         return status;
     table->columns = table->output.bytes / sizeof(float) / session->info.samples;
-    table->at = table->npy ? HEADER_BYTES : 0;
+    table->at = table->npy ? CLI_NPY_HEADER_BYTES : 0;
     table->text = table->npy ? NULL : firn_host_allocate((size_t)table->columns * NUMBER_BYTES);
     return CLI_OK;
 }
@@ -107,23 +106,12 @@ static bool put_rows(table *table, uint64_t rows) {
     return written;
 }
 
-/* The header of version 1.0 of the .npy format. Its first extent is known at the end only. */
+/* Its first extent is known at the end only. */
 static bool put_header(const table *table) {
-    char header[HEADER_BYTES];
-    memset(header, ' ', sizeof header);
-    memcpy(header, "\x93NUMPY\x01\x00", 8);
-    header[8] = (char)((HEADER_BYTES - 10) & 0xff);
-    header[9] = (char)((HEADER_BYTES - 10) >> 8);
-    int length =
-        10 + snprintf(header + 10, sizeof header - 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (%llu",
-                      (unsigned long long)table->rows);
+    uint64_t dims[FIRN_RANK_MAX];
     for (uint32_t d = 1; d < table->output.rank; d++)
-        length +=
-            snprintf(header + length, sizeof header - (size_t)length, ", %lu", (unsigned long)table->output.dims[d]);
-    length += snprintf(header + length, sizeof header - (size_t)length, ",), }");
-    header[length] = ' '; /* in place of the zero that ends the text */
-    header[HEADER_BYTES - 1] = '\n';
-    return firn_host_replace_write(&table->file, 0, header, sizeof header);
+        dims[d - 1] = table->output.dims[d];
+    return cli_npy_put_header(&table->file, FIRN_FLOAT32, table->rows, dims, table->output.rank - 1u);
 }
 
 static int fail_to_write(const table *table) {

@@ -344,6 +344,13 @@ static int load_plan(cli_session *session) {
     return allocate_blocks(session, &sizes) ? allocate_workspace(session) : CLI_FILE;
 }
 
+void cli_want_parts(firn_host_wanted *wanted, const cli_options *options) {
+    wanted->columns = options->columns;
+    wanted->target = options->target;
+    wanted->header = options->header;
+    memcpy(wanted->members, options->members, sizeof wanted->members);
+}
+
 /* Opens the data files, compares them with what the plan reads, and gives the plan their hash. */
 static int open_data(cli_session *session) {
     const cli_options *options = session->options;
@@ -358,10 +365,7 @@ static int open_data(cli_session *session) {
             wanted.streams[i] = (firn_stream_info){0}; /* nothing is read from it */
         wanted.shapes[i] = cli_shape(session, i);
     }
-    wanted.columns = options->columns;
-    wanted.target = options->target;
-    wanted.header = options->header;
-    memcpy(wanted.members, options->members, sizeof wanted.members);
+    cli_want_parts(&wanted, options);
     wanted.ignores = wanted.records && cli_ignored_label(session, &wanted.ignored);
     if (!firn_host_data_open(&session->data, &wanted, options->data, options->data_count, options->labels,
                              options->weights))
@@ -412,23 +416,35 @@ static void note_plan(const cli_session *session) {
                    info->kernels);
 }
 
-int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {
+/* Loads and opens the plan. */
+static int begin_plan(cli_session *session, const cli_options *options) {
     *session = (cli_session){.options = options};
     unsigned threads = options->threads != 0 ? options->threads : firn_host_cpus();
     firn_host_port_begin(&session->port, options->checkpoint, options->counter, threads);
     int status = load_plan(session);
-    if (status == CLI_OK)
-        status = open_plan(session);
+    return status == CLI_OK ? open_plan(session) : status;
+}
+
+/* Opens the data of the plan. */
+static int begin_data(cli_session *session) {
+    const int status = check_streams(session);
     if (status != CLI_OK)
         return status;
-    if (session->info.eval != eval)
-        return cli_error(session, FIRN_ERROR_WRONG_MODE);
-    status = check_streams(session);
-    if (status != CLI_OK)
-        return status;
-    if (options->verbose)
+    if (session->options->verbose)
         note_plan(session);
     return open_data(session);
+}
+
+int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {
+    const int status = begin_plan(session, options);
+    if (status != CLI_OK)
+        return status;
+    return session->info.eval == eval ? begin_data(session) : cli_error(session, FIRN_ERROR_WRONG_MODE);
+}
+
+int cli_session_open(cli_session *session, const cli_options *options) {
+    const int status = begin_plan(session, options);
+    return status == CLI_OK ? begin_data(session) : status;
 }
 
 int cli_session_confirm(cli_session *session) {

@@ -69,7 +69,8 @@ static bool take_matrix(firn_host_file *file, firn_host_matrix *matrix, const fi
 static bool add_table(const addition *to, firn_host_file *file) {
     const firn_host_wanted *wanted = to->wanted;
     firn_host_table table = {0};
-    bool added = firn_host_file_unpack(file, UINT64_MAX - 1) &&
+    uint8_t digest[FIRN_HASH_BYTES];
+    bool added = firn_host_file_unpack(file, UINT64_MAX - 1) && firn_host_file_hash(file, digest) &&
                  firn_host_table_read(&table, file, wanted, to->number) &&
                  (to->number != 0 || keep_names(to->data, &table, file));
     const bool targets = added && table.targets.columns != 0 && wanted->stream_count > 1;
@@ -78,6 +79,7 @@ static bool add_table(const addition *to, firn_host_file *file) {
                                                  : "give a table of those alone");
     if (added && targets) {
         firn_host_file *labels = firn_host_file_make(file->name);
+        memcpy(labels->sha256, file->sha256, sizeof labels->sha256);
         append(&to->data->files[1], labels);
         added = take_matrix(labels, &table.targets, wanted, 1, "name as many by --target-column");
     }
@@ -269,22 +271,23 @@ static bool hash_line(firn_sha256 *list, uint32_t stream, const uint8_t digest[F
 }
 
 /* Hashes a file: its contents, or what its numbers become. */
-static bool hash_file(firn_host_file *file, uint32_t stream, uint64_t *room, uint8_t digest[FIRN_HASH_BYTES]) {
+static bool hash_file(firn_host_file *file, const addition *of, uint64_t *room, uint8_t digest[FIRN_HASH_BYTES]) {
     if (!firn_host_file_hash(file, digest) || !firn_host_file_keep(file, room))
         return false;
-    return !file->converted || firn_host_file_hash_rows(file, stream, digest);
+    return !file->converted || of->wanted->only_looks || firn_host_file_hash_rows(file, of->number, digest);
 }
 
 /* Hashes the files one by one, because file boundaries determine the windows and the held-out part; a hash of the
  * concatenated contents would not distinguish them. */
-static bool hash_data(firn_host_data *data) {
+static bool hash_data(firn_host_data *data, const firn_host_wanted *wanted) {
     firn_sha256 list;
     uint8_t digest[FIRN_HASH_BYTES];
     uint64_t room = KEPT_BYTES;
     bool hashed = firn_sha256_begin(&list) == FIRN_OK;
     for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++)
         for (uint32_t i = 0; hashed && i < data->files[s].count; i++)
-            hashed = hash_file(data->files[s].files[i], s, &room, digest) && hash_line(&list, s, digest);
+            hashed = hash_file(data->files[s].files[i], &(addition){data, s, wanted}, &room, digest) &&
+                     hash_line(&list, s, digest);
     return hashed && firn_sha256_end(&list, data->sha256) == FIRN_OK;
 }
 
@@ -332,14 +335,14 @@ bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, c
     for (uint32_t i = 0; i < path_count; i++)
         if (!add_path(data, wanted, 0, paths[i]))
             return false;
-    if (!add_path(data, wanted, 1, labels) || !add_path(data, wanted, 2, weights) || !pair(data, wanted) ||
-        !finish_all(data, wanted))
+    if (!add_path(data, wanted, 1, labels) || !add_path(data, wanted, 2, weights) ||
+        (!wanted->only_looks && !pair(data, wanted)) || !finish_all(data, wanted))
         return false;
     for (uint32_t s = 0; s < wanted->stream_count; s++)
         describe(&data->streams[s], &data->files[s], elements_of(data, wanted, s));
     data->source = (firn_source){
         .context = data, .streams = data->streams, .stream_count = wanted->stream_count, .read = read_elements};
-    return hash_data(data);
+    return hash_data(data, wanted);
 }
 
 static firn_host_watch *watch_of_turn(const firn_host_data *data, uint64_t turn, const char **name) {

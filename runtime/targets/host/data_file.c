@@ -123,6 +123,7 @@ firn_host_file *firn_host_file_make(const char *name) {
 void firn_host_file_replace(firn_host_file *file, uint8_t *memory, uint64_t bytes) {
     end_reading(file);
     free(file->memory);
+    file->replaced = true;
     file->memory = memory;
     file->space = bytes;
     file->file = (firn_data_file){.context = file, .bytes = bytes, .read = read_memory};
@@ -130,6 +131,7 @@ void firn_host_file_replace(firn_host_file *file, uint8_t *memory, uint64_t byte
 
 /* Begins to unpack a gzip file, or an array of a zip file. */
 static bool begin_unpacking(firn_host_file *file, const firn_host_member *member) {
+    file->gzip = member == NULL;
     file->packed_bytes = member != NULL ? member->packed_bytes : file->file.bytes;
     file->packed =
         member != NULL ? firn_host_unpack_member(file->descriptor, member) : firn_host_unpack_begin(file->descriptor);
@@ -202,6 +204,8 @@ bool firn_host_file_hash(firn_host_file *file, uint8_t digest[FIRN_HASH_BYTES]) 
         at += piece;
     }
     if (hashed && firn_sha256_end(&hash, digest) == FIRN_OK) {
+        if (!file->replaced)
+            memcpy(file->sha256, digest, FIRN_HASH_BYTES);
         firn_host_watch_hashed(&file->watch, digest);
         return true;
     }

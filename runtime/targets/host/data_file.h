@@ -23,6 +23,7 @@ struct firn_host_file {
     uint64_t space;           /* bytes of that memory */
     firn_host_packed *packed; /* NULL: nothing is left to unpack */
     uint64_t packed_bytes;    /* of the packed contents */
+    bool gzip, reordered;     /* the file was packed with gzip; the array was in Fortran order */
     bool archived;            /* the contents are an array of a .npz file */
     firn_host_watch watch;
     firn_data_file file;     /* the contents, unpacked */
@@ -32,6 +33,8 @@ struct firn_host_file {
     bool tokens;              /* the plan reads a text of tokens or bytes, not records */
     bool converted;           /* the numbers are read by way of `how`; else the contents are the elements */
     bool hashed_as_rows;      /* the data hash takes what is read, in place of the contents */
+    bool replaced;            /* the contents are numbers that were made of the file's */
+    uint8_t sha256[32];       /* of the file's contents, unpacked */
     uint64_t rounded;         /* numbers that are others as float32 */
 };
 
@@ -80,12 +83,16 @@ bool firn_host_archive_find(const firn_host_file *file, const char *name, firn_h
 bool firn_host_tokens_named(const firn_host_file *file);
 /* Returns true if it is so named, or has a header of llm.c. */
 bool firn_host_tokens_are(const firn_host_file *file);
+/* Returns true if it has a header of llm.c. */
+bool firn_host_tokens_have_header(const firn_host_file *file);
 /* Finds out how wide the tokens of a file are that is unpacked, and makes its layout that of an array. Returns false
  * after a message, if they are no tokens of the plan. */
 bool firn_host_tokens_look(firn_host_file *file, const firn_stream_info *info);
 
 /* --- elements (elements.c) ---------------------------------------------------------------------------------------- */
 
+/* Reads numbers as they are in the contents. Returns FIRN_OK or SOURCE. */
+int firn_host_file_read_numbers(const firn_host_file *file, uint64_t first, uint32_t count, uint8_t *numbers);
 /* Reads elements as the plan takes them. Returns FIRN_OK or SOURCE. */
 int firn_host_file_read(const firn_host_file *file, uint64_t first, uint32_t count, void *elements);
 /* Converts all numbers, and hashes what they become with their type and extents. Refuses the first that does not

@@ -9,8 +9,7 @@
 
 enum { PIECE_NUMBERS = 4096, NUMBER_BYTES_MOST = 8, ELEMENT_BYTES_MOST = 4 };
 
-/* Reads numbers as they are in the file. */
-static int read_numbers(const firn_host_file *file, uint64_t first, uint32_t count, uint8_t *numbers) {
+int firn_host_file_read_numbers(const firn_host_file *file, uint64_t first, uint32_t count, uint8_t *numbers) {
     const uint32_t width = firn_host_number_row_of(file->how.from)->width;
     return file->file.read(file->file.context, file->layout.offset + first * width, numbers, count * width);
 }
@@ -23,7 +22,7 @@ int firn_host_file_read(const firn_host_file *file, uint64_t first, uint32_t cou
         return FIRN_ERROR_SOURCE;
     while (count > 0) {
         const uint32_t piece = count < PIECE_NUMBERS ? count : PIECE_NUMBERS;
-        if (read_numbers(file, first, piece, numbers) != FIRN_OK ||
+        if (firn_host_file_read_numbers(file, first, piece, numbers) != FIRN_OK ||
             firn_host_convert(&file->how, numbers, piece, to).count != piece)
             return FIRN_ERROR_SOURCE;
         to += (size_t)piece * firn_type_bytes(file->how.to);
@@ -102,7 +101,7 @@ bool firn_host_file_hash_rows(firn_host_file *file, uint32_t stream, uint8_t dig
     for (uint64_t at = 0; hashed && at < file->layout.elements;) {
         const uint64_t left = file->layout.elements - at;
         const uint32_t piece = left < PIECE_NUMBERS ? (uint32_t)left : PIECE_NUMBERS;
-        if (read_numbers(file, at, piece, numbers) != FIRN_OK)
+        if (firn_host_file_read_numbers(file, at, piece, numbers) != FIRN_OK)
             return firn_host_file_refuse_read(file);
         const firn_host_converted done = firn_host_convert(&file->how, numbers, piece, elements);
         if (done.count != piece)
@@ -150,12 +149,15 @@ bool firn_host_file_reorder(firn_host_file *file) {
     if (!firn_host_file_fits(file, bytes, "is an array in Fortran order of more than",
                              "save numpy.ascontiguousarray(x), which is not read into memory"))
         return false;
+    uint8_t digest[FIRN_HASH_BYTES];
+    if (!firn_host_file_hash(file, digest))
+        return false;
     uint8_t *memory = firn_host_allocate((size_t)bytes);
     begin_walk(&walk, &file->layout);
     for (uint64_t at = 0; at < file->layout.elements;) {
         const uint64_t left = file->layout.elements - at;
         const uint32_t piece = left < PIECE_NUMBERS ? (uint32_t)left : PIECE_NUMBERS;
-        if (read_numbers(file, at, piece, numbers) != FIRN_OK) {
+        if (firn_host_file_read_numbers(file, at, piece, numbers) != FIRN_OK) {
             free(memory);
             return firn_host_file_refuse_read(file);
         }
@@ -168,5 +170,6 @@ bool firn_host_file_reorder(firn_host_file *file) {
     firn_host_file_replace(file, memory, bytes);
     file->layout.offset = 0;
     file->layout.fortran = false;
+    file->reordered = true;
     return true;
 }

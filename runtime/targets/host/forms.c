@@ -153,7 +153,13 @@ static bool compare_text(firn_host_file *file, const firn_host_wanted *wanted, u
 bool firn_host_file_compare(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
     const firn_data_layout *layout = &file->layout;
     const firn_stream_info *info = &wanted->streams[stream];
-    if (info->record_elements == 0) { /* nothing is read from this stream */
+    if (info->record_elements == 0) { /* nothing is read from this stream, or there is no plan */
+        if (wanted->only_looks && layout->format == FIRN_DATA_RAW && file->packed == NULL &&
+            firn_host_tokens_have_header(file)) {
+            if (!firn_host_tokens_look(file, info))
+                return false;
+            file->form = FIRN_HOST_FORM_TOKENS;
+        }
         choose(file, wanted, stream);
         return true;
     }

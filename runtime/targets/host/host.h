@@ -253,7 +253,8 @@ typedef enum firn_host_header { FIRN_HOST_HEADER_UNKNOWN, FIRN_HOST_HEADER_YES, 
 
 /* What a plan reads, and which parts of the files. */
 typedef struct firn_host_wanted {
-    bool records; /* samples are records of arrays; false: windows of one text */
+    bool records;    /* samples are records of arrays; false: windows of one text */
+    bool only_looks; /* the files are to be described: numbers may be any, and streams of any lengths */
     uint32_t stream_count;
     firn_stream_info streams[FIRN_HOST_STREAMS];
     firn_host_shape shapes[FIRN_HOST_STREAMS]; /* of the records of each stream */
@@ -271,6 +272,26 @@ const firn_data_layout *firn_host_file_layout(const firn_host_file *file);
 bool firn_host_file_is_named_bin(const firn_host_file *file);
 /* Returns what the elements of a file of raw tokens are in the file, such as "uint16"; NULL: it is no such file. */
 const char *firn_host_file_tokens(const firn_host_file *file);
+/* Writes what a file is, such as ".npy of float64, big-endian". */
+void firn_host_file_describe(const firn_host_file *file, char *text, size_t size);
+/* SHA-256 of its contents, unpacked. */
+const uint8_t *firn_host_file_sha256(const firn_host_file *file);
+
+/* The numbers of a file, as they are in it. */
+typedef struct firn_host_summary {
+    bool real; /* false: integers */
+    uint64_t numbers, nans, infinities;
+    char least[64], most[64]; /* of the finite numbers; empty: there is none */
+    uint32_t classes;         /* different numbers, if all are whole and less than 65,536 apart; else 0 */
+    int64_t first;            /* the least of them */
+    uint32_t span;            /* from the least to the greatest */
+    uint64_t *counts;         /* of each number in the span; allocated, NULL if there are no classes */
+} firn_host_summary;
+
+/* Reads all numbers. Returns false after a message if the file cannot be read. Free the summary whatever is returned.
+ */
+bool firn_host_file_summarise(const firn_host_file *file, firn_host_summary *summary);
+void firn_host_summary_free(firn_host_summary *summary);
 /* How many numbers of the file were rounded to float32. */
 uint64_t firn_host_file_rounded(const firn_host_file *file);
 /* NULL: the file is an array, or bytes of no known kind. */

@@ -186,6 +186,12 @@ firn_host_converted firn_host_convert(const firn_host_conversion *how, const uin
     return converted;
 }
 
+double firn_host_number_value(const firn_host_conversion *how, const uint8_t *from) {
+    const value number = value_of(how, from);
+    const double magnitude = (double)number.magnitude;
+    return number.is_real ? number.real : number.negative ? -magnitude : magnitude;
+}
+
 /* Writes the shortest decimal number that is the same in the file's type. */
 static void shortest(double real, firn_host_number type, char *text, size_t size) {
     const int most = type == FIRN_HOST_FLOAT64 ? 17 : 9;

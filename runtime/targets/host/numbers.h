@@ -71,6 +71,8 @@ typedef struct firn_host_converted {
 
 /* Converts `count` numbers, until one does not fit. */
 firn_host_converted firn_host_convert(const firn_host_conversion *how, const uint8_t *from, uint32_t count, void *to);
+/* Returns a number of a file, rounded if it is an integer beyond 2^53. */
+double firn_host_number_value(const firn_host_conversion *how, const uint8_t *from);
 /* Writes a number of a file for a message. */
 void firn_host_number_text(const firn_host_conversion *how, const uint8_t *from, char *text, size_t size);
 

@@ -37,8 +37,12 @@ bool firn_host_tokens_named(const firn_host_file *file) {
     return ends_with(file->name, ".bin") || ends_with(file->name, ".bin.gz");
 }
 
+bool firn_host_tokens_have_header(const firn_host_file *file) {
+    return header_of(file) != HEADERS;
+}
+
 bool firn_host_tokens_are(const firn_host_file *file) {
-    return firn_host_tokens_named(file) || header_of(file) != HEADERS;
+    return firn_host_tokens_named(file) || firn_host_tokens_have_header(file);
 }
 
 /* Makes the layout that of one array of numbers. */
