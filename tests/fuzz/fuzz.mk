@@ -3,7 +3,7 @@
 FUZZ_TARGETS := container payload schedule checkpoint serial
 # The compiler's libraries exist for this machine's word size only.
 ifeq ($(filter -m32,$(MACHINE)),)
-FUZZ_TARGETS += recipe weights onnx
+FUZZ_TARGETS += recipe weights onnx arrays archive tokens table
 FUZZ_ORACLE := tests/oracle/oracle.cc
 else
 FUZZ_ORACLE := tests/oracle/without_oracle.c
@@ -25,6 +25,10 @@ $(BUILD)/fuzz/%: $(call object,tests/fuzz/%.c) $(FUZZ_COMMON) $(FUZZ_MAIN) $(LIB
 $(BUILD)/fuzz/recipe $(BUILD)/fuzz/weights $(BUILD)/fuzz/onnx: $(LIBFIRNC)
 $(BUILD)/fuzz/recipe $(BUILD)/fuzz/weights $(BUILD)/fuzz/onnx: private FUZZ_LIBRARIES := $(LIBFIRN) -lyaml -lcjson \
     -lprotobuf-c -lz
+
+FUZZ_READERS := $(patsubst %,$(BUILD)/fuzz/%,arrays archive tokens table)
+$(FUZZ_READERS): $(call object,tests/fuzz/readers.c) $(LIBFIRNHOST)
+$(FUZZ_READERS): private FUZZ_LIBRARIES := $(LIBFIRN) -lcjson -lz -pthread
 
 .PHONY: fuzz-programs
 fuzz-programs: $(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_TARGETS))
