@@ -127,8 +127,7 @@ int firnc_file_open(const char *name, uint64_t *size) {
     return -1;
 }
 
-/* Opens a file as firnc_file_open does. Says why if it cannot be opened. */
-static int open_input(const char *name, uint64_t *size) {
+int firnc_input_open(const char *name, uint64_t *size) {
     struct stat status;
     const int file = firnc_file_open(name, size);
     if (file >= 0)
@@ -147,9 +146,13 @@ static int open_input(const char *name, uint64_t *size) {
     return -1;
 }
 
+bool firnc_input_read(int file, const char *name, void *bytes, uint64_t most, uint64_t *count) {
+    return read_some(file, bytes, most, count) || fail(name, "read", "check the disk and its connection");
+}
+
 bool firnc_file_read_part(const char *name, uint64_t limit, firnc_extent extent, firnc_bytes *bytes) {
     uint64_t size;
-    int file = open_input(name, &size);
+    int file = firnc_input_open(name, &size);
     if (file < 0)
         return false;
     errno = EFBIG;
@@ -182,18 +185,23 @@ static void hold_signals(sigset_t *before) {
     sigprocmask(SIG_BLOCK, &signals, before);
 }
 
-/* Writes and syncs the file, and closes it even after an error. False with errno set. */
-static bool write_and_close(int file, const uint8_t *bytes, uint64_t count) {
+/* Writes all bytes, at the end of what was written. False with errno set. */
+static bool write_all(int file, const uint8_t *bytes, uint64_t count) {
     while (count > 0) {
         ssize_t put = write(file, bytes, count);
         if (put < 0 && errno == EINTR)
             continue;
-        if (put < 0)
-            break;
+        if (put <= 0)
+            return false;
         bytes += put;
         count -= (uint64_t)put;
     }
-    bool good = count == 0 && fsync(file) == 0;
+    return true;
+}
+
+/* Syncs the file if `good`, and closes it in any case. False with errno set; errno stays if it was not good. */
+static bool sync_and_close(int file, bool good) {
+    good = good && fsync(file) == 0;
     int error = errno;
     if (close(file) != 0 && good) {
         good = false;
@@ -242,39 +250,60 @@ static const char *resolve(const char *name) {
     return copy;
 }
 
-/* Writes a temporary file beside `target` and renames it. Messages have `name`. */
-static bool replace(const char *name, const char *target, const void *bytes, uint64_t count) {
-    const char *pattern = firnc_format("%s.XXXXXX", target);
-    char *temporary = firnc_allocate(strlen(pattern) + 1);
-    memcpy(temporary, pattern, strlen(pattern));
-    int file = mkstemp(temporary);
-    if (file < 0)
+bool firnc_output_begin(firnc_output *output, const char *name) {
+    *output = (firnc_output){.name = name, .target = resolve(name), .file = -1};
+    if (output->target == NULL)
+        return false;
+    if (was_read(output->target)) {
+        firnc_say("firnc: %s: would be replaced, and is read; give another name", name);
+        return false;
+    }
+    const char *pattern = firnc_format("%s.XXXXXX", output->target);
+    output->temporary = firnc_allocate(strlen(pattern) + 1);
+    memcpy(output->temporary, pattern, strlen(pattern));
+    output->file = mkstemp(output->temporary);
+    if (output->file < 0)
         return fail(name, "written",
                     errno == ENAMETOOLONG ? "choose a shorter name"
                                           : "check that its folder exists and may be written");
     mode_t mask = umask(0);
     umask(mask);
-    bool good = fchmod(file, 0666 & ~mask) == 0;
-    good = write_and_close(file, bytes, count) && good;
-    if (!good || rename(temporary, target) != 0) {
-        fail(name, "written", room());
-        unlink(temporary);
+    if (fchmod(output->file, 0666 & ~mask) == 0)
+        return true;
+    fail(name, "written", room());
+    firnc_output_abandon(output);
+    return false;
+}
+
+bool firnc_output_add(firnc_output *output, const void *bytes, uint64_t count) {
+    if (write_all(output->file, bytes, count))
+        return true;
+    fail(output->name, "written", room());
+    firnc_output_abandon(output);
+    return false;
+}
+
+bool firnc_output_end(firnc_output *output, const void *head, uint64_t count) {
+    const bool written = count == 0 || (lseek(output->file, 0, SEEK_SET) == 0 && write_all(output->file, head, count));
+    if (!sync_and_close(output->file, written) || rename(output->temporary, output->target) != 0) {
+        fail(output->name, "written", room());
+        unlink(output->temporary);
         return false;
     }
-    return sync_folder(target) || fail(name, "made durable", "check the disk and write it again");
+    return sync_folder(output->target) || fail(output->name, "made durable", "check the disk and write it again");
+}
+
+void firnc_output_abandon(firnc_output *output) {
+    close(output->file);
+    unlink(output->temporary);
 }
 
 bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
-    const char *target = resolve(name);
-    if (target == NULL)
-        return false;
-    if (was_read(target)) {
-        firnc_say("firnc: %s: would be replaced, and is read; give another name", name);
-        return false;
-    }
+    firnc_output output;
     sigset_t before;
     hold_signals(&before);
-    const bool good = replace(name, target, bytes, count);
+    const bool good = firnc_output_begin(&output, name) && firnc_output_add(&output, bytes, count) &&
+                      firnc_output_end(&output, NULL, 0);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return good;
 }
@@ -285,7 +314,7 @@ static bool create(const char *name, const void *bytes, uint64_t count, unsigned
         return fail(name, "made",
                     errno == EEXIST ? "it is never overwritten: choose another name or move it away"
                                     : "check that its folder exists and may be written");
-    if (!write_and_close(file, bytes, count) || !sync_folder(name)) {
+    if (!sync_and_close(file, write_all(file, bytes, count)) || !sync_folder(name)) {
         fail(name, "written", room());
         unlink(name);
         return false;

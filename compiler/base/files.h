@@ -27,12 +27,34 @@ bool firnc_file_read_part(const char *name, uint64_t limit, firnc_extent extent,
  * set, EISDIR for a folder and ENXIO for a pipe, a socket or a device. Prints no message. */
 int firnc_file_open(const char *name, uint64_t *size);
 
+/* The same, but says why it returns -1. */
+int firnc_input_open(const char *name, uint64_t *size);
+
+/* Reads the next bytes of a file: `most`, or all up to its end. Returns false after one message. */
+bool firnc_input_read(int file, const char *name, void *bytes, uint64_t most, uint64_t *count);
+
 /* True if both names exist and are the same file, through any links. Prints no message. */
 bool firnc_same_file(const char *one, const char *other);
 
 /* Remembers an open file as an input, which firnc_file_write refuses to replace. firnc_file_read does the same for each
  * file that it reads. Options alone do not name all inputs: a recipe and an ONNX file name further ones. */
 void firnc_file_remember(int file);
+
+/* A file that is written in parts, as firnc_file_write does: under a temporary name beside it, until it is whole. A
+ * caller that may be ended by a signal holds it back or abandons the output. */
+typedef struct firnc_output {
+    const char *name, *target; /* as it was given, and without links */
+    char *temporary;
+    int file;
+} firnc_output;
+
+/* Each returns false after one message; the temporary file is then removed, and the output is not used again. */
+bool firnc_output_begin(firnc_output *output, const char *name);
+bool firnc_output_add(firnc_output *output, const void *bytes, uint64_t count);
+/* Replaces the first `count` bytes, which were written before, and gives the file its name. */
+bool firnc_output_end(firnc_output *output, const void *head, uint64_t count);
+/* Removes what was written. */
+void firnc_output_abandon(firnc_output *output);
 
 /* Replaces or creates a file atomically: a reader sees the old bytes or the new ones, even after a power cut. */
 bool firnc_file_write(const char *name, const void *bytes, uint64_t count);
