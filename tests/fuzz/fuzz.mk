@@ -3,7 +3,7 @@
 FUZZ_TARGETS := container payload schedule checkpoint serial
 # The compiler's libraries exist for this machine's word size only.
 ifeq ($(filter -m32,$(MACHINE)),)
-FUZZ_TARGETS += recipe weights onnx arrays archive tokens table
+FUZZ_TARGETS += recipe weights onnx tokenizer arrays archive tokens table
 FUZZ_ORACLE := tests/oracle/oracle.cc
 else
 FUZZ_ORACLE := tests/oracle/without_oracle.c
@@ -22,9 +22,9 @@ $(BUILD)/fuzz/%: $(call object,tests/fuzz/%.c) $(FUZZ_COMMON) $(FUZZ_MAIN) $(LIB
 	@mkdir -p $(@D)
 	$(quiet)$(CC) $(FUZZ_LDFLAGS) -Wl,--wrap=firn_signature_check $(filter-out $(LIBFIRN),$^) $(LIBFIRN) $(FUZZ_LIBRARIES) \
 	    -Wl,--as-needed -lstdc++ -lm -o $@
-$(BUILD)/fuzz/recipe $(BUILD)/fuzz/weights $(BUILD)/fuzz/onnx: $(LIBFIRNC)
-$(BUILD)/fuzz/recipe $(BUILD)/fuzz/weights $(BUILD)/fuzz/onnx: private FUZZ_LIBRARIES := $(LIBFIRN) -lyaml -lcjson \
-    -lprotobuf-c -lz
+$(BUILD)/fuzz/recipe $(BUILD)/fuzz/weights $(BUILD)/fuzz/onnx $(BUILD)/fuzz/tokenizer: $(LIBFIRNC)
+$(BUILD)/fuzz/recipe $(BUILD)/fuzz/weights $(BUILD)/fuzz/onnx $(BUILD)/fuzz/tokenizer: private FUZZ_LIBRARIES := $(LIBFIRN) \
+    -lyaml -lcjson -lprotobuf-c -lz
 
 FUZZ_READERS := $(patsubst %,$(BUILD)/fuzz/%,arrays archive tokens table)
 $(FUZZ_READERS): $(call object,tests/fuzz/readers.c) $(LIBFIRNHOST)
