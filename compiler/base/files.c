@@ -250,29 +250,44 @@ static const char *resolve(const char *name) {
     return copy;
 }
 
-bool firnc_output_begin(firnc_output *output, const char *name) {
+/* A name beside the target, for mkstemp. */
+static char *name_beside(const char *target) {
+    const char *pattern = firnc_format("%s.XXXXXX", target);
+    char *name = firnc_allocate(strlen(pattern) + 1);
+    memcpy(name, pattern, strlen(pattern));
+    return name;
+}
+
+/* Finds the target of a name, which must be free to be replaced. */
+static bool find_target(firnc_output *output, const char *name) {
     *output = (firnc_output){.name = name, .target = resolve(name), .file = -1};
     if (output->target == NULL)
         return false;
-    if (was_read(output->target)) {
-        firnc_say("firnc: %s: would be replaced, and is read; give another name", name);
-        return false;
-    }
-    const char *pattern = firnc_format("%s.XXXXXX", output->target);
-    output->temporary = firnc_allocate(strlen(pattern) + 1);
-    memcpy(output->temporary, pattern, strlen(pattern));
-    output->file = mkstemp(output->temporary);
+    if (!was_read(output->target))
+        return true;
+    firnc_say("firnc: %s: would be replaced, and is read; give another name", name);
+    return false;
+}
+
+static bool create_temporary(firnc_output *output) {
+    char *temporary = name_beside(output->target);
+    output->file = mkstemp(temporary);
     if (output->file < 0)
-        return fail(name, "written",
+        return fail(output->name, "written",
                     errno == ENAMETOOLONG ? "choose a shorter name"
                                           : "check that its folder exists and may be written");
+    output->temporary = temporary;
     mode_t mask = umask(0);
     umask(mask);
     if (fchmod(output->file, 0666 & ~mask) == 0)
         return true;
-    fail(name, "written", room());
+    fail(output->name, "written", room());
     firnc_output_abandon(output);
     return false;
+}
+
+bool firnc_output_begin(firnc_output *output, const char *name) {
+    return find_target(output, name) && create_temporary(output);
 }
 
 bool firnc_output_add(firnc_output *output, const void *bytes, uint64_t count) {
@@ -283,19 +298,43 @@ bool firnc_output_add(firnc_output *output, const void *bytes, uint64_t count) {
     return false;
 }
 
-bool firnc_output_end(firnc_output *output, const void *head, uint64_t count) {
+/* Replaces the first `count` bytes, and closes the temporary file, in which everything is then. */
+static bool close_temporary(firnc_output *output, const void *head, uint64_t count) {
     const bool written = count == 0 || (lseek(output->file, 0, SEEK_SET) == 0 && write_all(output->file, head, count));
-    if (!sync_and_close(output->file, written) || rename(output->temporary, output->target) != 0) {
-        fail(output->name, "written", room());
-        unlink(output->temporary);
-        return false;
+    const bool closed = sync_and_close(output->file, written);
+    output->file = -1;
+    if (closed)
+        return true;
+    fail(output->name, "written", room());
+    firnc_output_abandon(output);
+    return false;
+}
+
+static bool rename_temporary(firnc_output *output) {
+    if (rename(output->temporary, output->target) == 0) {
+        output->temporary = NULL;
+        return true;
     }
+    fail(output->name, "written", room());
+    firnc_output_abandon(output);
+    return false;
+}
+
+static bool sync_target(const firnc_output *output) {
     return sync_folder(output->target) || fail(output->name, "made durable", "check the disk and write it again");
 }
 
+bool firnc_output_end(firnc_output *output, const void *head, uint64_t count) {
+    return close_temporary(output, head, count) && rename_temporary(output) && sync_target(output);
+}
+
 void firnc_output_abandon(firnc_output *output) {
-    close(output->file);
-    unlink(output->temporary);
+    if (output->file >= 0)
+        close(output->file);
+    if (output->temporary != NULL)
+        unlink(output->temporary);
+    output->file = -1;
+    output->temporary = NULL;
 }
 
 bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
@@ -306,6 +345,99 @@ bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
                       firnc_output_end(&output, NULL, 0);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return good;
+}
+
+/* --- sets of files ------------------------------------------------------------------------------------------------ */
+
+typedef struct member {
+    firnc_output output;
+    char *before; /* a second name of the file that was there; NULL: there was none */
+} member;
+
+/* Gives the file that is there a second name, under which it can be put back. */
+static bool keep_before(member *m) {
+    struct stat status;
+    if (stat(m->output.target, &status) != 0)
+        return true;
+    char *before = name_beside(m->output.target);
+    int file = mkstemp(before);
+    if (file < 0)
+        return fail(m->output.name, "written", "check that its folder may be written");
+    close(file);
+    unlink(before);
+    if (link(m->output.target, before) != 0)
+        return fail(m->output.name, "kept", "remove it, or choose another folder");
+    m->before = before;
+    return true;
+}
+
+/* Puts back what was there before the rename. */
+static void undo_rename(const member *m) {
+    if (m->before != NULL)
+        rename(m->before, m->output.target);
+    else
+        unlink(m->output.target);
+}
+
+/* Writes each file under a temporary name, then gives each its own name. */
+static bool write_set(member *set, const firnc_file *files, uint32_t count) {
+    bool good = true;
+    uint32_t renamed = 0;
+    for (uint32_t i = 0; i < count && good; i++)
+        good = create_temporary(&set[i].output) &&
+               firnc_output_add(&set[i].output, files[i].bytes.data, files[i].bytes.count) &&
+               close_temporary(&set[i].output, NULL, 0);
+    for (uint32_t i = 0; i < count && good; i++)
+        good = keep_before(&set[i]);
+    while (renamed < count && good) {
+        good = rename_temporary(&set[renamed].output);
+        renamed += good;
+    }
+    for (uint32_t i = 0; i < renamed && !good; i++)
+        undo_rename(&set[i]);
+    for (uint32_t i = 0; i < count && good; i++)
+        good = sync_target(&set[i].output);
+    return good;
+}
+
+/* Whether no earlier name of the set is one of the same file, as a link is. */
+static bool is_of_its_own(const member *set, uint32_t position) {
+    const firnc_output *output = &set[position].output;
+    for (uint32_t i = 0; i < position; i++)
+        if (strcmp(set[i].output.target, output->target) == 0 ||
+            firnc_same_file(set[i].output.target, output->target)) {
+            firnc_say("firnc: %s: is the same file as %s; remove the link", output->name, set[i].output.name);
+            return false;
+        }
+    return true;
+}
+
+bool firnc_files_write(const firnc_file *files, uint32_t count) {
+    member *set = firnc_allocate((count + UINT64_C(1)) * sizeof *set);
+    for (uint32_t i = 0; i < count; i++)
+        if (!find_target(&set[i].output, files[i].name) || !is_of_its_own(set, i))
+            return false;
+    sigset_t before;
+    hold_signals(&before);
+    const bool good = write_set(set, files, count);
+    for (uint32_t i = 0; i < count; i++) {
+        firnc_output_abandon(&set[i].output);
+        if (set[i].before != NULL)
+            unlink(set[i].before);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return good;
+}
+
+bool firnc_folder_make(const char *name, bool *made) {
+    struct stat status;
+    *made = mkdir(name, 0777) == 0;
+    if (*made || (errno == EEXIST && stat(name, &status) == 0 && S_ISDIR(status.st_mode)))
+        return true;
+    if (errno != EEXIST)
+        return fail(name, "made", "check that the folder around it exists and may be written");
+    firnc_say("firnc: %s: is no folder; give the name of a folder", name);
+    return false;
 }
 
 static bool create(const char *name, const void *bytes, uint64_t count, unsigned permissions) {

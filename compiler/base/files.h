@@ -59,6 +59,20 @@ void firnc_output_abandon(firnc_output *output);
 /* Replaces or creates a file atomically: a reader sees the old bytes or the new ones, even after a power cut. */
 bool firnc_file_write(const char *name, const void *bytes, uint64_t count);
 
+/* One file of a set. */
+typedef struct firnc_file {
+    const char *name;
+    firnc_bytes bytes;
+} firnc_file;
+
+/* Writes every file of a set as firnc_file_write does, or leaves every file as it was. Two names of one
+ * file are refused. Only a power cut, or a kill that cannot be caught, between two renames leaves some old and some
+ * new. */
+bool firnc_files_write(const firnc_file *files, uint32_t count);
+
+/* Makes a folder unless it is there; *made says whether it was made here. */
+bool firnc_folder_make(const char *name, bool *made);
+
 /* Creates a file with the given permissions; fails if it exists. */
 bool firnc_file_create(const char *name, const void *bytes, uint64_t count, unsigned permissions);
 

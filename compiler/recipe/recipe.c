@@ -121,6 +121,24 @@ static bool check_mode(const firnc_recipe *recipe, const firnc_tree *node) {
     return true;
 }
 
+bool firnc_recipe_modes(const char *file, const char *hugging_face, const char *const *settings, uint32_t setting_count,
+                        bool has[2]) {
+    const firnc_tree *root = firnc_recipe_tree(file, hugging_face, settings, setting_count);
+    if (root == NULL)
+        return false;
+    const firnc_tree *trainer = firnc_tree_child(root, "trainer"), *fit = firnc_tree_child(trainer, "fit");
+    const firnc_tree *mode = firnc_tree_child(firnc_tree_child(trainer, "init"), "mode");
+    const char *word = mode != NULL && mode->kind == FIRNC_SCALAR ? mode->text : NULL;
+    has[FIRNC_EVAL] = word == NULL || strcmp(word, "train") != 0;
+    /* without data of any kind the reader of the training says what is missing */
+    const bool judges_only =
+        firnc_tree_child(fit, "train_dataloader") == NULL &&
+        (firnc_tree_child(trainer, "validate") != NULL || firnc_tree_child(trainer, "validate_all") != NULL ||
+         firnc_tree_child(fit, "val_dataloader") != NULL);
+    has[FIRNC_TRAIN] = (word == NULL && !judges_only) || (word != NULL && strcmp(word, "eval") != 0);
+    return true;
+}
+
 /* --- the parts of the layout -------------------------------------------------------------------------------------- */
 
 /* How often to save is kept in the report of the plan, where firn train finds it. */

@@ -34,6 +34,11 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
 firnc_tree *firnc_recipe_tree(const char *file, const char *hugging_face, const char *const *settings,
                               uint32_t setting_count);
 
+/* Finds the modes that a recipe has, by firnc_mode: that of trainer.init.mode, if it is there; else training where
+ * there is data for it, and evaluation. The arguments are those of firnc_recipe_tree. False after one message. */
+bool firnc_recipe_modes(const char *file, const char *hugging_face, const char *const *settings, uint32_t setting_count,
+                        bool has[2]);
+
 /* Takes the keys out of trainer.init.model and trainer.init.precision that have no effect without mixed precision;
  * NULL: there is no such mapping. */
 void firnc_recipe_take_mixed_keys(const firnc_model *model, firnc_tree *keys, firnc_tree *precision);

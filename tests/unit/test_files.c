@@ -1,9 +1,13 @@
-/* Tests how firnc reports disk errors when it writes its files; fsync is replaced by a function of this test. */
+/* Tests how firnc reports disk errors when it writes its files; fsync and rename are replaced by functions of this
+ * test.
+ */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +26,16 @@ int fsync(int descriptor) {
         folders_synced++;
     errno = S_ISDIR(status.st_mode) ? folder_error : file_error;
     return errno == 0 ? 0 : -1;
+}
+
+static const char *unrenamed; /* the last name of a path that rename refuses; NULL: none */
+
+int rename(const char *old, const char *new) {
+    const char *slash = strrchr(new, '/');
+    errno = EIO;
+    return unrenamed != NULL && strcmp(slash + 1, unrenamed) == 0 && strlen(old) > strlen(new)
+               ? -1
+               : renameat(AT_FDCWD, old, AT_FDCWD, new);
 }
 
 static const char *inside(const char *name) {
@@ -73,6 +87,44 @@ TEST(a_disk_that_fails_is_told) {
     firnc_bytes bytes;
     assert_true(firnc_file_read(inside("written"), 100, &bytes));
     assert_int_equal(bytes.count, 3);
+}
+
+static bool holds(const char *name, const char *text) {
+    firnc_bytes bytes;
+    return firnc_file_read(inside(name), 100, &bytes) && bytes.count == strlen(text) &&
+           memcmp(bytes.data, text, bytes.count) == 0;
+}
+
+static firnc_bytes bytes_of(const char *text) {
+    firnc_bytes bytes = {.data = firnc_allocate_aligned(strlen(text) + 1), .count = strlen(text)};
+    memcpy(bytes.data, text, strlen(text));
+    return bytes;
+}
+
+/* The first file is there before, the second is not, and the third cannot have its name. remove_folder finds whatever
+ * else is left. */
+TEST(a_set_is_written_or_left_as_it_was) {
+    assert_true(firnc_file_write(inside("first"), "one", 3));
+    const firnc_file set[] = {
+        {inside("first"), bytes_of("new one")}, {inside("second"), bytes_of("two")}, {inside("third"), bytes_of("3")}};
+    unrenamed = "third";
+    assert_false(firnc_files_write(set, 3));
+    unrenamed = NULL;
+    int kept = open(inside("first"), O_RDONLY);
+    char text[8] = {0};
+    assert_int_equal(read(kept, text, sizeof text), 3); /* firnc_file_read would make it an input */
+    close(kept);
+    assert_string_equal(text, "one");
+    assert_int_not_equal(access(inside("second"), F_OK), 0);
+    file_error = EIO;
+    assert_false(firnc_files_write(set, 3));
+    file_error = 0;
+    assert_int_not_equal(access(inside("third"), F_OK), 0);
+    assert_true(firnc_files_write(set, 3));
+    assert_true(holds("first", "new one") && holds("second", "two") && holds("third", "3"));
+    unlink(inside("first"));
+    unlink(inside("second"));
+    unlink(inside("third"));
 }
 
 TEST(memory_is_released_to_a_mark) {
