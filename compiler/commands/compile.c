@@ -15,9 +15,9 @@
 #include "plan/device.h"
 
 typedef struct request {
-    const char *recipe, *mode, *key, *pub, *output, *target, *hugging_face, *weights, *dump_after;
+    const char *recipe, *mode, *key, *pub, *output, *target, *hugging_face, *weights, *continues, *dump_after;
     const char *security_counter, *plan_version, *image_id, *vendor, *class, *samples, *logit_rows, *weight_copies;
-    bool all, without_signature, late_update, allow_unmatched;
+    bool all, restart_schedule, restart_data, without_signature, late_update, allow_unmatched;
     firnc_texts settings;
 } request;
 
@@ -66,8 +66,21 @@ static const firnc_option options[] = {
     {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors, or .index.json)"},
      FIRNC_OPTION_TEXT,
      offsetof(request, weights)},
+    {{"--continue", NULL, "CKPT",
+      "begin with the state of an older run: parameters, optimizer, loss scale and counters of its checkpoint; "
+      "num_steps "
+      "counts its steps, too"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, continues)},
+    {{"--restart-schedule", NULL, NULL,
+      "with --continue: the counters of steps and samples, and so the schedules, begin at 0"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, restart_schedule)},
+    {{"--restart-data", NULL, NULL, "with --continue: the data begin with the first sample"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, restart_data)},
     {{"--allow-unmatched", NULL, NULL,
-      "with --weights: initialise parameters that the file lacks, leave out tensors that the model lacks"},
+      "with --weights or --continue: initialise what the file lacks, leave out tensors that the recipe lacks"},
      FIRNC_OPTION_FLAG,
      offsetof(request, allow_unmatched)},
     {{"--samples", NULL, "N", "samples that an epoch reads, records or windows of text; for num_epochs of a recipe"},
@@ -153,7 +166,7 @@ static int check_mode(const request *r) {
 
 /* Whether what is written would replace a file that is read. */
 static bool replaces_input(const request *r) {
-    const char *const inputs[] = {r->recipe, r->key, r->pub, r->weights};
+    const char *const inputs[] = {r->recipe, r->key, r->pub, r->weights, r->continues};
     const uint32_t count = sizeof inputs / sizeof inputs[0];
     if (!r->all)
         return !firnc_output_is_free("compile", r->output, inputs, count);
@@ -184,8 +197,14 @@ static int check_request(const request *r) {
     for (uint32_t i = 0; i < r->settings.count; i++)
         if (strchr(r->settings.text[i], '=') == NULL)
             return firnc_usage("compile", "--set: %s has no value; write --set key=value", r->settings.text[i]);
-    if (r->allow_unmatched && r->weights == NULL && r->hugging_face == NULL)
-        return firnc_usage("compile", "--allow-unmatched: only with --weights or --hf; leave it out");
+    if (r->allow_unmatched && r->weights == NULL && r->hugging_face == NULL && r->continues == NULL)
+        return firnc_usage("compile", "--allow-unmatched: only with --weights, --hf or --continue; leave it out");
+    if (r->restart_schedule && r->continues == NULL)
+        return firnc_usage("compile", "--restart-schedule: only with --continue; leave it out");
+    if (r->restart_data && r->continues == NULL)
+        return firnc_usage("compile", "--restart-data: only with --continue; leave it out");
+    if (r->continues != NULL && r->dump_after != NULL)
+        return firnc_usage("compile", "--dump-after: prints a graph, which --continue does not change; leave one out");
     return replaces_input(r) ? FIRNC_EXIT_USAGE : FIRNC_EXIT_OK;
 }
 
@@ -244,7 +263,7 @@ static void warn_of_frozen(const request *r, const firnc_graph *graph, const fir
         const bool random = value->init.rule != FIRNC_INIT_CONSTANT;
         count += firnc_is_frozen(value->role) && value->initial == NULL && random;
     }
-    if (count > 0 && job->weights == NULL)
+    if (count > 0 && job->weights == NULL && job->continues == NULL)
         firnc_say("firnc: %s: warning: %u frozen parameter%s random values: give --weights", r->recipe, (unsigned)count,
                   count == 1 ? " keeps" : "s keep");
 }
@@ -363,6 +382,9 @@ static bool complete_job(const request *r, const settings *s, firnc_job *job) {
     if (r->hugging_face != NULL && r->weights == NULL &&
         (job->weights = firnc_hugging_face_weights(r->hugging_face, "--weights")) == NULL)
         return false;
+    job->continues = r->continues;
+    job->restart_schedule = r->restart_schedule;
+    job->restart_data = r->restart_data;
     job->allow_unmatched = r->allow_unmatched;
     job->unmatched_mend = "give the file of this model, name them in trainer.init.weight_map, or add --allow-unmatched";
     job->late_update = r->late_update;

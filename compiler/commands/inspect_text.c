@@ -114,6 +114,14 @@ static void print_run(const cJSON *root) {
     line("steps", number(root, "steps") == 0 ? endless : grouped(root, "steps"));
     if (item(root, "origin") != NULL)
         line("continues run", text(root, "origin"));
+    const cJSON *totals = item(root, "totals"), *origin = item(item(root, "said"), "origin");
+    if (number(totals, "initial_model_bytes") + number(totals, "initial_optimizer_bytes") > 0)
+        line("initial values",
+             firnc_format("%s bytes of the model, %s of the optimizer", grouped(totals, "initial_model_bytes"),
+                          grouped(totals, "initial_optimizer_bytes")));
+    if (origin != NULL)
+        line("said: from", firnc_format("step %s of that run, sample %s of its data", grouped(origin, "step"),
+                                        grouped(origin, "cursor")));
     line("micro-batches", firnc_format("%" PRIu64 " of %" PRIu64 " samples", number(root, "micro_batches"),
                                        number(item(root, "sampler"), "samples")));
     if (cJSON_IsTrue(item(root, "losses_added")))

@@ -71,6 +71,8 @@ const char *cli_s(uint64_t count);
 typedef struct cli_report {
     char *model, *target;
     uint64_t checkpoint_steps; /* how often the recipe wants the state saved; 0: it does not say */
+    char *origin_data;      /* SHA-256 in hexadecimal: the data of the run that this one continues; NULL: not known */
+    uint64_t origin_cursor; /* the sample of these data with which this run begins */
 } cli_report;
 
 /* Reads the report of a plan that has been verified. Returns FIRN_OK, also if there is none, or REPORT if it is not the

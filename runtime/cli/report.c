@@ -1,6 +1,6 @@
-/* Reads the report behind the payload of a plan: JSON that says where the plan comes from, and how often its recipe
- * wants the state saved. It changes nothing that is computed, and a plan without it runs too; but a report that is
- * there must be the one that was signed. */
+/* Reads the report behind the payload of a plan: JSON that says where the plan comes from, how often its recipe
+ * wants the state saved, and with which data an older run was trained that it continues. It changes nothing that is
+ * computed, and a plan without it runs too; but a report that is there must be the one that was signed. */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
@@ -30,6 +30,10 @@ int cli_report_read(cli_report *report, const firn_host_plan *plan) {
     report->target = text_of(parsed, "target");
     const double steps = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(parsed, "checkpoint_steps"));
     report->checkpoint_steps = steps >= 1 && steps <= 1e15 ? (uint64_t)steps : 0; /* NaN without it */
+    const cJSON *origin = cJSON_GetObjectItemCaseSensitive(parsed, "origin");
+    report->origin_data = text_of(origin, "data");
+    const double cursor = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(origin, "cursor"));
+    report->origin_cursor = cursor >= 1 && cursor <= 1e15 ? (uint64_t)cursor : 0;
     cJSON_Delete(parsed);
     return FIRN_OK;
 }
@@ -37,5 +41,6 @@ int cli_report_read(cli_report *report, const firn_host_plan *plan) {
 void cli_report_free(cli_report *report) {
     free(report->model);
     free(report->target);
+    free(report->origin_data);
     *report = (cli_report){0};
 }

@@ -26,9 +26,9 @@ static const struct {
     {FIRN_ERROR_NUMERICS_VERSION, "compile it again with the firnc of this version"},
     {FIRN_ERROR_SECURITY_COUNTER, "compile it with a --security-counter that is not below the stored one"},
     {FIRN_ERROR_CHECKPOINT_DAMAGED, "use another copy; a damaged one is never read in part"},
-    {FIRN_ERROR_CHECKPOINT_OTHER_RUN, "resume with the plan that wrote it; another plan, as one that is longer, takes "
-                                      "the parameters only (firn export, then "
-                                      "firnc compile --weights), and the optimizer's state stays behind"},
+    {FIRN_ERROR_CHECKPOINT_OTHER_RUN, "resume with the plan that wrote it; for another plan, as one that is longer, "
+                                      "firnc compile --continue takes parameters and the optimizer's state from this "
+                                      "checkpoint"},
     {FIRN_ERROR_CHECKPOINT_VERSION, "use the firn that wrote it"},
     {FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING,
      "evaluate with a plan of the same recipe, or give --allow-other-preprocessing"},

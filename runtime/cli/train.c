@@ -67,8 +67,8 @@ static int print_digest(const run *run) {
  */
 static int finish_complete(const run *run) {
     firn_host_fail(run->session.options->checkpoint,
-                   "the run is complete at step %llu: nothing is left to do; a longer run takes another plan (firn "
-                   "export, then firnc compile --weights)",
+                   "the run is complete at step %llu: nothing is left to do; a longer run takes another plan, which "
+                   "firnc compile --continue makes of its recipe and this checkpoint",
                    (unsigned long long)run->first);
     const int status = print_digest(run);
     return status == CLI_OK ? CLI_COMPLETE : status;
@@ -330,6 +330,20 @@ static void note_begin(const run *run) {
         firn_host_note("without --checkpoint FILE the trained parameters are kept nowhere");
 }
 
+/* Notes that the data are not those of the run that this one continues, whose place in them it takes over. */
+static void note_origin(const run *run) {
+    const cli_session *session = &run->session;
+    const cli_report *report = &session->report;
+    char here[65];
+    cli_hex(here, session->data.sha256);
+    if (session->options->quiet || session->options->resume || report->origin_cursor == 0 ||
+        report->origin_data == NULL || strcmp(report->origin_data, here) == 0)
+        return;
+    firn_host_note("these are not the data of the run that this one continues, and it begins with their sample %llu; "
+                   "firnc compile --continue --restart-data begins with the first",
+                   (unsigned long long)report->origin_cursor);
+}
+
 static int train(run *run) {
     cli_signals_catch();
     int status = cli_saving_claim(&run->saving, &run->session, &run->progress);
@@ -346,6 +360,7 @@ static int train(run *run) {
     if (status != CLI_OK)
         return status;
     cli_note_data(&run->session);
+    note_origin(run);
     note_begin(run);
     cli_progress_begin(&run->progress, &run->session, run->first, run->last);
     uint64_t step = run->first;
