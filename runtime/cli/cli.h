@@ -43,7 +43,8 @@ typedef struct cli_options {
     uint64_t slot;                    /* of a dump of two slots */
     uint64_t steps, checkpoint_every; /* 0: at the end only */
     unsigned threads;
-    bool resume, quiet, verbose, per_tensor;
+    const char *classes, *confusion, *format;
+    bool resume, quiet, verbose, per_tensor, per_class;
     bool allow_other_preprocessing, allow_other_split, allow_other_data;
 } cli_options;
 
@@ -64,6 +65,25 @@ int cli_paths_check(const cli_options *options);
 
 /* Returns "" for one thing, and "s" for any other number of things. */
 const char *cli_s(uint64_t count);
+
+/* --- classes.c: names of classes --- */
+
+enum { CLI_CLASSES_MAX = 4096 }; /* as a confusion matrix may have */
+
+typedef struct cli_classes {
+    const char *path; /* NULL: there are no names */
+    char *text, **names;
+    uint32_t count;
+} cli_classes;
+
+/* Reads a file of names; path NULL: there is none. Returns CLI_OK or, after a message, CLI_FILE. Free it in any case.
+ */
+int cli_classes_read(cli_classes *classes, const char *path);
+void cli_classes_free(cli_classes *classes);
+/* Refuses names whose number is not that of the classes, which `of` has. */
+int cli_classes_check(const cli_classes *classes, uint64_t count, const char *of);
+/* Writes a text as a cell of CSV, in quotes where it needs them. */
+void cli_print_csv(FILE *to, const char *text);
 
 /* --- report.c: what a plan says for people --- */
 
@@ -427,5 +447,36 @@ void cli_hex(char text[65], const uint8_t hash[32]);
 int cli_print_digest(const uint8_t digest[32]);
 /* Flushes stdout. Returns CLI_OK if everything was written. */
 int cli_flush(void);
+
+/* --- predict_text.c: the rows of a prediction for people --- */
+
+typedef enum cli_rows_kind { CLI_ROWS_CSV, CLI_ROWS_JSON } cli_rows_kind;
+
+/* What a row has beside its numbers. */
+typedef struct cli_rows_form {
+    const cli_session *session;
+    firn_tensor_info output;
+    uint64_t columns; /* numbers in a row */
+    const cli_classes *classes;
+    bool judged;   /* the numbers are of classes, of which one is predicted */
+    bool labelled; /* the plan reads a label for each row */
+} cli_rows_form;
+
+/* Finds out what the rows of an output have. Returns CLI_OK or, after a message, CLI_USAGE or CLI_FILE. */
+int cli_rows_form_begin(cli_rows_form *form, const cli_session *session, const firn_tensor_info *output,
+                        const cli_classes *classes);
+void cli_rows_csv_head(FILE *to, const cli_rows_form *form);
+/* Writes a row. False after a message if its label cannot be read. */
+bool cli_rows_put(FILE *to, const cli_rows_form *form, cli_rows_kind kind, uint64_t row, const float *values);
+
+/* --- confusion.c: what a metric says about each class --- */
+
+/* Before an evaluation for --confusion and --per-class: refuses a plan whose metric counts no confusion matrix, names
+ * of another number, and a file that cannot be written; else reads the names. CLI_OK without these options. */
+int cli_confusion_check(const cli_session *session, cli_classes *classes);
+/* After it: writes the matrix and notes the number of right rows. */
+int cli_confusion_write(const cli_session *session, const cli_classes *classes);
+/* Prints a line for each class to standard output, for --per-class. */
+void cli_confusion_print(const cli_session *session, const cli_classes *classes);
 
 #endif

@@ -36,7 +36,7 @@ static const struct {
       .forms = {"PLAN --pub PUB --data FILE --checkpoint FILE -o FILE [options]"},
       .text =
           "write an output of an eval plan over the parameters of a checkpoint, a row for each sample: with a name in "
-          ".csv a line of numbers, in .npy an array of NumPy in float32"},
+          ".csv a line of numbers, in .npy an array of NumPy in float32, in .jsonl or by --format for people"},
      PREDICT,
      "PLAN"},
     {{.name = "data",
@@ -94,6 +94,10 @@ typedef enum option_id {
     OPTION_ALLOW_OTHER_DATA,
     OPTION_OUTPUT,
     OPTION_NAME,
+    OPTION_FORMAT,
+    OPTION_CLASSES,
+    OPTION_CONFUSION,
+    OPTION_PER_CLASS,
     OPTION_PER_TENSOR,
     OPTION_DEVICE_KEY,
     OPTION_SLOT
@@ -234,6 +238,33 @@ static const struct {
      EXPORT | PREDICT,
      EXPORT | PREDICT},
     {{"--name", NULL, "NAME", "the output to write, of a plan that has several"}, OPTION_NAME, PREDICT, 0},
+    {{"--format", NULL, "csv|npy|jsonl",
+      "csv: a table with a header, and in each row its index, of classes the predicted one, and the label where the "
+      "plan "
+      "reads labels; jsonl: the same as a line of JSON; npy: the numbers"},
+     OPTION_FORMAT,
+     PREDICT,
+     0},
+    {{"--classes", NULL, "FILE", "names of the classes, one a line; with --format csv or jsonl"},
+     OPTION_CLASSES,
+     PREDICT,
+     0},
+    {{"--classes", NULL, "FILE", "names of the classes, one a line; with --confusion or --per-class"},
+     OPTION_CLASSES,
+     EVAL,
+     0},
+    {{"--confusion", NULL, "FILE",
+      "write the confusion matrix as CSV, a row for each label and a column for each prediction; for metrics that "
+      "count "
+      "one, such as mean_per_class_accuracy"},
+     OPTION_CONFUSION,
+     EVAL,
+     0},
+    {{"--per-class", NULL, NULL,
+      "print precision, recall, F1 and support of each class behind the metric, as CSV; for the same metrics"},
+     OPTION_PER_CLASS,
+     EVAL,
+     0},
     {{"--per-tensor", NULL, NULL, "of each tensor too, to find where two runs part"}, OPTION_PER_TENSOR, DIGEST, 0},
 };
 
@@ -367,6 +398,15 @@ static const char *set_members(cli_options *options, const char *value) {
     return NULL;
 }
 
+static const char *set_format(cli_options *options, const char *value) {
+    if (options->format != NULL)
+        return twice;
+    options->format = value;
+    return strcmp(value, "csv") == 0 || strcmp(value, "npy") == 0 || strcmp(value, "jsonl") == 0
+               ? NULL
+               : "is no format; write csv, npy or jsonl";
+}
+
 static const char *set_number(uint64_t *place, const char *value, uint64_t least, uint64_t most, const char *fault) {
     return read_number(value, least, most, place) ? NULL : fault;
 }
@@ -485,6 +525,12 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         return set_path(&options->output, value);
     case OPTION_NAME:
         return set_name(&options->name, value);
+    case OPTION_FORMAT:
+        return set_format(options, value);
+    case OPTION_CLASSES:
+        return set_path(&options->classes, value);
+    case OPTION_CONFUSION:
+        return set_path(&options->confusion, value);
     case OPTION_DATA:
         return add_data(options, value);
     case OPTION_CHECKPOINT_EVERY:
@@ -506,6 +552,9 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         break;
     case OPTION_VERBOSE:
         options->verbose = true;
+        break;
+    case OPTION_PER_CLASS:
+        options->per_class = true;
         break;
     case OPTION_PER_TENSOR:
         options->per_tensor = true;
@@ -601,6 +650,8 @@ static int check(const cli_options *options, unsigned command, const char *opera
         return usage(options->command, "gets labels twice, by --labels and --target-column; leave one out", "");
     if (options->labels == NULL && options->target == NULL && options->weights != NULL)
         return usage(options->command, "needs --labels with ", "--weights");
+    if (command == EVAL && options->classes != NULL && options->confusion == NULL && !options->per_class)
+        return usage(options->command, "needs --confusion or --per-class with ", "--classes");
     return CLI_OK;
 }
 

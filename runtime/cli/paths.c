@@ -130,6 +130,7 @@ int cli_paths_check(const cli_options *options) {
         {"the counter", options->counter, true},
         {"the output", options->output, true},
         {"the output of the labels", options->labels_output, true},
+        {"the confusion matrix", options->confusion, true},
     };
     const place others[] = {
         {plan ? "the plan" : "the checkpoint", options->file, false},
@@ -137,6 +138,7 @@ int cli_paths_check(const cli_options *options) {
         {"the output of the labels", options->labels_output, true},
         {"the labels", options->labels, false},
         {"the weights", options->weights, false},
+        {"the names of classes", options->classes, false},
         {"the checkpoint", options->checkpoint, true},
         {"the log", options->log, false},
         {"the counter", options->counter, true},

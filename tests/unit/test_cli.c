@@ -224,9 +224,10 @@ static int read_words(int count, char *const *words, const char **printed) {
 
 /* Values that each option takes. */
 static const char *const *values_of(const firn_manual_option *option) {
-    static const char *const files[] = {"a", "b"}, *const numbers[] = {"1", "0"}, *const speeds[] = {"9600", "19200"},
-                             *const answers[] = {"yes", "no"};
-    return strcmp(option->name, "--baud") == 0                                              ? speeds
+    static const char *const files[] = {"a", "b"}, *const numbers[] = {"1", "0"}, *const speeds[] = {"9600", "19200"};
+    static const char *const answers[] = {"yes", "no"}, *const formats[] = {"csv", "npy"};
+    return strcmp(option->name, "--format") == 0                                            ? formats
+           : strcmp(option->name, "--baud") == 0                                            ? speeds
            : strcmp(option->name, "--header") == 0                                          ? answers
            : strcmp(option->argument, "N") == 0 || strcmp(option->argument, "SECONDS") == 0 ? numbers
                                                                                             : files;
