@@ -8,6 +8,7 @@
 #include "compiler/base/words.h"
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
+#include "compiler/commands/weights_folder.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/recipe/recipe.h"
 #include "compiler/weights/frozen_weights.h"
@@ -35,7 +36,12 @@ static const firnc_option options[] = {
     {{"--plan", NULL, "PLAN", "the plan that trained them, which has the frozen weights"},
      FIRNC_OPTION_TEXT,
      offsetof(request, plan)},
-    {{"--output", "-o", "FILE", "the file to write (.safetensors)"}, FIRNC_OPTION_TEXT, offsetof(request, output)},
+    {{"--output", "-o", "FILE",
+      "the file to write (.safetensors); with --hf also a folder, whose name ends in a slash or which is there: it "
+      "gets "
+      "the weights as model.safetensors, and config.json and the tokenizer of the folder of --hf"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, output)},
     {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
      FIRNC_OPTION_LIST,
      offsetof(request, settings)},
@@ -323,6 +329,8 @@ static bool rename_weights(const request *r, const firnc_recipe *recipe) {
     if (!check_names(&recipe->job, &tensors))
         return false;
     const firnc_bytes file = firnc_safetensors_make(tensors.entries, tensors.count);
+    if (firnc_weights_is_folder(r->output))
+        return firnc_weights_folder_write(r->output, r->hugging_face, &file);
     if (!firnc_file_write(r->output, file.data, file.count))
         return false;
     printf("%s: %u tensors, %llu bytes\n", firnc_printable(r->output), (unsigned)tensors.count,
@@ -336,6 +344,9 @@ static int weights_command(int argc, char **argv) {
         return FIRNC_EXIT_USAGE;
     if (r.weights == NULL || r.output == NULL)
         return firnc_usage("weights", "--weights and -o are needed; add what is missing");
+    if (firnc_weights_is_folder(r.output) && r.hugging_face == NULL)
+        return firnc_usage("weights", "-o: %s is a folder, which takes --hf too; give that, or the name of a file",
+                           r.output);
     const char *const inputs[] = {r.recipe, r.weights, r.plan, r.original};
     if (!firnc_output_is_free("weights", r.output, inputs, sizeof inputs / sizeof inputs[0]))
         return FIRNC_EXIT_USAGE;
