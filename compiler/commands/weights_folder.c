@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compiler/base/json.h"
 #include "compiler/base/text.h"
 #include "compiler/weights/safetensors.h"
 
@@ -42,7 +43,7 @@ static const char *folder_name(const char *output) {
 static bool widen_config(firnc_bytes *config, const char *file) {
     static const char *const keys[] = {"dtype", "torch_dtype"};
     bool changed = false;
-    cJSON *json = firnc_safetensors_json((const char *)config->data, config->count, " \t\r\n");
+    cJSON *json = firnc_json_parse((const char *)config->data, config->count, " \t\r\n");
     if (json == NULL)
         return firnc_weights_refuse(file, "is not one JSON object; give the file that save_pretrained wrote");
     for (size_t i = 0; i < COUNT(keys); i++) {

@@ -1,7 +1,6 @@
 #!/bin/sh
 # firnc compile --all writes the plan of each mode that a recipe has, with the bytes that --mode gives, all of them or
 # none: what was there before a failure is there after it.
-# Needs: nothing else
 set -eu
 
 . tests/end_to_end/expectations

@@ -49,14 +49,14 @@ done <"$folder/rows"
 # The files that were made once from a larger text, where they are.
 shared=../shared/data/tokens
 if [ -e $shared/ids.json ]; then
-    for name in gpt2_like llama3_like qwen2_like metaspace_like; do
+    for kind in gpt2_like llama3_like qwen2_like metaspace_like; do
         for file in tinyshakespeare.txt mixed.txt; do
             input=$shared/$file
             [ -e "$input" ] || input=../shared/data/$file
-            expect "$name $file" 0 "" "$FIRNC" tokens "$input" --tokenizer $shared/$name.json -o "$folder/ids.npy"
+            expect "$kind $file" 0 "" "$FIRNC" tokens "$input" --tokenizer $shared/$kind.json -o "$folder/ids.npy"
             wanted=$(python3 -c 'import json, sys
-print(json.load(open(sys.argv[1]))[sys.argv[2]][sys.argv[3]]["sha256_of_int32_little_endian"])' $shared/ids.json $name $file)
-            [ "$(tail -c +129 "$folder/ids.npy" | sha256sum)" = "$wanted  -" ] || fail "$name $file: other ids"
+print(json.load(open(sys.argv[1]))[sys.argv[2]][sys.argv[3]]["sha256_of_int32_little_endian"])' $shared/ids.json $kind $file)
+            [ "$(tail -c +129 "$folder/ids.npy" | sha256sum)" = "$wanted  -" ] || fail "$kind $file: other ids"
         done
     done
 fi
