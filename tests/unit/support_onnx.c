@@ -117,7 +117,7 @@ void put_real_attribute(message_bytes *node, const char *name, float value) {
     put_message(node, NODE_ATTRIBUTE, &attribute);
 }
 
-void put_list_attribute(message_bytes *node, const char *name, size_t count, const int64_t *values) {
+static void put_list_attribute(message_bytes *node, const char *name, size_t count, const int64_t *values) {
     message_bytes attribute = {.count = 0};
     put_text(&attribute, ATTRIBUTE_NAME, name);
     for (size_t i = 0; i < count; i++)
@@ -157,7 +157,8 @@ void put_value(message_bytes *graph, uint32_t field, const char *name, int64_t t
     put_message(graph, field, &value);
 }
 
-void put_tensor(message_bytes *graph, const char *name, uint8_t rank, const int64_t *dims) {
+/* Floats that count from 1, each a quarter. */
+static void put_tensor(message_bytes *graph, const char *name, uint8_t rank, const int64_t *dims) {
     message_bytes tensor = {.count = 0};
     float values[64];
     size_t count = 1;
@@ -262,11 +263,11 @@ static void put_attributes(message_bytes *node, char *text) {
 
 static void put_node_text(message_bytes *graph, char *text) {
     message_bytes attributes = {.count = 0};
-    char *named = cut_at(text, ": "), *outputs = named != NULL ? named : text, *op = cut_at(outputs, " = ");
+    char *op = cut_at(text, " = ");
     assert_non_null(op);
-    char *inputs = cut_at(op, "("), *rest = cut_at(inputs, ")");
+    char *outputs = cut_at(text, ": "), *inputs = cut_at(op, "("), *rest = cut_at(inputs, ")");
     put_attributes(&attributes, rest);
-    put_node(graph, named != NULL ? text : "", op, inputs, outputs, &attributes);
+    put_node(graph, outputs != NULL ? text : "", op, inputs, outputs != NULL ? outputs : text, &attributes);
 }
 
 static void put_value_text(message_bytes *graph, uint32_t field, char *text) {

@@ -9,8 +9,10 @@ static struct CMUnitTest tests[TESTS_MAX];
 static size_t count;
 
 void support_test_add(const char *name, CMUnitTestFunction test) {
-    if (count == TESTS_MAX)
+    if (count == TESTS_MAX) {
+        print_error("more than %d tests; raise TESTS_MAX\n", TESTS_MAX);
         abort();
+    }
     tests[count++] = (struct CMUnitTest){.name = name, .test_func = test};
 }
 
