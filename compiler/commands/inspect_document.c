@@ -127,9 +127,19 @@ static void add_identities(cJSON *root, const firnc_report *report) {
 /* What the report says, without the lists of names that belong to tensors and ops. It is marked: nothing compares it
  * with what runs. */
 static void add_said(cJSON *root, const firnc_report *report) {
-    static const char *const items[] = {"compiler",  "model",       "target",       "pol_lowering",
-                                        "schedules", "groups",      "early_update", "checkpoint_steps",
-                                        "frozen",    "fine_tuning", "origin"};
+    static const char *const items[] = {"compiler",
+                                        "model",
+                                        "target",
+                                        "pol_lowering",
+                                        "schedules",
+                                        "groups",
+                                        "early_update",
+                                        "checkpoint_steps",
+                                        "save_initial_checkpoint",
+                                        "eval_frequency",
+                                        "frozen",
+                                        "fine_tuning",
+                                        "origin"};
     if (report->cut_off)
         cJSON_AddBoolToObject(root, "report_cut_off", true);
     cJSON *said = cJSON_AddObjectToObject(root, "said");

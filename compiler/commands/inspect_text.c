@@ -253,12 +253,17 @@ static void print_updates(const cJSON *root) {
         line("update", firnc_format("%u of op %s", tallies[i].count, tallies[i].name));
 }
 
-/* How often the recipe wants the state saved, the patterns of the parameters that it freezes, and forms of fine-tuning.
+/* How often the recipe wants the state saved and evaluated, the patterns of the parameters that it freezes, and forms of fine-tuning.
  */
 static void print_said_run(const cJSON *report) {
     const cJSON *pattern, *steps = item(report, "checkpoint_steps");
     if (cJSON_IsNumber(steps) && cJSON_GetNumberValue(steps) >= 1)
         line("said: checkpoint", firnc_format("every %.0f steps", cJSON_GetNumberValue(steps)));
+    if (cJSON_IsTrue(item(report, "save_initial_checkpoint")))
+        line("said: checkpoint", "before the first step");
+    const cJSON *evaluations = item(report, "eval_frequency");
+    if (cJSON_IsNumber(evaluations) && cJSON_GetNumberValue(evaluations) >= 1)
+        line("said: evaluation", firnc_format("every %.0f steps", cJSON_GetNumberValue(evaluations)));
     cJSON_ArrayForEach(pattern, item(report, "frozen")) {
         if (cJSON_IsString(pattern))
             line("said: frozen", firnc_printable(cJSON_GetStringValue(pattern)));

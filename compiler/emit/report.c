@@ -101,6 +101,10 @@ static void add_fine_tuning(cJSON *root, const firnc_fine_tuning *form) {
 static void add_run(cJSON *root, const firnc_job *job) {
     if (job->checkpoint_steps > 0)
         cJSON_AddNumberToObject(root, "checkpoint_steps", (double)job->checkpoint_steps);
+    if (job->save_initial_checkpoint)
+        cJSON_AddBoolToObject(root, "save_initial_checkpoint", true);
+    if (job->eval_frequency > 0)
+        cJSON_AddNumberToObject(root, "eval_frequency", (double)job->eval_frequency);
     cJSON *frozen = job->frozen_count > 0 ? cJSON_AddArrayToObject(root, "frozen") : NULL;
     for (uint32_t i = 0; i < job->frozen_count; i++)
         add_name(frozen, job->frozen[i].pattern);

@@ -175,7 +175,9 @@ typedef struct firnc_job {
     const firnc_job_pattern *frozen; /* parameters that keep their values, whatever fine_tuning says */
     uint32_t frozen_count;
     firnc_fine_tuning fine_tuning;
-    uint64_t checkpoint_steps; /* train: for the plan's report, what firn train takes for --checkpoint-every; 0: none */
+    /* train: for the plan's report, what firn train takes for --checkpoint-every and --eval-every; 0: none */
+    uint64_t checkpoint_steps, eval_frequency;
+    bool save_initial_checkpoint; /* train: for the report, whether firn train saves the state before its first step */
     const char *target;        /* name of a target in targets.c; host.h chooses one for this machine */
     const char *weights;       /* a safetensors file with the parameters, or NULL */
     const char *continues;     /* the checkpoint of an older run, with whose state this one begins, or NULL */

@@ -84,8 +84,7 @@ static const firnc_field init_fields[] = {
 
 static const firnc_field checkpoint_fields[] = {
     {"steps", .kind = FIRNC_FIELD_LONG, offsetof(firnc_job, checkpoint_steps), 0, FIRNC_STEPS_MAX},
-    {"save_initial_checkpoint", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
-     .only = ONE_CHECKPOINT "; firn train --steps 0 --checkpoint writes the state before the first step"},
+    {"save_initial_checkpoint", .kind = FIRNC_FIELD_FLAG, offsetof(firnc_job, save_initial_checkpoint)},
     {"autoload_last_checkpoint", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
      .only = ONE_CHECKPOINT "; firn train --resume goes on from it"},
     {"disable_strict_checkpoint_loading", .kind = FIRNC_FIELD_IGNORED, .usual = "false",

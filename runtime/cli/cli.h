@@ -20,7 +20,7 @@ enum {
     CLI_INTERRUPTED = 130
 };
 
-#define CLI_DATA_MAX    1024
+#define CLI_DATA_MAX    1024 /* files of the training, and of its evaluations */
 #define CLI_THREADS_MAX 256
 #define CLI_KEYS_MAX    32
 
@@ -42,6 +42,10 @@ typedef struct cli_options {
     bool steps_given, slot_given, members_given;
     uint64_t slot;                    /* of a dump of two slots */
     uint64_t steps, checkpoint_every; /* 0: at the end only */
+    const char *eval, *keep_best, *by, *eval_labels, *eval_weights;
+    const char *eval_data[CLI_DATA_MAX];
+    uint32_t eval_data_count;      /* 0: the data of the training */
+    uint64_t eval_every, patience; /* 0: not given */
     unsigned threads;
     const char *classes, *confusion, *format;
     bool resume, quiet, verbose, per_tensor, per_class;
@@ -91,8 +95,10 @@ void cli_print_csv(FILE *to, const char *text);
 typedef struct cli_report {
     char *model, *target;
     uint64_t checkpoint_steps; /* how often the recipe wants the state saved; 0: it does not say */
-    char *origin_data;      /* SHA-256 in hexadecimal: the data of the run that this one continues; NULL: not known */
-    uint64_t origin_cursor; /* the sample of these data with which this run begins */
+    char *origin_data;       /* SHA-256 in hexadecimal: the data of the run that this one continues; NULL: not known */
+    uint64_t origin_cursor;  /* the sample of these data with which this run begins */
+    uint64_t eval_frequency; /* the same of evaluations, in steps */
+    bool save_initial;       /* the state before the first step is wanted, too */
 } cli_report;
 
 /* Reads the report of a plan that has been verified. Returns FIRN_OK, also if there is none, or REPORT if it is not the
@@ -183,6 +189,9 @@ typedef struct cli_session {
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval);
 /* The same with a plan of either mode. */
 int cli_session_open(cli_session *session, const cli_options *options);
+/* The same for an eval plan that uses the parameters of an open training in place. `options` are those of the eval
+ * plan, and lose streams of the training that it does not read. The owner stays open and where it is. */
+int cli_session_begin_beside(cli_session *session, cli_options *options, const cli_session *owner);
 void cli_session_end(cli_session *session);
 
 /* Advances the security counter after the first step that worked. Returns FIRN_OK or the error of the port. */
@@ -303,6 +312,9 @@ void cli_last_batch_end(cli_last_batch *batch);
 
 /* Notes on stderr how many samples at the end of the data were not read. Returns FIRN_OK or an error of the library. */
 int cli_note_left(const cli_session *session);
+/* Runs the batches of an evaluation that has not begun. Returns DATA_END after the last, FIRN_OK if a signal has asked
+ * to stop before that, or an error; SOURCE also if the data have changed. */
+int cli_evaluate(cli_session *session);
 
 /* --- progress.c: the line on the terminal, or plain lines elsewhere --- */
 
@@ -315,6 +327,7 @@ typedef struct cli_progress {
     const char *unit;
     double started, shown;
     uint64_t line_every; /* steps between plain lines */
+    char evaluated[96];  /* the value of the last evaluation, for the end of a line; "": none yet */
 } cli_progress;
 
 /* Seconds of a monotonic clock. */
@@ -337,17 +350,18 @@ bool cli_signals_came(void);
 #define CLI_NOT_SAVED UINT64_MAX
 
 typedef struct cli_saving {
-    cli_session *session;
+    cli_session *session;   /* whose state is saved */
+    const char *path;       /* NULL: nothing is saved, and the functions below do nothing */
+    firn_host_port *port;   /* whose storage is the file at this path */
     cli_progress *progress; /* its line is ended before a message */
     firn_host_lock lock;
     uint64_t saved; /* global step of the checkpoint on the disk, or CLI_NOT_SAVED */
     bool ruined;    /* the state is not finite and must not be saved */
 } cli_saving;
 
-/* Locks the checkpoint. Refuses a name that cannot be replaced, and a file at that name, unless it is a checkpoint and
- * --resume was given. Returns CLI_OK or, after a message, another exit code. Without --checkpoint this and the
- * functions below do nothing. */
-int cli_saving_claim(cli_saving *saving, cli_session *session, cli_progress *progress);
+/* Locks the file of a port's storage. Refuses a name that cannot be replaced, and a file at that name, unless it is a
+ * checkpoint and --resume was given. Returns CLI_OK or, after a message, another exit code. */
+int cli_saving_claim(cli_saving *saving, cli_session *session, firn_host_port *port, cli_progress *progress);
 void cli_saving_end(cli_saving *saving);
 /* Reserves room for one whole checkpoint, which the first save takes. Returns as above. */
 int cli_saving_reserve(cli_saving *saving);
@@ -355,15 +369,98 @@ int cli_saving_reserve(cli_saving *saving);
  * this is the last. A save that fails for want of storage leaves the checkpoint before, is reported, and is an error
  * only if it was the last. Returns as above. */
 int cli_saving_save(cli_saving *saving, uint64_t step, uint64_t next);
+/* Saves the state after `step`, if it is finite. Returns CLI_OK, or another exit code after a message; but if the
+ * storage failed before the file was in its place, which saving->saved tells, the message is the caller's. *error is
+ * the error of the library. */
+int cli_saving_write(cli_saving *saving, uint64_t step, int *error);
+/* Returns what to do about an operation of the storage that failed with this errno. */
+const char *cli_saving_mend(int error);
 /* Says that the state is not finite, and keeps it from ever being saved: a state that cannot be resumed must not
  * replace one that can. Returns CLI_NUMBERS. */
 int cli_saving_refuse(cli_saving *saving);
 /* Writes which state is kept, after a run has ended at `step` and was saved, for the end of a message. */
 void cli_saving_describe(const cli_saving *saving, uint64_t step, char *text, size_t size);
 
+/* --- validation.c: evaluations of the state that is trained --- */
+
+#define CLI_METRICS_MAX       16 /* of a plan */
+#define CLI_METRIC_NAME_BYTES 40 /* more than a name has */
+
+typedef struct cli_metric {
+    char name[CLI_METRIC_NAME_BYTES]; /* the word of the recipe; of a second metric with this word with _2, and so on */
+    bool higher;                      /* a higher value is better */
+    float value;                      /* in the last evaluation; NaN if it is not finite */
+} cli_metric;
+
+typedef struct cli_validation {
+    bool on; /* --eval was given; else the functions below do nothing */
+    cli_options options;
+    cli_session session; /* of the eval plan */
+    cli_progress *progress;
+    uint64_t every; /* steps from one evaluation to the next; 0: at the end of the run only */
+    cli_metric metrics[CLI_METRICS_MAX];
+    uint32_t metric_count, by; /* by: the metric that the best is chosen by */
+    uint64_t step;             /* of the last evaluation; 0: none yet */
+    bool noted;                /* what each evaluation leaves out has been noted */
+} cli_validation;
+
+/* Opens the plan of --eval over the parameters of a training whose state is ready, and tries one batch. Returns CLI_OK
+ * or, after a message, another exit code. */
+int cli_validation_begin(cli_validation *validation, const cli_session *owner, cli_progress *progress);
+/* Notes what the evaluations read, and when they are. */
+void cli_validation_note(const cli_validation *validation);
+/* Evaluates the state after `step`. *done is false if a signal came before the last batch. Returns as above; SOURCE has
+ * no message yet. */
+int cli_validation_run(cli_validation *validation, uint64_t step, bool *done);
+void cli_validation_end(cli_validation *validation);
+
+/* --- best.c: the best evaluation of a run, its checkpoint, and when to stop --- */
+
+/* The value of an evaluation. step 0: there was none. */
+typedef struct cli_score {
+    uint64_t step;
+    float value;
+} cli_score;
+
+/* What a log says of the evaluations up to the step of a checkpoint. */
+typedef struct cli_history {
+    const uint8_t *run_hash, *data_sha256; /* of the eval plan, and of the data that it reads */
+    const char *name;                      /* of the metric that is read */
+    cli_score *list;                       /* in the order of the steps; a value that is not finite is NaN */
+    size_t count, space;
+} cli_history;
+
+typedef struct cli_best {
+    const cli_options *options;
+    const cli_metric *metric;
+    firn_host_port port; /* its storage is the file of --keep-best */
+    cli_saving saving;
+    cli_score best, kept;        /* of all evaluations; of the state in the file */
+    uint64_t evaluations, since; /* their number; how many of them came after the best */
+    bool failed;                 /* a best state of this call could not be saved */
+} cli_best;
+
+/* Claims the file of --keep-best as cli_saving_claim does. */
+int cli_best_claim(cli_best *best, cli_session *session, cli_progress *progress);
+/* Takes the evaluations of a log, and compares them with the file. The state in memory is that after `step`; it is
+ * saved if it is the best and is not in the file yet. Returns CLI_OK or, after a message, another exit code. */
+int cli_best_go_on(cli_best *best, const cli_metric *metric, const cli_history *history, uint64_t step);
+/* Takes the evaluation of the state in memory, and saves this if it is the best. Returns as above; storage that fails
+ * ends no run. */
+int cli_best_take(cli_best *best, uint64_t step);
+/* Returns true if --patience evaluations have followed the best one. */
+bool cli_best_is_over(const cli_best *best);
+/* Writes since when nothing was better, for the message of a run that is over. */
+void cli_best_say(const cli_best *best, char *text, size_t size);
+/* Notes the best value at the end of a run. */
+void cli_best_note(const cli_best *best);
+/* Returns CLI_FILE, after a message, if the best state of this call is not in the file. */
+int cli_best_check(const cli_best *best);
+void cli_best_end(cli_best *best);
+
 /* --- log.c: JSON lines --- */
 
-#define CLI_LOG_LINE_BYTES 512 /* more than one line of a step has */
+#define CLI_LOG_LINE_BYTES 1024 /* more than one line of a step or of an evaluation has */
 
 /* What others did to the log during the run. */
 typedef enum cli_log_cut {
@@ -385,16 +482,22 @@ typedef struct cli_log {
 } cli_log;
 
 /* Creates a log, or continues one with --resume: the first line must be the one this run would write, lines of steps
- * after the checkpoint are dropped, and no earlier step may be missing. */
-int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done);
+ * after the checkpoint are dropped, and no earlier step may be missing. history: NULL, or what is to be filled with the
+ * evaluations of the log; its list is the caller's to free. */
+int cli_log_begin(cli_log *log, const cli_session *session, cli_history *history, uint64_t steps_done);
 /* Notices whether the file was cut, as by copytruncate of logrotate. Prints nothing. */
 void cli_log_look(cli_log *log);
 /* Does that, and then reserves room for the line of the next step, if the file system can reserve. Therefore a log that
- * cannot grow ends the run before a step, and not between a step and its line. This function, cli_log_step and
- * cli_log_sync print nothing: they return false, and log->failed keeps the cause. */
+ * cannot grow ends the run before a step, and not between a step and its line. This function, cli_log_step,
+ * cli_log_evaluation and cli_log_sync print nothing: they return false, and log->failed keeps the cause. */
 bool cli_log_reserve(cli_log *log);
 /* Writes the line of one step; error is 0 or the error that stopped the run at this step. */
 bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed);
+/* Writes the line of an evaluation of the state after `step`. */
+bool cli_log_evaluation(cli_log *log, uint64_t step, const cli_metric *metrics, uint32_t count, double seconds,
+                        double elapsed);
+/* Returns true if the log is a regular file, and no pipe or device. */
+bool cli_log_is_file(const cli_log *log);
 /* Returns false if the file of the log was removed during the run. */
 bool cli_log_is_there(const cli_log *log);
 /* Flushes the log to the disk. */

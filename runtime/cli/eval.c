@@ -1,5 +1,5 @@
-/* firn eval: runs an eval plan over a checkpoint's parameters and prints its metric, one number, and with
- * options what it says about each class. */
+/* firn eval: runs an eval plan over a checkpoint's parameters and prints its metric, one number, and with options what
+ * it says about each class. The loop over the data is also that of the evaluations in firn train. */
 #include "runtime/cli/cli.h"
 
 /* Neither the metric nor a prediction includes them. */
@@ -10,6 +10,19 @@ int cli_note_left(const cli_session *session) {
         firn_host_note("%llu sample%s at the end of the data %s fewer than a batch of %lu and %s left out",
                        (unsigned long long)left, cli_s(left), left == 1 ? "is" : "are",
                        (unsigned long)session->info.samples, left == 1 ? "was" : "were");
+    return error;
+}
+
+int cli_evaluate(cli_session *session) {
+    int error = FIRN_OK;
+    while (error == FIRN_OK && !cli_signals_came()) {
+        cli_numbers_begin_step(session);
+        error = firn_eval_step(&session->firn, cli_source(session));
+        if (error == FIRN_OK)
+            error = cli_session_confirm(session);
+    }
+    if (error == FIRN_ERROR_DATA_END && !firn_host_data_unchanged(&session->data))
+        return FIRN_ERROR_SOURCE;
     return error;
 }
 
@@ -24,17 +37,11 @@ static int evaluate(cli_session *session, cli_classes *classes) {
     if (status != CLI_OK)
         return status;
     cli_note_data(session);
-    int error = FIRN_OK;
-    while (error == FIRN_OK) {
-        cli_numbers_begin_step(session);
-        error = firn_eval_step(&session->firn, cli_source(session));
-        if (error == FIRN_OK)
-            error = cli_session_confirm(session);
-    }
+    int error = cli_evaluate(session);
     if (error != FIRN_ERROR_DATA_END)
         return cli_error(session, error);
     float value;
-    error = firn_host_data_unchanged(&session->data) ? cli_note_left(session) : FIRN_ERROR_SOURCE;
+    error = cli_note_left(session);
     if (error == FIRN_OK)
         error = firn_eval_result(&session->firn, &value);
     if (error != FIRN_OK)

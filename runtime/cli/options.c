@@ -100,7 +100,15 @@ typedef enum option_id {
     OPTION_PER_CLASS,
     OPTION_PER_TENSOR,
     OPTION_DEVICE_KEY,
-    OPTION_SLOT
+    OPTION_SLOT,
+    OPTION_EVAL,
+    OPTION_EVAL_EVERY,
+    OPTION_EVAL_DATA,
+    OPTION_EVAL_LABELS,
+    OPTION_EVAL_WEIGHTS,
+    OPTION_BY,
+    OPTION_KEEP_BEST,
+    OPTION_PATIENCE
 } option_id;
 
 static const struct {
@@ -187,6 +195,45 @@ static const struct {
      OPTION_LOG,
      TRAIN,
      0},
+    {{"--eval", NULL, "PLAN",
+      "an eval plan of the same model, which evaluates the state in the course of the run; the log has the values"},
+     OPTION_EVAL,
+     TRAIN,
+     0},
+    {{"--eval-every", NULL, "N",
+      "evaluate after every N steps, and at the end of the run; default: what the recipe said, else at the end"},
+     OPTION_EVAL_EVERY,
+     TRAIN,
+     0},
+    {{"--eval-data", NULL, "FILE",
+      "what is evaluated, as for --data; may be given again. Default: the data of the training, of which --eval reads "
+      "the part that its "
+      "recipe says"},
+     OPTION_EVAL_DATA,
+     TRAIN,
+     0},
+    {{"--eval-labels", NULL, "FILE", "labels or targets of the records in --eval-data"}, OPTION_EVAL_LABELS, TRAIN, 0},
+    {{"--eval-weights", NULL, "FILE", "weights of the records in --eval-data; needs --eval-labels"},
+     OPTION_EVAL_WEIGHTS,
+     TRAIN,
+     0},
+    {{"--by", NULL, "METRIC",
+      "the metric that the best is chosen by; default: loss, or the first one of a plan without it. A value that is "
+      "not "
+      "finite is never the best; of equal ones the first is"},
+     OPTION_BY,
+     TRAIN,
+     0},
+    {{"--keep-best", NULL, "FILE",
+      "where the state with the best evaluation is saved, as a checkpoint; needs --log, from which --resume reads the "
+      "values"},
+     OPTION_KEEP_BEST,
+     TRAIN,
+     0},
+    {{"--patience", NULL, "N", "end the run when N evaluations were not better than the best before them; needs --log"},
+     OPTION_PATIENCE,
+     TRAIN,
+     0},
     {{"--counter", NULL, "FILE",
       "the security counter: plans older than it are refused; it advances to the plan's after a step has worked"},
      OPTION_COUNTER,
@@ -207,15 +254,16 @@ static const struct {
      RUN,
      0},
     {{"--allow-other-preprocessing", NULL, NULL,
-      "evaluate although the checkpoint was trained with another scale, type or shape of the inputs"},
+      "evaluate although the checkpoint was trained with another scale, type or shape of the inputs; of train with "
+      "--eval"},
      OPTION_ALLOW_OTHER_PREPROCESSING,
-     EVAL | PREDICT,
+     RUN,
      0},
     {{"--allow-other-split", NULL, NULL,
       "evaluate although another part of the data was held out in training, so that this one may have been trained "
-      "with"},
+      "with; of train with --eval"},
      OPTION_ALLOW_OTHER_SPLIT,
-     EVAL | PREDICT,
+     RUN,
      0},
     {{"--allow-other-data", NULL, NULL,
       "accept a checkpoint that was trained with other files. A plan that evaluates all of its data accepts it anyway; "
@@ -279,7 +327,7 @@ static const firn_manual_entry exit_codes[] = {
     {"2", "the command line is wrong"},
     {"3", "a plan or checkpoint is refused, here or by the device"},
     {"4", "the run was stopped by its numbers: the loss is not finite, or the loss scale is at its floor"},
-    {"5", "train --resume: nothing is left to do, the run is complete"},
+    {"5", "train --resume: nothing is left to do, the run is complete, or --patience has ended it"},
     {"130", "interrupted by SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM or SIGXCPU; train has saved the state, "
             "where --checkpoint says, and predict has written nothing"},
 };
@@ -417,6 +465,12 @@ static const char *add_data(cli_options *options, const char *value) {
     return set_path(&options->data[options->data_count++], value);
 }
 
+static const char *add_eval_data(cli_options *options, const char *value) {
+    if (options->eval_data_count == CLI_DATA_MAX)
+        return "is given more than 1024 times; put the files into a folder";
+    return set_path(&options->eval_data[options->eval_data_count++], value);
+}
+
 static const char *add_key(cli_options *options, const char *value) {
     if (options->key_count == CLI_KEYS_MAX)
         return "is given more than 32 times; a device has no more keys";
@@ -440,6 +494,18 @@ static const char *set_image_id(cli_options *options, const char *value) {
     options->image_given = true;
     options->identity.image_id = (uint32_t)number;
     return fault;
+}
+
+/* A number from 1 that is given once; 0: it is not given yet. */
+static const char *set_count(uint64_t *place, const char *value, const char *fault) {
+    return *place != 0 ? twice : set_number(place, value, 1, UINT64_MAX, fault);
+}
+
+static const char *set_metric(cli_options *options, const char *value) {
+    if (options->by != NULL)
+        return twice;
+    options->by = value;
+    return *value != 0 ? NULL : "has an empty name behind it; write the name of a metric";
 }
 
 static const char *set_baud(cli_options *options, const char *value) {
@@ -534,9 +600,23 @@ static const char *set(cli_options *options, option_id id, const char *value) {
     case OPTION_DATA:
         return add_data(options, value);
     case OPTION_CHECKPOINT_EVERY:
-        return options->checkpoint_every != 0 ? twice
-                                              : set_number(&options->checkpoint_every, value, 1, UINT64_MAX,
-                                                           "is no number of steps; write one from 1");
+        return set_count(&options->checkpoint_every, value, "is no number of steps; write one from 1");
+    case OPTION_EVAL:
+        return set_path(&options->eval, value);
+    case OPTION_EVAL_EVERY:
+        return set_count(&options->eval_every, value, "is no number of steps; write one from 1");
+    case OPTION_EVAL_DATA:
+        return add_eval_data(options, value);
+    case OPTION_EVAL_LABELS:
+        return set_path(&options->eval_labels, value);
+    case OPTION_EVAL_WEIGHTS:
+        return set_path(&options->eval_weights, value);
+    case OPTION_BY:
+        return set_metric(options, value);
+    case OPTION_KEEP_BEST:
+        return set_path(&options->keep_best, value);
+    case OPTION_PATIENCE:
+        return set_count(&options->patience, value, "is no number of evaluations; write one from 1");
     case OPTION_STEPS:
         given = options->steps_given;
         options->steps_given = true;
@@ -629,6 +709,37 @@ static bool is_given(const cli_options *options, option_id id) {
     }
 }
 
+/* Returns the option that is given and means nothing without --eval, or NULL. */
+static const char *needs_eval(const cli_options *options, unsigned command) {
+    if (command != TRAIN || options->eval != NULL)
+        return NULL;
+    return options->eval_every != 0             ? "--eval-every"
+           : options->eval_data_count != 0      ? "--eval-data"
+           : options->eval_labels != NULL       ? "--eval-labels"
+           : options->eval_weights != NULL      ? "--eval-weights"
+           : options->by != NULL                ? "--by"
+           : options->keep_best != NULL         ? "--keep-best"
+           : options->patience != 0             ? "--patience"
+           : options->allow_other_preprocessing ? "--allow-other-preprocessing"
+           : options->allow_other_split         ? "--allow-other-split"
+                                                : NULL;
+}
+
+/* Checks that no option of evaluations is given without the one it depends on. */
+static int check_evaluation(const cli_options *options, unsigned command) {
+    const char *lacking = needs_eval(options, command);
+    if (lacking != NULL)
+        return usage(options->command, "needs --eval with ", lacking);
+    if (options->log == NULL && (options->keep_best != NULL || options->patience != 0))
+        return usage(options->command, "needs --log with ", options->keep_best != NULL ? "--keep-best" : "--patience");
+    if (options->eval_data_count == 0 && (options->eval_labels != NULL || options->eval_weights != NULL))
+        return usage(options->command, "needs --eval-data with ",
+                     options->eval_labels != NULL ? "--eval-labels" : "--eval-weights");
+    if (options->eval_labels == NULL && options->eval_weights != NULL)
+        return usage(options->command, "needs --eval-labels with ", "--eval-weights");
+    return CLI_OK;
+}
+
 /* Checks that required options are present and that no option is given without the one it depends on. */
 static int check(const cli_options *options, unsigned command, const char *operand) {
     if (command == DATA ? options->data_count == 0 : options->file == NULL)
@@ -652,7 +763,7 @@ static int check(const cli_options *options, unsigned command, const char *opera
         return usage(options->command, "needs --labels with ", "--weights");
     if (command == EVAL && options->classes != NULL && options->confusion == NULL && !options->per_class)
         return usage(options->command, "needs --confusion or --per-class with ", "--classes");
-    return CLI_OK;
+    return check_evaluation(options, command);
 }
 
 int cli_options_read(cli_options *options, int count, char *const *words) {

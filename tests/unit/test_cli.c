@@ -41,7 +41,7 @@ static char *log_of(const firn_step_report *reports, size_t count, int error) {
     session.info = (firn_info){.kernels = "portable", .steps = 9};
     cli_log log;
     assert_int_equal(truncate(path, 0), 0);
-    assert_int_equal(cli_log_begin(&log, &session, 0), CLI_OK);
+    assert_int_equal(cli_log_begin(&log, &session, NULL, 0), CLI_OK);
     for (size_t i = 0; i < count; i++)
         assert_true(cli_log_step(&log, &reports[i], i + 1 == count ? error : FIRN_OK, 0.5, 1.5));
     assert_true(cli_log_sync(&log));
@@ -154,13 +154,13 @@ TEST(a_log_with_a_gap_is_refused) {
     } cases[] = {{4, CLI_FILE}, {3, CLI_FILE}, {2, CLI_OK}, {1, CLI_OK}, {0, CLI_OK}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cli_log log;
-        assert_int_equal(cli_log_begin(&log, &session, cases[i].done), cases[i].status);
+        assert_int_equal(cli_log_begin(&log, &session, NULL, cases[i].done), cases[i].status);
         cli_log_end(&log, cases[i].status != CLI_OK);
         assert_int_equal(access(path, F_OK), 0);
     }
     cli_log log;
     options.resume = false;
-    assert_int_equal(cli_log_begin(&log, &session, 0), CLI_FILE);
+    assert_int_equal(cli_log_begin(&log, &session, NULL, 0), CLI_FILE);
     cli_log_end(&log, true);
     assert_int_equal(access(path, F_OK), 0);
 }
@@ -235,7 +235,9 @@ static const char *const *values_of(const firn_manual_option *option) {
 
 /* So many times an option is accepted; 0: a second one is refused. */
 static uint32_t most_of(const firn_manual_option *option) {
-    return strcmp(option->name, "--pub") == 0 ? CLI_KEYS_MAX : strcmp(option->name, "--data") == 0 ? CLI_DATA_MAX : 0;
+    const char *name = option->name;
+    const bool files = strcmp(name, "--data") == 0 || strcmp(name, "--eval-data") == 0;
+    return strcmp(name, "--pub") == 0 ? CLI_KEYS_MAX : files ? CLI_DATA_MAX : 0;
 }
 
 static void expect_repeated(const char *command, const firn_manual_option *option, const char *name) {

@@ -1086,7 +1086,6 @@ static const char *const ignored_places[] = {"4: trainer.init.backend.backend_ty
                                              "5: trainer.init.backend.cluster_config.mount_dirs",
                                              "6: trainer.init.device",
                                              "7: trainer.init.model_dir",
-                                             "8: trainer.init.checkpoint.save_initial_checkpoint",
                                              "8: trainer.init.checkpoint.ckpt_path",
                                              "8: trainer.init.checkpoint.autoload_last_checkpoint",
                                              "9: trainer.init.checkpoint.disable_strict_checkpoint_loading",
@@ -1099,7 +1098,6 @@ static const char *const ignored_places[] = {"4: trainer.init.backend.backend_ty
                                              "13: trainer.init.callbacks.2.KeepNCheckpoints",
                                              "18: trainer.init.schedulers.0.LinearLR.cycle",
                                              "19: trainer.init.precision.log_loss_scale",
-                                             "20: trainer.init.loop.eval_frequency",
                                              "22: trainer.fit.ckpt_path",
                                              "23: trainer.fit.train_dataloader.data_processor",
                                              "23: trainer.fit.train_dataloader.data_dir",
@@ -1177,6 +1175,33 @@ TEST(the_list_of_ignored_keys_is_complete) {
         count += check_ignored_keys(files.gl_pathv[i]);
     globfree(&files);
     assert_true(count >= 15);
+}
+
+/* How often to evaluate and to save is for the report, in steps. */
+TEST(intervals_are_steps_or_shares_of_the_run) {
+    static const struct {
+        const char *text;
+        uint64_t steps;
+    } cases[] = {{"5", 5},      {"1", 1},        {"1.0", 100}, {"0.5", 50}, {"0.07", 7}, {"0.33", 33},
+                 {"0.333", 34}, {"0.001", 1},    {"0", 0},     {"0.0", 0},  {"null", 0}, {"1000", 1000},
+                 {"1e-30", 1},  {"0.9999", 100}, {"0.99", 99}, {"0.011", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *text =
+            edited(minimal, "num_steps: 100", firnc_format("num_steps: 100\n      eval_frequency: %s", cases[i].text));
+        assert_int_equal(accepted(text, FIRNC_TRAIN)->job.eval_frequency, cases[i].steps);
+        assert_string_equal(message, "");
+        assert_int_equal(accepted(text, FIRNC_EVAL)->job.eval_frequency, 0);
+    }
+    static const char *const wrong[] = {"-1", "1.5", "-0.5", "often", "[5]", "true", "1000000000000001"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        refused_edit("num_steps: 100", firnc_format("num_steps: 100\n      eval_frequency: %s", wrong[i]),
+                     ":18: trainer.init.loop.eval_frequency: ", "");
+    refused_edit("num_steps: 100", "num_steps: unlimited\n      eval_frequency: 0.5",
+                 ":18: trainer.init.loop.eval_frequency: ", "no share; write a number of steps");
+    const char *initial = edited(minimal, "seed: 7", "seed: 7\n    checkpoint: {save_initial_checkpoint: true}");
+    assert_true(accepted(initial, FIRNC_TRAIN)->job.save_initial_checkpoint);
+    assert_string_equal(message, "");
+    assert_false(accepted(minimal, FIRNC_TRAIN)->job.save_initial_checkpoint);
 }
 
 /* A value that loses nothing is not warned of. */

@@ -67,6 +67,9 @@ bool firn_host_line_receive(const firn_host_line *line, uint8_t *bytes, size_t m
 
 /* Allocates zeroed memory, aligned to a page. Returns NULL for 0 bytes, or if there is not enough memory. */
 void *firn_host_block(uint64_t bytes);
+/* Takes all pages of a block that nothing was written to yet, so that no later write has to wait for memory. Returns
+ * false, without a message, if there is not enough. */
+bool firn_host_block_populate(void *block, uint64_t bytes);
 /* Makes a block read-only, so that a write to it faults. Returns false, without a message, if the kernel refuses. */
 bool firn_host_block_seal(void *block, uint64_t bytes);
 /* Frees a block; NULL is allowed. */
@@ -187,6 +190,9 @@ void firn_host_port_begin(firn_host_port *port, const char *checkpoint, const ch
 /* Reserves room for one record of so many bytes, which the next save takes. Returns FIRN_OK, STORAGE or
  * STORAGE_FULL. */
 int firn_host_port_reserve(firn_host_port *port, uint64_t bytes);
+/* Exchanges the files of two ports' storage, between saves: an instance that is opened with the one port then saves to
+ * the file of the other. */
+void firn_host_port_exchange(firn_host_port *a, firn_host_port *b);
 void firn_host_port_end(firn_host_port *port);
 
 /* --- files that must not change (watch.c) ------------------------------------------------------------------------- */
