@@ -455,6 +455,16 @@ static int begin_plan(cli_session *session, const cli_options *options) {
     return status == CLI_OK ? open_plan(session) : status;
 }
 
+/* Opens the data of an open plan. */
+static int begin_data(cli_session *session) {
+    const int status = check_streams(session);
+    if (status != CLI_OK)
+        return status;
+    if (session->options->verbose)
+        note_plan(session);
+    return open_data(session);
+}
+
 /* Lets the session give the plan of an owner's data only the streams that it reads. */
 static void leave_out_streams(cli_options *options, const firn_info *info) {
     options->labels = info->streams > 1 ? options->labels : NULL;
@@ -473,18 +483,7 @@ int cli_session_begin_beside(cli_session *session, cli_options *options, const c
         return status;
     if (options->eval_data_count == 0)
         leave_out_streams(options, &session->info);
-    status = check_streams(session);
-    return status == CLI_OK ? open_data(session) : status;
-}
-
-/* Opens the data of the plan. */
-static int begin_data(cli_session *session) {
-    const int status = check_streams(session);
-    if (status != CLI_OK)
-        return status;
-    if (session->options->verbose)
-        note_plan(session);
-    return open_data(session);
+    return begin_data(session);
 }
 
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {

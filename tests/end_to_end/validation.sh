@@ -56,11 +56,17 @@ for name, count in (("", 64), ("test_", 20)):
     save(name + "x.npy", "f", "<f4", (count, 4), x)
     save(name + "y.npy", "i", "<i4", (count,), [(x[4 * i] > 0) + (x[4 * i] > 0.5) if i % 5 else i % 3 for i in range(count)])
     save(name + "w.npy", "f", "<f4", (count,), [random.choice((0, 0.5, 2)) for _ in range(count)])
+for name, code, descr, shape, top in (("im.npy", "B", "|u1", (40, 15, 10, 1), 256), ("im_y.npy", "B", "|u1", (40,), 4),
+                                      ("sensor.npy", "B", "|u1", (40, 64), 256), ("sensor_y.npy", "B", "|u1", (40,), 10)):
+    count = 1
+    for extent in shape:
+        count *= extent
+    save(name, code, descr, shape, [random.randrange(top) for _ in range(count)])
 save("nan.npy", "f", "<f4", (8, 4), [float("nan")] * 32)
 save("nan_y.npy", "i", "<i4", (8,), [0] * 8)
 end
 cat /usr/share/common-licenses/GPL-3 /usr/share/common-licenses/GPL-2 >"$folder/text"
-cp compiler/recipes/small_gpt2.yaml "$folder"
+cp compiler/recipes/small_gpt2.yaml compiler/recipes/small_ds_cnn.yaml compiler/recipes/device_mlp.yaml "$folder"
 cd "$folder"
 "$FIRNC" keygen key >out
 # compile PLAN RECIPE MODE [--set ...]
@@ -80,6 +86,10 @@ compile weighted_train.plan recipe.yaml train $WEIGHTED
 compile weighted.plan recipe.yaml eval $WEIGHTED --set trainer.validate.metric=perplexity
 compile gpt_train.plan small_gpt2.yaml train
 compile gpt.plan small_gpt2.yaml eval
+compile images_train.plan small_ds_cnn.yaml train
+compile images.plan small_ds_cnn.yaml eval --set trainer.validate.metric=loss
+compile pushed_train.plan device_mlp.yaml train
+compile pushed.plan device_mlp.yaml eval --set trainer.validate.metric=accuracy
 RECORDS="--data x.npy --labels y.npy"
 
 # Every call of these ends the process, or asks it to end, if its number is FAULT_AT. The clock is read around each step and
@@ -181,6 +191,10 @@ evaluates "weights of a test set" weighted_train.plan weighted.plan 30 15 "$RECO
     "--data test_x.npy --labels test_y.npy --weights test_w.npy" --allow-other-data
 evaluates "text" gpt_train.plan gpt.plan 6 3 "--data text" "" "--data text"
 keeps "the lowest value of text" g
+evaluates "statistics of a batch norm" images_train.plan images.plan 4 2 "--data im.npy --labels im_y.npy" "" \
+    "--data im.npy --labels im_y.npy"
+evaluates "samples that are pushed" pushed_train.plan pushed.plan 12 4 "--data sensor.npy --labels sensor_y.npy" "" \
+    "--data sensor.npy --labels sensor_y.npy"
 
 # train PLAN ...
 train() {

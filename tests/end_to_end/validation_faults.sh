@@ -306,10 +306,10 @@ done
 compile endless.plan train --set trainer.init.loop.num_steps=100000000
 # changed COMMAND...: the run while the command changes the data that it evaluates
 changed() {
-    rm -f seen seen.jsonl
+    rm -f seen seen.jsonl seen.best
     cp -p test_x.npy seen.npy
     "$FIRN" train endless.plan --pub key.pub.pem $RECORDS --threads 1 --quiet --eval all.plan --eval-every 50 --eval-data seen.npy \
-        --eval-labels test_y.npy --log seen.jsonl --checkpoint seen >out 2>err &
+        --eval-labels test_y.npy --log seen.jsonl --checkpoint seen --keep-best seen.best >out 2>err &
     child=$!
     until [ -e seen.jsonl ] && [ "$(wc -l <seen.jsonl)" -gt 120 ] || ! kill -0 $child 2>dd; do sleep 0.02; done
     "$@"
@@ -324,7 +324,9 @@ expect "going on with the data as they were" 0 "" "$FIRN" train endless.plan --p
     --eval all.plan --eval-every 50 --eval-data seen.npy --eval-labels test_y.npy --log seen.jsonl --checkpoint seen --resume \
     --steps 60
 changed touch seen.npy
-sleep 0.2
+# Two runs do not keep one best state.
+expect "the best of another run that goes on" 1 "seen.best: .*another" train --eval loss.plan --keep-best seen.best --log elsewhere
+[ ! -e elsewhere ] || fail "a run without its best has begun"
 kill -TERM $child 2>dd || true
 status=0
 wait $child || status=$?
