@@ -19,7 +19,7 @@
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_network.h"
 
-enum { RECORDS = 32, STEPS = 24, EVERY = 2 };
+enum { RECORDS = 32, NUMBERS = RECORDS * NETWORK_WIDTH, STEPS = 24, EVERY = 2 };
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
@@ -48,7 +48,7 @@ static void write_key(const uint8_t key[64]) {
 
 /* Writes an array of version 1.0 of the .npy format. */
 static void write_array(int file, const char *type, const char *shape, const void *elements, size_t bytes) {
-    static uint8_t array[128 + 4 * (size_t)RECORDS * NETWORK_WIDTH];
+    static uint8_t array[128 + 4 * (size_t)NUMBERS];
     static const uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 118, 0};
     memset(array, ' ', 128);
     memcpy(array, magic, sizeof magic);
@@ -61,10 +61,10 @@ static void write_array(int file, const char *type, const char *shape, const voi
 }
 
 static void write_data(void) {
-    float features[RECORDS * NETWORK_WIDTH];
+    float features[NUMBERS];
     uint8_t labels[RECORDS];
     uint32_t noise = 1;
-    for (size_t i = 0; i < RECORDS * NETWORK_WIDTH; i++) {
+    for (size_t i = 0; i < NUMBERS; i++) {
         noise = noise * 1664525u + 1013904223u;
         features[i] = (float)(noise >> 16) / 32768.0f - 1.0f;
     }
@@ -228,7 +228,7 @@ static void each_metric_has_a_name_and_a_direction(void **state) {
         {EVAL_PLAN, "accuracy", "eval_accuracy", true}, {EVAL_PLAN, "accuracy_2", "eval_accuracy_2", true},
         {LOSSLESS_PLAN, NULL, "eval_accuracy", true},   {LOSSLESS_PLAN, "accuracy_2", "eval_accuracy_2", true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        double values[STEPS], first[STEPS], second[STEPS];
+        double values[STEPS] = {0}, first[STEPS] = {0}, second[STEPS] = {0};
         if (train(cases[i].eval, cases[i].by) != CLI_OK)
             fail_msg("%s: %s", cases[i].name, printed);
         assert_int_equal(read_values(cases[i].name, values, STEPS), STEPS / EVERY);
