@@ -145,6 +145,8 @@ ${CC:-cc} -std=c11 -O1 -shared -fPIC kill.c -o kill.so -ldl
 evaluates() {
     about=$1 plan=$2 eval_plan=$3 steps=$4 every=$5 data=$6 eval_data=$7 of_eval=$8
     shift 8
+    allowed=
+    case " $* " in *" --allow-other-data "*) allowed=--allow-other-data ;; esac
     rm -f run run.jsonl best plain
     expect "$about" 0 "" "$FIRN" train "$plan" --pub key.pub.pem $data --quiet --steps "$steps" --eval "$eval_plan" \
         --eval-every "$every" $eval_data --log run.jsonl --checkpoint run --keep-best best "$@"
@@ -160,7 +162,7 @@ evaluates() {
             --checkpoint plain $resume
         cp out plain.digest
         expect "$about, firn eval after $step" 0 "" "$FIRN" eval "$eval_plan" --pub key.pub.pem $of_eval --quiet \
-            --checkpoint plain "$@"
+            --checkpoint plain $allowed
         echo "$step $(cat out)" >>wanted.values
         cp plain "plain.$step"
     done
@@ -195,6 +197,19 @@ evaluates "statistics of a batch norm" images_train.plan images.plan 4 2 "--data
     "--data im.npy --labels im_y.npy"
 evaluates "samples that are pushed" pushed_train.plan pushed.plan 12 4 "--data sensor.npy --labels sensor_y.npy" "" \
     "--data sensor.npy --labels sensor_y.npy"
+
+# The log calls each metric by its word in a recipe.
+for metric in loss mean perplexity accuracy mean_per_class_accuracy mean_iou dice fbeta \
+    "{FBetaScoreMetric: {average_type: macro}}"; do
+    case $metric in
+    mean) word=loss ;;
+    *Metric*) word=fbeta ;;
+    *) word=$metric ;;
+    esac
+    compile metric.plan recipe.yaml eval --set "trainer.validate.metric=$metric"
+    evaluates "the metric $metric" train.plan metric.plan 10 10 "$RECORDS" "" "$RECORDS" --by $word
+    grep -q "^{\"step\":10,\"eval_$word\":" run.jsonl || fail "$metric has another name in the log"
+done
 
 # train PLAN ...
 train() {
