@@ -279,8 +279,10 @@ static void note_evaluation(cli_history *history, const char *line, uint64_t ste
         return;
     snprintf(name, sizeof name, ",\"eval_%s\":", history->name);
     const char *at = strstr(line, name);
-    float value = at != NULL ? strtof(at + strlen(name), NULL) : NAN;
-    if (at != NULL && strncmp(at + strlen(name), "null", 4) == 0)
+    const char *from = at != NULL ? at + strlen(name) : "";
+    char *stop;
+    float value = strtof(from, &stop);
+    if (stop == from) /* null, or no number at all */
         value = NAN;
     if (history->list == NULL || history->count == history->space) {
         history->space = 2 * history->space + 64;

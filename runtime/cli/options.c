@@ -207,8 +207,7 @@ static const struct {
      0},
     {{"--eval-data", NULL, "FILE",
       "what is evaluated, as for --data; may be given again. Default: the data of the training, of which --eval reads "
-      "the part that its "
-      "recipe says"},
+      "the part that its recipe says"},
      OPTION_EVAL_DATA,
      TRAIN,
      0},
@@ -219,8 +218,7 @@ static const struct {
      0},
     {{"--by", NULL, "METRIC",
       "the metric that the best is chosen by; default: loss, or the first one of a plan without it. A value that is "
-      "not "
-      "finite is never the best; of equal ones the first is"},
+      "not finite is never the best; of equal ones the first is"},
      OPTION_BY,
      TRAIN,
      0},

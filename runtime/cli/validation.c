@@ -119,9 +119,8 @@ static int compare(const cli_validation *validation, const cli_session *owner) {
          "it preprocesses the data otherwise than the plan that is trained", "--allow-other-preprocessing",
          "compile both plans from one recipe"},
         {FIRN_ERROR_CHECKPOINT_OTHER_SPLIT, options->allow_other_split,
-         "it holds out another part of the data than the plan that is trained, so that samples that are trained with "
-         "may "
-         "be evaluated",
+         "it holds out another part of the data than the plan that is trained, so that samples of the training may be "
+         "evaluated",
          "--allow-other-split", "compile both plans with one held_out_per_mille"},
         {FIRN_ERROR_CHECKPOINT_OTHER_DATA, options->allow_other_data,
          "it evaluates a part of the data that is trained with, and is given other data", "--allow-other-data",
@@ -164,6 +163,7 @@ static int try_batch(cli_session *session) {
 }
 
 static int open_beside(cli_validation *validation, const cli_session *owner) {
+    validation->on = true;
     int status = cli_session_begin_beside(&validation->session, &validation->options, owner);
     if (status == CLI_OK)
         status = compare(validation, owner);
@@ -180,10 +180,14 @@ static int open_beside(cli_validation *validation, const cli_session *owner) {
 
 int cli_validation_begin(cli_validation *validation, const cli_session *owner, cli_progress *progress) {
     const cli_options *training = owner->options;
-    *validation = (cli_validation){.on = training->eval != NULL, .progress = progress};
-    if (!validation->on)
+    *validation = (cli_validation){.progress = progress};
+    if (training->eval == NULL)
         return CLI_OK;
     validation->every = training->eval_every != 0 ? training->eval_every : owner->report.eval_frequency;
+    if (validation->every == 0 && owner->info.steps == 0) {
+        firn_host_fail(training->file, "the run has no end, so that nothing says when to evaluate; give --eval-every");
+        return CLI_USAGE;
+    }
     take_options(validation, training);
     return open_beside(validation, owner);
 }

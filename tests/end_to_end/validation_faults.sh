@@ -62,6 +62,7 @@ compile() {
 }
 VAL=trainer.validate.val_dataloader
 compile train.plan train
+compile endless.plan train --set trainer.init.loop.num_steps=unlimited
 compile loss.plan eval
 compile all.plan eval --set $VAL.held_out_per_mille=0
 compile wide.plan eval --set trainer.init.model.hidden_sizes=[6]
@@ -112,6 +113,8 @@ for option in "--eval loss.plan" "--eval-every 2" "--patience 2" "--keep-best a"
     refused "$option twice" 2 "is given twice" --eval all.plan --eval-every 3 --patience 3 --keep-best b --by accuracy --log log \
         $option
 done
+expect "a run without an end" 2 "endless.plan: the run has no end, .*; give --eval-every" "$FIRN" train endless.plan \
+    --pub key.pub.pem $RECORDS --quiet --eval loss.plan --steps 3
 refused "another metric" 2 "loss.plan: the plan has no metric accuracy; write --by and one of: loss" --eval loss.plan --by accuracy
 refused "a train plan" 3 "train.plan: .*(WRONG_MODE); .*train --eval run those compiled with --mode eval" --eval train.plan
 refused "another model" 3 "wide.plan: has another model than the plan that is trained (OTHER_OWNER)" --eval wide.plan
@@ -303,7 +306,6 @@ done
 
 # --- data of the evaluation that change ------------------------------------------------------------------------------
 
-compile endless.plan train --set trainer.init.loop.num_steps=100000000
 # changed COMMAND...: the run while the command changes the data that it evaluates
 changed() {
     rm -f seen seen.jsonl seen.best
