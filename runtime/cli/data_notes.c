@@ -48,16 +48,17 @@ static void name_files(const firn_host_stream *stream, uint32_t number) {
     free(text);
 }
 
-/* Notes the first two files that the bytes of their names put in another order than their numbers do, such as 10 and 9.
- * Labels in one file may be in the order of the numbers. */
+/* Notes the first two files that their numbers put in another order than the bytes of their names do, such as 9 and 10,
+ * or the other way round. Labels in one file may be in the other order. */
 static void note_numbers(const firn_host_stream *stream) {
-    for (uint32_t i = 0; i + 1 < stream->count; i++)
-        if (strcmp(name_of(stream, i), name_of(stream, i + 1)) < 0 &&
-            strverscmp(name_of(stream, i), name_of(stream, i + 1)) > 0) {
-            firn_host_note("%s comes before %s, by the bytes of their names; write 09 for 9 to change that",
-                           name_of(stream, i), name_of(stream, i + 1));
-            return;
-        }
+    for (uint32_t i = 0; i + 1 < stream->count; i++) {
+        const char *first = name_of(stream, i), *second = name_of(stream, i + 1);
+        const bool bytes = firn_host_folder_order(first, second, false) < 0;
+        if (bytes == (firn_host_folder_order(first, second, true) < 0))
+            continue;
+        firn_host_note("%s comes before %s, by the %s of their names", first, second, bytes ? "bytes" : "numbers");
+        return;
+    }
 }
 
 static void note_left_out(const cli_session *session, const firn_host_stream *stream) {

@@ -129,7 +129,8 @@ static const struct {
     {{"--class", NULL, "ID", "refuse a plan for another class of devices"}, OPTION_CLASS, RUN, 0},
     {{"--image-id", NULL, "N", "refuse a plan with another image id"}, OPTION_IMAGE_ID, RUN, 0},
     {{"--data", NULL, "FILE",
-      "a file, or a folder for the files in it by the bytes of their names, without hidden files, links and folders; "
+      "a file, or a folder for the files in it in natural order (p9 before p10), without hidden files, links and "
+      "folders; "
       "may "
       "be given again. Any file as bytes, .npy, .npz, IDX, .csv or tokens (.bin), packed with gzip or not"},
      OPTION_DATA,

@@ -444,14 +444,14 @@ told() {
     "$FIRN" train "$folder/gpt2.plan" --pub "$PUB" --steps 1 "$@"
 }
 expect "a mixed folder" 0 "" told --data "$folder/mixed"
-for line in "data: 3 files in this order: .*/p10, .*/p9, .*/r\$" "left out: .*/mixed/\.p11 (hidden)" \
+for line in "data: 3 files in this order: .*/p9, .*/p10, .*/r\$" "left out: .*/mixed/\.p11 (hidden)" \
     "left out: .*/mixed/link (a symbolic link)" "left out: .*/mixed/dangling (a symbolic link)" \
-    "left out: .*/mixed/inner (a folder)" "left out: .*/mixed/pipe (a pipe)" "/p10 comes before .*/p9, by the bytes" \
+    "left out: .*/mixed/inner (a folder)" "left out: .*/mixed/pipe (a pipe)" "/p9 comes before .*/p10, by the numbers of their names\$" \
     "/r is empty" "^[0-9]* windows of 17 bytes, [0-9]* of them held out and [0-9]* read; 4 in a step"; do
     grep -q "$line" "$folder/err" || fail "no line '$line' about the folder"
 done
 expect "a mixed folder in detail" 0 "" told --data "$folder/mixed/" -v
-grep -q "^data 2 of 3: [^ ]*mixed/p9, [0-9]* uint8" "$folder/err" || fail "-v names each file"
+grep -q "^data 1 of 3: [^ ]*mixed/p9, [0-9]* uint8" "$folder/err" || fail "-v names each file"
 expect "a folder of hidden files" 1 "has no file that is read: .*/hidden/.p (hidden) is left out" gpt2 --data "$folder/hidden"
 mkdir "$folder/void"
 expect "an empty folder" 1 "void: is a folder with no file" gpt2 --data "$folder/void"

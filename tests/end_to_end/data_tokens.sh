@@ -128,4 +128,46 @@ for file in text.npz text16.npy; do
     same "text in $file is another run" "$folder/out" "$folder/text.digest"
 done
 
+# --- the order of the files in a folder -----------------------------------------------------------------------------
+
+mkdir "$folder/pages"
+for page in 1 2 9 10 11 100; do
+    tail -c "+$((page * 50))" /usr/share/common-licenses/GPL-3 | head -c 300 >"$folder/pages/p$page"
+done
+# pages OPTION...: the folder, or files by name, for so many steps
+pages() {
+    "$FIRN" train "$folder/letters.plan" --pub "$PUB" --quiet --steps 2 "$@"
+}
+natural=
+for page in 1 2 9 10 11 100; do natural="$natural --data $folder/pages/p$page"; done
+bytes=
+for page in 1 10 100 11 2 9; do bytes="$bytes --data $folder/pages/p$page"; done
+# $natural and $bytes are split into words intentionally.
+expect "files in natural order" 0 "" pages $natural --checkpoint "$folder/natural.ckpt"
+cp "$folder/out" "$folder/natural.digest"
+expect "a folder" 0 "" pages --data "$folder/pages" --checkpoint "$folder/folder.ckpt" --log "$folder/folder.jsonl"
+same "a folder is not read in natural order" "$folder/out" "$folder/natural.digest"
+expect "a folder is noted" 0 "" "$FIRN" train "$folder/letters.plan" --pub "$PUB" --steps 1 --data "$folder/pages"
+grep -q '/p9 comes before [^ ]*/p10, by the numbers of their names$' "$folder/err" || fail "the natural order is noted"
+# A checkpoint of a version that read folders by bytes has the hash of the files in that order.
+expect "files by bytes" 0 "" pages $bytes --checkpoint "$folder/bytes.ckpt" --log "$folder/bytes.jsonl"
+cp "$folder/bytes.ckpt" "$folder/again.ckpt"
+cp "$folder/bytes.jsonl" "$folder/again.jsonl"
+expect "files by bytes, resumed" 0 "" pages $bytes --checkpoint "$folder/bytes.ckpt" --log "$folder/bytes.jsonl" --resume
+cp "$folder/out" "$folder/bytes.digest"
+expect "a folder for files by bytes" 0 "" "$FIRN" train "$folder/letters.plan" --pub "$PUB" --steps 2 --data "$folder/pages" \
+    --checkpoint "$folder/again.ckpt" --log "$folder/again.jsonl" --resume
+same "a folder does not go on in the order of its checkpoint" "$folder/out" "$folder/bytes.digest"
+grep -q 'the files of folders by the bytes of their names, and so they are read now' "$folder/err" || fail "that order is said"
+grep -q '/p10 comes before [^ ]*/p2, by the bytes of their names$\|/p100 comes before\|/p11 comes before' "$folder/err" ||
+    fail "the order of bytes is noted"
+expect "a folder in natural order, resumed" 0 "" pages --data "$folder/pages" --checkpoint "$folder/folder.ckpt" \
+    --log "$folder/folder.jsonl" --resume
+echo more >"$folder/pages/p12"
+expect "a folder with one more file" 3 CHECKPOINT_OTHER_DATA pages --data "$folder/pages" --checkpoint "$folder/again.ckpt" --resume
+expect "and allowed" 0 "" "$FIRN" train "$folder/letters.plan" --pub "$PUB" --steps 1 --data "$folder/pages" \
+    --checkpoint "$folder/folder.ckpt" --resume --allow-other-data
+grep -q 'data: 7 files in this order: [^ ]*/p1, [^ ]*/p2, [^ ]*/p9, [^ ]*/p10, [^ ]*/p11, [^ ]*/p12, [^ ]*/p100$' "$folder/err" ||
+    fail "other data are read in natural order"
+
 [ $failures -eq 0 ]

@@ -426,6 +426,37 @@ static void reads_ignored_labels(void **state) {
         }
 }
 
+/* Numbers in names count by their value; the rest, and zeros before a number, by their bytes. */
+static void orders_names(void **state) {
+    static const char *const names[] = {"",
+                                        "B",
+                                        "a",
+                                        "p",
+                                        "p.txt",
+                                        "p0",
+                                        "p01",
+                                        "p1",
+                                        "p1a2",
+                                        "p1a10",
+                                        "p9",
+                                        "p10",
+                                        "p010b",
+                                        "p10c",
+                                        "p99999999999999999999",
+                                        "p100000000000000000000",
+                                        "q0",
+                                        "\xc3\xa4"};
+    (void)state;
+    const int count = sizeof names / sizeof names[0];
+    for (int a = 0; a < count; a++)
+        for (int b = 0; b < count; b++) {
+            const int order = firn_host_folder_order(names[a], names[b], true);
+            if ((order > 0) - (order < 0) != (a > b) - (a < b))
+                fail_msg("%s and %s: %d", names[a], names[b], order);
+            assert_int_equal(firn_host_folder_order(names[a], names[b], false) < 0, strcmp(names[a], names[b]) < 0);
+        }
+}
+
 static int begin(void **state) {
     (void)state;
     snprintf(path, sizeof path, "/tmp/firn-readers-%ld.npy", (long)getpid());
@@ -443,7 +474,7 @@ int main(void) {
         cmocka_unit_test(reorders_large_arrays),   cmocka_unit_test(rounds_float64_once),
         cmocka_unit_test(reads_every_half),        cmocka_unit_test(reads_tokens),
         cmocka_unit_test(reads_idx_of_every_type), cmocka_unit_test(hashes_what_is_read),
-        cmocka_unit_test(reads_ignored_labels),
+        cmocka_unit_test(reads_ignored_labels),    cmocka_unit_test(orders_names),
     };
     return cmocka_run_group_tests_name("readers", tests, begin, end);
 }

@@ -1,7 +1,6 @@
 /* Data from files and folders: opens all of them, hashes them, and offers them as a source that the library reads. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -102,72 +101,18 @@ static bool add_file(const addition *to, const char *path, bool follow) {
     return true;
 }
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Notes that something in a folder is not read. */
-static void leave_out(firn_host_stream *stream, const char *folder, const char *name, const char *why) {
-    char *path = firn_host_path(folder, name), *said = firn_host_path(path, why);
-    stream->left = firn_host_grow(stream->left, (stream->left_count + 1) * sizeof(char *));
-    stream->left[stream->left_count++] = said;
-    free(path);
-}
-
-/* Returns why an entry of a folder is left out, or NULL if it is read. */
-static const char *why_left_out(const struct dirent *entry, int folder) {
-    struct stat status;
-    if (fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-        return " (cannot be read)";
-    if (entry->d_name[0] == '.')
-        return " (hidden)";
-    if (S_ISREG(status.st_mode))
-        return NULL;
-    return S_ISLNK(status.st_mode)    ? " (a symbolic link)"
-           : S_ISDIR(status.st_mode)  ? " (a folder)"
-           : S_ISFIFO(status.st_mode) ? " (a pipe)"
-           : S_ISSOCK(status.st_mode) ? " (a socket)"
-                                      : " (a device)";
-}
-
-/* Returns the names of the files in a folder that are read, sorted by their bytes. folder: its path, with a slash. */
-static char **list_folder(firn_host_stream *stream, const char *path, const char *folder, size_t *count) {
-    DIR *opened = opendir(path);
-    char **names = NULL;
-    *count = 0;
-    if (opened == NULL) {
-        firn_host_fail(path, "cannot be read: %s", strerror(errno));
-        return NULL;
-    }
-    for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened)) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        const char *why = why_left_out(entry, dirfd(opened));
-        if (why != NULL) {
-            leave_out(stream, folder, entry->d_name, why);
-            continue;
-        }
-        names = firn_host_grow(names, (*count + 1) * sizeof(void *));
-        names[(*count)++] = firn_host_path(entry->d_name, "");
-    }
-    closedir(opened);
-    if (stream->left_count != 0)
-        qsort(stream->left, stream->left_count, sizeof *stream->left, by_name);
-    if (*count == 0 && stream->left_count == 0)
-        firn_host_fail(path, "is a folder with no file in it; give one with files");
-    else if (*count == 0)
-        firn_host_fail(path, "has no file that is read: %s is left out%s; give the files by name", stream->left[0],
-                       stream->left_count > 1 ? ", like all else" : "");
-    else
-        qsort(names, *count, sizeof *names, by_name);
-    return names;
+/* Notes that the files from `first` on were found in one folder. */
+static void keep_range(firn_host_stream *stream, uint32_t first) {
+    stream->ranges = firn_host_grow(stream->ranges, (stream->range_count + 1) * sizeof *stream->ranges);
+    stream->ranges[stream->range_count++] = (firn_host_range){first, stream->count - first};
 }
 
 static bool add_folder(const addition *to, const char *path) {
     size_t count;
+    firn_host_stream *stream = &to->data->files[to->number], *labels = &to->data->files[1];
+    const uint32_t first = stream->count, first_label = labels->count;
     char *folder = firn_host_path(path, path[strlen(path) - 1] == '/' ? "" : "/");
-    firn_host_stream *stream = &to->data->files[to->number];
-    char **names = list_folder(stream, path, folder, &count);
+    char **names = firn_host_folder_list(stream, path, folder, &count);
     bool added = count > 0;
     stream->folder = true;
     for (size_t i = 0; i < count; i++) {
@@ -178,6 +123,9 @@ static bool add_folder(const addition *to, const char *path) {
     }
     free(folder);
     free(names);
+    keep_range(stream, first);
+    if (stream != labels && labels->count > first_label) /* of tables */
+        keep_range(labels, first_label);
     return added;
 }
 
@@ -200,16 +148,21 @@ static firn_stream_info elements_of(const firn_host_data *data, const firn_host_
     return info;
 }
 
-/* Makes the files the segments of a stream. */
-static void describe(firn_stream *described, firn_host_stream *stream, firn_stream_info info) {
-    stream->segments = firn_host_allocate(stream->count * sizeof *stream->segments);
-    stream->starts = firn_host_allocate(stream->count * sizeof *stream->starts);
+/* Says where in a stream each file begins, and how long it is. */
+static void fill_segments(firn_host_stream *stream) {
     uint64_t start = 0;
     for (uint32_t i = 0; i < stream->count; i++) {
         stream->segments[i].elements = stream->files[i]->layout.elements;
         stream->starts[i] = start;
         start += stream->files[i]->layout.elements;
     }
+}
+
+/* Makes the files the segments of a stream. */
+static void describe(firn_stream *described, firn_host_stream *stream, firn_stream_info info) {
+    stream->segments = firn_host_allocate(stream->count * sizeof *stream->segments);
+    stream->starts = firn_host_allocate(stream->count * sizeof *stream->starts);
+    fill_segments(stream);
     *described = (firn_stream){.element = info.element,
                                .record_elements = info.record_elements,
                                .segments = stream->segments,
@@ -271,24 +224,65 @@ static bool hash_line(firn_sha256 *list, uint32_t stream, const uint8_t digest[F
 }
 
 /* Hashes a file: its contents, or what its numbers become. */
-static bool hash_file(firn_host_file *file, const addition *of, uint64_t *room, uint8_t digest[FIRN_HASH_BYTES]) {
-    if (!firn_host_file_hash(file, digest) || !firn_host_file_keep(file, room))
+static bool hash_file(firn_host_file *file, const addition *of, uint64_t *room) {
+    if (!firn_host_file_hash(file, file->digest) || !firn_host_file_keep(file, room))
         return false;
-    return !file->converted || of->wanted->only_looks || firn_host_file_hash_rows(file, of->number, digest);
+    return !file->converted || of->wanted->only_looks || firn_host_file_hash_rows(file, of->number, file->digest);
 }
 
 /* Hashes the files one by one, because file boundaries determine the windows and the held-out part; a hash of the
  * concatenated contents would not distinguish them. */
-static bool hash_data(firn_host_data *data, const firn_host_wanted *wanted) {
+static bool hash_list(firn_host_data *data) {
     firn_sha256 list;
-    uint8_t digest[FIRN_HASH_BYTES];
-    uint64_t room = KEPT_BYTES;
     bool hashed = firn_sha256_begin(&list) == FIRN_OK;
     for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++)
         for (uint32_t i = 0; hashed && i < data->files[s].count; i++)
-            hashed = hash_file(data->files[s].files[i], &(addition){data, s, wanted}, &room, digest) &&
-                     hash_line(&list, s, digest);
+            hashed = hash_line(&list, s, data->files[s].files[i]->digest);
     return hashed && firn_sha256_end(&list, data->sha256) == FIRN_OK;
+}
+
+static bool hash_data(firn_host_data *data, const firn_host_wanted *wanted) {
+    uint64_t room = KEPT_BYTES;
+    for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++)
+        for (uint32_t i = 0; i < data->files[s].count; i++)
+            if (!hash_file(data->files[s].files[i], &(addition){data, s, wanted}, &room))
+                return false;
+    return hash_list(data);
+}
+
+/* --- the order of the files in folders --- */
+
+static int by_nature(const void *a, const void *b) {
+    return firn_host_folder_order((*(firn_host_file *const *)a)->name, (*(firn_host_file *const *)b)->name, true);
+}
+
+static int by_bytes(const void *a, const void *b) {
+    return firn_host_folder_order((*(firn_host_file *const *)a)->name, (*(firn_host_file *const *)b)->name, false);
+}
+
+/* Sorts the files of each folder. Returns true if the order of some was another. */
+static bool sort_stream(firn_host_stream *stream, int (*order)(const void *, const void *)) {
+    bool moved = false;
+    for (uint32_t r = 0; r < stream->range_count; r++) {
+        firn_host_file **files = stream->files + stream->ranges[r].first;
+        const uint32_t count = stream->ranges[r].count;
+        for (uint32_t i = 1; i < count; i++)
+            moved = moved || order(&files[i - 1], &files[i]) > 0;
+        if (count > 1)
+            qsort(files, count, sizeof(firn_host_file *), order);
+    }
+    return moved;
+}
+
+bool firn_host_data_sort(firn_host_data *data, bool natural) {
+    bool moved = false;
+    for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++) {
+        firn_host_stream *stream = &data->files[s];
+        moved = sort_stream(stream, natural ? by_nature : by_bytes) || moved;
+        if (stream->segments != NULL)
+            fill_segments(stream);
+    }
+    return hash_list(data) && moved;
 }
 
 /* --- all streams ---- */
@@ -394,6 +388,7 @@ void firn_host_data_close(firn_host_data *data) {
         for (uint32_t i = 0; i < data->files[s].left_count; i++)
             free(data->files[s].left[i]);
         free(data->files[s].left);
+        free(data->files[s].ranges);
         free(data->files[s].segments);
         free(data->files[s].starts);
     }

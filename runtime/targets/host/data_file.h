@@ -35,6 +35,7 @@ struct firn_host_file {
     bool hashed_as_rows;      /* the data hash takes what is read, in place of the contents */
     bool replaced;            /* the contents are numbers that were made of the file's */
     uint8_t sha256[32];       /* of the file's contents, unpacked */
+    uint8_t digest[32];       /* of the line of the data hash */
     uint64_t rounded;         /* numbers that are others as float32 */
 };
 
@@ -59,6 +60,12 @@ bool firn_host_file_refuse_read(const firn_host_file *file);
 /* Returns true if so many bytes fit into the memory of this machine; else false, after a message that says what takes
  * more than there is, and how to mend it. */
 bool firn_host_file_fits(const firn_host_file *file, uint64_t bytes, const char *what, const char *mend);
+
+/* --- folders (folder.c) ------------------------------------------------------------------------------------------- */
+
+/* Returns the names of the files in a folder that are read, in their natural order, and notes what is left out. folder:
+ * its path, with a slash. */
+char **firn_host_folder_list(firn_host_stream *stream, const char *path, const char *folder, size_t *count);
 
 /* --- what a file is (forms.c) ------------------------------------------------------------------------------------- */
 

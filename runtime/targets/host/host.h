@@ -303,13 +303,20 @@ uint64_t firn_host_file_rounded(const firn_host_file *file);
 /* NULL: the file is an array, or bytes of no known kind. */
 const firn_file_kind *firn_host_file_kind(const firn_host_file *file);
 
+/* Files of a stream that follow each other. */
+typedef struct firn_host_range {
+    uint32_t first, count;
+} firn_host_range;
+
 /* A stream made of files, each of which is a segment. */
 typedef struct firn_host_stream {
     firn_host_file **files;
     firn_segment *segments;
     uint64_t *starts; /* first element of each segment */
     uint32_t count;
-    bool folder; /* files were found in a folder */
+    bool folder;             /* files were found in a folder */
+    firn_host_range *ranges; /* of the files of each folder */
+    uint32_t range_count;
     char **left; /* what was left out of folders: the path, and why */
     uint32_t left_count;
 } firn_host_stream;
@@ -325,12 +332,17 @@ typedef struct firn_host_data {
 } firn_host_data;
 
 /* Opens the files of stream 0 and, if not NULL, those of labels as stream 1 and of weights as stream 2; weights require
- * labels. A directory stands for the regular files in it, sorted by the bytes of their names; hidden files, symbolic
+ * labels. A directory stands for the regular files in it, in natural order, p9 before p10; hidden files, symbolic
  * links and all else in it are left out and listed. Files that are not as the plan reads them are refused, by their
  * headers first: a compressed file (gzip) is unpacked into memory only if its header is as wanted. Small files are
  * copied into memory. Computes the hash of the data. */
 bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, const char *const *paths,
                          uint32_t path_count, const char *labels, const char *weights);
+/* Compares two names: numbers in them by their value if natural, else by bytes. Returns a number like strcmp. */
+int firn_host_folder_order(const char *a, const char *b, bool natural);
+/* Sorts the files of each folder, in natural order or, as firn did before, by the bytes of their names, and computes
+ * the hash of the data in that order. Returns true if the order was another before. */
+bool firn_host_data_sort(firn_host_data *data, bool natural);
 /* Returns true if no file has changed since it was opened. A read checks the file that it reads. Prints no message. */
 bool firn_host_data_unchanged(firn_host_data *data);
 /* Looks at one file only, chosen by `turn` among all in turn, so that a call costs the same with many files. */
