@@ -265,6 +265,10 @@ void cli_note_data(const cli_session *session);
 /* Writes how many samples there are and how many a batch takes, with what to do; "" if that is not known. */
 void cli_say_too_short(const cli_session *session, char *text, size_t size);
 
+/* Notes two files of data with the same contents. */
+void cli_note_twins(const cli_session *session);
+/* Notes labels that probably begin at 1. */
+void cli_note_first_class(const cli_session *session);
 /* Notes files that are probably not the text as which a plan of windows reads them. */
 void cli_note_kinds(const cli_session *session);
 /* Writes how many samples there are and which of them are read. Returns false if they are fewer than a batch. */

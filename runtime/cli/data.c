@@ -158,6 +158,8 @@ static int print_plan(const cli_session *session) {
     line("data hash", hash);
     if (session->info.window != 0)
         cli_note_kinds(session);
+    cli_note_twins(session);
+    cli_note_first_class(session);
     if (cli_say_out_of_range(session, text, sizeof text) != NULL)
         return cli_error(session, FIRN_ERROR_DATA_RANGE);
     if (!cli_say_samples(session, text, sizeof text))

@@ -131,6 +131,54 @@ void cli_note_kinds(const cli_session *session) {
     }
 }
 
+/* --- what is probably a mistake of whoever made the data --- */
+
+static int by_contents(const void *a, const void *b) {
+    const firn_host_file *const first = *(firn_host_file *const *)a, *const second = *(firn_host_file *const *)b;
+    const int order = memcmp(firn_host_file_sha256(first), firn_host_file_sha256(second), FIRN_HASH_BYTES);
+    return order != 0 ? order : strcmp(firn_host_file_name(first), firn_host_file_name(second));
+}
+
+/* Notes two files with the same contents. A part of each file is held out, and stands in the other. */
+void cli_note_twins(const cli_session *session) {
+    const firn_host_stream *stream = &session->data.files[0];
+    firn_host_file **sorted = firn_host_allocate(stream->count * sizeof *sorted);
+    uint32_t twins = 0, first = 0;
+    memcpy(sorted, stream->files, stream->count * sizeof *sorted);
+    qsort(sorted, stream->count, sizeof *sorted, by_contents);
+    for (uint32_t i = 1; i < stream->count; i++)
+        if (memcmp(firn_host_file_sha256(sorted[i - 1]), firn_host_file_sha256(sorted[i]), FIRN_HASH_BYTES) == 0 &&
+            twins++ == 0)
+            first = i - 1;
+    if (twins != 0)
+        firn_host_note("%s and %s have the same contents%s%s", firn_host_file_name(sorted[first]),
+                       firn_host_file_name(sorted[first + 1]), twins > 1 ? ", and so have others" : "",
+                       session->info.all_data ? "" : ": what is held out of one may be trained on in the other");
+    free(sorted);
+}
+
+/* Notes labels that begin at 1, although the plan has a class for each: then a class has no record. */
+void cli_note_first_class(const cli_session *session) {
+    firn_stream_info info;
+    firn_host_summary summary;
+    bool from_one = true;
+    if (session->data.source.stream_count < 2 || session->info.window != 0 ||
+        firn_stream_at(&session->firn, 1, &info) != FIRN_OK || info.limit < 3)
+        return;
+    for (uint32_t i = 0; from_one && i < session->data.files[1].count; i++) {
+        from_one = firn_host_file_summarise(session->data.files[1].files[i], &summary) && summary.counts != NULL &&
+                   summary.first >= 1 && (summary.first == 1 || i != 0) &&
+                   summary.first + summary.span == (int64_t)info.limit;
+        firn_host_summary_free(&summary);
+    }
+    if (from_one)
+        firn_host_note(
+            "%s: the labels are 1 to %lu, and no record has class 0 of %lu: if the classes begin at 1, save x - "
+            "1, and compile with one class fewer",
+            firn_host_file_name(session->data.files[1].files[0]), (unsigned long)info.limit - 1,
+            (unsigned long)info.limit);
+}
+
 /* --- counts --- */
 
 /* Returns the name of an element of text. */
@@ -231,6 +279,8 @@ void cli_note_data(const cli_session *session) {
         note_files(session, s);
     if (session->info.window != 0)
         cli_note_kinds(session);
+    cli_note_twins(session);
+    cli_note_first_class(session);
     note_counts(session);
 }
 

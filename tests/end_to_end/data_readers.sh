@@ -104,6 +104,32 @@ expect "labels of -100 without ignore_index" 1 "y_minus.npy: .*DATA_RANGE.* is -
 expect "labels of -100 as bytes" 1 "y_minus.npy: record 0, counted from 0, is -100; the plan reads uint8, and -100 is beyond it (DATA_TYPE): .*ignore_index" \
     train bytes x_uint8 y_minus
 
+# --- labels that begin at 1, and twins ------------------------------------------------------------------------------
+
+python3 - "$folder" <<'end'
+import sys
+import numpy as np
+folder = sys.argv[1] + '/'
+np.save(folder + 'y_one.npy', np.arange(24) % 2 + 1)
+np.save(folder + 'y_three_one.npy', np.arange(24) % 3 + 1)
+end
+cp "$folder/x_float32.npy" "$folder/x_twin.npy"
+expect "labels from 1" 0 "" train floats x_float32 y_one
+grep -q 'y_one.npy: the labels are 1 to 2, and no record has class 0 of 3: if the classes begin at 1, save x - 1, and compile with one class fewer$' \
+    "$folder/err" || fail "labels that begin at 1 are noted"
+expect "as many labels from 1 as classes" 1 "y_three_one.npy: .*DATA_RANGE.* is 3, and the plan takes 0 to 2: .*save x - 1 if they begin at 1" \
+    train floats x_float32 y_three_one --quiet
+expect "labels from 0" 0 "" train floats x_float32 y_int32
+! grep -q 'begin at 1' "$folder/err" || fail "labels from 0 are noted"
+cat "$folder/y_int32.npy" >"$folder/y_twice.npy"
+tail -c 96 "$folder/y_int32.npy" >>"$folder/y_twice.npy"
+sed -i '1s/(24,)/(48,)/' "$folder/y_twice.npy"
+expect "twins" 0 "" train floats x_float32 y_twice --data "$folder/x_twin.npy"
+grep -q 'x_float32.npy and [^ ]*/x_twin.npy have the same contents$' "$folder/err" || fail "twins are noted"
+compile held train --set "$model" --set 'trainer.fit.train_dataloader={batch_size: 4, held_out_per_mille: 250, feature_type: float32, label_type: int32}'
+expect "twins of which a part is held out" 0 "" train held x_float32 y_twice --data "$folder/x_twin.npy"
+grep -q 'have the same contents: what is held out of one may be trained on in the other$' "$folder/err" || fail "twins are noted"
+
 # --- .npz -----------------------------------------------------------------------------------------------------------
 
 python3 -W ignore - "$folder" <<'end'
