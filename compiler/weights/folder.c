@@ -1,8 +1,8 @@
-/* Writes a folder that transformers load (compiler/commands/weights_folder.h). Configuration and tokenizer come from
+/* Writes a folder that transformers load (compiler/weights/folder.h). Configuration and tokenizer come from
  * the folder with which the training began; no value in them is interpreted but the type of the weights. */
 #define _XOPEN_SOURCE 700
 
-#include "compiler/commands/weights_folder.h"
+#include "compiler/weights/folder.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
