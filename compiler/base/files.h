@@ -48,12 +48,12 @@ typedef struct firnc_output {
     int file;
 } firnc_output;
 
-/* Each returns false after one message; the temporary file is then removed, and the output is not used again. */
+/* Each returns false after one message; the temporary file is then removed. */
 bool firnc_output_begin(firnc_output *output, const char *name);
 bool firnc_output_add(firnc_output *output, const void *bytes, uint64_t count);
 /* Replaces the first `count` bytes, which were written before, and gives the file its name. */
 bool firnc_output_end(firnc_output *output, const void *head, uint64_t count);
-/* Removes what was written. */
+/* Removes what was written, unless the output ended or failed. */
 void firnc_output_abandon(firnc_output *output);
 
 /* Replaces or creates a file atomically: a reader sees the old bytes or the new ones, even after a power cut. */

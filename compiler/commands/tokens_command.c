@@ -95,12 +95,13 @@ static void progress_begin(progress *p, uint64_t all) {
     p->shown = p->began;
 }
 
+/* Leaves the cursor at the beginning of the line, so that a message is written over it. */
 static void progress_add(progress *p, uint64_t bytes) {
     p->done += bytes;
     const double now = p->terminal ? seconds() : 0;
     if (!p->terminal || now - p->shown < TERMINAL_SECONDS)
         return;
-    fprintf(stderr, "\r%.1f of %.1f MB  %.1f MB/s\033[K", 1e-6 * (double)p->done, 1e-6 * (double)p->all,
+    fprintf(stderr, "%.1f of %.1f MB  %.1f MB/s\033[K\r", 1e-6 * (double)p->done, 1e-6 * (double)p->all,
             1e-6 * (double)p->done / (now - p->began));
     fflush(stderr);
     p->shown = now;
@@ -118,14 +119,15 @@ static void progress_end(progress *p) {
 typedef struct encoding {
     firnc_tokenizer tokenizer;
     firnc_encoder encoder;
-    firnc_ids_writer *writer; /* NULL: only counts */
-    uint64_t bytes, tokens;   /* of the present text */
+    firnc_ids_writer writer;
+    bool writes;            /* else it only counts */
+    uint64_t bytes, tokens; /* of the present text */
     progress progress;
 } encoding;
 
 /* Hands on what is encoded. */
 static bool flush(encoding *e) {
-    const bool good = e->writer == NULL || firnc_ids_write(e->writer, &e->encoder.ids);
+    const bool good = !e->writes || firnc_ids_write(&e->writer, &e->encoder.ids);
     e->tokens += e->encoder.ids.count;
     e->encoder.ids.count = 0;
     return good;
@@ -136,10 +138,16 @@ static void add_ids(firnc_ids *to, const firnc_ids *from) {
         firnc_ids_add(to, from->ids[i]);
 }
 
-/* Files that are known to be no text would become tokens without a meaning. */
+/* Files that are known to be no text would become tokens without a meaning. The mark that some editors put before UTF-8
+ * is a character like any other, as in the reference, and hardly meant. */
 static bool is_text(const char *name, const uint8_t *head, uint64_t count) {
     const firn_file_kind *kind =
         firn_file_kind_of(head, (size_t)(count < FIRN_FILE_KIND_BYTES ? count : FIRN_FILE_KIND_BYTES));
+    if (count >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0)
+        firnc_say(
+            "firnc: %s: warning: begins with a byte order mark, U+FEFF, which becomes tokens, too; remove its first "
+            "3 bytes, as by tail -c +4",
+            name);
     if (kind == NULL || kind->use == FIRN_FILE_KEY)
         return true;
     firnc_say("firnc: %s: is %s and no text in UTF-8; give the text that it has", name, kind->name);
@@ -216,6 +224,22 @@ static bool check_texts(const request *r, uint64_t *bytes) {
     return true;
 }
 
+/* "; with A, B before and C behind each text", for the tokens that --special adds; "" without it. */
+static const char *special_text(const firnc_tokenizer *tokenizer, bool special) {
+    const firnc_ids *const lists[] = {&tokenizer->before, &tokenizer->after};
+    static const char *const places[] = {"before", "behind"};
+    const char *text = "";
+    for (uint32_t i = 0; special && i < 2; i++) {
+        const char *names = "";
+        for (uint32_t j = 0; j < lists[i]->count; j++)
+            names = firnc_format("%s%s%s", names, j > 0 ? ", " : "",
+                                 (const char *)tokenizer->bpe.vocabulary.tokens[lists[i]->ids[j]].text);
+        if (lists[i]->count > 0)
+            text = firnc_format("%s%s%s %s", text, text[0] == '\0' ? "; with " : " and ", names, places[i]);
+    }
+    return text[0] != '\0' ? firnc_printable(firnc_format("%s each text", text)) : "";
+}
+
 static int end_interrupted(const char *output) {
     if (output != NULL)
         firnc_say("firnc tokens: interrupted; %s is not written", output);
@@ -223,21 +247,20 @@ static int end_interrupted(const char *output) {
 }
 
 static int write_ids(encoding *e, const request *r) {
-    firnc_ids_writer writer;
     const uint32_t vocabulary = e->tokenizer.bpe.vocabulary.count;
     uint64_t tokens;
-    if (!firnc_ids_write_begin(&writer, r->output, vocabulary))
+    if (!firnc_ids_write_begin(&e->writer, r->output, vocabulary))
         return FIRNC_EXIT_WRONG;
-    e->writer = &writer;
+    e->writes = true;
     const bool good = encode_all(e, r, &tokens);
     if (good && interrupted == 0 && tokens > 0) {
-        if (!firnc_ids_write_end(&writer))
+        if (!firnc_ids_write_end(&e->writer))
             return FIRNC_EXIT_WRONG;
-        printf("%s: %llu tokens, %s, of a vocabulary of %u\n", firnc_printable(r->output), (unsigned long long)tokens,
-               firnc_ids_type(&writer), (unsigned)vocabulary);
+        printf("%s: %llu tokens, %s, of a vocabulary of %u%s\n", firnc_printable(r->output), (unsigned long long)tokens,
+               firnc_ids_type(&e->writer), (unsigned)vocabulary, special_text(&e->tokenizer, r->special));
         return FIRNC_EXIT_OK;
     }
-    firnc_output_abandon(&writer.output);
+    firnc_output_abandon(&e->writer.output);
     if (good && interrupted != 0)
         return end_interrupted(r->output);
     if (good)
@@ -283,17 +306,15 @@ static bool put_text(firnc_output *output, firnc_decoder *decoder) {
     return good;
 }
 
-/* Sets *written to false if the output failed and is gone. */
-static bool decode_blocks(firnc_ids_reader *reader, firnc_decoder *decoder, firnc_output *output, bool *written) {
+static bool decode_blocks(firnc_ids_reader *reader, firnc_decoder *decoder, firnc_output *output) {
     firnc_ids ids = {0};
-    *written = true;
     do {
         if (!firnc_ids_read(reader, &ids))
             return false;
         for (uint32_t i = 0; i < ids.count; i++)
             firnc_decoder_add(decoder, ids.ids[i]);
         if (ids.count > 0 && !put_text(output, decoder))
-            return *written = false;
+            return false;
     } while (ids.count > 0 && interrupted == 0 && !ferror(stdout));
     return true;
 }
@@ -301,8 +322,7 @@ static bool decode_blocks(firnc_ids_reader *reader, firnc_decoder *decoder, firn
 static int decode(const firnc_tokenizer *tokenizer, const request *r) {
     firnc_ids_reader reader;
     firnc_decoder decoder;
-    firnc_output file, *output = r->output != NULL ? &file : NULL;
-    bool written;
+    firnc_output file = {0}, *output = r->output != NULL ? &file : NULL;
     if (!firnc_ids_read_begin(&reader, r->names[0], tokenizer->bpe.vocabulary.count))
         return FIRNC_EXIT_WRONG;
     watch_signals();
@@ -311,11 +331,11 @@ static int decode(const firnc_tokenizer *tokenizer, const request *r) {
         firnc_ids_read_end(&reader);
         return FIRNC_EXIT_WRONG;
     }
-    const bool good = decode_blocks(&reader, &decoder, output, &written);
+    const bool good = decode_blocks(&reader, &decoder, output);
     firnc_ids_read_end(&reader);
     if (good && interrupted == 0)
         return output == NULL || firnc_output_end(output, NULL, 0) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
-    if (output != NULL && written)
+    if (output != NULL)
         firnc_output_abandon(output);
     return good ? end_interrupted(r->output) : FIRNC_EXIT_WRONG;
 }

@@ -52,8 +52,7 @@ static const firnc_added *longest(const firnc_added_list *list, const uint8_t *t
     return found;
 }
 
-/* --- white space and words around a token --------------------------------------------------------------------------
- */
+/* --- white space and words around a token ------------------------------------------------------------------------- */
 
 static uint8_t class_before(const uint8_t *text, size_t place, uint32_t *size) {
     return firnc_unicode_table()[firnc_utf8_read_back(text, place, size)];
@@ -87,13 +86,12 @@ static size_t behind_spaces(const firnc_added_search *search, size_t place) {
     return place;
 }
 
-/* --- the search ----------------------------------------------------------------------------------------------------
- */
+/* --- the search --------------------------------------------------------------------------------------------------- */
 
 bool firnc_added_find(const firnc_added_list *list, firnc_added_search *search, firnc_added_match *match) {
     /* Before the text ends, a token needs the bytes behind it in sight: those of the longest one, and one character. */
     const size_t ahead = search->last || list->count == 0 ? 0 : list->longest + FIRNC_UTF8_MAX;
-    size_t at = search->taken;
+    size_t at = search->from;
     for (; at < search->length; at++) {
         if (!list->begins[search->text[at]])
             continue;
@@ -113,9 +111,9 @@ bool firnc_added_find(const firnc_added_list *list, firnc_added_search *search, 
         if (token->right && end == search->length && !search->last)
             break;
         *match = (firnc_added_match){token->id, token->left ? without_spaces_before(search, at) : at, end};
-        search->taken = end;
+        search->taken = search->from = end;
         return true;
     }
-    match->begin = at;
+    match->begin = search->from = at;
     return false;
 }

@@ -30,6 +30,7 @@ typedef struct firnc_added_search {
     const uint8_t *text;
     size_t length;
     size_t taken;     /* what lies before belongs to no further token */
+    size_t from;      /* no further token begins before */
     bool word_before; /* the character before the text is one of a word */
     bool last;        /* the text ends here; else what follows it is not known */
     bool plain;       /* special tokens are text */

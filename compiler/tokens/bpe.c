@@ -72,7 +72,7 @@ uint32_t firnc_bpe_begin(firnc_bpe *bpe, uint32_t merge_count) {
     memset(bpe->merges, 0xFF, slots * sizeof *bpe->merges);
     memset(bpe->joins, 0xFF, slots * sizeof *bpe->joins);
     bpe->cache = firnc_word_cache_make();
-    bpe->written = firnc_allocate(2 * FIRNC_TOKEN_BYTES_MAX);
+    bpe->written = firnc_allocate(UINT64_C(2) * FIRNC_TOKEN_BYTES_MAX);
     uint32_t missing = 256;
     for (uint32_t byte = 256; byte-- > 0;) {
         bpe->byte_ids[byte] = find_byte(bpe, (uint8_t)byte);

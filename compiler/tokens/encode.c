@@ -7,8 +7,7 @@
 
 enum { PIECE_BYTES = 1 << 16 };
 
-/* --- words ----------------------------------------------------------------------------------------------------------
- */
+/* --- words -------------------------------------------------------------------------------------------------------- */
 
 static bool encode_word(firnc_encoder *encoder, const uint8_t *word, size_t length, bool whole) {
     firnc_bpe *bpe = &encoder->tokenizer->bpe;
@@ -130,8 +129,7 @@ static size_t word_gap(const firnc_tokenizer *tokenizer, const uint8_t *text, si
     return firnc_bpe_last_gap(&tokenizer->bpe, text, length, space);
 }
 
-/* --- stages ---------------------------------------------------------------------------------------------------------
- */
+/* --- stages ------------------------------------------------------------------------------------------------------- */
 
 /* Takes text up to a place that it chooses, all of it if `last`, and sets *taken. */
 typedef bool (*consumer)(firnc_encoder *encoder, const uint8_t *text, size_t count, bool last, size_t *taken);
@@ -163,6 +161,7 @@ static bool run_stage(firnc_encoder *encoder, struct firnc_stage *stage, const f
     uint8_t *text = (uint8_t *)stage->held.text;
     firnc_added_search search = {.text = text,
                                  .length = stage->held.length,
+                                 .from = stage->decided,
                                  .word_before = stage->word_before,
                                  .last = last,
                                  .plain = encoder->plain};
@@ -178,14 +177,13 @@ static bool run_stage(firnc_encoder *encoder, struct firnc_stage *stage, const f
     size_t end = match.begin;
     if (!last && end > at && list->left)
         end = at + before_spaces(text + at, end - at);
-    if (end < at)
-        end = at;
     if (!consume(encoder, text + at, end - at, last, &taken))
         return false;
     at += taken;
     stage->word_before = last ? false : firnc_added_word_before(&search, at);
     memmove(text, text + at, stage->held.length - at);
     stage->held.length -= at;
+    stage->decided = search.from - at;
     return true;
 }
 
@@ -198,8 +196,7 @@ static bool normalize_and_cut(firnc_encoder *encoder, const uint8_t *text, size_
     return run_stage(encoder, stage, &encoder->tokenizer->added_normalized, last, cut_words);
 }
 
-/* --- the text -------------------------------------------------------------------------------------------------------
- */
+/* --- the text ----------------------------------------------------------------------------------------------------- */
 
 void firnc_encoder_begin(firnc_encoder *encoder, firnc_tokenizer *tokenizer, const char *name, bool plain) {
     encoder->tokenizer = tokenizer;
@@ -209,6 +206,7 @@ void firnc_encoder_begin(firnc_encoder *encoder, firnc_tokenizer *tokenizer, con
     encoder->invalid = encoder->invalid_at = encoder->offset = encoder->checked = 0;
     encoder->raw.held.length = encoder->normalized.held.length = 0;
     encoder->raw.word_before = encoder->normalized.word_before = false;
+    encoder->raw.decided = encoder->normalized.decided = 0;
     encoder->piece_begins = encoder->words_begin = encoder->text_begins = true;
 }
 
@@ -248,9 +246,10 @@ static bool run(firnc_encoder *encoder, bool last) {
     encoder->offset += held - stage->held.length;
     if (stage->held.length <= FIRNC_TOKENS_WINDOW_MAX && encoder->normalized.held.length <= FIRNC_TOKENS_WINDOW_MAX)
         return true;
+    const unsigned long long end = encoder->offset + stage->held.length;
     firnc_say(
         "firnc: %s: has no end of a word in %u bytes up to byte %llu; break its lines, or check that it is a text",
-        encoder->name, (unsigned)FIRNC_TOKENS_WINDOW_MAX, (unsigned long long)(encoder->offset + stage->held.length));
+        encoder->name, (unsigned)FIRNC_TOKENS_WINDOW_MAX, end);
     return false;
 }
 

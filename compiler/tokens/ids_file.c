@@ -36,9 +36,10 @@ static void make_header(const firnc_ids_writer *writer, uint8_t header[HEADER_BY
     memset(header, ' ', HEADER_BYTES);
     memcpy(header, npy_magic, sizeof npy_magic);
     memcpy(header + sizeof npy_magic, (const uint8_t[]){1, 0, HEADER_BYTES - BEFORE, 0}, 4);
-    const char *text =
-        firnc_format("{'descr': '<i4', 'fortran_order': False, 'shape': (%llu,), }", (unsigned long long)writer->count);
-    memcpy(header + BEFORE, text, strlen(text));
+    const int length =
+        snprintf((char *)header + BEFORE, HEADER_BYTES - BEFORE,
+                 "{'descr': '<i4', 'fortran_order': False, 'shape': (%llu,), }", (unsigned long long)writer->count);
+    header[BEFORE + length] = ' ';
     header[HEADER_BYTES - 1] = '\n';
 }
 

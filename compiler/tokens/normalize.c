@@ -56,8 +56,7 @@ void firnc_normalize(const firnc_tokenizer *tokenizer, const uint8_t *text, size
         firnc_text_add(to, text, count);
 }
 
-/* --- where a text may be cut ----------------------------------------------------------------------------------------
- */
+/* --- where a text may be cut -------------------------------------------------------------------------------------- */
 
 static bool is_one_character(const char *text) {
     uint32_t length;

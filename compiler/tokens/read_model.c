@@ -173,8 +173,7 @@ static bool read_merges(firnc_tokenizer *tokenizer, const char *name) {
     return true;
 }
 
-/* --- vocab.json and merges.txt --------------------------------------------------------------------------------------
- */
+/* --- vocab.json and merges.txt ------------------------------------------------------------------------------------ */
 
 static void add_end_of_text(firnc_tokenizer *tokenizer) {
     static const uint8_t text[] = END_OF_TEXT;
@@ -194,7 +193,10 @@ bool firnc_tokenizer_read_pair(firnc_tokenizer *tokenizer, const char *vocabular
                                    .cuts = {{.kind = FIRNC_CUT_BYTES, .pattern = FIRNC_PATTERN_GPT2}},
                                    .cut_count = 1};
     cJSON *json = firnc_tokens_json(vocabulary);
-    const bool good = json != NULL && firnc_tokens_read_vocabulary(tokenizer, "", json, 0);
+    const bool other = cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(json, "model"));
+    if (other)
+        firnc_say("firnc: %s: is a tokenizer.json; give it by --tokenizer, without --merges", vocabulary);
+    const bool good = json != NULL && !other && firnc_tokens_read_vocabulary(tokenizer, "", json, 0);
     cJSON_Delete(json);
     if (!good || !firnc_tokens_check_ids(tokenizer) || !read_merges(tokenizer, merges))
         return false;

@@ -46,8 +46,7 @@ static bool has_room(const firnc_document *document, uint32_t count) {
            firnc_document_refuse(document, "", NULL, "is one step too many; firnc reads at most 8");
 }
 
-/* --- the normalizer -------------------------------------------------------------------------------------------------
- */
+/* --- the normalizer ----------------------------------------------------------------------------------------------- */
 
 static bool read_prepend(const char *file, const char *path, const cJSON *step, firnc_normal_step *to) {
     firnc_document document;
@@ -95,8 +94,7 @@ bool firnc_tokens_read_normalizer(firnc_tokenizer *tokenizer, const cJSON *norma
     return normalizer == NULL || read_normal(tokenizer, "normalizer", normalizer);
 }
 
-/* --- the pre-tokenizer ----------------------------------------------------------------------------------------------
- */
+/* --- the pre-tokenizer -------------------------------------------------------------------------------------------- */
 
 static bool read_bytes(const char *file, const char *path, const cJSON *step, firnc_cut_step *to) {
     firnc_document document;

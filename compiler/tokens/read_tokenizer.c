@@ -10,6 +10,8 @@
 #define IDLE         FIRNC_KEY_IDLE
 #define EMPTY        FIRNC_KEY_EMPTY
 
+enum { TEMPLATE_PARTS_MAX = 64 };
+
 static const firnc_key file_keys[] = {
     {"version", IDLE, NULL},
     {"truncation", EMPTY, "would cut the text; set it to null"},
@@ -77,7 +79,7 @@ static bool read_model(firnc_tokenizer *tokenizer, firnc_document *model, const 
 /* A merge is "a b", or ["a", "b"]. */
 static bool read_merge(firnc_tokenizer *tokenizer, const char *place, const cJSON *item, uint32_t rank) {
     const cJSON *first = cJSON_IsArray(item) ? item->child : NULL, *second = first != NULL ? first->next : NULL;
-    if (cJSON_IsString(first) && cJSON_IsString(second) && second->next == NULL)
+    if (second != NULL && second->next == NULL && cJSON_IsString(first) && cJSON_IsString(second))
         return firnc_tokens_add_merge(tokenizer, place, first->valuestring, strlen(first->valuestring),
                                       second->valuestring, strlen(second->valuestring), rank);
     const char *text = cJSON_IsString(item) ? item->valuestring : "", *space = strchr(text, ' ');
@@ -104,8 +106,7 @@ static bool read_merges(firnc_tokenizer *tokenizer, const firnc_document *model)
     return true;
 }
 
-/* --- added tokens ---------------------------------------------------------------------------------------------------
- */
+/* --- added tokens ------------------------------------------------------------------------------------------------- */
 
 /* The id of the token, which the vocabulary gets if it lacks it. */
 static bool add_to_vocabulary(firnc_tokenizer *tokenizer, const firnc_document *document, const firnc_added *token) {
@@ -194,8 +195,7 @@ static bool read_all_added(firnc_tokenizer *tokenizer, const firnc_document *fil
     return true;
 }
 
-/* --- the post-processor ---------------------------------------------------------------------------------------------
- */
+/* --- the post-processor ------------------------------------------------------------------------------------------- */
 
 /* Appends the ids of the special token that a part of the template names. */
 static bool add_special(const firnc_document *document, const firnc_vocabulary *vocabulary, const cJSON *part,
@@ -220,6 +220,8 @@ static bool read_template(firnc_tokenizer *tokenizer, const char *path, const cJ
     if (!firnc_document_open(&document, tokenizer->name, path, object, template_keys, COUNT(template_keys)))
         return false;
     const cJSON *single = firnc_document_get(&document, "single");
+    if (cJSON_GetArraySize(single) > TEMPLATE_PARTS_MAX)
+        return firnc_document_refuse(&document, "single", NULL, "has more than 64 parts; firnc reads at most 64");
     for (const cJSON *part = cJSON_IsArray(single) ? single->child : NULL; part != NULL; part = part->next) {
         const cJSON *token = cJSON_GetObjectItemCaseSensitive(part, "SpecialToken");
         const cJSON *text = cJSON_GetObjectItemCaseSensitive(part, "Sequence");
@@ -257,8 +259,7 @@ static bool read_processor(firnc_tokenizer *tokenizer, const char *path, const c
     return true;
 }
 
-/* --- the file -------------------------------------------------------------------------------------------------------
- */
+/* --- the file ----------------------------------------------------------------------------------------------------- */
 
 static bool read_document(firnc_tokenizer *tokenizer, const cJSON *json) {
     firnc_document file, model;

@@ -66,8 +66,7 @@ static bool skip(cursor *c, uint8_t kind, size_t most) {
     return c->at > from;
 }
 
-/* --- alternatives: each returns the end of the word, or 0 where it does not match at the beginning -----------------
- */
+/* --- alternatives: each returns the end of the word, or 0 where it does not match at the beginning ---------------- */
 
 static uint8_t small(uint32_t code) {
     return (uint8_t)(code >= 'A' && code <= 'Z' ? code + ('a' - 'A') : code == LONG_S ? 's' : code < 0x80 ? code : 0);

@@ -14,8 +14,7 @@
 #include "compiler/tokens/split.h"
 #include "compiler/tokens/unicode.h"
 
-/* --- what the files say --------------------------------------------------------------------------------------------
- */
+/* --- what the files say ------------------------------------------------------------------------------------------- */
 
 typedef enum firnc_normal_kind { FIRNC_NORMAL_NFC, FIRNC_NORMAL_PREPEND, FIRNC_NORMAL_REPLACE } firnc_normal_kind;
 
@@ -61,8 +60,7 @@ bool firnc_tokenizer_read(firnc_tokenizer *tokenizer, const char *name);
  * token if the vocabulary has it. */
 bool firnc_tokenizer_read_pair(firnc_tokenizer *tokenizer, const char *vocabulary, const char *merges);
 
-/* --- encoding ------------------------------------------------------------------------------------------------------
- */
+/* --- encoding ----------------------------------------------------------------------------------------------------- */
 
 /* Bytes of a text that are held at most, because nothing says yet where a word in them ends. */
 enum { FIRNC_TOKENS_WINDOW_MAX = 4 << 20 };
@@ -79,6 +77,7 @@ typedef struct firnc_encoder {
 
     struct firnc_stage {
         firnc_growing_text held; /* what is not yet decided */
+        size_t decided;          /* no added token begins before this place in it */
         bool word_before;
     } raw, normalized;
     uint64_t offset;   /* of the first byte that is held, in the text */
@@ -90,7 +89,8 @@ typedef struct firnc_encoder {
     firnc_nfc nfc;
 } firnc_encoder;
 
-/* Begins a text. The memory of an encoder that has been used is used again; the first time it is {0}. */
+/* Begins a text. The memory of an encoder that has been used is used again, and its ids stay; the first time it is {0}.
+ */
 void firnc_encoder_begin(firnc_encoder *encoder, firnc_tokenizer *tokenizer, const char *name, bool plain);
 
 /* Takes the next bytes of the text. */
@@ -99,8 +99,7 @@ bool firnc_encoder_add(firnc_encoder *encoder, const uint8_t *bytes, size_t coun
 /* Ends the text: all its ids are then in encoder->ids. */
 bool firnc_encoder_end(firnc_encoder *encoder);
 
-/* --- decoding ------------------------------------------------------------------------------------------------------
- */
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
 
 typedef struct firnc_decoder {
     const firnc_tokenizer *tokenizer;
@@ -115,8 +114,7 @@ void firnc_decoder_begin(firnc_decoder *decoder, const firnc_tokenizer *tokenize
 /* Appends the text of an id below the count of the vocabulary. */
 void firnc_decoder_add(firnc_decoder *decoder, uint32_t id);
 
-/* --- shared by the files of this folder -----------------------------------------------------------------------------
- */
+/* --- shared by the files of this folder --------------------------------------------------------------------------- */
 
 /* Appends the normalized form of a text. begins: it is the beginning of a piece, before which Prepend adds. */
 void firnc_normalize(const firnc_tokenizer *tokenizer, const uint8_t *text, size_t count, bool begins,

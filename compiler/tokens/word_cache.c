@@ -7,7 +7,7 @@
 #include "compiler/base/text.h"
 #include "compiler/tokens/vocabulary.h"
 
-enum { SLOTS = 1 << 16, WORDS_MAX = SLOTS / 2 };
+enum { SLOTS = 1 << 14, WORDS_MAX = SLOTS / 2 };
 
 typedef struct entry {
     uint32_t word, ids; /* offsets */

@@ -75,6 +75,9 @@ for name in llama3 pair; do
 done
 expect "bytes that are no UTF-8" 0 "" "$FIRNC" tokens "$folder/cut.txt" $pair -o "$folder/ids.bin"
 grep -q "warning: is no UTF-8: 1 bytes, the first at byte 7" "$folder/err" || fail "no warning of bytes that are no UTF-8"
+printf '\357\273\277text\n' >"$folder/mark.txt"
+expect "a byte order mark" 0 "" "$FIRNC" tokens "$folder/mark.txt" $pair -o "$folder/ids.bin"
+grep -q "warning: begins with a byte order mark" "$folder/err" || fail "no warning of a byte order mark"
 printf 'The plan is frozen;  two more' >"$folder/line.txt"
 for name in llama2 metaspace; do
     expect "$name" 0 "" "$FIRNC" tokens "$folder/line.txt" $(tokenizer $name) -o "$folder/ids.bin"
@@ -94,6 +97,7 @@ expect "array" 0 "" "$FIRNC" tokens $text $pair -o "$folder/ids.npy"
 expect "count" 0 "" "$FIRNC" tokens $text "$folder/line.txt" $pair --count
 grep -q "text.txt: 351 tokens, 503 bytes" "$folder/out" && grep -q "tokens in all" "$folder/out" || fail "no count"
 expect "two texts" 0 "" "$FIRNC" tokens $text $text $(tokenizer llama3) --special -o "$folder/two.bin"
+grep -q "; with <|start|> before and <|end|> behind each text" "$folder/out" || fail "--special does not say what it adds"
 expect "one text" 0 "" "$FIRNC" tokens $text $(tokenizer llama3) --special -o "$folder/one.bin"
 cat "$folder/one.bin" "$folder/one.bin" | cmp -s - "$folder/two.bin" || fail "two texts are not encoded one by one"
 # A vocabulary of more than 65,536 tokens: int32.
@@ -191,6 +195,9 @@ expect "a post-processor" 1 "post_processor is BertProcessing" \
     "$FIRNC" tokens $text --tokenizer "$folder/processor.json" --special --count
 expect "no post-processor" 1 "no post_processor adds tokens" "$FIRNC" tokens $text $pair --special --count
 
+expect "a tokenizer.json as vocabulary" 1 "is a tokenizer.json; give it by --tokenizer" \
+    "$FIRNC" tokens $text --vocabulary $golden/bytes.json --merges $golden/merges.txt --count
+expect "a vocabulary as tokenizer.json" 1 "model: must be there" "$FIRNC" tokens $text --tokenizer $golden/vocab.json --count
 printf 'a b\nzzz a\n' >"$folder/merges.txt"
 expect "merges" 1 "merges.txt:1: merges 'a' and 'b' to a token" "$FIRNC" tokens $text --vocabulary $golden/vocab.json --merges "$folder/merges.txt" --count
 printf '#version: 0.2\n\ne n x\n' >"$folder/merges.txt"
@@ -246,7 +253,7 @@ while [ $i -lt 150 ]; do
     i=$((i + 1))
 done >"$folder/large.txt"
 "$FIRNC" tokens "$folder/large.txt" $(tokenizer llama2) -o "$folder/none.bin" >"$folder/out" 2>"$folder/err" &
-sleep 0.2
+while ! ls "$folder" | grep -q 'none.bin' && kill -0 $! 2>/dev/null; do sleep 0.05; done
 kill -TERM $!
 status=0
 wait $! || status=$?

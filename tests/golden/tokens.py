@@ -3,7 +3,8 @@
 
     python3 tests/golden/tokens.py
 
-The vocabularies are trained, so that another version may make other files; all of them are then made again."""
+The vocabularies are trained, so that another version may make other files; all of them are then made again. overlap.json was
+written by hand, and its ids are in tests/unit/test_tokens.c."""
 
 import hashlib
 import json
