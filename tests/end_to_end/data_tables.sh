@@ -135,6 +135,17 @@ done
 expect "bytes" 0 "" train bytes --data "$folder/table.csv" --target-column class
 expect "two tables" 0 "" table half.csv --data "$folder/rest.csv"
 same "two tables are another run" "$folder/out" "$folder/arrays"
+mkdir "$folder/tables"
+cp "$folder/half.csv" "$folder/tables/p9.csv"
+cp "$folder/rest.csv" "$folder/tables/p10.csv"
+expect "a folder of tables" 0 "" table tables
+same "a folder of tables is another run" "$folder/out" "$folder/arrays"
+expect "tables by bytes" 0 "" table rest.csv --data "$folder/half.csv" --checkpoint "$folder/by_bytes"
+cp "$folder/by_bytes" "$folder/by_folder"
+expect "tables by bytes, resumed" 0 "" table rest.csv --data "$folder/half.csv" --checkpoint "$folder/by_bytes" --resume
+cp "$folder/out" "$folder/by_bytes.digest"
+expect "a folder of tables by bytes" 0 "" table tables --checkpoint "$folder/by_folder" --resume
+same "labels of a folder of tables stay in another order" "$folder/out" "$folder/by_bytes.digest"
 expect "tables with other columns" 1 "other_rest.csv: has other columns than [^ ]*/half.csv" table half.csv --data "$folder/other_rest.csv"
 expect "a table of labels" 0 "" train classes --data "$folder/features.csv" --labels "$folder/labels.csv"
 same "a table of labels is another run" "$folder/out" "$folder/arrays"
