@@ -275,7 +275,7 @@ bool cli_say_samples(const cli_session *session, char *text, size_t size) {
 void cli_note_data(const cli_session *session) {
     if (session->options->quiet)
         return;
-    for (uint32_t s = 0; s < session->data.source.stream_count; s++)
+    for (uint32_t s = 0; s < session->data.source.stream_count && s < FIRN_HOST_STREAMS; s++)
         note_files(session, s);
     if (session->info.window != 0)
         cli_note_kinds(session);

@@ -25,9 +25,10 @@ static const char *descr_of(uint8_t type) {
 
 bool cli_npy_put_header(const firn_host_replacement *file, uint8_t type, uint64_t rows, const uint64_t *dims,
                         uint32_t dim_count) {
+    static const uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
     char header[CLI_NPY_HEADER_BYTES];
     memset(header, ' ', sizeof header);
-    memcpy(header, "\x93NUMPY\x01\x00", 8);
+    memcpy(header, magic, sizeof magic);
     header[8] = (char)((sizeof header - 10) & 0xff);
     header[9] = (char)((sizeof header - 10) >> 8);
     int length =

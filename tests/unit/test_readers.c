@@ -82,7 +82,7 @@ static void write_npy(npy_file about, const void *bytes, size_t count) {
     const int length =
         snprintf(head + start, sizeof head - start, "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", about.code,
                  about.fortran ? "True" : "False", about.shape);
-    memcpy(head, "\x93NUMPY", 6);
+    memcpy(head, (const uint8_t[]){0x93, 'N', 'U', 'M', 'P', 'Y'}, 6);
     const uint8_t rest[] = {about.version, 0, (uint8_t)length, 0, 0, 0};
     memcpy(head + 6, rest, start - 6);
     write_bytes(head, start + (size_t)length, bytes, count);
@@ -348,11 +348,11 @@ static void reads_idx_of_every_type(void **state) {
                 for (uint32_t b = 0; b < type->width; b++)
                     bytes[n * type->width + b] = number[type->width - 1 - b];
             }
-            write_bytes(head, sizeof head, bytes, 4u * type->width);
+            write_bytes(head, sizeof head, bytes, (size_t)4 * type->width);
             assert_true(open_as(elements[e], 2, true));
             expect_values(elements[e], values, 4);
             firn_host_data_close(&data);
-            write_bytes(head, sizeof head, bytes, 4u * type->width - 1);
+            write_bytes(head, sizeof head, bytes, (size_t)4 * type->width - 1);
             assert_false(open_as(elements[e], 2, true));
             firn_host_data_close(&data);
         }
@@ -370,7 +370,7 @@ static void hashes_what_is_read(void **state) {
     memcpy(rows, head, sizeof head - 1);
     memcpy(rows + sizeof head - 1, bytes, sizeof bytes);
     mbedtls_sha256(rows, sizeof rows, hash, 0);
-    for (int i = 0; i < 32; i++)
+    for (size_t i = 0; i < 32; i++)
         snprintf(line + 5 + 2 * i, 4, "%02x", hash[i]);
     line[69] = '\n';
     mbedtls_sha256((const uint8_t *)line, 70, hash, 0);

@@ -100,13 +100,17 @@ static double real_of(firn_host_number number, uint64_t word) {
     return real;
 }
 
+/* The bit that makes an integer of so many bytes negative. */
+static const uint64_t signs[] = {
+    [1] = 0x80, [2] = 0x8000, [4] = UINT64_C(0x80000000), [8] = UINT64_C(0x8000000000000000)};
+
 static value value_of(const firn_host_conversion *how, const uint8_t *from) {
     const firn_host_number_row *row = &rows[how->from];
     const uint64_t word = word_of(from, row->width, how->reversed);
     if (row->real)
         return (value){.is_real = true, .real = real_of(how->from, word)};
     const bool is_signed = row->code[0] == 'i';
-    const uint64_t sign = UINT64_C(1) << (8 * row->width - 1);
+    const uint64_t sign = signs[row->width];
     if (!is_signed || (word & sign) == 0)
         return (value){.magnitude = word};
     return (value){.magnitude = sign - (word & (sign - 1)), .negative = true};
