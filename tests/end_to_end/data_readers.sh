@@ -28,6 +28,7 @@ byte_data='trainer.fit.train_dataloader={batch_size: 4, feature_type: uint8, lab
 compile floats train --set "$model" --set "$float_data"
 compile bytes train --set "$model" --set "$byte_data"
 compile ignored train --set "$ignoring" --set "$float_data"
+compile ignored_eval eval --set "$ignoring" --set "$float_data" --set 'trainer.validate.val_dataloader={batch_size: 4}'
 compile ignored_bytes train --set "$ignoring" --set "$byte_data"
 
 python3 - "$folder" <<'end'
@@ -99,6 +100,13 @@ for plan in ignored:three ignored_bytes:three_bytes; do
     expect "labels of -100, $plan" 0 "" train "${plan%:*}" x_uint8 y_minus
     same "labels of -100 are not those of the class that is ignored" "$folder/out" "$folder/three"
 done
+expect "a checkpoint of labels of -100" 0 "" train ignored x_uint8 y_minus --checkpoint "$folder/ignored.ckpt"
+for labels in y_three y_minus; do
+    expect "eval of $labels" 0 "" "$FIRN" eval "$folder/ignored_eval.plan" --pub "$PUB" --quiet --data "$folder/x_uint8.npy" \
+        --labels "$folder/$labels.npy" --checkpoint "$folder/ignored.ckpt"
+    cp "$folder/out" "$folder/eval.$labels"
+done
+same "eval of -100 is not that of the class that is ignored" "$folder/eval.y_three" "$folder/eval.y_minus"
 expect "labels of -100 without ignore_index" 1 "y_minus.npy: .*DATA_RANGE.* is -100, and the plan takes 0 to 2: .*ignore_index: then -100 is read as it" \
     train floats x_float32 y_minus --quiet
 expect "labels of -100 as bytes" 1 "y_minus.npy: record 0, counted from 0, is -100; the plan reads uint8, and -100 is beyond it (DATA_TYPE): .*ignore_index" \
