@@ -46,10 +46,10 @@ holds plans eval.plan predict.plan train.plan
 cmp -s "$folder/one.plan" "$folder/plans/train.plan" || fail "the plan that was there is not replaced"
 
 # A warning about the recipe stands there once.
-sed 's/^  *loop:/&\n      eval_frequency: 10/' "$RECIPE" >"$folder/warned.yaml"
+sed 's|^  init:|&\n    logging: {log_steps: 10}|' "$RECIPE" >"$folder/warned.yaml"
 RECIPE=$folder/warned.yaml
 all warned || fail "--all of a recipe with a warning"
-[ "$(grep -c eval_frequency "$folder/err")" -eq 1 ] || fail "not one warning"
+[ "$(grep -c logging "$folder/err")" -eq 1 ] || fail "not one warning"
 RECIPE=compiler/recipes/small_mlp.yaml
 
 # --- the modes of a recipe ---

@@ -56,6 +56,7 @@ runtime/program
 runtime/package         plan/
 runtime/package/arduino runtime
 runtime/cli             plan/ schedules runtime runtime/targets/host runtime/manual runtime/program
+runtime/cli/outputs     plan/ runtime runtime/targets/host runtime/cli
 
 compiler/base           plan/ schedules
 compiler/keys           plan/ schedules compiler/base
