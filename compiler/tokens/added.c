@@ -15,7 +15,8 @@ static int by_text(const void *a, const void *b) {
 }
 
 void firnc_added_sort(firnc_added_list *list) {
-    qsort(list->tokens, list->count, sizeof *list->tokens, by_text);
+    if (list->count > 1)
+        qsort(list->tokens, list->count, sizeof *list->tokens, by_text);
     for (uint32_t i = 0; i < list->count; i++) {
         const firnc_added *token = &list->tokens[i];
         list->begins[token->text[0]] = true;

@@ -22,7 +22,7 @@ typedef struct firnc_added_list {
     bool begins[256]; /* a token begins with the byte */
 } firnc_added_list;
 
-/* Makes the list ready once its tokens are there. Their texts differ. */
+/* Makes the list ready once its tokens are there, if any. Their texts differ. */
 void firnc_added_sort(firnc_added_list *list);
 
 /* A text in which tokens are sought, and how far the search is. */

@@ -115,6 +115,8 @@ static void added_tokens_are_found(void **state) {
                             {.text = text + 5, .length = 4, .id = 2, .left = true},
                             {.text = text + 1, .length = 2, .id = 3}};
     firnc_added_list list = {.tokens = tokens, .count = 3};
+    firnc_added_list none = {0};
+    firnc_added_sort(&none);
     firnc_added_sort(&list);
     firnc_added_search search = {.text = text, .length = sizeof text - 1, .last = true};
     firnc_added_match match;
