@@ -56,6 +56,7 @@ typedef struct cli_options {
 
 /* Parses the words after the program's name. Returns CLI_OK, or CLI_USAGE after a message. */
 int cli_options_read(cli_options *options, int count, char *const *words);
+void cli_options_free(cli_options *options);
 /* The text of `firn help`. */
 extern const firn_manual cli_manual;
 

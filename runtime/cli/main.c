@@ -36,6 +36,13 @@ static bool asks_for_help(const char *word) {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+static int run(const cli_options *options) {
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(options->command, commands[i].name) == 0)
+            return commands[i].prints_result && !has_output() ? CLI_FILE : commands[i].run(options);
+    return CLI_USAGE;
+}
+
 int main(int count, char **words) {
     firn_program_open_descriptors();
     /* A write beyond the file size limit then fails with an error instead of killing the process. */
@@ -50,10 +57,8 @@ int main(int count, char **words) {
     int status = cli_options_read(&options, count - 1, words + 1);
     if (status == CLI_OK)
         status = cli_paths_check(&options);
-    if (status != CLI_OK)
-        return status;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(options.command, commands[i].name) == 0)
-            return commands[i].prints_result && !has_output() ? CLI_FILE : commands[i].run(&options);
-    return CLI_USAGE;
+    if (status == CLI_OK)
+        status = run(&options);
+    cli_options_free(&options);
+    return status;
 }

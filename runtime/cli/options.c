@@ -793,3 +793,10 @@ int cli_options_read(cli_options *options, int count, char *const *words) {
     }
     return check(options, commands[c].bit, commands[c].operand);
 }
+
+void cli_options_free(cli_options *options) {
+    for (uint32_t i = 0; i < FIRN_HOST_STREAMS; i++) {
+        free((void *)(uintptr_t)options->members[i]);
+        options->members[i] = NULL;
+    }
+}

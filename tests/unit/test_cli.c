@@ -218,6 +218,7 @@ static int read_words(int count, char *const *words, const char **printed) {
     support_capture_begin(STDERR_FILENO);
     const int status = cli_options_read(&options, count, words);
     support_capture_end(text, sizeof text);
+    cli_options_free(&options);
     *printed = text;
     return status;
 }

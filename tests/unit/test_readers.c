@@ -48,9 +48,9 @@ static uint16_t half_of(double value) {
 
 /* Writes a value as a number of a type, little-endian; the type must hold it. */
 static void put_number(const number_type *type, double value, uint8_t *to) {
-    const float single = (float)value;
-    const uint16_t half = half_of(value);
-    const int64_t integer = (int64_t)value;
+    const float single = type->width == 4 ? (float)value : 0;
+    const uint16_t half = type->real && type->width == 2 ? half_of(value) : 0;
+    const int64_t integer = type->real ? 0 : (int64_t)value;
     if (!type->real)
         memcpy(to, &integer, type->width);
     else if (type->width == 2)
