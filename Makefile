@@ -180,8 +180,8 @@ $(BUILD)/onnx/onnx.pb-c.c: compiler/onnx/onnx.proto | packages
 $(ONNX_READER): $(BUILD)/onnx/onnx.pb-c.c $(BUILD)/flags
 	$(call say,$@)
 	$(quiet)$(CCACHE) $(CC) -std=c11 -O2 -w -I$(@D) $(CFLAGS_EXTRA) -c $< -o $@
-$(call object,$(ONNX_SOURCES)): private CFLAGS += $(ONNX_FLAGS)
-$(call object,$(ONNX_SOURCES)): | $(BUILD)/onnx/onnx.pb-c.c
+$(call object,$(ONNX_SOURCES) tests/unit/test_onnx_ops.c): private CFLAGS += $(ONNX_FLAGS)
+$(call object,$(ONNX_SOURCES) tests/unit/test_onnx_ops.c): | $(BUILD)/onnx/onnx.pb-c.c
 
 # Links the signature check and its mbedTLS into one object that exports only firn_*, because firnc has another build of
 # mbedTLS, for signing.
