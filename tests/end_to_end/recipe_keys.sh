@@ -54,6 +54,18 @@ messages() {
     done <"$folder/said"
 }
 
+# unchanged RECIPE MODE: sets `hash_before` to the hash of the plan of the recipe as it is, which is kept.
+unchanged() {
+    before=
+    hash_before=
+    [ ! -e "$folder/$1.$2" ] || read -r hash_before <"$folder/$1.$2"
+    if [ -z "$hash_before" ]; then
+        compile "$1" "$2" ""
+        hash_before=$hash
+        printf '%s\n' "$hash" >"$folder/$1.$2"
+    fi
+}
+
 # answer RECIPE MODE SETTINGS: prints what firnc answers.
 before=
 answer() {
@@ -66,7 +78,9 @@ answer() {
         case $3 in
         *" ; "*) earlier="${3%" ; "*} ; " ;;
         esac
-        if [ "$before" != "$1 $2 $earlier" ]; then
+        if [ -z "$earlier" ]; then
+            unchanged "$1" "$2"
+        elif [ "$before" != "$1 $2 $earlier" ]; then
             before="$1 $2 $earlier"
             compile "$1" "$2" "$earlier"
             hash_before=$hash
