@@ -73,7 +73,7 @@ HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c plan/keys/
 # The sources of the programs that are not in a library.
 FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/manual/*.c runtime/program/*.c))
 FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/studies/*.c))
-COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/onnx/ops/*.c compiler/passes/gradients/*.c))
+COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/onnx/ops/*.c compiler/passes/gradients/*.c compiler/passes/evaluation/*.c))
 ONNX_SOURCES := $(wildcard compiler/onnx/*.c compiler/onnx/ops/*.c)
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))

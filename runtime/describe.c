@@ -26,6 +26,7 @@ int firn_describe(const firn *instance, firn_info *info) {
     info->window = firn_fb_sampler_window(sampler);
     info->stride = firn_fb_sampler_stride(sampler);
     info->all_data = firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL;
+    info->short_batch = firn_samples_may_be_short(self);
     for (uint32_t i = 0; i < self->bound.inputs; i++) {
         uint32_t stream = firn_fb_input_stream(firn_fb_plan_inputs_at(self->plan, i));
         info->streams = stream >= info->streams ? stream + 1 : info->streams;

@@ -296,7 +296,7 @@ typedef struct firn_info {
     uint8_t run_hash[32], model_hash[32];
     bool eval;
     bool metric;                     /* an eval plan that has a metric */
-    uint64_t steps;                  /* length of the run; 0: no end (train), every whole batch of the data (eval) */
+    uint64_t steps;                  /* length of the run; 0: no end (train), all data in batches (eval) */
     uint32_t micro_batches, samples; /* samples of one micro-batch */
     uint32_t window;                 /* elements of a window, label shift included; 0: records */
     uint32_t stride;                 /* elements from one window to the next; 0: records */
@@ -306,6 +306,7 @@ typedef struct firn_info {
     uint32_t outputs;    /* see firn_output_at */
     bool all_data;       /* the plan reads all of its data; false: the part that is trained on, or that is held out */
     uint32_t ring;       /* records (with windows: elements) that the ring holds; 0: samples are not pushed */
+    bool short_batch;    /* the last batch of an evaluation may have fewer samples; false: they are left out */
 } firn_info;
 int firn_describe(const firn *instance, firn_info *info) FIRN_CHECK_RESULT;
 
@@ -376,13 +377,20 @@ int firn_push(firn *instance, const void *const *streams, uint32_t stream_count,
 int firn_train_step(firn *instance, const firn_source *source, firn_step_report *report) FIRN_CHECK_RESULT;
 
 /* Runs one batch of an evaluation. Returns DATA_END after the plan's number of steps or, if it has none, if the samples
- * left in the part that it reads are too few for a batch. LOSS_NOT_FINITE (if the plan checks the loss) is returned
- * after the batch. */
+ * left in the part that it reads are too few for a batch. A plan whose end of the data is short (firn_info.short_batch)
+ * takes them as a last batch, in which the last sample stands for those that are missing and the metric counts none of
+ * these: DATA_END then means that no sample is left. The application says nothing for that; the number of samples
+ * follows from the segments of the source. LOSS_NOT_FINITE (if the plan checks the loss) is returned after the batch.
+ */
 int firn_eval_step(firn *instance, const firn_source *source) FIRN_CHECK_RESULT;
 
 /* Counts the samples, in the part that the plan reads, that no eval step has used yet. After DATA_END of a plan without
- * a number of steps, these are the samples too few for a batch. */
+ * a number of steps, these are the samples too few for a batch; 0 where the last batch may be short. */
 int firn_eval_left(const firn *instance, const firn_source *source, uint64_t *samples) FIRN_CHECK_RESULT;
+
+/* Says how many samples of the last eval step are of the data, the first ones of its batch: all, or fewer in a short
+ * batch. The rows of the outputs behind them repeat the last of these. Returns NO_RESULT before the first step. */
+int firn_eval_rows(const firn *instance, uint32_t *samples) FIRN_CHECK_RESULT;
 
 /* Computes the value of the plan's first metric over the eval steps so far. Returns NO_RESULT before the first step,
  * NO_ROWS if no row counted, NO_METRIC if the plan has none. */

@@ -192,7 +192,7 @@ typedef struct firn_span {
 /* A source that was checked against the plan, and the number of samples in the part that the plan reads. */
 typedef struct firn_samples {
     const firn_source *source;
-    uint64_t count; /* at least those of a batch */
+    uint64_t count; /* at least those of a batch; at least 1 where the last batch may be short */
     uint64_t first; /* with records: the number of the first */
     /* of a plan whose samples are pushed: the newest of them as a source, with what belongs to it */
     firn_source window;
@@ -205,6 +205,9 @@ typedef struct firn_samples {
 /* Of a build with vectors: if the first op of the phase that reads the inputs casts one of bytes that no other op
  * reads, takes it out of the phase; the sampler then writes what it would. The instance must be bound. */
 void firn_samples_bind(firn_instance *instance);
+
+/* Whether the last batch of the plan's data may have fewer samples than the others: the epoch_end short. */
+bool firn_samples_may_be_short(const firn_instance *instance);
 
 /* Checks a source against the plan. *samples is not moved afterwards. Errors: ARGUMENT, SOURCE, DATA_TYPE,
  * DATA_TOO_SHORT, NOT_ENOUGH_PUSHED. */

@@ -84,6 +84,10 @@ static void count_samples(const firn_instance *instance, uint64_t records, firn_
     samples->count = part.length;
 }
 
+bool firn_samples_may_be_short(const firn_instance *instance) {
+    return firn_fb_sampler_epoch_end(firn_fb_plan_sampler(instance->plan)) == FIRN_FB_EPOCH_END_SHORT;
+}
+
 int firn_samples_begin(const firn_instance *instance, const firn_source *source, firn_samples *samples) {
     const bool pushed = instance->bound.pushed != NULL;
     uint64_t records = 0;
@@ -97,7 +101,7 @@ int firn_samples_begin(const firn_instance *instance, const firn_source *source,
     if (status != FIRN_OK)
         return status;
     count_samples(instance, records, samples);
-    if (samples->count >= instance->bound.samples)
+    if (samples->count >= (firn_samples_may_be_short(instance) ? 1 : instance->bound.samples))
         return FIRN_OK;
     return pushed ? FIRN_ERROR_NOT_ENOUGH_PUSHED : FIRN_ERROR_DATA_TOO_SHORT;
 }
@@ -119,10 +123,13 @@ static uint64_t place_of(const firn_instance *instance, const firn_samples *samp
                                  : samples->first + index;
 }
 
-/* Returns the position of the sample that draw number `draw` selects. */
+/* Returns the position of the sample that draw number `draw` selects. In a batch that may be short, the last sample of
+ * the data stands in the place of those that are missing. */
 static uint64_t place_of_draw(const firn_instance *instance, const firn_samples *samples, uint64_t draw) {
     const firn_fb_sampler sampler = firn_fb_plan_sampler(instance->plan);
     uint64_t index;
+    if (draw >= samples->count && firn_samples_may_be_short(instance))
+        draw = samples->count - 1;
     const uint64_t epoch = firn_divide(draw, samples->count, &index);
     if (firn_fb_sampler_kind(sampler) == FIRN_FB_SAMPLER_KIND_PERMUTATION)
         index = firn_permute(firn_fb_sampler_seed(sampler), epoch, samples->count, index);
@@ -308,6 +315,11 @@ static void find_places(void *argument, size_t begin, size_t end) {
     const uint32_t last = end * DRAWS < b->count ? (uint32_t)end * DRAWS : b->count;
     for (uint32_t i = (uint32_t)begin * DRAWS, next; i < last; i = next) { /* the draws of one epoch */
         uint64_t index;
+        if (b->draw + i >= b->samples->count && firn_samples_may_be_short(b->instance)) {
+            next = i + 1;
+            b->places[i] = place_of_draw(b->instance, b->samples, b->draw + i);
+            continue;
+        }
         const uint64_t epoch = firn_divide(b->draw + i, b->samples->count, &index), left = b->samples->count - index;
         next = last - i < left ? last : i + (uint32_t)left;
         for (uint32_t j = i; j < next; j++)

@@ -159,25 +159,42 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
 
 /* --- eval --- */
 
-/* Returns the number of steps done. Each uses one micro-batch of samples. */
+/* Returns the number of steps done. Each uses one micro-batch of samples, or what was left of the data. */
 static uint64_t eval_steps(const firn_instance *instance) {
-    return firn_divide((uint64_t)*instance->bound.cursor, samples_of(instance), NULL);
+    uint64_t rest;
+    const uint64_t whole = firn_divide((uint64_t)*instance->bound.cursor, samples_of(instance), &rest);
+    return whole + (rest != 0);
 }
 
-/* Returns true if the plan's number of steps is done or, if it has none, if the remaining samples are too few for a
- * batch. In the second case the data is read once, even if the sampler would start another epoch. */
+/* Returns true if the plan's number of steps is done; if no sample is left where the last batch may be short; or else,
+ * of a plan without a number, if the remaining samples are too few for a batch. In the last case the data is read once,
+ * even if the sampler would start another epoch. */
 static bool eval_is_over(const firn_instance *instance, const step *step) {
     const uint64_t steps = firn_fb_plan_steps(instance->plan);
-    if (steps != 0)
-        return step->global_step >= steps;
-    return step->cursor > step->samples.count - samples_of(instance);
+    if (steps != 0 && step->global_step >= steps)
+        return true;
+    if (firn_samples_may_be_short(instance))
+        return step->cursor >= step->samples.count;
+    return steps == 0 && step->cursor > step->samples.count - samples_of(instance);
+}
+
+/* Returns how many samples of the next batch count, and says so to the ops of a plan whose last batch may be short. */
+static uint32_t count_samples(const firn_instance *instance, const step *step) {
+    const uint32_t samples = samples_of(instance);
+    if (!firn_samples_may_be_short(instance))
+        return samples;
+    const uint64_t left = step->samples.count - step->cursor;
+    int32_t *counted = firn_instance_data(instance, firn_fb_sampler_counted(firn_fb_plan_sampler(instance->plan)));
+    for (uint32_t i = 0; i < samples; i++)
+        counted[i] = i < left;
+    return left < samples ? (uint32_t)left : samples;
 }
 
 static int evaluate(firn_instance *instance, step *step) {
     int status = firn_samples_fill(instance, &step->samples, step->cursor);
     if (status != FIRN_OK)
         return status;
-    step->cursor += samples_of(instance);
+    step->cursor += count_samples(instance, step);
     instance->condition = FIRN_CONDITION_POISONED;
     instance->moment = (firn_moment){step->global_step, 0};
     firn_execute_phase(instance, FIRN_FB_PHASE_KIND_EVALUATE);
@@ -231,6 +248,26 @@ int firn_eval_left(const firn *instance, const firn_source *source, uint64_t *sa
         return status;
     uint64_t taken = (uint64_t)*self->bound.cursor;
     *samples = taken < part.count ? part.count - taken : 0;
+    return FIRN_OK;
+}
+
+int firn_eval_rows(const firn *instance, uint32_t *samples) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (samples == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *samples = 0;
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (self->header.mode != FIRN_MODE_EVAL)
+        return FIRN_ERROR_WRONG_MODE;
+    int status = firn_instance_condition(self);
+    if (status != FIRN_OK)
+        return status;
+    uint64_t rest;
+    const uint64_t whole = firn_divide((uint64_t)*self->bound.cursor, samples_of(self), &rest);
+    if (whole == 0 && rest == 0)
+        return FIRN_ERROR_NO_RESULT;
+    *samples = rest != 0 ? (uint32_t)rest : samples_of(self);
     return FIRN_OK;
 }
 

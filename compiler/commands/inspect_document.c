@@ -250,6 +250,7 @@ static void add_sampler(cJSON *root, firn_fb_plan plan) {
     cJSON_AddStringToObject(object, "seed", firnc_format("%" PRIu64, firn_fb_sampler_seed(sampler)));
     add_number(object, "cursor", firn_fb_sampler_cursor(sampler));
     add_tensor(object, "pushed", firn_fb_sampler_pushed(sampler));
+    add_tensor(object, "counted", firn_fb_sampler_counted(sampler));
 }
 
 static void add_inputs_and_outputs(cJSON *root, firn_fb_plan plan) {

@@ -179,6 +179,12 @@ static void fill_inputs(const writing *w, firn_native_plan *plan) {
     plan->inputs = inputs;
 }
 
+static uint8_t epoch_end_of(const writing *w) {
+    if (w->graph->counted != FIRNC_NONE)
+        return FIRN_FB_EPOCH_END_SHORT;
+    return w->job->data.wrap ? FIRN_FB_EPOCH_END_WRAP : FIRN_FB_EPOCH_END_STOP;
+}
+
 static void fill_sampler(const writing *w, firn_native_plan *plan) {
     const firnc_data *data = &w->job->data;
     uint8_t part = FIRN_FB_DATA_PART_ALL;
@@ -189,14 +195,15 @@ static void fill_sampler(const writing *w, firn_native_plan *plan) {
         .kind = data->shuffle ? FIRN_FB_SAMPLER_KIND_PERMUTATION : FIRN_FB_SAMPLER_KIND_SEQUENTIAL,
         .unit = data->window != 0 ? FIRN_FB_SAMPLE_UNIT_WINDOW : FIRN_FB_SAMPLE_UNIT_RECORD,
         .part = part,
-        .epoch_end = data->wrap ? FIRN_FB_EPOCH_END_WRAP : FIRN_FB_EPOCH_END_STOP,
+        .epoch_end = epoch_end_of(w),
         .window = data->window,
         .stride = data->stride,
         .samples = data->micro_batch_size,
         .held_out_per_mille = data->held_out_per_mille,
         .seed = data->shuffle ? data->shuffle_seed : 0,
         .cursor = tensor_of(w, w->graph->cursor),
-        .pushed = tensor_of(w, w->graph->pushed)};
+        .pushed = tensor_of(w, w->graph->pushed),
+        .counted = tensor_of(w, w->graph->counted)};
     plan->sampler = sampler;
 }
 

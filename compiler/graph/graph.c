@@ -53,6 +53,7 @@ firnc_graph *firnc_graph_create(const char *model) {
                             &graph->optimizer_step,
                             &graph->metric_sum,
                             &graph->metric_count,
+                            &graph->counted,
                             &graph->row_weights,
                             &graph->prediction,
                             &graph->target,

@@ -154,7 +154,8 @@ struct firnc_graph {
     uint32_t output_count;
     /* after the training pass (eval: the metric pass): values that the plan refers to; FIRNC_NONE if absent */
     firnc_value loss_scale, steps_since_rescale, overflows_since_rescale, skipped_steps, at_floor, finite,
-        gradient_norm, global_step, optimizer_step, cursor, metric_sum, metric_count;
+        gradient_norm, global_step, optimizer_step, cursor, metric_sum, metric_count,
+        counted;                /* eval: which samples of a batch count; FIRNC_NONE: the last batch may not be short */
     firnc_value *schedules;     /* for each schedule root of the job: its scalar in the graph, or FIRNC_NONE */
     struct firnc_group *groups; /* compiler/passes/passes.h; each has a parameter */
     uint32_t group_count;

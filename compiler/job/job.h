@@ -32,7 +32,7 @@ typedef enum firnc_mode { FIRNC_TRAIN = 0, FIRNC_EVAL = 1 } firnc_mode;
     "plans, one with --mode train and one with --mode eval"
 
 typedef enum firnc_metric {
-    FIRNC_METRIC_LOSS, /* mean of the losses of the batches */
+    FIRNC_METRIC_LOSS, /* mean of the losses of rows or samples; where the last batch may not be short, of batches */
     FIRNC_METRIC_PERPLEXITY,
     FIRNC_METRIC_ACCURACY,
     FIRNC_METRIC_MEAN, /* mean of the loss over rows, weighted */
@@ -88,6 +88,10 @@ typedef struct firnc_schedules {
     uint32_t count, number_count, number_capacity, instruction_count, instruction_capacity, root_count;
 } firnc_schedules;
 
+/* Whether the last batch of an evaluation may have fewer samples than the others, where the data does not start again:
+ * if the graph allows it, else they are left out; never; or the graph must allow it. */
+typedef enum firnc_short_batch { FIRNC_SHORT_IF_POSSIBLE, FIRNC_SHORT_NEVER, FIRNC_SHORT_ALWAYS } firnc_short_batch;
+
 /* How samples are read from the data. firnc_input_options of each graph input selects and converts the elements of a
  * sample. */
 typedef struct firnc_data {
@@ -97,10 +101,11 @@ typedef struct firnc_data {
     uint32_t micro_batch_size; /* samples in the graph's inputs; divides batch_size; eval: equal to it */
     bool shuffle;              /* true: sampler permutation; false: sequential */
     uint64_t shuffle_seed;
-    uint32_t held_out_per_mille; /* 0 to 999: the part of the data that a train plan does not read */
-    bool held_out;               /* this plan reads the held-out part */
-    uint32_t ring;               /* samples are pushed: the records, or elements of windows, that it holds; else 0 */
-    bool wrap;                   /* true: start again at the end of the data; false: stop */
+    uint32_t held_out_per_mille;   /* 0 to 999: the part of the data that a train plan does not read */
+    bool held_out;                 /* this plan reads the held-out part */
+    uint32_t ring;                 /* samples are pushed: the records, or elements of windows, that it holds; else 0 */
+    bool wrap;                     /* true: start again at the end of the data; false: stop */
+    firnc_short_batch short_batch; /* eval */
 } firnc_data;
 
 /* A tensor that an application may read after a step: the result of a layer, or a value that the graph names
@@ -143,6 +148,7 @@ typedef struct firnc_job_places {
     firnc_place metric;
     firnc_place ring;
     firnc_place steps; /* the length of a training, for schedules that do not fit it */
+    firnc_place short_batch;
 } firnc_job_places;
 
 /* Half copies of float32 weights: AUTO where they are small or do not make the arena larger, ALWAYS, or NEVER where
@@ -152,12 +158,12 @@ typedef enum firnc_weight_copies { FIRNC_COPIES_AUTO, FIRNC_COPIES_ALWAYS, FIRNC
 typedef struct firnc_job {
     const char *name; /* start of each message: the recipe's file, or a name for the run; not NULL */
     firnc_mode mode;
-    uint64_t seed;      /* for initial values and dropout */
-    uint64_t steps;     /* train: global steps, 1 to FIRNC_STEPS_MAX; eval: batches, 0: every whole batch of the data */
-    bool endless;       /* train: the run has no end, and steps is 0 */
-    bool check_loss;    /* a loss that is not finite stops the run */
-    bool gradient_norm; /* train: the norm of the gradients is computed, even if nothing in the step needs it */
-    bool late_update;   /* every gradient is computed before the first update, though the arena may be larger */
+    uint64_t seed;       /* for initial values and dropout */
+    uint64_t steps;      /* train: global steps, 1 to FIRNC_STEPS_MAX; eval: batches, 0: all data */
+    bool endless;        /* train: the run has no end, and steps is 0 */
+    bool check_loss;     /* a loss that is not finite stops the run */
+    bool gradient_norm;  /* train: the norm of the gradients is computed, even if nothing in the step needs it */
+    bool late_update;    /* every gradient is computed before the first update, though the arena may be larger */
     uint32_t logit_rows; /* train: rows of logits that are there at a time; 0: the compiler chooses; all: UINT32_MAX */
     firnc_weight_copies weight_copies;
     firnc_precision precision;
@@ -195,7 +201,8 @@ typedef struct firnc_job {
 } firnc_job;
 
 /* Fills in a job named "job": float32, target "portable", seed 1; train: SGD with a constant learning rate of 0, data
- * that starts again at its end; eval: the metric loss, data that stops at its end. The caller must still set
+ * that starts again at its end; eval: the metric loss, data that ends with a short batch if the
+ * graph allows it. The caller must still set
  * data.batch_size and data.micro_batch_size; with windows also data.window and data.stride; in training also steps and
  * the learning rate. */
 void firnc_job_defaults(firnc_job *job, firnc_mode mode);

@@ -63,10 +63,8 @@ static const firnc_field fields[] = {
      .only = "firn masks no tokens; give it data that is masked"},
     {"whole_word_masking", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
      .only = "firn masks no tokens; give it data that is masked"},
-    {"drop_last", .kind = FIRNC_FIELD_IGNORED, .usual = "true",
-     .only = "a step always has a whole batch, in training with samples of the next epoch; remove it"},
-    {"drop_last_batch", .kind = FIRNC_FIELD_IGNORED, .usual = "true",
-     .only = "a step always has a whole batch, in training with samples of the next epoch; remove it"},
+    {"drop_last", .kind = FIRNC_FIELD_OTHER},
+    {"drop_last_batch", .kind = FIRNC_FIELD_OTHER},
     {"repeat", .kind = FIRNC_FIELD_IGNORED,
      .only = "training begins again at the end of the data, and evaluation does not; use wrap"},
     {"sort_files", .kind = FIRNC_FIELD_IGNORED,
@@ -107,6 +105,12 @@ static bool check_kind(const firnc_recipe *recipe, const firnc_tree *loader) {
     return true;
 }
 
+/* Whether a loader of an evaluation has a value from the training's loader, by an alias or a merge. */
+static bool is_copied(const firnc_tree *value, const firnc_tree *train, const char *key) {
+    const firnc_tree *source = firnc_tree_child(train, key);
+    return value != NULL && source != NULL && value->line != 0 && value->line == source->line;
+}
+
 /* The model zoo may choose the size itself, which it writes as a word or as a mapping of limits. `train` is the loader
  * from which a loader of an evaluation may have the key by an alias or a merge. */
 static bool read_micro_batch(const firnc_tree *loader, const firnc_tree *train, firnc_data *data) {
@@ -119,8 +123,7 @@ static bool read_micro_batch(const firnc_tree *loader, const firnc_tree *train, 
         chosen = chosen || (size->kind == FIRNC_SCALAR && firnc_same_word(size->text, words[i]));
     if (chosen)
         firnc_idle_note(size, "a micro-batch is a whole batch if no number says otherwise; write one, or remove it");
-    const firnc_tree *source = firnc_tree_child(train, "micro_batch_size");
-    const bool copied = size != NULL && source != NULL && size->line != 0 && size->line == source->line;
+    const bool copied = is_copied(size, train, "micro_batch_size");
     if (copied && !chosen)
         firnc_idle_note(size, "an eval plan has no micro-batches; batch_size says how many samples it takes at a time");
     if (size == NULL || chosen || copied)
@@ -128,6 +131,27 @@ static bool read_micro_batch(const firnc_tree *loader, const firnc_tree *train, 
     if (!firnc_field_whole(size, &samples, &value))
         return false;
     data->micro_batch_size = (uint32_t)value;
+    return true;
+}
+
+static const char *const drop_keys[] = {"drop_last", "drop_last_batch", NULL};
+
+/* Reads whether an evaluation leaves out the samples at the end that are fewer than a batch. What its loader only has
+ * from the training's, `train`, says nothing about it. */
+static bool read_drop_last(const firnc_tree *loader, const firnc_tree *train, firnc_data *data) {
+    for (const char *const *key = drop_keys; *key != NULL; key++) {
+        const firnc_tree *drop = firnc_tree_child(loader, *key);
+        bool left_out;
+        if (drop == NULL)
+            continue;
+        if (!firnc_field_flag(drop, &left_out))
+            return false;
+        if (train != NULL && !is_copied(drop, train, *key))
+            data->short_batch = left_out ? FIRNC_SHORT_NEVER : FIRNC_SHORT_ALWAYS;
+        else if (train == NULL && !left_out)
+            firnc_idle_note(drop, "a step of training always has a whole batch, with samples of the next epoch; "
+                                  "remove it");
+    }
     return true;
 }
 
@@ -218,7 +242,8 @@ static bool check_push(const firnc_tree *loader, const settings *s) {
 static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, const firnc_tree *train, settings *s) {
     const firnc_mode mode = train == NULL ? FIRNC_TRAIN : FIRNC_EVAL;
     if (!firnc_fields_read(loader, fields, sizeof fields / sizeof fields[0], s) || !check_kind(recipe, loader) ||
-        !read_micro_batch(loader, train, &s->data) || !check_batches(loader, &s->data, mode) || !check_push(loader, s))
+        !read_micro_batch(loader, train, &s->data) || !read_drop_last(loader, train, &s->data) ||
+        !check_batches(loader, &s->data, mode) || !check_push(loader, s))
         return false;
     const firnc_tree *held_out = firnc_tree_child(loader, "held_out");
     if (held_out != NULL && s->data.held_out && firnc_tree_child(loader, "held_out_per_mille") == NULL)
@@ -322,6 +347,9 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     recipe->elements = chosen->elements;
     if (samples != NULL)
         recipe->job.places.samples = firnc_tree_place(samples);
+    for (const char *const *key = drop_keys; *key != NULL; key++)
+        if (firnc_tree_child(loader, *key) != NULL)
+            recipe->job.places.short_batch = firnc_tree_place(firnc_tree_child(loader, *key));
     if (chosen->data.ring != 0)
         recipe->job.places.ring = firnc_tree_place(firnc_tree_child(loader, "ring"));
     return true;

@@ -33,7 +33,8 @@ static bool are_loss_seeds(const firn_fb_plan_record *plan) {
 }
 
 static bool may_train(const firn_fb_plan_record *plan) {
-    return plan->micro_batches >= 1 && plan->metrics_count == 0 && plan->loss != FIRN_ABSENT && are_loss_seeds(plan) &&
+    return firn_fb_sampler_counted(firn_fb_plan_sampler(plan->table)) == FIRN_ABSENT && plan->micro_batches >= 1 &&
+           plan->metrics_count == 0 && plan->loss != FIRN_ABSENT && are_loss_seeds(plan) &&
            (!plan->losses_added || (firn_semantics_parts.batch != NULL && firn_semantics_parts.batch(plan)));
 }
 
@@ -52,10 +53,25 @@ static bool reads_windows(const firn_fb_sampler_record *sampler) {
     return sampler->unit == FIRN_FB_SAMPLE_UNIT_WINDOW;
 }
 
+/* The epoch_end short, and no other, says which samples count, in a tensor that nothing else fills. It is for a plan
+ * that reads a source. */
+static bool counts_samples(const firn_fb_plan_record *plan, const firn_fb_sampler_record *sampler) {
+    firn_fb_tensor_record tensor;
+    if (sampler->epoch_end != FIRN_FB_EPOCH_END_SHORT)
+        return sampler->counted == FIRN_ABSENT;
+    if (sampler->counted >= plan->tensors_count || sampler->pushed != FIRN_ABSENT)
+        return false;
+    firn_semantics_tensor(plan, sampler->counted, &tensor);
+    return tensor.role == FIRN_FB_ROLE_INPUT && tensor.base == FIRN_ABSENT && tensor.type == FIRN_INT32 &&
+           tensor.dims_count == 1 && tensor.dims[0] == sampler->samples && firn_semantics_is_persistent(&tensor) &&
+           firn_semantics_input_of(plan, sampler->counted) == plan->inputs_count;
+}
+
 static bool is_sampler(const firn_fb_plan_record *plan, const firn_fb_sampler_record *sampler) {
     const bool window = reads_windows(sampler);
     return (sampler->window != 0) == window && (sampler->stride != 0) == window && sampler->samples >= 1 &&
-           sampler->held_out_per_mille <= 999 && firn_semantics_is_counter(plan, sampler->cursor);
+           sampler->held_out_per_mille <= 999 && firn_semantics_is_counter(plan, sampler->cursor) &&
+           counts_samples(plan, sampler);
 }
 
 /* int32 reads integers of up to 32 bits, which must be below the limit; float32 reads float32 unscaled, or integers of

@@ -188,8 +188,8 @@ static bool is_born(const firn_fb_plan_record *plan, const firn_fb_tensor_record
            (phase == FIRN_FB_PHASE_KIND_MICRO_BATCH || phase == FIRN_FB_PHASE_KIND_COUNT);
 }
 
-/* Inputs are filled before op 0, so their lifetime must start there. Values of schedules are filled once a step, so
- * they must persist. */
+/* Inputs are filled before op 0, so their lifetime must start there. Values of schedules, and which samples count, are
+ * filled once a step, so they must persist. */
 static bool is_filled_in_time(const firn_fb_plan_record *plan, const firn_fb_tensor_record *tensor, uint32_t index) {
     return firn_semantics_input_of(plan, index) < plan->inputs_count ? tensor->first == 0
                                                                      : firn_semantics_is_persistent(tensor);

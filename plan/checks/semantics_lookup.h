@@ -85,7 +85,8 @@ uint32_t firn_semantics_first_use(const firn_fb_plan_record *plan, uint32_t tens
 FIRN_FB_READS uint32_t firn_semantics_input_of(const firn_fb_plan_record *plan, uint32_t tensor);
 FIRN_FB_READS uint32_t firn_semantics_schedule_of(const firn_fb_plan_record *plan, uint32_t tensor);
 
-/* Whether the runtime fills a tensor before the ops run, as an input or as the value of a schedule. */
+/* Whether the runtime fills a tensor before the ops run: as an input, as the value of a schedule, or with which samples
+ * count. */
 FIRN_FB_READS bool firn_semantics_is_filled(const firn_fb_plan_record *plan, uint32_t tensor);
 
 /* Whether an op takes the divisor of a whole batch, which is the last of its inputs. */

@@ -108,6 +108,7 @@ static const struct {
     {.code = 252, .kind = INPUT, .position = 5, .since = 2}, /* linear_cross_entropy batch_divisor */
     {.code = 253, .kind = ROW, .position = 0, .since = 2}, /* batch_rows  */
     {.code = 254, .kind = ROW, .position = 0, .since = 2}, /* batch_weights  */
+    {.code = 275, .kind = ROW, .position = 0, .since = 3}, /* sample_loss  */
     {.code = 260, .kind = ROW, .position = 0, .since = 2}, /* largest_magnitude  */
     {.code = 261, .kind = ROW, .position = 0, .since = 2}, /* gradient_magnitude  */
     {.code = 262, .kind = ROW, .position = 0, .since = 2}, /* sum_of_scaled_squares  */
@@ -117,6 +118,11 @@ static const struct {
     {.code = 44, .kind = INPUT, .position = 2, .since = 2}, /* gradient_factors root */
     {.code = 44, .kind = INPUT, .position = 3, .since = 2}, /* gradient_factors magnitude */
     {.code = 273, .kind = ROW, .position = 0, .since = 2}, /* scaled_unit_norm  */
+    {.code = 42, .kind = INPUT, .position = 4, .since = 3}, /* metric_accuracy counted */
+    {.code = 141, .kind = INPUT, .position = 5, .since = 3}, /* metric_weighted_accuracy counted */
+    {.code = 142, .kind = INPUT, .position = 5, .since = 3}, /* metric_confusion counted */
+    {.code = 143, .kind = INPUT, .position = 4, .since = 3}, /* metric_auc counted */
+    {.code = 274, .kind = ROW, .position = 0, .since = 3}, /* metric_row_mean  */
     {.code = 0}, /* the end */
 };
 

@@ -46,7 +46,8 @@ enum {
 
 enum {
     FIRN_FB_EPOCH_END_WRAP = 0,
-    FIRN_FB_EPOCH_END_STOP = 1
+    FIRN_FB_EPOCH_END_STOP = 1,
+    FIRN_FB_EPOCH_END_SHORT = 2
 };
 
 enum {
@@ -521,6 +522,7 @@ static inline uint32_t firn_fb_sampler_held_out_per_mille(firn_fb_sampler table)
 static inline uint64_t firn_fb_sampler_seed(firn_fb_sampler table) { return firn_fb_scalar_uint64(table.at, 20, 0u); }
 static inline uint32_t firn_fb_sampler_cursor(firn_fb_sampler table) { return firn_fb_scalar_uint32(table.at, 22, 0u); }
 static inline uint32_t firn_fb_sampler_pushed(firn_fb_sampler table) { return firn_fb_scalar_uint32(table.at, 24, 4294967295u); }
+static inline uint32_t firn_fb_sampler_counted(firn_fb_sampler table) { return firn_fb_scalar_uint32(table.at, 26, 4294967295u); }
 
 typedef struct firn_fb_sampler_record {
     firn_fb_sampler table;
@@ -535,6 +537,7 @@ typedef struct firn_fb_sampler_record {
     uint64_t seed;
     uint32_t cursor;
     uint32_t pushed;
+    uint32_t counted;
 } firn_fb_sampler_record;
 static inline void firn_fb_sampler_read(firn_fb_sampler table, firn_fb_sampler_record *record) { firn_fb_read(table.at, 7, record); }
 static inline void firn_fb_sampler_read_at(const uint8_t *offsets, uint32_t index, firn_fb_sampler_record *record) { firn_fb_read_at(offsets, index, 7, record); }

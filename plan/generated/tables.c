@@ -6,8 +6,8 @@
 #include "plan/generated/reader.h"
 
 const uint8_t firn_schema_hash[32] = {
-    0x88, 0xce, 0xe2, 0x1a, 0xf2, 0xf8, 0x2b, 0x88, 0x45, 0xcd, 0x04, 0x8e, 0x97, 0x9a, 0xb7, 0xf5,
-    0xa4, 0xd1, 0xec, 0x13, 0x12, 0x84, 0xd3, 0x54, 0x85, 0xea, 0x52, 0xf0, 0x8e, 0x0d, 0xb8, 0xd0,
+    0xd7, 0x5f, 0x14, 0xd0, 0x27, 0xa4, 0xd1, 0xc0, 0x9f, 0x59, 0x7b, 0x63, 0x0f, 0x6a, 0xb1, 0x74,
+    0x91, 0x22, 0xe7, 0xb1, 0x18, 0xfd, 0x3d, 0xb8, 0x4f, 0x7e, 0x0f, 0xbe, 0xd0, 0xe4, 0xf2, 0xf6,
 };
 
 const firn_fb_field_rule firn_fb_fields[] = {
@@ -92,6 +92,7 @@ const firn_fb_field_rule firn_fb_fields[] = {
     /* seed */ {FIRN_FB_KIND_INLINE, 0, 5, 0},
     /* cursor */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
     /* pushed */ {FIRN_FB_KIND_INLINE, 0, 2, 2},
+    /* counted */ {FIRN_FB_KIND_INLINE, 0, 2, 2},
     /* --- Schedule */
     /* root */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
     /* tensor */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
@@ -119,9 +120,9 @@ const firn_fb_table_rule firn_fb_tables[] = {
     /* Output */ {30, 2},
     /* Phase */ {32, 2},
     /* Plan */ {34, 28},
-    /* Sampler */ {62, 11},
-    /* Schedule */ {73, 2},
-    /* Tensor */ {75, 9},
+    /* Sampler */ {62, 12},
+    /* Schedule */ {74, 2},
+    /* Tensor */ {76, 9},
 };
 
 const firn_fb_inline_rule firn_fb_inlines[] = {
@@ -170,6 +171,6 @@ const firn_fb_check firn_fb_checks[] = {
     {0, FIRN_FB_CHECK_BYTE, 1},
     {0, FIRN_FB_CHECK_BYTE, 1},
     {0, FIRN_FB_CHECK_BYTE, 2},
-    {0, FIRN_FB_CHECK_BYTE, 1},
+    {0, FIRN_FB_CHECK_BYTE, 2},
     {0, FIRN_FB_CHECK_BYTE, 12},
 };

@@ -19,7 +19,7 @@ const char *firn_fb_element_type_word(uint8_t value) {
 }
 
 const char *firn_fb_epoch_end_word(uint8_t value) {
-    static const char *const words[] = {"wrap", "stop"};
+    static const char *const words[] = {"wrap", "stop", "short"};
     return value < sizeof words / sizeof words[0] ? words[value] : "?";
 }
 

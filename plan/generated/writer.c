@@ -80,6 +80,7 @@ const firn_native_field firn_native_fields[] = {
     {offsetof(firn_native_sampler, seed), 0, UINT64_C(0x0)},
     {offsetof(firn_native_sampler, cursor), 0, UINT64_C(0x0)},
     {offsetof(firn_native_sampler, pushed), 0, UINT64_C(0xffffffff)},
+    {offsetof(firn_native_sampler, counted), 0, UINT64_C(0xffffffff)},
     {offsetof(firn_native_schedule, root), 0, UINT64_C(0x0)},
     {offsetof(firn_native_schedule, tensor), 0, UINT64_C(0x0)},
     {offsetof(firn_native_tensor, type), 0, UINT64_C(0x0)},

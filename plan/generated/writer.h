@@ -134,6 +134,7 @@ struct firn_native_sampler {
     uint64_t seed;
     uint32_t cursor;
     uint32_t pushed;
+    uint32_t counted;
 };
 
 struct firn_native_schedule {

@@ -57,9 +57,54 @@ int firn_shape_linear_cross_entropy(firn_op_signature *s) {
     return FIRN_OK;
 }
 
+/* Whether each sample of the operand `counted`, if the op has it, has an equal number of the rows. */
+static bool rows_are_of_samples(const firn_op_signature *s, uint8_t counted, uint64_t rows) {
+    const firn_shape *samples = &s->inputs[counted];
+    uint64_t rest = 0;
+    if (!has_input(s, counted))
+        return true;
+    if (samples->rank == 1)
+        (void)firn_divide(rows, samples->dims[0], &rest);
+    return samples->rank == 1 && rest == 0;
+}
+
+int firn_shape_metric_accuracy(firn_op_signature *s) {
+    const uint64_t rows = leading_elements(&s->inputs[FIRN_METRIC_ACCURACY_IN_LOGITS]);
+    return rows_are_of_samples(s, FIRN_METRIC_ACCURACY_IN_COUNTED, rows) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
+}
+
 int firn_shape_metric_weighted_accuracy(firn_op_signature *s) {
-    return check_ignored(s->integers[FIRN_METRIC_WEIGHTED_ACCURACY_IGNORE_INDEX],
-                         &s->inputs[FIRN_METRIC_WEIGHTED_ACCURACY_IN_LOGITS]);
+    const firn_shape *logits = &s->inputs[FIRN_METRIC_WEIGHTED_ACCURACY_IN_LOGITS];
+    if (!rows_are_of_samples(s, FIRN_METRIC_WEIGHTED_ACCURACY_IN_COUNTED, leading_elements(logits)))
+        return FIRN_ERROR_OP_SHAPE;
+    return check_ignored(s->integers[FIRN_METRIC_WEIGHTED_ACCURACY_IGNORE_INDEX], logits);
+}
+
+int firn_shape_metric_row_mean(firn_op_signature *s) {
+    const uint64_t rows = all_elements(&s->inputs[FIRN_METRIC_ROW_MEAN_IN_ROW_LOSS]);
+    return rows_are_of_samples(s, FIRN_METRIC_ROW_MEAN_IN_COUNTED, rows) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
+}
+
+/* The attributes that a loss does not have are 0. */
+static bool has_its_attributes(const firn_op_signature *s, bool huber, bool divergence) {
+    const float threshold = s->reals[FIRN_SAMPLE_LOSS_THRESHOLD];
+    return (huber ? is_positive(threshold) : threshold == 0.0f) && (huber || s->integers[FIRN_SAMPLE_LOSS_FORM] == 0) &&
+           (divergence || (s->integers[FIRN_SAMPLE_LOSS_LOG_TARGET] | s->integers[FIRN_SAMPLE_LOSS_BATCH_MEAN]) == 0);
+}
+
+int firn_shape_sample_loss(firn_op_signature *s) {
+    const firn_shape *prediction = &s->inputs[FIRN_SAMPLE_LOSS_IN_PREDICTION];
+    const uint32_t samples = (uint32_t)s->integers[FIRN_SAMPLE_LOSS_SAMPLES];
+    const int64_t loss = s->integers[FIRN_SAMPLE_LOSS_LOSS];
+    const bool huber = loss == FIRN_OP_huber_loss, divergence = loss == FIRN_OP_kl_divergence;
+    if (!(huber || divergence || loss == FIRN_OP_mean_squared_error || loss == FIRN_OP_l1_loss ||
+          loss == FIRN_OP_binary_cross_entropy) ||
+        !has_its_attributes(s, huber, divergence))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (prediction->dims[0] % samples != 0)
+        return FIRN_ERROR_OP_SHAPE;
+    firn_shape_set(&s->outputs[FIRN_SAMPLE_LOSS_OUT_LOSSES], 1, &samples);
+    return FIRN_OK;
 }
 
 /* The matrix has a row for each label and a column for each prediction, and one more column for rows without a
@@ -68,7 +113,8 @@ int firn_shape_metric_confusion(firn_op_signature *s) {
     const firn_shape *logits = &s->inputs[FIRN_METRIC_CONFUSION_IN_LOGITS];
     const firn_shape *confusion = &s->inputs[FIRN_METRIC_CONFUSION_IN_CONFUSION];
     uint64_t classes = last_extent(logits);
-    if (confusion->rank != 2 || confusion->dims[0] != classes || confusion->dims[1] != classes + 1)
+    if (confusion->rank != 2 || confusion->dims[0] != classes || confusion->dims[1] != classes + 1 ||
+        !rows_are_of_samples(s, FIRN_METRIC_CONFUSION_IN_COUNTED, leading_elements(logits)))
         return FIRN_ERROR_OP_SHAPE;
     return check_ignored(s->integers[FIRN_METRIC_CONFUSION_IGNORE_INDEX], logits);
 }
@@ -78,5 +124,7 @@ int firn_shape_metric_auc(firn_op_signature *s) {
     bool each = is_single(target) && same_extents(logits, target);
     bool of_two = target->type == FIRN_INT32 && logits->rank >= 2 && last_extent(logits) == 2 &&
                   all_elements(target) == leading_elements(logits);
-    return each || of_two ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
+    return (each || of_two) && rows_are_of_samples(s, FIRN_METRIC_AUC_IN_COUNTED, all_elements(target))
+               ? FIRN_OK
+               : FIRN_ERROR_OP_SHAPE;
 }

@@ -248,20 +248,30 @@ static void note_training(const cli_session *session, const char *text, uint64_t
         firn_host_note("a step takes more samples than there are: it reads some of them more than once");
 }
 
+/* Writes in how many batches an evaluation takes the samples. The last one may be short. */
+static void note_evaluation(const firn_info *info, const char *text, uint64_t part) {
+    const uint64_t whole = part / info->samples, batches = info->steps != 0 ? info->steps : whole;
+    const unsigned long samples = info->samples, rest = (unsigned long)(part % info->samples);
+    if (!info->short_batch || rest == 0 || (info->steps != 0 && info->steps <= whole))
+        firn_host_note("%s; %llu batch%s of %lu", text, (unsigned long long)batches, batches == 1 ? "" : "es", samples);
+    else if (whole == 0)
+        firn_host_note("%s; 1 batch of %lu", text, rest);
+    else
+        firn_host_note("%s; %llu batch%s of %lu and one of %lu", text, (unsigned long long)whole,
+                       whole == 1 ? "" : "es", samples, rest);
+}
+
 static void note_counts(const cli_session *session) {
     const firn_info *info = &session->info;
     char text[300];
     firn_sample_counts counts;
-    if (!count(session, &counts) || counts.part < info->samples)
+    if (!count(session, &counts) || counts.part < (info->short_batch ? 1 : info->samples))
         return; /* too few samples are an error of the first step */
     say_counts(session, &counts, text, sizeof text);
     if (!info->eval)
         note_training(session, text, counts.part);
-    else {
-        const uint64_t batches = info->steps != 0 ? info->steps : counts.part / info->samples;
-        firn_host_note("%s; %llu batch%s of %lu", text, (unsigned long long)batches, batches == 1 ? "" : "es",
-                       (unsigned long)info->samples);
-    }
+    else
+        note_evaluation(info, text, counts.part);
 }
 
 bool cli_say_samples(const cli_session *session, char *text, size_t size) {

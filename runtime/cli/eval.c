@@ -2,7 +2,7 @@
  * it says about each class. The loop over the data is also that of the evaluations in firn train. */
 #include "runtime/cli/cli.h"
 
-/* Neither the metric nor a prediction includes them. */
+/* Of a plan whose last batch may not be short, neither the metric nor a prediction includes them. */
 int cli_note_left(const cli_session *session) {
     uint64_t left;
     int error = firn_eval_left(&session->firn, cli_source(session), &left);

@@ -1,6 +1,7 @@
 /* The samples at the end of the data that are fewer than a batch, as a source of one whole batch: what is missing
- * repeats the last sample, and what is computed for it is not written. For predictions, where a row depends on its own
- * sample only; a metric leaves such samples out. */
+ * repeats the last sample, and what is computed for it is not written. For predictions of plans that leave such samples
+ * out, where a row depends on its own sample only. A plan whose last batch may be short needs no such source: the
+ * library fills its last batch. */
 #include <stdlib.h>
 
 #include "runtime/cli/cli.h"

@@ -49,32 +49,84 @@ static bool is_right(const firn_tensor *logits, size_t row, size_t label) {
     return right;
 }
 
+/* The rows of a batch whose samples count. */
+typedef struct counted_rows {
+    const int32_t *samples; /* 1 for each sample that counts, else 0; NULL: all rows count */
+    size_t rows_of_sample;
+} counted_rows;
+
+/* Reads the rows from the operand `counted`, a position that the call may not have. */
+static counted_rows counted_rows_of(const firn_kernel_call *call, uint8_t counted, size_t rows) {
+    const firn_tensor *samples = firn_call_input(call, counted);
+    return samples == NULL ? (counted_rows){NULL, 1} : (counted_rows){samples->data, rows / samples->elements};
+}
+
+static bool row_counts(const counted_rows *counted, size_t row) {
+    return counted->samples == NULL || counted->samples[row / counted->rows_of_sample] != 0;
+}
+
 void firn_kernel_metric_accuracy(const firn_kernel_call *call) {
     const firn_tensor *logits = &call->inputs[FIRN_METRIC_ACCURACY_IN_LOGITS];
     const int32_t *labels = call->inputs[FIRN_METRIC_ACCURACY_IN_LABELS].data;
-    uint64_t correct = 0;
-    for (size_t row = 0; row < firn_rows(logits); row++)
+    const counted_rows counted = counted_rows_of(call, FIRN_METRIC_ACCURACY_IN_COUNTED, firn_rows(logits));
+    uint64_t correct = 0, count = 0;
+    for (size_t row = 0; row < firn_rows(logits); row++) {
+        if (!row_counts(&counted, row))
+            continue;
         correct += is_right(logits, row, (size_t)labels[row]);
+        count++;
+    }
     add_to_count(call, FIRN_METRIC_ACCURACY_IN_CORRECT, FIRN_METRIC_ACCURACY_OUT_CORRECT, correct);
-    add_to_count(call, FIRN_METRIC_ACCURACY_IN_COUNT, FIRN_METRIC_ACCURACY_OUT_COUNT, firn_rows(logits));
+    add_to_count(call, FIRN_METRIC_ACCURACY_IN_COUNT, FIRN_METRIC_ACCURACY_OUT_COUNT, count);
+}
+
+/* Adds the losses of the rows one after the other, so that the total does not depend on where a batch ends. */
+void firn_kernel_metric_row_mean(const firn_kernel_call *call) {
+    const firn_tensor *losses = &call->inputs[FIRN_METRIC_ROW_MEAN_IN_ROW_LOSS];
+    const firn_tensor *labels = firn_call_input(call, FIRN_METRIC_ROW_MEAN_IN_LABELS);
+    const firn_tensor *weights = firn_call_input(call, FIRN_METRIC_ROW_MEAN_IN_WEIGHTS);
+    const counted_rows counted = counted_rows_of(call, FIRN_METRIC_ROW_MEAN_IN_COUNTED, losses->elements);
+    const int64_t ignored = call->integers[FIRN_METRIC_ROW_MEAN_IGNORE_INDEX];
+    float *sum = call->outputs[FIRN_METRIC_ROW_MEAN_OUT_SUM].data;
+    uint64_t present = 0;
+    for (size_t row = 0; row < losses->elements; row++) {
+        const bool ignores = labels != NULL && ((const int32_t *)labels->data)[row] == ignored;
+        const float weight = ignores ? 0.0f : weights == NULL ? 1.0f : ((const float *)weights->data)[row];
+        if (!row_counts(&counted, row) || weight == 0.0f)
+            continue;
+        firn_carried_sum_add(sum, sum, weight * ((const float *)losses->data)[row]);
+        present++;
+    }
+    add_to_count(call, FIRN_METRIC_ROW_MEAN_IN_COUNT, FIRN_METRIC_ROW_MEAN_OUT_COUNT, present);
 }
 
 /* Sums the weights of the rows predicted correctly, in row order, so that the result does not depend on how the work is
- * divided. */
+ * divided. Where the call says which samples count, each weight is added to the total by itself, so that it does not
+ * depend on where a batch ends either. */
 void firn_kernel_metric_weighted_accuracy(const firn_kernel_call *call) {
     const firn_tensor *logits = &call->inputs[FIRN_METRIC_WEIGHTED_ACCURACY_IN_LOGITS];
     const firn_row_weights weights =
         firn_row_weights_of(call, FIRN_METRIC_WEIGHTED_ACCURACY_IN_LABELS, FIRN_METRIC_WEIGHTED_ACCURACY_IN_WEIGHTS,
                             call->integers[FIRN_METRIC_WEIGHTED_ACCURACY_IGNORE_INDEX]);
+    const counted_rows counted = counted_rows_of(call, FIRN_METRIC_WEIGHTED_ACCURACY_IN_COUNTED, firn_rows(logits));
+    float *sum = call->outputs[FIRN_METRIC_WEIGHTED_ACCURACY_OUT_SUM].data;
     uint64_t present = 0;
     firn_sum right;
     firn_sum_begin(&right);
     for (size_t row = 0; row < firn_rows(logits); row++) {
-        float weight = firn_row_weight(&weights, row);
+        if (!row_counts(&counted, row))
+            continue;
+        const float weight = firn_row_weight(&weights, row);
+        const float term = weight != 0.0f && is_right(logits, row, (size_t)weights.labels[row]) ? weight : 0.0f;
         present += weight != 0.0f;
-        firn_sum_add(&right, weight != 0.0f && is_right(logits, row, (size_t)weights.labels[row]) ? weight : 0.0f);
+        if (counted.samples != NULL)
+            firn_carried_sum_add(sum, sum, term);
+        else
+            firn_sum_add(&right, term);
     }
-    add_to_sum(call, FIRN_METRIC_WEIGHTED_ACCURACY_IN_SUM, FIRN_METRIC_WEIGHTED_ACCURACY_OUT_SUM, firn_sum_end(&right));
+    if (counted.samples == NULL)
+        add_to_sum(call, FIRN_METRIC_WEIGHTED_ACCURACY_IN_SUM, FIRN_METRIC_WEIGHTED_ACCURACY_OUT_SUM,
+                   firn_sum_end(&right));
     add_to_count(call, FIRN_METRIC_WEIGHTED_ACCURACY_IN_COUNT, FIRN_METRIC_WEIGHTED_ACCURACY_OUT_COUNT, present);
 }
 
@@ -103,9 +155,10 @@ void firn_kernel_metric_confusion(const firn_kernel_call *call) {
     const firn_row_weights weights =
         firn_row_weights_of(call, FIRN_METRIC_CONFUSION_IN_LABELS, FIRN_METRIC_CONFUSION_IN_WEIGHTS,
                             call->integers[FIRN_METRIC_CONFUSION_IGNORE_INDEX]);
+    const counted_rows counted = counted_rows_of(call, FIRN_METRIC_CONFUSION_IN_COUNTED, firn_rows(logits));
     uint64_t *confusion = call->outputs[FIRN_METRIC_CONFUSION_OUT_CONFUSION].data, present = 0;
     for (size_t row = 0; row < firn_rows(logits); row++) {
-        if (firn_row_weight(&weights, row) == 0.0f)
+        if (!row_counts(&counted, row) || firn_row_weight(&weights, row) == 0.0f)
             continue;
         confusion[(size_t)weights.labels[row] * columns + prediction_of(logits, row)]++;
         present++;
@@ -134,10 +187,14 @@ void firn_kernel_metric_auc(const firn_kernel_call *call) {
     const firn_tensor *target = &call->inputs[FIRN_METRIC_AUC_IN_TARGET];
     const firn_tensor *logits = &call->inputs[FIRN_METRIC_AUC_IN_LOGITS];
     const bool of_two = target->type == FIRN_INT32;
-    uint64_t *histogram = call->outputs[FIRN_METRIC_AUC_OUT_HISTOGRAM].data;
+    const counted_rows counted = counted_rows_of(call, FIRN_METRIC_AUC_IN_COUNTED, target->elements);
+    uint64_t *histogram = call->outputs[FIRN_METRIC_AUC_OUT_HISTOGRAM].data, count = 0;
     for (size_t i = 0; i < target->elements; i++) {
+        if (!row_counts(&counted, i))
+            continue;
+        count++;
         bool positive = of_two ? ((const int32_t *)target->data)[i] != 0 : ((const float *)target->data)[i] > 0.5f;
         histogram[(positive ? FIRN_AUC_BUCKETS : 0) + bucket_of(score_of(logits, of_two, i))]++;
     }
-    add_to_count(call, FIRN_METRIC_AUC_IN_COUNT, FIRN_METRIC_AUC_OUT_COUNT, target->elements);
+    add_to_count(call, FIRN_METRIC_AUC_IN_COUNT, FIRN_METRIC_AUC_OUT_COUNT, count);
 }

@@ -85,8 +85,14 @@ echo '120 samples, 24 of them held out, which are read; 3 batches of 8' >"$folde
 same "eval says what it reads, and that nothing is left out" "$folder/err" "$folder/wanted"
 head -c 92512 "$folder/pixels" | npy "$folder/some.npy" '(118, 784)'
 head -c 118 "$folder/classes" | npy "$folder/some_classes.npy" '(118,)'
+expect "a short batch" 0 "" "$FIRN" eval "$folder/mlp_eval.plan" --pub "$PUB" --data "$folder/some.npy" \
+    --labels "$folder/some_classes.npy" --checkpoint "$folder/mlp" --allow-other-data
+grep -qx '118 samples, 23 of them held out, which are read; 2 batches of 8 and one of 7' "$folder/err" ||
+    fail "eval says of which batches the last one is short"
+! grep -q 'left out' "$folder/err" || fail "eval leaves out samples of a short batch"
+compile whole_eval small_mlp.yaml eval --set trainer.validate.val_dataloader.drop_last=true
 for quiet in "" --quiet; do
-    expect "accuracy of 23 samples" 0 "" "$FIRN" eval "$folder/mlp_eval.plan" --pub "$PUB" --data "$folder/some.npy" \
+    expect "accuracy of 23 samples" 0 "" "$FIRN" eval "$folder/whole_eval.plan" --pub "$PUB" --data "$folder/some.npy" \
         --labels "$folder/some_classes.npy" --checkpoint "$folder/mlp" --allow-other-data $quiet
     cp "$folder/err" "$folder/left$quiet"
 done
@@ -103,14 +109,14 @@ grep -q '^120 samples, 60 of them held out and 60 read; 8 in a step (2 micro-bat
     fail "a training reads the half that is not held out"
 expect "the other half" 0 "" "$FIRN" eval "$folder/half_eval.plan" --pub "$PUB" --data "$folder/images" \
     --labels "$folder/labels" --checkpoint "$folder/half"
-grep -qx '120 samples, 60 of them held out, which are read; 7 batches of 8' "$folder/err" ||
+grep -qx '120 samples, 60 of them held out, which are read; 7 batches of 8 and one of 4' "$folder/err" ||
     fail "an evaluation reads the half that is held out"
 head -c 31360 "$folder/pixels" | npy "$folder/forty.npy" '(40, 784)'
 head -c 40 "$folder/classes" | npy "$folder/forty_classes.npy" '(40,)'
 head -c 35280 "$folder/pixels" | npy "$folder/more.npy" '(45, 784)'
 head -c 45 "$folder/classes" | npy "$folder/more_classes.npy" '(45,)'
 evaluate() {
-    "$FIRN" eval "$folder/mlp_eval.plan" --pub "$PUB" --data "$folder/$1.npy" --labels "$folder/$1_classes.npy" \
+    "$FIRN" eval "$folder/whole_eval.plan" --pub "$PUB" --data "$folder/$1.npy" --labels "$folder/$1_classes.npy" \
         --checkpoint "$folder/mlp" --allow-other-data
 }
 expect "one batch" 0 "" evaluate forty
@@ -122,7 +128,8 @@ grep -qx '1 sample at the end of the data is fewer than a batch of 8 and was lef
     fail "one sample that was left out is in the singular"
 # Too few samples of a part: what is said to do keeps the model, the data and the split of the training.
 "$FIRNC" compile compiler/recipes/small_mlp.yaml --mode eval --key "$folder/test.key.pem" -o "$folder/wide_eval.plan" \
-    --set trainer.validate.val_dataloader.batch_size=64 >"$folder/out"
+    --set trainer.validate.val_dataloader.batch_size=64 --set trainer.validate.val_dataloader.drop_last=true \
+    >"$folder/out"
 expect "too few samples to evaluate" 1 "DATA_TOO_SHORT); 120 samples, 24 of them held out, which are read, and a batch takes 64: compile with a batch_size of at most 24, or train and evaluate with more data, or with a larger held_out_per_mille\$" \
     "$FIRN" eval "$folder/wide_eval.plan" --pub "$PUB" --quiet --data "$folder/images" --labels "$folder/labels" \
     --checkpoint "$folder/mlp"
@@ -409,7 +416,8 @@ expect "floats for bytes" 1 "nan.npy: it has float32, and the plan reads uint8 (
     gpt2 --data "$folder/nan.npy"
 head -c 300 "$folder/text" >"$folder/little"
 expect "little text" 0 "" gpt2 --data "$folder/little" --checkpoint "$folder/little.ckpt"
-expect "little text to evaluate" 1 "DATA_TOO_SHORT.*18 windows of 17 bytes, 1 of them held out.* of 300 bytes in 1 file, .*: compile with a batch_size of at most 1, or train and evaluate with more data, or with a larger held_out_per_mille\$" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" \
+compile little_eval small_gpt2.yaml eval --set trainer.validate.val_dataloader.drop_last=true
+expect "little text to evaluate" 1 "DATA_TOO_SHORT.*18 windows of 17 bytes, 1 of them held out.* of 300 bytes in 1 file, .*: compile with a batch_size of at most 1, or train and evaluate with more data, or with a larger held_out_per_mille\$" "$FIRN" eval "$folder/little_eval.plan" --pub "$PUB" \
     --data "$folder/little" --checkpoint "$folder/little.ckpt" --quiet
 mkdir "$folder/texts"
 cp /usr/share/common-licenses/GPL-2 "$folder/texts/b"

@@ -70,8 +70,8 @@ expect 'no runner' 1 '--firn' "$FIRNC" compare "$RECIPE" --data "$folder/text" -
 expect 'data that is not there' 1 'training float32 failed' "$FIRNC" compare "$RECIPE" --data "$folder/none" -o "$folder/data"
 [ ! -e "$folder/runner" ] && [ ! -e "$folder/data" ] || fail "a study that failed left its folder"
 
-# A held-out part without a batch is detected before training starts.
-head -c 300 "$folder/text" >"$folder/little"
+# A held-out part without a sample is detected before training starts.
+head -c 150 "$folder/text" >"$folder/little"
 expect 'too little held out' 1 'evaluating float32 on the held-out part failed: .*DATA_TOO_SHORT.*held_out_per_mille' \
     "$FIRNC" compare compiler/recipes/small_gpt2.yaml --data "$folder/little" --set trainer.init.loop.num_steps=100000000 \
     -o "$folder/data"

@@ -64,6 +64,7 @@ compiler/graph          plan/ schedules compiler/base runtime/numerics
 compiler/job            plan/ schedules compiler/base compiler/graph runtime/numerics
 compiler/passes         plan/ schedules compiler/base compiler/graph compiler/job compiler/passes/gradients runtime/numerics
 compiler/passes/gradients plan/ compiler/base compiler/graph compiler/job compiler/passes
+compiler/passes/evaluation plan/ compiler/base compiler/graph compiler/job compiler/passes
 compiler/tokens         compiler/base
 compiler/weights        plan/ compiler/base compiler/graph compiler/job runtime/numerics
 compiler/emit           plan/ schedules compiler compiler/base compiler/graph compiler/job compiler/passes compiler/weights runtime/numerics

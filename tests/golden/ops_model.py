@@ -1375,6 +1375,11 @@ def add_to(total, x):
     return metric_mean('float32', Tensor('float32', (1,), [x]), total, Tensor('int64', (1,), [0]))[0]
 
 
+def rows_that_count(samples, n):
+    """Of n rows: whether the sample of each counts."""
+    return [samples is None or samples.values[row * samples.elements // n] != 0 for row in range(n)]
+
+
 def counted(counter, w):
     return Tensor('int64', (1,), [counter.values[0] + sum(magnitude(x) != 0 for x in w)])
 
@@ -1391,41 +1396,71 @@ def first_maximum(row):
     return next(v for v, x in enumerate(row) if not any(less(x, other) for other in row))
 
 
-def metric_weighted_accuracy(kind, logits, labels, total, counter, weights=None, *, ignore_index):
+def metric_row_mean(kind, row_loss, total, counter, samples, labels=None, weights=None, *, ignore_index):
+    n = row_loss.elements
+    w = row_weights(labels, weights, ignore_index) if labels else weights.values if weights else [ONE] * n
+    w = [x if counts else ZERO for x, counts in zip(w, rows_that_count(samples, n))]
+    for x, loss in zip(w, row_loss.values):
+        if magnitude(x) != 0:
+            total = add_to(total, multiply(x, loss))
+    return [total, counted(counter, w)]
+
+
+LOSSES = {25: 'mean_squared_error', 128: 'l1_loss', 130: 'huber_loss', 132: 'binary_cross_entropy', 134: 'kl_divergence'}
+
+
+def sample_loss(kind, prediction, target, *, loss, samples, form, log_target, batch_mean, threshold):
+    settings = dict(form=form, threshold=threshold) if loss == 130 else {}
+    settings = dict(log_target=log_target, batch_mean=batch_mean) if loss == 134 else settings
+    n, dims, losses = prediction.elements // samples, (prediction.dims[0] // samples,) + prediction.dims[1:], []
+    for first in range(0, prediction.elements, n):
+        parts = [Tensor(t.kind, dims, t.values[first:first + n]) for t in (prediction, target)]
+        losses += OPS[LOSSES[loss]](kind, *parts, **settings)[0].values
+    return [Tensor(kind, (samples,), losses)]
+
+
+def metric_weighted_accuracy(kind, logits, labels, total, counter, weights=None, samples=None, *, ignore_index):
     w = row_weights(labels, weights, ignore_index)
+    w = [x if counts else ZERO for x, counts in zip(w, rows_that_count(samples, len(w)))]
     right = [x if magnitude(x) != 0 and first_maximum(row) == label else ZERO
              for row, label, x in zip(logits.rows(), labels.values, w)]
-    return [add_to(total, canonical_sum(right)), counted(counter, w)]
+    if samples is None:
+        return [add_to(total, canonical_sum(right)), counted(counter, w)]
+    for x, counts in zip(right, rows_that_count(samples, len(w))):
+        total = add_to(total, x) if counts else total
+    return [total, counted(counter, w)]
 
 
-def metric_confusion(kind, logits, labels, confusion, counter, weights=None, *, ignore_index):
+def metric_confusion(kind, logits, labels, confusion, counter, weights=None, samples=None, *, ignore_index):
     w, table, columns = row_weights(labels, weights, ignore_index), list(confusion.values), confusion.dims[1]
+    w = [x if counts else ZERO for x, counts in zip(w, rows_that_count(samples, len(w)))]
     for row, label, x in zip(logits.rows(), labels.values, w):
         if magnitude(x) != 0:
             table[label * columns + first_maximum(row)] += 1
     return [Tensor('int64', confusion.dims, table), counted(counter, w)]
 
 
-def metric_auc(kind, logits, target, histogram, counter):
+def metric_auc(kind, logits, target, histogram, counter, counting=None):
     table = list(histogram.values)
     if target.kind == 'int32':
         samples = [(subtract(row[1], row[0]), t != 0) for row, t in zip(logits.rows(), target.values)]
     else:
         samples = [(x, less(HALF_ONE, t)) for x, t in zip(logits.values, target.values)]
+    samples = [sample for sample, counts in zip(samples, rows_that_count(counting, len(samples))) if counts]
     for x, positive in samples:
         y = multiply(scalar.sigmoid(x), number(199))
         table[199 * positive + sum(less(number(i), y) for i in range(1, 199))] += 1
     return [Tensor('int64', histogram.dims, table), Tensor('int64', (1,), [counter.values[0] + len(samples)])]
 
 
-def metric_accuracy(kind, logits, labels, correct, counter):
-    right = 0
-    for row, label in zip(logits.rows(), labels.values):
+def metric_accuracy(kind, logits, labels, correct, counter, samples=None):
+    right, counts = 0, rows_that_count(samples, len(labels.values))
+    for row, label, here in zip(logits.rows(), labels.values, counts):
         x = row[label]
-        right += not any(is_nan(v) for v in row) and not any(
+        right += here and not any(is_nan(v) for v in row) and not any(
             less(x, other) or (v < label and not less(other, x)) for v, other in enumerate(row))
     return [Tensor(kind, (1,), [correct.values[0] + right]),
-            Tensor('int64', (1,), [counter.values[0] + len(labels.values)])]
+            Tensor('int64', (1,), [counter.values[0] + sum(counts)])]
 
 
 # --- elementwise ops with repeated operands -------------------------------------------------------------------------------
@@ -2054,7 +2089,7 @@ INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_soft
             'rotated rotary_dim interleaved groups stride dilation before after kernel height width padded '
             'dim0 dim1 dim2 dim3 dim4 dim5 dim6 dim7 '
             'axes keep last transpose_a transpose_b d0 d1 d2 d3 d4 d5 d6 d7 '
-            'order first count smallest extent add exclusive reverse relu reset_after').split()
+            'order first count smallest extent add exclusive reverse relu reset_after loss samples').split()
 ATTRIBUTES = {
     'attention': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
     'attention_backward': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
@@ -2075,7 +2110,8 @@ ATTRIBUTES = {
     'layer_norm': 'affine epsilon', 'rms_norm': 'affine epsilon', 'dropout': 'rng_id rate', 'sgd': 'maximize weight_decay',
     'gradient_factors': 'clipping limit', 'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
     'sgd_momentum': 'nesterov maximize momentum dampening weight_decay',
-    'loss_scale_update': 'steps_per_increase minimum maximum overflow_tolerance'}
+    'loss_scale_update': 'steps_per_increase minimum maximum overflow_tolerance',
+    'sample_loss': 'loss samples form log_target batch_mean threshold'}
 # What a case has beside attributes; of_state: the type of a gradient that is not the first output.
 OTHERS = {'reductions', 'place', 'of_state'}
 OPS = dict(globals(), add=add_op, multiply=multiply_op, count=count_op, subtract=subtract_op, divide=divide_op,
@@ -2874,6 +2910,46 @@ def chosen_places(kind):
             case(f'{kind}_{op}_{place[2]}', op, 'float32', [tensor(kind, 3, 23)], rng_id=7 + place[2], place=place)
 
 
+def short_batches(kind):
+    """Metrics of which not every sample counts, and the losses of samples and rows that they add."""
+    prediction = with_values(tensor(kind, 6, 5, 3), {7: NAN, 40: INFINITY, 41: ZERO})
+    target = Tensor('float32', (6, 5, 3), [real(x) for x in ('0', '0.25', '0.5', '0.75', '1')] * 18)
+    for samples in (1, 2, 6):
+        for loss, settings in ((25, {}), (128, {}), (130, dict(threshold=real('0.75'))),
+                               (130, dict(form=1, threshold=real('1.5'))), (132, {}), (134, {}),
+                               (134, dict(log_target=1, batch_mean=1))):
+            settings = dict(dict(form=0, log_target=0, batch_mean=0, threshold=ZERO), **settings)
+            case(f'{kind}_sample_loss_{loss}_{settings["form"]}{settings["log_target"]}_{samples}', 'sample_loss', 'float32',
+                 [prediction, target], loss=loss, samples=samples, **settings)
+    sums = [Tensor('float32', (2,), [real('3.25'), real('1e-7')]), Tensor('int64', (1,), [2 ** 40 + 1])]
+    rows, classes = 12, 5
+    logits = with_values(tensor(kind, rows, classes, low=-2, high=2), {3 * classes + 1: NAN})
+    labels = integers('int32', (rows,), classes)
+    weights = Tensor('float32', (rows,), [chance.choice([ZERO, ONE, real('0.1'), real('3')]) for _ in range(rows)])
+    table = Tensor('int64', (classes, classes + 1), [2 ** 53 + i for i in range(classes * (classes + 1))])
+    histogram = [Tensor('int64', (2, 199), [2 ** 24] * 398), sums[1]]
+    for counts in ((1, 1, 1, 1), (1, 1, 0, 0), (0, 1, 0, 1, 1, 1), (1,) + (0,) * 11, (0,)):
+        samples, tag = Tensor('int32', (len(counts),), list(counts)), ''.join(map(str, counts))
+        case(f'{kind}_accuracy_{tag}', 'metric_accuracy', 'int64', [logits, labels, Tensor('int64', (1,), [7]), sums[1], samples])
+        for some in (None, weights):
+            name = f'{kind}_{"weighted" if some else "plain"}_{tag}'
+            case(f'{name}_accuracy', 'metric_weighted_accuracy', 'float32', [logits, labels] + sums + [some, samples],
+                 ignore_index=2)
+            case(f'{name}_confusion', 'metric_confusion', 'int64', [logits, labels, table, sums[1], some, samples],
+                 ignore_index=-1)
+            if kind == 'float32':
+                losses = with_values(tensor(kind, rows), {5: real('1e8')})
+                case(f'{name}_row_mean', 'metric_row_mean', 'float32', [losses] + sums + [samples] + ([None, some] if some else []),
+                     ignore_index=-1)
+                case(f'{name}_row_mean_ignoring', 'metric_row_mean', 'float32',
+                     [losses] + sums + [samples, labels] + ([some] if some else []), ignore_index=2)
+        case(f'{kind}_auc_classes_{tag}', 'metric_auc', 'int64',
+             [tensor(kind, rows, 2, low=-3, high=3), integers('int32', (rows,), 2)] + histogram + [samples])
+        targets = Tensor('float32', (rows, 3), [chance.choice([ZERO, ONE]) for _ in range(3 * rows)])
+        case(f'{kind}_auc_targets_{tag}', 'metric_auc', 'int64',
+             [tensor(kind, rows, 3, low=-3, high=3), targets] + histogram + [samples])
+
+
 def powers(kind):
     special = edges(kind)
     exponents = [number(Fraction(n, 4)) for n in (*range(-20, 21, 2), 1, -1, 3, 100, -100, 101 * 4, 102 * 4, -101 * 4)]
@@ -3295,6 +3371,9 @@ def main():
         chosen_places(kind)
     chance.seed(260)
     scaled_norms()
+    chance.seed(274)
+    for kind in HALF_NAMES + ['float32']:
+        short_batches(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

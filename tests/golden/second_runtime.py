@@ -173,7 +173,7 @@ class Plan:
         self.loss, self.losses_added = root.loss, root.losses_added
         pushed = root.sampler.pushed != self.ABSENT
         self.ring = self.tensors[root.inputs[0].ring].dims[0] if pushed else None
-        self.sampler = picked(root.sampler, "kind unit part epoch_end window stride samples held_out_per_mille seed cursor")
+        self.sampler = picked(root.sampler, "kind unit part epoch_end window stride samples held_out_per_mille seed cursor counted")
         self.schedules = [picked(schedule, "root tensor") for schedule in root.schedules]
         self.schedule_nodes = [picked(node, "kind mode first_child child_count total start auxiliary initial final rate power")
                                for node in root.schedule_nodes]
@@ -944,7 +944,7 @@ class Samples:
         self.sampler = sampler
         self.streams = [np.concatenate([segment.ravel() for segment in stream]) for stream in streams]
         self.places = self.windows(streams[0]) if sampler.unit == "window" else self.records(streams[0])
-        if len(self.places) < sampler.samples:
+        if len(self.places) < (1 if sampler.epoch_end == "short" else sampler.samples):
             raise SystemExit("the data is too short")
         self.whole = [np.concatenate(stream).reshape(sum(len(segment) for segment in stream), -1) for stream in streams]
 
@@ -974,6 +974,8 @@ class Samples:
         return range(*self.part(sum(len(segment) for segment in segments)))
 
     def place(self, draw):
+        if self.sampler.epoch_end == "short":
+            draw = min(draw, len(self.places) - 1)
         epoch, index = divmod(draw, len(self.places))
         if self.sampler.kind == "permutation":
             index = permuted(index, len(self.places), self.sampler.seed, epoch)
@@ -2359,6 +2361,19 @@ def mean_squared_error(call):
     return {"loss": lane_sum_of_all(d * d) / F32(d.size)}
 
 
+LOSSES = {25: "mean_squared_error", 128: "l1_loss", 130: "huber_loss", 132: "binary_cross_entropy", 134: "kl_divergence"}
+
+
+@computes("sample_loss")
+def sample_loss(call):
+    losses, samples = [], int(call.attribute("samples"))
+    for prediction, target in zip(np.split(call["prediction"], samples), np.split(call["target"], samples)):
+        part = Part(call, {"prediction": prediction, "target": target})
+        part.name = LOSSES[int(call.attribute("loss"))]
+        losses.append(OPS[part.name](part)["loss"])
+    return {"losses": np.concatenate(losses).astype(F32)}
+
+
 @computes("mean_squared_error_backward")
 def mean_squared_error_backward(call):
     d = call["prediction"] - call["target"]
@@ -2778,6 +2793,18 @@ def counted(call, rows):
     return call["count"] + np.uint64(rows)
 
 
+def rows_that_count(call, rows):
+    """Of so many rows: whether the sample of each counts."""
+    samples = call["counted"]
+    return np.ones(rows, bool) if samples is None else np.repeat(samples != 0, rows // samples.size)
+
+
+def added_in_order(sums, terms):
+    for x in terms:
+        sums = added(sums, x)
+    return sums
+
+
 def predictions(logits):
     """Where the first maximum of each row stands; the number of columns for a row with a NaN."""
     return np.where(np.isnan(logits).any(axis=1), logits.shape[1], logits.argmax(axis=1))
@@ -2791,7 +2818,18 @@ def metric_mean(call):
 @computes("metric_accuracy")
 def metric_accuracy(call):
     correct = predictions(rows_of(call["logits"])) == call["labels"].ravel()
-    return {"correct": call["correct"] + np.uint64(correct.sum()), "count": counted(call, correct.size)}
+    counts = rows_that_count(call, correct.size)
+    return {"correct": call["correct"] + np.uint64((correct & counts).sum()), "count": counted(call, counts.sum())}
+
+
+@computes("metric_row_mean")
+def metric_row_mean(call):
+    losses = call["row_loss"].ravel()
+    weights = np.ones(losses.size, F32) if call["weights"] is None else call["weights"].ravel()
+    if call["labels"] is not None:
+        weights = np.where(call["labels"].ravel() == call.attribute("ignore_index"), F32(0), weights)
+    present = (weights != 0) & rows_that_count(call, losses.size)
+    return {"sum": added_in_order(call["sum"], weights[present] * losses[present]), "count": counted(call, present.sum())}
 
 
 @computes("metric_weighted_mean")
@@ -2805,13 +2843,19 @@ def metric_weighted_mean(call):
 def metric_weighted_accuracy(call):
     labels, weights, present = weights_of_rows(call)
     correct = predictions(rows_of(call["logits"])) == labels
-    x = lane_sum_of_all(np.where(present & correct, weights, F32(0)))
-    return {"sum": added(call["sum"], x[0]), "count": counted(call, present.sum())}
+    counts = rows_that_count(call, labels.size)
+    terms = np.where(present & correct, weights, F32(0))
+    if call["counted"] is None:
+        sums = added(call["sum"], lane_sum_of_all(terms)[0])
+    else:
+        sums = added_in_order(call["sum"], terms[counts])
+    return {"sum": sums, "count": counted(call, (present & counts).sum())}
 
 
 @computes("metric_confusion")
 def metric_confusion(call):
     labels, _, present = weights_of_rows(call)
+    present = present & rows_that_count(call, labels.size)
     confusion = call["confusion"].copy()
     np.add.at(confusion, (labels[present], predictions(rows_of(call["logits"]))[present]), np.uint64(1))
     return {"confusion": confusion, "count": counted(call, present.sum())}
@@ -2826,9 +2870,9 @@ def metric_auc(call):
         pairs = rows_of(logits)
         positive, s = target.ravel() == 1, sigmoid(pairs[:, 1] - pairs[:, 0])
     below = np.arange(1, 199) < (s * F32(199))[:, None]
-    histogram = call["histogram"].copy()
-    np.add.at(histogram, (positive.astype(np.int64), below.sum(axis=1)), np.uint64(1))
-    return {"histogram": histogram, "count": counted(call, positive.size)}
+    histogram, counts = call["histogram"].copy(), rows_that_count(call, positive.size)
+    np.add.at(histogram, (positive.astype(np.int64)[counts], below.sum(axis=1)[counts]), np.uint64(1))
+    return {"histogram": histogram, "count": counted(call, counts.sum())}
 
 
 def ratio(a, b):
@@ -3010,12 +3054,24 @@ class Run:
             raise SystemExit("the loss is not finite")
         return loss
 
+    def is_over(self, number):
+        """Whether an evaluation is over after so many steps."""
+        sampler, all_samples = self.plan.sampler, len(self.samples.places)
+        if sampler.epoch_end == "short" and number * sampler.samples >= all_samples:
+            return True
+        if self.plan.steps:
+            return number >= self.plan.steps
+        return sampler.epoch_end != "short" and all_samples < (number + 1) * sampler.samples
+
     def evaluate(self):
         """All steps of an evaluation, and the value of the metric."""
         sampler, number = self.plan.sampler, 0
-        while number < self.plan.steps if self.plan.steps else len(self.samples.places) >= (number + 1) * sampler.samples:
+        while not self.is_over(number):
             self.forget()
             self.fill(number * sampler.samples)
+            if sampler.epoch_end == "short":
+                draws = np.arange(sampler.samples) + number * sampler.samples
+                self.store(sampler.counted, (draws < len(self.samples.places)).astype(np.int32))
             self.phase("evaluate", number, 0)
             self.checked_loss()
             number += 1

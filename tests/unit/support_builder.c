@@ -47,6 +47,7 @@ void builder_begin(builder *b, uint8_t mode) {
                                  .at_floor = FIRN_ABSENT,
                                  .gradient_norm = FIRN_ABSENT};
     b->sampler.pushed = FIRN_ABSENT;
+    b->sampler.counted = FIRN_ABSENT;
 }
 
 /* Copies dimensions ended by 0; returns the bytes of the tensor. */

@@ -32,6 +32,7 @@ support_plan *support_plan_empty(void) {
                                  .gradient_norm = FIRN_ABSENT,
                                  .origin = s->origin};
     s->sampler.pushed = FIRN_ABSENT;
+    s->sampler.counted = FIRN_ABSENT;
     return s;
 }
 

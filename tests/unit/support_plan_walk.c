@@ -140,6 +140,7 @@ static void walk_sampler(firn_fb_sampler table, const walk_sink *sink) {
     SCALAR(sampler, seed, natural);
     SCALAR(sampler, cursor, natural);
     SCALAR(sampler, pushed, natural);
+    SCALAR(sampler, counted, natural);
 }
 
 static void walk_schedule(firn_fb_schedule table, const walk_sink *sink) {

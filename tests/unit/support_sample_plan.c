@@ -79,7 +79,7 @@ static const firn_native_sampler sampler = {
     .kind = FIRN_FB_SAMPLER_KIND_PERMUTATION,
     .unit = FIRN_FB_SAMPLE_UNIT_RECORD,
     .part = FIRN_FB_DATA_PART_HELD_OUT,
-    .epoch_end = FIRN_FB_EPOCH_END_STOP,
+    .epoch_end = FIRN_FB_EPOCH_END_SHORT,
     .window = 65,
     .stride = 32,
     .samples = 4,
@@ -87,6 +87,7 @@ static const firn_native_sampler sampler = {
     .seed = 18446744073709551615u,
     .cursor = 9,
     .pushed = 8,
+    .counted = 10,
 };
 
 static const firn_fb_schedule_node nodes[] = {

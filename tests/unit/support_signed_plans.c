@@ -226,6 +226,9 @@ void support_classifier(signed_plan *plan, const signed_plan_settings *settings)
         .ring = FIRN_ABSENT};
     b.plan.inputs_count = 2;
     const uint32_t rows[] = {BIGRAM_SAMPLES, 0};
+    int counted = -1;
+    if (settings->epoch_end == FIRN_FB_EPOCH_END_SHORT)
+        counted = (int)builder_arena(&b, FIRN_INT32, FIRN_FB_ROLE_INPUT, rows);
     int logits = (int)builder_arena(&b, FIRN_FLOAT32, FIRN_FB_ROLE_ACTIVATION, (uint32_t[]){BIGRAM_SAMPLES, 4, 0});
     int loss = (int)builder_scalar(&b, FIRN_FLOAT32, FIRN_FB_ROLE_RESULT);
     int row_max = (int)builder_arena(&b, FIRN_FLOAT32, FIRN_FB_ROLE_ACTIVATION, rows);
@@ -235,7 +238,8 @@ void support_classifier(signed_plan *plan, const signed_plan_settings *settings)
     builder_integer(&b, linear, 0);
     builder_reduction(&b, linear, (firn_fb_reduction){.kind = FIRN_FB_REDUCTION_KIND_F32});
     builder_op(&b, FIRN_OP_cross_entropy, (int[]){logits, labels, -1}, (int[]){loss, row_max, row_sum, -1});
-    builder_op(&b, FIRN_OP_metric_accuracy, (int[]){logits, labels, correct, count, -1}, (int[]){correct, count, -1});
+    builder_op(&b, FIRN_OP_metric_accuracy, (int[]){logits, labels, correct, count, counted, -1},
+               (int[]){correct, count, -1});
     builder_phase(&b, FIRN_FB_PHASE_KIND_EVALUATE);
     builder_output(&b, "loss", loss);
     builder_output(&b, "logits", logits);
@@ -244,6 +248,7 @@ void support_classifier(signed_plan *plan, const signed_plan_settings *settings)
         (firn_native_metric){.kind = FIRN_FB_METRIC_KIND_ACCURACY, .sum = (uint32_t)correct, .count = (uint32_t)count};
     b.plan.metrics = &b.metric;
     b.plan.metrics_count = 1;
+    b.sampler.counted = counted < 0 ? FIRN_ABSENT : (uint32_t)counted;
     b.sampler.unit = FIRN_FB_SAMPLE_UNIT_RECORD;
     b.sampler.window = 0;
     b.sampler.stride = 0;

@@ -111,18 +111,21 @@ static void make_metrics(compiled_plan *plans) {
         const char *name;
         firnc_metric metric;
         firnc_loss_kind loss;
-        bool macro, weights;
-    } rows[] = {{"mean loss", FIRNC_METRIC_LOSS, FIRNC_LOSS_L1, false, false},
-                {"accuracy", FIRNC_METRIC_ACCURACY, FIRNC_LOSS_CROSS_ENTROPY, false, false},
-                {"weighted accuracy", FIRNC_METRIC_ACCURACY, FIRNC_LOSS_CROSS_ENTROPY, false, true},
-                {"weighted mean", FIRNC_METRIC_MEAN, FIRNC_LOSS_CROSS_ENTROPY, false, true},
-                {"accuracy by class", FIRNC_METRIC_MEAN_PER_CLASS_ACCURACY, FIRNC_LOSS_CROSS_ENTROPY, false, false},
-                {"mean IoU", FIRNC_METRIC_MEAN_IOU, FIRNC_LOSS_CROSS_ENTROPY, false, true},
-                {"Dice", FIRNC_METRIC_DICE, FIRNC_LOSS_NLL, false, false},
-                {"F beta", FIRNC_METRIC_F_BETA, FIRNC_LOSS_CROSS_ENTROPY, false, false},
-                {"F beta, macro", FIRNC_METRIC_F_BETA, FIRNC_LOSS_CROSS_ENTROPY, true, false},
-                {"AUC", FIRNC_METRIC_AUC, FIRNC_LOSS_BINARY_CROSS_ENTROPY, false, false},
-                {"mean squared error", FIRNC_METRIC_MEAN_SQUARED_ERROR, FIRNC_LOSS_MEAN_SQUARED_ERROR, false, false}};
+        bool macro, weights, whole;
+    } rows[] = {
+        {"mean loss", FIRNC_METRIC_LOSS, FIRNC_LOSS_L1, false, false, false},
+        {"accuracy", FIRNC_METRIC_ACCURACY, FIRNC_LOSS_CROSS_ENTROPY, false, false, false},
+        {"weighted accuracy", FIRNC_METRIC_ACCURACY, FIRNC_LOSS_CROSS_ENTROPY, false, true, false},
+        {"weighted mean", FIRNC_METRIC_MEAN, FIRNC_LOSS_CROSS_ENTROPY, false, true, false},
+        {"accuracy by class", FIRNC_METRIC_MEAN_PER_CLASS_ACCURACY, FIRNC_LOSS_CROSS_ENTROPY, false, false, false},
+        {"mean IoU", FIRNC_METRIC_MEAN_IOU, FIRNC_LOSS_CROSS_ENTROPY, false, true, false},
+        {"Dice", FIRNC_METRIC_DICE, FIRNC_LOSS_NLL, false, false, false},
+        {"F beta", FIRNC_METRIC_F_BETA, FIRNC_LOSS_CROSS_ENTROPY, false, false, false},
+        {"F beta, macro", FIRNC_METRIC_F_BETA, FIRNC_LOSS_CROSS_ENTROPY, true, false, false},
+        {"AUC", FIRNC_METRIC_AUC, FIRNC_LOSS_BINARY_CROSS_ENTROPY, false, false, false},
+        {"mean squared error", FIRNC_METRIC_MEAN_SQUARED_ERROR, FIRNC_LOSS_MEAN_SQUARED_ERROR, false, false, false},
+        {"weighted mean of whole batches", FIRNC_METRIC_MEAN, FIRNC_LOSS_CROSS_ENTROPY, false, true, true},
+        {"weighted accuracy of whole batches", FIRNC_METRIC_ACCURACY, FIRNC_LOSS_CROSS_ENTROPY, false, true, true}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         test_recipe recipe = small_mlp();
         recipe.job.mode = FIRNC_EVAL;
@@ -131,6 +134,7 @@ static void make_metrics(compiled_plan *plans) {
         recipe.job.data.shuffle = false;
         recipe.job.data.wrap = false;
         recipe.job.data.held_out = true;
+        recipe.job.data.short_batch = rows[i].whole ? FIRNC_SHORT_NEVER : FIRNC_SHORT_IF_POSSIBLE;
         recipe.job.metric = rows[i].metric;
         recipe.job.metric_macro = rows[i].macro;
         recipe.job.metric_beta = rows[i].metric == FIRNC_METRIC_F_BETA ? 2.0f : 0;

@@ -73,7 +73,7 @@ static const struct {
     {FIRN_FB_ROOT, 16, 23, UINT32_MAX}, /* from loss to gradient_norm */
     {INPUT, 6, 6, 0x3f800000},          /* scale */
     {INPUT, 9, 9, UINT32_MAX},          /* ring */
-    {SAMPLER, 10, 10, UINT32_MAX},      /* pushed */
+    {SAMPLER, 10, 11, UINT32_MAX},      /* pushed, counted */
     {TENSOR, 8, 8, UINT32_MAX},         /* base */
 };
 

@@ -2,19 +2,16 @@
  * log gives back of them. */
 #define _GNU_SOURCE
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 
 #include "runtime/cli/cli.h"
 #include "runtime/numerics/numerics.h"
+#include "tests/unit/support_test.h"
 
 /* --- the best ----------------------------------------------------------------------------------------------------- */
 
@@ -50,8 +47,7 @@ static uint64_t take(cli_best *best, cli_metric *metric, const sequence *sequenc
     return cli_best_is_over(best) ? 10 * VALUES : 0;
 }
 
-static void the_best_and_the_end_follow_from_the_values(void **state) {
-    (void)state;
+TEST(the_best_and_the_end_follow_from_the_values) {
     for (size_t s = 0; s < sizeof sequences / sizeof *sequences; s++)
         for (uint64_t patience = 0; patience <= VALUES; patience++) {
             const sequence *sequence = &sequences[s];
@@ -67,8 +63,7 @@ static void the_best_and_the_end_follow_from_the_values(void **state) {
 }
 
 /* A run that goes on from the log after any evaluation ends as one that was not interrupted. */
-static void a_log_gives_back_the_best_and_the_count(void **state) {
-    (void)state;
+TEST(a_log_gives_back_the_best_and_the_count) {
     for (size_t s = 0; s < sizeof sequences / sizeof *sequences; s++)
         for (uint64_t patience = 1; patience <= VALUES; patience++)
             for (size_t before = 0; before <= VALUES; before++) {
@@ -136,8 +131,7 @@ static void write_log(void) {
 }
 
 /* The values are numbers of JSON, and come back with all their bits. */
-static void evaluations_come_back_from_the_log(void **state) {
-    (void)state;
+TEST(evaluations_come_back_from_the_log) {
     write_log();
     for (uint64_t steps = AWKWARD; steps > 0; steps--) {
         cli_log log;
@@ -167,8 +161,7 @@ static void evaluations_come_back_from_the_log(void **state) {
 }
 
 /* The longest line has its place. */
-static void a_line_has_all_metrics(void **state) {
-    (void)state;
+TEST(a_line_has_all_metrics) {
     cli_log log;
     cli_metric metrics[CLI_METRICS_MAX];
     for (size_t i = 0; i < CLI_METRICS_MAX; i++) {
@@ -187,8 +180,7 @@ static void a_line_has_all_metrics(void **state) {
     cli_log_end(&log, false);
 }
 
-static void a_log_of_other_evaluations_is_refused(void **state) {
-    (void)state;
+TEST(a_log_of_other_evaluations_is_refused) {
     write_log();
     for (int other = 0; other < 2; other++) {
         cli_log log;
@@ -204,8 +196,7 @@ static void a_log_of_other_evaluations_is_refused(void **state) {
 }
 
 /* Whatever a line holds, only a finite number is a value. */
-static void damaged_values_are_none(void **state) {
-    (void)state;
+TEST(damaged_values_are_none) {
     static const char *const values[] = {"null", "", "nan", "inf", "1e999", "x", "\"", "{}", "-", "1e39"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         cli_log log;
@@ -223,13 +214,5 @@ static void damaged_values_are_none(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_and_the_end_follow_from_the_values),
-        cmocka_unit_test(a_log_gives_back_the_best_and_the_count),
-        cmocka_unit_test(evaluations_come_back_from_the_log),
-        cmocka_unit_test(a_line_has_all_metrics),
-        cmocka_unit_test(a_log_of_other_evaluations_is_refused),
-        cmocka_unit_test(damaged_values_are_none),
-    };
-    return cmocka_run_group_tests_name("best", tests, begin, end);
+    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
 }

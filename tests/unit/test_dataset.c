@@ -1,16 +1,12 @@
 /* Tests how data files are recognised by their bytes: arrays written by NumPy, IDX files, and files that look like them
  * but are invalid. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "plan/ops.h"
 #include "runtime/targets/dataset.h"
+#include "tests/unit/support_test.h"
 
 typedef struct memory_file {
     uint8_t bytes[1024];
@@ -66,8 +62,7 @@ static firn_data_layout look(memory_file *file) {
 
 /* --- .npy --- */
 
-static void reads_npy(void **state) {
-    (void)state;
+TEST(reads_npy) {
     memory_file file;
     for (uint8_t version = 1; version <= 3; version++) {
         npy(&file, version, "{'descr': '|u1', 'fortran_order': False, 'shape': (5, 2, 3), }   ", 30);
@@ -95,8 +90,7 @@ static void reads_npy(void **state) {
     assert_int_equal(look(&file).element, FIRN_FLOAT32);
 }
 
-static void refuses_other_npy(void **state) {
-    (void)state;
+TEST(refuses_other_npy) {
     static const struct {
         const char *dictionary;
         firn_data_fault fault;
@@ -138,8 +132,7 @@ static void refuses_other_npy(void **state) {
 }
 
 /* A message says what the header says, so it is kept as far as it was understood. */
-static void keeps_what_it_refuses(void **state) {
-    (void)state;
+TEST(keeps_what_it_refuses) {
     memory_file file;
     firn_data_layout layout;
     npy(&file, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (5000000000, 2), }", 16);
@@ -153,8 +146,7 @@ static void keeps_what_it_refuses(void **state) {
 }
 
 /* Spaces may follow the dictionary, any number of them, and nothing else. */
-static void reads_long_headers(void **state) {
-    (void)state;
+TEST(reads_long_headers) {
     static const char dictionary[] = "{'descr': '|u1', 'fortran_order': True, 'shape': (1, 5, 1), }";
     char text[800];
     memory_file file;
@@ -172,8 +164,7 @@ static void reads_long_headers(void **state) {
 }
 
 /* Of the beginning of a file only the header is read; its length is compared when it is known. */
-static void looks_at_a_beginning(void **state) {
-    (void)state;
+TEST(looks_at_a_beginning) {
     memory_file file;
     firn_data_layout layout;
     npy(&file, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1000, 1000), }", 16);
@@ -192,8 +183,7 @@ static void looks_at_a_beginning(void **state) {
 }
 
 /* Every truncation and every flipped bit of the header must give a result without a read beyond the file. */
-static void survives_damaged_headers(void **state) {
-    (void)state;
+TEST(survives_damaged_headers) {
     memory_file file;
     firn_data_layout layout;
     npy(&file, 2, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", 16);
@@ -224,8 +214,7 @@ static void survives_damaged_headers(void **state) {
 
 /* --- IDX --- */
 
-static void reads_idx(void **state) {
-    (void)state;
+TEST(reads_idx) {
     memory_file file;
     idx(&file, 8, 3, (const uint8_t[]){5, 2, 3}, 30);
     firn_data_layout layout = look(&file);
@@ -251,8 +240,7 @@ static void reads_idx(void **state) {
 
 /* --- raw --- */
 
-static void anything_else_is_bytes(void **state) {
-    (void)state;
+TEST(anything_else_is_bytes) {
     memory_file file;
     begin(&file);
     assert_int_equal(look(&file).elements, 0);
@@ -264,18 +252,4 @@ static void anything_else_is_bytes(void **state) {
     char word[6] = {0};
     assert_int_equal(firn_data_read(&file.file, &layout, 4, 5, word), FIRN_OK);
     assert_string_equal(word, "quick");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_npy),
-        cmocka_unit_test(refuses_other_npy),
-        cmocka_unit_test(keeps_what_it_refuses),
-        cmocka_unit_test(reads_long_headers),
-        cmocka_unit_test(looks_at_a_beginning),
-        cmocka_unit_test(survives_damaged_headers),
-        cmocka_unit_test(reads_idx),
-        cmocka_unit_test(anything_else_is_bytes),
-    };
-    return cmocka_run_group_tests_name("dataset", tests, NULL, NULL);
 }

@@ -3,10 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +14,13 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <cmocka.h>
 #include <mbedtls/sha256.h>
 
 #include "plan/keys/key_text.h"
 #include "plan/ops.h"
 #include "runtime/targets/host/host.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 static char folder[64];
 static signed_plan plan;
@@ -87,8 +84,7 @@ static bool a_write_faults(const void *memory) {
     return WIFSIGNALED(status) && (WTERMSIG(status) == SIGSEGV || WTERMSIG(status) == SIGBUS);
 }
 
-static void a_loaded_plan_cannot_be_written(void **state) {
-    (void)state;
+TEST(a_loaded_plan_cannot_be_written) {
     support_bigram(&plan, &support_settings);
     write_file("plan", plan.file, (size_t)plan.bytes);
     firn_host_plan loaded;
@@ -115,8 +111,7 @@ static const char pem[] = "-----BEGIN PUBLIC KEY-----\n"
                           "6zOg9KE5RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9Q==\n"
                           "-----END PUBLIC KEY-----\n"; /* the generator point of the curve */
 
-static void reads_keys(void **state) {
-    (void)state;
+TEST(reads_keys) {
     static const uint8_t x[4] = {0x6b, 0x17, 0xd1, 0xf2}, y[4] = {0x37, 0xbf, 0x51, 0xf5};
     uint8_t key[64];
     assert_true(firn_key_text_parse(key, pem, sizeof pem - 1));
@@ -153,8 +148,7 @@ static int counter_value(firn_host_port *port, uint32_t *value) {
     return port->counter.read(port->port.context, value);
 }
 
-static void keeps_a_counter(void **state) {
-    (void)state;
+TEST(keeps_a_counter) {
     char path[128];
     snprintf(path, sizeof path, "%s", at("counter"));
     firn_host_port port;
@@ -195,8 +189,7 @@ static void train(opened *opened) {
     assert_int_equal(firn_train_step(&opened->firn, &source.source, &report), FIRN_OK);
 }
 
-static void saves_into_a_file(void **state) {
-    (void)state;
+TEST(saves_into_a_file) {
     char path[128];
     snprintf(path, sizeof path, "%s", at("checkpoint"));
     firn_host_port port;
@@ -243,8 +236,7 @@ static void saves_into_a_file(void **state) {
 }
 
 /* One instance saves to two files in turn, each with room that was reserved for it; a port without a file has none. */
-static void saves_into_the_file_of_another_port(void **state) {
-    (void)state;
+TEST(saves_into_the_file_of_another_port) {
     char paths[2][128];
     uint8_t digests[2][32], restored[32];
     firn_host_port ports[2], none;
@@ -283,8 +275,7 @@ static void saves_into_the_file_of_another_port(void **state) {
 }
 
 /* A rename would replace whatever exists at the path, such as a pipe, a device or a link, so these are refused. */
-static void replaces_only_files(void **state) {
-    (void)state;
+TEST(replaces_only_files) {
     firn_host_port port;
     uint32_t value;
     struct stat status;
@@ -330,8 +321,7 @@ static void replaces_only_files(void **state) {
 
 /* --- blocks --- */
 
-static void a_sealed_block_cannot_be_written(void **state) {
-    (void)state;
+TEST(a_sealed_block_cannot_be_written) {
     uint8_t *block = firn_host_block(100000);
     assert_non_null(block);
     assert_int_equal((uintptr_t)block % 4096, 0);
@@ -347,8 +337,7 @@ static void a_sealed_block_cannot_be_written(void **state) {
     firn_host_block_free(NULL, 0);
 }
 
-static void a_populated_block_has_its_pages(void **state) {
-    (void)state;
+TEST(a_populated_block_has_its_pages) {
     enum { PAGES = 64, PAGE = 4096 };
     unsigned char there[PAGES];
     uint8_t *block = firn_host_block(PAGES * PAGE - 1);
@@ -363,8 +352,7 @@ static void a_populated_block_has_its_pages(void **state) {
     firn_host_block_free(block, PAGES * PAGE - 1);
 }
 
-static void a_plan_gets_a_block_for_each_region(void **state) {
-    (void)state;
+TEST(a_plan_gets_a_block_for_each_region) {
     firn_sizes sizes = {.block_count = 3, .blocks = {{.bytes = 100}, {.bytes = 0}, {.bytes = 5000}}};
     firn_host_blocks blocks;
     assert_true(firn_host_blocks_begin(&blocks, &sizes));
@@ -396,8 +384,7 @@ static void mark(void *argument, size_t first, size_t last) {
         self->seen[i]++;
 }
 
-static void threads_cover_every_task_once(void **state) {
-    (void)state;
+TEST(threads_cover_every_task_once) {
     assert_true(firn_host_cpus() >= 1);
     assert_null(firn_host_threads_start(1));
     for (unsigned threads = 2; threads < 9; threads += 3) {
@@ -460,7 +447,7 @@ typedef struct axes_case {
     const char *mend; /* NULL: it fits */
 } axes_case;
 
-static void compares_the_axes_of_records(void **state) {
+TEST(compares_the_axes_of_records) {
     static const axes_case cases[] = {
         {4, 3, {9, 3, 8, 8}, {3, 8, 8}, NULL},
         {4, 3, {9, 8, 8, 3}, {3, 8, 8}, "numpy.ascontiguousarray(x.transpose(0, 3, 1, 2))"},
@@ -505,8 +492,7 @@ static void compares_the_axes_of_records(void **state) {
     }
 }
 
-static void reads_files_and_folders(void **state) {
-    (void)state;
+TEST(reads_files_and_folders) {
     assert_int_equal(mkdir(at("texts"), 0777), 0);
     assert_int_equal(mkdir(at("texts/inner"), 0777), 0);
     write_file("texts/b", "second", 6);
@@ -543,8 +529,7 @@ static void reads_files_and_folders(void **state) {
     firn_host_data_close(&data);
 }
 
-static void unpacks_gzip(void **state) {
-    (void)state;
+TEST(unpacks_gzip) {
     gzFile packed = gzopen(at("packed.gz"), "wb");
     assert_non_null(packed);
     static char lines[20000 * 11 + 1];
@@ -567,8 +552,7 @@ static void unpacks_gzip(void **state) {
     firn_host_data_close(&data);
 }
 
-static void reads_records(void **state) {
-    (void)state;
+TEST(reads_records) {
     static const char images[] = "\0\0\10\3\0\0\0\2\0\0\0\2\0\0\0\1abcd", labels[] = "\0\0\10\1\0\0\0\2\1\2";
     write_file("images", images, sizeof images - 1);
     write_file("labels", labels, sizeof labels - 1);
@@ -600,8 +584,7 @@ static void reads_records(void **state) {
 }
 
 /* A small file is read from memory, so a change is noticed and does not matter to what is read. */
-static void a_small_file_that_changes_is_noticed(void **state) {
-    (void)state;
+TEST(a_small_file_that_changes_is_noticed) {
     write_file("small", "0123456789", 10);
     char path[128];
     const char *paths[] = {path};
@@ -623,8 +606,7 @@ static void a_small_file_that_changes_is_noticed(void **state) {
 }
 
 /* If a file that is not in memory changes, a read is an error and not a fault, even if the new contents are as long. */
-static void a_large_file_that_changes_is_an_error(void **state) {
-    (void)state;
+TEST(a_large_file_that_changes_is_an_error) {
     char path[128];
     const char *paths[] = {path};
     snprintf(path, sizeof path, "%s", at("large"));
@@ -661,23 +643,5 @@ static void a_large_file_that_changes_is_an_error(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_loaded_plan_cannot_be_written),
-        cmocka_unit_test(a_sealed_block_cannot_be_written),
-        cmocka_unit_test(a_populated_block_has_its_pages),
-        cmocka_unit_test(a_plan_gets_a_block_for_each_region),
-        cmocka_unit_test(reads_keys),
-        cmocka_unit_test(keeps_a_counter),
-        cmocka_unit_test(saves_into_a_file),
-        cmocka_unit_test(saves_into_the_file_of_another_port),
-        cmocka_unit_test(replaces_only_files),
-        cmocka_unit_test(threads_cover_every_task_once),
-        cmocka_unit_test(compares_the_axes_of_records),
-        cmocka_unit_test(reads_files_and_folders),
-        cmocka_unit_test(unpacks_gzip),
-        cmocka_unit_test(reads_records),
-        cmocka_unit_test(a_small_file_that_changes_is_noticed),
-        cmocka_unit_test(a_large_file_that_changes_is_an_error),
-    };
-    return cmocka_run_group_tests_name("host", tests, begin, end);
+    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
 }

@@ -2,20 +2,17 @@
  * type that a plan reads. A number is read exactly, or the file is refused by the place of that number. */
 #define _GNU_SOURCE
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <mbedtls/sha256.h>
 
 #include "plan/ops.h"
 #include "runtime/targets/host/host.h"
 #include "tests/unit/support_capture.h"
+#include "tests/unit/support_test.h"
 
 enum { BYTES_MOST = 4096, WIDTH_MOST = 8 };
 
@@ -185,7 +182,7 @@ static bool element_holds(uint8_t element, double value) {
 
 /* Each value that a type of file holds, in either byte order, is read as it is by each type of a plan that holds it,
  * and refused by the others with its place. */
-static void reads_every_type(void **state) {
+TEST(reads_every_type) {
     static const double candidates[] = {
         0,        1,        -1,         2,          127,           128,           -128,  -129, 255,
         256,      32767,    32768,      65535,      -32768,        -32769,        65536, 0.5,  -2.25,
@@ -216,7 +213,7 @@ static void reads_every_type(void **state) {
             }
 }
 
-static void reads_every_version_and_order(void **state) {
+TEST(reads_every_version_and_order) {
     static const uint16_t numbers[6] = {1, 2, 3, 4, 5, 6}, reversed[6] = {0x100, 0x200, 0x300, 0x400, 0x500, 0x600};
     static const double as_written[6] = {1, 2, 3, 4, 5, 6}, transposed[6] = {1, 3, 5, 2, 4, 6};
     (void)state;
@@ -238,7 +235,7 @@ static void reads_every_version_and_order(void **state) {
 }
 
 /* More numbers than are converted at once, of three axes. */
-static void reorders_large_arrays(void **state) {
+TEST(reorders_large_arrays) {
     enum { A = 7, B = 31, C = 53 };
     static int64_t numbers[A * B * C];
     static int32_t read[A * B * C];
@@ -255,7 +252,7 @@ static void reorders_large_arrays(void **state) {
     firn_host_data_close(&data);
 }
 
-static void rounds_float64_once(void **state) {
+TEST(rounds_float64_once) {
     /* The second lies just above the middle of two float32: rounded to float16 or float32 by way of another type it
      * would become the lower one. */
     static const double values[] = {0.1, 1.0 + 0x1p-24 + 0x1p-50, (double)NAN, (double)INFINITY, 1e-300, 0.5};
@@ -288,7 +285,7 @@ static void rounds_float64_once(void **state) {
 }
 
 /* Every float16 becomes the float32 of the same value. */
-static void reads_every_half(void **state) {
+TEST(reads_every_half) {
     static uint16_t halves[65536];
     static float read[65536];
     (void)state;
@@ -310,7 +307,7 @@ static void reads_every_half(void **state) {
 }
 
 /* A text is made of integers: a plan of tokens or bytes takes those that it holds, and no others. */
-static void reads_tokens(void **state) {
+TEST(reads_tokens) {
     static const double tokens[] = {0, 5, 200, 1};
     (void)state;
     for (uint32_t t = 0; t < TYPES; t++)
@@ -334,7 +331,7 @@ static void reads_tokens(void **state) {
     firn_host_data_close(&data);
 }
 
-static void reads_idx_of_every_type(void **state) {
+TEST(reads_idx_of_every_type) {
     static const struct { uint8_t code, type; } idx[] = {{8, 1}, {9, 2}, {0x0b, 4}, {0x0c, 6}, {0x0d, 10}, {0x0e, 11}};
     static const double values[] = {1, 2, 3, 100};
     (void)state;
@@ -360,7 +357,7 @@ static void reads_idx_of_every_type(void **state) {
 
 /* The hash of numbers that are converted is that of what they become, with type and extents; of others it stays that
  * of the file. */
-static void hashes_what_is_read(void **state) {
+TEST(hashes_what_is_read) {
     static const double values[] = {1, 2};
     static const uint8_t bytes[] = {1, 0, 0, 0, 2, 0, 0, 0};
     static const char head[] = "rows of firn, 1: int32 (2,)\n";
@@ -396,7 +393,7 @@ static void hashes_what_is_read(void **state) {
 }
 
 /* -100 is a label of a plan that ignores a class, also where its type has no negative numbers. */
-static void reads_ignored_labels(void **state) {
+TEST(reads_ignored_labels) {
     static const double labels[] = {3, -100}, read[] = {3, 9};
     static const char raw[] = "(2,)";
     (void)state;
@@ -427,7 +424,7 @@ static void reads_ignored_labels(void **state) {
 }
 
 /* Numbers in names count by their value; the rest, and zeros before a number, by their bytes. */
-static void orders_names(void **state) {
+TEST(orders_names) {
     static const char *const names[] = {"",
                                         "B",
                                         "a",
@@ -469,12 +466,5 @@ static int end(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_type),        cmocka_unit_test(reads_every_version_and_order),
-        cmocka_unit_test(reorders_large_arrays),   cmocka_unit_test(rounds_float64_once),
-        cmocka_unit_test(reads_every_half),        cmocka_unit_test(reads_tokens),
-        cmocka_unit_test(reads_idx_of_every_type), cmocka_unit_test(hashes_what_is_read),
-        cmocka_unit_test(reads_ignored_labels),    cmocka_unit_test(orders_names),
-    };
-    return cmocka_run_group_tests_name("readers", tests, begin, end);
+    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
 }

@@ -13,6 +13,7 @@ enum { TEXT = 400, PLACES_MAX = 1024 };
 static uint8_t text[TEXT];
 static signed_plan plan;
 static opened one;
+static uint32_t plan_counted; /* index of the tensor that says which samples count */
 
 static void fill_text(void) {
     uint32_t random = 12345;
@@ -197,6 +198,62 @@ TEST(records_become_tensors) {
         }
     }
     assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_ERROR_DATA_END);
+}
+
+/* Expects the records of a batch that begins with draw `first`: in the place of those beyond the last of `count` draws
+ * the last one, and which of them count. */
+static void expect_short_batch(const signed_plan_settings *settings, const uint8_t *labels, uint32_t count,
+                               uint32_t first) {
+    const int32_t *y = support_tensor(&one.firn, "labels").data;
+    firn_tensor_info counted;
+    assert_int_equal(firn_tensor_at(&one.firn, plan_counted, &counted), FIRN_OK);
+    for (uint32_t i = 0; i < BIGRAM_SAMPLES; i++) {
+        uint64_t draw = first + i < count ? first + i : count - 1;
+        if (settings->sampler == FIRN_FB_SAMPLER_KIND_PERMUTATION)
+            draw = firn_permute(settings->seed, 0, count, draw);
+        assert_int_equal(y[i], labels[draw]);
+        assert_int_equal(((const int32_t *)counted.data)[i], first + i < count);
+    }
+}
+
+/* The last batch is filled with its last sample, of which the metric counts those of the data alone; the evaluation
+ * ends when each sample was drawn, or after the plan's steps. */
+TEST(a_short_batch_counts_the_data_alone) {
+    enum { MOST = 3 * BIGRAM_SAMPLES };
+    uint8_t features[3 * MOST] = {0}, labels[MOST];
+    for (uint32_t i = 0; i < MOST; i++)
+        labels[i] = (uint8_t)(i % 4);
+    for (uint32_t turn = 0; turn < 2 * 2 * MOST; turn++) {
+        const uint32_t count = 1 + turn / 4, all = (count - 1) / BIGRAM_SAMPLES + 1;
+        signed_plan_settings settings = support_settings;
+        settings.epoch_end = FIRN_FB_EPOCH_END_SHORT;
+        settings.sampler = (uint8_t)(turn % 2);
+        settings.steps = turn / 2 % 2 * 2;
+        support_classifier(&plan, &settings);
+        assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
+        assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+        plan_counted = firn_fb_sampler_counted(firn_fb_plan_sampler(((const firn_instance *)&one.firn)->plan));
+        bytes_source source;
+        support_records(&source, features, labels, 3, count);
+        uint32_t rows;
+        uint64_t left, steps;
+        assert_int_equal(firn_eval_rows(&one.firn, &rows), FIRN_ERROR_NO_RESULT);
+        const uint32_t wanted = settings.steps != 0 && all > 2 ? 2 : all;
+        for (uint32_t step = 0; step < wanted; step++) {
+            const uint32_t first = step * BIGRAM_SAMPLES;
+            assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_OK);
+            expect_short_batch(&settings, labels, count, first);
+            assert_int_equal(firn_eval_rows(&one.firn, &rows), FIRN_OK);
+            assert_int_equal(rows, count - first < BIGRAM_SAMPLES ? count - first : BIGRAM_SAMPLES);
+        }
+        assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_ERROR_DATA_END);
+        assert_int_equal(firn_progress(&one.firn, &steps), FIRN_OK);
+        assert_int_equal(steps, wanted);
+        assert_int_equal(firn_eval_left(&one.firn, &source.source, &left), FIRN_OK);
+        assert_int_equal(left, wanted == all ? 0 : count - wanted * BIGRAM_SAMPLES);
+        const int64_t *counts = support_tensor(&one.firn, "metric.count").data;
+        assert_int_equal(*counts, count - left);
+    }
 }
 
 static void scale_without_end(firn_native_plan *changed) {

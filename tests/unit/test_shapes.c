@@ -352,7 +352,7 @@ static const char *const lines[] = {
     "loss_scale_update i32[1] f32[1] i64[1] i64[1] i64[1] -> f32[1] i64[1] i64[1] i64[1] i32[1]; 2000; 0x1p-14 0x1p15",
     "loss_scale_update i32[1] f32[1] i64[1] i64[1] i64[1] -> f32 i64 i64 i64 i32; 1; 2 1 = ATTRIBUTE",
     "metric_mean f32[1] f32[2] i64[1] -> f32[2] i64[1]",
-    "metric_accuracy b16[2,3,7] i32[2,3] i64[1] i64[1] -> i64[1] i64[1]",
+    "metric_accuracy b16[2,3,7*] i32[2,3] i64[1] i64[1] -> i64[1] i64[1]",
     "sigmoid_backward b16[2,3] f32[2,3] -> f16[2,3]",
     "silu b16[7] -> b16[7]",
     "silu_backward b16[7] b16[7] -> b16[7]",
@@ -393,6 +393,30 @@ static const char *const lines[] = {
     "metric_confusion b16[6,7] i32[6] i64[7,8] i64[1] f32[7] -> i64 i64; -1 = SHAPE",
     "metric_auc b16[6,2] i32[6]* i64[2,199] i64[1] | b16[6,7] f32[6,7] i64[2,199] i64[1] -> i64[2,199] i64[1]",
     "metric_auc b16[6,2] i32[12] i64[2,199] i64[1] -> i64 i64 = SHAPE",
+    "metric_accuracy b16[2,3,7*] i32[2,3] i64[1] i64[1] i32[2*] -> i64[1] i64[1]",
+    "metric_accuracy b16[2,3,7] i32[2,3] i64[1] i64[1] i32[4] -> i64 i64 = SHAPE",
+    "metric_accuracy b16[2,3,7] i32[2,3] i64[1] i64[1] i32[1,2] -> i64 i64 = SHAPE",
+    "metric_weighted_accuracy b16[6,7*] i32[6] f32[2] i64[1] - i32[3<] -> f32[2] i64[1]; -1",
+    "metric_weighted_accuracy b16[6,7] i32[6] f32[2] i64[1] f32[6] i32[12] -> f32 i64; -1 = SHAPE",
+    "metric_confusion b16[6,7] i32[6] i64[7,8] i64[1] - i32[2*] -> i64[7,8] i64[1]; -1",
+    "metric_confusion b16[6,7] i32[6] i64[7,8] i64[1] - i32[5] -> i64 i64; -1 = SHAPE",
+    "metric_auc b16[6,2] i32[6]* i64[2,199] i64[1] i32[2*] -> i64[2,199] i64[1]",
+    "metric_auc b16[6,2] i32[6] i64[2,199] i64[1] i32[4] -> i64 i64 = SHAPE",
+    "metric_row_mean f32[6*] f32[2] i64[1] i32[1*] -> f32[2] i64[1]; -1",
+    "metric_row_mean f32[2,3] f32[2] i64[1] i32[2*] i32[6] -> f32[2] i64[1]; 5",
+    "metric_row_mean f32[6] f32[2] i64[1] i32[1*] - f32[6] -> f32[2] i64[1]; -1",
+    "metric_row_mean f32[6] f32[2] i64[1] i32[4] -> f32 i64; -1 = SHAPE",
+    "sample_loss b16[6,5] f32[6,5] -> f32[6]; 25 6",
+    "sample_loss f32[6,5] f32[6,5] -> f32[2]; 128 2",
+    "sample_loss f32[6] f32[6] -> f32[3]; 130 3 1; 0.5",
+    "sample_loss f32[6] f32[6] -> f32[1]; 132 1",
+    "sample_loss f32[6,2] f32[6,2] -> f32[6]; 134 6 0 1 1",
+    "sample_loss f32[6,4] f32[6,4] -> f32; 25 4 = SHAPE",
+    "sample_loss f32[6] f32[6] -> f32; 23 3 = ATTRIBUTE",
+    "sample_loss f32[6] f32[6] -> f32; 25 3 1 = ATTRIBUTE",
+    "sample_loss f32[6] f32[6] -> f32; 128 3; 0.5 = ATTRIBUTE",
+    "sample_loss f32[6] f32[6] -> f32; 130 3 = ATTRIBUTE",
+    "sample_loss f32[6] f32[6] -> f32; 132 3 0 0 1 = ATTRIBUTE",
     "reshape f32[2,3]* -> f32[6]; 6~5!0!-6!4294967296",
     "reshape f32[1]* -> f32[1]; 1",
     "reshape b16[2,3,4]* -> b16[4,6]; 4 6",
@@ -512,16 +536,22 @@ static uint32_t check_changed_inputs(const shape_case *c) {
 
 /* Ops that take integers of any origin and size: they move them, or their kernels limit them. */
 static const char any_integers[] =
-    " loss_scale_update batch_rows batch_weights metric_weighted_mean metric_auc to_float32 concat_int32 reshape "
+    " loss_scale_update batch_rows batch_weights metric_weighted_mean metric_row_mean metric_auc to_float32 "
+    "concat_int32 reshape "
     "transpose slice expand gather gather_backward gather_elements gather_elements_backward scatter_nd "
     "scatter_nd_backward scatter_nd_backward_updates ";
+
+/* Whether an operand says which samples count: the last one of a metric, which came later. */
+static bool says_which_count(const shape_case *c, uint8_t j) {
+    return c->info->metric && j + 1 == c->info->inputs_max && firn_op_input(c->info, j)->optional;
+}
 
 /* Checks that every other int32 operand is an index, which the runtime limits. */
 static void check_index_operands(const shape_case *c) {
     char name[64];
     snprintf(name, sizeof name, " %s ", firn_op_name(c->info));
     for (uint8_t j = 0; j < c->input_count && strstr(any_integers, name) == NULL; j++) {
-        const bool is_index = c->inputs[j].rank > 0 && c->inputs[j].type == FIRN_INT32;
+        const bool is_index = c->inputs[j].rank > 0 && c->inputs[j].type == FIRN_INT32 && !says_which_count(c, j);
         if (is_index != (c->info->index_operand == j))
             fail_msg("%s: input %u", c->text, (unsigned)j);
     }

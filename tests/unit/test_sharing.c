@@ -1,17 +1,13 @@
 /* Tests what instances have in common and what an application reads: parameters that an eval plan takes from a train
  * plan in place, values that are derived from parameters once, outputs, and evaluations without labels. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/ops.h"
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 enum { V = BIGRAM_VOCABULARY, TABLE_BYTES = V * V * sizeof(float) };
 
@@ -127,8 +123,7 @@ static void open_both(void) {
 
 /* The evaluation is the one of a checkpoint that was saved and restored, after every few steps of the owner, and
  * changes nothing of the owner. */
-static void evaluates_as_after_a_checkpoint(void **state) {
-    (void)state;
+TEST(evaluates_as_after_a_checkpoint) {
     float values[3];
     open_both();
     assert_int_equal(support_open(&apart, &eval_plan, &port), FIRN_OK);
@@ -149,16 +144,14 @@ static void evaluates_as_after_a_checkpoint(void **state) {
     assert_true(values[0] != values[1] && values[1] != values[2]); /* training shows in it */
 }
 
-static void reads_the_same_memory(void **state) {
-    (void)state;
+TEST(reads_the_same_memory) {
     open_both();
     assert_ptr_equal(support_tensor(&owner.firn, "table").data, support_tensor(&sharer.firn, "table").data);
     assert_ptr_not_equal(support_tensor(&owner.firn, "counters.cursor").data,
                          support_tensor(&sharer.firn, "counters.cursor").data);
 }
 
-static void runs_only_while_the_owner_is_ready(void **state) {
-    (void)state;
+TEST(runs_only_while_the_owner_is_ready) {
     uint8_t digest[32];
     uint64_t number;
     float value;
@@ -193,8 +186,7 @@ static void runs_only_while_the_owner_is_ready(void **state) {
     assert_int_equal(firn_eval_step(&sharer.firn, &source.source), FIRN_OK);
 }
 
-static void the_parameters_are_the_owners(void **state) {
-    (void)state;
+TEST(the_parameters_are_the_owners) {
     uint8_t before[32], after[32];
     open_both();
     assert_int_equal(firn_save(&owner.firn), FIRN_OK);
@@ -244,8 +236,7 @@ static void make_slow_plan(signed_plan *plan) {
     support_sign(plan, false);
 }
 
-static void models_must_be_and_lie_alike(void **state) {
-    (void)state;
+TEST(models_must_be_and_lie_alike) {
     open_both();
     /* another model */
     support_classifier(&other_plan, &support_settings);
@@ -273,8 +264,7 @@ static void models_must_be_and_lie_alike(void **state) {
     assert_memory_equal(here, there, 32);
 }
 
-static void owners_are_open_and_own(void **state) {
-    (void)state;
+TEST(owners_are_open_and_own) {
     open_both();
     static firn nothing;
     assert_int_equal(share(&apart, &eval_plan, &nothing), FIRN_ERROR_ARGUMENT);
@@ -291,8 +281,7 @@ static void owners_are_open_and_own(void **state) {
 
 /* A block in one of the owner's would be used as scratch while the plan is verified: its state would be lost, or what
  * it has derived, which lies in its arena. */
-static void blocks_lie_apart_from_the_owners(void **state) {
-    (void)state;
+TEST(blocks_lie_apart_from_the_owners) {
     uint8_t before[32], after[32];
     open_both();
     assert_int_equal(firn_digest(&owner.firn, before), FIRN_OK);
@@ -314,8 +303,7 @@ static void blocks_lie_apart_from_the_owners(void **state) {
 }
 
 /* Nor may it lie in what the owner's steps are read from: the copy of its plan, its decoded ops, its workspace. */
-static void blocks_lie_apart_from_what_the_owner_runs_from(void **state) {
-    (void)state;
+TEST(blocks_lie_apart_from_what_the_owner_runs_from) {
     static _Alignas(64) uint8_t copy[sizeof train_plan.file], workspace[256], prepared[sizeof owner.prepared];
     open_both();
     firn_config config = support_config(&owner, &train_plan);
@@ -427,8 +415,7 @@ static bool is_fresh(opened *opened) {
     return true;
 }
 
-static void parameters_that_were_changed_are_derived_from_again(void **state) {
-    (void)state;
+TEST(parameters_that_were_changed_are_derived_from_again) {
     make_deriving_plan();
     assert_int_equal(support_open(&apart, &eval_plan, &port), FIRN_OK);
     assert_int_equal(firn_initialise(&apart.firn), FIRN_OK);
@@ -447,8 +434,7 @@ static void parameters_that_were_changed_are_derived_from_again(void **state) {
 }
 
 /* A step of the owner changes the parameters, and so does every other way to fill them. */
-static void a_sharer_derives_after_each_change_of_the_owner(void **state) {
-    (void)state;
+TEST(a_sharer_derives_after_each_change_of_the_owner) {
     make_deriving_plan();
     support_bigram(&train_plan, &support_settings);
     assert_int_equal(support_open(&owner, &train_plan, &port), FIRN_OK);
@@ -474,8 +460,7 @@ static void a_sharer_derives_after_each_change_of_the_owner(void **state) {
 
 /* --- outputs --- */
 
-static void outputs_are_read_by_name(void **state) {
-    (void)state;
+TEST(outputs_are_read_by_name) {
     firn_tensor_info info, table;
     open_both();
     for (uint32_t i = 0; firn_tensor_at(&owner.firn, i, &info) == FIRN_OK; i++)
@@ -545,8 +530,7 @@ static void infer_only(firn_native_plan *native) {
     native->check_loss = false;
 }
 
-static void a_plan_may_only_infer(void **state) {
-    (void)state;
+TEST(a_plan_may_only_infer) {
     signed_plan_settings settings = support_settings;
     firn_info info;
     firn_tensor_info logits;
@@ -570,22 +554,4 @@ static void a_plan_may_only_infer(void **state) {
     }
     assert_int_equal(firn_eval_result(&apart.firn, &value), FIRN_ERROR_NO_METRIC);
     assert_int_equal(firn_eval_result(&sharer.firn, &value), FIRN_OK);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(evaluates_as_after_a_checkpoint),
-        cmocka_unit_test(reads_the_same_memory),
-        cmocka_unit_test(runs_only_while_the_owner_is_ready),
-        cmocka_unit_test(the_parameters_are_the_owners),
-        cmocka_unit_test(models_must_be_and_lie_alike),
-        cmocka_unit_test(owners_are_open_and_own),
-        cmocka_unit_test(blocks_lie_apart_from_the_owners),
-        cmocka_unit_test(blocks_lie_apart_from_what_the_owner_runs_from),
-        cmocka_unit_test(parameters_that_were_changed_are_derived_from_again),
-        cmocka_unit_test(a_sharer_derives_after_each_change_of_the_owner),
-        cmocka_unit_test(outputs_are_read_by_name),
-        cmocka_unit_test(a_plan_may_only_infer),
-    };
-    return cmocka_run_group_tests_name("sharing", tests, NULL, NULL);
 }

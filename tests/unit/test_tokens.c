@@ -1,20 +1,14 @@
 /* Tokenizers below the command: UTF-8 and NFC, the words of the patterns, and that no id depends on the pieces in which
  * a text is encoded. The ids themselves are compared with the reference's by tests/end_to_end/tokens.sh. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "compiler/base/files.h"
 #include "compiler/tokens/tokenizer.h"
+#include "tests/unit/support_test.h"
 
 #define FOLDER "tests/golden/tokens/"
 
-static void characters_are_read_from_both_sides(void **state) {
-    (void)state;
+TEST(characters_are_read_from_both_sides) {
     static const struct {
         const char *bytes;
         uint32_t code, length;
@@ -50,8 +44,7 @@ static void characters_are_read_from_both_sides(void **state) {
     assert_int_equal(firnc_utf8_unfinished((const uint8_t *)"\x80\x80\x80\x80", 4), 0);
 }
 
-static void nfc_composes(void **state) {
-    (void)state;
+TEST(nfc_composes) {
     static const struct {
         const char *text, *normal;
     } rows[] = {
@@ -87,8 +80,7 @@ static void check_words(firnc_pattern pattern, const char *text, const char *wor
     assert_int_equal(at, strlen(text));
 }
 
-static void patterns_cut_words(void **state) {
-    (void)state;
+TEST(patterns_cut_words) {
     check_words(FIRNC_PATTERN_GPT2, "it's a", "222");
     check_words(FIRNC_PATTERN_GPT2, "it'S a", "2112");
     check_words(FIRNC_PATTERN_LLAMA3, "it'S a", "222");
@@ -108,8 +100,7 @@ static void patterns_cut_words(void **state) {
     assert_int_equal(firnc_pattern_gap((const uint8_t *)"!! !!", 5), 0);
 }
 
-static void added_tokens_are_found(void **state) {
-    (void)state;
+TEST(added_tokens_are_found) {
     static const uint8_t text[] = "x<a> <ab><a";
     firnc_added tokens[] = {{.text = text + 1, .length = 3, .id = 1, .single_word = true},
                             {.text = text + 5, .length = 4, .id = 2, .left = true},
@@ -152,8 +143,7 @@ static void check_pieces(const char *name, const uint8_t *text, size_t count) {
     }
 }
 
-static void pieces_change_no_id(void **state) {
-    (void)state;
+TEST(pieces_change_no_id) {
     static const char *const names[] = {"bytes", "llama3", "qwen2", "llama2", "metaspace"};
     firnc_bytes text;
     assert_true(firnc_file_read(FOLDER "text.txt", 1 << 20, &text));
@@ -163,8 +153,7 @@ static void pieces_change_no_id(void **state) {
 
 /* Tokens that are passed over because a word touches them: what they cover is not searched again, and the character
  * before them is seen whole, although a piece may end anywhere. */
-static void passed_tokens_stay_passed(void **state) {
-    (void)state;
+TEST(passed_tokens_stay_passed) {
     static const uint8_t text[] = "a_    < \xE1\x86\xA8<|e|> <|e|a <|e|>";
     static const uint32_t wanted[] = {2, 3, 1, 1, 8, 4, 1, 0, 0, 0, 4, 5, 6, 5, 7, 1, 4, 5, 6, 5, 2, 1, 9, 7};
     check_pieces("overlap", text, sizeof text - 1);
@@ -173,8 +162,7 @@ static void passed_tokens_stay_passed(void **state) {
 }
 
 /* A word of a megabyte takes n log n steps; with a quadratic number of them this test would not end. */
-static void a_long_word_is_encoded(void **state) {
-    (void)state;
+TEST(a_long_word_is_encoded) {
     enum { BYTES = 1 << 20 };
     static uint8_t text[BYTES];
     memset(text, ' ', sizeof text);
@@ -183,17 +171,4 @@ static void a_long_word_is_encoded(void **state) {
     whole.ids.count = 0;
     assert_true(firnc_encoder_add(&whole, text, sizeof text) && firnc_encoder_end(&whole));
     assert_in_range(whole.ids.count, 1, BYTES);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(characters_are_read_from_both_sides),
-        cmocka_unit_test(nfc_composes),
-        cmocka_unit_test(patterns_cut_words),
-        cmocka_unit_test(added_tokens_are_found),
-        cmocka_unit_test(pieces_change_no_id),
-        cmocka_unit_test(passed_tokens_stay_passed),
-        cmocka_unit_test(a_long_word_is_encoded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* Tests evaluations in a training by a plan that has several metrics, which firnc does not write: how they are named,
  * and which of them the best is chosen by. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +8,13 @@
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 #include <mbedtls/base64.h>
 
 #include "plan/ops.h"
 #include "runtime/cli/cli.h"
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_network.h"
+#include "tests/unit/support_test.h"
 
 enum { RECORDS = 32, NUMBERS = RECORDS * NETWORK_WIDTH, STEPS = 24, EVERY = 2 };
 
@@ -217,8 +214,7 @@ static uint64_t step_of_best(void) {
     return record.global_step;
 }
 
-static void each_metric_has_a_name_and_a_direction(void **state) {
-    (void)state;
+TEST(each_metric_has_a_name_and_a_direction) {
     static const struct {
         int eval;
         const char *by, *name; /* of the log */
@@ -240,8 +236,7 @@ static void each_metric_has_a_name_and_a_direction(void **state) {
     }
 }
 
-static void an_unknown_metric_lists_those_there_are(void **state) {
-    (void)state;
+TEST(an_unknown_metric_lists_those_there_are) {
     static const char *const unknown[] = {"perplexity", "accuracy_3", "accuracy_1", "Loss", "loss "};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         assert_int_equal(train(EVAL_PLAN, unknown[i]), CLI_USAGE);
@@ -253,9 +248,5 @@ static void an_unknown_metric_lists_those_there_are(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_metric_has_a_name_and_a_direction),
-        cmocka_unit_test(an_unknown_metric_lists_those_there_are),
-    };
-    return cmocka_run_group_tests_name("validation", tests, begin, end);
+    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
 }

@@ -116,7 +116,8 @@ static bool are_fields(const firn_fb_plan_record *plan) {
     firn_fb_sampler_record sampler;
     firn_fb_sampler_read(firn_fb_plan_sampler(plan->table), &sampler);
     bool inside = sampler.cursor < plan->tensors_count && sampler.samples != 0 &&
-                  (sampler.pushed == FIRN_ABSENT || keeps_to(plan, &ring_rule));
+                  (sampler.pushed == FIRN_ABSENT || keeps_to(plan, &ring_rule)) &&
+                  (sampler.counted < plan->tensors_count || sampler.epoch_end != FIRN_FB_EPOCH_END_SHORT);
     for (uint32_t i = 0; i < sizeof index_rules / sizeof index_rules[0]; i++)
         inside &= keeps_to(plan, &index_rules[i]);
     return inside;

@@ -204,8 +204,11 @@ static int run_steps(cli_session *session, table *table) {
     int error = FIRN_OK;
     while (error == FIRN_OK) {
         cli_numbers_begin_step(session);
+        uint32_t rows = 0;
         error = firn_eval_step(&session->firn, cli_source(session));
-        if (error == FIRN_OK && !put_rows(table, session->info.samples))
+        if (error == FIRN_OK)
+            error = firn_eval_rows(&session->firn, &rows);
+        if (error == FIRN_OK && !put_rows(table, rows))
             return fail_to_write(table);
         if (cli_signals_came()) {
             firn_host_note("interrupted; %s was not written", table->options->output);

@@ -140,3 +140,58 @@ static inline float divergence_slope(settings s, float x, float target) {
 
 LOSS(kl_divergence, KL_DIVERGENCE, divergence_of(call, prediction), divergence_term(s, x, target), 1.0f,
      divergence_slope(s, x, target))
+
+/* --- the loss of each sample -------------------------------------------------------------------------------------- */
+
+_Static_assert(FIRN_HUBER_LOSS_FORM == 0 && FIRN_HUBER_LOSS_THRESHOLD == FIRN_SAMPLE_LOSS_THRESHOLD &&
+                   FIRN_KL_DIVERGENCE_LOG_TARGET == 0 && FIRN_KL_DIVERGENCE_BATCH_MEAN == 1 &&
+                   FIRN_SAMPLE_LOSS_BATCH_MEAN == FIRN_SAMPLE_LOSS_LOG_TARGET + 1,
+               "the attributes of huber_loss and kl_divergence stand in those of sample_loss in the same order");
+
+static firn_kernel kernel_of(int64_t loss) {
+    switch (loss) {
+    case FIRN_OP_l1_loss:
+        return firn_kernel_l1_loss;
+    case FIRN_OP_huber_loss:
+        return firn_kernel_huber_loss;
+    case FIRN_OP_binary_cross_entropy:
+        return firn_kernel_binary_cross_entropy;
+    case FIRN_OP_kl_divergence:
+        return firn_kernel_kl_divergence;
+    default:
+        return firn_kernel_mean_squared_error;
+    }
+}
+
+/* Returns the part of a tensor that belongs to one of so many samples. `leading` holds its first extent; no loss reads
+ * another. */
+static firn_tensor part_of_sample(const firn_tensor *tensor, size_t samples, size_t sample, const uint32_t *leading) {
+    firn_tensor part = *tensor;
+    part.elements = tensor->elements / samples;
+    part.data = (uint8_t *)tensor->data + sample * part.elements * firn_type_bytes(tensor->type);
+    part.dims = leading;
+    part.rank = 1;
+    return part;
+}
+
+void firn_kernel_sample_loss(const firn_kernel_call *call) {
+    const firn_tensor *losses = &call->outputs[FIRN_SAMPLE_LOSS_OUT_LOSSES];
+    const size_t samples = losses->elements;
+    const uint32_t leading = call->inputs[FIRN_SAMPLE_LOSS_IN_PREDICTION].dims[0] / (uint32_t)samples;
+    const int64_t loss = call->integers[FIRN_SAMPLE_LOSS_LOSS];
+    for (size_t sample = 0; sample < samples; sample++) {
+        const firn_tensor inputs[] = {
+            part_of_sample(&call->inputs[FIRN_SAMPLE_LOSS_IN_PREDICTION], samples, sample, &leading),
+            part_of_sample(&call->inputs[FIRN_SAMPLE_LOSS_IN_TARGET], samples, sample, &leading)};
+        const firn_tensor output = {.data = (float *)losses->data + sample, .elements = 1, .type = FIRN_FLOAT32};
+        const firn_kernel_call part = {
+            .inputs = inputs,
+            .outputs = &output,
+            .input_count = 2,
+            .output_count = 1,
+            .integers =
+                &call->integers[loss == FIRN_OP_huber_loss ? FIRN_SAMPLE_LOSS_FORM : FIRN_SAMPLE_LOSS_LOG_TARGET],
+            .reals = call->reals};
+        kernel_of(loss)(&part);
+    }
+}

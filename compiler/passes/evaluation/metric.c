@@ -1,7 +1,8 @@
 /* The metric pass (eval; called by the training pass). In: the forward graph of the evaluate phase. Out: one more op,
  * which adds each batch to the metric's state, and that state: the data cursor, a sum (or a table of counters) and a
- * count. The runtime computes one number from it at the end. */
-#include "compiler/passes/passes.h"
+ * count. The runtime computes one number from it at the end. Where the last batch may be short, the op also reads which
+ * samples count, and adds what each row contributes by itself (short_batch.c). */
+#include "compiler/passes/evaluation/short_batch.h"
 #include "plan/errors.h"
 
 /* Maximum of classes in a confusion matrix, with 128 MiB of counters. */
@@ -24,21 +25,29 @@ typedef struct row_choice {
     int64_t ignore_index;
 } row_choice;
 
-/* Adds the op of the metric; its weights are its last operand. False without a message if the operands that the graph
- * names do not fit the op. */
+/* Whether weights of the rows follow the operands of a metric's op, before those that say which samples count. */
+static bool takes_weights(uint16_t code) {
+    return code == FIRN_OP_metric_weighted_mean || code == FIRN_OP_metric_weighted_accuracy ||
+           code == FIRN_OP_metric_confusion;
+}
+
+/* Adds the op of the metric. Behind its operands it has the weights of the rows and then, if the last batch may be
+ * short, which samples count. False without a message if the operands that the graph names do not fit the op. */
 static bool add_op_for(firnc_graph *graph, uint16_t code, const firnc_value *operands, uint8_t count,
                        const float *reals, row_choice rows) {
     firnc_node node = {.code = code, .input_count = count, .output_count = 2, .integers = {rows.ignore_index}};
     firn_shape shapes[2];
-    for (uint8_t i = 0; i < count; i++)
+    for (uint8_t i = 0; i < count; i++) {
         node.inputs[i] = operands[i];
+        if (operands[i] == FIRNC_NONE)
+            return false;
+    }
     if (reals != NULL)
         node.reals[0] = reals[0];
-    if (firn_op_find(code)->inputs_max > count && rows.weights != FIRNC_NONE)
+    if (takes_weights(code) && (rows.weights != FIRNC_NONE || graph->counted != FIRNC_NONE))
         node.inputs[node.input_count++] = rows.weights;
-    for (uint8_t i = 0; i < node.input_count; i++)
-        if (node.inputs[i] == FIRNC_NONE)
-            return false;
+    if (graph->counted != FIRNC_NONE)
+        node.inputs[node.input_count++] = graph->counted;
     const uint8_t types[] = {graph->values[graph->metric_sum].shape.type, FIRN_INT64};
     if (firnc_infer_outputs(graph, &node, types, shapes) != FIRN_OK)
         return false;
@@ -53,6 +62,19 @@ static bool add_op(firnc_graph *graph, uint16_t code, const firnc_value *operand
 
 static const firnc_node *producer_of(const firnc_graph *graph, firnc_value value) {
     return &graph->nodes[graph->values[value].producer];
+}
+
+/* Adds the mean over rows of their losses. */
+static bool add_row_mean(firnc_graph *graph, const firnc_row_losses *rows) {
+    add_sum(graph);
+    const firnc_value inputs[] = {
+        [FIRN_METRIC_ROW_MEAN_IN_ROW_LOSS] = rows->losses,     [FIRN_METRIC_ROW_MEAN_IN_SUM] = graph->metric_sum,
+        [FIRN_METRIC_ROW_MEAN_IN_COUNT] = graph->metric_count, [FIRN_METRIC_ROW_MEAN_IN_COUNTED] = graph->counted,
+        [FIRN_METRIC_ROW_MEAN_IN_LABELS] = rows->labels,       [FIRN_METRIC_ROW_MEAN_IN_WEIGHTS] = rows->weights};
+    const firnc_value outputs[] = {graph->metric_sum, graph->metric_count};
+    firnc_node_in_place(graph, FIRN_OP_metric_row_mean, FIRNC_PHASE_EVALUATE, "metric", inputs,
+                        sizeof inputs / sizeof inputs[0], &rows->ignore_index, NULL, outputs);
+    return true;
 }
 
 /* Adds the mean over batches of a scalar. */
@@ -240,7 +262,9 @@ static uint8_t kind_of(const firnc_job *job) {
     return kinds[job->metric];
 }
 
-static bool add_metric_op(firnc_graph *graph, firnc_metric metric) {
+static bool add_metric_op(firnc_graph *graph, firnc_metric metric, const firnc_row_losses *rows) {
+    if (rows->losses != FIRNC_NONE)
+        return add_row_mean(graph, rows);
     switch (metric) {
     case FIRNC_METRIC_LOSS:
         return add_mean(graph, graph->loss);
@@ -275,11 +299,14 @@ bool firnc_add_metric(firnc_compilation *compilation) {
     }
     graph->metric_count = firnc_counter_new(graph, "metric.count");
     graph->metric_kind = kind_of(job);
+    firnc_row_losses rows;
+    if (!firnc_decide_short_batch(compilation, &rows))
+        return false;
     firnc_value_info *loss = &graph->values[graph->loss];
     loss->name = "loss";
     loss->role = FIRNC_ROLE_RESULT;
     loss->persistent = true;
-    if (!add_metric_op(graph, job->metric))
+    if (!add_metric_op(graph, job->metric, &rows))
         return refuse(compilation, firnc_format("the metric does not fit what the model %s names for it: labels, "
                                                 "weights, targets or scores have another type or other extents than "
                                                 "the metric takes; name others, or use loss",

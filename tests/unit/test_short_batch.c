@@ -1,0 +1,216 @@
+/* Tests which graphs may end an evaluation with a short batch: those of which no sample depends on another one of its
+ * batch, nor on its place there. Each case is a layer between the input and the logits; firnc names the op that mixes
+ * samples, refuses the graph if the job asks for a short batch, and else leaves the last samples out. */
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/base/text.h"
+#include "compiler/firnc.h"
+#include "plan/container.h"
+#include "plan/generated/reader.h"
+#include "tests/unit/support_test.h"
+
+enum { BATCH = 4, WIDTH = 6, CLASSES = 3 };
+
+static firnc_key key;
+static char message[2048];
+
+static void keep_message(void *context, const char *line) {
+    (void)context;
+    snprintf(message, sizeof message, "%s", line);
+}
+
+static int make_key(void **state) {
+    (void)state;
+    return firnc_key_generate(&key) ? 0 : -1;
+}
+
+/* --- layers: each gives a tensor of the extents of x, [BATCH,WIDTH] -------------------------------------------------
+ */
+
+static const uint8_t turned[] = {1, 0};
+
+static firnc_value weights(firnc_graph *graph, uint8_t rank, const uint32_t *dims) {
+    return firnc_parameter(graph, firnc_format("weight%u", (unsigned)dims[0]), rank, dims, (firnc_init){.a = 0.5F},
+                           true);
+}
+
+static firnc_value nothing(firnc_graph *graph, firnc_value x) {
+    return firnc_relu(graph, x);
+}
+
+static firnc_value transposed_twice(firnc_graph *graph, firnc_value x) {
+    const firnc_value y = firnc_tanh(graph, firnc_transpose(graph, x, 2, turned));
+    return firnc_transpose(graph, y, 2, turned);
+}
+
+static firnc_value reshaped(firnc_graph *graph, firnc_value x) {
+    const firnc_value y = firnc_reshape(graph, x, 3, (uint32_t[]){2 * BATCH, 1, WIDTH / 2});
+    return firnc_reshape(graph, firnc_softmax(graph, y), 2, (uint32_t[]){BATCH, WIDTH});
+}
+
+static firnc_value along_columns(firnc_graph *graph, firnc_value x) {
+    const firnc_value y = firnc_cumulative_sum(graph, x, 1, false, false);
+    return firnc_subtract(graph, y, firnc_reduce_sum(graph, x, 2, true));
+}
+
+static firnc_value multiplied_by_itself(firnc_graph *graph, firnc_value x) {
+    const firnc_value column = firnc_reshape(graph, x, 3, (uint32_t[]){BATCH, WIDTH, 1});
+    const firnc_value square = firnc_matmul(graph, column, column, false, true);
+    return firnc_reduce_sum(graph, square, 4, false);
+}
+
+static firnc_value expanded(firnc_graph *graph, firnc_value x) {
+    const firnc_value row = weights(graph, 2, (uint32_t[]){1, 2});
+    const firnc_value rows = firnc_expand(graph, row, 2, (uint32_t[]){BATCH, 2});
+    const firnc_value both = firnc_concat(graph, (firnc_value[]){x, rows}, 2, 1);
+    return firnc_slice(graph, both, 1, 2, 1, WIDTH);
+}
+
+static firnc_value recurrent(firnc_graph *graph, firnc_value x) {
+    const firnc_value steps =
+        firnc_transpose(graph, firnc_reshape(graph, x, 3, (uint32_t[]){BATCH, 2, 3}), 3, (uint8_t[]){1, 0, 2});
+    const firnc_value weight = weights(graph, 2, (uint32_t[]){3, 3});
+    const firnc_value y = firnc_rnn(graph, steps, weight, FIRNC_NONE, (firnc_recurrent_options){0}, NULL);
+    return firnc_reshape(graph, firnc_transpose(graph, y, 3, (uint8_t[]){1, 0, 2}), 2, (uint32_t[]){BATCH, WIDTH});
+}
+
+static firnc_value centred(firnc_graph *graph, firnc_value x) {
+    return firnc_subtract(graph, x, firnc_reduce_sum(graph, x, 1, true));
+}
+
+static firnc_value softmax_of_columns(firnc_graph *graph, firnc_value x) {
+    return firnc_transpose(graph, firnc_softmax(graph, firnc_transpose(graph, x, 2, turned)), 2, turned);
+}
+
+static firnc_value other_rows(firnc_graph *graph, firnc_value x) {
+    const firnc_value y = firnc_reshape(graph, x, 2, (uint32_t[]){BATCH / 2, 2 * WIDTH});
+    return firnc_reshape(graph, firnc_softmax(graph, y), 2, (uint32_t[]){BATCH, WIDTH});
+}
+
+static firnc_value normalised(firnc_graph *graph, firnc_value x) {
+    const firnc_value gain = weights(graph, 1, (uint32_t[]){WIDTH});
+    const float epsilon = 1e-5F;
+    return firnc_op(graph, FIRN_OP_batch_norm, (firnc_value[]){x, gain, gain}, 3, NULL, &epsilon);
+}
+
+static firnc_value summed_up(firnc_graph *graph, firnc_value x) {
+    return firnc_cumulative_sum(graph, x, 0, false, false);
+}
+
+static firnc_value with_noise(firnc_graph *graph, firnc_value x) {
+    return firnc_add(graph, x, firnc_random_normal(graph, x));
+}
+
+static firnc_value similar(firnc_graph *graph, firnc_value x) {
+    return firnc_matmul(graph, firnc_matmul(graph, x, x, false, true), x, false, false);
+}
+
+static firnc_value by_place(firnc_graph *graph, firnc_value x) {
+    static const float places[BATCH * WIDTH] = {1, 2, 3};
+    return firnc_multiply(graph, x,
+                          firnc_constant(graph, "places", FIRN_FLOAT32, 2, (uint32_t[]){BATCH, WIDTH}, places));
+}
+
+static firnc_value other_samples(firnc_graph *graph, firnc_value x) {
+    static const int32_t others[BATCH] = {1, 2, 3, 0};
+    return firnc_gather(graph, x, firnc_constant(graph, "others", FIRN_INT32, 1, (uint32_t[]){BATCH}, others), 0);
+}
+
+static firnc_value recurrent_over_samples(firnc_graph *graph, firnc_value x) {
+    const firnc_value steps = firnc_reshape(graph, x, 3, (uint32_t[]){BATCH, 2, 3});
+    const firnc_value weight = weights(graph, 2, (uint32_t[]){3, 3});
+    const firnc_value y = firnc_rnn(graph, steps, weight, FIRNC_NONE, (firnc_recurrent_options){0}, NULL);
+    return firnc_reshape(graph, y, 2, (uint32_t[]){BATCH, WIDTH});
+}
+
+static firnc_value behind_one_that_mixes(firnc_graph *graph, firnc_value x) {
+    return firnc_relu(graph, firnc_tanh(graph, summed_up(graph, x)));
+}
+
+/* --- the cases ------------------------------------------------------------------------------------------------------
+ */
+
+static const struct {
+    firnc_value (*layer)(firnc_graph *graph, firnc_value x);
+    const char *mixing; /* the op that the message names; NULL: samples are apart */
+} cases[] = {
+    {nothing, NULL},
+    {transposed_twice, NULL},
+    {reshaped, NULL},
+    {along_columns, NULL},
+    {multiplied_by_itself, NULL},
+    {expanded, NULL},
+    {recurrent, NULL},
+    {centred, "reduce_sum"},
+    {softmax_of_columns, "softmax"},
+    {other_rows, "reshape"},
+    {normalised, "batch_norm"},
+    {summed_up, "cumulative_sum"},
+    {with_noise, "random_normal"},
+    {similar, "matmul"},
+    {by_place, "multiply"},
+    {other_samples, "gather"},
+    {recurrent_over_samples, "rnn"},
+    {behind_one_that_mixes, "cumulative_sum"},
+};
+
+/* Freezes an evaluation with a layer. Stores how the plan ends, and returns false if it is refused. */
+static bool freeze(size_t i, firnc_short_batch wanted, uint8_t *end) {
+    firnc_graph *graph = firnc_graph_create("one_layer");
+    firnc_graph_evaluate(graph);
+    const firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){BATCH, WIDTH},
+                                      (firnc_input_options){.element = FIRN_FLOAT32});
+    const firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 1, (uint32_t[]){BATCH},
+                                           (firnc_input_options){.stream = 1, .element = FIRN_UINT8, .limit = CLASSES});
+    firnc_layer_begin(graph, "between");
+    const firnc_value y = cases[i].layer(graph, x);
+    firnc_layer_end(graph);
+    const firnc_value head = firnc_parameter(graph, "head", 2, (uint32_t[]){CLASSES, WIDTH},
+                                             (firnc_init){.rule = FIRNC_INIT_NORMAL, .b = 1}, true);
+    const firnc_value logits = firnc_linear(graph, y, head, FIRNC_NONE, FIRNC_OUT_IN);
+    firnc_loss(graph, firnc_cross_entropy(graph, logits, labels));
+    firnc_classification(graph, logits, labels);
+    static firnc_job job;
+    firnc_job_defaults(&job, FIRNC_EVAL);
+    job.data.batch_size = job.data.micro_batch_size = BATCH;
+    job.metric = i % 2 == 0 ? FIRNC_METRIC_ACCURACY : FIRNC_METRIC_PERPLEXITY;
+    job.data.short_batch = wanted;
+    firnc_frozen plan;
+    message[0] = '\0';
+    firnc_messages_to(keep_message, NULL);
+    const bool good = firnc_freeze_plan(graph, &job, &key, NULL, &plan);
+    firnc_messages_to(NULL, NULL);
+    if (good) {
+        const firn_fb_plan root = firn_fb_plan_root((const uint8_t *)plan.file.data + FIRN_PAYLOAD_OFFSET);
+        *end = firn_fb_sampler_epoch_end(firn_fb_plan_sampler(root));
+    }
+    return good;
+}
+
+/* Expects a message that names the op, or none. */
+static void expect_reason(size_t i, const char *words) {
+    char wanted[120];
+    snprintf(wanted, sizeof wanted, "layer between: the samples of a batch depend on one another in its op %s",
+             cases[i].mixing != NULL ? cases[i].mixing : "");
+    if (cases[i].mixing == NULL ? message[0] != '\0' : strstr(message, wanted) == NULL || !strstr(message, words))
+        fail_msg("case %zu: \"%s\", not \"%s\"", i, message, wanted);
+}
+
+TEST(samples_that_are_apart_may_end_short) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint8_t end = UINT8_MAX;
+        assert_true(freeze(i, FIRNC_SHORT_IF_POSSIBLE, &end));
+        assert_int_equal(end, cases[i].mixing == NULL ? FIRN_FB_EPOCH_END_SHORT : FIRN_FB_EPOCH_END_STOP);
+        expect_reason(i, "warning: samples at the end of the data that are fewer than a batch are left out");
+        assert_int_equal(freeze(i, FIRNC_SHORT_ALWAYS, &end), cases[i].mixing == NULL);
+        expect_reason(i, "the last samples cannot be counted");
+        assert_true(freeze(i, FIRNC_SHORT_NEVER, &end));
+        assert_int_equal(end, FIRN_FB_EPOCH_END_STOP);
+        assert_string_equal(message, "");
+    }
+}
+
+int main(void) {
+    return support_test_run(&(support_fixture){.before_all = make_key});
+}
