@@ -18,10 +18,27 @@ golden=tests/golden/recipe_keys
 
 "$FIRNC" keygen "$folder/test" >"$folder/out"
 
+# The recipe that lines call older: in the layout of the model zoo's older releases.
+cat >"$folder/older.yaml" <<'RECIPE'
+model:
+  name: mlp
+  input_size: 4
+  hidden_sizes: [3]
+  output_size: 2
+optimizer:
+  optimizer_type: SGD
+  learning_rate: 0.1
+train_input:
+  batch_size: 4
+runconfig:
+  max_steps: 9
+RECIPE
+
 # compile RECIPE MODE SETTINGS: compiles; the settings have " ; " between and behind them. Sets `recipe`, `key` to the key
 # of the last setting, and `hash` to the hash of the plan, or to nothing. Messages are in $folder/said.
 compile() {
     recipe=compiler/recipes/$1.yaml
+    [ "$1" != older ] || recipe=$folder/older.yaml
     mode=$2
     rest=$3
     set --
@@ -114,19 +131,24 @@ answers() {
 }
 
 # rows: prints "FILE TABLE KEY" for each row of each table of keys, with - for a row without a key, and "WORD" for each
-# word of the tables of words and of classes. A macro that stands for rows is a table.
+# word of the tables of words and of classes. A macro that stands for rows is a table. The keys of config.json, which are
+# no keys of recipes, are tested by hugging_face.sh.
 rows() {
     find compiler -name '*.[ch]' | LC_ALL=C sort | xargs awk '
         FNR == 1 || /^}|^#undef/ { table = ""; words = idle = 0 }
         /^#define [A-Z]/ { table = $2; sub(/\(.*/, "", table); words = idle = 0 }
-        match($0, /firnc_(field|idle_key) [a-z_]+(\[[A-Za-z_0-9]*\])? =/) || match($0, /^} [a-z_]+\[SETTINGS\] =/) {
+        match($0, /const (firnc_field|firnc_idle_key|row) [a-z_]+(\[[A-Za-z_0-9]*\])? =/) || match($0, /^} [a-z_]+\[SETTINGS\] =/) {
             table = substr($0, RSTART, RLENGTH)
-            idle = table ~ /idle/
-            sub(/^firnc_(field|idle_key) |^} /, "", table)
+            idle = table ~ /^const (firnc_idle_key|row)/ && FILENAME !~ /hugging_face/
+            sub(/^const [a-z_]+ |^} /, "", table)
             sub(/[[ ].*/, "", table)
             words = 0
         }
-        /firnc_choice [a-z_]+\[\] =|^} (observers|leaves)\[/ { words = 1 }
+        /firnc_choice [a-z_]+\[\] =|^} (observers|leaves)\[|machine_keys\[\] =/ { words = 1 }
+        words && /^    "[a-z_]+",$/ {
+            split($0, parts, "\"")
+            print parts[2]
+        }
         {
             left = $0
             while (words && match(left, /\{"[A-Za-z_0-9]+",( "[A-Za-z_0-9]+",)?/)) {
