@@ -42,6 +42,7 @@ runtime/kernels/vector/engine plan/ runtime/numerics runtime/kernels runtime/ker
 runtime                 plan/ schedules runtime/check runtime/numerics runtime/kernels
 runtime/check           plan/ runtime/kernels
 runtime/parts           plan/ runtime runtime/numerics
+runtime/decode          plan/ runtime runtime/numerics
 runtime/examples        plan/ runtime runtime/targets/host
 runtime/targets         plan/ schedules runtime
 runtime/targets/host    plan/ schedules runtime runtime/targets
