@@ -546,7 +546,7 @@ demo-host: ## the same on this machine alone, without cross compilers and emulat
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-FIRMWARE_HEADERS := runtime/firn.h runtime/decode/sampling.h runtime/plan_slots.h runtime/update.h runtime/port_test.h
+FIRMWARE_HEADERS := runtime/firn.h runtime/decode/decode.h runtime/decode/sampling.h runtime/plan_slots.h runtime/update.h runtime/port_test.h
 PUBLIC_HEADERS := $(FIRMWARE_HEADERS) runtime/targets/host/host.h compiler/firnc.h
 # The public headers and the headers they include.
 INSTALLED_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(PUBLIC_HEADERS))))

@@ -16,7 +16,8 @@
 typedef struct request {
     const char *recipe, *mode, *key, *pub, *output, *target, *hugging_face, *weights, *dump_after;
     const char *security_counter, *plan_version, *image_id, *vendor, *class, *samples, *logit_rows, *weight_copies;
-    bool without_signature, late_update, allow_unmatched;
+    const char *decode_chunk;
+    bool without_signature, late_update, allow_unmatched, decode;
     firnc_texts settings;
 } request;
 
@@ -29,6 +30,16 @@ static const firnc_option options[] = {
     {{"--key", NULL, "KEY", "the secret key that signs the plan, as keygen writes it"},
      FIRNC_OPTION_TEXT,
      offsetof(request, key)},
+    {{"--decode", NULL, NULL,
+      "with --mode eval, for a language model: a plan for firn generate, which takes tokens one after the other and "
+      "keeps what attention needs of the earlier ones"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, decode)},
+    {{"--decode-chunk", NULL, "N",
+      "with --decode: tokens that a step takes at most. More are faster for a long prompt, and slower for each token "
+      "that follows; no bit changes; default: 1"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, decode_chunk)},
     {{"--output", "-o", "PLAN", "the file to write"}, FIRNC_OPTION_TEXT, offsetof(request, output)},
     {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
      FIRNC_OPTION_LIST,
@@ -70,7 +81,8 @@ static const firnc_option options[] = {
     {{"--plan-version", NULL, "N", "a number that the plan carries for its users; default: 0"},
      FIRNC_OPTION_TEXT,
      offsetof(request, plan_version)},
-    {{"--image-id", NULL, "N", "a number that tells the plans of a device apart; default: 0 for train, 1 for eval"},
+    {{"--image-id", NULL, "N",
+      "a number that tells the plans of a device apart; default: 0 for train, 1 for eval, 2 with --decode"},
      FIRNC_OPTION_TEXT,
      offsetof(request, image_id)},
     {{"--vendor", NULL, "ID", "the vendor in the header: a UUID, or at most 16 characters"},
@@ -113,6 +125,10 @@ static int check_request(const request *r) {
     }
     if (strcmp(r->mode, "train") != 0 && strcmp(r->mode, "eval") != 0)
         return firnc_usage("compile", "--mode: %s is not a mode; write --mode train or --mode eval", r->mode);
+    if (r->decode && strcmp(r->mode, "eval") != 0)
+        return firnc_usage("compile", "--decode: a plan that generates does not train; write --mode eval");
+    if (r->decode_chunk != NULL && !r->decode)
+        return firnc_usage("compile", "--decode-chunk: only with --decode; write that too");
     if (r->target != NULL && !firnc_target_known(r->target))
         return firnc_usage("compile", "--target: " FIRNC_TARGET_UNKNOWN, r->target, firnc_target_names());
     if (r->dump_after != NULL && !firnc_pass_exists(r->dump_after))
@@ -271,6 +287,18 @@ static bool read_weight_copies(const request *r, firnc_weight_copies *copies) {
     return false;
 }
 
+/* 1 without the option. */
+static bool read_chunk(const request *r, uint32_t *chunk) {
+    uint64_t number = 1;
+    if (r->decode_chunk != NULL && !(firnc_number_read(r->decode_chunk, INT32_MAX - 1, &number) && number > 0)) {
+        firnc_usage("compile", "--decode-chunk: %s is not a number of tokens; write one of at least 1",
+                    r->decode_chunk);
+        return false;
+    }
+    *chunk = (uint32_t)number;
+    return true;
+}
+
 /* Returns false after one line on stderr if the command line is wrong. */
 static bool read_header(const request *r, header *h) {
     return read_word("--security-counter", r->security_counter, &h->security_counter) &&
@@ -283,7 +311,7 @@ static bool read_header(const request *r, header *h) {
 typedef struct settings {
     header header;
     uint64_t samples;
-    uint32_t logit_rows;
+    uint32_t logit_rows, chunk;
     firnc_weight_copies weight_copies;
 } settings;
 
@@ -294,7 +322,8 @@ static bool compile(const request *r, const settings *s, firnc_key *key) {
     recipe->hugging_face = r->hugging_face;
     firnc_job *job = &recipe->job;
     firnc_mode mode = strcmp(r->mode, "train") == 0 ? FIRNC_TRAIN : FIRNC_EVAL;
-    if (!firnc_recipe_read(recipe, r->recipe, mode, r->settings.text, r->settings.count))
+    if (!firnc_recipe_read(recipe, r->recipe, mode, r->settings.text, r->settings.count) ||
+        (r->decode && !firnc_recipe_decode(recipe, s->chunk)))
         return false;
     if (r->output != NULL &&
         !(r->without_signature ? firnc_public_key_read(r->pub, key->public_key) : firnc_key_read(r->key, key)))
@@ -330,7 +359,8 @@ static int compile_command(int argc, char **argv) {
         return status;
     settings s = {0};
     if (!read_header(&r, &s.header) || !read_samples(&r, &s.samples) ||
-        !firnc_logit_rows_read("compile", r.logit_rows, &s.logit_rows) || !read_weight_copies(&r, &s.weight_copies))
+        !firnc_logit_rows_read("compile", r.logit_rows, &s.logit_rows) || !read_chunk(&r, &s.chunk) ||
+        !read_weight_copies(&r, &s.weight_copies))
         return FIRNC_EXIT_USAGE;
     firnc_key key = {0};
     bool good = compile(&r, &s, &key);

@@ -7,6 +7,7 @@
 
 #include "plan/checkpoint/record.h"
 #include "plan/container.h"
+#include "runtime/decode/sampling.h"
 #include "runtime/manual/manual.h"
 #include "runtime/targets/host/host.h"
 
@@ -42,6 +43,10 @@ typedef struct cli_options {
     unsigned threads;
     bool resume, quiet, verbose, per_tensor;
     bool allow_other_preprocessing, allow_other_split, allow_other_data;
+    const char *prompt;     /* generate */
+    uint64_t tokens;        /* generate: UINT64_MAX: to the end of the context */
+    firn_sampling sampling; /* generate */
+    bool tokens_given, temperature_given, top_k_given, top_p_given, seed_given;
 } cli_options;
 
 /* --- options.c --- */
@@ -154,7 +159,9 @@ typedef struct cli_session {
     cli_numbers numbers; /* of the run */
 } cli_session;
 
-/* Loads, verifies and opens the plan, checks its mode, and opens the data. *session may not be moved. */
+/* Loads, verifies and opens the plan, and checks its mode. *session may not be moved. */
+int cli_session_open(cli_session *session, const cli_options *options, bool eval);
+/* Does that, refuses a decode plan, whose tokens are no data, and opens the data. */
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval);
 void cli_session_end(cli_session *session);
 
@@ -388,6 +395,7 @@ void cli_record_unload(cli_record *record);
 int cli_train(const cli_options *options);
 int cli_eval(const cli_options *options);
 int cli_predict(const cli_options *options);
+int cli_generate(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_digest(const cli_options *options);
 int cli_flash(const cli_options *options);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/decode/decode.h"
 
 /* --- errors --- */
 
@@ -16,7 +17,8 @@ static const struct {
     int error;
     const char *mend;
 } mends[] = {
-    {FIRN_ERROR_WRONG_MODE, "train runs plans compiled with --mode train, eval and predict those with --mode eval"},
+    {FIRN_ERROR_WRONG_MODE,
+     "train runs plans compiled with --mode train, eval, predict and generate those with --mode eval"},
     {FIRN_ERROR_NO_METRIC, "compile it with a metric, or write its outputs by firn predict"},
     {FIRN_ERROR_WRONG_KEY, "give the public key of the signer by --pub"},
     {FIRN_ERROR_OTHER_DEVICE, "give the plan for this --vendor and --class"},
@@ -324,13 +326,14 @@ static int load_plan(cli_session *session) {
     int error = firn_plan_sizes(session->plan.bytes, session->plan.count, &sizes);
     if (error != FIRN_OK)
         return cli_error(session, error);
+    const bool generates = options->prompt != NULL; /* its tokens come in chunks of another length than in training */
     session->config = (firn_config){.plan = session->plan.bytes,
                                     .plan_bytes = session->plan.count,
                                     .public_key = session->keys[0],
                                     .more_keys = options->key_count - 1,
                                     .identity = &session->identity,
                                     .port = &session->port.port,
-                                    .allow_other_preprocessing = options->allow_other_preprocessing,
+                                    .allow_other_preprocessing = generates || options->allow_other_preprocessing,
                                     .allow_other_split = options->allow_other_split,
                                     .allow_other_data = options->allow_other_data};
     int status = take_identity(session);
@@ -407,7 +410,7 @@ static void note_plan(const cli_session *session) {
                    info->kernels);
 }
 
-int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {
+int cli_session_open(cli_session *session, const cli_options *options, bool eval) {
     *session = (cli_session){.options = options};
     unsigned threads = options->threads != 0 ? options->threads : firn_host_cpus();
     firn_host_port_begin(&session->port, options->checkpoint, options->counter, threads);
@@ -418,12 +421,23 @@ int cli_session_begin(cli_session *session, const cli_options *options, bool eva
         return status;
     if (session->info.eval != eval)
         return cli_error(session, FIRN_ERROR_WRONG_MODE);
-    status = check_streams(session);
-    if (status != CLI_OK)
-        return status;
     if (options->verbose)
         note_plan(session);
-    return open_data(session);
+    return CLI_OK;
+}
+
+int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {
+    firn_decoder decoder;
+    int status = cli_session_open(session, options, eval);
+    if (status != CLI_OK)
+        return status;
+    if (firn_decoder_begin(&decoder, &session->firn) == FIRN_OK) {
+        firn_host_fail(options->file, "is a decode plan (%s); run it by firn generate, or compile one without --decode",
+                       firn_error_name(FIRN_ERROR_WRONG_MODE));
+        return CLI_REFUSED;
+    }
+    status = check_streams(session);
+    return status == CLI_OK ? open_data(session) : status;
 }
 
 int cli_session_confirm(cli_session *session) {

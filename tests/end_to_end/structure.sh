@@ -56,7 +56,7 @@ runtime/manual
 runtime/program
 runtime/package         plan/
 runtime/package/arduino runtime
-runtime/cli             plan/ schedules runtime runtime/targets/host runtime/manual runtime/program
+runtime/cli             plan/ schedules runtime runtime/decode runtime/targets/host runtime/manual runtime/program
 
 compiler/base           plan/ schedules
 compiler/keys           plan/ schedules compiler/base

@@ -233,9 +233,13 @@ static int read_words(int count, char *const *words, const char **printed) {
 /* Values that each option takes. */
 static const char *const *values_of(const firn_manual_option *option) {
     static const char *const files[] = {"a", "b"}, *const numbers[] = {"1", "0"}, *const speeds[] = {"9600", "19200"};
-    return strcmp(option->name, "--baud") == 0                                              ? speeds
-           : strcmp(option->argument, "N") == 0 || strcmp(option->argument, "SECONDS") == 0 ? numbers
-                                                                                            : files;
+    if (strcmp(option->name, "--baud") == 0)
+        return speeds;
+    static const char *const of_numbers[] = {"N", "SECONDS", "T", "K", "P", "S"};
+    for (size_t i = 0; i < sizeof of_numbers / sizeof of_numbers[0]; i++)
+        if (strcmp(option->argument, of_numbers[i]) == 0)
+            return numbers;
+    return files;
 }
 
 /* So many times an option is accepted; 0: a second one is refused. */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "compiler/passes/placement.h"
+#include "compiler/base/placement.h"
 #include "tests/unit/support_interpreter.h"
 #include "tests/unit/support_recipes.h"
 
