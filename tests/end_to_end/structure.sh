@@ -48,7 +48,7 @@ runtime/targets         plan/ schedules runtime
 runtime/targets/host    plan/ schedules runtime runtime/targets
 runtime/targets/x86     plan/ schedules runtime runtime/targets runtime/kernels/
 runtime/targets/aarch64 plan/ schedules runtime runtime/targets runtime/kernels/
-runtime/targets/emulated plan/ schedules runtime runtime/numerics runtime/targets
+runtime/targets/emulated plan/ schedules runtime runtime/decode runtime/numerics runtime/targets
 runtime/targets/cortex-m runtime/targets
 runtime/targets/rv32    runtime/targets
 runtime/targets/rv32/libc runtime/targets/rv32/libc/include
