@@ -523,7 +523,8 @@ static uint32_t check_changed_inputs(const shape_case *c) {
 
 /* Ops that take integers of any origin and size: they move them, or their kernels limit them. */
 static const char any_integers[] =
-    " loss_scale_update advance batch_rows batch_weights metric_weighted_mean metric_auc to_float32 concat_int32 reshape "
+    " loss_scale_update advance batch_rows batch_weights metric_weighted_mean metric_auc to_float32 concat_int32 "
+    "reshape "
     "transpose slice expand gather gather_backward gather_elements gather_elements_backward scatter_nd "
     "scatter_nd_backward scatter_nd_backward_updates ";
 
