@@ -71,7 +71,8 @@ typedef struct firnc_frozen {
  *
  *   graph    built with compiler/graph/graph.h and complete: every layer and annotation closed, one loss, for training
  *            or evaluation as the job is. It is used up: the passes write into it, and it cannot be frozen again.
- *   job      is checked (firnc_job_check) and read, never kept. Its weights file is read here.
+ *   job      is checked (firnc_job_check) and read, never kept. Its weights file and the
+ *            checkpoint that it continues are read here.
  *   key      the device's, not NULL. Read only; wiping it is the caller's.
  *   options  NULL: a signed plan, and nothing printed.
  *   plan     filled in on success only. The bytes belong to the compiler's memory.

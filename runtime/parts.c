@@ -4,7 +4,7 @@
 #include "runtime/parts.h"
 
 static const firn_metric_part all_metrics[FIRN_METRIC_KINDS] = {
-#define FIRN_METRIC(kind, rule) [FIRN_FB_METRIC_KIND_##kind] = firn_metric_##rule,
+#define FIRN_METRIC(kind, rule, ...) [FIRN_FB_METRIC_KIND_##kind] = firn_metric_##rule,
 #include "runtime/metrics.def"
 #undef FIRN_METRIC
 };

@@ -127,8 +127,7 @@ int firnc_file_open(const char *name, uint64_t *size) {
     return -1;
 }
 
-/* Opens a file as firnc_file_open does. Says why if it cannot be opened. */
-static int open_input(const char *name, uint64_t *size) {
+int firnc_input_open(const char *name, uint64_t *size) {
     struct stat status;
     const int file = firnc_file_open(name, size);
     if (file >= 0)
@@ -147,9 +146,13 @@ static int open_input(const char *name, uint64_t *size) {
     return -1;
 }
 
+bool firnc_input_read(int file, const char *name, void *bytes, uint64_t most, uint64_t *count) {
+    return read_some(file, bytes, most, count) || fail(name, "read", "check the disk and its connection");
+}
+
 bool firnc_file_read_part(const char *name, uint64_t limit, firnc_extent extent, firnc_bytes *bytes) {
     uint64_t size;
-    int file = open_input(name, &size);
+    int file = firnc_input_open(name, &size);
     if (file < 0)
         return false;
     errno = EFBIG;
@@ -182,18 +185,23 @@ static void hold_signals(sigset_t *before) {
     sigprocmask(SIG_BLOCK, &signals, before);
 }
 
-/* Writes and syncs the file, and closes it even after an error. False with errno set. */
-static bool write_and_close(int file, const uint8_t *bytes, uint64_t count) {
+/* Writes all bytes, at the end of what was written. False with errno set. */
+static bool write_all(int file, const uint8_t *bytes, uint64_t count) {
     while (count > 0) {
         ssize_t put = write(file, bytes, count);
         if (put < 0 && errno == EINTR)
             continue;
-        if (put < 0)
-            break;
+        if (put <= 0)
+            return false;
         bytes += put;
         count -= (uint64_t)put;
     }
-    bool good = count == 0 && fsync(file) == 0;
+    return true;
+}
+
+/* Syncs the file if `good`, and closes it in any case. False with errno set; errno stays if it was not good. */
+static bool sync_and_close(int file, bool good) {
+    good = good && fsync(file) == 0;
     int error = errno;
     if (close(file) != 0 && good) {
         good = false;
@@ -242,41 +250,194 @@ static const char *resolve(const char *name) {
     return copy;
 }
 
-/* Writes a temporary file beside `target` and renames it. Messages have `name`. */
-static bool replace(const char *name, const char *target, const void *bytes, uint64_t count) {
+/* A name beside the target, for mkstemp. */
+static char *name_beside(const char *target) {
     const char *pattern = firnc_format("%s.XXXXXX", target);
-    char *temporary = firnc_allocate(strlen(pattern) + 1);
-    memcpy(temporary, pattern, strlen(pattern));
-    int file = mkstemp(temporary);
-    if (file < 0)
-        return fail(name, "written",
+    char *name = firnc_allocate(strlen(pattern) + 1);
+    memcpy(name, pattern, strlen(pattern));
+    return name;
+}
+
+/* Finds the target of a name, which must be free to be replaced. */
+static bool find_target(firnc_output *output, const char *name) {
+    *output = (firnc_output){.name = name, .target = resolve(name), .file = -1};
+    if (output->target == NULL)
+        return false;
+    if (!was_read(output->target))
+        return true;
+    firnc_say("firnc: %s: would be replaced, and is read; give another name", name);
+    return false;
+}
+
+static bool create_temporary(firnc_output *output) {
+    char *temporary = name_beside(output->target);
+    output->file = mkstemp(temporary);
+    if (output->file < 0)
+        return fail(output->name, "written",
                     errno == ENAMETOOLONG ? "choose a shorter name"
                                           : "check that its folder exists and may be written");
+    output->temporary = temporary;
     mode_t mask = umask(0);
     umask(mask);
-    bool good = fchmod(file, 0666 & ~mask) == 0;
-    good = write_and_close(file, bytes, count) && good;
-    if (!good || rename(temporary, target) != 0) {
-        fail(name, "written", room());
-        unlink(temporary);
-        return false;
+    if (fchmod(output->file, 0666 & ~mask) == 0)
+        return true;
+    fail(output->name, "written", room());
+    firnc_output_abandon(output);
+    return false;
+}
+
+bool firnc_output_begin(firnc_output *output, const char *name) {
+    return find_target(output, name) && create_temporary(output);
+}
+
+bool firnc_output_add(firnc_output *output, const void *bytes, uint64_t count) {
+    if (write_all(output->file, bytes, count))
+        return true;
+    fail(output->name, "written", room());
+    firnc_output_abandon(output);
+    return false;
+}
+
+/* Replaces the first `count` bytes, and closes the temporary file, in which everything is then. */
+static bool close_temporary(firnc_output *output, const void *head, uint64_t count) {
+    const bool written = count == 0 || (lseek(output->file, 0, SEEK_SET) == 0 && write_all(output->file, head, count));
+    const bool closed = sync_and_close(output->file, written);
+    output->file = -1;
+    if (closed)
+        return true;
+    fail(output->name, "written", room());
+    firnc_output_abandon(output);
+    return false;
+}
+
+static bool rename_temporary(firnc_output *output) {
+    if (rename(output->temporary, output->target) == 0) {
+        output->temporary = NULL;
+        return true;
     }
-    return sync_folder(target) || fail(name, "made durable", "check the disk and write it again");
+    fail(output->name, "written", room());
+    firnc_output_abandon(output);
+    return false;
+}
+
+static bool sync_target(const firnc_output *output) {
+    return sync_folder(output->target) || fail(output->name, "made durable", "check the disk and write it again");
+}
+
+bool firnc_output_end(firnc_output *output, const void *head, uint64_t count) {
+    return close_temporary(output, head, count) && rename_temporary(output) && sync_target(output);
+}
+
+void firnc_output_abandon(firnc_output *output) {
+    if (output->file >= 0)
+        close(output->file);
+    if (output->temporary != NULL)
+        unlink(output->temporary);
+    output->file = -1;
+    output->temporary = NULL;
 }
 
 bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
-    const char *target = resolve(name);
-    if (target == NULL)
-        return false;
-    if (was_read(target)) {
-        firnc_say("firnc: %s: would be replaced, and is read; give another name", name);
-        return false;
-    }
+    firnc_output output;
     sigset_t before;
     hold_signals(&before);
-    const bool good = replace(name, target, bytes, count);
+    const bool good = firnc_output_begin(&output, name) && firnc_output_add(&output, bytes, count) &&
+                      firnc_output_end(&output, NULL, 0);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return good;
+}
+
+/* --- sets of files ------------------------------------------------------------------------------------------------ */
+
+typedef struct member {
+    firnc_output output;
+    char *before; /* a second name of the file that was there; NULL: there was none */
+} member;
+
+/* Gives the file that is there a second name, under which it can be put back. */
+static bool keep_before(member *m) {
+    struct stat status;
+    if (stat(m->output.target, &status) != 0)
+        return true;
+    char *before = name_beside(m->output.target);
+    int file = mkstemp(before);
+    if (file < 0)
+        return fail(m->output.name, "written", "check that its folder may be written");
+    close(file);
+    unlink(before);
+    if (link(m->output.target, before) != 0)
+        return fail(m->output.name, "kept", "remove it, or choose another folder");
+    m->before = before;
+    return true;
+}
+
+/* Puts back what was there before the rename. */
+static void undo_rename(const member *m) {
+    if (m->before != NULL)
+        rename(m->before, m->output.target);
+    else
+        unlink(m->output.target);
+}
+
+/* Writes each file under a temporary name, then gives each its own name. */
+static bool write_set(member *set, const firnc_file *files, uint32_t count) {
+    bool good = true;
+    uint32_t renamed = 0;
+    for (uint32_t i = 0; i < count && good; i++)
+        good = create_temporary(&set[i].output) &&
+               firnc_output_add(&set[i].output, files[i].bytes.data, files[i].bytes.count) &&
+               close_temporary(&set[i].output, NULL, 0);
+    for (uint32_t i = 0; i < count && good; i++)
+        good = keep_before(&set[i]);
+    while (renamed < count && good) {
+        good = rename_temporary(&set[renamed].output);
+        renamed += good;
+    }
+    for (uint32_t i = 0; i < renamed && !good; i++)
+        undo_rename(&set[i]);
+    for (uint32_t i = 0; i < count && good; i++)
+        good = sync_target(&set[i].output);
+    return good;
+}
+
+/* Whether no earlier name of the set is one of the same file, as a link is. */
+static bool is_of_its_own(const member *set, uint32_t position) {
+    const firnc_output *output = &set[position].output;
+    for (uint32_t i = 0; i < position; i++)
+        if (strcmp(set[i].output.target, output->target) == 0 ||
+            firnc_same_file(set[i].output.target, output->target)) {
+            firnc_say("firnc: %s: is the same file as %s; remove the link", output->name, set[i].output.name);
+            return false;
+        }
+    return true;
+}
+
+bool firnc_files_write(const firnc_file *files, uint32_t count) {
+    member *set = firnc_allocate((count + UINT64_C(1)) * sizeof *set);
+    for (uint32_t i = 0; i < count; i++)
+        if (!find_target(&set[i].output, files[i].name) || !is_of_its_own(set, i))
+            return false;
+    sigset_t before;
+    hold_signals(&before);
+    const bool good = write_set(set, files, count);
+    for (uint32_t i = 0; i < count; i++) {
+        firnc_output_abandon(&set[i].output);
+        if (set[i].before != NULL)
+            unlink(set[i].before);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return good;
+}
+
+bool firnc_folder_make(const char *name, bool *made) {
+    struct stat status;
+    *made = mkdir(name, 0777) == 0;
+    if (*made || (errno == EEXIST && stat(name, &status) == 0 && S_ISDIR(status.st_mode)))
+        return true;
+    if (errno != EEXIST)
+        return fail(name, "made", "check that the folder around it exists and may be written");
+    firnc_say("firnc: %s: is no folder; give the name of a folder", name);
+    return false;
 }
 
 static bool create(const char *name, const void *bytes, uint64_t count, unsigned permissions) {
@@ -285,7 +446,7 @@ static bool create(const char *name, const void *bytes, uint64_t count, unsigned
         return fail(name, "made",
                     errno == EEXIST ? "it is never overwritten: choose another name or move it away"
                                     : "check that its folder exists and may be written");
-    if (!write_and_close(file, bytes, count) || !sync_folder(name)) {
+    if (!sync_and_close(file, write_all(file, bytes, count)) || !sync_folder(name)) {
         fail(name, "written", room());
         unlink(name);
         return false;

@@ -27,6 +27,12 @@ bool firnc_file_read_part(const char *name, uint64_t limit, firnc_extent extent,
  * set, EISDIR for a folder and ENXIO for a pipe, a socket or a device. Prints no message. */
 int firnc_file_open(const char *name, uint64_t *size);
 
+/* The same, but says why it returns -1. */
+int firnc_input_open(const char *name, uint64_t *size);
+
+/* Reads the next bytes of a file: `most`, or all up to its end. Returns false after one message. */
+bool firnc_input_read(int file, const char *name, void *bytes, uint64_t most, uint64_t *count);
+
 /* True if both names exist and are the same file, through any links. Prints no message. */
 bool firnc_same_file(const char *one, const char *other);
 
@@ -34,8 +40,38 @@ bool firnc_same_file(const char *one, const char *other);
  * file that it reads. Options alone do not name all inputs: a recipe and an ONNX file name further ones. */
 void firnc_file_remember(int file);
 
+/* A file that is written in parts, as firnc_file_write does: under a temporary name beside it, until it is whole. A
+ * caller that may be ended by a signal holds it back or abandons the output. */
+typedef struct firnc_output {
+    const char *name, *target; /* as it was given, and without links */
+    char *temporary;
+    int file;
+} firnc_output;
+
+/* Each returns false after one message; the temporary file is then removed. */
+bool firnc_output_begin(firnc_output *output, const char *name);
+bool firnc_output_add(firnc_output *output, const void *bytes, uint64_t count);
+/* Replaces the first `count` bytes, which were written before, and gives the file its name. */
+bool firnc_output_end(firnc_output *output, const void *head, uint64_t count);
+/* Removes what was written, unless the output ended or failed. */
+void firnc_output_abandon(firnc_output *output);
+
 /* Replaces or creates a file atomically: a reader sees the old bytes or the new ones, even after a power cut. */
 bool firnc_file_write(const char *name, const void *bytes, uint64_t count);
+
+/* One file of a set. */
+typedef struct firnc_file {
+    const char *name;
+    firnc_bytes bytes;
+} firnc_file;
+
+/* Writes every file of a set as firnc_file_write does, or leaves every file as it was. Two names of one
+ * file are refused. Only a power cut, or a kill that cannot be caught, between two renames leaves some old and some
+ * new. */
+bool firnc_files_write(const firnc_file *files, uint32_t count);
+
+/* Makes a folder unless it is there; *made says whether it was made here. */
+bool firnc_folder_make(const char *name, bool *made);
 
 /* Creates a file with the given permissions; fails if it exists. */
 bool firnc_file_create(const char *name, const void *bytes, uint64_t count, unsigned permissions);

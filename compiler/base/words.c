@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/base/text.h"
+#define NAMES_SHOWN 20u
 
 const char *firnc_shape_text(const firn_shape *shape) {
     const char *text = firnc_format("%s[", firn_type_name(shape->type));
@@ -27,4 +27,16 @@ const char *firnc_hex(const uint8_t *bytes, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         snprintf(text + 2 * (size_t)i, 3, "%02x", (unsigned)bytes[i]);
     return text;
+}
+
+void firnc_names_add(firnc_names *names, const char *name) {
+    if (names->count++ < NAMES_SHOWN) {
+        const char *text = firnc_format("%s%s", names->count == 1 ? "" : ", ", name);
+        firnc_text_add(&names->text, text, strlen(text));
+    }
+}
+
+const char *firnc_names_text(const firnc_names *names) {
+    const uint32_t more = names->count > NAMES_SHOWN ? names->count - NAMES_SHOWN : 0;
+    return more > 0 ? firnc_format("%s and %u more", names->text.text, (unsigned)more) : names->text.text;
 }

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "compiler/base/text.h"
 #include "plan/ops.h"
 
 /* "float32[2,3]", or "float32[?]" for a shape without extents */
@@ -12,5 +13,14 @@ const char *firnc_shape_text(const firn_shape *shape);
 const char *firnc_next_word(const char **words);
 /* Two lower-case hexadecimal digits for each byte. */
 const char *firnc_hex(const uint8_t *bytes, uint32_t count);
+
+/* Names for a message: the first 20, and how many others. Initialise it to {0}. */
+typedef struct firnc_names {
+    firnc_growing_text text;
+    uint32_t count;
+} firnc_names;
+void firnc_names_add(firnc_names *names, const char *name);
+/* "a, b and 3 more" */
+const char *firnc_names_text(const firnc_names *names);
 
 #endif

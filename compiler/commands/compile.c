@@ -1,7 +1,8 @@
 /* firnc compile: reads its command line, builds a graph and a job from a recipe, freezes them (compiler/firnc.h) and
- * writes the plan. */
+ * writes the plan; with --all, the plan of each mode that the recipe has. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compiler/commands/commands.h"
 #include "compiler/commands/logit_rows.h"
@@ -14,12 +15,29 @@
 #include "plan/device.h"
 
 typedef struct request {
-    const char *recipe, *mode, *key, *pub, *output, *target, *hugging_face, *weights, *dump_after;
+    const char *recipe, *mode, *key, *pub, *output, *target, *hugging_face, *weights, *continues, *dump_after;
     const char *security_counter, *plan_version, *image_id, *vendor, *class, *samples, *logit_rows, *weight_copies;
     const char *decode_chunk;
-    bool without_signature, late_update, allow_unmatched, decode;
+    bool all, restart_schedule, restart_data, without_signature, late_update, allow_unmatched, decode;
     firnc_texts settings;
 } request;
+
+/* A plan of --all. */
+typedef struct plan_form {
+    const char *word; /* the file is called so, with .plan */
+    firnc_mode mode;
+    bool predicts; /* it has outputs and judges nothing */
+    uint32_t image_id;
+} plan_form;
+
+static const plan_form plans[] = {
+    {"train", FIRNC_TRAIN, false, 0}, {"eval", FIRNC_EVAL, false, 1}, {"predict", FIRNC_EVAL, true, 2}};
+
+enum { PLANS = sizeof plans / sizeof plans[0] };
+
+static const char *output_of(const request *r, const plan_form *form) {
+    return firnc_format("%s/%s.plan", r->output, form->word);
+}
 
 /* --- the command line --------------------------------------------------------------------------------------------- */
 
@@ -27,6 +45,11 @@ static const firnc_option options[] = {
     {{"--mode", NULL, "train|eval", "what the plan is for; a plan has one mode"},
      FIRNC_OPTION_TEXT,
      offsetof(request, mode)},
+    {{"--all", NULL, NULL,
+      "in place of --mode: a plan for each mode that the recipe has, as train.plan, eval.plan and predict.plan in the "
+      "folder of -o; all are written or none"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, all)},
     {{"--key", NULL, "KEY", "the secret key that signs the plan, as keygen writes it"},
      FIRNC_OPTION_TEXT,
      offsetof(request, key)},
@@ -40,7 +63,9 @@ static const firnc_option options[] = {
       "that follows; no bit changes; default: 1"},
      FIRNC_OPTION_TEXT,
      offsetof(request, decode_chunk)},
-    {{"--output", "-o", "PLAN", "the file to write"}, FIRNC_OPTION_TEXT, offsetof(request, output)},
+    {{"--output", "-o", "PLAN", "the file to write; with --all a folder, which is made if it is not there"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, output)},
     {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
      FIRNC_OPTION_LIST,
      offsetof(request, settings)},
@@ -52,8 +77,21 @@ static const firnc_option options[] = {
     {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors, or .index.json)"},
      FIRNC_OPTION_TEXT,
      offsetof(request, weights)},
+    {{"--continue", NULL, "CKPT",
+      "begin with the state of an older run: parameters, optimizer, loss scale and counters of its checkpoint; "
+      "num_steps "
+      "counts its steps, too"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, continues)},
+    {{"--restart-schedule", NULL, NULL,
+      "with --continue: the counters of steps and samples, and so the schedules, begin at 0"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, restart_schedule)},
+    {{"--restart-data", NULL, NULL, "with --continue: the data begin with the first sample"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, restart_data)},
     {{"--allow-unmatched", NULL, NULL,
-      "with --weights: initialise parameters that the file lacks, leave out tensors that the model lacks"},
+      "with --weights or --continue: initialise what the file lacks, leave out tensors that the recipe lacks"},
      FIRNC_OPTION_FLAG,
      offsetof(request, allow_unmatched)},
     {{"--samples", NULL, "N", "samples that an epoch reads, records or windows of text; for num_epochs of a recipe"},
@@ -82,7 +120,9 @@ static const firnc_option options[] = {
      FIRNC_OPTION_TEXT,
      offsetof(request, plan_version)},
     {{"--image-id", NULL, "N",
-      "a number that tells the plans of a device apart; default: 0 for train, 1 for eval, 2 with --decode"},
+      "a number that tells the plans of a device apart; default: 0 for train, 1 for eval, 3 with --decode; with --all "
+      "2 "
+      "for predict"},
      FIRNC_OPTION_TEXT,
      offsetof(request, image_id)},
     {{"--vendor", NULL, "ID", "the vendor in the header: a UUID, or at most 16 characters"},
@@ -115,10 +155,21 @@ static bool read_word(const char *option, const char *text, uint32_t *value) {
     return true;
 }
 
-/* Checks which options are required together and which exclude each other. Returns the exit code. */
-static int check_request(const request *r) {
+/* Checks --mode, or --all in its place. Returns the exit code. */
+static int check_mode(const request *r) {
+    if (r->all && r->mode != NULL)
+        return firnc_usage("compile", "--all: stands in place of --mode; leave one of the two out");
+    if (r->all && r->dump_after != NULL)
+        return firnc_usage("compile", "--dump-after: prints one graph; write --mode train or --mode eval, not --all");
+    if (r->all && r->image_id != NULL)
+        return firnc_usage("compile", "--image-id: tells the plans of a device apart, and --all makes several; leave "
+                                      "it out, or compile each by --mode");
+    if (r->all && (r->decode || r->decode_chunk != NULL))
+        return firnc_usage("compile", "--decode: makes one plan, and --all makes others; compile it by --mode eval");
+    if (r->all)
+        return FIRNC_EXIT_OK;
     if (r->mode == NULL)
-        return firnc_usage("compile", "--mode: it is missing; write --mode train or --mode eval");
+        return firnc_usage("compile", "--mode: it is missing; write --mode train or --mode eval, or --all for both");
     if (strcmp(r->mode, "train_and_eval") == 0) {
         firnc_say("firnc: %s: --mode train_and_eval: " FIRNC_ONE_MODE "", r->recipe);
         return FIRNC_EXIT_WRONG;
@@ -129,11 +180,33 @@ static int check_request(const request *r) {
         return firnc_usage("compile", "--decode: a plan that generates does not train; write --mode eval");
     if (r->decode_chunk != NULL && !r->decode)
         return firnc_usage("compile", "--decode-chunk: only with --decode; write that too");
+    return FIRNC_EXIT_OK;
+}
+
+/* Whether what is written would replace a file that is read. */
+static bool replaces_input(const request *r) {
+    const char *const inputs[] = {r->recipe, r->key, r->pub, r->weights, r->continues};
+    const uint32_t count = sizeof inputs / sizeof inputs[0];
+    if (!r->all)
+        return !firnc_output_is_free("compile", r->output, inputs, count);
+    for (size_t i = 0; i < PLANS; i++)
+        if (!firnc_output_is_free("compile", output_of(r, &plans[i]), inputs, count))
+            return true;
+    return false;
+}
+
+/* Checks which options are required together and which exclude each other. Returns the exit code. */
+static int check_request(const request *r) {
+    const int status = check_mode(r);
+    if (status != FIRNC_EXIT_OK)
+        return status;
     if (r->target != NULL && !firnc_target_known(r->target))
         return firnc_usage("compile", "--target: " FIRNC_TARGET_UNKNOWN, r->target, firnc_target_names());
     if (r->dump_after != NULL && !firnc_pass_exists(r->dump_after))
         return firnc_usage("compile", "--dump-after: %s is not a pass; write one of %s", r->dump_after,
                            firnc_pass_names());
+    if (r->output == NULL && r->all)
+        return firnc_usage("compile", "-o: the folder of the plans is missing; write -o and the name of a folder");
     if (r->output == NULL && r->dump_after == NULL)
         return firnc_usage("compile", "-o: the name of the plan is missing; write -o and a file name");
     if (r->output == NULL)
@@ -143,12 +216,15 @@ static int check_request(const request *r) {
     for (uint32_t i = 0; i < r->settings.count; i++)
         if (strchr(r->settings.text[i], '=') == NULL)
             return firnc_usage("compile", "--set: %s has no value; write --set key=value", r->settings.text[i]);
-    if (r->allow_unmatched && r->weights == NULL && r->hugging_face == NULL)
-        return firnc_usage("compile", "--allow-unmatched: only with --weights or --hf; leave it out");
-    const char *const inputs[] = {r->recipe, r->key, r->pub, r->weights};
-    if (!firnc_output_is_free("compile", r->output, inputs, sizeof inputs / sizeof inputs[0]))
-        return FIRNC_EXIT_USAGE;
-    return FIRNC_EXIT_OK;
+    if (r->allow_unmatched && r->weights == NULL && r->hugging_face == NULL && r->continues == NULL)
+        return firnc_usage("compile", "--allow-unmatched: only with --weights, --hf or --continue; leave it out");
+    if (r->restart_schedule && r->continues == NULL)
+        return firnc_usage("compile", "--restart-schedule: only with --continue; leave it out");
+    if (r->restart_data && r->continues == NULL)
+        return firnc_usage("compile", "--restart-data: only with --continue; leave it out");
+    if (r->continues != NULL && r->dump_after != NULL)
+        return firnc_usage("compile", "--dump-after: prints a graph, which --continue does not change; leave one out");
+    return replaces_input(r) ? FIRNC_EXIT_USAGE : FIRNC_EXIT_OK;
 }
 
 /* Whether a product of half types rounds a float32 weight as it reads it. */
@@ -206,7 +282,7 @@ static void warn_of_frozen(const request *r, const firnc_graph *graph, const fir
         const bool random = value->init.rule != FIRNC_INIT_CONSTANT;
         count += firnc_is_frozen(value->role) && value->initial == NULL && random;
     }
-    if (count > 0 && job->weights == NULL)
+    if (count > 0 && job->weights == NULL && job->continues == NULL)
         firnc_say("firnc: %s: warning: %u frozen parameter%s random values: give --weights", r->recipe, (unsigned)count,
                   count == 1 ? " keeps" : "s keep");
 }
@@ -228,30 +304,41 @@ static void warn_of_idle_options(const request *r, const firnc_graph *graph, con
         warn_of_idle(r, "--late-update", "an evaluation updates nothing");
 }
 
-static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *job, const firnc_key *key,
-                       const char *why) {
-    const firnc_freeze_options options = {.without_signature = r->without_signature, .dump_after = r->dump_after};
+/* A plan that is made. */
+typedef struct making {
+    firnc_recipe *recipe;
+    firnc_graph *graph;
+    const char *output; /* the file to write */
+    const char *why;    /* why the target was chosen for the host; NULL: the command line names it */
     firnc_frozen plan;
-    if (!firnc_freeze_plan(graph, job, key, &options, &plan) ||
-        !firnc_file_write(r->output, plan.file.data, plan.file.count))
+} making;
+
+static bool freeze(const request *r, const firnc_key *key, making *m) {
+    const firnc_freeze_options options = {.without_signature = r->without_signature, .dump_after = r->dump_after};
+    return firnc_freeze_plan(m->graph, &m->recipe->job, key, &options, &m->plan);
+}
+
+/* Says what was written, and what had no part in it. */
+static bool say_written(const request *r, making *m) {
+    const firnc_job *job = &m->recipe->job;
+    say_target(r, m->graph, job, m->why);
+    if (!r->all || job->mode == FIRNC_TRAIN)
+        warn_of_idle_options(r, m->graph, job);
+    warn_of_frozen(r, m->graph, job);
+    printf("%s: %llu bytes\n", firnc_printable(m->output), (unsigned long long)m->plan.file.count);
+    if (r->without_signature && !firnc_plan_prepare(m->output, &m->plan.file, m->plan.plan_hash))
         return false;
-    say_target(r, graph, job, why);
-    warn_of_idle_options(r, graph, job);
-    warn_of_frozen(r, graph, job);
-    printf("%s: %llu bytes\n", firnc_printable(r->output), (unsigned long long)plan.file.count);
-    if (r->without_signature && !firnc_plan_prepare(r->output, &plan.file, plan.plan_hash))
-        return false;
-    firnc_print_hash("plan hash", plan.plan_hash); /* without a signature what is to be signed */
+    firnc_print_hash("plan hash", m->plan.plan_hash); /* without a signature what is to be signed */
     return true;
 }
 
 /* Runs the passes up to the one to dump; no plan is made. */
-static bool dump(const request *r, firnc_graph *graph, const firnc_job *job, const char *why) {
-    firnc_compilation compilation = {.job = job, .graph = graph};
+static bool dump(const request *r, const making *m) {
+    firnc_compilation compilation = {.job = &m->recipe->job, .graph = m->graph};
     if (!firnc_run_passes(&compilation, r->dump_after))
         return false;
-    if (why != NULL)
-        say_host_target(r, job, why, "");
+    if (m->why != NULL)
+        say_host_target(r, &m->recipe->job, m->why, "");
     return true;
 }
 
@@ -315,39 +402,141 @@ typedef struct settings {
     firnc_weight_copies weight_copies;
 } settings;
 
-static bool compile(const request *r, const settings *s, firnc_key *key) {
-    const header *h = &s->header;
-    firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
-    recipe->samples = s->samples;
-    recipe->hugging_face = r->hugging_face;
-    firnc_job *job = &recipe->job;
-    firnc_mode mode = strcmp(r->mode, "train") == 0 ? FIRNC_TRAIN : FIRNC_EVAL;
-    if (!firnc_recipe_read(recipe, r->recipe, mode, r->settings.text, r->settings.count) ||
-        (r->decode && !firnc_recipe_decode(recipe, s->chunk)))
-        return false;
-    if (r->output != NULL &&
-        !(r->without_signature ? firnc_public_key_read(r->pub, key->public_key) : firnc_key_read(r->key, key)))
-        return false;
-    if (s->samples != 0 && !recipe->reads_samples)
-        warn_of_idle(r, "--samples", "the length of this run does not depend on it");
-    const char *why = set_target(r, job);
+static bool read_key(const request *r, firnc_key *key) {
+    return r->output == NULL ||
+           (r->without_signature ? firnc_public_key_read(r->pub, key->public_key) : firnc_key_read(r->key, key));
+}
+
+/* Fills in what the command line says of the job. */
+static bool complete_job(const request *r, const settings *s, firnc_job *job) {
     job->weights = r->weights;
     if (r->hugging_face != NULL && r->weights == NULL &&
         (job->weights = firnc_hugging_face_weights(r->hugging_face, "--weights")) == NULL)
         return false;
+    job->continues = r->continues;
+    job->restart_schedule = r->restart_schedule;
+    job->restart_data = r->restart_data;
     job->allow_unmatched = r->allow_unmatched;
     job->unmatched_mend = "give the file of this model, name them in trainer.init.weight_map, or add --allow-unmatched";
     job->late_update = r->late_update;
     job->logit_rows = s->logit_rows;
     job->weight_copies = s->weight_copies;
-    job->security_counter = h->security_counter;
-    job->plan_version = h->plan_version;
+    job->security_counter = s->header.security_counter;
+    job->plan_version = s->header.plan_version;
     if (r->image_id != NULL)
-        job->image_id = h->image_id;
-    memcpy(job->vendor, h->vendor, sizeof job->vendor);
-    memcpy(job->class_id, h->class_id, sizeof job->class_id);
-    firnc_graph *graph = firnc_recipe_build(recipe);
-    return r->output == NULL ? dump(r, graph, job, why) : write_plan(r, graph, job, key, why);
+        job->image_id = s->header.image_id;
+    memcpy(job->vendor, s->header.vendor, sizeof job->vendor);
+    memcpy(job->class_id, s->header.class_id, sizeof job->class_id);
+    return true;
+}
+
+/* Reads the recipe in a mode, with `more` settings of the form a.b=c behind those of the command line, and the key. */
+static bool read_recipe(const request *r, const settings *s, firnc_mode mode, const char *more, firnc_key *key,
+                        making *m) {
+    const char *texts[FIRNC_TEXTS_MAX + 1];
+    uint32_t count = r->settings.count;
+    memcpy(texts, r->settings.text, count * sizeof *texts);
+    if (more != NULL)
+        texts[count++] = more;
+    m->recipe = firnc_allocate(sizeof *m->recipe);
+    m->recipe->samples = s->samples;
+    m->recipe->hugging_face = r->hugging_face;
+    if (!firnc_recipe_read(m->recipe, r->recipe, mode, texts, count) ||
+        (r->decode && !firnc_recipe_decode(m->recipe, s->chunk)) || !read_key(r, key))
+        return false;
+    if (s->samples != 0 && (!r->all || mode == FIRNC_TRAIN) && !m->recipe->reads_samples)
+        warn_of_idle(r, "--samples", "the length of this run does not depend on it");
+    m->why = set_target(r, &m->recipe->job);
+    return complete_job(r, s, &m->recipe->job);
+}
+
+static bool compile_one(const request *r, const settings *s, firnc_key *key) {
+    const firnc_mode mode = strcmp(r->mode, "train") == 0 ? FIRNC_TRAIN : FIRNC_EVAL;
+    making m = {.output = r->output};
+    if (!read_recipe(r, s, mode, NULL, key, &m))
+        return false;
+    m.graph = firnc_recipe_build(m.recipe);
+    if (r->output == NULL)
+        return dump(r, &m);
+    return freeze(r, key, &m) && firnc_file_write(r->output, m.plan.file.data, m.plan.file.count) && say_written(r, &m);
+}
+
+/* --- a plan for each mode ----------------------------------------------------------------------------------------- */
+
+/* Messages that were said, because the plans of one recipe give rise to the same ones. */
+typedef struct said {
+    const char **lines;
+    uint32_t count, capacity;
+} said;
+
+static void say_once(void *context, const char *line) {
+    said *before = context;
+    for (uint32_t i = 0; i < before->count; i++)
+        if (strcmp(before->lines[i], line) == 0)
+            return;
+    before->lines = firnc_grown(before->lines, before->count, &before->capacity, sizeof *before->lines);
+    before->lines[before->count++] = firnc_format("%s", line);
+    fprintf(stderr, "%s\n", line);
+}
+
+/* Makes the plan of a form; *had becomes false if the recipe does not have it. */
+static bool make_form(const request *r, const settings *s, const plan_form *form, firnc_key *key, making *m,
+                      bool *had) {
+    *m = (making){.output = output_of(r, form)};
+    if (!read_recipe(r, s, form->mode, form->predicts ? "trainer.validate.metric=none" : NULL, key, m))
+        return false;
+    firnc_job *job = &m->recipe->job;
+    job->image_id = form->image_id;
+    *had = form->predicts || firnc_job_judges(job); /* outputs alone make a recipe that only predicts */
+    if (!*had)
+        return true;
+    if (form->predicts && job->output_count == 0) {
+        const bool numbers = m->recipe->facts.targets == FIRNC_TARGETS_NUMBERS;
+        job->outputs[job->output_count++] = (firnc_job_output){.name = numbers ? "prediction" : "logits"};
+        job->steps = 0; /* eval_steps is for the metric; a prediction is for all data */
+    }
+    m->graph = firnc_recipe_build(m->recipe);
+    return freeze(r, key, m);
+}
+
+/* Writes the plans of a set into the folder, which is removed again if it was made for nothing. */
+static bool write_set(const request *r, const making *set, uint32_t count) {
+    firnc_file files[PLANS];
+    bool made;
+    for (uint32_t i = 0; i < count; i++)
+        files[i] = (firnc_file){.name = set[i].output, .bytes = set[i].plan.file};
+    if (!firnc_folder_make(r->output, &made))
+        return false;
+    const bool good = firnc_files_write(files, count);
+    if (!good && made)
+        rmdir(r->output);
+    return good;
+}
+
+static bool compile_all(const request *r, const settings *s, firnc_key *key) {
+    bool has[] = {[FIRNC_TRAIN] = true, [FIRNC_EVAL] = true};
+    making set[PLANS];
+    uint32_t count = 0;
+    bool good = firnc_recipe_modes(r->recipe, r->hugging_face, r->settings.text, r->settings.count, has);
+    for (size_t i = 0; i < PLANS && good; i++) {
+        bool had = false;
+        good = !has[plans[i].mode] || make_form(r, s, &plans[i], key, &set[count], &had);
+        count += had;
+    }
+    good = good && write_set(r, set, count);
+    for (uint32_t i = 0; i < count && good; i++)
+        good = say_written(r, &set[i]);
+    return good;
+}
+
+static bool compile(const request *r, const settings *s, firnc_key *key) {
+    said before = {0};
+    if (!r->all)
+        return compile_one(r, s, key);
+    firnc_messages_to(say_once, &before);
+    const bool good = compile_all(r, s, key);
+    firnc_messages_to(NULL, NULL);
+    return good;
 }
 
 static int compile_command(int argc, char **argv) {
@@ -371,6 +560,7 @@ static int compile_command(int argc, char **argv) {
 const firnc_command firnc_command_compile = {
     .words = {.name = "compile",
               .forms = {"RECIPE --mode train|eval --key KEY -o PLAN [options]",
+                        "RECIPE --all --key KEY -o FOLDER [options]",
                         "RECIPE --mode train|eval --unsigned --pub PUB -o PLAN [options]",
                         "RECIPE --mode train|eval --dump-after PASS [options]"},
               .text = "freeze a recipe into a plan; --dump-after without -o writes no plan and needs no key"},

@@ -120,7 +120,7 @@ static const char *const halves[FIRN_HALF_TYPES] = {"&firn_half_part_float16", "
                                                     "&firn_half_part_cbfloat16"};
 
 static const char *const metrics[FIRN_METRIC_KINDS] = {
-#define FIRN_METRIC(kind, rule) [FIRN_FB_METRIC_KIND_##kind] = "firn_metric_" #rule,
+#define FIRN_METRIC(kind, rule, ...) [FIRN_FB_METRIC_KIND_##kind] = "firn_metric_" #rule,
 #include "runtime/metrics.def"
 #undef FIRN_METRIC
 };

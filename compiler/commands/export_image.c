@@ -69,7 +69,7 @@ static void add_record(firnc_growing_text *to, uint8_t type, uint32_t address, c
         sum = (uint8_t)(sum + record[i]);
     record[4 + count] = (uint8_t)-sum;
     char line[2 * sizeof record + 3] = ":";
-    for (uint32_t i = 0; i < 5 + count; i++)
+    for (size_t i = 0; i < 5 + count; i++)
         snprintf(line + 1 + 2 * i, 3, "%02X", (unsigned)record[i]);
     firnc_text_add(to, line, 1 + 2 * (5 + count));
     firnc_text_add(to, "\n", 1);
@@ -204,9 +204,9 @@ int firnc_export_elf(const char *plan, bool is_arm, const uint32_t *address, con
         return status;
     e.plan_bytes = image.count;
     e.symbols_at = PLAN_AT + (image.count + 3) / 4 * 4;
-    e.names_at = e.symbols_at + SYMBOLS * ELF_SYMBOL;
+    e.names_at = e.symbols_at + (uint64_t)SYMBOLS * ELF_SYMBOL;
     e.sections_at = e.names_at + (sizeof names + 3) / 4 * 4;
-    e.total = e.sections_at + SECTIONS * ELF_SECTION;
+    e.total = e.sections_at + (uint64_t)SECTIONS * ELF_SECTION;
     e.bytes = firnc_allocate_aligned(e.total);
     memset(e.bytes, 0, e.total);
     put_header(&e);

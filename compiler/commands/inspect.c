@@ -108,6 +108,17 @@ static void find_live_bytes(firnc_report *report) {
     report->live_bytes = firnc_lower_bound(buffers, made);
 }
 
+/* Counts the initial values that the plan holds, in place of a rule that gives them. */
+static void count_initial(firnc_report *report) {
+    for (uint32_t i = 0; i < firn_fb_plan_initialisers_count(report->plan); i++) {
+        const firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
+        const firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(report->plan, i);
+        if (firn_fb_initialiser_rule(initialiser) == FIRN_FB_INITIALISER_RULE_WEIGHTS)
+            report->initial[!firn_is_of_model(firn_fb_tensor_role(tensor))] +=
+                firnc_tensor_elements(tensor) * firn_type_bytes(firn_fb_initialiser_element(initialiser));
+    }
+}
+
 static void count_frozen(firnc_report *report) {
     for (uint32_t i = 0; i < firn_fb_plan_tensors_count(report->plan); i++) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
@@ -123,6 +134,7 @@ static void measure_state(firnc_report *report) {
             report->parameters += firnc_tensor_elements(tensor);
     }
     count_frozen(report);
+    count_initial(report);
     firn_record record = {0};
     firn_record_set_regions(&record, &report->header);
     report->checkpoint_bytes =

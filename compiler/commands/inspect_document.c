@@ -127,8 +127,19 @@ static void add_identities(cJSON *root, const firnc_report *report) {
 /* What the report says, without the lists of names that belong to tensors and ops. It is marked: nothing compares it
  * with what runs. */
 static void add_said(cJSON *root, const firnc_report *report) {
-    static const char *const items[] = {"compiler", "model",        "target",           "pol_lowering", "schedules",
-                                        "groups",   "early_update", "checkpoint_steps", "frozen",       "fine_tuning"};
+    static const char *const items[] = {"compiler",
+                                        "model",
+                                        "target",
+                                        "pol_lowering",
+                                        "schedules",
+                                        "groups",
+                                        "early_update",
+                                        "checkpoint_steps",
+                                        "save_initial_checkpoint",
+                                        "eval_frequency",
+                                        "frozen",
+                                        "fine_tuning",
+                                        "origin"};
     if (report->cut_off)
         cJSON_AddBoolToObject(root, "report_cut_off", true);
     cJSON *said = cJSON_AddObjectToObject(root, "said");
@@ -490,6 +501,8 @@ static void add_totals(cJSON *root, const firnc_report *report) {
     add_number(totals, "operands", header->counts.operands);
     add_number(totals, "parameters", report->parameters);
     add_number(totals, "frozen_weights", report->frozen);
+    add_number(totals, "initial_model_bytes", report->initial[0]);
+    add_number(totals, "initial_optimizer_bytes", report->initial[1]);
     add_number(totals, "rounded_weights", report->rounded);
     add_number(totals, "multiply_adds", report->multiply_adds);
     add_number(totals, "plan_bytes", header->total_bytes);

@@ -17,6 +17,7 @@ typedef struct firnc_report {
     bool cut_off;      /* the plan was signed with a report that the file does not have */
     uint8_t plan_hash[FIRN_HASH_BYTES], model_hash[FIRN_HASH_BYTES];
     uint64_t parameters;        /* elements of all parameters that are trained */
+    uint64_t initial[2];        /* bytes of initial values in the plan: of the model, and of the optimizer */
     uint64_t frozen;            /* elements of all frozen weights */
     uint64_t rounded;           /* elements of the weights that products round as they read them */
     uint64_t multiply_adds;     /* in the products of one step, over all micro-batches */

@@ -114,6 +114,14 @@ static void print_run(const cJSON *root) {
     line("steps", number(root, "steps") == 0 ? endless : grouped(root, "steps"));
     if (item(root, "origin") != NULL)
         line("continues run", text(root, "origin"));
+    const cJSON *totals = item(root, "totals"), *origin = item(item(root, "said"), "origin");
+    if (number(totals, "initial_model_bytes") + number(totals, "initial_optimizer_bytes") > 0)
+        line("initial values",
+             firnc_format("%s bytes of the model, %s of the optimizer", grouped(totals, "initial_model_bytes"),
+                          grouped(totals, "initial_optimizer_bytes")));
+    if (origin != NULL)
+        line("said: from", firnc_format("step %s of that run, sample %s of its data", grouped(origin, "step"),
+                                        grouped(origin, "cursor")));
     line("micro-batches", firnc_format("%" PRIu64 " of %" PRIu64 " samples", number(root, "micro_batches"),
                                        number(item(root, "sampler"), "samples")));
     if (cJSON_IsTrue(item(root, "losses_added")))
@@ -245,12 +253,17 @@ static void print_updates(const cJSON *root) {
         line("update", firnc_format("%u of op %s", tallies[i].count, tallies[i].name));
 }
 
-/* How often the recipe wants the state saved, the patterns of the parameters that it freezes, and forms of fine-tuning.
+/* How often the recipe wants the state saved and evaluated, the patterns of the parameters that it freezes, and forms of fine-tuning.
  */
 static void print_said_run(const cJSON *report) {
     const cJSON *pattern, *steps = item(report, "checkpoint_steps");
     if (cJSON_IsNumber(steps) && cJSON_GetNumberValue(steps) >= 1)
         line("said: checkpoint", firnc_format("every %.0f steps", cJSON_GetNumberValue(steps)));
+    if (cJSON_IsTrue(item(report, "save_initial_checkpoint")))
+        line("said: checkpoint", "before the first step");
+    const cJSON *evaluations = item(report, "eval_frequency");
+    if (cJSON_IsNumber(evaluations) && cJSON_GetNumberValue(evaluations) >= 1)
+        line("said: evaluation", firnc_format("every %.0f steps", cJSON_GetNumberValue(evaluations)));
     cJSON_ArrayForEach(pattern, item(report, "frozen")) {
         if (cJSON_IsString(pattern))
             line("said: frozen", firnc_printable(cJSON_GetStringValue(pattern)));

@@ -16,6 +16,7 @@ static const firnc_command *const commands[] = {
     &firnc_command_keygen,  &firnc_command_compile,  &firnc_command_sign,   &firnc_command_attach,
     &firnc_command_inspect, &firnc_command_schedule, &firnc_command_verify, &firnc_command_image,
     &firnc_command_compare, &firnc_command_tune,     &firnc_command_export, &firnc_command_weights,
+    &firnc_command_tokens,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -27,7 +28,7 @@ static const firn_manual_entry exit_codes[] = {
     {"1", "a recipe or another file is wrong"},
     {"2", "the command line is wrong"},
     {"3", "a plan is refused"},
-    {"130", "compare or tune was interrupted; nothing was kept"},
+    {"130", "compare, tune or tokens was interrupted; nothing was kept"},
 };
 
 static const firn_manual_entry environment[] = {

@@ -141,8 +141,10 @@ static bool take(int argc, char **argv, int *at, const firnc_option *option, voi
     return store(argv[0], name, value, option, place);
 }
 
-bool firnc_options_read(int argc, char **argv, const firnc_command *command, void *request, const char **operand) {
-    *operand = NULL;
+/* Reads all words; at most `most` of them are no options. */
+static bool read_words(int argc, char **argv, const firnc_command *command, void *request, const char **operands,
+                       uint32_t most, uint32_t *count) {
+    *count = 0;
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] == '-' && argv[i][1] != '\0') {
             const firnc_option *option = find(argv[i], command);
@@ -153,17 +155,28 @@ bool firnc_options_read(int argc, char **argv, const firnc_command *command, voi
         } else if (argv[i][0] == '\0') {
             firnc_usage(argv[0], "an empty name; write the name of a file");
             return false;
-        } else if (*operand == NULL) {
-            *operand = argv[i];
+        } else if (*count < most) {
+            operands[(*count)++] = argv[i];
         } else {
             firnc_usage(argv[0], "%s: one word too many, the file is %s; leave it out, or see firnc help", argv[i],
-                        *operand);
+                        operands[0]);
             return false;
         }
     }
-    if (*operand == NULL) {
+    if (*count == 0) {
         firnc_usage(argv[0], "a file name is missing; see firnc help");
         return false;
     }
     return true;
+}
+
+bool firnc_options_read(int argc, char **argv, const firnc_command *command, void *request, const char **operand) {
+    uint32_t count;
+    *operand = NULL;
+    return read_words(argc, argv, command, request, operand, 1, &count);
+}
+
+bool firnc_options_read_many(int argc, char **argv, const firnc_command *command, void *request, const char **operands,
+                             uint32_t *count) {
+    return read_words(argc, argv, command, request, operands, UINT32_MAX, count);
 }

@@ -58,7 +58,11 @@ static uint64_t matmul_terms(firn_fb_plan plan, firn_fb_op op) {
 /* Cost of a convolution: each element of y or dy has a term for each element of the weight of one output, those that
  * are absent at the border included. */
 static uint64_t convolution_cost(firn_fb_tensor result, firn_fb_tensor weight) {
-    return firnc_tensor_elements(result) * (firnc_tensor_elements(weight) / firnc_tensor_shape(weight).dims[0]);
+    const firn_shape shape = firnc_tensor_shape(weight);
+    uint64_t terms = 1;
+    for (uint8_t i = 1; i < shape.rank; i++)
+        terms *= shape.dims[i];
+    return firnc_tensor_elements(result) * terms;
 }
 
 /* The same for separate queries and keys: a product has an element of a head for each pair of the two that is seen. */

@@ -1,6 +1,7 @@
 /* firnc weights: writes the parameters that firn export has taken from a checkpoint under the names and in the layouts
  * of the recipe's weight map, so that the programs of others can read them. Frozen weights, which no checkpoint has,
- * are taken from the plan, and what LoRA has trained is merged with the weights beside it. */
+ * are taken from the plan, and what LoRA has trained is merged with the weights beside it. --onnx puts all of them back
+ * into the ONNX file of the model. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,9 @@
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
 #include "compiler/emit/plan_file.h"
+#include "compiler/models/onnx.h"
 #include "compiler/recipe/recipe.h"
+#include "compiler/weights/folder.h"
 #include "compiler/weights/frozen_weights.h"
 #include "compiler/weights/merge.h"
 #include "compiler/weights/weights.h"
@@ -17,7 +20,7 @@
 #include "plan/identity.h"
 
 typedef struct request {
-    const char *recipe, *hugging_face, *weights, *plan, *original, *output;
+    const char *recipe, *hugging_face, *weights, *plan, *original, *onnx, *output;
     firnc_texts settings;
 } request;
 
@@ -32,10 +35,19 @@ static const firnc_option options[] = {
       "the weights file that the training began with: what the model does not have is copied from it"},
      FIRNC_OPTION_TEXT,
      offsetof(request, original)},
+    {{"--onnx", NULL, "FILE",
+      "write this ONNX file, which the recipe's model.onnx names, with the parameters in it (.onnx)"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, onnx)},
     {{"--plan", NULL, "PLAN", "the plan that trained them, which has the frozen weights"},
      FIRNC_OPTION_TEXT,
      offsetof(request, plan)},
-    {{"--output", "-o", "FILE", "the file to write (.safetensors)"}, FIRNC_OPTION_TEXT, offsetof(request, output)},
+    {{"--output", "-o", "FILE",
+      "the file to write (.safetensors); with --hf also a folder, whose name ends in a slash or which is there: it "
+      "gets "
+      "the weights as model.safetensors, and config.json and the tokenizer of the folder of --hf"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, output)},
     {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
      FIRNC_OPTION_LIST,
      offsetof(request, settings)},
@@ -286,6 +298,89 @@ static bool open_original(const request *r, const firnc_recipe *recipe, const fi
     return firnc_weights_open(opened, job, parameters, count);
 }
 
+/* --- an ONNX file ------------------------------------------------------------------------------------------------- */
+
+/* The values of a graph, for the places of an ONNX file. */
+typedef struct onnx_values {
+    const firnc_graph *graph;
+    float *const *values;
+} onnx_values;
+
+static firnc_value find_weight(const firnc_graph *graph, const char *name) {
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (firnc_is_weight(graph->values[i].role) && strcmp(graph->values[i].name, name) == 0)
+            return i;
+    return FIRNC_NONE;
+}
+
+static const float *value_of(void *context, const char *parameter) {
+    const onnx_values *of = context;
+    const firnc_value value = find_weight(of->graph, parameter);
+    return value != FIRNC_NONE ? of->values[value] : NULL;
+}
+
+static bool is_stored(const firnc_onnx_model *model, const char *parameter) {
+    for (uint32_t i = 0; i < model->stored_count; i++)
+        if (strcmp(model->stored[i].parameter, parameter) == 0)
+            return true;
+    return false;
+}
+
+/* Refuses parameters that have learned something, and of which the file has no tensor of their own: an exporter's
+ * optimizer has merged, left out or computed it. */
+static bool check_stored(const request *r, const firnc_onnx_model *model, const firnc_graph *graph,
+                         float *const *values) {
+    firnc_names lost = {0};
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        const firnc_value_info *value = &graph->values[i];
+        uint64_t elements = 0;
+        if (!firnc_is_weight(value->role) || value->adapter || is_stored(model, value->name) ||
+            !firn_shape_elements(&value->shape, &elements))
+            continue;
+        if (value->initial == NULL || memcmp(value->initial, values[i], (size_t)elements * sizeof *value->initial) != 0)
+            firnc_names_add(&lost, value->name);
+    }
+    if (lost.count == 0)
+        return true;
+    firnc_say(
+        "firnc: %s: has no tensor of its own for %s; export the model again by torch.onnx.export with dynamo=True "
+        "and optimize=False, or leave out --onnx",
+        r->onnx, firnc_names_text(&lost));
+    return false;
+}
+
+/* Whether the file is that of the recipe's model, or has the same bytes. False after one message. */
+static bool check_onnx(const request *r, const firnc_recipe *recipe) {
+    const firnc_onnx_settings *settings = recipe->settings;
+    firnc_bytes given, wanted;
+    if (recipe->model == &firnc_model_onnx && firnc_same_file(r->onnx, settings->path))
+        return true;
+    if (!firnc_file_read(r->onnx, UINT32_MAX, &given))
+        return false;
+    if (recipe->model == &firnc_model_onnx) {
+        if (!firnc_file_read(settings->path, UINT32_MAX, &wanted))
+            return false;
+        if (given.count == wanted.count && memcmp(given.data, wanted.data, (size_t)given.count) == 0)
+            return true;
+    }
+    firnc_say("firnc: %s: is not the file of the recipe's model; give the one that its model.onnx names", r->onnx);
+    return false;
+}
+
+/* Writes the ONNX file of the recipe with these values. */
+static bool write_onnx(const request *r, const firnc_recipe *recipe, const firnc_graph *graph, float *const *values) {
+    const firnc_onnx_settings *settings = recipe->settings;
+    onnx_values of = {graph, values};
+    firnc_bytes file;
+    if (!check_onnx(r, recipe) || !check_stored(r, settings->model, graph, values) ||
+        !firnc_onnx_write_back(r->onnx, settings->model, value_of, &of, &file) ||
+        !firnc_file_write(r->output, file.data, file.count))
+        return false;
+    printf("%s: %u tensors, %llu bytes\n", firnc_printable(r->output), (unsigned)settings->model->stored_count,
+           (unsigned long long)file.count);
+    return true;
+}
+
 /* Reads the parameters under their own names and writes those of the map. */
 static bool rename_weights(const request *r, const firnc_recipe *recipe) {
     sources from = {.plan_name = NULL};
@@ -304,6 +399,8 @@ static bool rename_weights(const request *r, const firnc_recipe *recipe) {
         !firnc_weights_open(&from.weights, own, trained, trained_count) || !open_plan(&from, r->plan) ||
         !check_model(&from, r->weights) || !read_values(&from, graph, parameters))
         return false;
+    if (r->onnx != NULL)
+        return write_onnx(r, recipe, graph, from.values);
     const firnc_weights *original;
     if (!open_original(r, recipe, parameters, count, &original))
         return false;
@@ -323,6 +420,8 @@ static bool rename_weights(const request *r, const firnc_recipe *recipe) {
     if (!check_names(&recipe->job, &tensors))
         return false;
     const firnc_bytes file = firnc_safetensors_make(tensors.entries, tensors.count);
+    if (firnc_weights_is_folder(r->output))
+        return firnc_weights_folder_write(r->output, r->hugging_face, &file);
     if (!firnc_file_write(r->output, file.data, file.count))
         return false;
     printf("%s: %u tensors, %llu bytes\n", firnc_printable(r->output), (unsigned)tensors.count,
@@ -336,7 +435,12 @@ static int weights_command(int argc, char **argv) {
         return FIRNC_EXIT_USAGE;
     if (r.weights == NULL || r.output == NULL)
         return firnc_usage("weights", "--weights and -o are needed; add what is missing");
-    const char *const inputs[] = {r.recipe, r.weights, r.plan, r.original};
+    if (firnc_weights_is_folder(r.output) && r.hugging_face == NULL)
+        return firnc_usage("weights", "-o: %s is a folder, which takes --hf too; give that, or the name of a file",
+                           r.output);
+    if (r.onnx != NULL && (r.original != NULL || r.hugging_face != NULL))
+        return firnc_usage("weights", "--onnx: the file has a model and weights; leave out --hf and --original");
+    const char *const inputs[] = {r.recipe, r.weights, r.plan, r.original, r.onnx};
     if (!firnc_output_is_free("weights", r.output, inputs, sizeof inputs / sizeof inputs[0]))
         return FIRNC_EXIT_USAGE;
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);

@@ -1,7 +1,8 @@
 /* Makes the constants segment (compiler/emit/constants.h). What the memory pass has placed in the region of constants
  * is filled in: the constants of the graph, and frozen weights with the values that a run would give them at its
- * beginning, from the weights file, from the graph or by their rule. Initial weights of trained parameters follow in
- * the order of their names, each at a multiple of 64. Nothing is decided here. */
+ * beginning, from an older run, from the weights file, from the graph or by their rule. Initial weights of trained
+ * parameters follow in the order of their names, then the optimizer's state of an older run likewise, each at a
+ * multiple of 64. Nothing is decided here. */
 #include "compiler/emit/constants.h"
 
 #include <string.h>
@@ -18,14 +19,22 @@ typedef struct making {
     const firnc_weight_parameter *parameters;
     firnc_value *values; /* of each parameter */
     uint32_t count;
+    firnc_value *state; /* of the optimizer */
+    uint32_t state_count;
     firnc_weights weights; /* if the job has a file */
 } making;
 
-static bool has_weights(const making *m, uint32_t parameter) {
-    return m->job->weights != NULL && firnc_weights_has(&m->weights, parameter);
+static bool is_continued(const making *m, uint32_t parameter) {
+    return m->graph->values[m->values[parameter]].continued;
 }
 
-/* Whether the values that a parameter begins with are in the segment: those of the file, else those of the graph. */
+/* Whether the values of a parameter are read from the weights file. */
+static bool has_weights(const making *m, uint32_t parameter) {
+    return m->job->weights != NULL && !is_continued(m, parameter) && firnc_weights_has(&m->weights, parameter);
+}
+
+/* Whether the values that a parameter begins with are in the segment: those of the file, else those of the graph or of
+ * an older run. */
 static bool has_values(const making *m, uint32_t parameter) {
     return has_weights(m, parameter) || m->graph->values[m->values[parameter]].initial != NULL;
 }
@@ -36,7 +45,12 @@ static uint64_t bytes_of(const firnc_value_info *value) {
     return bytes;
 }
 
-/* Finds the place of each parameter's initial values, and the size of the segment. */
+static void place(making *m, firnc_value value) {
+    m->constants->weights[value] = m->constants->count;
+    m->constants->count += firn_round_up(bytes_of(&m->graph->values[value]), FIRN_PAYLOAD_ALIGNMENT);
+}
+
+/* Finds the place of the initial values of each parameter and of the optimizer's state, and the size of the segment. */
 static void lay_out(making *m) {
     firnc_constants *constants = m->constants;
     constants->count = firn_round_up(m->graph->region_bytes[FIRNC_IN_CONSTANT], FIRN_PAYLOAD_ALIGNMENT);
@@ -45,11 +59,12 @@ static void lay_out(making *m) {
         constants->weights[i] = FIRNC_NOT_THERE;
     for (uint32_t i = 0; i < m->count; i++) {
         const firnc_value_info *value = &m->graph->values[m->values[i]];
-        if (!firnc_is_of_model(value->role) || !has_values(m, i))
-            continue;
-        constants->weights[m->values[i]] = constants->count;
-        constants->count += firn_round_up(bytes_of(value), FIRN_PAYLOAD_ALIGNMENT);
+        if (firnc_is_of_model(value->role) && has_values(m, i))
+            place(m, m->values[i]);
     }
+    for (uint32_t i = 0; i < m->state_count; i++)
+        if (m->graph->values[m->state[i]].initial != NULL)
+            place(m, m->state[i]);
     constants->bytes = firnc_allocate(constants->count);
 }
 
@@ -114,14 +129,34 @@ static bool fill(const making *m) {
         if (place != FIRNC_NOT_THERE && !read_values(m, i, m->constants->bytes + place))
             return false;
     }
+    for (uint32_t i = 0; i < m->state_count; i++) {
+        const firnc_value_info *value = &m->graph->values[m->state[i]];
+        if (value->initial != NULL)
+            memcpy(m->constants->bytes + m->constants->weights[m->state[i]], value->initial, (size_t)bytes_of(value));
+    }
     return true;
+}
+
+static bool is_of_optimizer(uint8_t role) {
+    return role == FIRNC_ROLE_OPTIMIZER_STATE;
+}
+
+/* Opens the weights file, which need not have what an older run has. */
+static bool open_weights(making *m) {
+    firnc_weight_parameter *wanted = firnc_allocate((m->count + UINT64_C(1)) * sizeof *wanted);
+    for (uint32_t i = 0; i < m->count; i++) {
+        wanted[i] = m->parameters[i];
+        wanted[i].optional = wanted[i].optional || is_continued(m, i);
+    }
+    return firnc_weights_open(&m->weights, m->job, wanted, m->count);
 }
 
 bool firnc_make_constants(const firnc_compilation *compilation, firnc_constants *constants) {
     making m = {.job = compilation->job, .graph = compilation->graph, .constants = constants};
     m.parameters = firnc_weight_parameters(m.graph, &m.count);
     (void)firnc_sorted_values(m.graph, firnc_is_weight, &m.values);
-    if (m.job->weights != NULL && !firnc_weights_open(&m.weights, m.job, m.parameters, m.count))
+    m.state_count = firnc_sorted_values(m.graph, is_of_optimizer, &m.state);
+    if (m.job->weights != NULL && !open_weights(&m))
         return false;
     lay_out(&m);
     return fill(&m);

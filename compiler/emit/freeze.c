@@ -1,8 +1,9 @@
-/* Freezes a graph and a job to a plan in memory (compiler/firnc.h). The steps are: check the job, run the passes, write
- * the payload and the report, add the container, sign, check the plan. This file only calls them in order; each step
- * has its own file. */
+/* Freezes a graph and a job to a plan in memory (compiler/firnc.h). The steps are: check the job, run the passes, take
+ * the state of an older run, write the payload and the report, add the container, sign, check the plan. This file only
+ * calls them in order; each step has its own file. */
 #include <string.h>
 
+#include "compiler/emit/continue.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/emit/report.h"
 #include "compiler/emit/write.h"
@@ -38,6 +39,14 @@ static bool check_arguments(const firnc_job *job, const firnc_key *key, const ch
            firnc_job_fail(job, NULL, "dump_after: %s is not a pass; write one of %s", dump_after, firnc_pass_names());
 }
 
+/* Writes the payload, a second time if an older run's place in the data means nothing to this one. */
+static bool write_payload(firnc_compilation *compilation, firnc_payload *payload) {
+    bool changed = false;
+    return firnc_continue(compilation) && firnc_write_payload(compilation, payload) &&
+           firnc_continue_data(compilation, payload, &changed) &&
+           (!changed || firnc_write_payload(compilation, payload));
+}
+
 bool firnc_freeze_plan(firnc_graph *graph, const firnc_job *job, const firnc_key *key,
                        const firnc_freeze_options *options, firnc_frozen *plan) {
     const firnc_freeze_options usual = {0}, *chosen = options != NULL ? options : &usual;
@@ -47,14 +56,15 @@ bool firnc_freeze_plan(firnc_graph *graph, const firnc_job *job, const firnc_key
     firnc_bytes report;
     firnc_plan_file checked;
     if (!firnc_job_check(job) || !check_arguments(job, key, chosen->dump_after) ||
-        !firnc_run_passes(&compilation, chosen->dump_after) || !firnc_write_payload(&compilation, &payload))
+        !firnc_run_passes(&compilation, chosen->dump_after) || !write_payload(&compilation, &payload))
         return false;
     report = firnc_write_report(&compilation, &payload);
     if (!firnc_plan_seal(&compilation, &payload, &report, key->public_key, &made.file))
         return false;
     if (!chosen->without_signature && !sign(job->name, key, &made.file, made.plan_hash))
         return false;
-    if (!check(&compilation, &made.file, chosen->without_signature ? NULL : key->public_key, &checked))
+    if (!check(&compilation, &made.file, chosen->without_signature ? NULL : key->public_key, &checked) ||
+        !firnc_continue_check(&compilation, &made.file, &checked))
         return false;
     memcpy(made.run_hash, checked.header.run_hash, sizeof made.run_hash);
     *plan = made;

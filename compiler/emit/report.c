@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compiler/base/words.h"
+#include "compiler/emit/continue.h"
 #include "compiler/firnc.h"
 
 static void add_name(cJSON *list, const char *name) {
@@ -100,10 +101,26 @@ static void add_fine_tuning(cJSON *root, const firnc_fine_tuning *form) {
 static void add_run(cJSON *root, const firnc_job *job) {
     if (job->checkpoint_steps > 0)
         cJSON_AddNumberToObject(root, "checkpoint_steps", (double)job->checkpoint_steps);
+    if (job->save_initial_checkpoint)
+        cJSON_AddBoolToObject(root, "save_initial_checkpoint", true);
+    if (job->eval_frequency > 0)
+        cJSON_AddNumberToObject(root, "eval_frequency", (double)job->eval_frequency);
     cJSON *frozen = job->frozen_count > 0 ? cJSON_AddArrayToObject(root, "frozen") : NULL;
     for (uint32_t i = 0; i < job->frozen_count; i++)
         add_name(frozen, job->frozen[i].pattern);
     add_fine_tuning(root, &job->fine_tuning);
+}
+
+/* The run whose state this one begins with, and where it was. */
+static void add_origin(cJSON *root, const firnc_continued *continued) {
+    static const uint8_t unknown[FIRN_HASH_BYTES] = {0};
+    const firn_record *record = &continued->run.header;
+    cJSON *origin = cJSON_AddObjectToObject(root, "origin");
+    cJSON_AddStringToObject(origin, "run", firnc_hex(record->run_hash, FIRN_HASH_BYTES));
+    cJSON_AddNumberToObject(origin, "step", (double)record->global_step);
+    if (memcmp(record->data_hash, unknown, sizeof unknown) != 0)
+        cJSON_AddStringToObject(origin, "data", firnc_hex(record->data_hash, FIRN_HASH_BYTES));
+    cJSON_AddNumberToObject(origin, "cursor", (double)continued->cursor);
 }
 
 firnc_bytes firnc_write_report(const firnc_compilation *compilation, const firnc_payload *payload) {
@@ -120,6 +137,8 @@ firnc_bytes firnc_write_report(const firnc_compilation *compilation, const firnc
         cJSON_AddStringToObject(root, "early_update", compilation->graph->early_update);
         add_run(root, job);
     }
+    if (compilation->continued != NULL)
+        add_origin(root, compilation->continued);
     add_tensors(root, compilation, payload);
     add_ops(root, compilation->graph);
     char *text = cJSON_PrintUnformatted(root);

@@ -8,6 +8,7 @@
 
 #include "compiler/base/words.h"
 #include "compiler/emit/constants.h"
+#include "compiler/emit/continue.h"
 #include "compiler/firnc.h"
 #include "plan/bytes.h"
 #include "plan/container.h"
@@ -256,7 +257,7 @@ static firn_native_initialiser make_initialiser(const firnc_value_info *value) {
                                     [FIRNC_INIT_UNIFORM] = FIRN_FB_INITIALISER_RULE_UNIFORM,
                                     [FIRNC_INIT_TRUNCATED_NORMAL] = FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL};
     if (value->shape.type == FIRN_INT64)
-        return (firn_native_initialiser){.integer = (int64_t)value->init.a};
+        return (firn_native_initialiser){.integer = value->integer};
     return (firn_native_initialiser){.rule = rules[value->init.rule],
                                      .rng_id = value->rng_id,
                                      .a = value->init.a,
@@ -325,6 +326,10 @@ static void fill_plan(writing *w, firn_native_plan *plan) {
                                .finite = tensor_of(w, graph->finite),
                                .gradient_norm = tensor_of(w, graph->gradient_norm),
                                .losses_added = graph->losses_added};
+    if (w->compilation->continued != NULL && !graph->eval) {
+        plan->origin = w->compilation->continued->run.header.run_hash;
+        plan->origin_count = FIRN_HASH_BYTES;
+    }
     fill_phases(w, plan);
     fill_inputs(w, plan);
     fill_sampler(w, plan);

@@ -160,7 +160,7 @@ int firnc_infer_outputs(const firnc_graph *graph, const firnc_node *node, const 
                                    .inputs = inputs,
                                    .outputs = outputs};
     for (uint8_t i = 0; i < node->input_count; i++)
-        inputs[i] = node->inputs[i] == FIRNC_NONE ? (firn_shape){0} : graph->values[node->inputs[i]].shape;
+        inputs[i] = node->inputs[i] != FIRNC_NONE ? graph->values[node->inputs[i]].shape : (firn_shape){0};
     for (uint8_t i = 0; i < node->output_count; i++)
         outputs[i] = (firn_shape){.type = types[i]};
     memcpy(signature.integers, node->integers, sizeof signature.integers);

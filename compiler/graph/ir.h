@@ -66,6 +66,8 @@ typedef struct firnc_value_info {
     bool initialised;                  /* state: init below holds the initial value, which weights replace if given */
     firnc_init init;
     const float *initial; /* state: the elements that it starts with, in place of init; NULL: those of init */
+    bool continued;       /* state and frozen weights: initial is from an older run, and counts above a weights file */
+    int64_t integer;      /* int64 state: every element starts as this */
     uint32_t rng_id;      /* of the rules normal and uniform; assigned in build order */
     firnc_value gradient; /* parameters, after autodiff */
     bool total_rounded;   /* likewise: the sum of its gradients over the micro-batches is rounded to the half type */

@@ -186,12 +186,18 @@ typedef struct firnc_job {
     const firnc_job_pattern *frozen; /* parameters that keep their values, whatever fine_tuning says */
     uint32_t frozen_count;
     firnc_fine_tuning fine_tuning;
-    uint64_t checkpoint_steps; /* train: for the plan's report, what firn train takes for --checkpoint-every; 0: none */
+    /* train: for the plan's report, what firn train takes for --checkpoint-every and --eval-every; 0: none */
+    uint64_t checkpoint_steps, eval_frequency;
+    bool save_initial_checkpoint; /* train: for the report, whether firn train saves the state before its first step */
     const char *target;        /* name of a target in targets.c; host.h chooses one for this machine */
     const char *weights;       /* a safetensors file with the parameters, or NULL */
+    const char *continues;     /* the checkpoint of an older run, with whose state this one begins, or NULL */
+    bool restart_schedule;     /* with `continues`: the counters of the run begin at 0 */
+    bool restart_data;         /* with `continues`: the data begin with the first sample */
     firnc_weight_map weight_map;       /* the user's: the first rule for a parameter decides */
     firnc_weight_map model_weight_map; /* the model's: the first rule whose tensors the file has; then equal names */
-    bool allow_unmatched;              /* parameters without a tensor are initialised, other tensors left out */
+    bool allow_unmatched;              /* of weights and of an older run: what has no tensor begins as without the file,
+                                        * and tensors without a place are left out */
     const char *unmatched_mend; /* what the command that is run advises where they are not allowed; NULL: give the file
                                  * of the model, or name them in the weight map */
     uint32_t plan_version, image_id, security_counter; /* any; image_id tells the plans of a device apart */

@@ -23,7 +23,7 @@
 /* --- messages -------------------------------------------------------------------------------------------------- */
 
 firnc_place firnc_tree_place(const firnc_tree *at) {
-    return at == NULL ? (firnc_place){0} : (firnc_place){.file = at->file, .line = at->line, .path = at->path};
+    return at != NULL ? (firnc_place){.file = at->file, .line = at->line, .path = at->path} : (firnc_place){0};
 }
 
 bool firnc_tree_fail(const firnc_tree *at, const char *format, ...) {

@@ -52,8 +52,8 @@ void firnc_classify(firnc_graph *graph, firnc_value logits, firnc_value labels, 
 
 /* What to do about an ignore_index that is no class, such as PyTorch's -100. */
 #define FIRNC_IGNORED_ADVICE                                                                                           \
-    "data with such a label is refused when it is read: give the rows to be ignored a class of their own, in the "     \
-    "data and in the model's number of classes, and write that class here"
+    "data with such a label is refused when it is read: give the rows to be ignored a class of their own, counted "    \
+    "among the model's classes, and write that class here; firn then reads -100 in the labels as that class"
 
 /* Checks and completes options whose loss_weight, label_smoothing and ignore_index have been read. False after one
  * message. */

@@ -457,8 +457,11 @@ static bool read_graph(firnc_onnx_importer *im, firnc_onnx_model *model) {
     if (!firnc_onnx_add_initializers(im, scope, from))
         return false;
     firnc_onnx_find_layers(im, scope, from);
-    return firnc_onnx_add_inputs(im, scope, model) && run(im, scope, from->node, from->n_node) &&
-           firnc_onnx_add_outputs(im, scope, model);
+    if (!firnc_onnx_add_inputs(im, scope, model) || !run(im, scope, from->node, from->n_node) ||
+        !firnc_onnx_add_outputs(im, scope, model))
+        return false;
+    firnc_onnx_list_stored(im, scope, model);
+    return true;
 }
 
 static bool has_branches(const firnc_onnx_importer *im) {

@@ -223,6 +223,8 @@ const firnc_onnx_tensor *firnc_onnx_tensor_read_sparse(firnc_onnx_importer *im, 
 /* Whether a number in the file is an element type that Firn reads. */
 bool firnc_onnx_is_type(int64_t type);
 bool firnc_onnx_is_real(uint8_t type);
+/* Bytes of an element; 0 for a type that Firn does not read. */
+uint8_t firnc_onnx_type_bytes(int64_t type);
 const char *firnc_onnx_type_word(int64_t type);
 /* A tensor with elements that are zero. NULL after one message if it would be too large. */
 firnc_onnx_tensor *firnc_onnx_tensor_new(firnc_onnx_importer *im, uint8_t type, uint8_t rank, const int64_t *dims);
@@ -233,6 +235,11 @@ bool firnc_onnx_is_empty(const struct firnc_onnx_value *value);
 /* Sets the output of a node with an empty operand, if it follows from the extents; *done says whether. False after one
  * message. */
 bool firnc_onnx_import_empty(firnc_onnx_importer *im, const struct firnc_onnx_node *node, bool *done);
+/* Lists where the file has each parameter (stored.c); after the nodes of the graph have been read. */
+void firnc_onnx_list_stored(const firnc_onnx_importer *im, const firnc_onnx_scope *scope, firnc_onnx_model *model);
+/* The elements of a tensor of the file, of these extents, from the values of its parameter. */
+void firnc_onnx_lay_out(const firnc_onnx_stored *stored, const int64_t *dims, uint64_t count, const float *values,
+                        float *to);
 /* Counts elements that get room, so that a small file cannot ask for much. False after one message. */
 bool firnc_onnx_take_room(firnc_onnx_importer *im, uint64_t elements);
 firnc_onnx_tensor *firnc_onnx_tensor_scalar(firnc_onnx_importer *im, uint8_t type, double value);

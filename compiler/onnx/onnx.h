@@ -8,6 +8,7 @@
 #ifndef FIRNC_ONNX_H
 #define FIRNC_ONNX_H
 
+#include "compiler/base/files.h"
 #include "compiler/firnc.h"
 
 #define FIRNC_ONNX_IO_MAX 32 /* inputs, and outputs, of a model */
@@ -64,6 +65,13 @@ typedef struct firnc_onnx_port {
     const double *known;
 } firnc_onnx_port;
 
+/* Where the file has a parameter or a running statistic of the graph. */
+typedef struct firnc_onnx_stored {
+    const char *tensor;                 /* an initializer, or the output of a node Constant */
+    const char *parameter;              /* in the graph */
+    uint8_t order[FIRN_RANK_MAX], rank; /* axis i of the parameter is axis order[i] of the tensor */
+} firnc_onnx_stored;
+
 /* What was read. */
 typedef struct firnc_onnx_model {
     firnc_onnx_port inputs[FIRNC_ONNX_IO_MAX], outputs[FIRNC_ONNX_IO_MAX];
@@ -77,7 +85,9 @@ typedef struct firnc_onnx_model {
     firnc_weight_map names;    /* how the parameters lie in the files of PyTorch */
     const bool *matched;       /* for each pattern of the option constants: it matches a tensor */
     const bool *padded;        /* for each row of the option padding: it is looked up */
-    const char **notes;        /* warnings about tensors, of which the file does not say enough */
+    firnc_onnx_stored *stored; /* parameters that the file has as they are; one may be there more than once */
+    uint32_t stored_count, stored_capacity;
+    const char **notes; /* warnings about tensors, of which the file does not say enough */
     uint32_t note_count, note_capacity;
 } firnc_onnx_model;
 
@@ -85,6 +95,14 @@ typedef struct firnc_onnx_model {
  * they are named as in the file. False after one message. */
 bool firnc_onnx_import(firnc_graph *graph, const char *path, const firnc_onnx_options *options,
                        firnc_onnx_model *model);
+
+/* The values of a parameter, as the graph has them. NULL: they stay as they are. */
+typedef const float *(*firnc_onnx_values)(void *context, const char *parameter);
+
+/* Makes the file `path`, from which the model was read, with the values of its parameters (write_back.c). False after
+ * one message. */
+bool firnc_onnx_write_back(const char *path, const firnc_onnx_model *model, firnc_onnx_values values, void *context,
+                           firnc_bytes *file);
 
 /* Imports a model as `bare` and freezes it as an evaluation without a metric (bare.c): its inputs and outputs are those
  * of the model, its outputs under their names. If every output is known without data, there is nothing to run: then the

@@ -25,6 +25,10 @@ bool firnc_onnx_is_type(int64_t type) {
     return type >= 0 && type < TYPES && types[type].bytes != 0;
 }
 
+uint8_t firnc_onnx_type_bytes(int64_t type) {
+    return firnc_onnx_is_type(type) ? types[type].bytes : 0;
+}
+
 const char *firnc_onnx_type_word(int64_t type) {
     return firnc_onnx_is_type(type) ? types[type].word : firnc_format("number %lld", (long long)type);
 }

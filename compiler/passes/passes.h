@@ -11,6 +11,7 @@
 typedef struct firnc_compilation {
     const firnc_job *job;
     firnc_graph *graph;
+    const struct firnc_continued *continued; /* after all passes, compiler/emit/continue.h; NULL: no older run */
 } firnc_compilation;
 
 /* Prints "firnc: NAME OF THE JOB: message". Always returns false, so that a pass may `return firnc_fail(...)`. */

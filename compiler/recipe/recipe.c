@@ -84,8 +84,7 @@ static const firnc_field init_fields[] = {
 
 static const firnc_field checkpoint_fields[] = {
     {"steps", .kind = FIRNC_FIELD_LONG, offsetof(firnc_job, checkpoint_steps), 0, FIRNC_STEPS_MAX},
-    {"save_initial_checkpoint", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
-     .only = ONE_CHECKPOINT "; firn train --steps 0 --checkpoint writes the state before the first step"},
+    {"save_initial_checkpoint", .kind = FIRNC_FIELD_FLAG, offsetof(firnc_job, save_initial_checkpoint)},
     {"autoload_last_checkpoint", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
      .only = ONE_CHECKPOINT "; firn train --resume goes on from it"},
     {"disable_strict_checkpoint_loading", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
@@ -118,6 +117,24 @@ static bool check_mode(const firnc_recipe *recipe, const firnc_tree *node) {
         return firnc_tree_fail(node,
                                "is %s, and that of firnc compile --mode is %s; leave mode out of a recipe for both",
                                node->text, wanted);
+    return true;
+}
+
+bool firnc_recipe_modes(const char *file, const char *hugging_face, const char *const *settings, uint32_t setting_count,
+                        bool has[2]) {
+    const firnc_tree *root = firnc_recipe_tree(file, hugging_face, settings, setting_count);
+    if (root == NULL)
+        return false;
+    const firnc_tree *trainer = firnc_tree_child(root, "trainer"), *fit = firnc_tree_child(trainer, "fit");
+    const firnc_tree *mode = firnc_tree_child(firnc_tree_child(trainer, "init"), "mode");
+    const char *word = mode != NULL && mode->kind == FIRNC_SCALAR ? mode->text : NULL;
+    has[FIRNC_EVAL] = word == NULL || strcmp(word, "train") != 0;
+    /* without data of any kind the reader of the training says what is missing */
+    const bool judges_only =
+        firnc_tree_child(fit, "train_dataloader") == NULL &&
+        (firnc_tree_child(trainer, "validate") != NULL || firnc_tree_child(trainer, "validate_all") != NULL ||
+         firnc_tree_child(fit, "val_dataloader") != NULL);
+    has[FIRNC_TRAIN] = (word == NULL && !judges_only) || (word != NULL && strcmp(word, "eval") != 0);
     return true;
 }
 

@@ -11,7 +11,7 @@
 #include "compiler/job/job.h"
 #include "compiler/models/models.h"
 
-#define FIRNC_DECODE_IMAGE_ID 2 /* of decode plans; those of the modes have the number of the mode */
+#define FIRNC_DECODE_IMAGE_ID 3 /* of decode plans; 0 to 2 are those of firnc compile --all */
 
 typedef struct firnc_recipe {
     firnc_job job; /* complete except for target, weights and the other values of the command line */
@@ -35,6 +35,11 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
  * folder `hugging_face` (recipe_hugging_face.c), unless it is NULL. NULL after one message. */
 firnc_tree *firnc_recipe_tree(const char *file, const char *hugging_face, const char *const *settings,
                               uint32_t setting_count);
+
+/* Finds the modes that a recipe has, by firnc_mode: that of trainer.init.mode, if it is there; else training where
+ * there is data for it, and evaluation. The arguments are those of firnc_recipe_tree. False after one message. */
+bool firnc_recipe_modes(const char *file, const char *hugging_face, const char *const *settings, uint32_t setting_count,
+                        bool has[2]);
 
 /* Takes the keys out of trainer.init.model and trainer.init.precision that have no effect without mixed precision;
  * NULL: there is no such mapping. */

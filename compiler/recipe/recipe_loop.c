@@ -1,5 +1,6 @@
 /* trainer.init.loop: the length of the run in steps or in epochs, and gradient accumulation. Runs after the data, whose
  * batch an epoch is counted in. */
+#include <math.h>
 #include <string.h>
 
 #include "compiler/recipe/recipe_parts.h"
@@ -18,8 +19,7 @@ static const firnc_field fields[] = {
     {"eval_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, eval_steps), 0, FIRNC_STEPS_MAX},
     {"check_loss", .kind = FIRNC_FIELD_FLAG, offsetof(loop, check_loss)},
     {"grad_accum_steps", .kind = FIRNC_FIELD_WHOLE, offsetof(loop, grad_accum_steps), 1, FIRNC_SAMPLES_MAX},
-    {"eval_frequency", .kind = FIRNC_FIELD_IGNORED,
-     .only = "a training plan does not evaluate; compile with --mode eval too, and run firn eval on checkpoints"},
+    {"eval_frequency", .kind = FIRNC_FIELD_OTHER},
     FIRNC_OPTIMIZER_KEYS_BELOW,
     FIRNC_PRECISION_KEYS_BELOW,
     FIRNC_DATA_KEYS_BELOW,
@@ -121,6 +121,36 @@ static bool accumulate(firnc_recipe *recipe, bool csx, const firnc_tree *mapping
     return true;
 }
 
+/* --- evaluations -------------------------------------------------------------------------------------------------- */
+
+/* Reads how often the recipe wants the state evaluated, for the report of a training plan. A whole number counts steps,
+ * any other is a share of the run, as in the reference: 0.25 is 4 times. 0 and null leave it to firn train. */
+static bool read_eval_frequency(firnc_job *job, const firnc_tree *mapping) {
+    static const firnc_field steps = {.kind = FIRNC_FIELD_LONG, .low = 0, .high = FIRNC_STEPS_MAX};
+    static const firnc_field share = {.kind = FIRNC_FIELD_DOUBLE,
+                                      .low = 0,
+                                      .high = 1,
+                                      .only = "write a number of steps, or a share of the run from 0.0 to 1.0"};
+    const firnc_tree *node = firnc_tree_child(mapping, "eval_frequency");
+    uint64_t number = 0;
+    double part = 0;
+    if (node == NULL || job->mode != FIRNC_TRAIN)
+        return true;
+    if (node->kind == FIRNC_SCALAR && strspn(node->text, "0123456789") == strlen(node->text)) {
+        if (!firnc_field_whole(node, &steps, &number))
+            return false;
+        job->eval_frequency = number;
+        return true;
+    }
+    if (!firnc_field_number(node, &share, &part))
+        return false;
+    if (part != 0 && job->endless)
+        return firnc_tree_fail(node, "a run without an end has no share; write a number of steps");
+    /* The product of 0.07 and 100 is a little above 7 in binary64. */
+    job->eval_frequency = (uint64_t)ceil(nextafter(part * (double)job->steps, 0));
+    return true;
+}
+
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 bool firnc_recipe_loop(firnc_recipe *recipe, const firnc_tree *init) {
@@ -142,5 +172,5 @@ bool firnc_recipe_loop(firnc_recipe *recipe, const firnc_tree *init) {
     const bool csx = is_for_csx(init);
     return (length == NULL || read_length(job, length)) &&
            read_epochs(recipe, mapping, &values, csx ? 1 : values.grad_accum_steps) &&
-           accumulate(recipe, csx, mapping, &values);
+           accumulate(recipe, csx, mapping, &values) && read_eval_frequency(job, mapping);
 }

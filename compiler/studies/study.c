@@ -63,6 +63,18 @@ const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS] = {
     {{"--sample-weights", NULL, "FILE", "weights of the records, as firn takes them by --weights"},
      FIRNC_OPTION_TEXT,
      offsetof(firnc_study, sample_weights)},
+    {{"--member", NULL, "NAMES", "the arrays to read of .npz files, as firn takes them"},
+     FIRNC_OPTION_TEXT,
+     offsetof(firnc_study, member)},
+    {{"--target-column", NULL, "COLUMN", "the labels in a .csv table, as firn takes them"},
+     FIRNC_OPTION_TEXT,
+     offsetof(firnc_study, target_column)},
+    {{"--columns", NULL, "COLUMNS", "the features in a .csv table, as firn takes them"},
+     FIRNC_OPTION_TEXT,
+     offsetof(firnc_study, columns)},
+    {{"--header", NULL, "yes|no", "whether .csv tables have names of columns"},
+     FIRNC_OPTION_TEXT,
+     offsetof(firnc_study, header)},
     {{"--steps", NULL, "N", "steps of each trial; default: all of the run"},
      FIRNC_OPTION_TEXT,
      offsetof(firnc_study, steps_text)},
@@ -357,6 +369,10 @@ static words runner_words(const firnc_study *study, const char *command, const c
         add_option(&w, "--data", study->data.text[i]);
     add_option(&w, "--labels", study->labels);
     add_option(&w, "--weights", study->sample_weights);
+    add_option(&w, "--member", study->member);
+    add_option(&w, "--target-column", study->target_column);
+    add_option(&w, "--columns", study->columns);
+    add_option(&w, "--header", study->header);
     add_option(&w, "--threads", study->threads);
     return w;
 }

@@ -13,8 +13,9 @@
 /* What all trials of a study share: the options of its command line, and the values read from them. */
 typedef struct firnc_study {
     const char *recipe, *folder, *firn, *labels, *steps_text, *logit_rows_text, *threads;
-    const char *asked_target, *target;    /* that of --target, NULL or "host" too; that of the next trial to freeze */
-    const char *hugging_face;             /* the folder of --hf, or NULL */
+    const char *asked_target, *target; /* that of --target, NULL or "host" too; that of the next trial to freeze */
+    const char *hugging_face;          /* the folder of --hf, or NULL */
+    const char *member, *target_column, *columns, *header; /* parts of the data files, as firn takes them */
     const char *weights, *sample_weights; /* files: initial values of the parameters; weights of the records */
     firnc_texts data, settings;
     uint64_t steps;
@@ -39,7 +40,7 @@ typedef struct firnc_trial {
 } firnc_trial;
 
 /* The options that every study takes. The request they are stored in begins with a firnc_study. */
-enum { FIRNC_STUDY_OPTIONS = 12 };
+enum { FIRNC_STUDY_OPTIONS = 16 };
 extern const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS];
 
 /* Checks the options, reads the recipe and creates the folder. `command` is the command's name, for messages. Returns

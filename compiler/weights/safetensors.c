@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/base/json.h"
 #include "compiler/base/text.h"
 #include "plan/bytes.h"
 #include "plan/keys/file_kind.h"
@@ -65,34 +66,7 @@ const char *firnc_safetensors_shape(const uint64_t *dims, uint8_t rank) {
     return firnc_format("%s]", text);
 }
 
-/* --- the header as JSON ------------------------------------------------------------------------------------------- */
-
-/* cJSON ends a text at a zero byte, so that two names which differ behind one would be equal. */
-static bool has_zero_byte(const char *header, uint64_t bytes) {
-    if (memchr(header, 0, (size_t)bytes) != NULL)
-        return true;
-    for (uint64_t i = 0; i < bytes; i++) {
-        if (header[i] != '\\')
-            continue;
-        if (bytes - i >= 6 && memcmp(header + i, "\\u0000", 6) == 0)
-            return true;
-        i++; /* the character that is escaped */
-    }
-    return false;
-}
-
-cJSON *firnc_safetensors_json(const char *header, uint64_t bytes, const char *padding) {
-    const char *end = NULL;
-    if (bytes == 0 || header[0] != '{' || has_zero_byte(header, bytes))
-        return NULL;
-    cJSON *json = cJSON_ParseWithLengthOpts(header, (size_t)bytes, &end, false);
-    for (; json != NULL && end < header + bytes; end++)
-        if (strchr(padding, *end) == NULL || *end == '\0') {
-            cJSON_Delete(json);
-            return NULL;
-        }
-    return json;
-}
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
 
 /* Accepts a JSON number that is an integer from 0 to 2^53. */
 static bool whole_number(const cJSON *item, uint64_t *value) {
@@ -317,7 +291,7 @@ bool firnc_safetensors_parse(firnc_safetensors *parsed, const char *file, const 
     if (header_bytes > bytes->count - LENGTH_BYTES)
         return firnc_weights_refuse(
             file, "not a safetensors file: it is shorter than its header says; fetch or write it again");
-    cJSON *header = firnc_safetensors_json((const char *)bytes->data + LENGTH_BYTES, header_bytes, " ");
+    cJSON *header = firnc_json_parse((const char *)bytes->data + LENGTH_BYTES, header_bytes, " ");
     if (header == NULL)
         return firnc_weights_refuse(file, "not a safetensors file: its header is not JSON; fetch or write it again");
     const firnc_bytes data = {bytes->data + LENGTH_BYTES + header_bytes, bytes->count - LENGTH_BYTES - header_bytes};

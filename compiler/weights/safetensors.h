@@ -37,11 +37,6 @@ bool firnc_safetensors_parse(firnc_safetensors *parsed, const char *file, const 
 /* Sorts tensors as firnc_safetensors has them. */
 void firnc_safetensors_sort(firnc_safetensor *tensors, uint32_t count);
 
-struct cJSON;
-/* Parses a text that is one JSON object, behind which only these characters may follow, and which has no zero byte in
- * any of its texts, where cJSON would end them. NULL if it is something else. The caller deletes it. */
-struct cJSON *firnc_safetensors_json(const char *text, uint64_t bytes, const char *padding);
-
 /* NULL if no tensor has this name. */
 const firnc_safetensor *firnc_safetensors_find(const firnc_safetensors *parsed, const char *name);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/base/json.h"
 #include "compiler/base/text.h"
 
 #define INDEX_BYTES_MAX ((uint64_t)16 << 20)
@@ -58,7 +59,7 @@ static bool read_entries(shard_index *index, const cJSON *map) {
 }
 
 static bool read_index(shard_index *index, const firnc_bytes *bytes) {
-    cJSON *json = firnc_safetensors_json((const char *)bytes->data, bytes->count, " \t\r\n");
+    cJSON *json = firnc_json_parse((const char *)bytes->data, bytes->count, " \t\r\n");
     const cJSON *map = cJSON_GetObjectItemCaseSensitive(json, "weight_map");
     const cJSON *notes = cJSON_GetObjectItemCaseSensitive(json, "metadata");
     bool good = cJSON_IsObject(map) && cJSON_GetArraySize(json) == 1 + (notes != NULL);

@@ -4,10 +4,10 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "compiler/base/words.h"
+
 #include "compiler/graph/ir.h"
 #include "compiler/weights/shards.h"
-
-#define NAMES_SHOWN 20u
 
 /* Prints a message that names the weights file instead of the job. Returns false. */
 static bool refuse(const firnc_weights *weights, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -135,24 +135,6 @@ static bool find_tensors(firnc_weights *weights) {
 
 /* --- what is left over -------------------------------------------------------------------------------------------- */
 
-/* Names for a message: the first ones, and how many others. */
-typedef struct listed {
-    firnc_growing_text text;
-    uint32_t count;
-} listed;
-
-static void list(listed *names, const char *name) {
-    if (names->count++ < NAMES_SHOWN) {
-        const char *text = firnc_format("%s%s", names->count == 1 ? "" : ", ", name);
-        firnc_text_add(&names->text, text, strlen(text));
-    }
-}
-
-static const char *list_text(const listed *names) {
-    const uint32_t more = names->count > NAMES_SHOWN ? names->count - NAMES_SHOWN : 0;
-    return more > 0 ? firnc_format("%s and %u more", names->text.text, (unsigned)more) : names->text.text;
-}
-
 /* The name of a parameter, and what the user's rule says that it is in the file. */
 static const char *wanted_name(const firnc_weights *weights, const char *parameter) {
     const char *names[FIRNC_WEIGHT_TENSORS_MAX];
@@ -182,24 +164,24 @@ static const bool *mark_used(const firnc_weights *weights) {
 
 /* Lists what has no counterpart, on both sides, in one message. */
 static bool check_unmatched(const firnc_weights *weights) {
-    listed parameters = {0}, tensors = {0};
+    firnc_names parameters = {0}, tensors = {0};
     const bool *used = mark_used(weights);
     for (uint32_t i = 0; i < weights->parameter_count; i++)
         if (weights->layouts[i].count == 0 && !weights->parameters[i].optional)
-            list(&parameters, wanted_name(weights, weights->parameters[i].name));
+            firnc_names_add(&parameters, wanted_name(weights, weights->parameters[i].name));
     for (uint32_t i = 0; i < weights->file.count; i++)
         if (!used[i] && !firnc_weights_is_ignored(&weights->job->weight_map, weights->file.tensors[i].name) &&
             !firnc_weights_is_ignored(&weights->job->model_weight_map, weights->file.tensors[i].name))
-            list(&tensors, weights->file.tensors[i].name);
+            firnc_names_add(&tensors, weights->file.tensors[i].name);
     if (parameters.count + tensors.count == 0)
         return true;
     const char *text = "";
     if (parameters.count > 0)
         text = firnc_format("%u of the parameters %s no tensor: %s; ", (unsigned)parameters.count,
-                            parameters.count == 1 ? "has" : "have", list_text(&parameters));
+                            parameters.count == 1 ? "has" : "have", firnc_names_text(&parameters));
     if (tensors.count > 0)
         text = firnc_format("%s%u of the tensors %s no parameter: %s; ", text, (unsigned)tensors.count,
-                            tensors.count == 1 ? "is" : "are", list_text(&tensors));
+                            tensors.count == 1 ? "is" : "are", firnc_names_text(&tensors));
     if (!weights->job->allow_unmatched)
         return refuse(weights, "%s%s", text,
                       weights->job->unmatched_mend != NULL

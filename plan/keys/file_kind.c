@@ -43,6 +43,8 @@ static const struct {
     {"\x80\x04\x95", 3, 0, {"a pickle of Python", FIRN_FILE_ARRAYS}},
     {"\x80\x05\x95", 3, 0, {"a pickle of Python", FIRN_FILE_ARRAYS}},
     {"GGUF", 4, 0, {"GGUF weights", FIRN_FILE_QUANTIZED}},
+    {"\x88\xd8\x34\x01", 4, 0, {"tokens of llm.c", FIRN_FILE_TOKENS}},
+    {"\xa1\xd9\x34\x01", 4, 0, {"tokens of llm.c", FIRN_FILE_TOKENS}},
     {"FIRNCKPT", 8, 0, {"a checkpoint of firn", FIRN_FILE_CHECKPOINT}},
     {"-----BEGIN ", 11, 0, {"a key or another text in PEM", FIRN_FILE_KEY}},
     {"\x7f"

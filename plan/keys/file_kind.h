@@ -13,6 +13,7 @@ typedef enum firn_file_use {
     FIRN_FILE_NPY,       /* an array of numpy.save */
     FIRN_FILE_DOCUMENT,  /* text in a form that only a program reads */
     FIRN_FILE_ARRAYS,    /* numbers: images, arrays, tensors */
+    FIRN_FILE_TOKENS,    /* numbers of a tokenizer */
     FIRN_FILE_WIDE_TEXT, /* text in units of two or four bytes */
     FIRN_FILE_QUANTIZED, /* weights that were rounded for inference */
     FIRN_FILE_PLAN,

@@ -21,7 +21,7 @@ enum {
     CLI_INTERRUPTED = 130
 };
 
-#define CLI_DATA_MAX    1024
+#define CLI_DATA_MAX    1024 /* files of the training, and of its evaluations */
 #define CLI_THREADS_MAX 256
 #define CLI_KEYS_MAX    32
 
@@ -34,14 +34,22 @@ typedef struct cli_options {
     firn_identity identity; /* compared only where given */
     const char *port;       /* flash */
     uint32_t baud, timeout;
-    const char *labels, *weights, *checkpoint, *log, *counter, *output, *device_key, *name;
+    const char *members[FIRN_HOST_STREAMS]; /* allocated; NULL: not given */
+    const char *columns, *target;
+    firn_host_header header;
+    const char *labels, *weights, *checkpoint, *log, *counter, *output, *labels_output, *device_key, *name;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
-    bool steps_given, slot_given;
+    bool steps_given, slot_given, members_given;
     uint64_t slot;                    /* of a dump of two slots */
     uint64_t steps, checkpoint_every; /* 0: at the end only */
+    const char *eval, *keep_best, *by, *eval_labels, *eval_weights;
+    const char *eval_data[CLI_DATA_MAX];
+    uint32_t eval_data_count;      /* 0: the data of the training */
+    uint64_t eval_every, patience; /* 0: not given */
     unsigned threads;
-    bool resume, quiet, verbose, per_tensor;
+    const char *classes, *confusion, *format;
+    bool resume, quiet, verbose, per_tensor, per_class;
     bool allow_other_preprocessing, allow_other_split, allow_other_data;
     const char *prompt;     /* generate */
     uint64_t tokens;        /* generate: UINT64_MAX: to the end of the context */
@@ -53,6 +61,7 @@ typedef struct cli_options {
 
 /* Parses the words after the program's name. Returns CLI_OK, or CLI_USAGE after a message. */
 int cli_options_read(cli_options *options, int count, char *const *words);
+void cli_options_free(cli_options *options);
 /* The text of `firn help`. */
 extern const firn_manual cli_manual;
 
@@ -67,12 +76,35 @@ int cli_paths_check(const cli_options *options);
 /* Returns "" for one thing, and "s" for any other number of things. */
 const char *cli_s(uint64_t count);
 
+/* --- classes.c: names of classes --- */
+
+enum { CLI_CLASSES_MAX = 4096 }; /* as a confusion matrix may have */
+
+typedef struct cli_classes {
+    const char *path; /* NULL: there are no names */
+    char *text, **names;
+    uint32_t count;
+} cli_classes;
+
+/* Reads a file of names; path NULL: there is none. Returns CLI_OK or, after a message, CLI_FILE. Free it in any case.
+ */
+int cli_classes_read(cli_classes *classes, const char *path);
+void cli_classes_free(cli_classes *classes);
+/* Refuses names whose number is not that of the classes, which `of` has. */
+int cli_classes_check(const cli_classes *classes, uint64_t count, const char *of);
+/* Writes a text as a cell of CSV, in quotes where it needs them. */
+void cli_print_csv(FILE *to, const char *text);
+
 /* --- report.c: what a plan says for people --- */
 
 /* Allocated texts; NULL: the file has no report, or the report does not say it. */
 typedef struct cli_report {
     char *model, *target;
     uint64_t checkpoint_steps; /* how often the recipe wants the state saved; 0: it does not say */
+    char *origin_data;       /* SHA-256 in hexadecimal: the data of the run that this one continues; NULL: not known */
+    uint64_t origin_cursor;  /* the sample of these data with which this run begins */
+    uint64_t eval_frequency; /* the same of evaluations, in steps */
+    bool save_initial;       /* the state before the first step is wanted, too */
 } cli_report;
 
 /* Reads the report of a plan that has been verified. Returns FIRN_OK, also if there is none, or REPORT if it is not the
@@ -159,10 +191,15 @@ typedef struct cli_session {
     cli_numbers numbers; /* of the run */
 } cli_session;
 
-/* Loads, verifies and opens the plan, and checks its mode. *session may not be moved. */
-int cli_session_open(cli_session *session, const cli_options *options, bool eval);
-/* Does that, refuses a decode plan, whose tokens are no data, and opens the data. */
+/* Loads, verifies and opens an eval plan that reads no data. *session may not be moved. */
+int cli_session_begin_alone(cli_session *session, const cli_options *options);
+/* Loads, verifies and opens the plan, checks its mode, and opens the data; a decode plan has none and is refused. */
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval);
+/* The same with a plan of either mode. */
+int cli_session_open(cli_session *session, const cli_options *options);
+/* The same for an eval plan that uses the parameters of an open training in place. `options` are those of the eval
+ * plan, and lose streams of the training that it does not read. The owner stays open and where it is. */
+int cli_session_begin_beside(cli_session *session, cli_options *options, const cli_session *owner);
 void cli_session_end(cli_session *session);
 
 /* Advances the security counter after the first step that worked. Returns FIRN_OK or the error of the port. */
@@ -176,6 +213,9 @@ int cli_error(const cli_session *session, int error);
 int cli_refuse_no_plan(const char *path, const firn_host_plan *plan);
 /* Returns the exit code only, for an error of data or storage whose message has already been printed. */
 int cli_exit_code(int error);
+
+/* Stores which parts of the data files are wanted: members of archives, and columns of tables. */
+void cli_want_parts(firn_host_wanted *wanted, const cli_options *options);
 
 /* --- plan.c: what the library does not say of an open plan --- */
 
@@ -211,6 +251,8 @@ const char *cli_say_out_of_range(const cli_session *session, char *text, size_t 
 
 /* Returns the integer at an element in the bytes of a source. */
 double cli_integer_at(uint8_t type, const uint8_t *element);
+/* Returns true if the loss of the plan ignores the rows with a label, and stores it. */
+bool cli_ignored_label(const cli_session *session, uint32_t *label);
 /* Reads from the plan which rows count. */
 void cli_rows_begin(cli_session *session);
 /* Looks at the rows of the last step again, and stores the sum of their weights unless it returns CLI_ROWS_COUNT. Call
@@ -231,10 +273,28 @@ void cli_note_data(const cli_session *session);
 /* Writes how many samples there are and how many a batch takes, with what to do; "" if that is not known. */
 void cli_say_too_short(const cli_session *session, char *text, size_t size);
 
+/* Notes two files of data with the same contents. */
+void cli_note_twins(const cli_session *session);
+/* Notes labels that probably begin at 1. */
+void cli_note_first_class(const cli_session *session);
+/* Notes files that are probably not the text as which a plan of windows reads them. */
+void cli_note_kinds(const cli_session *session);
+/* Writes how many samples there are and which of them are read. Returns false if they are fewer than a batch. */
+bool cli_say_samples(const cli_session *session, char *text, size_t size);
+
 /* --- restore.c --- */
 
 /* Fills the state from the checkpoint. Returns CLI_OK or, after a message, another exit code. */
 int cli_restore(cli_session *session);
+
+/* --- npy.c --- */
+
+#define CLI_NPY_HEADER_BYTES 256 /* room for 8 extents, and a multiple of 64 as the format wants */
+
+/* Writes the header of an array whose elements follow it: its first extent, then the others. Returns false with errno
+ * set. type: a firn_type that data have. */
+bool cli_npy_put_header(const firn_host_replacement *file, uint8_t type, uint64_t rows, const uint64_t *dims,
+                        uint32_t dim_count);
 
 /* --- push.c: plans whose samples are pushed; of others these do nothing --- */
 
@@ -264,6 +324,9 @@ void cli_last_batch_end(cli_last_batch *batch);
 
 /* Notes on stderr how many samples at the end of the data were not read. Returns FIRN_OK or an error of the library. */
 int cli_note_left(const cli_session *session);
+/* Runs the batches of an evaluation that has not begun. Returns DATA_END after the last, FIRN_OK if a signal has asked
+ * to stop before that, or an error; SOURCE also if the data have changed. */
+int cli_evaluate(cli_session *session);
 
 /* --- progress.c: the line on the terminal, or plain lines elsewhere --- */
 
@@ -276,6 +339,7 @@ typedef struct cli_progress {
     const char *unit;
     double started, shown;
     uint64_t line_every; /* steps between plain lines */
+    char evaluated[96];  /* the value of the last evaluation, for the end of a line; "": none yet */
 } cli_progress;
 
 /* Seconds of a monotonic clock. */
@@ -298,17 +362,18 @@ bool cli_signals_came(void);
 #define CLI_NOT_SAVED UINT64_MAX
 
 typedef struct cli_saving {
-    cli_session *session;
+    cli_session *session;   /* whose state is saved */
+    const char *path;       /* NULL: nothing is saved, and the functions below do nothing */
+    firn_host_port *port;   /* whose storage is the file at this path */
     cli_progress *progress; /* its line is ended before a message */
     firn_host_lock lock;
     uint64_t saved; /* global step of the checkpoint on the disk, or CLI_NOT_SAVED */
     bool ruined;    /* the state is not finite and must not be saved */
 } cli_saving;
 
-/* Locks the checkpoint. Refuses a name that cannot be replaced, and a file at that name, unless it is a checkpoint and
- * --resume was given. Returns CLI_OK or, after a message, another exit code. Without --checkpoint this and the
- * functions below do nothing. */
-int cli_saving_claim(cli_saving *saving, cli_session *session, cli_progress *progress);
+/* Locks the file of a port's storage. Refuses a name that cannot be replaced, and a file at that name, unless it is a
+ * checkpoint and --resume was given. Returns CLI_OK or, after a message, another exit code. */
+int cli_saving_claim(cli_saving *saving, cli_session *session, firn_host_port *port, cli_progress *progress);
 void cli_saving_end(cli_saving *saving);
 /* Reserves room for one whole checkpoint, which the first save takes. Returns as above. */
 int cli_saving_reserve(cli_saving *saving);
@@ -316,15 +381,98 @@ int cli_saving_reserve(cli_saving *saving);
  * this is the last. A save that fails for want of storage leaves the checkpoint before, is reported, and is an error
  * only if it was the last. Returns as above. */
 int cli_saving_save(cli_saving *saving, uint64_t step, uint64_t next);
+/* Saves the state after `step`, if it is finite. Returns CLI_OK, or another exit code after a message; but if the
+ * storage failed before the file was in its place, which saving->saved tells, the message is the caller's. *error is
+ * the error of the library. */
+int cli_saving_write(cli_saving *saving, uint64_t step, int *error);
+/* Returns what to do about an operation of the storage that failed with this errno. */
+const char *cli_saving_mend(int error);
 /* Says that the state is not finite, and keeps it from ever being saved: a state that cannot be resumed must not
  * replace one that can. Returns CLI_NUMBERS. */
 int cli_saving_refuse(cli_saving *saving);
 /* Writes which state is kept, after a run has ended at `step` and was saved, for the end of a message. */
 void cli_saving_describe(const cli_saving *saving, uint64_t step, char *text, size_t size);
 
+/* --- validation.c: evaluations of the state that is trained --- */
+
+#define CLI_METRICS_MAX       16 /* of a plan */
+#define CLI_METRIC_NAME_BYTES 40 /* more than a name has */
+
+typedef struct cli_metric {
+    char name[CLI_METRIC_NAME_BYTES]; /* the word of the recipe; of a second metric with this word with _2, and so on */
+    bool higher;                      /* a higher value is better */
+    float value;                      /* in the last evaluation; NaN if it is not finite */
+} cli_metric;
+
+typedef struct cli_validation {
+    bool on; /* --eval was given; else the functions below do nothing */
+    cli_options options;
+    cli_session session; /* of the eval plan */
+    cli_progress *progress;
+    uint64_t every; /* steps from one evaluation to the next; 0: at the end of the run only */
+    cli_metric metrics[CLI_METRICS_MAX];
+    uint32_t metric_count, by; /* by: the metric that the best is chosen by */
+    uint64_t step;             /* of the last evaluation; 0: none yet */
+    bool noted;                /* what each evaluation leaves out has been noted */
+} cli_validation;
+
+/* Opens the plan of --eval over the parameters of a training whose state is ready, and tries one batch. Returns CLI_OK
+ * or, after a message, another exit code. */
+int cli_validation_begin(cli_validation *validation, const cli_session *owner, cli_progress *progress);
+/* Notes what the evaluations read, and when they are. */
+void cli_validation_note(const cli_validation *validation);
+/* Evaluates the state after `step`. *done is false if a signal came before the last batch. Returns as above; SOURCE has
+ * no message yet. */
+int cli_validation_run(cli_validation *validation, uint64_t step, bool *done);
+void cli_validation_end(cli_validation *validation);
+
+/* --- best.c: the best evaluation of a run, its checkpoint, and when to stop --- */
+
+/* The value of an evaluation. step 0: there was none. */
+typedef struct cli_score {
+    uint64_t step;
+    float value;
+} cli_score;
+
+/* What a log says of the evaluations up to the step of a checkpoint. */
+typedef struct cli_history {
+    const uint8_t *run_hash, *data_sha256; /* of the eval plan, and of the data that it reads */
+    const char *name;                      /* of the metric that is read */
+    cli_score *list;                       /* in the order of the steps; a value that is not finite is NaN */
+    size_t count, space;
+} cli_history;
+
+typedef struct cli_best {
+    const cli_options *options;
+    const cli_metric *metric;
+    firn_host_port port; /* its storage is the file of --keep-best */
+    cli_saving saving;
+    cli_score best, kept;        /* of all evaluations; of the state in the file */
+    uint64_t evaluations, since; /* their number; how many of them came after the best */
+    bool failed;                 /* a best state of this call could not be saved */
+} cli_best;
+
+/* Claims the file of --keep-best as cli_saving_claim does. */
+int cli_best_claim(cli_best *best, cli_session *session, cli_progress *progress);
+/* Takes the evaluations of a log, and compares them with the file. The state in memory is that after `step`; it is
+ * saved if it is the best and is not in the file yet. Returns CLI_OK or, after a message, another exit code. */
+int cli_best_go_on(cli_best *best, const cli_metric *metric, const cli_history *history, uint64_t step);
+/* Takes the evaluation of the state in memory, and saves this if it is the best. Returns as above; storage that fails
+ * ends no run. */
+int cli_best_take(cli_best *best, uint64_t step);
+/* Returns true if --patience evaluations have followed the best one. */
+bool cli_best_is_over(const cli_best *best);
+/* Writes since when nothing was better, for the message of a run that is over. */
+void cli_best_say(const cli_best *best, char *text, size_t size);
+/* Notes the best value at the end of a run. */
+void cli_best_note(const cli_best *best);
+/* Returns CLI_FILE, after a message, if the best state of this call is not in the file. */
+int cli_best_check(const cli_best *best);
+void cli_best_end(cli_best *best);
+
 /* --- log.c: JSON lines --- */
 
-#define CLI_LOG_LINE_BYTES 512 /* more than one line of a step has */
+#define CLI_LOG_LINE_BYTES 1024 /* more than one line of a step or of an evaluation has */
 
 /* What others did to the log during the run. */
 typedef enum cli_log_cut {
@@ -346,16 +494,22 @@ typedef struct cli_log {
 } cli_log;
 
 /* Creates a log, or continues one with --resume: the first line must be the one this run would write, lines of steps
- * after the checkpoint are dropped, and no earlier step may be missing. */
-int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done);
+ * after the checkpoint are dropped, and no earlier step may be missing. history: NULL, or what is to be filled with the
+ * evaluations of the log; its list is the caller's to free. */
+int cli_log_begin(cli_log *log, const cli_session *session, cli_history *history, uint64_t steps_done);
 /* Notices whether the file was cut, as by copytruncate of logrotate. Prints nothing. */
 void cli_log_look(cli_log *log);
 /* Does that, and then reserves room for the line of the next step, if the file system can reserve. Therefore a log that
- * cannot grow ends the run before a step, and not between a step and its line. This function, cli_log_step and
- * cli_log_sync print nothing: they return false, and log->failed keeps the cause. */
+ * cannot grow ends the run before a step, and not between a step and its line. This function, cli_log_step,
+ * cli_log_evaluation and cli_log_sync print nothing: they return false, and log->failed keeps the cause. */
 bool cli_log_reserve(cli_log *log);
 /* Writes the line of one step; error is 0 or the error that stopped the run at this step. */
 bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed);
+/* Writes the line of an evaluation of the state after `step`. */
+bool cli_log_evaluation(cli_log *log, uint64_t step, const cli_metric *metrics, uint32_t count, double seconds,
+                        double elapsed);
+/* Returns true if the log is a regular file, and no pipe or device. */
+bool cli_log_is_file(const cli_log *log);
 /* Returns false if the file of the log was removed during the run. */
 bool cli_log_is_there(const cli_log *log);
 /* Flushes the log to the disk. */
@@ -396,6 +550,7 @@ int cli_train(const cli_options *options);
 int cli_eval(const cli_options *options);
 int cli_predict(const cli_options *options);
 int cli_generate(const cli_options *options);
+int cli_data(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_digest(const cli_options *options);
 int cli_flash(const cli_options *options);
@@ -408,5 +563,36 @@ void cli_hex(char text[65], const uint8_t hash[32]);
 int cli_print_digest(const uint8_t digest[32]);
 /* Flushes stdout. Returns CLI_OK if everything was written. */
 int cli_flush(void);
+
+/* --- predict_text.c: the rows of a prediction for people --- */
+
+typedef enum cli_rows_kind { CLI_ROWS_CSV, CLI_ROWS_JSON } cli_rows_kind;
+
+/* What a row has beside its numbers. */
+typedef struct cli_rows_form {
+    const cli_session *session;
+    firn_tensor_info output;
+    uint64_t columns; /* numbers in a row */
+    const cli_classes *classes;
+    bool judged;   /* the numbers are of classes, of which one is predicted */
+    bool labelled; /* the plan reads a label for each row */
+} cli_rows_form;
+
+/* Finds out what the rows of an output have. Returns CLI_OK or, after a message, CLI_USAGE or CLI_FILE. */
+int cli_rows_form_begin(cli_rows_form *form, const cli_session *session, const firn_tensor_info *output,
+                        const cli_classes *classes);
+void cli_rows_csv_head(FILE *to, const cli_rows_form *form);
+/* Writes a row. False after a message if its label cannot be read. */
+bool cli_rows_put(FILE *to, const cli_rows_form *form, cli_rows_kind kind, uint64_t row, const float *values);
+
+/* --- confusion.c: what a metric says about each class --- */
+
+/* Before an evaluation for --confusion and --per-class: refuses a plan whose metric counts no confusion matrix, names
+ * of another number, and a file that cannot be written; else reads the names. CLI_OK without these options. */
+int cli_confusion_check(const cli_session *session, cli_classes *classes);
+/* After it: writes the matrix and notes the number of right rows. */
+int cli_confusion_write(const cli_session *session, const cli_classes *classes);
+/* Prints a line for each class to standard output, for --per-class. */
+void cli_confusion_print(const cli_session *session, const cli_classes *classes);
 
 #endif

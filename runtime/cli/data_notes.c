@@ -48,16 +48,17 @@ static void name_files(const firn_host_stream *stream, uint32_t number) {
     free(text);
 }
 
-/* Notes the first two files that the bytes of their names put in another order than their numbers do, such as 10 and 9.
- * Labels in one file may be in the order of the numbers. */
+/* Notes the first two files that their numbers put in another order than the bytes of their names do, such as 9 and 10,
+ * or the other way round. Labels in one file may be in the other order. */
 static void note_numbers(const firn_host_stream *stream) {
-    for (uint32_t i = 0; i + 1 < stream->count; i++)
-        if (strcmp(name_of(stream, i), name_of(stream, i + 1)) < 0 &&
-            strverscmp(name_of(stream, i), name_of(stream, i + 1)) > 0) {
-            firn_host_note("%s comes before %s, by the bytes of their names; write 09 for 9 to change that",
-                           name_of(stream, i), name_of(stream, i + 1));
-            return;
-        }
+    for (uint32_t i = 0; i + 1 < stream->count; i++) {
+        const char *first = name_of(stream, i), *second = name_of(stream, i + 1);
+        const bool bytes = firn_host_folder_order(first, second, false) < 0;
+        if (bytes == (firn_host_folder_order(first, second, true) < 0))
+            continue;
+        firn_host_note("%s comes before %s, by the %s of their names", first, second, bytes ? "bytes" : "numbers");
+        return;
+    }
 }
 
 static void note_left_out(const cli_session *session, const firn_host_stream *stream) {
@@ -66,6 +67,29 @@ static void note_left_out(const cli_session *session, const firn_host_stream *st
         firn_host_note("left out: %s", stream->left[i]);
     if (stream->left_count > most)
         firn_host_note("left out: %lu more (-v names all)", (unsigned long)(stream->left_count - most));
+}
+
+/* Notes files whose numbers are not exactly those that are read. */
+static void note_rounded(const firn_host_stream *stream) {
+    uint32_t noted = 0;
+    for (uint32_t i = 0; i < stream->count && noted < FILES_MOST; i++) {
+        const uint64_t rounded = firn_host_file_rounded(stream->files[i]);
+        if (rounded == 0)
+            continue;
+        firn_host_note("%s: %llu of %llu numbers are rounded once, from float64 to float32", name_of(stream, i),
+                       (unsigned long long)rounded, (unsigned long long)stream->segments[i].elements);
+        noted++;
+    }
+}
+
+/* Notes how wide the tokens of files without a type are taken to be. */
+static void note_tokens(const firn_host_stream *stream) {
+    for (uint32_t i = 0; i < stream->count && i < FILES_MOST; i++) {
+        const char *type = firn_host_file_tokens(stream->files[i]);
+        if (type != NULL)
+            firn_host_note("%s: %llu tokens of %s", name_of(stream, i),
+                           (unsigned long long)stream->segments[i].elements, type);
+    }
 }
 
 static void note_files(const cli_session *session, uint32_t number) {
@@ -77,11 +101,13 @@ static void note_files(const cli_session *session, uint32_t number) {
     if (stream->folder)
         note_numbers(stream);
     note_left_out(session, stream);
+    note_rounded(stream);
+    note_tokens(stream);
 }
 
 /* --- what is read as text --- */
 
-static void note_kinds(const cli_session *session) {
+void cli_note_kinds(const cli_session *session) {
     const firn_host_stream *stream = &session->data.files[0];
     uint32_t noted = 0;
     for (uint32_t i = 0; i < stream->count && noted < FILES_MOST; i++) {
@@ -90,6 +116,10 @@ static void note_kinds(const cli_session *session) {
         if (kind != NULL)
             firn_host_note("%s begins like %s, and its bytes are read as they are; %s if that is not meant",
                            name_of(stream, i), kind->name, firn_host_file_mend(kind));
+        else if (firn_host_file_is_named_bin(stream->files[i]) && session->data.streams[0].element == FIRN_UINT8)
+            firn_host_note("%s is named as tokens are, and its bytes are read as they are; give it to a plan with "
+                           "token_type: int32 if that is not meant",
+                           name_of(stream, i));
         else if (stream->segments[i].elements == 0)
             firn_host_note("%s is empty", name_of(stream, i));
         else if (layout->rank > 1)
@@ -99,6 +129,54 @@ static void note_kinds(const cli_session *session) {
             continue;
         noted++;
     }
+}
+
+/* --- what is probably a mistake of whoever made the data --- */
+
+static int by_contents(const void *a, const void *b) {
+    const firn_host_file *const first = *(firn_host_file *const *)a, *const second = *(firn_host_file *const *)b;
+    const int order = memcmp(firn_host_file_sha256(first), firn_host_file_sha256(second), FIRN_HASH_BYTES);
+    return order != 0 ? order : strcmp(firn_host_file_name(first), firn_host_file_name(second));
+}
+
+/* Notes two files with the same contents. A part of each file is held out, and stands in the other. */
+void cli_note_twins(const cli_session *session) {
+    const firn_host_stream *stream = &session->data.files[0];
+    firn_host_file **sorted = firn_host_allocate(stream->count * sizeof *sorted);
+    uint32_t twins = 0, first = 0;
+    memcpy(sorted, stream->files, stream->count * sizeof *sorted);
+    qsort(sorted, stream->count, sizeof *sorted, by_contents);
+    for (uint32_t i = 1; i < stream->count; i++)
+        if (memcmp(firn_host_file_sha256(sorted[i - 1]), firn_host_file_sha256(sorted[i]), FIRN_HASH_BYTES) == 0 &&
+            twins++ == 0)
+            first = i - 1;
+    if (twins != 0)
+        firn_host_note("%s and %s have the same contents%s%s", firn_host_file_name(sorted[first]),
+                       firn_host_file_name(sorted[first + 1]), twins > 1 ? ", and so have others" : "",
+                       session->info.all_data ? "" : ": what is held out of one may be trained on in the other");
+    free(sorted);
+}
+
+/* Notes labels that begin at 1, although the plan has a class for each: then a class has no record. */
+void cli_note_first_class(const cli_session *session) {
+    firn_stream_info info;
+    firn_host_summary summary;
+    bool from_one = true;
+    if (session->data.source.stream_count < 2 || session->info.window != 0 ||
+        firn_stream_at(&session->firn, 1, &info) != FIRN_OK || info.limit < 3)
+        return;
+    for (uint32_t i = 0; from_one && i < session->data.files[1].count; i++) {
+        from_one = firn_host_file_summarise(session->data.files[1].files[i], &summary) && summary.counts != NULL &&
+                   summary.first >= 1 && (summary.first == 1 || i != 0) &&
+                   summary.first + summary.span == (int64_t)info.limit;
+        firn_host_summary_free(&summary);
+    }
+    if (from_one)
+        firn_host_note(
+            "%s: the labels are 1 to %lu, and no record has class 0 of %lu: if the classes begin at 1, save x - "
+            "1, and compile with one class fewer",
+            firn_host_file_name(session->data.files[1].files[0]), (unsigned long)info.limit - 1,
+            (unsigned long)info.limit);
 }
 
 /* --- counts --- */
@@ -186,13 +264,23 @@ static void note_counts(const cli_session *session) {
     }
 }
 
+bool cli_say_samples(const cli_session *session, char *text, size_t size) {
+    firn_sample_counts counts;
+    if (!count(session, &counts) || counts.part < session->info.samples)
+        return false;
+    say_counts(session, &counts, text, size);
+    return true;
+}
+
 void cli_note_data(const cli_session *session) {
     if (session->options->quiet)
         return;
-    for (uint32_t s = 0; s < session->data.source.stream_count; s++)
+    for (uint32_t s = 0; s < session->data.source.stream_count && s < FIRN_HOST_STREAMS; s++)
         note_files(session, s);
     if (session->info.window != 0)
-        note_kinds(session);
+        cli_note_kinds(session);
+    cli_note_twins(session);
+    cli_note_first_class(session);
     note_counts(session);
 }
 

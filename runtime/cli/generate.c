@@ -222,7 +222,7 @@ int cli_generate(const cli_options *options) {
     static cli_session session;
     static text text;
     text.session = &session;
-    int status = cli_session_open(&session, options, true);
+    int status = cli_session_begin_alone(&session, options);
     if (status == CLI_OK)
         status = generate(&text);
     free(text.prompt);

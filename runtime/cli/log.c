@@ -1,6 +1,7 @@
-/* The log of a run, in JSON lines. The first line describes the run; each further line reports one step. The lines of a
- * run are identical on every machine, with or without interruptions, except for "seconds" and "elapsed" of a step and
- * "kernels" of the first line, which names the kernel set of the machine that created the log. */
+/* The log of a run, in JSON lines. The first line describes the run; each further line reports one step, or the
+ * evaluation of the state after the step before it. The lines of a run are identical on every machine, with or without
+ * interruptions, except for "seconds" and "elapsed", and "kernels" of the first line, which names the kernel set of the
+ * machine that created the log. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
@@ -33,7 +34,7 @@ static bool fails(cli_log *log) {
     return false;
 }
 
-static bool is_file(const cli_log *log) {
+bool cli_log_is_file(const cli_log *log) {
     struct stat status;
     return fstat(fileno(log->file), &status) == 0 && S_ISREG(status.st_mode);
 }
@@ -65,7 +66,7 @@ bool cli_log_reserve(cli_log *log) {
     cli_log_look(log);
     if (log->failed != 0)
         return false;
-    if (log->file == NULL || !is_file(log) || log->written + LINE_BYTES <= log->reserved)
+    if (log->file == NULL || !cli_log_is_file(log) || log->written + LINE_BYTES <= log->reserved)
         return true;
     uint64_t bytes = ROOM_BYTES;
     bool reserved = firn_host_reserve(fileno(log->file), log->written, bytes);
@@ -107,7 +108,8 @@ static void print_string(FILE *to, const char *name, const char *text) {
     cli_print_json(to, text);
 }
 
-static void print_head(FILE *to, const cli_session *session) {
+/* history: NULL if the run is not evaluated. */
+static void print_head(FILE *to, const cli_session *session, const cli_history *history) {
     const firn_info *info = &session->info;
     fprintf(to, "{\"firn\":\"%s\"", FIRN_VERSION);
     print_string(to, "model", session->report.model);
@@ -117,9 +119,14 @@ static void print_head(FILE *to, const cli_session *session) {
     print_string(to, "target", session->report.target);
     print_string(to, "kernels", info->kernels);
     print_hash(to, "data_sha256", session->data.sha256);
-    fprintf(to, ",\"parameters\":%llu,\"steps\":%llu,\"samples_per_step\":%llu,\"window\":%lu}\n",
+    fprintf(to, ",\"parameters\":%llu,\"steps\":%llu,\"samples_per_step\":%llu,\"window\":%lu",
             (unsigned long long)info->parameters, (unsigned long long)info->steps,
             (unsigned long long)info->samples * info->micro_batches, (unsigned long)info->window);
+    if (history != NULL) {
+        print_hash(to, "eval_run_hash", history->run_hash);
+        print_hash(to, "eval_data_sha256", history->data_sha256);
+    }
+    fputs("}\n", to);
 }
 
 static void print_step(FILE *to, const firn_step_report *report, int error, double seconds, double elapsed) {
@@ -137,30 +144,62 @@ static void print_step(FILE *to, const firn_step_report *report, int error, doub
     fprintf(to, ",\"seconds\":%.9f,\"elapsed\":%.3f}\n", seconds, elapsed);
 }
 
-bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed) {
-    if (log->file == NULL)
-        return true;
+static void print_evaluation(FILE *to, uint64_t step, const cli_metric *metrics, uint32_t count, double seconds,
+                             double elapsed) {
+    char name[CLI_METRIC_NAME_BYTES + 5];
+    fprintf(to, "{\"step\":%llu", (unsigned long long)step);
+    for (uint32_t i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "eval_%s", metrics[i].name);
+        print_number(to, name, metrics[i].value);
+    }
+    fprintf(to, ",\"seconds\":%.9f,\"elapsed\":%.3f}\n", seconds, elapsed);
+}
+
+/* Opens the last line, to be printed anew. Returns NULL if that fails. */
+static FILE *begin_line(cli_log *log) {
     log->created = false;
     errno = 0;
     FILE *line = fmemopen(log->line, sizeof log->line, "w");
     if (line == NULL)
-        return fails(log);
-    print_step(line, report, error, seconds, elapsed);
-    fclose(line);
+        fails(log);
+    return line;
+}
+
+/* Appends the last line to the file. */
+static bool write_line(cli_log *log) {
     if (fputs(log->line, log->file) >= 0 && fflush(log->file) == 0 && !ferror(log->file)) {
         log->written += strlen(log->line);
         return true;
     }
     fails(log);
     __fpurge(log->file); /* a part of a line is worth nothing */
-    if (is_file(log))
+    if (cli_log_is_file(log))
         (void)!ftruncate(fileno(log->file), (off_t)log->written);
     return false;
 }
 
+bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed) {
+    FILE *line = log->file != NULL ? begin_line(log) : NULL;
+    if (line == NULL)
+        return log->file == NULL;
+    print_step(line, report, error, seconds, elapsed);
+    fclose(line);
+    return write_line(log);
+}
+
+bool cli_log_evaluation(cli_log *log, uint64_t step, const cli_metric *metrics, uint32_t count, double seconds,
+                        double elapsed) {
+    FILE *line = log->file != NULL ? begin_line(log) : NULL;
+    if (line == NULL)
+        return log->file == NULL;
+    print_evaluation(line, step, metrics, count, seconds, elapsed);
+    fclose(line);
+    return write_line(log);
+}
+
 bool cli_log_is_there(const cli_log *log) {
     struct stat status;
-    return log->file == NULL || fstat(fileno(log->file), &status) != 0 || status.st_nlink > 0 || !is_file(log);
+    return log->file == NULL || fstat(fileno(log->file), &status) != 0 || status.st_nlink > 0 || !cli_log_is_file(log);
 }
 
 bool cli_log_sync(cli_log *log) {
@@ -178,7 +217,7 @@ void cli_log_end(cli_log *log, bool failed) {
     log->head = NULL;
     if (log->file == NULL)
         return;
-    if (failed && log->created && is_file(log))
+    if (failed && log->created && cli_log_is_file(log))
         unlink(log->path);
     else if (log->reserved != 0 && log->reserved != UINT64_MAX && fstat(fileno(log->file), &status) == 0)
         (void)!ftruncate(fileno(log->file), status.st_size); /* gives back the room that no line has taken */
@@ -221,25 +260,61 @@ static int refuse_head(const char *path, const char *line, ssize_t length) {
     return CLI_FILE;
 }
 
+/* The values of a log can be compared only if one plan computed them over one set of data. */
+static bool same_evaluation(const char *line, const char *head) {
+    return same_hash(line, head, "\"eval_run_hash\":\"") && same_hash(line, head, "\"eval_data_sha256\":\"");
+}
+
+static int refuse_evaluation(const char *path) {
+    firn_host_fail(path,
+                   "its first line names another eval plan, or other data of the evaluations, or none; give those "
+                   "that the run began with, or another --log");
+    return CLI_FILE;
+}
+
+/* Adds the value in a line, if that is the line of an evaluation. What is no finite number there has no value. */
+static void note_evaluation(cli_history *history, const char *line, uint64_t step) {
+    char name[CLI_METRIC_NAME_BYTES + 16];
+    if (history == NULL || strstr(line, ",\"eval_") == NULL)
+        return;
+    snprintf(name, sizeof name, ",\"eval_%s\":", history->name);
+    const char *at = strstr(line, name);
+    const char *from = at != NULL ? at + strlen(name) : "";
+    char *stop;
+    float value = strtof(from, &stop);
+    if (stop == from) /* null, or no number at all */
+        value = NAN;
+    if (history->list == NULL || history->count == history->space) {
+        history->space = 2 * history->space + 64;
+        history->list = firn_host_grow(history->list, history->space * sizeof *history->list);
+    }
+    history->list[history->count++] = (cli_score){step, isfinite(value) ? value : NAN};
+}
+
 /* Computes how many bytes of the log to keep: its first line and the lines of steps up to `steps_done`. A last line
  * without a newline is dropped. */
-static int measure(FILE *file, const char *path, const char *head, uint64_t steps_done, off_t *bytes) {
+static int measure(const cli_log *log, cli_history *history, uint64_t steps_done, off_t *bytes) {
+    FILE *file = log->file;
+    const char *path = log->path, *head = log->head;
     char *line = NULL;
     size_t space = 0;
     ssize_t length = getline(&line, &space, file);
     const bool same = length > 0 && same_run(line, head);
-    const int refused = same ? CLI_OK : refuse_head(path, line, length);
+    const int refused = !same                                             ? refuse_head(path, line, length)
+                        : history != NULL && !same_evaluation(line, head) ? refuse_evaluation(path)
+                                                                          : CLI_OK;
     *bytes = ftello(file);
     uint64_t last = 0;
-    while (same && (length = getline(&line, &space, file)) > 0 && line[length - 1] == '\n') {
+    while (refused == CLI_OK && (length = getline(&line, &space, file)) > 0 && line[length - 1] == '\n') {
         uint64_t step = step_of(line);
         if (step == 0 || step > steps_done)
             break;
         *bytes = ftello(file);
         last = step;
+        note_evaluation(history, line, step);
     }
     free(line);
-    if (!same || last == 0 || last == steps_done)
+    if (refused != CLI_OK || last == 0 || last == steps_done)
         return refused;
     firn_host_fail(path,
                    "ends at step %llu and the checkpoint is at step %llu; give the log that goes with it, or another "
@@ -249,10 +324,10 @@ static int measure(FILE *file, const char *path, const char *head, uint64_t step
 }
 
 /* From then on lines are appended, so that no hole appears in a log that is cut during the run. */
-static int go_on(cli_log *log, uint64_t steps_done) {
+static int go_on(cli_log *log, cli_history *history, uint64_t steps_done) {
     const int file = fileno(log->file);
     off_t bytes = 0;
-    int status = measure(log->file, log->path, log->head, steps_done, &bytes);
+    int status = measure(log, history, steps_done, &bytes);
     if (status != CLI_OK)
         return status;
     if (ftruncate(file, bytes) != 0 || fseeko(log->file, bytes, SEEK_SET) != 0 || fcntl(file, F_SETFL, O_APPEND) != 0) {
@@ -301,14 +376,14 @@ static FILE *open_log(const char *path, bool there) {
     return NULL;
 }
 
-static int begin_or_go_on(cli_log *log, bool there, uint64_t steps_done) {
+static int begin_or_go_on(cli_log *log, cli_history *history, bool there, uint64_t steps_done) {
     log->file = open_log(log->path, there);
     int status = log->file != NULL ? claim(log, there) : CLI_OK;
     if (status != CLI_OK)
         return status;
     log->created = !there;
     if (log->file != NULL && there)
-        return go_on(log, steps_done);
+        return go_on(log, history, steps_done);
     log->written = strlen(log->head);
     if (log->file != NULL && fputs(log->head, log->file) >= 0 && fflush(log->file) == 0)
         return CLI_OK;
@@ -316,7 +391,7 @@ static int begin_or_go_on(cli_log *log, bool there, uint64_t steps_done) {
     return CLI_FILE;
 }
 
-int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done) {
+int cli_log_begin(cli_log *log, const cli_session *session, cli_history *history, uint64_t steps_done) {
     *log = (cli_log){.path = session->options->log};
     if (log->path == NULL)
         return CLI_OK;
@@ -327,7 +402,7 @@ int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done)
     FILE *text = open_memstream(&log->head, &length);
     if (text == NULL)
         return CLI_FILE;
-    print_head(text, session);
+    print_head(text, session, history);
     fclose(text);
-    return begin_or_go_on(log, there, steps_done);
+    return begin_or_go_on(log, history, there, steps_done);
 }

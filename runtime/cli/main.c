@@ -10,9 +10,9 @@ static const struct {
     const char *name;
     int (*run)(const cli_options *options);
     bool prints_result; /* it gives nothing but what it prints */
-} commands[] = {{"train", cli_train, false},      {"eval", cli_eval, true},      {"predict", cli_predict, false},
-                {"generate", cli_generate, true}, {"export", cli_export, false}, {"digest", cli_digest, true},
-                {"flash", cli_flash, false}};
+} commands[] = {{"train", cli_train, false},  {"eval", cli_eval, true},         {"predict", cli_predict, false},
+                {"data", cli_data, true},     {"generate", cli_generate, true}, {"export", cli_export, false},
+                {"digest", cli_digest, true}, {"flash", cli_flash, false}};
 
 /* "firn help ..." or "firn [COMMAND ...] --help"; -h is --help. */
 static int print_help(int count, char **words) {
@@ -36,6 +36,13 @@ static bool asks_for_help(const char *word) {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+static int run(const cli_options *options) {
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(options->command, commands[i].name) == 0)
+            return commands[i].prints_result && !has_output() ? CLI_FILE : commands[i].run(options);
+    return CLI_USAGE;
+}
+
 int main(int count, char **words) {
     firn_program_open_descriptors();
     /* A write beyond the file size limit then fails with an error instead of killing the process. */
@@ -50,10 +57,8 @@ int main(int count, char **words) {
     int status = cli_options_read(&options, count - 1, words + 1);
     if (status == CLI_OK)
         status = cli_paths_check(&options);
-    if (status != CLI_OK)
-        return status;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(options.command, commands[i].name) == 0)
-            return commands[i].prints_result && !has_output() ? CLI_FILE : commands[i].run(&options);
-    return CLI_USAGE;
+    if (status == CLI_OK)
+        status = run(&options);
+    cli_options_free(&options);
+    return status;
 }

@@ -342,7 +342,7 @@ const char *cli_say_out_of_range(const cli_session *session, char *text, size_t 
     if (labels && (finding.value < 0 || finding.value == UINT8_MAX))
         snprintf(mend, sizeof mend,
                  "give the rows to be ignored a class of their own, such as %lu, count it among the classes, and name "
-                 "it by ignore_index",
+                 "it by ignore_index: then -100 is read as it",
                  (unsigned long)limit);
     else if (labels)
         snprintf(mend, sizeof mend, "number the classes from 0 to %lu%s, or compile with more classes",

@@ -12,9 +12,11 @@ enum {
     DIGEST = 8,
     PREDICT = 16,
     FLASH = 32,
-    GENERATE = 64,
+    DATA = 64,
+    GENERATE = 128,
     RUN = TRAIN | EVAL | PREDICT,
-    OPEN = RUN | GENERATE /* what opens a plan, with data or without */
+    OPEN = RUN | GENERATE, /* what opens a plan, with data or without */
+    READ = RUN | DATA
 };
 
 static const struct {
@@ -36,7 +38,7 @@ static const struct {
       .forms = {"PLAN --pub PUB --data FILE --checkpoint FILE -o FILE [options]"},
       .text =
           "write an output of an eval plan over the parameters of a checkpoint, a row for each sample: with a name in "
-          ".csv a line of numbers, in .npy an array of NumPy in float32"},
+          ".csv a line of numbers, in .npy an array of NumPy in float32, in .jsonl or by --format for people"},
      PREDICT,
      "PLAN"},
     {{.name = "generate",
@@ -45,6 +47,11 @@ static const struct {
               "parameters of a checkpoint. The text is the same on every machine"},
      GENERATE,
      "PLAN"},
+    {{.name = "data",
+      .forms = {"FILE... [options]"},
+      .text = "say what data files hold and, with --plan, what a plan takes from them or why it refuses them"},
+     DATA,
+     "FILE"},
     {{.name = "export",
       .forms = {"CHECKPOINT -o FILE [options]"},
       .text = "write the parameters and buffers of a checkpoint, in float32, as safetensors"},
@@ -72,8 +79,15 @@ typedef enum option_id {
     OPTION_BAUD,
     OPTION_TIMEOUT,
     OPTION_DATA,
+    OPTION_PLAN,
+    OPTION_CONVERT,
+    OPTION_CONVERT_LABELS,
     OPTION_LABELS,
     OPTION_WEIGHTS,
+    OPTION_MEMBER,
+    OPTION_COLUMNS,
+    OPTION_TARGET_COLUMN,
+    OPTION_HEADER,
     OPTION_CHECKPOINT,
     OPTION_CHECKPOINT_EVERY,
     OPTION_RESUME,
@@ -88,6 +102,10 @@ typedef enum option_id {
     OPTION_ALLOW_OTHER_DATA,
     OPTION_OUTPUT,
     OPTION_NAME,
+    OPTION_FORMAT,
+    OPTION_CLASSES,
+    OPTION_CONFUSION,
+    OPTION_PER_CLASS,
     OPTION_PER_TENSOR,
     OPTION_DEVICE_KEY,
     OPTION_SLOT,
@@ -96,7 +114,15 @@ typedef enum option_id {
     OPTION_TEMPERATURE,
     OPTION_TOP_K,
     OPTION_TOP_P,
-    OPTION_SEED
+    OPTION_SEED,
+    OPTION_EVAL,
+    OPTION_EVAL_EVERY,
+    OPTION_EVAL_DATA,
+    OPTION_EVAL_LABELS,
+    OPTION_EVAL_WEIGHTS,
+    OPTION_BY,
+    OPTION_KEEP_BEST,
+    OPTION_PATIENCE
 } option_id;
 
 static const struct {
@@ -107,8 +133,9 @@ static const struct {
 } known[] = {
     {{"--pub", NULL, "PUB", "the public key (PEM) whose plans may run; may be given again, for several keys"},
      OPTION_PUB,
-     OPEN,
+     READ | GENERATE,
      OPEN},
+    {{"--plan", NULL, "PLAN", "a plan that would read the files; needs --pub"}, OPTION_PLAN, DATA, 0},
     {{"--vendor", NULL, "ID", "refuse a plan for another vendor: a UUID, or at most 16 characters"},
      OPTION_VENDOR,
      OPEN,
@@ -116,17 +143,46 @@ static const struct {
     {{"--class", NULL, "ID", "refuse a plan for another class of devices"}, OPTION_CLASS, OPEN, 0},
     {{"--image-id", NULL, "N", "refuse a plan with another image id"}, OPTION_IMAGE_ID, OPEN, 0},
     {{"--data", NULL, "FILE",
-      "a file, or a folder for the files in it by the bytes of their names, without hidden files, links and folders; "
+      "a file, or a folder for the files in it in natural order (p9 before p10), without hidden files, links and "
+      "folders; "
       "may "
-      "be given again. Any file as bytes, .npy or IDX, packed with gzip or not"},
+      "be given again. Any file as bytes, .npy, .npz, IDX, .csv or tokens (.bin), packed with gzip or not"},
      OPTION_DATA,
      RUN,
      RUN},
-    {{"--labels", NULL, "FILE", "labels or targets of the records in --data"}, OPTION_LABELS, RUN, 0},
+    {{"--labels", NULL, "FILE", "labels or targets of the records"}, OPTION_LABELS, READ, 0},
     {{"--weights", NULL, "FILE", "weights of the records, for a model with sample_weights; needs --labels"},
      OPTION_WEIGHTS,
-     RUN,
+     READ,
      0},
+    {{"--member", NULL, "NAMES",
+      "of .npz files with several arrays, the one to read: NAME in the data, or NAME,NAME,NAME in data, labels and "
+      "weights"},
+     OPTION_MEMBER,
+     READ,
+     0},
+    {{"--target-column", NULL, "COLUMN",
+      "of a .csv table of data, the column of labels or targets, in place of --labels: its name, or its number from "
+      "1; several with commas between them"},
+     OPTION_TARGET_COLUMN,
+     READ,
+     0},
+    {{"--columns", NULL, "COLUMNS",
+      "of a .csv table of data, the columns of features in their order, by name or number, as in age,height,3; "
+      "default: all but the target"},
+     OPTION_COLUMNS,
+     READ,
+     0},
+    {{"--header", NULL, "yes|no",
+      "whether the first row of .csv tables has the names of the columns; default: if it has no number"},
+     OPTION_HEADER,
+     READ,
+     0},
+    {{"--convert", NULL, "FILE", "write the records, or the text, as the .npy file that a device reads"},
+     OPTION_CONVERT,
+     DATA,
+     0},
+    {{"--convert-labels", NULL, "FILE", "write the labels so"}, OPTION_CONVERT_LABELS, DATA, 0},
     {{"--steps", NULL, "N",
       "so many more steps; default: to the end of the run, or until it is interrupted if it has no end"},
      OPTION_STEPS,
@@ -154,6 +210,43 @@ static const struct {
      OPTION_LOG,
      TRAIN,
      0},
+    {{"--eval", NULL, "PLAN",
+      "an eval plan of the same model, which evaluates the state in the course of the run; the log has the values"},
+     OPTION_EVAL,
+     TRAIN,
+     0},
+    {{"--eval-every", NULL, "N",
+      "evaluate after every N steps, and at the end of the run; default: what the recipe said, else at the end"},
+     OPTION_EVAL_EVERY,
+     TRAIN,
+     0},
+    {{"--eval-data", NULL, "FILE",
+      "what is evaluated, as for --data; may be given again. Default: the data of the training, of which --eval reads "
+      "the part that its recipe says"},
+     OPTION_EVAL_DATA,
+     TRAIN,
+     0},
+    {{"--eval-labels", NULL, "FILE", "labels or targets of the records in --eval-data"}, OPTION_EVAL_LABELS, TRAIN, 0},
+    {{"--eval-weights", NULL, "FILE", "weights of the records in --eval-data; needs --eval-labels"},
+     OPTION_EVAL_WEIGHTS,
+     TRAIN,
+     0},
+    {{"--by", NULL, "METRIC",
+      "the metric that the best is chosen by; default: loss, or the first one of a plan without it. A value that is "
+      "not finite is never the best; of equal ones the first is"},
+     OPTION_BY,
+     TRAIN,
+     0},
+    {{"--keep-best", NULL, "FILE",
+      "where the state with the best evaluation is saved, as a checkpoint; needs --log, from which --resume reads the "
+      "values"},
+     OPTION_KEEP_BEST,
+     TRAIN,
+     0},
+    {{"--patience", NULL, "N", "end the run when N evaluations were not better than the best before them; needs --log"},
+     OPTION_PATIENCE,
+     TRAIN,
+     0},
     {{"--counter", NULL, "FILE",
       "the security counter: plans older than it are refused; it advances to the plan's after a step has worked"},
      OPTION_COUNTER,
@@ -174,15 +267,16 @@ static const struct {
      OPEN,
      0},
     {{"--allow-other-preprocessing", NULL, NULL,
-      "evaluate although the checkpoint was trained with another scale, type or shape of the inputs"},
+      "evaluate although the checkpoint was trained with another scale, type or shape of the inputs; of train with "
+      "--eval"},
      OPTION_ALLOW_OTHER_PREPROCESSING,
-     EVAL | PREDICT,
+     RUN,
      0},
     {{"--allow-other-split", NULL, NULL,
       "evaluate although another part of the data was held out in training, so that this one may have been trained "
-      "with"},
+      "with; of train with --eval"},
      OPTION_ALLOW_OTHER_SPLIT,
-     EVAL | PREDICT,
+     RUN,
      0},
     {{"--allow-other-data", NULL, NULL,
       "accept a checkpoint that was trained with other files. A plan that evaluates all of its data accepts it anyway; "
@@ -223,6 +317,33 @@ static const struct {
      GENERATE,
      0},
     {{"--seed", NULL, "S", "of the draws: another seed gives another text; default: 0"}, OPTION_SEED, GENERATE, 0},
+    {{"--format", NULL, "csv|npy|jsonl",
+      "csv: a table with a header, and in each row its index, of classes the predicted one, and the label where the "
+      "plan "
+      "reads labels; jsonl: the same as a line of JSON; npy: the numbers"},
+     OPTION_FORMAT,
+     PREDICT,
+     0},
+    {{"--classes", NULL, "FILE", "names of the classes, one a line; with --format csv or jsonl"},
+     OPTION_CLASSES,
+     PREDICT,
+     0},
+    {{"--classes", NULL, "FILE", "names of the classes, one a line; with --confusion or --per-class"},
+     OPTION_CLASSES,
+     EVAL,
+     0},
+    {{"--confusion", NULL, "FILE",
+      "write the confusion matrix as CSV, a row for each label and a column for each prediction; for metrics that "
+      "count "
+      "one, such as mean_per_class_accuracy"},
+     OPTION_CONFUSION,
+     EVAL,
+     0},
+    {{"--per-class", NULL, NULL,
+      "print precision, recall, F1 and support of each class behind the metric, as CSV; for the same metrics"},
+     OPTION_PER_CLASS,
+     EVAL,
+     0},
     {{"--per-tensor", NULL, NULL, "of each tensor too, to find where two runs part"}, OPTION_PER_TENSOR, DIGEST, 0},
 };
 
@@ -237,7 +358,7 @@ static const firn_manual_entry exit_codes[] = {
     {"2", "the command line is wrong"},
     {"3", "a plan or checkpoint is refused, here or by the device"},
     {"4", "the run was stopped by its numbers: a loss or a score is not finite, or the loss scale is at its floor"},
-    {"5", "train --resume: nothing is left to do, the run is complete"},
+    {"5", "train --resume: nothing is left to do, the run is complete, or --patience has ended it"},
     {"130", "interrupted by SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM or SIGXCPU; train has saved the state, "
             "where --checkpoint says, predict has written nothing, and generate has printed what it had"},
 };
@@ -321,9 +442,48 @@ static const char *set_name(const char **place, const char *value) {
     if (*place != NULL)
         return twice;
     if (*value == 0)
-        return "has an empty name behind it; write the name of an output";
+        return "has an empty name behind it; write a name";
     *place = value;
     return NULL;
+}
+
+static const char *set_header(cli_options *options, const char *value) {
+    if (options->header != FIRN_HOST_HEADER_UNKNOWN)
+        return twice;
+    options->header = strcmp(value, "yes") == 0  ? FIRN_HOST_HEADER_YES
+                      : strcmp(value, "no") == 0 ? FIRN_HOST_HEADER_NO
+                                                 : FIRN_HOST_HEADER_UNKNOWN;
+    return options->header != FIRN_HOST_HEADER_UNKNOWN ? NULL : "is neither; write yes or no";
+}
+
+/* Cuts NAME,NAME,NAME at the commas. A name may be empty: then the file has one array only. */
+static const char *set_members(cli_options *options, const char *value) {
+    if (options->members_given)
+        return twice;
+    options->members_given = true;
+    if (*value == 0)
+        return "has an empty name behind it; write the name of an array";
+    for (uint32_t i = 0; value != NULL; i++) {
+        const char *comma = strchr(value, ',');
+        if (i == FIRN_HOST_STREAMS)
+            return "names more than three arrays; write those of --data, --labels and --weights";
+        const size_t length = comma != NULL ? (size_t)(comma - value) : strlen(value);
+        char *name = length != 0 ? firn_host_path(value, "") : NULL;
+        if (name != NULL)
+            name[length] = 0;
+        options->members[i] = name;
+        value = comma != NULL ? comma + 1 : NULL;
+    }
+    return NULL;
+}
+
+static const char *set_format(cli_options *options, const char *value) {
+    if (options->format != NULL)
+        return twice;
+    options->format = value;
+    return strcmp(value, "csv") == 0 || strcmp(value, "npy") == 0 || strcmp(value, "jsonl") == 0
+               ? NULL
+               : "is no format; write csv, npy or jsonl";
 }
 
 static const char *set_number(uint64_t *place, const char *value, uint64_t least, uint64_t most, const char *fault) {
@@ -334,6 +494,12 @@ static const char *add_data(cli_options *options, const char *value) {
     if (options->data_count == CLI_DATA_MAX)
         return "is given more than 1024 times; put the files into a folder";
     return set_path(&options->data[options->data_count++], value);
+}
+
+static const char *add_eval_data(cli_options *options, const char *value) {
+    if (options->eval_data_count == CLI_DATA_MAX)
+        return "is given more than 1024 times; put the files into a folder";
+    return set_path(&options->eval_data[options->eval_data_count++], value);
 }
 
 static const char *add_key(cli_options *options, const char *value) {
@@ -393,6 +559,18 @@ static const char *set_top_k(cli_options *options, const char *value) {
     return fault;
 }
 
+/* A number from 1 that is given once; 0: it is not given yet. */
+static const char *set_count(uint64_t *place, const char *value, const char *fault) {
+    return *place != 0 ? twice : set_number(place, value, 1, UINT64_MAX, fault);
+}
+
+static const char *set_metric(cli_options *options, const char *value) {
+    if (options->by != NULL)
+        return twice;
+    options->by = value;
+    return *value != 0 ? NULL : "has an empty name behind it; write the name of a metric";
+}
+
 static const char *set_baud(cli_options *options, const char *value) {
     uint64_t number = 0;
     if (options->baud != 0)
@@ -442,10 +620,24 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         return set_baud(options, value);
     case OPTION_TIMEOUT:
         return set_timeout(options, value);
+    case OPTION_PLAN:
+        return set_path(&options->file, value);
+    case OPTION_CONVERT:
+        return set_path(&options->output, value);
+    case OPTION_CONVERT_LABELS:
+        return set_path(&options->labels_output, value);
     case OPTION_LABELS:
         return set_path(&options->labels, value);
     case OPTION_WEIGHTS:
         return set_path(&options->weights, value);
+    case OPTION_MEMBER:
+        return set_members(options, value);
+    case OPTION_COLUMNS:
+        return set_name(&options->columns, value);
+    case OPTION_TARGET_COLUMN:
+        return set_name(&options->target, value);
+    case OPTION_HEADER:
+        return set_header(options, value);
     case OPTION_CHECKPOINT:
         return set_path(&options->checkpoint, value);
     case OPTION_LOG:
@@ -483,12 +675,32 @@ static const char *set(cli_options *options, option_id id, const char *value) {
                      : set_number(&options->sampling.seed, value, 0, UINT64_MAX, "is no seed; write a number from 0");
     case OPTION_NAME:
         return set_name(&options->name, value);
+    case OPTION_FORMAT:
+        return set_format(options, value);
+    case OPTION_CLASSES:
+        return set_path(&options->classes, value);
+    case OPTION_CONFUSION:
+        return set_path(&options->confusion, value);
     case OPTION_DATA:
         return add_data(options, value);
     case OPTION_CHECKPOINT_EVERY:
-        return options->checkpoint_every != 0 ? twice
-                                              : set_number(&options->checkpoint_every, value, 1, UINT64_MAX,
-                                                           "is no number of steps; write one from 1");
+        return set_count(&options->checkpoint_every, value, "is no number of steps; write one from 1");
+    case OPTION_EVAL:
+        return set_path(&options->eval, value);
+    case OPTION_EVAL_EVERY:
+        return set_count(&options->eval_every, value, "is no number of steps; write one from 1");
+    case OPTION_EVAL_DATA:
+        return add_eval_data(options, value);
+    case OPTION_EVAL_LABELS:
+        return set_path(&options->eval_labels, value);
+    case OPTION_EVAL_WEIGHTS:
+        return set_path(&options->eval_weights, value);
+    case OPTION_BY:
+        return set_metric(options, value);
+    case OPTION_KEEP_BEST:
+        return set_path(&options->keep_best, value);
+    case OPTION_PATIENCE:
+        return set_count(&options->patience, value, "is no number of evaluations; write one from 1");
     case OPTION_STEPS:
         given = options->steps_given;
         options->steps_given = true;
@@ -504,6 +716,9 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         break;
     case OPTION_VERBOSE:
         options->verbose = true;
+        break;
+    case OPTION_PER_CLASS:
+        options->per_class = true;
         break;
     case OPTION_PER_TENSOR:
         options->per_tensor = true;
@@ -580,18 +795,61 @@ static bool is_given(const cli_options *options, option_id id) {
     }
 }
 
+/* Returns the option that is given and means nothing without --eval, or NULL. */
+static const char *needs_eval(const cli_options *options, unsigned command) {
+    if (command != TRAIN || options->eval != NULL)
+        return NULL;
+    return options->eval_every != 0             ? "--eval-every"
+           : options->eval_data_count != 0      ? "--eval-data"
+           : options->eval_labels != NULL       ? "--eval-labels"
+           : options->eval_weights != NULL      ? "--eval-weights"
+           : options->by != NULL                ? "--by"
+           : options->keep_best != NULL         ? "--keep-best"
+           : options->patience != 0             ? "--patience"
+           : options->allow_other_preprocessing ? "--allow-other-preprocessing"
+           : options->allow_other_split         ? "--allow-other-split"
+                                                : NULL;
+}
+
+/* Checks that no option of evaluations is given without the one it depends on. */
+static int check_evaluation(const cli_options *options, unsigned command) {
+    const char *lacking = needs_eval(options, command);
+    if (lacking != NULL)
+        return usage(options->command, "needs --eval with ", lacking);
+    if (options->log == NULL && (options->keep_best != NULL || options->patience != 0))
+        return usage(options->command, "needs --log with ", options->keep_best != NULL ? "--keep-best" : "--patience");
+    if (options->eval_data_count == 0 && (options->eval_labels != NULL || options->eval_weights != NULL))
+        return usage(options->command, "needs --eval-data with ",
+                     options->eval_labels != NULL ? "--eval-labels" : "--eval-weights");
+    if (options->eval_labels == NULL && options->eval_weights != NULL)
+        return usage(options->command, "needs --eval-labels with ", "--eval-weights");
+    return CLI_OK;
+}
+
 /* Checks that required options are present and that no option is given without the one it depends on. */
 static int check(const cli_options *options, unsigned command, const char *operand) {
-    if (options->file == NULL)
+    if (command == DATA ? options->data_count == 0 : options->file == NULL)
         return usage(options->command, "needs a ", operand);
+    if (command == DATA && (options->file != NULL) != (options->key_count != 0))
+        return usage(options->command, "needs ", options->file != NULL ? "--pub with --plan" : "--plan with --pub");
+    if (options->labels_output != NULL && options->labels == NULL && options->target == NULL)
+        return usage(options->command, "needs --labels or --target-column with ", "--convert-labels");
     for (size_t i = 0; i < KNOWN; i++)
         if ((known[i].needed & command) != 0 && !is_given(options, known[i].id))
             return usage(options->command, "needs ", known[i].words.name);
     if (options->checkpoint == NULL && (options->resume || options->checkpoint_every != 0))
         return usage(options->command, "needs --checkpoint with ", options->resume ? "--resume" : "--checkpoint-every");
-    if (options->labels == NULL && options->weights != NULL)
+    if ((options->labels == NULL && options->members[1] != NULL) ||
+        (options->weights == NULL && options->members[2] != NULL))
+        return usage(options->command, "names an array by --member, and no file by ",
+                     options->labels == NULL ? "--labels" : "--weights");
+    if (options->labels != NULL && options->target != NULL)
+        return usage(options->command, "gets labels twice, by --labels and --target-column; leave one out", "");
+    if (options->labels == NULL && options->target == NULL && options->weights != NULL)
         return usage(options->command, "needs --labels with ", "--weights");
-    return CLI_OK;
+    if (command == EVAL && options->classes != NULL && options->confusion == NULL && !options->per_class)
+        return usage(options->command, "needs --confusion or --per-class with ", "--classes");
+    return check_evaluation(options, command);
 }
 
 int cli_options_read(cli_options *options, int count, char *const *words) {
@@ -609,6 +867,11 @@ int cli_options_read(cli_options *options, int count, char *const *words) {
             int status = read_option(options, commands[c].bit, count, words, &at);
             if (status != CLI_OK)
                 return status;
+        } else if (commands[c].bit == DATA) {
+            const char *fault = add_data(options, words[at]);
+            if (fault != NULL)
+                return usage(words[at], fault, "");
+            at++;
         } else if (options->file != NULL) {
             return usage(options->command, "has one word too many: ", words[at]);
         } else if (set_path(&options->file, words[at++]) != NULL) {
@@ -616,4 +879,11 @@ int cli_options_read(cli_options *options, int count, char *const *words) {
         }
     }
     return check(options, commands[c].bit, commands[c].operand);
+}
+
+void cli_options_free(cli_options *options) {
+    for (uint32_t i = 0; i < FIRN_HOST_STREAMS; i++) {
+        free((void *)(uintptr_t)options->members[i]);
+        options->members[i] = NULL;
+    }
 }

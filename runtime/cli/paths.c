@@ -126,16 +126,25 @@ int cli_paths_check(const cli_options *options) {
     bool train = strcmp(options->command, "train") == 0, plan = options->key_count != 0;
     const place outputs[] = {
         {"the checkpoint", train ? options->checkpoint : NULL, true},
+        {"the best checkpoint", options->keep_best, true},
         {"the log", options->log, false},
         {"the counter", options->counter, true},
         {"the output", options->output, true},
+        {"the output of the labels", options->labels_output, true},
+        {"the confusion matrix", options->confusion, true},
     };
     const place others[] = {
         {plan ? "the plan" : "the checkpoint", options->file, false},
         {"the device key", options->device_key, false},
+        {"the output of the labels", options->labels_output, true},
         {"the labels", options->labels, false},
         {"the weights", options->weights, false},
+        {"the names of classes", options->classes, false},
+        {"the eval plan", options->eval, false},
+        {"the labels of the evaluation", options->eval_labels, false},
+        {"the weights of the evaluation", options->eval_weights, false},
         {"the checkpoint", options->checkpoint, true},
+        {"the best checkpoint", options->keep_best, true},
         {"the log", options->log, false},
         {"the counter", options->counter, true},
     };
@@ -147,6 +156,8 @@ int cli_paths_check(const cli_options *options) {
                 status = compare(outputs[i], others[j]);
         for (uint32_t j = 0; status == CLI_OK && j < options->data_count; j++)
             status = compare(outputs[i], (place){"the data", options->data[j], false});
+        for (uint32_t j = 0; status == CLI_OK && j < options->eval_data_count; j++)
+            status = compare(outputs[i], (place){"the data of the evaluation", options->eval_data[j], false});
         for (uint32_t j = 0; status == CLI_OK && j < options->key_count; j++)
             status = compare(outputs[i], (place){"the key", options->keys[j], false});
     }

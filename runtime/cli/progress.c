@@ -53,6 +53,7 @@ static void print_line(const cli_progress *progress, const firn_step_report *rep
     }
     if (report->skipped)
         fputs("  skipped", stderr);
+    fputs(progress->evaluated, stderr);
 }
 
 void cli_progress_step(cli_progress *progress, const firn_step_report *report) {

@@ -1,6 +1,7 @@
-/* Reads the report behind the payload of a plan: JSON that says where the plan comes from, and how often its recipe
- * wants the state saved. It changes nothing that is computed, and a plan without it runs too; but a report that is
- * there must be the one that was signed. */
+/* Reads the report behind the payload of a plan: JSON that says where the plan comes from, how often its recipe
+ * wants the state saved and evaluated, and with which data an older run was trained that it continues. It changes
+ * nothing that is computed, and a plan without it runs too; but a report that is there must be the one that was signed.
+ */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
@@ -11,6 +12,12 @@
 static char *text_of(const cJSON *report, const char *name) {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(report, name));
     return text != NULL ? firn_host_path(text, "") : NULL;
+}
+
+/* Returns the number of steps under a name, or 0 if the report has none. */
+static uint64_t steps_of(const cJSON *report, const char *name) {
+    const double steps = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(report, name));
+    return steps >= 1 && steps <= 1e15 ? (uint64_t)steps : 0; /* NaN without it */
 }
 
 int cli_report_read(cli_report *report, const firn_host_plan *plan) {
@@ -28,8 +35,13 @@ int cli_report_read(cli_report *report, const firn_host_plan *plan) {
     cJSON *parsed = cJSON_ParseWithLength((const char *)request.file + begin, (size_t)header.report_bytes);
     report->model = text_of(parsed, "model");
     report->target = text_of(parsed, "target");
-    const double steps = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(parsed, "checkpoint_steps"));
-    report->checkpoint_steps = steps >= 1 && steps <= 1e15 ? (uint64_t)steps : 0; /* NaN without it */
+    report->checkpoint_steps = steps_of(parsed, "checkpoint_steps");
+    report->save_initial = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(parsed, "save_initial_checkpoint"));
+    report->eval_frequency = steps_of(parsed, "eval_frequency");
+    const cJSON *origin = cJSON_GetObjectItemCaseSensitive(parsed, "origin");
+    report->origin_data = text_of(origin, "data");
+    const double cursor = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(origin, "cursor"));
+    report->origin_cursor = cursor >= 1 && cursor <= 1e15 ? (uint64_t)cursor : 0;
     cJSON_Delete(parsed);
     return FIRN_OK;
 }
@@ -37,5 +49,6 @@ int cli_report_read(cli_report *report, const firn_host_plan *plan) {
 void cli_report_free(cli_report *report) {
     free(report->model);
     free(report->target);
+    free(report->origin_data);
     *report = (cli_report){0};
 }

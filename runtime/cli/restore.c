@@ -29,9 +29,36 @@ static int refuse(const cli_session *session, int error) {
     return status != CLI_OK ? status : cli_error(session, error);
 }
 
+/* Restores with the files of folders in this order. */
+static int restore_in(cli_session *session, bool natural, firn_restore_report *report) {
+    (void)firn_host_data_sort(&session->data, natural);
+    const int error = firn_set_data_hash(&session->firn, session->data.sha256);
+    return error == FIRN_OK ? firn_restore(&session->firn, report) : error;
+}
+
+static bool has_other_data(int error, const firn_restore_report *report) {
+    return error == FIRN_ERROR_CHECKPOINT_OTHER_DATA || (error == FIRN_OK && report->data == FIRN_OTHER);
+}
+
+/* Restores a checkpoint. One of a version that read folders by the bytes of their names goes on in that order, which
+ * its hash of the data shows. */
+static int restore(cli_session *session, firn_restore_report *report) {
+    int error = firn_restore(&session->firn, report);
+    if (!has_other_data(error, report) || !firn_host_data_sort(&session->data, false))
+        return error;
+    error = restore_in(session, false, report);
+    if (has_other_data(error, report))
+        return restore_in(session, true, report);
+    if (error == FIRN_OK && !session->options->quiet)
+        firn_host_note(
+            "the checkpoint was trained with the files of folders by the bytes of their names, and so they are "
+            "read now");
+    return error;
+}
+
 int cli_restore(cli_session *session) {
-    firn_restore_report report;
-    int error = firn_restore(&session->firn, &report);
+    firn_restore_report report = {0};
+    int error = restore(session, &report);
     if (error != FIRN_OK)
         return refuse(session, error);
     /* What is generated from is no data, and tokens come in chunks of another length than in training. */

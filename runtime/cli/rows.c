@@ -52,6 +52,24 @@ static bool read_loss(firn_fb_op op, cli_row_rule *rule) {
     return true;
 }
 
+bool cli_ignored_label(const cli_session *session, uint32_t *label) {
+    const firn_fb_plan plan = cli_plan(session);
+    int64_t ignored = -1;
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        const firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
+            cli_row_rule loss;
+            if (!read_loss(firn_fb_phase_ops_at(phase, i), &loss))
+                continue;
+            if (ignored >= 0 && loss.ignored != ignored)
+                return false;
+            ignored = loss.ignored;
+        }
+    }
+    *label = ignored >= 0 ? (uint32_t)ignored : 0;
+    return ignored >= 0;
+}
+
 /* Losses that ignore different labels say nothing about a row as a whole. Without the phase `count` each micro-batch
  * has a divisor of its own, so the sum over a batch is none. */
 void cli_rows_begin(cli_session *session) {

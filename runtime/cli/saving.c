@@ -11,30 +11,30 @@
 
 /* Refuses what is at the name, unless it is a checkpoint and --resume was given. */
 static int refuse_there(const cli_saving *saving) {
-    const cli_options *options = saving->session->options;
-    const firn_port *port = &saving->session->port.port;
+    const bool resume = saving->session->options->resume;
+    const firn_port *port = &saving->port->port;
     const uint64_t bytes = port->storage->stored(port->context);
     char begin[FIRN_RECORD_MAGIC_BYTES];
     if (bytes == 0)
         return CLI_OK;
     const bool readable = port->storage->read(port->context, 0, begin, sizeof begin) == FIRN_OK;
     if (bytes < sizeof begin || (readable && memcmp(begin, FIRN_RECORD_MAGIC, sizeof begin) != 0)) {
-        firn_host_fail(options->checkpoint, "is there already and is no checkpoint (%s); give another name",
+        firn_host_fail(saving->path, "is there already and is no checkpoint (%s); give another name",
                        firn_error_name(FIRN_ERROR_CHECKPOINT_DAMAGED));
-        return options->resume ? CLI_REFUSED : CLI_FILE;
+        return resume ? CLI_REFUSED : CLI_FILE;
     }
-    if (options->resume)
+    if (resume)
         return CLI_OK;
-    firn_host_fail(options->checkpoint, "is there already; give --resume to go on with it, or another name");
+    firn_host_fail(saving->path, "is there already; give --resume to go on with it, or another name");
     return CLI_FILE;
 }
 
-int cli_saving_claim(cli_saving *saving, cli_session *session, cli_progress *progress) {
-    const char *path = session->options->checkpoint;
-    *saving = (cli_saving){.session = session, .progress = progress, .saved = CLI_NOT_SAVED};
-    if (path == NULL)
+int cli_saving_claim(cli_saving *saving, cli_session *session, firn_host_port *port, cli_progress *progress) {
+    *saving = (cli_saving){
+        .session = session, .port = port, .path = port->checkpoint, .progress = progress, .saved = CLI_NOT_SAVED};
+    if (saving->path == NULL)
         return CLI_OK;
-    if (!firn_host_replaceable(path) || !firn_host_lock_take(&saving->lock, path))
+    if (!firn_host_replaceable(saving->path) || !firn_host_lock_take(&saving->lock, saving->path))
         return CLI_FILE;
     return refuse_there(saving);
 }
@@ -43,8 +43,7 @@ void cli_saving_end(cli_saving *saving) {
     firn_host_lock_release(&saving->lock);
 }
 
-/* What to do about an operation of the storage that failed with this errno. */
-static const char *mend_of(int error) {
+const char *cli_saving_mend(int error) {
     switch (error) {
     case EFBIG:
         return "the file would be larger than the limit of file sizes: raise it (ulimit -f)";
@@ -71,18 +70,18 @@ static uint64_t record_bytes(const cli_session *session) {
 }
 
 int cli_saving_reserve(cli_saving *saving) {
-    cli_session *session = saving->session;
-    if (session->options->checkpoint == NULL)
+    if (saving->path == NULL)
         return CLI_OK;
-    const uint64_t bytes = record_bytes(session);
-    const int error = firn_host_port_reserve(&session->port, bytes);
+    const uint64_t bytes = record_bytes(saving->session);
+    const int error = firn_host_port_reserve(saving->port, bytes);
     if (error == FIRN_OK)
         return CLI_OK;
-    firn_host_fail(
-        session->options->checkpoint,
-        "%llu bytes for a checkpoint cannot be reserved: %s (%s); %s and run again; no step was run, and %s",
-        (unsigned long long)bytes, strerror(session->port.cause), firn_error_name(error), mend_of(session->port.cause),
-        saving->saved != CLI_NOT_SAVED ? "the checkpoint before is untouched" : "there is no checkpoint yet");
+    firn_host_fail(saving->path,
+                   "%llu bytes for a checkpoint cannot be reserved: %s (%s); %s and run again; no step was run, and %s",
+                   (unsigned long long)bytes, strerror(saving->port->cause), firn_error_name(error),
+                   cli_saving_mend(saving->port->cause),
+                   saving->saved != CLI_NOT_SAVED ? "the checkpoint before is untouched"
+                                                  : "there is no checkpoint yet");
     return CLI_FILE;
 }
 
@@ -103,7 +102,6 @@ int cli_saving_refuse(cli_saving *saving) {
 /* Says that a save has failed, which checkpoint is kept, and how the run goes on. next: the step of the next save, or
  * CLI_NO_END if this was the last. */
 static void say_unsaved(const cli_saving *saving, int error, uint64_t step, uint64_t next) {
-    const cli_session *session = saving->session;
     char kept[64] = "there is no checkpoint", later[96];
     if (saving->saved != CLI_NOT_SAVED)
         snprintf(kept, sizeof kept, "the checkpoint of step %llu is kept", (unsigned long long)saving->saved);
@@ -113,39 +111,56 @@ static void say_unsaved(const cli_saving *saving, int error, uint64_t step, uint
         snprintf(later, sizeof later, "%s",
                  saving->saved != CLI_NOT_SAVED ? "the steps after it are lost: run them again by --resume"
                                                 : "the run is lost: run it again");
-    firn_host_fail(session->options->checkpoint, "the state after step %llu cannot be saved: %s (%s); %s; %s, and %s",
-                   (unsigned long long)step, strerror(session->port.cause), firn_error_name(error),
-                   mend_of(session->port.cause), kept, later);
+    firn_host_fail(saving->path, "the state after step %llu cannot be saved: %s (%s); %s; %s, and %s",
+                   (unsigned long long)step, strerror(saving->port->cause), firn_error_name(error),
+                   cli_saving_mend(saving->port->cause), kept, later);
 }
 
-int cli_saving_save(cli_saving *saving, uint64_t step, uint64_t next) {
-    cli_session *session = saving->session;
-    if (session->options->checkpoint == NULL || saving->saved == step)
-        return CLI_OK;
-    if (!cli_parameters_finite(session))
+/* Writes the state to the file of the saving, which need not be that of the session's port. */
+static int write_state(const cli_saving *saving) {
+    firn_host_port_exchange(&saving->session->port, saving->port);
+    const int error = firn_save(&saving->session->firn);
+    firn_host_port_exchange(&saving->session->port, saving->port);
+    return error;
+}
+
+int cli_saving_write(cli_saving *saving, uint64_t step, int *error) {
+    *error = FIRN_OK;
+    if (!cli_parameters_finite(saving->session))
         return cli_saving_refuse(saving);
-    const int error = firn_save(&session->firn);
-    if (error == FIRN_OK) {
+    *error = write_state(saving);
+    if (*error == FIRN_OK) {
         saving->saved = step;
         return CLI_OK;
     }
     cli_progress_end(saving->progress);
-    if (error != FIRN_ERROR_STORAGE && error != FIRN_ERROR_STORAGE_FULL)
-        return cli_error(session, error);
-    if (session->port.writing.placed) {
-        saving->saved = step;
-        firn_host_fail(session->options->checkpoint,
-                       "the checkpoint of step %llu is in its place, but the disk has not confirmed that: %s (%s); "
-                       "look at the disk before you trust it",
-                       (unsigned long long)step, strerror(session->port.cause), firn_error_name(error));
-    } else {
+    if (*error != FIRN_ERROR_STORAGE && *error != FIRN_ERROR_STORAGE_FULL)
+        return cli_error(saving->session, *error);
+    if (!saving->port->writing.placed)
+        return CLI_FILE;
+    saving->saved = step;
+    firn_host_fail(saving->path,
+                   "the checkpoint of step %llu is in its place, but the disk has not confirmed that: %s (%s); look at "
+                   "the disk before you trust it",
+                   (unsigned long long)step, strerror(saving->port->cause), firn_error_name(*error));
+    return CLI_FILE;
+}
+
+int cli_saving_save(cli_saving *saving, uint64_t step, uint64_t next) {
+    if (saving->path == NULL || saving->saved == step)
+        return CLI_OK;
+    int error;
+    const int status = cli_saving_write(saving, step, &error);
+    const bool storage = error == FIRN_ERROR_STORAGE || error == FIRN_ERROR_STORAGE_FULL;
+    if (status == CLI_OK || !storage)
+        return status;
+    if (saving->saved != step)
         say_unsaved(saving, error, step, next);
-    }
     return next != CLI_NO_END ? CLI_OK : CLI_FILE;
 }
 
 void cli_saving_describe(const cli_saving *saving, uint64_t step, char *text, size_t size) {
-    const char *path = saving->session->options->checkpoint;
+    const char *path = saving->path;
     if (path == NULL)
         snprintf(text, size, "nothing was saved without --checkpoint");
     else if (saving->saved == step)

@@ -17,8 +17,8 @@ static const struct {
     int error;
     const char *mend;
 } mends[] = {
-    {FIRN_ERROR_WRONG_MODE,
-     "train runs plans compiled with --mode train, eval, predict and generate those with --mode eval"},
+    {FIRN_ERROR_WRONG_MODE, "train runs plans compiled with --mode train; eval, predict, generate and train --eval run "
+                            "those compiled with --mode eval"},
     {FIRN_ERROR_NO_METRIC, "compile it with a metric, or write its outputs by firn predict"},
     {FIRN_ERROR_WRONG_KEY, "give the public key of the signer by --pub"},
     {FIRN_ERROR_OTHER_DEVICE, "give the plan for this --vendor and --class"},
@@ -28,9 +28,9 @@ static const struct {
     {FIRN_ERROR_NUMERICS_VERSION, "compile it again with the firnc of this version"},
     {FIRN_ERROR_SECURITY_COUNTER, "compile it with a --security-counter that is not below the stored one"},
     {FIRN_ERROR_CHECKPOINT_DAMAGED, "use another copy; a damaged one is never read in part"},
-    {FIRN_ERROR_CHECKPOINT_OTHER_RUN, "resume with the plan that wrote it; another plan, as one that is longer, takes "
-                                      "the parameters only (firn export, then "
-                                      "firnc compile --weights), and the optimizer's state stays behind"},
+    {FIRN_ERROR_CHECKPOINT_OTHER_RUN, "resume with the plan that wrote it; for another plan, as one that is longer, "
+                                      "firnc compile --continue takes parameters and the optimizer's state from this "
+                                      "checkpoint"},
     {FIRN_ERROR_CHECKPOINT_VERSION, "use the firn that wrote it"},
     {FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING,
      "evaluate with a plan of the same recipe, or give --allow-other-preprocessing"},
@@ -44,7 +44,7 @@ static const struct {
     {FIRN_ERROR_DATA_TOO_SHORT, "give more of it, or compile with a smaller batch"},
     {FIRN_ERROR_DATA_TYPE,
      "records need --data and --labels, and --weights where the model takes them, with the shapes and element types of "
-     "the recipe; text whose token_type is int32 is an .npy array of tokens"},
+     "the recipe; text whose token_type is int32 is an .npy array or a .bin file of tokens"},
     {FIRN_ERROR_NOT_ENOUGH_PUSHED, "give more of it, or compile with a smaller batch"},
     {FIRN_ERROR_DATA_RANGE, "the recipe's vocab_size or number of classes must cover every value"},
     {FIRN_ERROR_NO_ROWS, "give records of which some count"},
@@ -190,11 +190,20 @@ static int refuse_source(const cli_session *session) {
     return CLI_FILE;
 }
 
+/* Refuses a plan that cannot use the parameters of the plan that is trained. */
+static int refuse_model(const cli_session *session) {
+    firn_host_fail(session->options->file, "has another model than the plan that is trained (%s); %s",
+                   firn_error_name(FIRN_ERROR_OTHER_OWNER), mend_of_model(session));
+    return CLI_REFUSED;
+}
+
 int cli_error(const cli_session *session, int error) {
     if (error == FIRN_ERROR_FORMAT_VERSION)
         return refuse_version(session);
     if (error == FIRN_ERROR_SOURCE)
         return refuse_source(session);
+    if (error == FIRN_ERROR_OTHER_OWNER)
+        return refuse_model(session);
     const cli_options *options = session->options;
     char text[800] = "", known[300], *asked = NULL;
     const char *where = options->file, *mend = mend_in(session, error, known, sizeof known);
@@ -230,6 +239,14 @@ int cli_error(const cli_session *session, int error) {
 
 /* --- opening --- */
 
+/* Takes the pages of all blocks, so that a shortage of memory shows now and not in the first evaluation. */
+static bool populate(const cli_session *session) {
+    bool there = firn_host_block_populate(session->config.prepared, session->config.prepared_bytes);
+    for (uint32_t i = 0; there && i < session->blocks.count; i++)
+        there = firn_host_block_populate(session->blocks.list[i].memory, session->blocks.list[i].bytes);
+    return there;
+}
+
 /* Allocates blocks of the sizes that the plan needs. Returns false after a message if there is not enough memory. */
 static bool allocate_blocks(cli_session *session, const firn_sizes *sizes) {
     firn_config *config = &session->config;
@@ -244,7 +261,7 @@ static bool allocate_blocks(cli_session *session, const firn_sizes *sizes) {
     config->block_count = session->blocks.count;
     config->prepared_bytes = sizes->prepared_bytes;
     config->prepared = firn_host_block(config->prepared_bytes);
-    if (allocated && config->prepared != NULL)
+    if (allocated && config->prepared != NULL && (config->owner == NULL || populate(session)))
         return true;
     return firn_host_fail(session->options->file,
                           "needs %llu bytes of state, %llu of arena and %llu more, and there are not as many; compile "
@@ -261,7 +278,8 @@ static int allocate_workspace(cli_session *session) {
     if (error != FIRN_OK)
         return cli_error(session, error);
     config->workspace = firn_host_block(bytes);
-    if (config->workspace == NULL && bytes != 0) {
+    const bool there = bytes == 0 || config->workspace != NULL;
+    if (!there || (config->owner != NULL && !firn_host_block_populate(config->workspace, bytes))) {
         firn_host_fail(session->options->file,
                        "needs %llu bytes of workspace, and there are not as many; use fewer --threads, or raise the "
                        "limit of memory (ulimit -v)",
@@ -313,8 +331,16 @@ int cli_refuse_no_plan(const char *path, const firn_host_plan *plan) {
     return CLI_REFUSED;
 }
 
-/* Loads the plan and provides its memory. Only kernel sets that need a workspace verify the plan here already. */
-static int load_plan(cli_session *session) {
+/* Leaves out the blocks of parameters, which the owner has. */
+static void leave_out_parameters(firn_sizes *sizes) {
+    for (uint32_t i = 0; i < sizes->block_count; i++)
+        if (firn_region_fast_kind(sizes->blocks[i].kind) == FIRN_REGION_PARAMETERS)
+            sizes->blocks[i].bytes = 0;
+}
+
+/* Loads the plan and provides its memory. Only kernel sets that need a workspace verify the plan here already. The port
+ * of an owner serves both, so that they share its threads. */
+static int load_plan(cli_session *session, const cli_session *owner) {
     const cli_options *options = session->options;
     firn_sizes sizes;
     if (!load_keys(session) || !firn_host_plan_load(&session->plan, options->file))
@@ -332,7 +358,8 @@ static int load_plan(cli_session *session) {
                                     .public_key = session->keys[0],
                                     .more_keys = options->key_count - 1,
                                     .identity = &session->identity,
-                                    .port = &session->port.port,
+                                    .owner = owner != NULL ? &owner->firn : NULL,
+                                    .port = owner != NULL ? &owner->port.port : &session->port.port,
                                     .allow_other_preprocessing = generates || options->allow_other_preprocessing,
                                     .allow_other_split = options->allow_other_split,
                                     .allow_other_data = options->allow_other_data};
@@ -344,7 +371,16 @@ static int load_plan(cli_session *session) {
             return CLI_FILE;
         session->config.device_key = session->device_key;
     }
+    if (owner != NULL)
+        leave_out_parameters(&sizes);
     return allocate_blocks(session, &sizes) ? allocate_workspace(session) : CLI_FILE;
+}
+
+void cli_want_parts(firn_host_wanted *wanted, const cli_options *options) {
+    wanted->columns = options->columns;
+    wanted->target = options->target;
+    wanted->header = options->header;
+    memcpy(wanted->members, options->members, sizeof wanted->members);
 }
 
 /* Opens the data files, compares them with what the plan reads, and gives the plan their hash. */
@@ -361,6 +397,8 @@ static int open_data(cli_session *session) {
             wanted.streams[i] = (firn_stream_info){0}; /* nothing is read from it */
         wanted.shapes[i] = cli_shape(session, i);
     }
+    cli_want_parts(&wanted, options);
+    wanted.ignores = wanted.records && cli_ignored_label(session, &wanted.ignored);
     if (!firn_host_data_open(&session->data, &wanted, options->data, options->data_count, options->labels,
                              options->weights))
         return CLI_FILE;
@@ -410,34 +448,80 @@ static void note_plan(const cli_session *session) {
                    info->kernels);
 }
 
-int cli_session_open(cli_session *session, const cli_options *options, bool eval) {
+/* Loads and opens the plan. */
+static int begin_plan(cli_session *session, const cli_options *options) {
     *session = (cli_session){.options = options};
     unsigned threads = options->threads != 0 ? options->threads : firn_host_cpus();
     firn_host_port_begin(&session->port, options->checkpoint, options->counter, threads);
-    int status = load_plan(session);
+    int status = load_plan(session, NULL);
+    return status == CLI_OK ? open_plan(session) : status;
+}
+
+/* Refuses a decode plan, whose tokens are no data. */
+static int check_reads_data(cli_session *session) {
+    firn_decoder decoder;
+    if (firn_decoder_begin(&decoder, &session->firn) != FIRN_OK)
+        return CLI_OK;
+    firn_host_fail(session->options->file,
+                   "is a decode plan (%s); run it by firn generate, or compile one without --decode",
+                   firn_error_name(FIRN_ERROR_WRONG_MODE));
+    return CLI_REFUSED;
+}
+
+/* Opens the data of an open plan. */
+static int begin_data(cli_session *session) {
+    int status = check_reads_data(session);
     if (status == CLI_OK)
-        status = open_plan(session);
+        status = check_streams(session);
     if (status != CLI_OK)
         return status;
-    if (session->info.eval != eval)
+    if (session->options->verbose)
+        note_plan(session);
+    return open_data(session);
+}
+
+/* Lets the session give the plan of an owner's data only the streams that it reads. */
+static void leave_out_streams(cli_options *options, const firn_info *info) {
+    options->labels = info->streams > 1 ? options->labels : NULL;
+    options->weights = info->streams > 2 ? options->weights : NULL;
+}
+
+int cli_session_begin_beside(cli_session *session, cli_options *options, const cli_session *owner) {
+    *session = (cli_session){.options = options};
+    firn_host_port_begin(&session->port, NULL, NULL, 1); /* unused: that of the owner serves both */
+    int status = load_plan(session, owner);
+    if (status == CLI_OK)
+        status = open_plan(session);
+    if (status == CLI_OK && !session->info.eval)
+        status = cli_error(session, FIRN_ERROR_WRONG_MODE);
+    if (status != CLI_OK)
+        return status;
+    if (options->eval_data_count == 0)
+        leave_out_streams(options, &session->info);
+    return begin_data(session);
+}
+
+int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {
+    const int status = begin_plan(session, options);
+    if (status != CLI_OK)
+        return status;
+    return session->info.eval == eval ? begin_data(session) : cli_error(session, FIRN_ERROR_WRONG_MODE);
+}
+
+int cli_session_begin_alone(cli_session *session, const cli_options *options) {
+    const int status = begin_plan(session, options);
+    if (status != CLI_OK)
+        return status;
+    if (!session->info.eval)
         return cli_error(session, FIRN_ERROR_WRONG_MODE);
     if (options->verbose)
         note_plan(session);
     return CLI_OK;
 }
 
-int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {
-    firn_decoder decoder;
-    int status = cli_session_open(session, options, eval);
-    if (status != CLI_OK)
-        return status;
-    if (firn_decoder_begin(&decoder, &session->firn) == FIRN_OK) {
-        firn_host_fail(options->file, "is a decode plan (%s); run it by firn generate, or compile one without --decode",
-                       firn_error_name(FIRN_ERROR_WRONG_MODE));
-        return CLI_REFUSED;
-    }
-    status = check_streams(session);
-    return status == CLI_OK ? open_data(session) : status;
+int cli_session_open(cli_session *session, const cli_options *options) {
+    const int status = begin_plan(session, options);
+    return status == CLI_OK ? begin_data(session) : status;
 }
 
 int cli_session_confirm(cli_session *session) {

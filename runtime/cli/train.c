@@ -1,6 +1,7 @@
 /* firn train: runs steps until the run is complete (if it has an end), the requested number is done, a signal arrives,
- * or a value is not finite. */
+ * a value is not finite, or evaluations have not become better for long enough. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/cli/cli.h"
@@ -10,7 +11,12 @@ typedef struct run {
     cli_saving saving;
     cli_log log;
     cli_progress progress;
+    cli_validation validation;
+    cli_best best;
+    cli_history history;  /* the evaluations in the log */
     uint64_t first, last; /* global steps at the beginning and the end of this call; last may be CLI_NO_END */
+    bool data_ended;      /* the data have come to their end, and so has the run */
+    bool over;            /* --patience has ended the run */
 } run;
 
 /* Returns the global step after which this call ends, or CLI_NO_END. */
@@ -63,13 +69,35 @@ static int print_digest(const run *run) {
     return error == FIRN_OK ? cli_print_digest(digest) : cli_error(&run->session, error);
 }
 
+/* Returns true if the state after `step` has to be evaluated, and was not yet. */
+static bool is_due(const run *run, uint64_t step) {
+    const cli_validation *validation = &run->validation;
+    if (!validation->on || step == 0 || validation->step == step)
+        return false;
+    const bool ends = step == run->session.info.steps || run->data_ended;
+    return ends || (validation->every != 0 && step % validation->every == 0);
+}
+
 /* Says that there was nothing to do. The digest is that of the end of the run, as if this call had run its last step.
  */
 static int finish_complete(const run *run) {
     firn_host_fail(run->session.options->checkpoint,
-                   "the run is complete at step %llu: nothing is left to do; a longer run takes another plan (firn "
-                   "export, then firnc compile --weights)",
+                   "the run is complete at step %llu: nothing is left to do; a longer run takes another plan, which "
+                   "firnc compile --continue makes of its recipe and this checkpoint",
                    (unsigned long long)run->first);
+    const int status = print_digest(run);
+    return status == CLI_OK ? CLI_COMPLETE : status;
+}
+
+/* Says that --patience had ended the run already. */
+static int finish_over(const run *run) {
+    char why[200];
+    cli_best_say(&run->best, why, sizeof why);
+    firn_host_fail(
+        run->session.options->checkpoint,
+        "the run was ended after step %llu by --patience: %s; nothing is left to do; a --patience above %llu "
+        "goes on",
+        (unsigned long long)run->first, why, (unsigned long long)run->best.since);
     const int status = print_digest(run);
     return status == CLI_OK ? CLI_COMPLETE : status;
 }
@@ -79,7 +107,8 @@ static int finish_complete(const run *run) {
 static int stop_by_error(run *run, const firn_step_report *report, int error) {
     cli_progress_end(&run->progress);
     if (error == FIRN_ERROR_DATA_END) {
-        if (run->session.options->resume && report->global_step == run->first)
+        run->data_ended = true;
+        if (run->session.options->resume && report->global_step == run->first && !is_due(run, run->first))
             return finish_complete(run);
         if (!run->session.options->quiet)
             firn_host_note("the data has come to its end after step %llu", (unsigned long long)report->global_step);
@@ -124,6 +153,15 @@ static void note_cut(run *run, uint64_t step) {
                        (unsigned long long)step, emptied ? ": the log begins again with its first line" : "");
 }
 
+/* Reserves room in the log for one line. Notes at once if the log was cut. */
+static bool reserve_line(run *run, uint64_t step) {
+    const cli_log_cut cut = run->log.cut;
+    const bool room = cli_log_reserve(&run->log);
+    if (run->log.cut != cut)
+        note_cut(run, step);
+    return room;
+}
+
 /* Runs one step and logs it. *step becomes the number of steps done in total. */
 static int run_step(run *run, uint64_t *step) {
     firn_step_report report = {0};
@@ -157,27 +195,65 @@ static int run_step(run *run, uint64_t *step) {
     return logged && unchanged ? CLI_OK : CLI_FILE;
 }
 
+/* Shows the values of an evaluation, in a line of their own and at the end of the lines that follow. */
+static void show_evaluation(run *run, uint64_t step) {
+    const cli_validation *validation = &run->validation;
+    const cli_metric *by = &validation->metrics[validation->by];
+    char text[1000] = "";
+    if (run->session.options->quiet)
+        return;
+    snprintf(run->progress.evaluated, sizeof run->progress.evaluated, "  eval %s %.5g", by->name, (double)by->value);
+    for (uint32_t i = 0; i < validation->metric_count; i++) {
+        const size_t length = strlen(text);
+        snprintf(text + length, sizeof text - length, "%s%s %.9g", i == 0 ? "" : ", ", validation->metrics[i].name,
+                 (double)validation->metrics[i].value);
+    }
+    cli_progress_end(&run->progress);
+    firn_host_note("step %llu: eval %s%s", (unsigned long long)step, text,
+                   run->best.best.step == step ? ", the best so far" : "");
+}
+
+/* Evaluates the state after `step` if that is due, logs the values and keeps the best state. A signal leaves the
+ * evaluation undone, and a resumed run begins with it. */
+static int validate(run *run, uint64_t step) {
+    bool done;
+    if (!is_due(run, step) || cli_signals_came())
+        return CLI_OK;
+    if (!reserve_line(run, step))
+        return CLI_FILE;
+    const double before = cli_seconds();
+    int status = cli_validation_run(&run->validation, step, &done);
+    if (status != CLI_OK || !done)
+        return status;
+    const double now = cli_seconds();
+    if (!cli_log_evaluation(&run->log, step, run->validation.metrics, run->validation.metric_count, now - before,
+                            now - run->progress.started))
+        return CLI_FILE;
+    status = cli_best_take(&run->best, step);
+    show_evaluation(run, step);
+    run->over = status == CLI_OK && cli_best_is_over(&run->best);
+    return status;
+}
+
 /* Returns the step of the next periodic save after one at `step`, or the last step of this call. */
 static uint64_t next_save(const run *run, uint64_t step) {
     const uint64_t every = save_every(run);
-    return run->last - step < every ? run->last : step + every;
+    return every == 0 || run->last - step < every ? run->last : step + every;
 }
 
 /* Runs the steps. *step becomes the number of steps done in total; the caller saves that state however the run
  * ended. */
 static int run_steps(run *run, uint64_t *step) {
     const uint64_t every = save_every(run);
-    int status = CLI_OK;
-    while (status == CLI_OK && *step < run->last && !cli_signals_came()) {
+    int status = validate(run, *step); /* a run that was interrupted may have left it undone */
+    while (status == CLI_OK && *step < run->last && !run->over && !cli_signals_came()) {
         const uint64_t before = *step;
-        const cli_log_cut cut = run->log.cut;
-        const bool room = cli_log_reserve(&run->log);
-        if (run->log.cut != cut)
-            note_cut(run, *step);
-        status = room ? run_step(run, step) : CLI_FILE;
-        if (status != CLI_OK || *step == before) /* or the data has come to its end */
+        status = reserve_line(run, *step) ? run_step(run, step) : CLI_FILE;
+        if (status == CLI_OK) /* also if the data has come to its end */
+            status = validate(run, *step);
+        if (status != CLI_OK || *step == before)
             break;
-        if (every == 0 || *step % every != 0 || *step == run->last)
+        if (every == 0 || *step % every != 0 || *step == run->last || run->over)
             continue;
         status = firn_host_data_unchanged(&run->session.data) ? save(run, *step, next_save(run, *step)) : CLI_FILE;
         if (run->log.failed != 0)
@@ -205,11 +281,18 @@ static int save_at_end(run *run, int status, uint64_t step) {
     return status != CLI_OK ? status : saving;
 }
 
+/* Returns the data file that is at fault, of the training or of its evaluations, and writes what is wrong with it.
+ * NULL: none is. */
+static const char *fault_of_data(const run *run, char *text, size_t size) {
+    const char *file = firn_host_data_fault(&run->session.data, text, size);
+    return file == NULL && run->validation.on ? firn_host_data_fault(&run->validation.session.data, text, size) : file;
+}
+
 /* Reports what is wrong with a data file or the log, if something is, and what was saved. */
 static int report_fault(const run *run, int status, uint64_t step) {
     char kept[5000], fault[200];
     cli_saving_describe(&run->saving, step, kept, sizeof kept);
-    const char *file = firn_host_data_fault(&run->session.data, fault, sizeof fault);
+    const char *file = fault_of_data(run, fault, sizeof fault);
     if (file != NULL) {
         firn_host_fail(file, "%s (%s); the run stopped after step %llu, and %s; %s where nobody changes the file",
                        fault, firn_error_name(FIRN_ERROR_SOURCE), (unsigned long long)step, kept,
@@ -275,15 +358,21 @@ static void note_saved(const run *run, uint64_t step) {
     firn_host_note("the run stopped after step %llu, and %s; --resume goes on", (unsigned long long)step, kept);
 }
 
-/* Notes that the run was complete before all steps of --steps, and that the parameters were kept nowhere. */
+/* Notes why the run ended, if that was before all steps of --steps, and that the parameters were kept nowhere. */
 static void note_end(const run *run, uint64_t step) {
     const cli_options *options = run->session.options;
+    char why[200];
+    if (run->over) {
+        cli_best_say(&run->best, why, sizeof why);
+        firn_host_note("the run ends after step %llu by --patience %llu: %s; --resume with a larger one goes on",
+                       (unsigned long long)step, (unsigned long long)options->patience, why);
+    }
     if (options->quiet || step == run->first)
         return;
     if (options->steps_given && step == run->last && step - run->first < options->steps)
         firn_host_note("the run is complete at step %llu, after %llu of the %llu steps", (unsigned long long)step,
                        (unsigned long long)(step - run->first), (unsigned long long)options->steps);
-    if (options->checkpoint == NULL)
+    if (options->checkpoint == NULL && run->best.kept.step == 0)
         firn_host_note("the trained parameters were kept nowhere, without --checkpoint");
 }
 
@@ -300,12 +389,15 @@ static int finish_interrupted(const run *run, uint64_t step) {
 
 /* Ends a run that stopped after `step` with the exit code `status`. */
 static int finish(run *run, int status, uint64_t step) {
-    const bool interrupted = cli_signals_came() && status == CLI_OK && step < run->last;
+    const bool ended = run->over || (step == run->last && !is_due(run, step));
+    const bool interrupted = cli_signals_came() && status == CLI_OK && !ended;
     if (!firn_host_data_unchanged(&run->session.data))
         status = CLI_FILE;
     cli_log_look(&run->log);
     status = save_at_end(run, status, step);
-    const int reported = report_empty(run, report_fault(run, status, step), step);
+    cli_best_note(&run->best);
+    int reported = report_empty(run, report_fault(run, status, step), step);
+    reported = reported == CLI_OK ? cli_best_check(&run->best) : reported;
     const bool fault_is_new = reported != status; /* its message has said what was saved */
     status = reported == CLI_OK ? print_digest(run) : reported;
     if (status != CLI_OK && !fault_is_new)
@@ -326,30 +418,96 @@ static void note_begin(const run *run) {
         return;
     if (run->last == CLI_NO_END)
         firn_host_note("this run has no end: it goes on until it is interrupted; --steps N runs N steps");
-    if (run->session.options->checkpoint == NULL && run->first < run->last)
+    if (run->session.options->checkpoint == NULL && run->session.options->keep_best == NULL && run->first < run->last)
         firn_host_note("without --checkpoint FILE the trained parameters are kept nowhere");
 }
 
-static int train(run *run) {
-    cli_signals_catch();
-    int status = cli_saving_claim(&run->saving, &run->session, &run->progress);
+/* Notes that the data are not those of the run that this one continues, whose place in them it takes over. */
+static void note_origin(const run *run) {
+    const cli_session *session = &run->session;
+    const cli_report *report = &session->report;
+    char here[65];
+    cli_hex(here, session->data.sha256);
+    if (session->options->quiet || session->options->resume || report->origin_cursor == 0 ||
+        report->origin_data == NULL || strcmp(report->origin_data, here) == 0)
+        return;
+    firn_host_note("these are not the data of the run that this one continues, and it begins with their sample %llu; "
+                   "firnc compile --continue --restart-data begins with the first",
+                   (unsigned long long)report->origin_cursor);
+}
+
+/* Reserves room for what the run saves, and opens the log. */
+static int begin_outputs(run *run) {
+    const cli_validation *validation = &run->validation;
+    int status = cli_saving_reserve(&run->saving);
+    if (status == CLI_OK)
+        status = cli_saving_reserve(&run->best.saving);
+    if (status != CLI_OK)
+        return status;
+    if (validation->on)
+        run->history = (cli_history){.run_hash = validation->session.info.run_hash,
+                                     .data_sha256 = validation->session.data.sha256,
+                                     .name = validation->metrics[validation->by].name};
+    return cli_log_begin(&run->log, &run->session, validation->on ? &run->history : NULL, run->first);
+}
+
+/* Goes on with the evaluations that the log has. */
+static int begin_evaluations(run *run) {
+    cli_validation *validation = &run->validation;
+    const cli_history *history = &run->history;
+    const cli_options *options = run->session.options;
+    if (!validation->on)
+        return CLI_OK;
+    if ((options->keep_best != NULL || options->patience != 0) && !cli_log_is_file(&run->log)) {
+        firn_host_fail(options->log,
+                       "is no regular file, from which --resume could read the evaluations for %s; give the "
+                       "name of a file",
+                       options->keep_best != NULL ? "--keep-best" : "--patience");
+        return CLI_FILE;
+    }
+    validation->step = history->count != 0 ? history->list[history->count - 1].step : 0;
+    return cli_best_go_on(&run->best, &validation->metrics[validation->by], history, run->first);
+}
+
+/* Claims the files, fills the state and opens the plan that evaluates it. */
+static int begin(run *run) {
+    int status = cli_saving_claim(&run->saving, &run->session, &run->session.port, &run->progress);
+    if (status == CLI_OK)
+        status = cli_best_claim(&run->best, &run->session, &run->progress);
     if (status == CLI_OK)
         status = begin_state(run);
-    if (status == CLI_OK && is_complete(run))
+    if (status == CLI_OK && run->session.options->eval == NULL && is_complete(run))
         return finish_complete(run);
     if (status == CLI_OK)
         status = cli_push_begin(&run->session, run->first);
     if (status == CLI_OK)
-        status = cli_saving_reserve(&run->saving);
+        status = cli_validation_begin(&run->validation, &run->session, &run->progress);
     if (status == CLI_OK)
-        status = cli_log_begin(&run->log, &run->session, run->first);
+        status = begin_outputs(run);
+    if (status == CLI_OK)
+        status = begin_evaluations(run);
+    if (status == CLI_OK && run->validation.on && is_complete(run) && !is_due(run, run->first))
+        return finish_complete(run);
+    if (status == CLI_OK && run->validation.on && run->session.options->resume && cli_best_is_over(&run->best))
+        return finish_over(run);
+    return status;
+}
+
+static int train(run *run) {
+    cli_signals_catch();
+    int status = begin(run);
     if (status != CLI_OK)
         return status;
     cli_note_data(&run->session);
+    note_origin(run);
+    cli_validation_note(&run->validation);
     note_begin(run);
     cli_progress_begin(&run->progress, &run->session, run->first, run->last);
     uint64_t step = run->first;
-    status = run_steps(run, &step);
+    if (run->session.report.save_initial && !run->session.options->resume && step < run->last)
+        status = save(run, step, next_save(run, step));
+    if (status == CLI_OK)
+        status = run_steps(run, &step);
     return finish(run, status, step);
 }
 
@@ -359,7 +517,10 @@ int cli_train(const cli_options *options) {
     if (status == CLI_OK)
         status = train(&run);
     cli_log_end(&run.log, status != CLI_OK);
+    free(run.history.list);
+    cli_validation_end(&run.validation);
     cli_session_end(&run.session);
+    cli_best_end(&run.best);
     cli_saving_end(&run.saving);
     return status;
 }

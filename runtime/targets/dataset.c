@@ -273,6 +273,7 @@ static int look_npy(const firn_data_file *file, bool partial, firn_data_layout *
     bool fortran = false, understood = take_dictionary(&rest, layout, &fortran);
     if (skip_padding(file, (uint64_t)start + most, layout->offset, &understood) != FIRN_OK)
         return FIRN_ERROR_SOURCE;
+    layout->fortran = fortran;
     firn_data_fault fault = judge(layout, understood, fortran);
     if (fault != FIRN_DATA_GOOD)
         return refuse(layout, fault);
@@ -329,6 +330,10 @@ int firn_data_read(const firn_data_file *file, const firn_data_layout *layout, u
             reverse(at, bytes);
     }
     return FIRN_OK;
+}
+
+uint64_t firn_data_elements(const firn_data_layout *layout) {
+    return count_elements(layout, 0);
 }
 
 uint32_t firn_data_record_elements(const firn_data_layout *layout) {

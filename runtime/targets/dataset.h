@@ -40,6 +40,7 @@ typedef struct firn_data_layout {
                         fault VERSION: the version, or "?" for one above 9 */
     uint8_t element; /* firn_type: float32, int32 or a narrower integer */
     bool big_endian; /* the byte order of elements is reversed when they are read (IDX) */
+    bool fortran;    /* .npy: the header says Fortran order; also where the fault is another */
     uint8_t rank;    /* 1 to 8 */
     uint64_t dims[8];
     uint64_t offset;   /* of the first element */
@@ -61,6 +62,9 @@ int firn_data_look_at_begin(const firn_data_file *begin, firn_data_layout *layou
 /* Copies `count` elements, starting with element `first`, little-endian. Returns FIRN_OK or SOURCE. */
 int firn_data_read(const firn_data_file *file, const firn_data_layout *layout, uint64_t first, uint32_t count,
                    void *elements) FIRN_CHECK_RESULT;
+
+/* Returns the product of all extents, or UINT64_MAX if it is larger than the elements of any file. */
+uint64_t firn_data_elements(const firn_data_layout *layout);
 
 /* Returns the number of elements of one record: the product of all extents but the first. */
 uint32_t firn_data_record_elements(const firn_data_layout *layout);

@@ -5,7 +5,7 @@ same plan. Likewise folders that firnc compile --hf and firnc weights --hf read,
 
     hugging_face.py FIRNC FIRN FOLDER     FOLDER has key.key.pem and key.pub.pem
 """
-import json, os, subprocess, sys
+import json, os, shutil, subprocess, sys
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -164,6 +164,16 @@ def check_folder(name, make):
     back, found = type(model).from_pretrained(base, output_loading_info=True)
     assert not any(found.values()), found
     apart = difference_from(back, base, name.startswith("bert"))
+    # The same in one step: a folder that the class of config.json reads without a name missing or left over.
+    shutil.copytree(base, f"{base}_from", dirs_exist_ok=True)
+    model.half().save_pretrained(f"{base}_from")
+    run(FIRNC, "weights", recipe, *settings, "--hf", f"{base}_from", "--weights", f"{base}.safetensors", "-o", f"{base}_to/")
+    reader = getattr(transformers, json.load(open(f"{base}_to/config.json"))["architectures"][0])
+    other, found = reader.from_pretrained(f"{base}_to", output_loading_info=True)
+    assert not any(found.values()), found
+    wanted = type(model).from_pretrained(base).state_dict()
+    for key, value in other.state_dict().items():
+        assert value.dtype == torch.float32 and torch.equal(value, wanted[key]), key
     print(f"{name}: {apart:.1e} from Hugging Face's, by its folder")
 
 

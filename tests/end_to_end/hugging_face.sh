@@ -325,6 +325,44 @@ END
 expect "by the folder" 0 "" "$FIRNC" weights "$recipe" --hf "$folder/gpt2" --weights "$folder/gpt2/model.safetensors" \
     -o "$folder/back.safetensors"
 
+# A folder takes the place of the file: the same weights, the configuration with their type, the tokenizer as it is.
+bring() {
+    "$FIRNC" weights "$recipe" --hf "$folder/gpt2" --weights "$folder/gpt2/model.safetensors" "$@"
+}
+printf '{"model": {"vocab": {"a": 0}}, "big": 1000000000000000019884624838656}' >"$folder/gpt2/tokenizer.json"
+printf 'a b\n' >"$folder/gpt2/merges.txt"
+printf 'not copied' >"$folder/gpt2/training_args.bin"
+expect "a folder" 0 "" bring -o "$folder/handed/"
+[ "$(ls "$folder/handed" | tr '\n' ' ')" = "config.json merges.txt model.safetensors tokenizer.json " ] ||
+    fail "the folder holds $(ls "$folder/handed")"
+cmp -s "$folder/handed/model.safetensors" "$folder/back.safetensors" || fail "a folder has other weights than a file"
+for copied in config.json merges.txt tokenizer.json; do
+    cmp -s "$folder/handed/$copied" "$folder/gpt2/$copied" || fail "$copied is not copied"
+done
+sed -i 's/"model_type"/"torch_dtype": "bfloat16", "dtype": "float16", &/' "$folder/gpt2/config.json"
+expect "a folder that is there" 0 "" bring -o "$folder/handed"
+python3 - "$folder/gpt2/config.json" "$folder/handed/config.json" <<'end' || fail "another configuration than that in float32"
+import json, sys
+before, after = (json.load(open(name)) for name in sys.argv[1:])
+assert after == {**before, "torch_dtype": "float32", "dtype": "float32"}
+end
+expect "the folder that was handed over" 0 "" compile again --hf "$folder/handed"
+expect "a folder without --hf" 2 "is a folder, which takes --hf too" "$FIRNC" weights tests/end_to_end/gpt2_training.yaml \
+    --weights "$folder/gpt2/model.safetensors" -o "$folder/handed"
+expect "the folder itself" 1 "gpt2/config.json: would be replaced, and is read" bring -o "$folder/gpt2"
+cp -r "$folder/handed" "$folder/kept"
+limited() {
+    (ulimit -f 20 && bring "$@")
+}
+expect "no room" 1 "model.safetensors: cannot be written" limited -o "$folder/handed"
+diff -r "$folder/handed" "$folder/kept" >"$folder/got" || fail "no room, and the folder has changed"
+expect "no room for a new folder" 1 "model.safetensors: cannot be written" limited -o "$folder/new/"
+[ ! -e "$folder/new" ] || fail "no room, and a folder is left"
+mkfifo "$folder/gpt2/vocab.json"
+expect "a tokenizer that is no file" 1 "vocab.json: is not a file, but a pipe" bring -o "$folder/new/"
+[ ! -e "$folder/new" ] || fail "a folder of what cannot be read"
+rm "$folder/gpt2/vocab.json"
+
 
 # --- studies --------------------------------------------------------------------------------------------------------------
 

@@ -57,6 +57,7 @@ runtime/program
 runtime/package         plan/
 runtime/package/arduino runtime
 runtime/cli             plan/ schedules runtime runtime/decode runtime/targets/host runtime/manual runtime/program
+runtime/cli/outputs     plan/ runtime runtime/targets/host runtime/cli
 
 compiler/base           plan/ schedules
 compiler/keys           plan/ schedules compiler/base
@@ -64,6 +65,7 @@ compiler/graph          plan/ schedules compiler/base runtime/numerics
 compiler/job            plan/ schedules compiler/base compiler/graph runtime/numerics
 compiler/passes         plan/ schedules compiler/base compiler/graph compiler/job compiler/passes/gradients runtime/numerics
 compiler/passes/gradients plan/ compiler/base compiler/graph compiler/job compiler/passes
+compiler/tokens         compiler/base
 compiler/weights        plan/ compiler/base compiler/graph compiler/job runtime/numerics
 compiler/emit           plan/ schedules compiler compiler/base compiler/graph compiler/job compiler/passes compiler/weights runtime/numerics
 compiler                plan/ schedules compiler/base compiler/graph compiler/job compiler/passes compiler/emit

@@ -152,9 +152,10 @@ warns 'a key beside a merge' "today.yaml:$(at './val'): trainer.validate.val_dat
 warns 'the type of tokens' "today.yaml:$(at train_dataloader): trainer.fit.train_dataloader: warning: token_type is taken as int32"
 warns 'ComputeNorm' 'trainer.init.callbacks.0.ComputeNorm: warning: has effect in part'
 silent 'checkpoint.steps' 'checkpoint.steps'
+silent 'eval_frequency' 'eval_frequency'
 silent 'equal loaders' 'another is taken'
 "$FIRNC" inspect "$folder/today" >"$folder/inspected"
-for line in 'said: checkpoint  *every 10 steps' 'loss scaling  *dynamic, first 2.1474836e+09' '  input  *input_ids int32.4,16. from int32'; do
+for line in 'said: checkpoint  *every 10 steps' 'said: evaluation  *every 10 steps' 'loss scaling  *dynamic, first 2.1474836e+09' '  input  *input_ids int32.4,16. from int32'; do
     cases=$((cases + 1))
     grep -q "^$line" "$folder/inspected" || fail "inspect: no '$line'"
 done
@@ -228,6 +229,7 @@ runconfig:
     num_csx: 1
     model_dir: "./model_dir"
     eval_steps: 2
+    eval_frequency: 10
 END
 same 'the older layout' "$folder/today.yaml" "$folder/older.yaml"
 freeze older "$folder/older.yaml" train

@@ -3,7 +3,9 @@
 FUZZ_TARGETS := container payload schedule checkpoint serial
 # The compiler's libraries exist for this machine's word size only.
 ifeq ($(filter -m32,$(MACHINE)),)
-FUZZ_TARGETS += recipe weights onnx
+FUZZ_COMPILER := recipe weights onnx tokenizer older_run
+FUZZ_READERS := arrays archive tokens table
+FUZZ_TARGETS += $(FUZZ_COMPILER) $(FUZZ_READERS)
 FUZZ_ORACLE := tests/oracle/oracle.cc
 else
 FUZZ_ORACLE := tests/oracle/without_oracle.c
@@ -22,9 +24,11 @@ $(BUILD)/fuzz/%: $(call object,tests/fuzz/%.c) $(FUZZ_COMMON) $(FUZZ_MAIN) $(LIB
 	@mkdir -p $(@D)
 	$(quiet)$(CC) $(FUZZ_LDFLAGS) -Wl,--wrap=firn_signature_check $(filter-out $(LIBFIRN),$^) $(LIBFIRN) $(FUZZ_LIBRARIES) \
 	    -Wl,--as-needed -lstdc++ -lm -o $@
-$(BUILD)/fuzz/recipe $(BUILD)/fuzz/weights $(BUILD)/fuzz/onnx: $(LIBFIRNC)
-$(BUILD)/fuzz/recipe $(BUILD)/fuzz/weights $(BUILD)/fuzz/onnx: private FUZZ_LIBRARIES := $(LIBFIRN) -lyaml -lcjson \
-    -lprotobuf-c -lz
+$(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_COMPILER)): $(LIBFIRNC)
+$(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_COMPILER)): private FUZZ_LIBRARIES := $(LIBFIRN) -lyaml -lcjson -lprotobuf-c -lz
+
+$(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_READERS)): $(call object,tests/fuzz/readers.c) $(LIBFIRNHOST)
+$(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_READERS)): private FUZZ_LIBRARIES := $(LIBFIRN) -lcjson -lz -pthread
 
 .PHONY: fuzz-programs
 fuzz-programs: $(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_TARGETS))

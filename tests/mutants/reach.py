@@ -37,9 +37,9 @@ class Reach:
     # --- measuring ---
 
     def stamp(self, test):
-        """What the entry of a test depends on."""
-        text = Path(self.root, selection.source_of(test)).read_text()
-        return hashlib.sha256(f"{self.tree}\0{self.variables}\0{self.cases}\0{text}".encode()).hexdigest()
+        """What the entry of a test depends on. Which cases it takes matters only where it takes a part."""
+        text, cases = Path(self.root, selection.source_of(test)).read_text(), self.cases if test.every != 1 else None
+        return hashlib.sha256(f"{self.tree}\0{self.variables}\0{cases}\0{text}".encode()).hexdigest()
 
     def measure(self, tests, jobs, in_parallel, say):
         """Fills the map. `in_parallel(work)` calls work() in as many threads as there are jobs."""
@@ -128,6 +128,10 @@ class Reach:
             return None
         place = self.place(name, line)
         return None if place is None else place in lines.get(name, ())
+
+    def runs_file(self, test, name):
+        """Whether the test is known to run a line of the file."""
+        return bool(self.lines.get(selection.key(test), {}).get(name))
 
     def place(self, name, line):
         """The line that is counted for a line: the nearest before it in its function. None outside of functions."""

@@ -116,14 +116,15 @@ def is_named_after(copy, test, path):
 
 
 def order(copy, tests, path, line, reach, seconds):
-    """The tests that a mutant in this line is shown to, in order: tests that are known to run the line, those that are named
-    after its file first; tests of which it is not known; and last those under the sanitizers, which take long to link."""
+    """The tests that a mutant in this line is shown to, in order: tests that are known to run the line, or its file where the
+    line belongs to no function, those that are named after the file first; tests of which it is not known; and last those
+    under the sanitizers, which take long to link."""
     def group(test):
         if test.name.startswith("sanitized/"):
             return 3
         if is_named_after(copy, test, path):
             return 0
-        return 1 if reach.runs(test, path, line) else 2
+        return 1 if reach.runs(test, path, line) or reach.runs_file(test, path) else 2
 
     shown = [test for test in tests if reach.runs(test, path, line) is not False]
     return sorted(shown, key=lambda test: (group(test), seconds[key(test)], key(test)))

@@ -1,13 +1,9 @@
 /* See support_builder.h. */
 #include "tests/unit/support_builder.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS /* test keys are made from their parts */
 #include <mbedtls/ecdsa.h>
 #include <mbedtls/sha256.h>
@@ -15,6 +11,7 @@
 #include "plan/checks/semantics.h"
 #include "plan/errors.h"
 #include "plan/needs.h"
+#include "tests/unit/support_test.h"
 
 /* --- regions and tensors --- */
 

@@ -2,13 +2,11 @@
 #define _XOPEN_SOURCE 700 /* mkstemp, dup2 */
 #include "tests/unit/support_capture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/support_test.h"
 
 /* The captured stream, a second descriptor of what it was, and the file in its place; NULL: no capture is open. */
 static int captured, before;

@@ -2,13 +2,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tests/unit/support_compiled_plans.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS /* test keys are made from their parts */
 #include <mbedtls/ecp.h>
 
@@ -19,6 +15,7 @@
 #include "plan/generated/reader.h"
 #include "plan/signature.h"
 #include "tests/unit/support_recipes.h"
+#include "tests/unit/support_test.h"
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 

@@ -2,17 +2,13 @@
 #include "tests/unit/support_edits.h"
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "plan/generated/words.h"
 #include "plan/op_words.h"
+#include "tests/unit/support_test.h"
 
 /* Edits that are being read. */
 typedef struct editor {

@@ -2,13 +2,10 @@
  * twice between two erases, an access outside the part. */
 #include "tests/unit/support_flash.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/support_test.h"
 
 void support_flash_make(support_flash *flash, uint64_t capacity, uint32_t program_unit, uint32_t erase_unit,
                         uint8_t erased_value) {

@@ -1,17 +1,13 @@
 /* Interprets graphs for tests; see tests/unit/support_interpreter.h. */
 #include "tests/unit/support_interpreter.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime/kernels/kernels.h"
 #include "runtime/numerics/numerics.h"
+#include "tests/unit/support_test.h"
 #include "tests/unit/support_workspace.h"
 
 #define GARBAGE 0xa5

@@ -3,16 +3,13 @@
 #include "tests/unit/support_kernels.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime/numerics/flushed.h"
+#include "tests/unit/support_test.h"
 #include "tests/unit/support_workspace.h"
 
 const firn_moment support_beginning = {0, 0};

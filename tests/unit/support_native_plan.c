@@ -1,18 +1,14 @@
 /* See support_native_plan.h. */
 #include "tests/unit/support_native_plan.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "plan/access.h"
 #include "plan/generated/tables.h"
 #include "plan/native.h"
+#include "tests/unit/support_test.h"
 
 /* --- the listing of the schema ------------------------------------------------------------------------------------ */
 

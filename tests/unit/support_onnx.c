@@ -1,13 +1,12 @@
 /* See support_onnx.h. */
 #include "tests/unit/support_onnx.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/support_test.h"
 
 /* Fields of messages, as onnx.proto numbers them; those of a graph are in the header. */
 enum {
@@ -42,7 +41,7 @@ enum {
 
 /* Values of an attribute's type, and of a tensor's. */
 enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_GRAPH = 5, TYPE_INTS = 7 };
-enum { ELEMENT_FLOAT = 1, ELEMENT_INT64 = 7 };
+enum { ELEMENT_FLOAT = 1, ELEMENT_INT64 = 7, ELEMENT_BOOL = 9 };
 
 /* What the low bits of a field's tag say of its value. */
 enum { WIRE_BYTES = 2, WIRE_32_BITS = 5 };
@@ -118,7 +117,7 @@ void put_real_attribute(message_bytes *node, const char *name, float value) {
     put_message(node, NODE_ATTRIBUTE, &attribute);
 }
 
-void put_list_attribute(message_bytes *node, const char *name, size_t count, const int64_t *values) {
+static void put_list_attribute(message_bytes *node, const char *name, size_t count, const int64_t *values) {
     message_bytes attribute = {.count = 0};
     put_text(&attribute, ATTRIBUTE_NAME, name);
     for (size_t i = 0; i < count; i++)
@@ -158,7 +157,8 @@ void put_value(message_bytes *graph, uint32_t field, const char *name, int64_t t
     put_message(graph, field, &value);
 }
 
-void put_tensor(message_bytes *graph, const char *name, uint8_t rank, const int64_t *dims) {
+/* Floats that count from 1, each a quarter. */
+static void put_tensor(message_bytes *graph, const char *name, uint8_t rank, const int64_t *dims) {
     message_bytes tensor = {.count = 0};
     float values[64];
     size_t count = 1;
@@ -175,13 +175,19 @@ void put_tensor(message_bytes *graph, const char *name, uint8_t rank, const int6
     put_message(graph, INITIALIZER, &tensor);
 }
 
-void put_wholes(message_bytes *graph, const char *name, size_t count, const int64_t *values) {
+static void put_shaped_wholes(message_bytes *graph, const char *name, uint8_t rank, const int64_t *dims, size_t count,
+                              const int64_t *values) {
     message_bytes tensor = {.count = 0};
-    put_integer(&tensor, TENSOR_DIMS, (int64_t)count);
+    for (uint8_t i = 0; i < rank; i++)
+        put_integer(&tensor, TENSOR_DIMS, dims[i]);
     put_integer(&tensor, TENSOR_TYPE, ELEMENT_INT64);
     put_text(&tensor, TENSOR_NAME, name);
     put_bytes(&tensor, TENSOR_DATA, values, count * sizeof *values);
     put_message(graph, INITIALIZER, &tensor);
+}
+
+void put_wholes(message_bytes *graph, const char *name, size_t count, const int64_t *values) {
+    put_shaped_wholes(graph, name, 1, &(int64_t){(int64_t)count}, count, values);
 }
 
 void put_number(message_bytes *graph, const char *name, float number) {
@@ -191,6 +197,132 @@ void put_number(message_bytes *graph, const char *name, float number) {
     put_bytes(&tensor, TENSOR_DATA, &number, sizeof number);
     put_message(graph, INITIALIZER, &tensor);
 }
+
+/* --- graphs as text ----------------------------------------------------------------------------------------------- */
+
+enum { STATEMENT_BYTES = 2048, NUMBERS_MOST = 16 };
+
+/* Ends a text at a mark and returns what stands behind the mark; NULL if the text does not have it. */
+static char *cut_at(char *text, const char *mark) {
+    char *at = strstr(text, mark);
+    if (at == NULL)
+        return NULL;
+    *at = '\0';
+    return at + strlen(mark);
+}
+
+/* Reads "[1 2*3]", which is 1, 2, 2 and 2, and returns how many numbers it has; "batch" is -1. */
+static uint8_t read_list(const char *text, int64_t *numbers) {
+    uint8_t count = 0;
+    assert_true(*text == '[');
+    for (text++; *text != ']'; text += strspn(text, " ")) {
+        const bool is_batch = strncmp(text, "batch", 5) == 0;
+        char *end = (char *)text + 5;
+        const int64_t number = is_batch ? -1 : strtoll(text, &end, 10);
+        assert_true(end != text);
+        for (long copies = *end == '*' ? strtol(end + 1, &end, 10) : 1; copies > 0; copies--) {
+            numbers[count] = number;
+            assert_true(++count < NUMBERS_MOST);
+        }
+        text = end;
+    }
+    return count;
+}
+
+/* Returns where the graph in braces ends at which a text begins. */
+static char *end_of_graph(char *text) {
+    for (int depth = 0;; text++) {
+        assert_true(*text != '\0');
+        depth += (*text == '{') - (*text == '}');
+        if (depth == 0)
+            return text;
+    }
+}
+
+/* Reads " a=1 b=1.5 c=[1 2] d={y = Relu(x)}". */
+static void put_attributes(message_bytes *node, char *text) {
+    while ((text = strchr(text, ' ')) != NULL) {
+        char *name = text + 1, *value = cut_at(name, "=");
+        assert_non_null(value);
+        int64_t numbers[NUMBERS_MOST];
+        text = *value == '{' ? end_of_graph(value) : value + strcspn(value, *value == '[' ? "]" : " ");
+        if (*value == '{') {
+            message_bytes graph = {.count = 0};
+            *text++ = '\0';
+            put_graph(&graph, value + 1);
+            put_branch(node, name, &graph);
+        } else if (*value == '[') {
+            put_list_attribute(node, name, read_list(value, numbers), numbers);
+        } else if (memchr(value, '.', (size_t)(text - value)) != NULL) {
+            put_real_attribute(node, name, strtof(value, NULL));
+        } else {
+            put_attribute(node, name, strtoll(value, NULL, 10));
+        }
+    }
+}
+
+static void put_node_text(message_bytes *graph, char *text) {
+    message_bytes attributes = {.count = 0};
+    char *op = cut_at(text, " = ");
+    assert_non_null(op);
+    char *outputs = cut_at(text, ": "), *inputs = cut_at(op, "("), *rest = cut_at(inputs, ")");
+    put_attributes(&attributes, rest);
+    put_node(graph, outputs != NULL ? text : "", op, inputs, outputs != NULL ? outputs : text, &attributes);
+}
+
+static void put_value_text(message_bytes *graph, uint32_t field, char *text) {
+    int64_t dims[NUMBERS_MOST], type = ELEMENT_FLOAT;
+    if (strncmp(text, "int64 ", 6) == 0 || strncmp(text, "bool ", 5) == 0) {
+        type = *text == 'i' ? ELEMENT_INT64 : ELEMENT_BOOL;
+        text = strchr(text, ' ') + 1;
+    }
+    const char *list = cut_at(text, " ");
+    put_value(graph, field, text, type, list == NULL ? 0 : read_list(list, dims), dims);
+}
+
+/* Reads "[2 3]", the elements, or "[1 2] [2 3]", extents and elements. */
+static void put_wholes_text(message_bytes *graph, const char *name, const char *text) {
+    int64_t dims[NUMBERS_MOST], elements[NUMBERS_MOST];
+    const char *second = strchr(text + 1, '[');
+    const uint8_t count = read_list(second != NULL ? second : text, elements);
+    dims[0] = count;
+    put_shaped_wholes(graph, name, second != NULL ? read_list(text, dims) : 1, dims, count, elements);
+}
+
+static void put_statement(message_bytes *graph, char *text) {
+    char kind[8] = "", name[64];
+    int end = 0;
+    int64_t numbers[NUMBERS_MOST];
+    (void)sscanf(text, "%7s %63s %n", kind, name, &end);
+    if (strcmp(kind, "in") == 0)
+        put_value_text(graph, INPUT, text + 3);
+    else if (strcmp(kind, "out") == 0)
+        put_value_text(graph, OUTPUT, text + 4);
+    else if (strcmp(kind, "tensor") == 0)
+        put_tensor(graph, name, read_list(text + end, numbers), numbers);
+    else if (strcmp(kind, "wholes") == 0)
+        put_wholes_text(graph, name, text + end);
+    else if (strcmp(kind, "number") == 0)
+        put_number(graph, name, strtof(text + end, NULL));
+    else
+        put_node_text(graph, text);
+}
+
+void put_graph(message_bytes *graph, const char *text) {
+    while (*text != '\0') {
+        char statement[STATEMENT_BYTES];
+        size_t length = 0;
+        for (int depth = 0; text[length] != '\0' && (depth > 0 || text[length] != ';'); length++)
+            depth += (text[length] == '{') - (text[length] == '}');
+        assert_true(length < sizeof statement);
+        memcpy(statement, text, length);
+        statement[length] = '\0';
+        put_statement(graph, statement);
+        text += length + strspn(text + length, "; ");
+    }
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 void write_file(const char *name, const uint8_t *bytes, size_t count) {
     FILE *file = fopen(name, "wb");

@@ -29,16 +29,24 @@ void put_node(message_bytes *graph, const char *name, const char *op, const char
 /* Attributes of a node. */
 void put_attribute(message_bytes *node, const char *name, int64_t value);
 void put_real_attribute(message_bytes *node, const char *name, float value);
-void put_list_attribute(message_bytes *node, const char *name, size_t count, const int64_t *values);
 void put_branch(message_bytes *node, const char *name, const message_bytes *graph);
 
 /* An input or output of a graph; an extent of -1 here has the name "batch". */
 void put_value(message_bytes *graph, uint32_t field, const char *name, int64_t type, uint8_t rank, const int64_t *dims);
 
-/* Tensors of a graph: floats that count from 1, each a quarter; int64; one number. */
-void put_tensor(message_bytes *graph, const char *name, uint8_t rank, const int64_t *dims);
+/* Tensors of a graph: a list of int64; one float. */
 void put_wholes(message_bytes *graph, const char *name, size_t count, const int64_t *values);
 void put_number(message_bytes *graph, const char *name, float number);
+
+/* Adds what a text says, statements that are separated by "; ":
+ *
+ *     in x [batch 4]; in int64 i [3]; out y      inputs and outputs; float, int64 or bool
+ *     tensor a.weight [5 4]                      its extents; the floats count from 1, each a quarter
+ *     wholes axes [0 1]; number half 0.5         put_wholes and put_number; wholes i [1 2] [0 1] has extents, too
+ *     /a/Gemm: h = Gemm(x a.weight) transB=1     a node with its name, or without; a b = Op(c d) has several outputs;
+ *                                                attributes are whole numbers, reals with a point,
+ *                                                lists in [] or graphs in {}; 1*3 in a list is 1 1 1 */
+void put_graph(message_bytes *graph, const char *text);
 
 message_bytes model_of(const message_bytes *graph, int64_t opset);
 

@@ -1,11 +1,9 @@
 /* See support_plan.h. */
 #include "tests/unit/support_plan.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "tests/unit/support_test.h"
 
 support_plan *support_plan_empty(void) {
     support_plan *s = calloc(1, sizeof *s);

@@ -1,16 +1,12 @@
 /* Small recipes for tests (tests/unit/support_recipes.h). */
 #include "tests/unit/support_recipes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "compiler/emit/plan_file.h"
 #include "compiler/emit/report.h"
+#include "tests/unit/support_test.h"
 
 const firnc_input_options test_float32 = {.element = FIRN_FLOAT32};
 

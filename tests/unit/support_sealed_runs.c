@@ -2,18 +2,14 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tests/unit/support_sealed_runs.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "plan/checks/check.h"
 #include "plan/checks/semantics.h"
 #include "plan/checks/verifier.h"
+#include "tests/unit/support_test.h"
 
 /* --- sealing ------------------------------------------------------------------------------------------------------ */
 

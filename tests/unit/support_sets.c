@@ -2,15 +2,10 @@
 #include "tests/unit/support_sets.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/support_test.h"
 #include "tests/unit/support_workspace.h"
 
 typedef firn_kernel_choice find(uint16_t op, const firn_reduction *reduction);

@@ -2,17 +2,13 @@
 #include "tests/unit/support_shapes.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "plan/errors.h"
 #include "plan/op_words.h"
+#include "tests/unit/support_test.h"
 
 /* --- text ------------------------------------------------------------------------------------------------------- */
 

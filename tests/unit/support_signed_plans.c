@@ -1,14 +1,10 @@
 /* See support_signed_plans.h. */
 #include "tests/unit/support_signed_plans.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime/instance.h"
+#include "tests/unit/support_test.h"
 
 const signed_plan_settings support_settings = {
     .sampler = FIRN_FB_SAMPLER_KIND_PERMUTATION,

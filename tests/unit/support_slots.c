@@ -2,16 +2,12 @@
  * firmware to do. */
 #include "tests/unit/support_slots.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/bytes.h"
 #include "plan/signature.h"
 #include "plan/slots/layout.h"
+#include "tests/unit/support_test.h"
 
 static const uint8_t text[64] = {1, 2, 3, 4, 5, 6, 7, 0, 7, 6, 5, 4, 3, 2, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7};
 static const uint64_t whole[] = {sizeof text, 0};

@@ -1,12 +1,7 @@
 /* See support_small_plans.h. */
 #include "tests/unit/support_small_plans.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "compiler/base/text.h"
 #include "plan/generated/reader.h"
@@ -15,6 +10,7 @@
 #include "tests/unit/support_recipes.h"
 #include "tests/unit/support_sealed_runs.h"
 #include "tests/unit/support_small_graphs.h"
+#include "tests/unit/support_test.h"
 
 static uint32_t made;
 

@@ -1,13 +1,9 @@
 /* See support_workspace.h. */
 #include "tests/unit/support_workspace.h"
+#include "tests/unit/support_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { GUARD = 64, IN_SLOT = 0xa5, IN_GUARD = 0x5a };
 

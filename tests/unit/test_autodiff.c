@@ -1,19 +1,14 @@
 /* Tests automatic differentiation: gradients against finite differences of the loss that the same kernels compute, and
  * the structure that values cannot show (types, order of sums, levels). */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_interpreter.h"
 #include "tests/unit/support_recipes.h"
 #include "tests/unit/support_recurrent.h"
+#include "tests/unit/support_test.h"
 
 #define SEED 7
 
@@ -82,8 +77,7 @@ static void check_gradients(const test_recipe *recipe) {
     check_compiled(&compilation, recipe);
 }
 
-static void test_gpt2_gradients(void **state) {
-    (void)state;
+TEST(test_gpt2_gradients) {
     test_recipe recipe = test_gpt2_recipe();
     check_gradients(&recipe);
     recipe.gpt2.share_embedding_weights = false;
@@ -97,8 +91,7 @@ static void test_gpt2_gradients(void **state) {
     check_gradients(&recipe);
 }
 
-static void test_lora_gradients(void **state) {
-    (void)state;
+TEST(test_lora_gradients) {
     static const firnc_job_pattern words = {.pattern = "transformer.h.*"}, all = {.pattern = "*"};
     for (int is_mlp = 0; is_mlp < 2; is_mlp++) {
         test_recipe recipe = is_mlp == 1 ? test_mlp_recipe() : test_gpt2_recipe();
@@ -114,15 +107,13 @@ static void test_lora_gradients(void **state) {
     }
 }
 
-static void test_rotary_gradients(void **state) {
-    (void)state;
+TEST(test_rotary_gradients) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_rotary(&recipe);
     check_gradients(&recipe);
 }
 
-static void test_mlp_gradients(void **state) {
-    (void)state;
+TEST(test_mlp_gradients) {
     static const firnc_activation activations[] = {FIRNC_TANH,    FIRNC_RELU, FIRNC_GELU,    FIRNC_GELU_NEW,
                                                    FIRNC_SIGMOID, FIRNC_SILU, FIRNC_SOFTPLUS};
     for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++) {
@@ -138,8 +129,7 @@ static void test_mlp_gradients(void **state) {
 
 /* Tests each loss with the settings that belong to it. The targets are random numbers, not probabilities, so they are
  * taken as logarithms. */
-static void test_loss_gradients(void **state) {
-    (void)state;
+TEST(test_loss_gradients) {
     static const firnc_losses losses[] = {
         {.kind = FIRNC_LOSS_L1},
         {.kind = FIRNC_LOSS_HUBER, .huber_threshold = 0.25f},
@@ -165,8 +155,7 @@ static void test_loss_gradients(void **state) {
 }
 
 /* A gradient that is 5 % too large must be detected. */
-static void test_check_can_fail(void **state) {
-    (void)state;
+TEST(test_check_can_fail) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_lower);
@@ -178,8 +167,7 @@ static void test_check_can_fail(void **state) {
 }
 
 /* Two micro-batches of one sample must give the gradient of one batch of two samples. */
-static void test_accumulation(void **state) {
-    (void)state;
+TEST(test_accumulation) {
     test_recipe recipe = test_gpt2_recipe();
     firnc_compilation whole = test_compilation(&recipe);
     test_run_passes(&whole, firnc_lower);
@@ -213,8 +201,7 @@ static void test_accumulation(void **state) {
 }
 
 /* A tied weight: the gradient of the output layer comes first, then the embedding adds its rows in place. */
-static void test_tied_weight(void **state) {
-    (void)state;
+TEST(test_tied_weight) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
     firnc_compilation compilation = test_compilation(&recipe);
@@ -233,8 +220,7 @@ static void test_tied_weight(void **state) {
 }
 
 /* gradient_type: half rounds dW to the half type. The optimizer reads it in that type, without a cast. */
-static void test_gradient_type(void **state) {
-    (void)state;
+TEST(test_gradient_type) {
     for (int single = 0; single < 2; single++) {
         test_recipe recipe = test_gpt2_recipe();
         test_make_mixed(&recipe, FIRN_CBFLOAT16, 1);
@@ -271,8 +257,7 @@ static void test_gradient_type(void **state) {
 
 /* The residual stream: the gradient of the branch is added before that of the skip connection, and no gradient is
  * computed for the inputs. */
-static void test_order_of_sums(void **state) {
-    (void)state;
+TEST(test_order_of_sums) {
     test_recipe recipe = test_mlp_recipe();
     firnc_graph *graph = firnc_graph_create("residual");
     firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
@@ -307,8 +292,7 @@ static void test_order_of_sums(void **state) {
 }
 
 /* A gain for each column, then a gate for each element, both of which have parameters. */
-static void test_multiply_gradients(void **state) {
-    (void)state;
+TEST(test_multiply_gradients) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     firnc_graph *graph = compilation.graph = firnc_graph_create("gated");
@@ -349,8 +333,7 @@ static firnc_value some_of_both(firnc_graph *graph, firnc_value a, firnc_value b
 
 /* Each op with a result of several samples and a parameter of its own extents, which is repeated, or along which the
  * result is repeated; in either order. */
-static void test_gradients_of_two_operands(void **state) {
-    (void)state;
+TEST(test_gradients_of_two_operands) {
     static firnc_value (*const ops[])(firnc_graph *, firnc_value, firnc_value) = {
         firnc_add,     firnc_multiply,    firnc_subtract, divide_by_positive, firnc_minimum,
         firnc_maximum, power_of_positive, select_by_sign, some_of_both};
@@ -432,8 +415,7 @@ static firnc_value log_of_one_and_square(firnc_graph *graph, firnc_value x) {
     return op_of(graph, FIRN_OP_log_one_plus, firnc_multiply(graph, x, x));
 }
 
-static void test_gradients_of_one_operand(void **state) {
-    (void)state;
+TEST(test_gradients_of_one_operand) {
     static firnc_value (*const ops[])(firnc_graph *, firnc_value) = {log_of_square,
                                                                      root_of_magnitude,
                                                                      reciprocal_of_exp,
@@ -460,8 +442,7 @@ static void test_gradients_of_one_operand(void **state) {
 }
 
 /* Parameters that are added have the same gradient; each gets one of its own, as the optimizer needs it. */
-static void test_parameters_with_one_gradient(void **state) {
-    (void)state;
+TEST(test_parameters_with_one_gradient) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     firnc_graph *graph = compilation.graph = firnc_graph_create("sums of parameters");
@@ -478,8 +459,7 @@ static void test_parameters_with_one_gradient(void **state) {
 }
 
 /* The same operands in half precision: every op has types that its rule and its gradient accept. */
-static void test_elements_in_half_types(void **state) {
-    (void)state;
+TEST(test_elements_in_half_types) {
     for (uint8_t half = FIRN_FLOAT16; half <= FIRN_CBFLOAT16; half++) {
         test_recipe recipe = test_mlp_recipe();
         test_make_mixed(&recipe, half, 1);
@@ -504,8 +484,7 @@ static void test_elements_in_half_types(void **state) {
 
 /* Convolutions in groups, by channel and of one row, with both pools between: windows that overlap, are dilated, skip
  * elements of the image and exceed it on some sides. */
-static void test_image_gradients(void **state) {
-    (void)state;
+TEST(test_image_gradients) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     firnc_graph *graph = compilation.graph = firnc_graph_create("images");
@@ -529,8 +508,7 @@ static void test_image_gradients(void **state) {
 
 /* Attention as it is written out, all four ways to turn the factors of a product, and sums and maxima along dimensions.
  */
-static void test_gradients_along_dimensions(void **state) {
-    (void)state;
+TEST(test_gradients_along_dimensions) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     firnc_graph *graph = compilation.graph = firnc_graph_create("written_out");
@@ -557,8 +535,7 @@ static void test_gradients_along_dimensions(void **state) {
 }
 
 /* A batch norm of images, then one with given statistics. */
-static void test_batch_norm_gradients(void **state) {
-    (void)state;
+TEST(test_batch_norm_gradients) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     firnc_graph *graph = compilation.graph = firnc_graph_create("norms");
@@ -584,8 +561,7 @@ static void test_batch_norm_gradients(void **state) {
 }
 
 /* Ops that move elements, one behind the other, and all of one parameter's gradient through each of them. */
-static void test_layout_gradients(void **state) {
-    (void)state;
+TEST(test_layout_gradients) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     firnc_graph *graph = compilation.graph = firnc_graph_create("layout");
@@ -615,8 +591,7 @@ static void test_layout_gradients(void **state) {
 }
 
 /* Every recurrent op: gradients reach them through outputs and last states, together and alone. */
-static void test_recurrent_gradients(void **state) {
-    (void)state;
+TEST(test_recurrent_gradients) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     compilation.graph = firnc_graph_create("recurrent");
@@ -627,8 +602,7 @@ static void test_recurrent_gradients(void **state) {
 }
 
 /* Queries of one sequence and keys of another, with a mask. */
-static void test_cross_attention_gradients(void **state) {
-    (void)state;
+TEST(test_cross_attention_gradients) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     firnc_graph *graph = compilation.graph = firnc_graph_create("crossing");
@@ -654,8 +628,7 @@ static void test_cross_attention_gradients(void **state) {
 }
 
 /* An op with as many inputs as there may be, before the first parameter: it needs no gradient. */
-static void test_many_inputs(void **state) {
-    (void)state;
+TEST(test_many_inputs) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     firnc_graph *graph = compilation.graph = firnc_graph_create("joined");
@@ -674,8 +647,7 @@ static void test_many_inputs(void **state) {
 
 /* In mixed precision what is joined, or written to a tensor, gets the type of the first; integers stay integers, and
  * gradients of gathers, which are added up in float32, become those of their values. */
-static void test_layout_types(void **state) {
-    (void)state;
+TEST(test_layout_types) {
     test_recipe recipe = test_mlp_recipe();
     test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
     firnc_compilation compilation = test_compilation(&recipe);
@@ -705,8 +677,7 @@ static void test_layout_types(void **state) {
             assert_int_equal(graph->values[graph->nodes[i].outputs[0]].shape.type, FIRN_FLOAT32);
 }
 
-static void test_backward_levels(void **state) {
-    (void)state;
+TEST(test_backward_levels) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_FLOAT16, 1);
     firnc_compilation compilation = test_compilation(&recipe);
@@ -723,42 +694,10 @@ static void test_backward_levels(void **state) {
 }
 
 /* A parameter that does not affect the loss is refused. */
-static void test_unused_parameter(void **state) {
-    (void)state;
+TEST(test_unused_parameter) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_autocast);
     firnc_parameter(compilation.graph, "idle", 1, (uint32_t[]){3}, (firnc_init){.a = 1}, false);
     assert_false(firnc_differentiate(&compilation));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_image_gradients),
-        cmocka_unit_test(test_gpt2_gradients),
-        cmocka_unit_test(test_mlp_gradients),
-        cmocka_unit_test(test_loss_gradients),
-        cmocka_unit_test(test_check_can_fail),
-        cmocka_unit_test(test_accumulation),
-        cmocka_unit_test(test_tied_weight),
-        cmocka_unit_test(test_gradient_type),
-        cmocka_unit_test(test_order_of_sums),
-        cmocka_unit_test(test_backward_levels),
-        cmocka_unit_test(test_unused_parameter),
-        cmocka_unit_test(test_rotary_gradients),
-        cmocka_unit_test(test_multiply_gradients),
-        cmocka_unit_test(test_many_inputs),
-        cmocka_unit_test(test_gradients_along_dimensions),
-        cmocka_unit_test(test_batch_norm_gradients),
-        cmocka_unit_test(test_layout_gradients),
-        cmocka_unit_test(test_lora_gradients),
-        cmocka_unit_test(test_recurrent_gradients),
-        cmocka_unit_test(test_gradients_of_two_operands),
-        cmocka_unit_test(test_gradients_of_one_operand),
-        cmocka_unit_test(test_elements_in_half_types),
-        cmocka_unit_test(test_parameters_with_one_gradient),
-        cmocka_unit_test(test_layout_types),
-        cmocka_unit_test(test_cross_attention_gradients),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* Tests the phase count: plans that lie about the divisor of a batch are refused, a source that fails leaves the state
  * as it was, only labels and weights are read twice, weights may be computed from data, and the compiler refuses losses
  * whose divisor micro-batches cannot share. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "compiler/firnc.h"
 #include "tests/unit/support_native_plan.h"
 #include "tests/unit/support_sealed_runs.h"
+#include "tests/unit/support_test.h"
 
 /* --- what the checks refuse --------------------------------------------------------------------------------------- */
 
@@ -192,8 +188,7 @@ static const struct {
     {"a divisor that bookkeep writes", divisor_that_bookkeep_writes, FIRN_ERROR_FIELD},
 };
 
-static void a_lie_is_refused(void **state) {
-    (void)state;
+TEST(a_lie_is_refused) {
     compiled_plan plan, changed;
     make_plan(&plan, true);
     const firn_header header = compiled_plan_header(&plan);
@@ -211,8 +206,7 @@ static void a_lie_is_refused(void **state) {
 }
 
 /* Bookkeep counts on in the rows of the batch. */
-static void what_count_has_written_stays(void **state) {
-    (void)state;
+TEST(what_count_has_written_stays) {
     compiled_plan plan, changed;
     make_plan(&plan, false);
     const firn_header header = compiled_plan_header(&plan);
@@ -234,8 +228,7 @@ static void what_count_has_written_stays(void **state) {
     compiled_plan_free(&plan);
 }
 
-static void it_needs_minor_version_2(void **state) {
-    (void)state;
+TEST(it_needs_minor_version_2) {
     compiled_plan plan;
     make_plan(&plan, true);
     assert_int_equal(compiled_plan_header(&plan).needs_minor, 2);
@@ -276,8 +269,7 @@ static void open_images(compiled_plan *plan, compiled_run *run) {
 }
 
 /* Each read of a step fails once. The state stays as it was, and the next step is that of a run without errors. */
-static void a_source_may_fail_in_either_pass(void **state) {
-    (void)state;
+TEST(a_source_may_fail_in_either_pass) {
     compiled_plan plan;
     compiled_run run;
     firn_step_report report;
@@ -380,8 +372,7 @@ static float loss_with(uint32_t samples) {
     return report.loss;
 }
 
-static void weights_may_be_computed_from_data(void **state) {
-    (void)state;
+TEST(weights_may_be_computed_from_data) {
     const float whole = loss_with(ROWS);
     assert_true(whole > 0);
     for (uint32_t samples = 1; samples <= 3; samples++)
@@ -408,22 +399,11 @@ static bool freezes(uint32_t samples, weighting how) {
     return frozen;
 }
 
-static void a_divisor_that_cannot_be_shared_is_refused(void **state) {
-    (void)state;
+TEST(a_divisor_that_cannot_be_shared_is_refused) {
     assert_true(freezes(ROWS, FROM_A_BUFFER));
     assert_false(freezes(2, FROM_A_BUFFER));
     assert_non_null(strstr(message, "layer output: the weights of its rows depend on scales, which is no data"));
     assert_true(freezes(ROWS, IN_A_SUM));
     assert_false(freezes(2, IN_A_SUM));
     assert_non_null(strstr(message, "layer output: a loss of which rows may be absent is only a part of the loss"));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_lie_is_refused),
-                                       cmocka_unit_test(what_count_has_written_stays),
-                                       cmocka_unit_test(it_needs_minor_version_2),
-                                       cmocka_unit_test(a_source_may_fail_in_either_pass),
-                                       cmocka_unit_test(weights_may_be_computed_from_data),
-                                       cmocka_unit_test(a_divisor_that_cannot_be_shared_is_refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* Tests the chain of checks: their order, and that firnc and the runtime perform the same ones. The test damages a plan
  * for the last check first and then for each earlier check without repairing it, so the reported error must always be
  * that of the earliest check. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "compiler/emit/plan_file.h"
 #include "plan/checks/check.h"
 #include "plan/errors.h"
 #include "tests/unit/support_share.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 static signed_plan plan;
 static _Alignas(16) uint8_t pool[4096];
@@ -70,8 +66,7 @@ static void encode(const firn_header *header) {
     firn_header_encode(header, plan.file);
 }
 
-static void the_earliest_fault_is_reported(void **state) {
-    (void)state;
+TEST(the_earliest_fault_is_reported) {
     signed_plan_settings settings = support_settings; /* counter 3 */
     support_bigram(&plan, &settings);
     expect(FIRN_OK, plan.key, 3);
@@ -105,8 +100,7 @@ static void the_earliest_fault_is_reported(void **state) {
 }
 
 /* The schema hash says which schema the writer had; the version decides. */
-static void any_schema_hash_is_accepted(void **state) {
-    (void)state;
+TEST(any_schema_hash_is_accepted) {
     support_bigram(&plan, &support_settings);
     firn_header header = header_now();
     memset(header.schema_hash, 0x5a, sizeof header.schema_hash);
@@ -115,8 +109,7 @@ static void any_schema_hash_is_accepted(void **state) {
     expect(FIRN_OK, plan.key, 3);
 }
 
-static void success_is_only_what_was_checked(void **state) {
-    (void)state;
+TEST(success_is_only_what_was_checked) {
     support_bigram(&plan, &support_settings);
     device device = {.counter = 2};
     firn_check_request request = request_of(&device, plan.key);
@@ -143,8 +136,7 @@ static void success_is_only_what_was_checked(void **state) {
 }
 
 /* The plan hash is that of the header, which all else follows from. */
-static void the_plan_hash_is_that_of_the_header(void **state) {
-    (void)state;
+TEST(the_plan_hash_is_that_of_the_header) {
     support_bigram(&plan, &support_settings);
     device device = {.counter = 3};
     const firn_check_request request = request_of(&device, plan.key);
@@ -174,8 +166,7 @@ static int check_report(void) {
     return firn_check_report(&request, &checked.header);
 }
 
-static void the_report_is_what_was_signed(void **state) {
-    (void)state;
+TEST(the_report_is_what_was_signed) {
     make_with_report();
     const uint64_t end = plan.bytes - (sizeof report - 1);
     expect(FIRN_OK, plan.key, 3);
@@ -198,8 +189,7 @@ static void the_report_is_what_was_signed(void **state) {
 }
 
 /* A device needs no report. */
-static void a_plan_without_its_report_is_checked_alike(void **state) {
-    (void)state;
+TEST(a_plan_without_its_report_is_checked_alike) {
     make_with_report();
     plan.bytes -= sizeof report - 1;
     expect(FIRN_OK, plan.key, 3);
@@ -218,8 +208,7 @@ static void flip(uint64_t bit) {
 }
 
 /* Bytes that are no request allow nothing by what they lack. */
-static void a_request_without_its_mark_passes_no_plan(void **state) {
-    (void)state;
+TEST(a_request_without_its_mark_passes_no_plan) {
     make_with_report();
     device device = {.counter = 3};
     firn_check_request request = request_of(&device, plan.key);
@@ -241,8 +230,7 @@ static firn_trail trail_before_the_counter(void) {
 
 /* Zeros, as they may lie where a spoiled pointer points to, have no function that reads a counter. Only with the mark
  * does this mean that the device has none. */
-static void zeros_are_no_device_without_counter(void **state) {
-    (void)state;
+TEST(zeros_are_no_device_without_counter) {
     firn_check_request zeros = {0};
     uint32_t counter = 0;
     firn_trail trail = trail_before_the_counter();
@@ -259,8 +247,7 @@ static void zeros_are_no_device_without_counter(void **state) {
 
 /* No bit of header, signature and payload can change unnoticed. A flip in the payload leaves the header alone, so for
  * most of them the check without signature shows that the run hash differs; every ninth is tried with the signature. */
-static void a_flip_of_every_bit(void **state) {
-    (void)state;
+TEST(a_flip_of_every_bit) {
     make_with_report();
     device device = {.counter = 3};
     const firn_check_request request = request_of(&device, plan.key);
@@ -283,19 +270,4 @@ static void a_flip_of_every_bit(void **state) {
         flip(bit);
     }
     expect(FIRN_OK, plan.key, 3);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_earliest_fault_is_reported),
-        cmocka_unit_test(any_schema_hash_is_accepted),
-        cmocka_unit_test(success_is_only_what_was_checked),
-        cmocka_unit_test(the_plan_hash_is_that_of_the_header),
-        cmocka_unit_test(the_report_is_what_was_signed),
-        cmocka_unit_test(a_plan_without_its_report_is_checked_alike),
-        cmocka_unit_test(a_request_without_its_mark_passes_no_plan),
-        cmocka_unit_test(zeros_are_no_device_without_counter),
-        cmocka_unit_test(a_flip_of_every_bit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

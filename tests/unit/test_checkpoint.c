@@ -1,17 +1,14 @@
 /* Tests checkpoints on simulated flash that enforces the rules of flash, fails at any operation, and loses power at any
  * operation or in the middle of it. After every fault, a restore must give exactly a state that was saved, or an error.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <mbedtls/sha256.h>
 
 #include "plan/checkpoint/record.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 enum { FLASH_BYTES = 4096, ERASE_BYTES = 512 };
 
@@ -167,8 +164,7 @@ static void save_three(uint32_t unit, uint8_t digest[32]) {
 
 /* --- tests --- */
 
-static void resumes_with_the_same_bits(void **state) {
-    (void)state;
+TEST(resumes_with_the_same_bits) {
     static const uint32_t units[] = {1, 4, 16, 64, 256};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         uint8_t saved[32], restored[32], straight[32];
@@ -188,8 +184,7 @@ static void resumes_with_the_same_bits(void **state) {
     }
 }
 
-static void counts_records(void **state) {
-    (void)state;
+TEST(counts_records) {
     uint8_t digest[32];
     firn_record record;
     save_three(16, digest);
@@ -203,8 +198,7 @@ static void counts_records(void **state) {
     assert_int_equal(record.sequence, 2);
 }
 
-static void nothing_is_missing_not_damaged(void **state) {
-    (void)state;
+TEST(nothing_is_missing_not_damaged) {
     flash_begin(&memory, 16);
     support_bigram(&plan, &support_settings);
     begin(&one);
@@ -212,8 +206,7 @@ static void nothing_is_missing_not_damaged(void **state) {
 }
 
 /* If a restore finds no valid record, a running instance keeps its state. If it fails halfway, the state is lost. */
-static void keeps_a_good_state(void **state) {
-    (void)state;
+TEST(keeps_a_good_state) {
     uint8_t saved[32], later[32], after[32];
     save_three(16, saved);
     train(&one, 2);
@@ -249,8 +242,7 @@ static void keeps_a_good_state(void **state) {
     assert_memory_equal(saved, after, 32);
 }
 
-static void says_when_it_does_not_fit(void **state) {
-    (void)state;
+TEST(says_when_it_does_not_fit) {
     flash_begin(&memory, 16);
     memory.storage.capacity = ERASE_BYTES;
     support_bigram(&plan, &support_settings);
@@ -261,8 +253,7 @@ static void says_when_it_does_not_fit(void **state) {
 }
 
 /* Fails each operation of a save in every way, with an older record in the flash. */
-static void survives_faults(void **state) {
-    (void)state;
+TEST(survives_faults) {
     static const uint32_t units[] = {1, 16, 256};
     uint8_t older[32], newer[32], restored[32];
     uint32_t old_seen = 0, new_seen = 0, refused = 0;
@@ -327,8 +318,7 @@ static uint32_t record_bytes(void) {
  * authenticates. */
 enum { VERSION_AT = 8, CODE_AT = 264 };
 
-static void finds_every_flipped_bit(void **state) {
-    (void)state;
+TEST(finds_every_flipped_bit) {
     uint8_t digest[32];
     save_three(16, digest);
     const uint32_t bits = 8 * record_bytes();
@@ -353,8 +343,7 @@ static uint64_t stored(void *context) {
     return stored_bytes;
 }
 
-static void finds_every_truncation(void **state) {
-    (void)state;
+TEST(finds_every_truncation) {
     uint8_t digest[32];
     save_three(16, digest);
     const uint32_t bytes = record_bytes();
@@ -368,8 +357,7 @@ static void finds_every_truncation(void **state) {
 }
 
 /* Bytes that are valid when the hash is computed and differ when they are copied are refused. */
-static void believes_only_what_it_copies(void **state) {
-    (void)state;
+TEST(believes_only_what_it_copies) {
     uint8_t digest[32];
     save_three(16, digest);
     memory.reads = 0;
@@ -385,8 +373,7 @@ static void believes_only_what_it_copies(void **state) {
 
 /* --- valid records of other plans --- */
 
-static void belongs_to_one_run(void **state) {
-    (void)state;
+TEST(belongs_to_one_run) {
     uint8_t digest[32];
     save_three(16, digest);
     signed_plan_settings settings = support_settings;
@@ -401,8 +388,7 @@ static void belongs_to_one_run(void **state) {
     assert_int_equal(firn_restore(&two.firn, NULL), FIRN_OK);
 }
 
-static void evaluation_takes_the_parameters(void **state) {
-    (void)state;
+TEST(evaluation_takes_the_parameters) {
     uint8_t digest[32];
     save_three(16, digest);
     support_bigram_eval(&other_plan, &support_settings);
@@ -429,8 +415,7 @@ static void look_at_table(void *context) {
 
 /* Parameters are taken from the record. Drawing initial values first would waste the time to initialise a large model.
  */
-static void evaluation_draws_no_parameters(void **state) {
-    (void)state;
+TEST(evaluation_draws_no_parameters) {
     uint8_t digest[32];
     save_three(16, digest);
     support_bigram_eval(&other_plan, &support_settings);
@@ -491,8 +476,7 @@ static void save_part(uint8_t data) {
     assert_int_equal(firn_save(&one.firn), FIRN_OK);
 }
 
-static void resuming_needs_the_same_data(void **state) {
-    (void)state;
+TEST(resuming_needs_the_same_data) {
     const firn_restore_report same = {.preprocessing = FIRN_EQUAL, .split = FIRN_EQUAL, .data = FIRN_EQUAL};
     firn_restore_report unknown = same, other = same;
     unknown.data = FIRN_UNKNOWN;
@@ -521,8 +505,7 @@ static void relabel(firn_native_plan *native) {
 
 /* An evaluation of a part of the data must be of the same part of the same data, so that training has not seen it. One
  * of all data may be of other data. What the model reads must be made in the same way; its labels need not. */
-static void evaluation_compares_what_matters(void **state) {
-    (void)state;
+TEST(evaluation_compares_what_matters) {
     signed_plan_settings settings = support_settings;
     save_part(1);
     support_bigram_eval(&other_plan, &settings);
@@ -551,8 +534,7 @@ static void evaluation_compares_what_matters(void **state) {
 }
 
 /* A refusal leaves a state that is there as it is. */
-static void a_refusal_costs_nothing(void **state) {
-    (void)state;
+TEST(a_refusal_costs_nothing) {
     uint8_t before[32], after[32];
     save_part(1);
     open_with(&two, &plan, 2, false);
@@ -573,8 +555,7 @@ static void set_origin(firn_native_plan *native) {
 }
 
 /* The report names the run that wrote the checkpoint, and the run that this one continued. */
-static void the_report_says_where_a_checkpoint_comes_from(void **state) {
-    (void)state;
+TEST(the_report_says_where_a_checkpoint_comes_from) {
     static const uint8_t none[32];
     firn_info info;
     firn_restore_report report;
@@ -625,8 +606,7 @@ static uint32_t place_of(const char *name) {
 }
 
 /* A record has no signature, so its contents may come from anyone who can write to the storage. */
-static void checks_what_a_hash_cannot(void **state) {
-    (void)state;
+TEST(checks_what_a_hash_cannot) {
     uint8_t digest[32];
     save_three(16, digest);
     const flash good = memory;
@@ -663,8 +643,7 @@ static void checks_what_a_hash_cannot(void **state) {
 }
 
 /* A record lists its regions. Other regions than those of the plan are refused, although the bytes are there. */
-static void regions_must_be_those_of_the_plan(void **state) {
-    (void)state;
+TEST(regions_must_be_those_of_the_plan) {
     uint8_t digest[32];
     save_three(16, digest);
     const flash good = memory;
@@ -698,8 +677,7 @@ static void regions_must_be_those_of_the_plan(void **state) {
 
 /* Random damage with a recomputed hash: the record is refused, or the run that continues from it makes a step or stops
  * with an error that values or counters can cause. */
-static void runs_or_refuses(void **state) {
-    (void)state;
+TEST(runs_or_refuses) {
     uint8_t digest[32];
     uint32_t refused = 0, ran = 0;
     save_three(16, digest);
@@ -731,8 +709,7 @@ static void runs_or_refuses(void **state) {
     assert_true(refused > 100 && ran > 100);
 }
 
-static void refuses_storage_that_cannot_be(void **state) {
-    (void)state;
+TEST(refuses_storage_that_cannot_be) {
     uint8_t digest[32];
     save_three(16, digest);
     const firn_storage good = memory.storage;
@@ -754,30 +731,4 @@ static void refuses_storage_that_cannot_be(void **state) {
     memory.storage.stored = stored;
     stored_bytes = record_bytes();
     assert_int_equal(firn_restore(&one.firn, NULL), FIRN_OK);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resumes_with_the_same_bits),
-        cmocka_unit_test(counts_records),
-        cmocka_unit_test(nothing_is_missing_not_damaged),
-        cmocka_unit_test(keeps_a_good_state),
-        cmocka_unit_test(says_when_it_does_not_fit),
-        cmocka_unit_test(survives_faults),
-        cmocka_unit_test(finds_every_flipped_bit),
-        cmocka_unit_test(finds_every_truncation),
-        cmocka_unit_test(believes_only_what_it_copies),
-        cmocka_unit_test(belongs_to_one_run),
-        cmocka_unit_test(evaluation_takes_the_parameters),
-        cmocka_unit_test(evaluation_draws_no_parameters),
-        cmocka_unit_test(resuming_needs_the_same_data),
-        cmocka_unit_test(evaluation_compares_what_matters),
-        cmocka_unit_test(a_refusal_costs_nothing),
-        cmocka_unit_test(the_report_says_where_a_checkpoint_comes_from),
-        cmocka_unit_test(checks_what_a_hash_cannot),
-        cmocka_unit_test(regions_must_be_those_of_the_plan),
-        cmocka_unit_test(runs_or_refuses),
-        cmocka_unit_test(refuses_storage_that_cannot_be),
-    };
-    return cmocka_run_group_tests_name("checkpoint", tests, NULL, NULL);
 }

@@ -3,20 +3,17 @@
  * geometries, with and without a device key and a checkpoint counter, for records of one run and of two, for sequences
  * that wrap around, and cuts again while the next save recovers. Afterwards a restore must give exactly the state that
  * was committed last, by its digest. Prints the number of cut points. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <mbedtls/sha256.h>
 
 #include "plan/checkpoint/record.h"
 #include "tests/unit/support_flash.h"
 #include "tests/unit/support_share.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 /* --- the device --- */
 
@@ -444,20 +441,10 @@ static void sweep(bool with_key) {
                 seen.none > 0);
 }
 
-static void every_cut_recovers(void **state) {
-    (void)state;
+TEST(every_cut_recovers) {
     sweep(false);
 }
 
-static void every_cut_recovers_with_a_key(void **state) {
-    (void)state;
+TEST(every_cut_recovers_with_a_key) {
     sweep(true);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_cut_recovers),
-        cmocka_unit_test(every_cut_recovers_with_a_key),
-    };
-    return cmocka_run_group_tests_name("checkpoint power", tests, NULL, NULL);
 }

@@ -1,19 +1,16 @@
 /* Tests what two slots, a device key and a checkpoint counter promise against damage and against an attacker who can
  * write the storage: which record is restored, what is refused by which error, and what the report says. Power cuts are
  * swept in test_checkpoint_power.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <mbedtls/sha256.h>
 
 #include "plan/checkpoint/hmac.h"
 #include "plan/checkpoint/record.h"
 #include "tests/unit/support_flash.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 enum { UNIT = 16, ERASE = 512, SLOT = 1536, BOTH = 2 * SLOT };
 
@@ -156,8 +153,7 @@ static void erase_all(void) {
 
 /* The test cases 1 to 4 of RFC 4231, whose keys have at most 32 bytes: a shorter key is filled up with zeros, as HMAC
  * does. */
-static void computes_the_codes_of_the_standard(void **state) {
-    (void)state;
+TEST(computes_the_codes_of_the_standard) {
     static uint8_t dd[50], cd[50], ascending[32];
     memset(dd, 0xdd, sizeof dd);
     memset(cd, 0xcd, sizeof cd);
@@ -193,8 +189,7 @@ static void computes_the_codes_of_the_standard(void **state) {
     }
 }
 
-static void only_the_device_key_makes_records(void **state) {
-    (void)state;
+TEST(only_the_device_key_makes_records) {
     save_steps(key, 2);
     assert_int_equal(restore_with(&plan, key), 2);
     assert_int_equal(restore_with(&eval_plan, key), 2);
@@ -220,8 +215,7 @@ static void only_the_device_key_makes_records(void **state) {
 }
 
 /* The derived key is not the device key, so a code of the device key over the same bytes does not serve. */
-static void the_key_is_separated(void **state) {
-    (void)state;
+TEST(the_key_is_separated) {
     save_steps(key, 1);
     firn_record record = record_in(0);
     uint8_t header[FIRN_RECORD_HEADER_BYTES];
@@ -235,8 +229,7 @@ static void the_key_is_separated(void **state) {
 /* --- damage ------------------------------------------------------------------------------------------------------- */
 
 /* Any flipped bit of the newest record brings back the one before it, and the report says so. */
-static void a_flipped_bit_falls_back(void **state) {
-    (void)state;
+TEST(a_flipped_bit_falls_back) {
     for (int with_key = 0; with_key < 2; with_key++) {
         erase_all();
         save_steps(with_key != 0 ? key : NULL, 2);
@@ -259,8 +252,7 @@ static void a_flipped_bit_falls_back(void **state) {
 }
 
 /* The record that is kept is checked in full: if the newest one is damaged, it is the one that is written over. */
-static void a_save_keeps_what_is_valid(void **state) {
-    (void)state;
+TEST(a_save_keeps_what_is_valid) {
     save_steps(NULL, 2);
     slot_at(1)[FIRN_RECORD_HEADER_BYTES + 40] ^= 1;
     support_flash_copy(&put_aside, &flash);
@@ -278,8 +270,7 @@ static void a_save_keeps_what_is_valid(void **state) {
     assert_int_equal(record_in(1).sequence, 2);
 }
 
-static void an_unreadable_slot_is_a_damaged_one(void **state) {
-    (void)state;
+TEST(an_unreadable_slot_is_a_damaged_one) {
     save_steps(NULL, 2);
     unreadable = 1;
     assert_int_equal(restore_with(&plan, NULL), 1);
@@ -296,8 +287,7 @@ static void an_unreadable_slot_is_a_damaged_one(void **state) {
     assert_int_equal(report.slots_damaged, 2);
 }
 
-static void a_storage_that_cannot_be_read_is_not_erased(void **state) {
-    (void)state;
+TEST(a_storage_that_cannot_be_read_is_not_erased) {
     save_steps(NULL, 2);
     const uint64_t before = flash.operations;
     unreadable = NO_SLOT_IS_READ;
@@ -308,8 +298,7 @@ static void a_storage_that_cannot_be_read_is_not_erased(void **state) {
 }
 
 /* One read that fails, whichever it is, does not make a slot the torn one: a save takes the older record. */
-static void a_read_that_fails_once_is_made_again(void **state) {
-    (void)state;
+TEST(a_read_that_fails_once_is_made_again) {
     save_steps(NULL, 3);
     support_flash_copy(&put_aside, &flash);
     const uint32_t newest = record_in(1).sequence > record_in(0).sequence;
@@ -326,8 +315,7 @@ static void a_read_that_fails_once_is_made_again(void **state) {
 }
 
 /* Which error two slots give together, and which of them a save takes: the one where less is lost. */
-static void the_lesser_loss(void **state) {
-    (void)state;
+TEST(the_lesser_loss) {
     save_steps(key, 2);
     support_flash_copy(&put_aside, &flash);
     unreadable = 1;
@@ -362,8 +350,7 @@ static void the_lesser_loss(void **state) {
 
 /* The newest record wins after a reset, after firn_initialise, and in another run: the sequence goes on from what is
  * stored. */
-static void the_sequence_goes_on(void **state) {
-    (void)state;
+TEST(the_sequence_goes_on) {
     save_steps(NULL, 3);
     assert_int_equal(record_in(0).sequence, 3);
     assert_int_equal(record_in(1).sequence, 2);
@@ -379,8 +366,7 @@ static void the_sequence_goes_on(void **state) {
     assert_int_equal(report.sequence, 5);
 }
 
-static void sequences_are_compared_serially(void **state) {
-    (void)state;
+TEST(sequences_are_compared_serially) {
     static const uint32_t from[] = {0, 1, 77, UINT32_MAX, UINT32_C(1) << 31, (UINT32_C(1) << 31) - 1};
     for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
         assert_false(firn_record_is_newer(from[i], from[i]));
@@ -403,8 +389,7 @@ static void sequences_are_compared_serially(void **state) {
     assert_int_equal(restore_with(&plan, NULL), 3);
 }
 
-static void places_do_not_matter(void **state) {
-    (void)state;
+TEST(places_do_not_matter) {
     static uint8_t slot[SLOT];
     save_steps(NULL, 2);
     memcpy(slot, slot_at(0), SLOT); /* exchanged */
@@ -424,8 +409,7 @@ static void places_do_not_matter(void **state) {
 
 /* A plan that was updated and withdrawn finds its own record beside the newer one, and goes on from it without losing
  * it. */
-static void another_run_hides_nothing(void **state) {
-    (void)state;
+TEST(another_run_hides_nothing) {
     save_steps(NULL, 3);
     open_as(&one, &other_plan, NULL);
     assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
@@ -447,8 +431,7 @@ static void another_run_hides_nothing(void **state) {
 }
 
 /* The newest record of a run is accepted or refused; an older one never takes its place silently. */
-static void the_newest_of_a_run_is_the_one(void **state) {
-    (void)state;
+TEST(the_newest_of_a_run_is_the_one) {
     firn_config config = support_config(&one, &plan);
     config.port = &port;
     for (uint8_t data = 1; data < 3; data++) {
@@ -472,8 +455,7 @@ static void count_saves(uint32_t saves_per_advance) {
     port.saves_per_advance = saves_per_advance;
 }
 
-static void old_records_are_not_put_back(void **state) {
-    (void)state;
+TEST(old_records_are_not_put_back) {
     count_saves(0);
     save_steps(key, 2);
     assert_int_equal(device_counter, 2);
@@ -504,8 +486,7 @@ static void old_records_are_not_put_back(void **state) {
 }
 
 /* A record of another value: below, equal, one above, more above; the device's counter has the value 10. */
-static void the_value_is_the_devices(void **state) {
-    (void)state;
+TEST(the_value_is_the_devices) {
     count_saves(0);
     for (uint32_t value = 8; value <= 13; value++) {
         erase_all();
@@ -520,8 +501,7 @@ static void the_value_is_the_devices(void **state) {
 }
 
 /* With N saves for an advance, the last records with one value are a window; those before it are refused. */
-static void the_window_is_what_is_said(void **state) {
-    (void)state;
+TEST(the_window_is_what_is_said) {
     count_saves(4);
     save_steps(key, 1);
     for (uint32_t saved = 1; saved <= 20; saved++) {
@@ -539,8 +519,7 @@ static void the_window_is_what_is_said(void **state) {
     assert_int_equal(report.slots_damaged, 1);
 }
 
-static void errors_of_the_counter_lose_nothing(void **state) {
-    (void)state;
+TEST(errors_of_the_counter_lose_nothing) {
     count_saves(0);
     save_steps(key, 2);
     counter_reads = false;
@@ -570,8 +549,7 @@ static void errors_of_the_counter_lose_nothing(void **state) {
 }
 
 /* A device that gets its counter later keeps its records. */
-static void a_counter_may_be_added(void **state) {
-    (void)state;
+TEST(a_counter_may_be_added) {
     save_steps(key, 3);
     count_saves(0);
     assert_int_equal(restore_with(&plan, key), 3);
@@ -582,8 +560,7 @@ static void a_counter_may_be_added(void **state) {
 
 /* --- wear --------------------------------------------------------------------------------------------------------- */
 
-static void counts_erases(void **state) {
-    (void)state;
+TEST(counts_erases) {
     save_steps(NULL, 1);
     for (int i = 0; i < 9; i++) {
         const int saved = restore_with(&plan, NULL);
@@ -606,8 +583,7 @@ static void counts_erases(void **state) {
 }
 
 /* Records from before there were codes, counters and erases have zeros there. */
-static void older_records_restore(void **state) {
-    (void)state;
+TEST(older_records_restore) {
     save_steps(NULL, 1);
     firn_record record = record_in(0);
     memset(record.erases, 0, sizeof record.erases);
@@ -623,8 +599,7 @@ static void older_records_restore(void **state) {
 
 /* --- storage ------------------------------------------------------------------------------------------------------ */
 
-static void refuses_slots_that_cannot_be(void **state) {
-    (void)state;
+TEST(refuses_slots_that_cannot_be) {
     save_steps(NULL, 1);
     const firn_storage good = storage;
     storage.slots = 3;
@@ -645,32 +620,6 @@ static void refuses_slots_that_cannot_be(void **state) {
     assert_true(slot_at(1)[0] == 0xff);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(computes_the_codes_of_the_standard),
-        TEST(only_the_device_key_makes_records),
-        TEST(the_key_is_separated),
-        TEST(a_flipped_bit_falls_back),
-        TEST(a_save_keeps_what_is_valid),
-        TEST(an_unreadable_slot_is_a_damaged_one),
-        TEST(a_storage_that_cannot_be_read_is_not_erased),
-        TEST(a_read_that_fails_once_is_made_again),
-        TEST(the_lesser_loss),
-        TEST(the_sequence_goes_on),
-        TEST(sequences_are_compared_serially),
-        TEST(places_do_not_matter),
-        TEST(another_run_hides_nothing),
-        TEST(the_newest_of_a_run_is_the_one),
-        TEST(old_records_are_not_put_back),
-        TEST(the_value_is_the_devices),
-        TEST(the_window_is_what_is_said),
-        TEST(errors_of_the_counter_lose_nothing),
-        TEST(a_counter_may_be_added),
-        TEST(counts_erases),
-        TEST(older_records_restore),
-        TEST(refuses_slots_that_cannot_be),
-    };
-    return cmocka_run_group_tests_name("checkpoint slots", tests, NULL, NULL);
+    return support_test_run(&(support_fixture){.before_each = begin, .after_each = end});
 }

@@ -1,16 +1,12 @@
 /* Tests the log of firn with a JSON parser, for unusual numbers and names, the exit codes, which files a command may
  * write, and which outputs it predicts; and of firn and firnc, by their tables, every option that is repeated. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 #include <mbedtls/base64.h>
 
 #include "compiler/base/text.h"
@@ -19,6 +15,7 @@
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 static char path[128];
 
@@ -44,7 +41,7 @@ static char *log_of(const firn_step_report *reports, size_t count, int error) {
     session.info = (firn_info){.kernels = "portable", .steps = 9};
     cli_log log;
     assert_int_equal(truncate(path, 0), 0);
-    assert_int_equal(cli_log_begin(&log, &session, 0), CLI_OK);
+    assert_int_equal(cli_log_begin(&log, &session, NULL, 0), CLI_OK);
     for (size_t i = 0; i < count; i++)
         assert_true(cli_log_step(&log, &reports[i], i + 1 == count ? error : FIRN_OK, 0.5, 1.5));
     assert_true(cli_log_sync(&log));
@@ -75,8 +72,7 @@ static double number(const cJSON *line, const char *name) {
     return item->valuedouble;
 }
 
-static void the_log_is_json(void **state) {
-    (void)state;
+TEST(the_log_is_json) {
     const float awkward[] = {1.0f, 0.1f, -0.0f, 0x1p-149f, 0x1.fffffep127f, 16777217.0f, 1e-7f, 3.14159274f, 2.5e-30f};
     enum { COUNT = sizeof awkward / sizeof *awkward };
     firn_step_report reports[COUNT];
@@ -108,8 +104,7 @@ static void the_log_is_json(void **state) {
     assert_int_equal(*text, 0);
 }
 
-static void a_stop_is_in_the_log(void **state) {
-    (void)state;
+TEST(a_stop_is_in_the_log) {
     firn_step_report report = {.global_step = 4, .loss = firn_from_bits(FIRN_NAN_BITS)};
     char *text = log_of(&report, 1, FIRN_ERROR_LOSS_NOT_FINITE);
     cJSON_Delete(line_of(&text));
@@ -121,8 +116,7 @@ static void a_stop_is_in_the_log(void **state) {
     cJSON_Delete(line);
 }
 
-static void exit_codes_follow_the_range(void **state) {
-    (void)state;
+TEST(exit_codes_follow_the_range) {
     static const struct {
         int error, code;
     } expected[] = {
@@ -148,8 +142,7 @@ static void exit_codes_follow_the_range(void **state) {
 }
 
 /* The last step in the log must be that of the checkpoint or a later one. */
-static void a_log_with_a_gap_is_refused(void **state) {
-    (void)state;
+TEST(a_log_with_a_gap_is_refused) {
     const firn_step_report reports[] = {{.global_step = 1}, {.global_step = 2}};
     log_of(reports, 2, FIRN_OK);
     static cli_session session;
@@ -161,19 +154,18 @@ static void a_log_with_a_gap_is_refused(void **state) {
     } cases[] = {{4, CLI_FILE}, {3, CLI_FILE}, {2, CLI_OK}, {1, CLI_OK}, {0, CLI_OK}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cli_log log;
-        assert_int_equal(cli_log_begin(&log, &session, cases[i].done), cases[i].status);
+        assert_int_equal(cli_log_begin(&log, &session, NULL, cases[i].done), cases[i].status);
         cli_log_end(&log, cases[i].status != CLI_OK);
         assert_int_equal(access(path, F_OK), 0);
     }
     cli_log log;
     options.resume = false;
-    assert_int_equal(cli_log_begin(&log, &session, 0), CLI_FILE);
+    assert_int_equal(cli_log_begin(&log, &session, NULL, 0), CLI_FILE);
     cli_log_end(&log, true);
     assert_int_equal(access(path, F_OK), 0);
 }
 
-static void outputs_are_neither_inputs_nor_each_other(void **state) {
-    (void)state;
+TEST(outputs_are_neither_inputs_nor_each_other) {
     static const struct {
         const char *command, *file, *key, *data, *labels, *checkpoint, *log, *counter, *output;
         int status;
@@ -226,6 +218,7 @@ static int read_words(int count, char *const *words, const char **printed) {
     support_capture_begin(STDERR_FILENO);
     const int status = cli_options_read(&options, count, words);
     support_capture_end(text, sizeof text);
+    cli_options_free(&options);
     *printed = text;
     return status;
 }
@@ -233,9 +226,14 @@ static int read_words(int count, char *const *words, const char **printed) {
 /* Values that each option takes. */
 static const char *const *values_of(const firn_manual_option *option) {
     static const char *const files[] = {"a", "b"}, *const numbers[] = {"1", "0"}, *const speeds[] = {"9600", "19200"};
+    static const char *const answers[] = {"yes", "no"}, *const formats[] = {"csv", "npy"};
+    static const char *const of_numbers[] = {"N", "SECONDS", "T", "K", "P", "S"};
+    if (strcmp(option->name, "--format") == 0)
+        return formats;
     if (strcmp(option->name, "--baud") == 0)
         return speeds;
-    static const char *const of_numbers[] = {"N", "SECONDS", "T", "K", "P", "S"};
+    if (strcmp(option->name, "--header") == 0)
+        return answers;
     for (size_t i = 0; i < sizeof of_numbers / sizeof of_numbers[0]; i++)
         if (strcmp(option->argument, of_numbers[i]) == 0)
             return numbers;
@@ -244,7 +242,9 @@ static const char *const *values_of(const firn_manual_option *option) {
 
 /* So many times an option is accepted; 0: a second one is refused. */
 static uint32_t most_of(const firn_manual_option *option) {
-    return strcmp(option->name, "--pub") == 0 ? CLI_KEYS_MAX : strcmp(option->name, "--data") == 0 ? CLI_DATA_MAX : 0;
+    const char *name = option->name;
+    const bool files = strcmp(name, "--data") == 0 || strcmp(name, "--eval-data") == 0;
+    return strcmp(name, "--pub") == 0 ? CLI_KEYS_MAX : files ? CLI_DATA_MAX : 0;
 }
 
 static void expect_repeated(const char *command, const firn_manual_option *option, const char *name) {
@@ -272,8 +272,7 @@ static void expect_repeated(const char *command, const firn_manual_option *optio
 }
 
 /* By the table of firn: every option of every command, under both its names. */
-static void no_option_of_firn_is_given_twice(void **state) {
-    (void)state;
+TEST(no_option_of_firn_is_given_twice) {
     const firn_manual_command *command;
     const firn_manual_option *option;
     uint32_t options = 0;
@@ -336,8 +335,7 @@ static void repeat_option_of_firnc(const firnc_command *command, const firnc_opt
     expect_accepted(command, before, words);
 }
 
-static void no_option_of_firnc_is_given_twice(void **state) {
-    (void)state;
+TEST(no_option_of_firnc_is_given_twice) {
     static const firnc_command *const commands[] = {
         &firnc_command_keygen,  &firnc_command_compile,  &firnc_command_sign,   &firnc_command_attach,
         &firnc_command_inspect, &firnc_command_schedule, &firnc_command_verify, &firnc_command_image,
@@ -376,8 +374,7 @@ static void write_key(const char *name, const uint8_t key[64]) {
 }
 
 /* The compiler makes no such plan, but the format allows it. */
-static void an_output_without_a_row_for_each_sample_is_refused(void **state) {
-    (void)state;
+TEST(an_output_without_a_row_for_each_sample_is_refused) {
     static signed_plan plan;
     static const uint8_t text[256] = {1, 2, 3};
     char folder[64], names[5][96];
@@ -409,15 +406,5 @@ static void an_output_without_a_row_for_each_sample_is_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_log_is_json),
-        cmocka_unit_test(a_stop_is_in_the_log),
-        cmocka_unit_test(exit_codes_follow_the_range),
-        cmocka_unit_test(a_log_with_a_gap_is_refused),
-        cmocka_unit_test(outputs_are_neither_inputs_nor_each_other),
-        cmocka_unit_test(no_option_of_firn_is_given_twice),
-        cmocka_unit_test(no_option_of_firnc_is_given_twice),
-        cmocka_unit_test(an_output_without_a_row_for_each_sample_is_refused),
-    };
-    return cmocka_run_group_tests_name("cli", tests, begin, end);
+    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
 }

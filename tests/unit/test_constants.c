@@ -3,23 +3,18 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "compiler/firnc.h"
 #include "compiler/graph/ir.h"
 #include "plan/container.h"
 #include "plan/generated/reader.h"
 #include "runtime/firn.h"
+#include "tests/unit/support_test.h"
 
 enum { BATCH = 4, IN = 6, OUT = 3, RECORDS = 8, STEPS = 5, STREAMS = 4 };
 
@@ -168,8 +163,7 @@ static firn_source source_of(bool constant) {
     return (firn_source){.streams = streams, .stream_count = constant ? 2 : STREAMS, .read = read_stream};
 }
 
-static void same_bits_as_data(void **state) {
-    (void)state;
+TEST(same_bits_as_data) {
     static const firn_type types[] = {FIRN_FLOAT32, FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
         float losses[2][STEPS];
@@ -194,8 +188,7 @@ static void same_bits_as_data(void **state) {
     }
 }
 
-static void same_evaluation_as_data(void **state) {
-    (void)state;
+TEST(same_evaluation_as_data) {
     float values[2];
     for (int constant = 0; constant < 2; constant++) {
         const firnc_frozen plan = freeze(FIRNC_EVAL, constant == 1, FIRN_BFLOAT16);
@@ -213,8 +206,7 @@ static void same_evaluation_as_data(void **state) {
 
 /* In float32 the plan has the constants as they are, equal ones in one place; in mixed precision the one that a half
  * type is read of lies there rounded, no op casts it, and what nothing reads is not there. */
-static void lie_in_the_plan(void **state) {
-    (void)state;
+TEST(lie_in_the_plan) {
     for (int mixed = 0; mixed < 2; mixed++) {
         const firnc_frozen file = freeze(FIRNC_TRAIN, true, mixed == 1 ? FIRN_BFLOAT16 : FIRN_FLOAT32);
         firn_header header;
@@ -244,8 +236,7 @@ static void lie_in_the_plan(void **state) {
 
 /* --- misuse ------------------------------------------------------------------------------------------------------- */
 
-static void indices_are_refused(void **state) {
-    (void)state;
+TEST(indices_are_refused) {
     firnc_graph *graph = firnc_graph_create("toy");
     firnc_value target = input(graph, "target", OUT, 0);
     firnc_value ids = firnc_constant(graph, "ids", FIRN_INT32, 1, (uint32_t[]){BATCH}, (int32_t[]){0, 1, 2, 0});
@@ -274,8 +265,7 @@ static void without_name(firnc_graph *graph) {
     (void)firnc_constant(graph, "", FIRN_FLOAT32, 1, (uint32_t[]){1}, "abcd");
 }
 
-static void misuse_aborts(void **state) {
-    (void)state;
+TEST(misuse_aborts) {
     void (*const wrong[])(firnc_graph *) = {of_bytes, without_extent, without_name};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         const pid_t child = fork();
@@ -292,11 +282,6 @@ static void misuse_aborts(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_bits_as_data), cmocka_unit_test(same_evaluation_as_data),
-        cmocka_unit_test(lie_in_the_plan),   cmocka_unit_test(indices_are_refused),
-        cmocka_unit_test(misuse_aborts),
-    };
     firnc_messages_to(keep_message, NULL);
-    return cmocka_run_group_tests(tests, prepare, NULL);
+    return support_test_run(&(support_fixture){.before_all = prepare});
 }

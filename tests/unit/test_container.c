@@ -2,20 +2,14 @@
  * refused. */
 #define _POSIX_C_SOURCE 200809L
 
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include "plan/container.h"
 #include "plan/errors.h"
 #include "plan/generated/reader.h"
+#include "tests/unit/support_test.h"
 
 /* 120 bytes of FlatBuffers, 8 bytes of padding, 200 bytes of constants in two regions, 30 bytes of report. */
 #define FLATBUFFERS_BYTES 120u
@@ -142,8 +136,7 @@ static uint64_t little(unsigned at, unsigned bytes) {
     return value;
 }
 
-static void every_byte_stands_where_the_format_says(void **state) {
-    (void)state;
+TEST(every_byte_stands_where_the_format_says) {
     unsigned end = 0;
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         assert_int_equal(places[i].offset, end);
@@ -184,8 +177,7 @@ static void every_byte_stands_where_the_format_says(void **state) {
     assert_int_equal(file[512], 0xee); /* nothing is written beyond the header */
 }
 
-static void decoding_gives_back_what_was_encoded(void **state) {
-    (void)state;
+TEST(decoding_gives_back_what_was_encoded) {
     firn_header header;
     assert_int_equal(firn_header_decode(&header, file, TOTAL_BYTES), FIRN_OK);
     firn_header expected = good;
@@ -196,8 +188,7 @@ static void decoding_gives_back_what_was_encoded(void **state) {
 
 /* The report may be missing: every length is refused but that of the payload and that of the whole file. The memory has
  * exactly the given length, so that the sanitizers detect a read beyond it. */
-static void truncated_at_every_length(void **state) {
-    (void)state;
+TEST(truncated_at_every_length) {
     for (size_t length = 0; length < TOTAL_BYTES; length++) {
         firn_header header;
         uint8_t *copy = malloc(length == 0 ? 1 : length);
@@ -210,8 +201,7 @@ static void truncated_at_every_length(void **state) {
     }
 }
 
-static void trailing_bytes(void **state) {
-    (void)state;
+TEST(trailing_bytes) {
     assert_int_equal(decode_bytes(TOTAL_BYTES + 1), FIRN_ERROR_TRAILING_BYTES);
     assert_int_equal(decode_bytes(UINT64_MAX), FIRN_ERROR_TRAILING_BYTES);
     assert_int_equal(decode_bytes(TOTAL_BYTES + (UINT64_C(1) << 32)), FIRN_ERROR_TRAILING_BYTES);
@@ -276,8 +266,7 @@ static int expected_of_flip(unsigned byte, unsigned bit) {
     return FIRN_ERROR_HEADER;
 }
 
-static void a_flip_of_every_bit(void **state) {
-    (void)state;
+TEST(a_flip_of_every_bit) {
     unsigned refused = 0;
     for (unsigned byte = 0; byte < FIRN_HEADER_BYTES; byte++)
         for (unsigned bit = 0; bit < 8; bit++) {
@@ -298,8 +287,7 @@ static void a_flip_of_every_bit(void **state) {
     assert_int_equal(decode(), FIRN_OK);
 }
 
-static void versions(void **state) {
-    (void)state;
+TEST(versions) {
     const uint32_t majors[] = {0, 1, 3, UINT32_MAX};
     for (size_t i = 0; i < sizeof majors / sizeof majors[0]; i++) {
         good.format_major = majors[i];
@@ -316,8 +304,7 @@ static void versions(void **state) {
 }
 
 /* The version of a plan can be read whatever else is in the file. */
-static void the_version_of_any_plan(void **state) {
-    (void)state;
+TEST(the_version_of_any_plan) {
     uint32_t major = 9, minor = 9;
     memset(file + 16, 0xff, sizeof file - 16);
     file[AT_MAJOR] = 77;
@@ -333,8 +320,7 @@ static void the_version_of_any_plan(void **state) {
     assert_int_equal(major | minor, 0);
 }
 
-static void modes(void **state) {
-    (void)state;
+TEST(modes) {
     good.mode = FIRN_MODE_TRAIN;
     assert_int_equal(decode_changed(), FIRN_OK);
     good.mode = 2;
@@ -343,8 +329,7 @@ static void modes(void **state) {
 
 /* --- regions ------------------------------------------------------------------------------------------------------ */
 
-static void kinds_of_regions(void **state) {
-    (void)state;
+TEST(kinds_of_regions) {
     for (uint8_t kind = 0; kind <= FIRN_FB_REGION_KIND_SLOW_CONSTANT; kind++) {
         const uint8_t fast = kind % 6;
         assert_int_equal(firn_region_fast_kind(kind), fast);
@@ -354,16 +339,14 @@ static void kinds_of_regions(void **state) {
     }
 }
 
-static void where_regions_and_parts_are(void **state) {
-    (void)state;
+TEST(where_regions_and_parts_are) {
     assert_true(firn_header_state_bytes(&good) == 0x0012131415161718 + 0x0022232425262728);
     assert_int_equal(firn_header_constant_offset(&good, CONSTANT), 0);
     assert_int_equal(firn_header_constant_offset(&good, SLOW_CONSTANT), 128);
     assert_int_equal(firn_header_payload_end(&good), PAYLOAD_END);
 }
 
-static void regions_without_state_or_arena(void **state) {
-    (void)state;
+TEST(regions_without_state_or_arena) {
     good.constants_bytes = 0;
     good.constants_offset = good.total_bytes = CONSTANTS_OFFSET;
     good.report_bytes = 0;
@@ -401,8 +384,7 @@ static void regions_without_state_or_arena(void **state) {
 }
 
 /* The encoder has room for as many regions as there may be; the number stands in the file. */
-static void as_many_regions_as_there_may_be(void **state) {
-    (void)state;
+TEST(as_many_regions_as_there_may_be) {
     good.constants_bytes = 0;
     good.total_bytes = CONSTANTS_OFFSET + REPORT_BYTES;
     good.region_count = FIRN_REGIONS_MAX;
@@ -423,8 +405,7 @@ static void as_many_regions_as_there_may_be(void **state) {
     assert_int_equal(decode_bytes(good.total_bytes), FIRN_OK);
 }
 
-static void sizes_of_regions(void **state) {
-    (void)state;
+TEST(sizes_of_regions) {
     const uint64_t most = UINT64_C(1) << 58; /* a sixteenth of 2^62, so that no sum of regions overflows */
     const uint64_t refused[] = {0, most + 1, UINT64_C(1) << 62, UINT64_MAX};
     for (uint32_t region = 0; region < REGIONS; region++) {
@@ -443,8 +424,7 @@ static void sizes_of_regions(void **state) {
 }
 
 /* Each constant region begins at a multiple of 64, and ends within the constants. */
-static void constants_of_regions(void **state) {
-    (void)state;
+TEST(constants_of_regions) {
     good.region_bytes[SLOW_CONSTANT] = 73;
     assert_int_equal(decode_changed(), FIRN_ERROR_HEADER);
     good.region_bytes[CONSTANT] = 64;
@@ -467,8 +447,7 @@ static void constants_of_regions(void **state) {
 /* --- counts and lengths ------------------------------------------------------------------------------------------- */
 
 /* The counts determine how much memory is requested, so they are checked first against the size of the payload. */
-static void impossible_counts(void **state) {
-    (void)state;
+TEST(impossible_counts) {
     const uint32_t most = FLATBUFFERS_BYTES / 4, more[] = {most + 1, UINT32_MAX};
     uint32_t *const counts[] = {&good.counts.tensors, &good.counts.operands, &good.counts.integers, &good.counts.reals,
                                 &good.counts.reductions};
@@ -510,8 +489,7 @@ static void leave_out_the_rest(void) {
 }
 
 /* Lengths that are consistent only if a sum overflows, and spans that overlap or leave a gap. */
-static void inconsistent_spans(void **state) {
-    (void)state;
+TEST(inconsistent_spans) {
     const uint64_t rest = CONSTANTS_BYTES + REPORT_BYTES;
     const uint64_t offsets[] = {0, 512, 576, 640, 696, 703, 705, 768, UINT64_C(1) << 32 | 704, UINT64_MAX - 63};
     for (size_t i = 0; i < sizeof offsets / sizeof offsets[0]; i++) {
@@ -556,8 +534,7 @@ static void inconsistent_spans(void **state) {
     assert_int_equal(decode_changed(), FIRN_OK);
 }
 
-static void the_largest_plan(void **state) {
-    (void)state;
+TEST(the_largest_plan) {
     leave_out_the_rest();
     good.flatbuffers_bytes = 0x7fffffff;
     good.constants_offset = good.total_bytes = UINT64_C(0x80000000) + FIRN_PAYLOAD_OFFSET;
@@ -569,8 +546,7 @@ static void the_largest_plan(void **state) {
 }
 
 /* Without its report a plan has the length of its payload, and nothing else. */
-static void reports(void **state) {
-    (void)state;
+TEST(reports) {
     firn_header header;
     assert_int_equal(firn_header_decode(&header, file, PAYLOAD_END), FIRN_OK);
     assert_int_equal(header.report_bytes, REPORT_BYTES);
@@ -582,8 +558,7 @@ static void reports(void **state) {
     assert_int_equal(decode_bytes(PAYLOAD_END - 1), FIRN_ERROR_TRUNCATED);
 }
 
-static void unsigned_plans(void **state) {
-    (void)state;
+TEST(unsigned_plans) {
     firn_header header;
     memset(file + FIRN_HEADER_BYTES, 0, FIRN_SIGNATURE_BYTES);
     assert_int_equal(firn_header_decode_unsigned(&header, file, TOTAL_BYTES), FIRN_ERROR_ALGORITHM);
@@ -607,8 +582,7 @@ static void unsigned_plans(void **state) {
     assert_int_equal(firn_header_decode_unsigned(&header, file, TOTAL_BYTES), FIRN_ERROR_ALGORITHM);
 }
 
-static void what_begins_as_a_plan_does(void **state) {
-    (void)state;
+TEST(what_begins_as_a_plan_does) {
     uint8_t bytes[FIRN_HEADER_BYTES];
     const firn_header header = {.format_major = FIRN_FORMAT_MAJOR};
     firn_header_encode(&header, bytes);
@@ -621,28 +595,5 @@ static void what_begins_as_a_plan_does(void **state) {
 }
 
 int main(void) {
-#define CASE(name) cmocka_unit_test_setup(name, set_up)
-    const struct CMUnitTest tests[] = {
-        CASE(what_begins_as_a_plan_does),
-        CASE(every_byte_stands_where_the_format_says),
-        CASE(decoding_gives_back_what_was_encoded),
-        CASE(truncated_at_every_length),
-        CASE(trailing_bytes),
-        CASE(a_flip_of_every_bit),
-        CASE(versions),
-        CASE(the_version_of_any_plan),
-        CASE(modes),
-        CASE(kinds_of_regions),
-        CASE(where_regions_and_parts_are),
-        CASE(regions_without_state_or_arena),
-        CASE(as_many_regions_as_there_may_be),
-        CASE(sizes_of_regions),
-        CASE(constants_of_regions),
-        CASE(impossible_counts),
-        CASE(inconsistent_spans),
-        CASE(the_largest_plan),
-        CASE(reports),
-        CASE(unsigned_plans),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_test_run(&(support_fixture){.before_each = set_up});
 }

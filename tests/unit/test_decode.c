@@ -4,17 +4,13 @@
  * sanitizers watch the blocks. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime/decode/decode.h"
 #include "tests/unit/support_compiled_plans.h"
+#include "tests/unit/support_test.h"
 
 /* Beyond one block of the engines' orders and one tile of queries. */
 enum { CONTEXT = 40, CLASSES = 256, SETTINGS_MAX = 8 };
@@ -176,8 +172,7 @@ static const form forms[] = {
     {"compiler/recipes/small_llama.yaml", "avx512-bf16", {"precision.precision_opt_level=1"}},
 };
 
-static void test_bits(void **state) {
-    (void)state;
+TEST(bits) {
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         print_message("%s %s\n", forms[i].recipe, forms[i].target);
         expect_form(&forms[i]);
@@ -186,8 +181,7 @@ static void test_bits(void **state) {
 
 /* --- the session -------------------------------------------------------------------------------------------------- */
 
-static void test_session(void **state) {
-    (void)state;
+TEST(session) {
     compiled_plan plan;
     compiled_run run;
     firn_decoder decoder;
@@ -224,8 +218,7 @@ static void test_session(void **state) {
     compiled_plan_free(&plan);
 }
 
-static void test_other_plans(void **state) {
-    (void)state;
+TEST(other_plans) {
     firn_decoder decoder;
     for (int mode = FIRNC_TRAIN; mode <= FIRNC_EVAL; mode++) {
         compiled_plan plan;
@@ -246,8 +239,7 @@ static void test_other_plans(void **state) {
 
 /* A checkpoint that was made up may hold any length. Steps then compute something, the same each time, and leave
  * nothing but their blocks. */
-static void test_any_length(void **state) {
-    (void)state;
+TEST(any_length) {
     static const int64_t lengths[] = {-1, INT64_MIN, CONTEXT, CONTEXT + 1, INT32_MAX, INT64_C(1) << 40, INT64_MAX};
     static const form positions[] = {
         {"compiler/recipes/small_gpt2.yaml", "amx-bf16", {NULL}},
@@ -284,8 +276,7 @@ static void test_any_length(void **state) {
 }
 
 /* A step takes no more tokens than a chunk has, nor ids that the model does not have. */
-static void test_ranges(void **state) {
-    (void)state;
+TEST(ranges) {
     static const form small = {"compiler/recipes/small_gpt2.yaml", "portable", {"model.vocab_size=200"}};
     compiled_plan plan;
     compiled_run run;
@@ -321,8 +312,7 @@ static bool decodes(const char *file, uint32_t chunk) {
     return good;
 }
 
-static void test_refused(void **state) {
-    (void)state;
+TEST(refused) {
     static const char *const others[] = {"small_bert", "small_mlp", "small_lenet", "small_cct", "small_autoencoder"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         assert_false(decodes(firnc_format("compiler/recipes/%s.yaml", others[i]), 1));
@@ -332,12 +322,4 @@ static void test_refused(void **state) {
     assert_false(decodes("compiler/recipes/small_gpt2.yaml", 17));
     assert_non_null(strstr(message, "firnc compile --decode-chunk: 17 tokens are more than the model's context"));
     assert_true(decodes("compiler/recipes/small_gpt2.yaml", 16));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bits),       cmocka_unit_test(test_session), cmocka_unit_test(test_other_plans),
-        cmocka_unit_test(test_any_length), cmocka_unit_test(test_ranges),  cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* Tests what a plan must be to run on this device: its identity, its keys, the confirmation that advances the security
  * counter, and the copy that protects a plan in memory that another could change. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/signature.h"
 #include "tests/unit/support_signed_plans.h"
 #include "tests/unit/support_small_plans.h"
+#include "tests/unit/support_test.h"
 
 static const uint8_t text[64] = {1, 2, 3, 4, 5, 6, 7, 0, 7, 6, 5, 4, 3, 2, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7};
 static const uint64_t whole[] = {sizeof text, 0};
@@ -46,8 +42,7 @@ static void train(opened *opened, int steps) {
 
 /* --- identity --- */
 
-static void another_identity_is_refused(void **state) {
-    (void)state;
+TEST(another_identity_is_refused) {
     make_plan();
     firn_identity here = device;
     firn_config config = support_config(&one, &plan);
@@ -69,8 +64,7 @@ static void another_identity_is_refused(void **state) {
 }
 
 /* A header that nobody signed says nothing about the identity. */
-static void the_signature_comes_first(void **state) {
-    (void)state;
+TEST(the_signature_comes_first) {
     make_plan();
     plan.file[48] ^= 1; /* vendor */
     firn_config config = support_config(&one, &plan);
@@ -78,8 +72,7 @@ static void the_signature_comes_first(void **state) {
     assert_int_equal(open_with(&one, config), FIRN_ERROR_SIGNATURE);
 }
 
-static void reads_what_people_write(void **state) {
-    (void)state;
+TEST(reads_what_people_write) {
     static const uint8_t uuid[16] = {0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
                                      0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff};
     uint8_t id[16];
@@ -96,8 +89,7 @@ static void reads_what_people_write(void **state) {
 
 /* --- keys --- */
 
-static void any_of_several_keys_may_sign(void **state) {
-    (void)state;
+TEST(any_of_several_keys_may_sign) {
     static signed_plan other;
     support_bigram(&plan, &support_settings);
     support_bigram(&other, &support_settings);
@@ -127,8 +119,7 @@ static int read_revoked(void *context, uint32_t *mask) {
     return *mask == UINT32_MAX ? FIRN_ERROR_COUNTER : 0;
 }
 
-static void a_revoked_key_opens_nothing(void **state) {
-    (void)state;
+TEST(a_revoked_key_opens_nothing) {
     support_bigram(&plan, &support_settings);
     uint8_t keys[2][FIRN_PUBLIC_KEY_BYTES] = {{1}};
     memcpy(keys[1], plan.key, sizeof keys[1]);
@@ -175,8 +166,7 @@ static int counter_advance(void *context, uint32_t value) {
 
 static const firn_counter counter_functions = {counter_read, counter_advance};
 
-static void the_counter_advances_when_a_step_has_worked(void **state) {
-    (void)state;
+TEST(the_counter_advances_when_a_step_has_worked) {
     support_bigram(&plan, &support_settings); /* counter 3 */
     counter stored = {.value = 2};
     const firn_port port = {.struct_size = sizeof port, .context = &stored, .counter = &counter_functions};
@@ -208,8 +198,7 @@ static void the_counter_advances_when_a_step_has_worked(void **state) {
     assert_int_equal(support_open(&one, &plan, &port), FIRN_ERROR_SECURITY_COUNTER);
 }
 
-static void nothing_advances_without_a_counter(void **state) {
-    (void)state;
+TEST(nothing_advances_without_a_counter) {
     support_bigram(&plan, &support_settings);
     assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
     assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
@@ -242,8 +231,7 @@ static void digest_after_steps(opened *opened, uint8_t digest[32]) {
 
 /* Everything that a run reads of its plan comes from the copy: the plan itself may be gone. No decoded ops are kept, so
  * that every step reads the plan. */
-static void a_copied_plan_may_change_afterwards(void **state) {
-    (void)state;
+TEST(a_copied_plan_may_change_afterwards) {
     uint8_t expected[32], digest[32];
     signed_plan_settings settings = support_settings;
     settings.report = "{}";
@@ -269,8 +257,7 @@ static void change_plan(void *context) {
 }
 
 /* A plan that changes while it is opened is refused, or the run is that of the bytes that were verified. */
-static void a_copied_plan_may_change_meanwhile(void **state) {
-    (void)state;
+TEST(a_copied_plan_may_change_meanwhile) {
     static const firn_port port = {.struct_size = sizeof port, .alive = change_plan};
     uint8_t expected[32], digest[32];
     support_bigram(&plan, &support_settings);
@@ -333,8 +320,7 @@ static int run_small(const compiled_plan *of, uint8_t *block, uint64_t block_byt
 }
 
 /* Every op, schedule, sampler, constant and frozen weight is read from the copy. */
-static void every_kind_of_plan_runs_from_its_copy(void **state) {
-    (void)state;
+TEST(every_kind_of_plan_runs_from_its_copy) {
     static compiled_plan plans[SMALL_PLANS_MAX];
     const uint32_t count = small_plans_make(plans);
     uint32_t ran = 0;
@@ -354,8 +340,7 @@ static void every_kind_of_plan_runs_from_its_copy(void **state) {
     assert_true(ran > 30);
 }
 
-static void the_block_of_the_copy_is_checked(void **state) {
-    (void)state;
+TEST(the_block_of_the_copy_is_checked) {
     support_bigram(&plan, &support_settings);
     const uint64_t needed = copy_bytes();
     assert_int_equal(open_with(&one, config_with_copy(needed - 1)), FIRN_ERROR_BLOCK_TOO_SMALL);
@@ -375,21 +360,4 @@ static void the_block_of_the_copy_is_checked(void **state) {
     config = config_with_copy(needed);
     plan.file[FIRN_PAYLOAD_OFFSET + 44] ^= 1;
     assert_int_equal(open_with(&one, config), FIRN_ERROR_RUN_HASH);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(another_identity_is_refused),
-        cmocka_unit_test(the_signature_comes_first),
-        cmocka_unit_test(reads_what_people_write),
-        cmocka_unit_test(any_of_several_keys_may_sign),
-        cmocka_unit_test(a_revoked_key_opens_nothing),
-        cmocka_unit_test(the_counter_advances_when_a_step_has_worked),
-        cmocka_unit_test(nothing_advances_without_a_counter),
-        cmocka_unit_test(a_copied_plan_may_change_afterwards),
-        cmocka_unit_test(a_copied_plan_may_change_meanwhile),
-        cmocka_unit_test(every_kind_of_plan_runs_from_its_copy),
-        cmocka_unit_test(the_block_of_the_copy_is_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

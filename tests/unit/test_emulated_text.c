@@ -1,13 +1,9 @@
 /* Tests the number formatting of the emulated targets against printf. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime/targets/emulated/text.h"
+#include "tests/unit/support_test.h"
 
 static void expect_float(uint32_t bits) {
     float value;
@@ -22,8 +18,7 @@ static void expect_float(uint32_t bits) {
         assert_string_equal(line.bytes, expected);
 }
 
-static void floats_are_written_as_printf_writes_them(void **state) {
-    (void)state;
+TEST(floats_are_written_as_printf_writes_them) {
     const uint32_t edges[] = {0,          0x80000000, 1,          0x007fffff, 0x00800000, 0x7f7fffff, 0x7f800000,
                               0xff800000, 0x7fc00000, 0x3f800000, 0x40490fdb, 0x4e6e6b28, 0x4e6e6b27, 0x4cbebc20,
                               0x38d1b717, 0x38d1b718, 0x3dcccccd, 0x42c80000, 0x49742400, 0xc2f6e979};
@@ -36,8 +31,7 @@ static void floats_are_written_as_printf_writes_them(void **state) {
     }
 }
 
-static void integers_and_cut_lines(void **state) {
-    (void)state;
+TEST(integers_and_cut_lines) {
     firn_text line = {0};
     firn_text_add_unsigned(&line, 0);
     firn_text_add(&line, " ");
@@ -51,8 +45,7 @@ static void integers_and_cut_lines(void **state) {
     assert_int_equal(strlen(line.bytes), line.used);
 }
 
-static void a_hash_is_64_digits(void **state) {
-    (void)state;
+TEST(a_hash_is_64_digits) {
     uint8_t hash[32];
     char expected[65];
     for (size_t i = 0; i < sizeof hash; i++) {
@@ -62,13 +55,4 @@ static void a_hash_is_64_digits(void **state) {
     firn_text line = {0};
     firn_text_add_hash(&line, hash);
     assert_string_equal(line.bytes, expected);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats_are_written_as_printf_writes_them),
-        cmocka_unit_test(integers_and_cut_lines),
-        cmocka_unit_test(a_hash_is_64_digits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

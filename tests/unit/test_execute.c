@@ -1,17 +1,12 @@
 /* Tests how ops of a plan become kernel calls: operands and attributes of any number arrive, absent inputs stay absent,
  * and the block of prepared ops is as large as it must be. Inputs of the plan are bound. The kernels of these ops only
  * look at their calls. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "plan/generated/writer.h"
 #include "runtime/instance.h"
+#include "tests/unit/support_test.h"
 
 #define COUNT(array) (uint32_t)(sizeof(array) / sizeof((array)[0]))
 
@@ -191,8 +186,7 @@ static int fill_many(void **unused) {
 }
 
 /* The block has exactly the bytes that were asked for, and nothing else is written. */
-static void prepared_ops_have_what_the_plan_says(void **unused) {
-    (void)unused;
+TEST(prepared_ops_have_what_the_plan_says) {
     uint8_t *plan = bind(3);
     const size_t bytes = (size_t)firn_execute_prepared_bytes(&counts), guard = 64;
     const size_t whole = (bytes + guard + 63) / 64 * 64;
@@ -213,8 +207,7 @@ static void prepared_ops_have_what_the_plan_says(void **unused) {
     free(plan);
 }
 
-static void ops_are_decoded_each_time_without_the_block(void **unused) {
-    (void)unused;
+TEST(ops_are_decoded_each_time_without_the_block) {
     uint8_t *plan = bind(1);
     size_t slot_bytes = 0;
     assert_int_equal(firn_execute_check(&instance, NULL, &slot_bytes), FIRN_OK);
@@ -224,8 +217,7 @@ static void ops_are_decoded_each_time_without_the_block(void **unused) {
     free(plan);
 }
 
-static void a_large_op_needs_the_block(void **unused) {
-    (void)unused;
+TEST(a_large_op_needs_the_block) {
     uint8_t *plan = bind(3);
     const bool fits = MOST_INPUTS + MOST_OUTPUTS <= OPERANDS_WITHOUT_BLOCK;
     size_t slot_bytes = 0;
@@ -237,8 +229,7 @@ static void a_large_op_needs_the_block(void **unused) {
     free(plan);
 }
 
-static void every_input_is_what_the_plan_says(void **unused) {
-    (void)unused;
+TEST(every_input_is_what_the_plan_says) {
     uint8_t *plan = bind(1);
     firn_bind(&instance);
     assert_int_equal(instance.bound.inputs, INPUTS);
@@ -253,8 +244,7 @@ static void every_input_is_what_the_plan_says(void **unused) {
 }
 
 /* A header that was not verified can claim any number of ops. */
-static void sizes_do_not_overflow(void **unused) {
-    (void)unused;
+TEST(sizes_do_not_overflow) {
     const uint64_t most = UINT32_MAX;
     const firn_counts all = {.ops = UINT32_MAX,
                              .operands = UINT32_MAX,
@@ -268,12 +258,5 @@ static void sizes_do_not_overflow(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prepared_ops_have_what_the_plan_says),
-        cmocka_unit_test(ops_are_decoded_each_time_without_the_block),
-        cmocka_unit_test(a_large_op_needs_the_block),
-        cmocka_unit_test(every_input_is_what_the_plan_says),
-        cmocka_unit_test(sizes_do_not_overflow),
-    };
-    return cmocka_run_group_tests(tests, fill_many, NULL);
+    return support_test_run(&(support_fixture){.before_all = fill_many});
 }

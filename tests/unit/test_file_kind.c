@@ -1,17 +1,9 @@
 /* Tests how files are recognised by their first bytes: each kind by exactly these bytes, and nothing else. */
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "plan/keys/file_kind.h"
-
-#define CASE(name) cmocka_unit_test(name)
+#include "tests/unit/support_test.h"
 
 /* A kind, and the bytes by which it is recognised. */
 struct example {
@@ -50,6 +42,8 @@ static const struct example examples[] = {
     {"a pickle of Python", FIRN_FILE_ARRAYS, 0, 3, "\x80\x04\x95"},
     {"a pickle of Python", FIRN_FILE_ARRAYS, 0, 3, "\x80\x05\x95"},
     {"GGUF weights", FIRN_FILE_QUANTIZED, 0, 4, "GGUF"},
+    {"tokens of llm.c", FIRN_FILE_TOKENS, 0, 4, "\x88\xd8\x34\x01"},
+    {"tokens of llm.c", FIRN_FILE_TOKENS, 0, 4, "\xa1\xd9\x34\x01"},
     {"a checkpoint of firn", FIRN_FILE_CHECKPOINT, 0, 8, "FIRNCKPT"},
     {"a plan", FIRN_FILE_PLAN, 0, 8, "FIRNPLAN"},
     {"a key or another text in PEM", FIRN_FILE_KEY, 0, 11, "-----BEGIN "},
@@ -74,8 +68,7 @@ static size_t least_bytes(const struct example *e) {
 }
 
 /* Each example is recognised when its last byte is there, and not if any of its bytes is another. */
-static void exactly_these_bytes(void **state) {
-    (void)state;
+TEST(exactly_these_bytes) {
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         const struct example *e = &examples[i];
         uint8_t head[FIRN_FILE_KIND_BYTES];
@@ -94,19 +87,10 @@ static void exactly_these_bytes(void **state) {
     }
 }
 
-static void other_files(void **state) {
-    (void)state;
+TEST(other_files) {
     static const char *const texts[] = {"", "x", "trainer:\n  init:\n    seed: 1\n", "{\"trainer\": {\"init\": {}}}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_null(firn_file_kind_of((const uint8_t *)texts[i], strlen(texts[i])));
     const uint8_t zeros[FIRN_FILE_KIND_BYTES] = {0};
     assert_null(firn_file_kind_of(zeros, sizeof zeros));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        CASE(exactly_these_bytes),
-        CASE(other_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

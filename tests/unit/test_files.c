@@ -1,20 +1,19 @@
-/* Tests how firnc reports disk errors when it writes its files; fsync is replaced by a function of this test. */
+/* Tests how firnc reports disk errors when it writes its files; fsync and rename are replaced by functions of this
+ * test.
+ */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "compiler/base/files.h"
 #include "compiler/graph/ir.h"
+#include "tests/unit/support_test.h"
 
 static char folder[] = P_tmpdir "/firn-files-XXXXXX";
 static int file_error, folder_error; /* results of fsync for files and folders; 0: success */
@@ -27,6 +26,16 @@ int fsync(int descriptor) {
         folders_synced++;
     errno = S_ISDIR(status.st_mode) ? folder_error : file_error;
     return errno == 0 ? 0 : -1;
+}
+
+static const char *unrenamed; /* the last name of a path that rename refuses; NULL: none */
+
+int rename(const char *old, const char *new) {
+    const char *slash = strrchr(new, '/');
+    errno = EIO;
+    return unrenamed != NULL && strcmp(slash + 1, unrenamed) == 0 && strlen(old) > strlen(new)
+               ? -1
+               : renameat(AT_FDCWD, old, AT_FDCWD, new);
 }
 
 static const char *inside(const char *name) {
@@ -44,8 +53,7 @@ static int remove_folder(void **state) {
     return rmdir(folder); /* rmdir fails if any other file was left in the folder */
 }
 
-static void a_name_is_synced_with_its_folder(void **state) {
-    (void)state;
+TEST(a_name_is_synced_with_its_folder) {
     folders_synced = 0;
     assert_true(firnc_file_write(inside("written"), "one", 3));
     assert_int_equal(folders_synced, 1);
@@ -54,8 +62,7 @@ static void a_name_is_synced_with_its_folder(void **state) {
     assert_int_equal(unlink(inside("made")), 0);
 }
 
-static void a_folder_that_cannot_be_synced_is_no_error(void **state) {
-    (void)state;
+TEST(a_folder_that_cannot_be_synced_is_no_error) {
     static const int errors[] = {EINVAL, ENOTSUP};
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         folder_error = errors[i];
@@ -66,8 +73,7 @@ static void a_folder_that_cannot_be_synced_is_no_error(void **state) {
     folder_error = 0;
 }
 
-static void a_disk_that_fails_is_told(void **state) {
-    (void)state;
+TEST(a_disk_that_fails_is_told) {
     folder_error = EIO;
     assert_false(firnc_file_write(inside("written"), "one", 3));
     assert_false(firnc_file_create(inside("made"), "two", 3, 0600));
@@ -83,8 +89,45 @@ static void a_disk_that_fails_is_told(void **state) {
     assert_int_equal(bytes.count, 3);
 }
 
-static void memory_is_released_to_a_mark(void **state) {
-    (void)state;
+static bool holds(const char *name, const char *text) {
+    firnc_bytes bytes;
+    return firnc_file_read(inside(name), 100, &bytes) && bytes.count == strlen(text) &&
+           memcmp(bytes.data, text, bytes.count) == 0;
+}
+
+static firnc_bytes bytes_of(const char *text) {
+    firnc_bytes bytes = {.data = firnc_allocate_aligned(strlen(text) + 1), .count = strlen(text)};
+    memcpy(bytes.data, text, strlen(text));
+    return bytes;
+}
+
+/* The first file is there before, the second is not, and the third cannot have its name. remove_folder finds whatever
+ * else is left. */
+TEST(a_set_is_written_or_left_as_it_was) {
+    assert_true(firnc_file_write(inside("first"), "one", 3));
+    const firnc_file set[] = {
+        {inside("first"), bytes_of("new one")}, {inside("second"), bytes_of("two")}, {inside("third"), bytes_of("3")}};
+    unrenamed = "third";
+    assert_false(firnc_files_write(set, 3));
+    unrenamed = NULL;
+    int kept = open(inside("first"), O_RDONLY);
+    char text[8] = {0};
+    assert_int_equal(read(kept, text, sizeof text), 3); /* firnc_file_read would make it an input */
+    close(kept);
+    assert_string_equal(text, "one");
+    assert_int_not_equal(access(inside("second"), F_OK), 0);
+    file_error = EIO;
+    assert_false(firnc_files_write(set, 3));
+    file_error = 0;
+    assert_int_not_equal(access(inside("third"), F_OK), 0);
+    assert_true(firnc_files_write(set, 3));
+    assert_true(holds("first", "new one") && holds("second", "two") && holds("third", "3"));
+    unlink(inside("first"));
+    unlink(inside("second"));
+    unlink(inside("third"));
+}
+
+TEST(memory_is_released_to_a_mark) {
     const char *kept = firnc_format("%d", 7);
     firnc_mark mark = firnc_memory_mark();
     for (int i = 0; i < 3; i++)
@@ -95,8 +138,7 @@ static void memory_is_released_to_a_mark(void **state) {
     assert_string_equal(kept, "7");
 }
 
-static void a_text_grows(void **state) {
-    (void)state;
+TEST(a_text_grows) {
     firnc_growing_text text = {0};
     for (int i = 0; i < 1000; i++)
         firnc_text_add(&text, "abc", 3);
@@ -106,12 +148,5 @@ static void a_text_grows(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_is_synced_with_its_folder),
-        cmocka_unit_test(a_folder_that_cannot_be_synced_is_no_error),
-        cmocka_unit_test(a_disk_that_fails_is_told),
-        cmocka_unit_test(memory_is_released_to_a_mark),
-        cmocka_unit_test(a_text_grows),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return support_test_run(&(support_fixture){.before_all = make_folder, .after_all = remove_folder});
 }

@@ -2,18 +2,13 @@
  * layers cannot have them, which layers are the last, what stays trained; and how matrices are merged. That they
  * compute what they should is tested in tests/end_to_end/fine_tuning.sh. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "compiler/firnc.h"
 #include "compiler/passes/passes.h"
 #include "compiler/weights/merge.h"
+#include "tests/unit/support_test.h"
 
 enum { BATCH = 4, SIZE = 6, CHANNELS = 4, OUT = 3 };
 
@@ -119,8 +114,7 @@ static void expect_dims(const firnc_value_info *value, uint8_t rank, const uint3
 
 /* --- adapters ----------------------------------------------------------------------------------------------------- */
 
-static void of_a_convolution(void **state) {
-    (void)state;
+TEST(of_a_convolution) {
     const firnc_graph *graph;
     assert_true(run(&graph, make_job(false, "first")));
     const firnc_value_info *first = find(graph, "first.lora_A.weight"), *second = find(graph, "first.lora_B.weight");
@@ -149,8 +143,7 @@ static void of_a_convolution(void **state) {
 }
 
 /* With its inputs first, in an annotation, which the adapter shares; without a factor of its own and with dropout. */
-static void of_a_linear_layer(void **state) {
-    (void)state;
+TEST(of_a_linear_layer) {
     uint32_t rng_ids[2], matrix_ids[2];
     for (int eval = 0; eval < 2; eval++) {
         const firnc_graph *graph;
@@ -175,8 +168,7 @@ static void of_a_linear_layer(void **state) {
     assert_int_equal(matrix_ids[0], matrix_ids[1]);
 }
 
-static void some_layers_cannot_have_any(void **state) {
-    (void)state;
+TEST(some_layers_cannot_have_any) {
     static const char *const wrong[][2] = {{"second", "layer second: it is a convolution with groups"},
                                            {"fourth", "layer fourth: other layers read its weight too"},
                                            {"fifth", "layer fifth: its weight is computed"},
@@ -190,8 +182,7 @@ static void some_layers_cannot_have_any(void **state) {
     }
 }
 
-static void names_have_an_end(void **state) {
-    (void)state;
+TEST(names_have_an_end) {
     char name[FIRNC_NAME_MAX + 1];
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = '\0';
@@ -220,8 +211,7 @@ static const char *trained(const firnc_graph *graph) {
 }
 
 /* Without numbers every layer counts, by the names of parameters; the order is that of the ops. */
-static void the_last_layers(void **state) {
-    (void)state;
+TEST(the_last_layers) {
     static const char *const wanted[] = {"table ", "shared.weight table ", "bias shared.weight table ",
                                          "a.matrix bias shared.weight table ",
                                          "second.weight a.matrix bias shared.weight table "};
@@ -239,8 +229,7 @@ static void the_last_layers(void **state) {
     assert_non_null(strstr(message, "the model has 6 layers"));
 }
 
-static void forms_add_up_and_freezing_wins(void **state) {
-    (void)state;
+TEST(forms_add_up_and_freezing_wins) {
     const firnc_graph *graph;
     firnc_job *job = make_job(false, "third");
     job->fine_tuning.bias_only = true;
@@ -256,8 +245,7 @@ static void forms_add_up_and_freezing_wins(void **state) {
 }
 
 /* A weight that something else than a product reads stays in float32. */
-static void only_weights_of_products_are_narrow(void **state) {
-    (void)state;
+TEST(only_weights_of_products_are_narrow) {
     const firnc_graph *graph;
     firnc_job *job = make_job(false, NULL);
     job->fine_tuning.bias_only = true;
@@ -269,8 +257,7 @@ static void only_weights_of_products_are_narrow(void **state) {
     assert_int_equal(find(graph, "first.bias")->shape.type, FIRN_FLOAT32); /* it is trained */
 }
 
-static void jobs_are_checked(void **state) {
-    (void)state;
+TEST(jobs_are_checked) {
     static const char *const wrong[] = {"LoRA needs a rank", "LoRA needs a rank", "LoRA needs a rank",
                                         "pattern: is NULL",  "frozen_type",       "fine_tuning.trained: is NULL"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -292,8 +279,7 @@ static void jobs_are_checked(void **state) {
 
 /* --- merging ------------------------------------------------------------------------------------------------------ */
 
-static void merged_values(void **state) {
-    (void)state;
+TEST(merged_values) {
     const float first[] = {1, 2, 3, -1, 0.5f, 4}, second[] = {2, 1, -3, 0x1p-30f}; /* [2,3], [2,2] */
     const float product[2][3] = {{1, 4.5f, 10}, {-3, -6, -9}};                     /* but for the small one */
     for (int turned = 0; turned < 2; turned++) {
@@ -314,17 +300,6 @@ static void merged_values(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_a_convolution),
-        cmocka_unit_test(of_a_linear_layer),
-        cmocka_unit_test(some_layers_cannot_have_any),
-        cmocka_unit_test(names_have_an_end),
-        cmocka_unit_test(the_last_layers),
-        cmocka_unit_test(forms_add_up_and_freezing_wins),
-        cmocka_unit_test(only_weights_of_products_are_narrow),
-        cmocka_unit_test(jobs_are_checked),
-        cmocka_unit_test(merged_values),
-    };
     firnc_messages_to(keep_message, NULL);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_test_run(NULL);
 }

@@ -1,10 +1,7 @@
 /* Tests firn flash against devices that misbehave: it must end, and may not report what the device did not confirm. The
  * device is a child process behind a socket, which answers every frame as its case says. */
 #define _GNU_SOURCE
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "plan/bytes.h"
 #include "plan/slots/frame.h"
 #include "runtime/cli/cli.h"
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 enum { PART = 256, OTHER = 3 };
 
@@ -141,8 +137,7 @@ static int flash(const behaviour *b, char *said, size_t most) {
     return status;
 }
 
-static void what_a_device_answers_is_not_taken_on_trust(void **state) {
-    (void)state;
+TEST(what_a_device_answers_is_not_taken_on_trust) {
     static const struct {
         behaviour device;
         const char *said;
@@ -180,6 +175,5 @@ static void what_a_device_answers_is_not_taken_on_trust(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_device_answers_is_not_taken_on_trust)};
-    return cmocka_run_group_tests_name("flash", tests, begin, end);
+    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
 }

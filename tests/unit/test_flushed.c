@@ -2,19 +2,14 @@
  * 2^-126, signs of zeros, overflow, infinities and NaN; in the form for vectors and in the one for cores without a
  * fused multiply-add; on x86 also against the hardware, which flushes by its control word. FIRN_TEST_EXHAUSTIVE=1 in
  * the environment takes 10^8 cases instead of 10^6. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/ops.h"
 #include "runtime/numerics/flushed.h"
 #include "tests/unit/support_share.h"
+#include "tests/unit/support_test.h"
 
 #ifdef __x86_64__
 #    include <immintrin.h>
@@ -205,8 +200,7 @@ static int random_between(int least, int most) {
 }
 
 /* The sums that a 2^-126 lies between, with the smallest products that tell. */
-static void results_at_the_smallest_normal(void **state) {
-    (void)state;
+TEST(results_at_the_smallest_normal) {
     static const struct {
         float a, b, c, expected;
     } exact[] = {
@@ -233,8 +227,7 @@ static void results_at_the_smallest_normal(void **state) {
     }
 }
 
-static void results_near_the_smallest_normal(void **state) {
-    (void)state;
+TEST(results_near_the_smallest_normal) {
     for (uint32_t i = 0; i < cases(); i++) {
         const int of_product = random_between(-178, -124), of_a = random_between(-126, 0);
         const float a = factor_with(of_a), b = factor_with(of_product - of_a);
@@ -247,8 +240,7 @@ static void results_near_the_smallest_normal(void **state) {
     }
 }
 
-static void results_of_all_sizes(void **state) {
-    (void)state;
+TEST(results_of_all_sizes) {
     for (uint32_t i = 0; i < cases(); i++) {
         const int of_a = random_between(-126, 127), of_product = random_between(-150, 140);
         const float a = factor_with(of_a), b = factor_with(of_product - of_a);
@@ -259,8 +251,7 @@ static void results_of_all_sizes(void **state) {
     }
 }
 
-static void special_values(void **state) {
-    (void)state;
+TEST(special_values) {
     static const uint32_t values[] = {0x00000000, 0x00800000, 0x00810000, 0x3f800000, 0x1f800000,
                                       0x20000000, 0x5f800000, 0x7f000000, 0x7f7f0000, 0x7f800000,
                                       0x7f810000, 0x7fc00000, 0x7fff0000};
@@ -274,8 +265,7 @@ static void special_values(void **state) {
 
 /* --- sums and factors --------------------------------------------------------------------------------------------- */
 
-static void sums_of_two(void **state) {
-    (void)state;
+TEST(sums_of_two) {
     for (uint32_t i = 0; i < cases(); i++) {
         const float a = firn_flushed(firn_from_bits(random_bits() % (i % 2 != 0 ? 0x02000000u : UINT32_MAX)));
         float b = firn_flushed(firn_from_bits(random_bits() % (i % 2 != 0 ? 0x02000000u : UINT32_MAX)));
@@ -284,8 +274,7 @@ static void sums_of_two(void **state) {
     }
 }
 
-static void blocks_are_closed(void **state) {
-    (void)state;
+TEST(blocks_are_closed) {
     float sums[3] = {0x1p-126f, -0.0f, 1.0f}, even[3] = {-0x1.8p-126f, -0.0f, 2.0f}, odd[3] = {0x1p-126f, -0.0f, 4.0f};
     firn_flushed_close(sums, even, odd, 3); /* t of the first is -2^-127, flushed to -0 */
     assert_int_equal(firn_bits(sums[0]), firn_bits(0x1p-126f));
@@ -299,8 +288,7 @@ static void blocks_are_closed(void **state) {
     assert_int_equal(firn_bits(sums[0]), 0);
 }
 
-static void factors_are_flushed(void **state) {
-    (void)state;
+TEST(factors_are_flushed) {
     static uint16_t halves[2 * 0x10000];
     static float floats[0x10000], out[2 * 0x10000];
     for (uint32_t i = 0; i < 0x10000; i++) {
@@ -321,17 +309,4 @@ static void factors_are_flushed(void **state) {
     assert_int_equal(firn_bits(out[2]) | firn_bits(out[1]), 0);
     firn_flushed_factors(out, 1, halves, FIRN_BFLOAT16, 2 * 0x3f80, 0x80 * 2, 3);
     assert_true(out[0] == 1.0f && out[1] == 2.0f && out[2] == 4.0f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_at_the_smallest_normal),
-        cmocka_unit_test(results_near_the_smallest_normal),
-        cmocka_unit_test(results_of_all_sizes),
-        cmocka_unit_test(special_values),
-        cmocka_unit_test(sums_of_two),
-        cmocka_unit_test(blocks_are_closed),
-        cmocka_unit_test(factors_are_flushed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

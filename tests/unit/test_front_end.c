@@ -4,21 +4,16 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "compiler/commands/report_read.h"
 #include "compiler/firnc.h"
 #include "plan/generated/reader.h"
 #include "plan/ops.h"
 #include "runtime/firn.h"
+#include "tests/unit/support_test.h"
 
 enum { BATCH = 4, LENGTH = 6, TOKENS = 16, SIZE = 16, HEADS = 2, FEATURES = 4, WIDE = 96, LABELS = 5 };
 enum { RECORDS = 40, STEPS = 20 };
@@ -246,8 +241,7 @@ static firnc_frozen freeze(bool mixed, bool emulate) {
     return plan;
 }
 
-static void float32_agrees_with_pytorch(void **state) {
-    (void)state;
+TEST(float32_agrees_with_pytorch) {
     double losses[STEPS];
     firnc_frozen plan = freeze(false, false);
     train(&plan.file, losses);
@@ -256,8 +250,7 @@ static void float32_agrees_with_pytorch(void **state) {
 }
 
 /* Trains with every reduction that the scopes request; without them the losses differ noticeably. */
-static void bfloat16_agrees_with_pytorch(void **state) {
-    (void)state;
+TEST(bfloat16_agrees_with_pytorch) {
     double emulated[STEPS], native[STEPS];
     firnc_frozen plan = freeze(true, true), other = freeze(true, false);
     train(&plan.file, emulated);
@@ -318,8 +311,7 @@ static void expect_origin(const read_plan *read, uint16_t code, const char *laye
 }
 
 /* An inner annotation replaces the outer one completely, and a call replaces both. */
-static void scopes_become_reductions(void **state) {
-    (void)state;
+TEST(scopes_become_reductions) {
     static const struct {
         const char *layer;
         uint32_t forward, backward;
@@ -347,8 +339,7 @@ static void scopes_become_reductions(void **state) {
 }
 
 /* The inputs appear in the order in which they were created, each as described by the front end. */
-static void inputs_are_as_described(void **state) {
-    (void)state;
+TEST(inputs_are_as_described) {
     firnc_frozen frozen = freeze(false, false);
     firn_fb_plan plan = firn_fb_plan_root(frozen.file.data + FIRN_PAYLOAD_OFFSET);
     static const char *const names[] = {"tokens", "numbers", "classes"};
@@ -363,16 +354,14 @@ static void inputs_are_as_described(void **state) {
     assert_int_equal(firn_fb_input_element(firn_fb_plan_inputs_at(plan, 2)), FIRN_INT32);
 }
 
-static void the_same_graph_and_job_give_the_same_bytes(void **state) {
-    (void)state;
+TEST(the_same_graph_and_job_give_the_same_bytes) {
     firnc_frozen a = freeze(true, true), b = freeze(true, true);
     assert_int_equal(a.file.count, b.file.count);
     assert_memory_equal(a.file.data, b.file.data, (size_t)a.file.count);
     assert_memory_equal(a.plan_hash, b.plan_hash, sizeof a.plan_hash);
 }
 
-static void an_evaluation_has_its_own_plan(void **state) {
-    (void)state;
+TEST(an_evaluation_has_its_own_plan) {
     static const uint8_t nothing[FIRN_HASH_BYTES];
     const firnc_freeze_options unsigned_plan = {.without_signature = true};
     firnc_job *job = make_job(true, true);
@@ -390,8 +379,7 @@ static void an_evaluation_has_its_own_plan(void **state) {
 }
 
 /* What a program names for the metric need not fit it; the builder cannot know. */
-static void a_metric_that_does_not_fit_is_refused(void **state) {
-    (void)state;
+TEST(a_metric_that_does_not_fit_is_refused) {
     for (int i = 0; i < 3; i++) {
         firnc_graph *graph = firnc_graph_create("one_layer");
         firnc_graph_evaluate(graph);
@@ -447,8 +435,7 @@ static const char *longest_name(char last) {
     return name;
 }
 
-static void a_job_is_checked(void **state) {
-    (void)state;
+TEST(a_job_is_checked) {
     enum { FAULTS = 29 };
     static const char *const words[FAULTS] = {"steps: 0",
                                               "data.micro_batch_size: 3 does not divide",
@@ -525,8 +512,7 @@ static void a_job_is_checked(void **state) {
 
 /* A rate that float32 makes 0 trains nothing, and a cycle that is shorter than the run has no meaning behind its end.
  */
-static void schedules_of_a_program_are_checked(void **state) {
-    (void)state;
+TEST(schedules_of_a_program_are_checked) {
     firnc_job *job = make_job(false, false);
     firnc_job_learning_rate(job, 1e-50);
     refused(build(false), job, "learning_rate is 1e-50 at step 0, which float32 makes 0");
@@ -537,8 +523,7 @@ static void schedules_of_a_program_are_checked(void **state) {
     refused(build(false), job, "one_cycle has an end, total_steps 10, and the run has num_steps 20; ");
 }
 
-static void limits_of_one_optimizer_are_checked(void **state) {
-    (void)state;
+TEST(limits_of_one_optimizer_are_checked) {
     static const struct {
         firnc_optimizer kind;
         size_t setting;
@@ -595,8 +580,7 @@ static firnc_job *small_job(bool eval) {
     return job;
 }
 
-static void names_of_parameters_are_checked(void **state) {
-    (void)state;
+TEST(names_of_parameters_are_checked) {
     static const char *const reserved[] = {"optimizer.momentum_buffer.bias", "counters.cursor", "scaler.loss_scale",
                                            "metric.correct"};
     static const char *const free_names[] = {"optimizer", "metrics.sum", "a.counters.cursor", "x"};
@@ -615,8 +599,7 @@ static void names_of_parameters_are_checked(void **state) {
 }
 
 /* The limit of the labels is that of their input, and it must fit the classes; so it is with the rows of a table. */
-static void limits_of_indices_are_checked(void **state) {
-    (void)state;
+TEST(limits_of_indices_are_checked) {
     firnc_frozen plan;
     for (int eval = 0; eval < 2; eval++) {
         const firnc_job *job = small_job(eval == 1);
@@ -646,8 +629,7 @@ static void limits_of_indices_are_checked(void **state) {
     refused(graph, small_job(false), "input tokens: its limit is 17, and embedding");
 }
 
-static void a_graph_is_checked(void **state) {
-    (void)state;
+TEST(a_graph_is_checked) {
     const firnc_job *job = make_job(false, false);
     const firnc_input_options plain = {.element = FIRN_FLOAT32};
     refused(with_input(FIRN_FLOAT32, 3, plain), job, "input x: has 3 samples");
@@ -691,8 +673,7 @@ static void a_graph_is_checked(void **state) {
 }
 
 /* A gradient that an op does not give would be lost: that of the target of a loss. */
-static void a_lost_gradient_is_named(void **state) {
-    (void)state;
+TEST(a_lost_gradient_is_named) {
     const firnc_input_options first = {.element = FIRN_FLOAT32};
     firnc_graph *graph = firnc_graph_create("two_branches");
     firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){BATCH, 3}, first);
@@ -705,8 +686,7 @@ static void a_lost_gradient_is_named(void **state) {
 }
 
 /* The plan would lack an input that no op reads, or whose results no op needs, and with it perhaps a stream. */
-static void an_input_is_read(void **state) {
-    (void)state;
+TEST(an_input_is_read) {
     const firnc_job *job = make_job(false, false);
     const firnc_input_options more = {.stream = 3, .element = FIRN_FLOAT32};
     firnc_graph *unread = build(false), *in_vain = build(false);
@@ -716,8 +696,7 @@ static void an_input_is_read(void **state) {
     refused(in_vain, job, "input more: neither the loss nor the metric nor an output depends on it");
 }
 
-static void initial_values_are_checked(void **state) {
-    (void)state;
+TEST(initial_values_are_checked) {
     static const firnc_init wrong[] = {{.rule = (firnc_init_rule)4},
                                        {.rule = (firnc_init_rule)256},
                                        {.rule = FIRNC_INIT_CONSTANT, .a = NAN},
@@ -738,8 +717,7 @@ static void initial_values_are_checked(void **state) {
 
 /* The longest names leave room for all that the passes add to them: "optimizer.exp_avg_sq_row.NAME",
  * "total.gradient.NAME", "LAYER/binary_cross_entropy_backward" and the like. */
-static void the_longest_names_fit_a_plan(void **state) {
-    (void)state;
+TEST(the_longest_names_fit_a_plan) {
     static const firnc_optimizer kinds[] = {FIRNC_ADAFACTOR, FIRNC_MUON, FIRNC_ADAMW};
     const firnc_input_options plain = {.element = FIRN_FLOAT32}, second = {.stream = 1, .element = FIRN_FLOAT32};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -767,8 +745,7 @@ static void the_longest_names_fit_a_plan(void **state) {
     }
 }
 
-static void options_are_checked(void **state) {
-    (void)state;
+TEST(options_are_checked) {
     const firnc_freeze_options mistyped = {.dump_after = "autodif"};
     firnc_frozen plan;
     firnc_messages_to(keep_message, NULL);
@@ -780,8 +757,7 @@ static void options_are_checked(void **state) {
     assert_false(without_key || dumped);
 }
 
-static void an_unknown_optimizer_has_no_defaults(void **state) {
-    (void)state;
+TEST(an_unknown_optimizer_has_no_defaults) {
     const firnc_optimizer unknown[] = {(firnc_optimizer)(FIRNC_MUON + 1), (firnc_optimizer)256, (firnc_optimizer)-1};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         assert_int_equal(firnc_optimizer_defaults(unknown[i]).kind, unknown[i]);
@@ -791,8 +767,7 @@ static void an_unknown_optimizer_has_no_defaults(void **state) {
 }
 
 /* The classes that a metric ignores must exist in the model. */
-static void a_metric_is_checked(void **state) {
-    (void)state;
+TEST(a_metric_is_checked) {
     static const struct {
         firnc_metric metric;
         uint32_t ignored;
@@ -813,8 +788,7 @@ static void a_metric_is_checked(void **state) {
 }
 
 /* Passes check shapes, patterns and weights. Their messages name the job, where those for a recipe give the line. */
-static void passes_speak_of_the_job(void **state) {
-    (void)state;
+TEST(passes_speak_of_the_job) {
     firnc_job *job = make_job(true, true);
     const firnc_pol_pattern pattern = {.pattern = "mixxer.*", .pol = precise};
     job->precision.patterns = &pattern;
@@ -825,8 +799,7 @@ static void passes_speak_of_the_job(void **state) {
 }
 
 /* Releasing a mark frees everything built since then, and messages are passed only to the given function. */
-static void memory_is_released(void **state) {
-    (void)state;
+TEST(memory_is_released) {
     for (int i = 0; i < 3; i++) {
         const firnc_mark mark = firnc_memory_mark();
         firnc_frozen plan = freeze(false, false);
@@ -842,8 +815,7 @@ static void recover(void *context) {
     longjmp(recovery, 1);
 }
 
-static void a_program_survives_a_lack_of_memory(void **state) {
-    (void)state;
+TEST(a_program_survives_a_lack_of_memory) {
     static int calls;
     const firnc_mark mark = firnc_memory_mark();
     firnc_messages_to(keep_message, NULL);
@@ -858,31 +830,5 @@ static void a_program_survives_a_lack_of_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(float32_agrees_with_pytorch),
-        cmocka_unit_test(bfloat16_agrees_with_pytorch),
-        cmocka_unit_test(scopes_become_reductions),
-        cmocka_unit_test(inputs_are_as_described),
-        cmocka_unit_test(the_same_graph_and_job_give_the_same_bytes),
-        cmocka_unit_test(an_evaluation_has_its_own_plan),
-        cmocka_unit_test(a_metric_that_does_not_fit_is_refused),
-        cmocka_unit_test(a_job_is_checked),
-        cmocka_unit_test(schedules_of_a_program_are_checked),
-        cmocka_unit_test(limits_of_one_optimizer_are_checked),
-        cmocka_unit_test(names_of_parameters_are_checked),
-        cmocka_unit_test(limits_of_indices_are_checked),
-        cmocka_unit_test(a_graph_is_checked),
-
-        cmocka_unit_test(a_lost_gradient_is_named),
-        cmocka_unit_test(an_input_is_read),
-        cmocka_unit_test(initial_values_are_checked),
-        cmocka_unit_test(the_longest_names_fit_a_plan),
-        cmocka_unit_test(options_are_checked),
-        cmocka_unit_test(an_unknown_optimizer_has_no_defaults),
-        cmocka_unit_test(a_metric_is_checked),
-        cmocka_unit_test(passes_speak_of_the_job),
-        cmocka_unit_test(memory_is_released),
-        cmocka_unit_test(a_program_survives_a_lack_of_memory),
-    };
-    return cmocka_run_group_tests(tests, make_key, NULL);
+    return support_test_run(&(support_fixture){.before_all = make_key});
 }

@@ -2,34 +2,26 @@
  * against an independent model of NUMERICS.md. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/golden.h"
 #include "tests/unit/support_kernels.h"
+#include "tests/unit/support_test.h"
 
-static void agrees_with_pytorch(void **state) {
-    (void)state;
+TEST(agrees_with_pytorch) {
     int cases = 0;
     assert_int_equal(golden_run("tests/golden/ops_torch.golden", &cases), 0);
     assert_int_equal(cases, 1156);
 }
 
-static void equals_the_model(void **state) {
-    (void)state;
+TEST(equals_the_model) {
     int cases = 0;
     assert_int_equal(golden_run("tests/golden/ops_half.golden", &cases), 0);
     assert_int_equal(cases, 4337);
 }
 
 /* The inputs of the bfloat16 cases are exact in float32; without the intermediate roundings the results must differ. */
-static void bfloat16_is_not_float32(void **state) {
-    (void)state;
+TEST(bfloat16_is_not_float32) {
     static const char *const cases[] = {
         "bfloat16_add_broadcast",
         "bfloat16_attention_full_softmax0_f32_1",
@@ -58,8 +50,7 @@ static void bfloat16_is_not_float32(void **state) {
 }
 
 /* The same with every kernel set that this CPU can run. Runs last, because it changes the environment. */
-static void every_kernel_set_agrees(void **state) {
-    (void)state;
+TEST(every_kernel_set_agrees) {
     static const char *const names[] = {"plain", "fma", "avx2", "avx512", "neon"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         int cases = 0;
@@ -72,11 +63,4 @@ static void every_kernel_set_agrees(void **state) {
         if (wrong != 0)
             fail_msg("%s: %d of %d cases", names[i], wrong, cases);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_pytorch), cmocka_unit_test(equals_the_model),
-                                       cmocka_unit_test(bfloat16_is_not_float32),
-                                       cmocka_unit_test(every_kernel_set_agrees)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

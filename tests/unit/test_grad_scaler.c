@@ -1,19 +1,14 @@
 /* Tests the gradient scaler against the model of its rules in tests/golden/grad_scaler.py: for scripted sequences of
  * finite and overflowing gradients, every counter after every step, the tensors that a skipped step must not change,
  * and the same after a restore in the middle. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "compiler/base/text.h"
 #include "plan/errors.h"
 #include "tests/unit/support_compiled_plans.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 typedef struct expected_step {
     bool overflow;
@@ -186,23 +181,17 @@ static void run_sequence(const sequence *s, bool change) {
     compiled_plan_free(&plan);
 }
 
-static void follows_the_rules(void **state) {
-    (void)state;
+TEST(follows_the_rules) {
     assert_true(sequence_count >= 30);
     for (uint32_t i = 0; i < sequence_count; i++)
         run_sequence(&sequences[i], false);
 }
 
-static void follows_them_after_a_restore(void **state) {
-    (void)state;
+TEST(follows_them_after_a_restore) {
     for (uint32_t i = 0; i < sequence_count; i++)
         run_sequence(&sequences[i], true);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follows_the_rules),
-        cmocka_unit_test(follows_them_after_a_restore),
-    };
-    return cmocka_run_group_tests(tests, read_golden, NULL);
+    return support_test_run(&(support_fixture){.before_all = read_golden});
 }

@@ -1,17 +1,13 @@
 /* Tests the graph builder: names, annotation scopes, random number identities, the two architectures, and that misuse
  * aborts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_recipes.h"
+#include "tests/unit/support_test.h"
 
 static const firnc_init zero = {.rule = FIRNC_INIT_CONSTANT};
 static const firnc_init gauss = {.rule = FIRNC_INIT_NORMAL, .b = 1};
@@ -35,8 +31,7 @@ static firnc_graph *graph_with_input(firnc_value *x) {
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-static void layers_join_with_dots(void **state) {
-    (void)state;
+TEST(layers_join_with_dots) {
     firnc_value x;
     firnc_graph *graph = graph_with_input(&x);
     firnc_relu(graph, x);
@@ -64,8 +59,7 @@ static void expect_pol(const firnc_graph *graph, int wanted, uint8_t origin) {
     assert_int_equal(last_node(graph)->pol_origin, origin);
 }
 
-static void the_innermost_annotation_replaces_the_outer(void **state) {
-    (void)state;
+TEST(the_innermost_annotation_replaces_the_outer) {
     firnc_value x;
     firnc_graph *graph = graph_with_input(&x);
     firnc_relu(graph, x);
@@ -85,8 +79,7 @@ static void the_innermost_annotation_replaces_the_outer(void **state) {
     assert_false(last_node(graph)->annotated);
 }
 
-static void a_call_annotates_one_op(void **state) {
-    (void)state;
+TEST(a_call_annotates_one_op) {
     firnc_value x;
     firnc_graph *graph = graph_with_input(&x);
     firnc_pol_begin(graph, level(2));
@@ -105,8 +98,7 @@ static void a_call_annotates_one_op(void **state) {
 }
 
 /* An annotated dropout that is not recorded must not annotate the op after it. */
-static void an_annotation_ends_with_its_call(void **state) {
-    (void)state;
+TEST(an_annotation_ends_with_its_call) {
     for (int eval = 0; eval <= 1; eval++) {
         firnc_value x;
         firnc_graph *graph = graph_with_input(&x);
@@ -132,8 +124,7 @@ static uint32_t rng_of_last_parameter(bool eval, float rate) {
     return graph->values[last].rng_id;
 }
 
-static void neither_mode_nor_rate_moves_random_numbers(void **state) {
-    (void)state;
+TEST(neither_mode_nor_rate_moves_random_numbers) {
     uint32_t expected = rng_of_last_parameter(false, 0.5F);
     assert_int_equal(expected, 2);
     assert_int_equal(rng_of_last_parameter(true, 0.5F), expected);
@@ -141,8 +132,7 @@ static void neither_mode_nor_rate_moves_random_numbers(void **state) {
 }
 
 /* The rates of the recipe are those of the ops, each where it belongs. */
-static void rates_of_the_recipe_are_those_of_the_ops(void **state) {
-    (void)state;
+TEST(rates_of_the_recipe_are_those_of_the_ops) {
     test_recipe recipe = test_gpt2_recipe();
     recipe.gpt2.embedding_dropout_rate = 0.9F;
     recipe.gpt2.attention_dropout_rate = 0.1F;
@@ -174,8 +164,7 @@ static void rates_of_the_recipe_are_those_of_the_ops(void **state) {
     assert_int_equal(residuals, 4 + 2);
 }
 
-static void attention_in_an_eval_graph_drops_nothing(void **state) {
-    (void)state;
+TEST(attention_in_an_eval_graph_drops_nothing) {
     for (int eval = 0; eval <= 1; eval++) {
         firnc_graph *graph = firnc_graph_create("toy");
         if (eval == 1)
@@ -190,8 +179,7 @@ static void attention_in_an_eval_graph_drops_nothing(void **state) {
 
 /* --- any op ------------------------------------------------------------------------------------------------------- */
 
-static void any_forward_op_can_be_recorded(void **state) {
-    (void)state;
+TEST(any_forward_op_can_be_recorded) {
     firnc_value x;
     firnc_graph *graph = graph_with_input(&x);
     firnc_value by_name = firnc_gelu(graph, x, FIRNC_GELU_TANH);
@@ -206,8 +194,7 @@ static void any_forward_op_can_be_recorded(void **state) {
 
 /* --- helpers of passes -------------------------------------------------------------------------------------------- */
 
-static void a_graph_grows_and_keeps_what_it_has(void **state) {
-    (void)state;
+TEST(a_graph_grows_and_keeps_what_it_has) {
     firnc_value x;
     firnc_graph *graph = graph_with_input(&x);
     for (int i = 0; i < 1000; i++)
@@ -219,8 +206,7 @@ static void a_graph_grows_and_keeps_what_it_has(void **state) {
     }
 }
 
-static void a_new_node_has_the_shapes_of_its_rule(void **state) {
-    (void)state;
+TEST(a_new_node_has_the_shapes_of_its_rule) {
     firnc_value x;
     firnc_graph *graph = graph_with_input(&x);
     firnc_value weight = firnc_parameter(graph, "weight", 2, (uint32_t[]){5, 3}, zero, true);
@@ -330,8 +316,7 @@ static void long_path(firnc_graph *graph) {
 }
 
 /* Each case aborts after a message with these words. */
-static void misuse_aborts(void **state) {
-    (void)state;
+TEST(misuse_aborts) {
     static const struct {
         void (*wrong)(firnc_graph *graph);
         const char *words;
@@ -374,8 +359,7 @@ static void misuse_aborts(void **state) {
 }
 
 /* The longest names still leave room for what the passes add to them. */
-static void the_longest_names_are_accepted(void **state) {
-    (void)state;
+TEST(the_longest_names_are_accepted) {
     firnc_value x;
     firnc_graph *graph = graph_with_input(&x);
     const char *longest = too_long() + 1;
@@ -405,8 +389,7 @@ static void expect_parameters(const firnc_graph *graph, const char *const *names
     assert_int_equal(found, count);
 }
 
-static void gpt2_has_the_names_of_hugging_face(void **state) {
-    (void)state;
+TEST(gpt2_has_the_names_of_hugging_face) {
     test_recipe recipe = test_gpt2_recipe();
     recipe.gpt2.num_hidden_layers = 1;
     static const char *const names[] = {"transformer.wte.weight",
@@ -440,8 +423,7 @@ static void gpt2_has_the_names_of_hugging_face(void **state) {
     assert_float_equal(find_value(graph, "transformer.h.0.attn.c_proj.weight")->init.b, 0.25F / 1.41421356F, 1e-7F);
 }
 
-static void gpt2_leaves_out_what_the_recipe_leaves_out(void **state) {
-    (void)state;
+TEST(gpt2_leaves_out_what_the_recipe_leaves_out) {
     test_recipe recipe = test_gpt2_recipe();
     recipe.gpt2.num_hidden_layers = 1;
     recipe.gpt2.share_embedding_weights = false;
@@ -467,8 +449,7 @@ static void gpt2_leaves_out_what_the_recipe_leaves_out(void **state) {
 }
 
 /* Rotary positions have no table. The rotation comes between the projection and attention; values are not rotated. */
-static void gpt2_with_rotary_positions(void **state) {
-    (void)state;
+TEST(gpt2_with_rotary_positions) {
     test_recipe recipe = test_gpt2_recipe();
     recipe.gpt2.num_hidden_layers = 1;
     test_make_rotary(&recipe);
@@ -487,8 +468,7 @@ static void gpt2_with_rotary_positions(void **state) {
     assert_float_equal(rotary->reals[FIRN_ROTARY_EMBEDDING_BASE], 100, 0);
 }
 
-static void the_output_layer_goes_backward_at_level_0(void **state) {
-    (void)state;
+TEST(the_output_layer_goes_backward_at_level_0) {
     for (int global = 0; global <= 2; global++) {
         test_recipe recipe = test_gpt2_recipe();
         test_make_mixed(&recipe, FIRN_BFLOAT16, global);
@@ -502,8 +482,7 @@ static void the_output_layer_goes_backward_at_level_0(void **state) {
     }
 }
 
-static void half_softmax_is_for_mixed_precision(void **state) {
-    (void)state;
+TEST(half_softmax_is_for_mixed_precision) {
     test_recipe recipe = test_gpt2_recipe();
     recipe.gpt2.attention_softmax_fp32 = false;
     assert_false(test_find_node(built(&recipe), FIRN_OP_attention, "transformer.h.1.attn")->half_softmax);
@@ -511,8 +490,7 @@ static void half_softmax_is_for_mixed_precision(void **state) {
     assert_true(test_find_node(built(&recipe), FIRN_OP_attention, "transformer.h.1.attn")->half_softmax);
 }
 
-static void an_mlp_has_the_names_of_pytorch(void **state) {
-    (void)state;
+TEST(an_mlp_has_the_names_of_pytorch) {
     test_recipe recipe = test_mlp_recipe();
     static const char *const names[] = {"layers.0.weight", "layers.0.bias",   "layers.1.weight",
                                         "layers.1.bias",   "layers.2.weight", "layers.2.bias"};
@@ -534,8 +512,7 @@ static void an_mlp_has_the_names_of_pytorch(void **state) {
 }
 
 /* Extents beyond the rank are not compared. */
-static void a_shape_ends_with_the_last_extents(void **state) {
-    (void)state;
+TEST(a_shape_ends_with_the_last_extents) {
     const firn_shape whole = {.rank = 3, .dims = {2, 3, 4, 7}};
     const firn_shape ends[] = {{.rank = 0, .dims = {8}},
                                {.rank = 1, .dims = {4, 8}},
@@ -549,29 +526,4 @@ static void a_shape_ends_with_the_last_extents(void **state) {
         assert_true(firnc_ends_with(&whole, &ends[i]));
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         assert_false(firnc_ends_with(&whole, &others[i]));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_shape_ends_with_the_last_extents),
-        cmocka_unit_test(layers_join_with_dots),
-        cmocka_unit_test(the_innermost_annotation_replaces_the_outer),
-        cmocka_unit_test(a_call_annotates_one_op),
-        cmocka_unit_test(an_annotation_ends_with_its_call),
-        cmocka_unit_test(neither_mode_nor_rate_moves_random_numbers),
-        cmocka_unit_test(rates_of_the_recipe_are_those_of_the_ops),
-        cmocka_unit_test(attention_in_an_eval_graph_drops_nothing),
-        cmocka_unit_test(any_forward_op_can_be_recorded),
-        cmocka_unit_test(a_graph_grows_and_keeps_what_it_has),
-        cmocka_unit_test(a_new_node_has_the_shapes_of_its_rule),
-        cmocka_unit_test(misuse_aborts),
-        cmocka_unit_test(the_longest_names_are_accepted),
-        cmocka_unit_test(gpt2_has_the_names_of_hugging_face),
-        cmocka_unit_test(gpt2_leaves_out_what_the_recipe_leaves_out),
-        cmocka_unit_test(gpt2_with_rotary_positions),
-        cmocka_unit_test(the_output_layer_goes_backward_at_level_0),
-        cmocka_unit_test(half_softmax_is_for_mixed_precision),
-        cmocka_unit_test(an_mlp_has_the_names_of_pytorch),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

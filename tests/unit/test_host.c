@@ -242,6 +242,46 @@ static void saves_into_a_file(void **state) {
     firn_host_port_end(&port);
 }
 
+/* One instance saves to two files in turn, each with room that was reserved for it; a port without a file has none. */
+static void saves_into_the_file_of_another_port(void **state) {
+    (void)state;
+    char paths[2][128];
+    uint8_t digests[2][32], restored[32];
+    firn_host_port ports[2], none;
+    for (int i = 0; i < 2; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s", at(i == 0 ? "last" : "best"));
+        firn_host_port_begin(&ports[i], paths[i], NULL, 1);
+        assert_int_equal(firn_host_port_reserve(&ports[i], 4096), FIRN_OK);
+    }
+    firn_host_port_begin(&none, NULL, NULL, 1);
+    support_bigram(&plan, &support_settings);
+    assert_int_equal(support_open(&one, &plan, &ports[0].port), FIRN_OK);
+    assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+    for (int i = 1; i >= 0; i--) {
+        train(&one);
+        firn_host_port_exchange(&ports[0], &ports[i]);
+        assert_true(exists(i == 0 ? "last.tmp" : "best.tmp"));
+        assert_int_equal(firn_save(&one.firn), FIRN_OK);
+        firn_host_port_exchange(&ports[0], &ports[i]);
+        assert_false(exists(i == 0 ? "last.tmp" : "best.tmp"));
+        digest_of(&one, digests[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(ports[i].checkpoint, paths[i]);
+        assert_int_equal(support_open(&two, &plan, &ports[i].port), FIRN_OK);
+        assert_int_equal(firn_restore(&two.firn, NULL), FIRN_OK);
+        digest_of(&two, restored);
+        assert_memory_equal(digests[i], restored, 32);
+    }
+    firn_host_port_exchange(&ports[0], &none);
+    assert_int_equal(firn_save(&one.firn), FIRN_ERROR_NO_STORAGE);
+    firn_host_port_exchange(&ports[0], &none);
+    assert_int_equal(firn_save(&one.firn), FIRN_OK);
+    for (int i = 0; i < 2; i++)
+        firn_host_port_end(&ports[i]);
+    firn_host_port_end(&none);
+}
+
 /* A rename would replace whatever exists at the path, such as a pipe, a device or a link, so these are refused. */
 static void replaces_only_files(void **state) {
     (void)state;
@@ -305,6 +345,22 @@ static void a_sealed_block_cannot_be_written(void **state) {
     assert_null(firn_host_block(0));
     assert_null(firn_host_block(UINT64_MAX));
     firn_host_block_free(NULL, 0);
+}
+
+static void a_populated_block_has_its_pages(void **state) {
+    (void)state;
+    enum { PAGES = 64, PAGE = 4096 };
+    unsigned char there[PAGES];
+    uint8_t *block = firn_host_block(PAGES * PAGE - 1);
+    assert_non_null(block);
+    assert_true(firn_host_block_populate(block, PAGES * PAGE - 1));
+    assert_int_equal(mincore(block, PAGES * PAGE, there), 0);
+    for (int i = 0; i < PAGES; i++) {
+        assert_int_equal(there[i] & 1, 1);
+        assert_int_equal(block[i * PAGE], 0);
+    }
+    assert_true(firn_host_block_populate(NULL, 0));
+    firn_host_block_free(block, PAGES * PAGE - 1);
 }
 
 static void a_plan_gets_a_block_for_each_region(void **state) {
@@ -608,10 +664,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loaded_plan_cannot_be_written),
         cmocka_unit_test(a_sealed_block_cannot_be_written),
+        cmocka_unit_test(a_populated_block_has_its_pages),
         cmocka_unit_test(a_plan_gets_a_block_for_each_region),
         cmocka_unit_test(reads_keys),
         cmocka_unit_test(keeps_a_counter),
         cmocka_unit_test(saves_into_a_file),
+        cmocka_unit_test(saves_into_the_file_of_another_port),
         cmocka_unit_test(replaces_only_files),
         cmocka_unit_test(threads_cover_every_task_once),
         cmocka_unit_test(compares_the_axes_of_records),

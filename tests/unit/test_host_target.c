@@ -1,16 +1,11 @@
 /* Tests the choice of --target host (compiler/job/host.h) for CPUs that this machine is not, and the reasons why a
  * target changes nothing (compiler/job/targets.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "compiler/base/text.h"
 #include "compiler/job/host.h"
 #include "plan/ops.h"
+#include "tests/unit/support_test.h"
 
 /* --- CPUs --------------------------------------------------------------------------------------------------------- */
 
@@ -70,8 +65,7 @@ static void expect(const firnc_cpu *cpu, firn_type half, const char *target, con
     assert_non_null(strstr(why, part_of_why));
 }
 
-static void each_half_type_on_each_cpu(void **state) {
-    (void)state;
+TEST(each_half_type_on_each_cpu) {
     expect(&none, FIRN_BFLOAT16, "portable", "no products of bfloat16");
     expect(&haswell, FIRN_FLOAT16, "portable", "no products of float16");
     expect(&cooper_lake, FIRN_BFLOAT16, "portable", "not known to be faster");
@@ -89,8 +83,7 @@ static void each_half_type_on_each_cpu(void **state) {
 }
 
 /* Instructions whose registers the operating system does not save cannot be used. */
-static void states_decide(void **state) {
-    (void)state;
+TEST(states_decide) {
     firnc_cpu cpu = with_states(sapphire_rapids, STATES_AVX512);
     expect(&cpu, FIRN_BFLOAT16, "portable", "not known to be faster"); /* the pairs are left, and Intel's are slow */
     expect(&cpu, FIRN_FLOAT16, "avx512fp16", "AVX512-FP16");
@@ -103,8 +96,7 @@ static void states_decide(void **state) {
     expect(&cpu, FIRN_BFLOAT16, "portable", "no products of bfloat16");
 }
 
-static void each_feature_is_needed(void **state) {
-    (void)state;
+TEST(each_feature_is_needed) {
     for (uint32_t bit = 0; bit < 64; bit++) {
         const firnc_cpu cpu = {.aarch64 = cortex_a76.aarch64 & ~(UINT64_C(1) << bit)};
         expect(&cpu, FIRN_FLOAT16, bit == 9 || bit == 10 ? "portable" : "avx512fp16", "float16");
@@ -125,8 +117,7 @@ static void each_feature_is_needed(void **state) {
 }
 
 /* The vendor and the whole family decide whether pairs are fast. */
-static void pairs_are_fast_on_one_family(void **state) {
-    (void)state;
+TEST(pairs_are_fast_on_one_family) {
     firnc_cpu cpu = zen_5;
     for (uint32_t extended = 0; extended < 256; extended++) {
         cpu.version.eax = 0xf00U | extended << 20;
@@ -140,8 +131,7 @@ static void pairs_are_fast_on_one_family(void **state) {
     expect(&cpu, FIRN_BFLOAT16, "portable", "not known");
 }
 
-static void precisions_without_a_choice(void **state) {
-    (void)state;
+TEST(precisions_without_a_choice) {
     const char *why;
     firnc_precision precision = {.mixed = false, .half = FIRN_BFLOAT16, .level = 1};
     assert_string_equal(firnc_host_target(&sapphire_rapids, &precision, &why)->name, "portable");
@@ -152,8 +142,7 @@ static void precisions_without_a_choice(void **state) {
 }
 
 /* Whatever this CPU says, the answer is a target. */
-static void this_machine(void **state) {
-    (void)state;
+TEST(this_machine) {
     const firnc_cpu cpu = firnc_cpu_read();
     static const firn_type halves[] = {FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
     for (size_t i = 0; i < 3; i++) {
@@ -174,8 +163,7 @@ static void this_machine(void **state) {
 /* --- names and idle targets --------------------------------------------------------------------------------------- */
 
 /* The words of the options are the names of the table, and "host". */
-static void the_options_name_every_target(void **state) {
-    (void)state;
+TEST(the_options_name_every_target) {
     const char *words = "";
     for (uint32_t i = 0; firnc_target_at(i) != NULL; i++) {
         words = firnc_format("%s%s|", words, firnc_target_at(i)->name);
@@ -197,8 +185,7 @@ static void expect_idle(const char *target, const firnc_precision *precision, co
     assert_non_null(strstr(idle, part));
 }
 
-static void idle_targets(void **state) {
-    (void)state;
+TEST(idle_targets) {
     firnc_precision p = {.mixed = true, .half = FIRN_BFLOAT16, .level = 0};
     expect_idle("portable", &p, NULL);
     expect_idle("amx-bf16", &p, NULL); /* products have the engine's order at level 0, too */
@@ -219,14 +206,4 @@ static void idle_targets(void **state) {
     expect_idle("portable", &p, NULL);
     p.mixed = false;
     expect_idle("avx512fp16", &p, "float32");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_half_type_on_each_cpu),    cmocka_unit_test(states_decide),
-        cmocka_unit_test(each_feature_is_needed),        cmocka_unit_test(pairs_are_fast_on_one_family),
-        cmocka_unit_test(precisions_without_a_choice),   cmocka_unit_test(this_machine),
-        cmocka_unit_test(the_options_name_every_target), cmocka_unit_test(idle_targets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

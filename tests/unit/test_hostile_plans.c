@@ -9,15 +9,10 @@
  *
  * Every 1,000th mutant is opened with its signature checked; the others skip that check, which takes longer than all
  * the others. `make fuzz` runs 200,000 mutants. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "plan/op_words.h"
 #include "plan/ops.h"
@@ -27,6 +22,7 @@
 #include "tests/unit/support_sets.h"
 #include "tests/unit/support_share.h"
 #include "tests/unit/support_small_plans.h"
+#include "tests/unit/support_test.h"
 
 #define COUNT        5000u
 #define SEED         20261122u
@@ -218,8 +214,7 @@ static int tear_down(void **state) {
 }
 
 /* A plan that is read and written without a change has the same bytes; it runs alike in every way. */
-static void the_plans_themselves(void **state) {
-    (void)state;
+TEST(the_plans_themselves) {
     for (uint32_t i = 0; i < plan_count; i++) {
         compiled_plan again;
         native_plan native = native_plan_read(sealed_payload(&plans[i]));
@@ -237,8 +232,7 @@ static void the_plans_themselves(void **state) {
 }
 
 /* The plans have every op, so that its rule is attacked. */
-static void every_op_is_in_a_plan(void **state) {
-    (void)state;
+TEST(every_op_is_in_a_plan) {
     static bool has[1 << 16];
     uint32_t missing = 0;
     for (uint32_t i = 0; i < plan_count; i++) {
@@ -273,8 +267,7 @@ static void read_instead(native_plan *native, uint32_t index) {
 
 /* What a kernel leaves in scratch differs from set to set. Gradient norms that were computed from the scratch of a
  * backward attention were once accepted. */
-static void no_op_reads_scratch(void **state) {
-    (void)state;
+TEST(no_op_reads_scratch) {
     uint32_t tried = 0;
     for (uint32_t i = 0; i < plan_count; i++) {
         const firn_header header = compiled_plan_header(&plans[i]);
@@ -299,8 +292,7 @@ static void no_op_reads_scratch(void **state) {
     assert_true(tried > 100);
 }
 
-static void mutants_are_refused_or_run_alike(void **state) {
-    (void)state;
+TEST(mutants_are_refused_or_run_alike) {
     const uint64_t count = COUNT / support_every();
     seed += support_from();
     run_mutants(count);
@@ -309,14 +301,10 @@ static void mutants_are_refused_or_run_alike(void **state) {
 }
 
 int main(int argument_count, char **arguments) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_plans_themselves), cmocka_unit_test(every_op_is_in_a_plan),
-                                       cmocka_unit_test(no_op_reads_scratch),
-
-                                       cmocka_unit_test(mutants_are_refused_or_run_alike)};
     if (__sanitizer_set_death_callback != NULL)
         __sanitizer_set_death_callback(say_what);
     if (argument_count < 2)
-        return cmocka_run_group_tests(tests, set_up, tear_down);
+        return support_test_run(&(support_fixture){.before_all = set_up, .after_all = tear_down});
     set_up(NULL);
     if (strchr(arguments[1], '.') != NULL) {
         run_file(arguments[1]);

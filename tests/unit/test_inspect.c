@@ -2,23 +2,18 @@
 #define _XOPEN_SOURCE 700 /* mkstemp, truncate, P_tmpdir */
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cjson/cJSON.h>
-#include <cmocka.h>
 
 #include "compiler/commands/export.h"
 #include "compiler/commands/inspect.h"
 #include "compiler/emit/plan_file.h"
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_recipes.h"
+#include "tests/unit/support_test.h"
+#include <cjson/cJSON.h>
 
 #define OUTPUT_MOST 2000000
 
@@ -98,8 +93,7 @@ static void check_op(const cJSON *root, const char *op_name, const char *field, 
         fail_msg("no %s has %s %g", op_name, attribute, value);
 }
 
-static void test_json_mlp(void **state) {
-    (void)state;
+TEST(test_json_mlp) {
     test_recipe recipe = test_mlp_recipe();
     recipe.job.data.micro_batch_size = 2;
     firnc_compilation compilation;
@@ -138,8 +132,7 @@ static void test_json_mlp(void **state) {
 
 /* inspect must derive from the plan the same bound as the compiler, and the cost of attention must count the pairs of
  * positions. */
-static void test_json_gpt2(void **state) {
-    (void)state;
+TEST(test_json_gpt2) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_CBFLOAT16, 1);
     recipe.gpt2.attention_softmax_fp32 = false;
@@ -179,8 +172,7 @@ static void test_json_gpt2(void **state) {
     unlink(plan);
 }
 
-static void test_json_eval(void **state) {
-    (void)state;
+TEST(test_json_eval) {
     test_recipe recipe = test_mlp_recipe();
     recipe.job.mode = FIRNC_EVAL;
     firnc_compilation compilation;
@@ -201,8 +193,7 @@ static void test_json_eval(void **state) {
 }
 
 /* The POL decisions for the rotary embedding, forward and backward. */
-static void test_rotation(void **state) {
-    (void)state;
+TEST(test_rotation) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_rotary(&recipe);
     test_make_mixed(&recipe, FIRN_FLOAT16, 1);
@@ -227,8 +218,7 @@ static void test_rotation(void **state) {
 }
 
 /* Each target with an engine: its name, its kind with the length of a block, and the counts of kinds. */
-static void test_engines(void **state) {
-    (void)state;
+TEST(test_engines) {
     static const struct {
         const char *target, *kind;
         unsigned terms;
@@ -255,8 +245,7 @@ static void test_engines(void **state) {
     }
 }
 
-static void test_table(void **state) {
-    (void)state;
+TEST(test_table) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
     recipe.job.precision.emulate = true;
@@ -296,8 +285,7 @@ static void test_table(void **state) {
 }
 
 /* Every op of the plan is in both tables exactly once, and nothing else is. */
-static void test_parts(void **state) {
-    (void)state;
+TEST(test_parts) {
     test_recipe recipe = test_mlp_recipe();
     recipe.job.mode = FIRNC_EVAL;
     firnc_compilation compilation;
@@ -330,8 +318,7 @@ static void flip(const char *name, long at) {
     assert_int_equal(fclose(file), 0);
 }
 
-static void test_refused(void **state) {
-    (void)state;
+TEST(test_refused) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation;
     uint64_t bytes;
@@ -347,13 +334,4 @@ static void test_refused(void **state) {
     assert_contains(output_of(plan, FIRNC_INSPECT_JSON, STDERR_FILENO, 3), plan);
     unlink(plan);
     assert_contains(output_of(plan, FIRNC_INSPECT_TABLE, STDERR_FILENO, 1), plan);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_mlp), cmocka_unit_test(test_json_gpt2), cmocka_unit_test(test_json_eval),
-        cmocka_unit_test(test_rotation), cmocka_unit_test(test_engines),   cmocka_unit_test(test_table),
-        cmocka_unit_test(test_parts),    cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* Tests how firn_open uses a kernel set: it is looked up once, and asked for its workspace. This test defines the set
  * and links it in place of the build's own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "runtime/kernels/kernels.h"
 #include "runtime/kernels/vector/rows.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 enum { WORKSPACE = 128 };
 
@@ -69,8 +64,7 @@ static int open_with(void *block, uint64_t bytes) {
     return firn_open(&one.firn, &config);
 }
 
-static void a_workspace_is_checked(void **state) {
-    (void)state;
+TEST(a_workspace_is_checked) {
     support_bigram(&plan, &support_settings);
     assert_int_equal(open_with(NULL, 0), FIRN_ERROR_WORKSPACE_TOO_SMALL);
     assert_int_equal(open_with(workspace, WORKSPACE - 1), FIRN_ERROR_WORKSPACE_TOO_SMALL);
@@ -84,8 +78,7 @@ static void a_workspace_is_checked(void **state) {
 }
 
 /* Each thread gets separate memory. */
-static void a_workspace_is_for_all_threads(void **state) {
-    (void)state;
+TEST(a_workspace_is_for_all_threads) {
     support_bigram(&plan, &support_settings);
     threads = 3;
     assert_int_equal(open_with(workspace, 3 * WORKSPACE - 1), FIRN_ERROR_WORKSPACE_TOO_SMALL);
@@ -105,8 +98,7 @@ static void take_step(void) {
 }
 
 /* The workspace has a slot for each thread of the port at firn_open, so a later number must not be used. */
-static void threads_are_read_once(void **state) {
-    (void)state;
+TEST(threads_are_read_once) {
     support_bigram(&plan, &support_settings);
     threads = 3;
     assert_int_equal(open_with(workspace, sizeof workspace), FIRN_OK);
@@ -118,8 +110,7 @@ static void threads_are_read_once(void **state) {
 }
 
 /* Kernels that need no scratch are not given any, whether the caller has some or not. */
-static void a_workspace_without_use_is_ignored(void **state) {
-    (void)state;
+TEST(a_workspace_without_use_is_ignored) {
     support_bigram(&plan, &support_settings);
     wanted = 0;
     assert_int_equal(open_with(workspace, sizeof workspace), FIRN_OK);
@@ -128,8 +119,7 @@ static void a_workspace_without_use_is_ignored(void **state) {
 }
 
 /* A need that no memory can meet is refused, and not shortened to a size that it does not fit. */
-static void a_need_beyond_all_memory_is_refused(void **state) {
-    (void)state;
+TEST(a_need_beyond_all_memory_is_refused) {
     static const uint64_t needs[] = {UINT64_MAX, SIZE_MAX - 62, SIZE_MAX / 3 + 1};
     support_bigram(&plan, &support_settings);
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
@@ -150,8 +140,7 @@ static void a_need_beyond_all_memory_is_refused(void **state) {
 }
 
 /* The kind and the accumulator of a row are compared independently. */
-static void a_row_matches_both_fields(void **state) {
-    (void)state;
+TEST(a_row_matches_both_fields) {
     enum { OP = FIRN_OP_linear, ANY = FIRN_ANY, KIND = FIRN_REDUCTION_CHUNKED, TYPE = FIRN_FLOAT16 };
     static const struct {
         firn_kernel_row row;
@@ -174,8 +163,7 @@ static void a_row_matches_both_fields(void **state) {
     }
 }
 
-static void a_set_is_chosen_once(void **state) {
-    (void)state;
+TEST(a_set_is_chosen_once) {
     firn_info info;
     support_bigram(&plan, &support_settings);
     assert_int_equal(open_with(workspace, sizeof workspace), FIRN_OK);
@@ -186,17 +174,4 @@ static void a_set_is_chosen_once(void **state) {
     take_step();
     assert_true(calls > 5);
     assert_int_equal(choices, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_workspace_is_checked),
-        cmocka_unit_test(a_workspace_is_for_all_threads),
-        cmocka_unit_test(threads_are_read_once),
-        cmocka_unit_test(a_workspace_without_use_is_ignored),
-        cmocka_unit_test(a_need_beyond_all_memory_is_refused),
-        cmocka_unit_test(a_row_matches_both_fields),
-        cmocka_unit_test(a_set_is_chosen_once),
-    };
-    return cmocka_run_group_tests_name("kernel set", tests, NULL, NULL);
 }

@@ -2,16 +2,11 @@
  * heads, dropout, half softmax, chunked reductions, sizes around the edges of a block, and special values behind the
  * mask. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support_kernels.h"
+#include "tests/unit/support_test.h"
 
 /* The reductions of both ops. */
 enum {
@@ -326,8 +321,7 @@ static void in_every_type(setting s) {
         check(s);
 }
 
-static void attention_in_float32(void **state) {
-    (void)state;
+TEST(attention_in_float32) {
     for_each_setting(in_every_type);
 }
 
@@ -338,8 +332,7 @@ static void with_dropout(setting s) {
     check(s);
 }
 
-static void attention_with_dropout(void **state) {
-    (void)state;
+TEST(attention_with_dropout) {
     for_each_setting(with_dropout);
 }
 
@@ -354,8 +347,7 @@ static void with_other_blocks(setting s) {
     }
 }
 
-static void attention_in_blocks_of_other_sizes(void **state) {
-    (void)state;
+TEST(attention_in_blocks_of_other_sizes) {
     for_each_setting(with_other_blocks);
 }
 
@@ -365,8 +357,7 @@ static void with_half_softmax(setting s) {
         check(s);
 }
 
-static void attention_with_half_softmax(void **state) {
-    (void)state;
+TEST(attention_with_half_softmax) {
     for_each_setting(with_half_softmax);
 }
 
@@ -386,14 +377,12 @@ static void with_chunks(setting s) {
     }
 }
 
-static void attention_in_chunks(void **state) {
-    (void)state;
+TEST(attention_in_chunks) {
     for_each_setting(with_chunks);
 }
 
 /* Steps hidden by the mask hold infinities and NaN, which must not affect the steps before them. */
-static void special_values_stay_behind_the_mask(void **state) {
-    (void)state;
+TEST(special_values_stay_behind_the_mask) {
     setting s = {.batch = 1, .steps = 20, .heads = 2, .kv_heads = 1, .size = 4, .causal = true};
     const uint32_t width = 4 * 4;
     for (s.type = FIRN_FLOAT32; s.type <= last_real_type; s.type++) {
@@ -407,8 +396,7 @@ static void special_values_stay_behind_the_mask(void **state) {
     }
 }
 
-static void attention_with_special_values(void **state) {
-    (void)state;
+TEST(attention_with_special_values) {
     setting s = {.batch = 2, .steps = 35, .heads = 2, .kv_heads = 2, .size = 6};
     for (s.type = FIRN_FLOAT32; s.type <= last_real_type; s.type++)
         for (int causal = 0; causal < 2; causal++) {
@@ -419,17 +407,4 @@ static void attention_with_special_values(void **state) {
             check_tensors(&s, &t);
             tensors_free(&t);
         }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attention_in_float32),
-        cmocka_unit_test(attention_with_dropout),
-        cmocka_unit_test(attention_in_blocks_of_other_sizes),
-        cmocka_unit_test(attention_with_half_softmax),
-        cmocka_unit_test(attention_in_chunks),
-        cmocka_unit_test(special_values_stay_behind_the_mask),
-        cmocka_unit_test(attention_with_special_values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

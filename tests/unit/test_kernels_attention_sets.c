@@ -5,18 +5,13 @@
  * instructions: they have the flushed sum of their engine, and no others. So does avx512fp16, where all sums are of
  * float16 in chunks; it inherits all others. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime/targets/host/host.h"
 #include "tests/unit/support_sets.h"
+#include "tests/unit/support_test.h"
 #include "tests/unit/support_workspace.h"
 
 typedef enum filling { NUMBERS, SPECIALS, SUBNORMALS, TINY, LARGE, WIDE, EARLY } filling;
@@ -313,30 +308,25 @@ static void for_each_shape(setting s, uint8_t first_type, unsigned stride) {
             }
 }
 
-static void every_shape(void **state) {
-    (void)state;
+TEST(every_shape) {
     for_each_shape((setting){0}, FIRN_FLOAT32, 1);
 }
 
-static void with_dropout(void **state) {
-    (void)state;
+TEST(with_dropout) {
     for_each_shape((setting){.dropout = 0.3f}, FIRN_FLOAT32, 3);
 }
 
-static void with_slopes(void **state) {
-    (void)state;
+TEST(with_slopes) {
     for_each_shape((setting){.slopes = true}, FIRN_FLOAT32, 3);
     for_each_shape((setting){.slopes = true, .half_softmax = true, .dropout = 0.1f}, FIRN_FLOAT16, 7);
 }
 
-static void with_half_softmax(void **state) {
-    (void)state;
+TEST(with_half_softmax) {
     for_each_shape((setting){.dropout = 0.1f, .half_softmax = true}, FIRN_FLOAT16, 3);
 }
 
 /* Scores that are NaN, infinite, large enough to overflow, subnormal, or zeros of both signs from underflow. */
-static void with_special_values(void **state) {
-    (void)state;
+TEST(with_special_values) {
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int causal = 0; causal < 2; causal++)
             for (filling filling = SPECIALS; filling <= LARGE; filling++) {
@@ -352,8 +342,7 @@ static void with_special_values(void **state) {
 }
 
 /* dqkv and y may have another type than qkv. */
-static void other_output_types(void **state) {
-    (void)state;
+TEST(other_output_types) {
     setting s = {.batch = 1, .steps = 70, .heads = 2, .kv_heads = 2, .size = 24, .causal = true, .other_type = true};
     for (s.type = FIRN_FLOAT32; s.type <= last_real_type; s.type++)
         for (s.out_type = FIRN_FLOAT32; s.out_type <= last_real_type; s.out_type++)
@@ -362,8 +351,7 @@ static void other_output_types(void **state) {
 
 /* Chunks that end inside a block, at its edge and beyond it. Of float16, also more keys than are halves at a time, and
  * more than fit into a slot. */
-static void chunked_sums(void **state) {
-    (void)state;
+TEST(chunked_sums) {
     setting s = {.batch = 1, .steps = 300, .heads = 2, .kv_heads = 1, .size = 33, .type = FIRN_FLOAT16, .chunk = 100};
     check(s);
     s.causal = true;
@@ -378,8 +366,7 @@ static void chunked_sums(void **state) {
                        FIRN_FLOAT16, 5);
 }
 
-static void chunked_special_values(void **state) {
-    (void)state;
+TEST(chunked_special_values) {
     setting s = {.batch = 1, .steps = 77, .heads = 2, .kv_heads = 1, .size = 20, .chunk = 16, .half_softmax = true};
     for (s.type = FIRN_FLOAT16; s.type <= last_real_type; s.type++)
         for (int causal = 0; causal < 2; causal++)
@@ -390,8 +377,7 @@ static void chunked_special_values(void **state) {
 }
 
 /* Factors of flushed sums are bfloat16. */
-static void flushed_sums(void **state) {
-    (void)state;
+TEST(flushed_sums) {
     for (uint8_t kind = FIRN_REDUCTION_EVEN_ODD_BLOCKS; kind <= FIRN_REDUCTION_PAIRS; kind++) {
         for_each_shape((setting){.kind = kind, .only_type = FIRN_BFLOAT16}, FIRN_FLOAT16, 2);
         for_each_shape((setting){.kind = kind, .only_type = FIRN_BFLOAT16, .dropout = 0.3f, .half_softmax = true},
@@ -402,8 +388,7 @@ static void flushed_sums(void **state) {
 /* Also an infinity at the second step, of which the gradients of keys behind its pair must know nothing; so few steps
  * that the maximum of one may be far below 0, which the queries that a block lacks must not show; and heads that do not
  * fit into a slot, whose keys are packed in several spans. */
-static void flushed_special_values(void **state) {
-    (void)state;
+TEST(flushed_special_values) {
     for (uint8_t kind = FIRN_REDUCTION_EVEN_ODD_BLOCKS; kind <= FIRN_REDUCTION_PAIRS; kind++) {
         setting s = {.batch = 1, .steps = 77, .heads = 2, .kv_heads = 1, .size = 20, .type = FIRN_BFLOAT16};
         s.kind = kind;
@@ -426,8 +411,7 @@ static void flushed_special_values(void **state) {
 }
 
 /* A plan may give each product of attention a kind of its own. */
-static void mixed_sums(void **state) {
-    (void)state;
+TEST(mixed_sums) {
     for (uint8_t kind = FIRN_REDUCTION_F32; kind <= FIRN_REDUCTION_PAIRS; kind++) {
         setting s = {.kind = kind, .mixed = true, .only_type = FIRN_BFLOAT16, .dropout = 0.1f};
         for_each_shape(s, FIRN_FLOAT16, 11);
@@ -450,8 +434,7 @@ static uint8_t kind_of_engine(const firn_kernel_set *set) {
 
 /* Whatever kinds the descriptors mix, the kernel is that of the vectors, which alone asks for scratch. An engine has
  * only its own kind. */
-static void no_kind_is_left_to_the_portable_kernel(void **state) {
-    (void)state;
+TEST(no_kind_is_left_to_the_portable_kernel) {
     static const uint16_t ops[] = {FIRN_OP_attention, FIRN_OP_attention_backward, FIRN_OP_cross_attention,
                                    FIRN_OP_cross_attention_backward};
     enum { KINDS = FIRN_REDUCTION_PAIRS + 1 };
@@ -475,8 +458,7 @@ static void no_kind_is_left_to_the_portable_kernel(void **state) {
 
 /* More keys than fit into a slot: they are packed again for each block, and the gradients of queries and keys are
  * computed separately. */
-static void heads_larger_than_a_slot(void **state) {
-    (void)state;
+TEST(heads_larger_than_a_slot) {
     setting s = {.batch = 1, .steps = 99, .heads = 2, .kv_heads = 1, .size = 3000, .causal = true};
     check(s);
     s.causal = false;
@@ -494,8 +476,7 @@ static void heads_larger_than_a_slot(void **state) {
 
 /* More keys than queries and fewer, with a mask or without, of every kind; a causal one is a square, or is left to the
  * portable kernel. */
-static void separate_keys(void **state) {
-    (void)state;
+TEST(separate_keys) {
     static const uint32_t lengths[][2] = {{1, 1}, {1, 37}, {70, 3}, {31, 33}, {64, 130}, {77, 77}, {129, 64}};
     for (uint8_t kind = FIRN_REDUCTION_F32; kind <= FIRN_REDUCTION_PAIRS; kind++)
         for (unsigned i = 0; i < sizeof lengths / sizeof lengths[0]; i++)
@@ -512,8 +493,7 @@ static void separate_keys(void **state) {
 }
 
 /* If not even one block of keys fits, the portable kernel is used. */
-static void blocks_larger_than_a_slot(void **state) {
-    (void)state;
+TEST(blocks_larger_than_a_slot) {
     for (uint8_t kind = FIRN_REDUCTION_EVEN_ODD_BLOCKS; kind <= FIRN_REDUCTION_PAIRS; kind++)
         check((setting){
             .batch = 1, .steps = 3, .heads = 1, .kv_heads = 1, .size = 20000, .type = FIRN_BFLOAT16, .kind = kind});
@@ -522,29 +502,10 @@ static void blocks_larger_than_a_slot(void **state) {
 }
 
 /* Sums over more than one block of 4,096 elements, of exponentials that may be subnormal. */
-static void rows_of_several_blocks(void **state) {
-    (void)state;
+TEST(rows_of_several_blocks) {
     check((setting){.batch = 1, .steps = 4131, .heads = 1, .kv_heads = 1, .size = 1, .causal = true, .filling = WIDE});
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_shape),
-        cmocka_unit_test(with_dropout),
-        cmocka_unit_test(with_half_softmax),
-        cmocka_unit_test(with_slopes),
-        cmocka_unit_test(with_special_values),
-        cmocka_unit_test(other_output_types),
-        cmocka_unit_test(chunked_sums),
-        cmocka_unit_test(chunked_special_values),
-        cmocka_unit_test(flushed_sums),
-        cmocka_unit_test(flushed_special_values),
-        cmocka_unit_test(mixed_sums),
-        cmocka_unit_test(no_kind_is_left_to_the_portable_kernel),
-        cmocka_unit_test(separate_keys),
-        cmocka_unit_test(heads_larger_than_a_slot),
-        cmocka_unit_test(blocks_larger_than_a_slot),
-        cmocka_unit_test(rows_of_several_blocks),
-    };
-    return cmocka_run_group_tests(tests, find_sets, stop_threads);
+    return support_test_run(&(support_fixture){.before_all = find_sets, .after_all = stop_threads});
 }

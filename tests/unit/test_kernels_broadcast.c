@@ -1,18 +1,13 @@
 /* Tests operands that are repeated as NumPy repeats them, over random extents of ranks 1 to 8, against indices that are
  * computed element by element; in place, in all types, and with split tasks (run_kernel). Also the error of power. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "plan/ops.h"
 #include "tests/unit/support_kernels.h"
+#include "tests/unit/support_test.h"
 
 enum { CASES = 400, ELEMENTS_MOST = 20000 };
 
@@ -147,17 +142,16 @@ static void check_sum_to(uint32_t *state, const firn_tensor *x) {
     tensor_free(&expected);
 }
 
-static void random_extents(void **unused) {
-    (void)unused;
-    uint32_t state = 4711;
+TEST(random_extents) {
+    uint32_t random = 4711;
     for (int i = 0; i < CASES; i++) {
         uint32_t dims[FIRN_RANK_MAX];
-        const uint32_t rank = draw_extents(&state, dims);
-        firn_tensor full = tensor_of((uint8_t)draw(&state, 4), rank, dims);
+        const uint32_t rank = draw_extents(&random, dims);
+        firn_tensor full = tensor_of((uint8_t)draw(&random, 4), rank, dims);
         tensor_fill(&full, (uint32_t)i, 4.0f);
-        check_subtract(&state, &full, draw(&state, 2) == 0 ? full.type : (uint8_t)FIRN_FLOAT32);
-        check_select(&state, &full);
-        check_sum_to(&state, &full);
+        check_subtract(&random, &full, draw(&random, 2) == 0 ? full.type : (uint8_t)FIRN_FLOAT32);
+        check_select(&random, &full);
+        check_sum_to(&random, &full);
         tensor_free(&full);
     }
 }
@@ -165,18 +159,17 @@ static void random_extents(void **unused) {
 /* --- power -------------------------------------------------------------------------------------------------------- */
 
 /* The error in units of the last place, which NUMERICS.md limits, for normal results. */
-static void powers_are_close(void **unused) {
-    (void)unused;
+TEST(powers_are_close) {
     enum { COUNT = 1 << 18 };
     firn_tensor a = tensor_new(FIRN_FLOAT32, COUNT, 0, 0, 0), b = tensor_copy(&a), y = tensor_copy(&a);
-    uint32_t state = 99;
+    uint32_t random = 99;
     for (size_t i = 0; i < COUNT; i++) {
-        const double spread = (double)draw(&state, 1 << 24) / (1 << 24),
-                     along = (double)draw(&state, 1 << 24) / (1 << 24);
+        const double spread = (double)draw(&random, 1 << 24) / (1 << 24),
+                     along = (double)draw(&random, 1 << 24) / (1 << 24);
         const double base = i % 2 == 0 ? exp2(252 * spread - 126) : 1 + (2 * spread - 1) * exp2(-(double)(i % 23));
         set(&a, i, (float)base);
         set(&b, i,
-            i % 3 == 0 ? (float)((int)draw(&state, 21) - 10)
+            i % 3 == 0 ? (float)((int)draw(&random, 21) - 10)
                        : (float)((2 * along - 1) * 87 / (fabs(log((double)get(&a, i))) + 1e-9)));
     }
     test_call call = {.input_count = 2, .output_count = 1, .inputs = {a, b}, .outputs = {y}};
@@ -194,9 +187,4 @@ static void powers_are_close(void **unused) {
     tensor_free(&a);
     tensor_free(&b);
     tensor_free(&y);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_extents), cmocka_unit_test(powers_are_close)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

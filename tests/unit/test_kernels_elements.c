@@ -1,17 +1,12 @@
 /* Tests kernels that work element by element or row by row bit by bit against the formula of each element: all types,
  * sizes around the edges of a block, special values, in-place operation. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support_kernels.h"
+#include "tests/unit/support_test.h"
 
 static const uint32_t sizes[] = {1, 2, 31, 255, 256, 257, 513, 4097};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
@@ -65,8 +60,7 @@ static float is_itself(float a, float b, const test_call *call, uint64_t element
     return a;
 }
 
-static void casts(void **state) {
-    (void)state;
+TEST(casts) {
     for (uint8_t from = FIRN_FLOAT32; from <= last_real_type; from++)
         for (uint8_t to = FIRN_FLOAT32; to <= last_real_type; to++)
             if (from != to)
@@ -116,8 +110,7 @@ static float is_dropout(float a, float b, const test_call *call, uint64_t elemen
     return firn_random_uniform(&rng, element) >= call->reals[FIRN_DROPOUT_RATE] ? a * (1.0f / keep) : 0.0f;
 }
 
-static void elementwise(void **state) {
-    (void)state;
+TEST(elementwise) {
     check_types(FIRN_OP_add, 2, (test_call){0}, is_sum);
     for (int64_t form = 0; form < 2; form++) {
         check_types(FIRN_OP_gelu, 1, (test_call){.integers = {form}}, is_gelu);
@@ -129,8 +122,7 @@ static void elementwise(void **state) {
     check_types(FIRN_OP_tanh_backward, 2, (test_call){0}, is_tanh_gradient);
 }
 
-static void dropout(void **state) {
-    (void)state;
+TEST(dropout) {
     const firn_moment moment = {1ull << 33, 4};
     test_call settings = {.integers = {7}, .reals = {0.3f}, .seed = 99, .moment = &moment};
     check_types(FIRN_OP_dropout, 1, settings, is_dropout);
@@ -138,8 +130,7 @@ static void dropout(void **state) {
     check_types(FIRN_OP_dropout, 1, settings, is_itself);
 }
 
-static void dropout_drops_the_rate(void **state) {
-    (void)state;
+TEST(dropout_drops_the_rate) {
     firn_tensor x = tensor_new(FIRN_FLOAT32, 100000, 0, 0, 0), y = tensor_new(FIRN_FLOAT32, 100000, 0, 0, 0);
     for (size_t i = 0; i < x.elements; i++)
         set(&x, i, 1.0f);
@@ -155,8 +146,7 @@ static void dropout_drops_the_rate(void **state) {
 
 /* --- broadcasts --------------------------------------------------------------------------------------------------- */
 
-static void add_repeats_b(void **state) {
-    (void)state;
+TEST(add_repeats_b) {
     static const uint32_t widths[] = {1, 3, 255, 256, 300};
     for (int i = 0; i < 5; i++) {
         firn_tensor a = tensor_new(FIRN_BFLOAT16, 7, widths[i], 0, 0), b = tensor_new(FIRN_FLOAT32, widths[i], 0, 0, 0);
@@ -176,8 +166,7 @@ static void add_repeats_b(void **state) {
     }
 }
 
-static void sum_leading(void **state) {
-    (void)state;
+TEST(sum_leading) {
     static const uint32_t extents[][2] = {{1, 1}, {1, 300}, {300, 1}, {13, 257}, {5, 4}};
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int i = 0; i < 5; i++) {
@@ -214,8 +203,7 @@ static firn_tensor some_ids(void) {
     return ids;
 }
 
-static void embeddings(void **state) {
-    (void)state;
+TEST(embeddings) {
     static const uint32_t widths[] = {1, 7, 256, 261};
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int i = 0; i < 4; i++) {
@@ -269,8 +257,7 @@ static void check_embedding_backward(uint8_t type, uint32_t width, int start) {
     tensor_free(&expected);
 }
 
-static void embedding_gradients(void **state) {
-    (void)state;
+TEST(embedding_gradients) {
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int start = 0; start < 3; start++) {
             check_embedding_backward(type, 5, start);
@@ -278,8 +265,7 @@ static void embedding_gradients(void **state) {
         }
 }
 
-static void leading_rows(void **state) {
-    (void)state;
+TEST(leading_rows) {
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
         firn_tensor table = tensor_new(FIRN_FLOAT32, 9, 100, 0, 0), rows = tensor_new(type, 4, 100, 0, 0);
         firn_tensor expected_rows = tensor_copy(&rows), expected = tensor_copy(&table), back = tensor_copy(&table);
@@ -434,8 +420,7 @@ static void check_widths_and_types(norm_check check) {
         }
 }
 
-static void layer_norm(void **state) {
-    (void)state;
+TEST(layer_norm) {
     check_widths_and_types(check_norm);
 }
 
@@ -514,8 +499,7 @@ static void check_rms_norm(uint8_t type, uint8_t out_type, uint8_t affine, uint3
     norm_free(&e);
 }
 
-static void rms_norm(void **state) {
-    (void)state;
+TEST(rms_norm) {
     check_widths_and_types(check_rms_norm);
 }
 
@@ -580,8 +564,7 @@ static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, boo
     free(losses);
 }
 
-static void cross_entropy(void **state) {
-    (void)state;
+TEST(cross_entropy) {
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int special = 0; special < 2; special++) {
             check_cross_entropy(type, 1, 1, false, special != 0);
@@ -592,8 +575,7 @@ static void cross_entropy(void **state) {
 }
 
 /* The maximum of zeros is +0; its sign must not depend on the order of comparison. */
-static void a_zero_maximum_is_positive(void **state) {
-    (void)state;
+TEST(a_zero_maximum_is_positive) {
     firn_tensor logits = tensor_new(FIRN_FLOAT32, 1, 20, 0, 0), labels = tensor_new(FIRN_INT32, 1, 0, 0, 0);
     firn_tensor loss = tensor_new(FIRN_FLOAT32, 1, 0, 0, 0), maximum = tensor_copy(&loss), sum = tensor_copy(&loss);
     *(int32_t *)labels.data = 3;
@@ -638,15 +620,13 @@ static void check_squared_error(uint8_t type, uint32_t size, bool in_place) {
     free(squares);
 }
 
-static void mean_squared_error(void **state) {
-    (void)state;
+TEST(mean_squared_error) {
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int i = 0; i < SIZES; i++)
             check_squared_error(type, sizes[i], i % 2 == 1);
 }
 
-static void loss_seed(void **state) {
-    (void)state;
+TEST(loss_seed) {
     firn_tensor scale = tensor_new(FIRN_FLOAT32, 1, 0, 0, 0), dloss = tensor_copy(&scale);
     set(&scale, 0, 1024.0f);
     test_call call = {.input_count = 1, .output_count = 1, .inputs = {scale}, .outputs = {dloss}, .reals = {0.25f}};
@@ -661,8 +641,7 @@ static void loss_seed(void **state) {
 
 /* --- metrics ------------------------------------------------------------------------------------------------------ */
 
-static void metric_mean_keeps_what_rounding_loses(void **state) {
-    (void)state;
+TEST(metric_mean_keeps_what_rounding_loses) {
     firn_tensor value = tensor_new(FIRN_FLOAT32, 1, 0, 0, 0), sum = tensor_new(FIRN_FLOAT32, 2, 0, 0, 0);
     firn_tensor count = tensor_new(FIRN_INT64, 1, 0, 0, 0);
     int64_t *counted = count.data;
@@ -687,8 +666,7 @@ static void metric_mean_keeps_what_rounding_loses(void **state) {
     tensor_free(&count);
 }
 
-static void metric_accuracy(void **state) {
-    (void)state;
+TEST(metric_accuracy) {
     static const float rows[][3] = {{1, 2, 3},         {3, 3, 1},       {3, 3, 1},
                                     {NAN, 1, 5},       {1, NAN, 0},     {-INFINITY, -INFINITY, -INFINITY},
                                     {0.0f, -0.0f, -1}, {1, 0, INFINITY}};
@@ -717,35 +695,10 @@ static bool has_kernel(uint16_t op) {
     return firn_kernel_set_choose(NULL)->find(op, f32).run != NULL;
 }
 
-static void every_op_has_a_kernel(void **state) {
-    (void)state;
+TEST(every_op_has_a_kernel) {
     for (uint32_t i = 0; i < FIRN_OPS; i++)
         assert_true(has_kernel(firn_op_at(i)->code));
     assert_false(has_kernel(0));
     assert_false(has_kernel(28));                      /* code 28 was withdrawn and is never reused */
     assert_false(has_kernel(FIRN_KERNEL_PERMUTE - 1)); /* no op has it, nor a kernel that is none of an op */
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(casts),
-        cmocka_unit_test(elementwise),
-        cmocka_unit_test(dropout),
-        cmocka_unit_test(dropout_drops_the_rate),
-        cmocka_unit_test(add_repeats_b),
-        cmocka_unit_test(sum_leading),
-        cmocka_unit_test(embeddings),
-        cmocka_unit_test(embedding_gradients),
-        cmocka_unit_test(leading_rows),
-        cmocka_unit_test(layer_norm),
-        cmocka_unit_test(rms_norm),
-        cmocka_unit_test(cross_entropy),
-        cmocka_unit_test(a_zero_maximum_is_positive),
-        cmocka_unit_test(mean_squared_error),
-        cmocka_unit_test(loss_seed),
-        cmocka_unit_test(metric_mean_keeps_what_rounding_loses),
-        cmocka_unit_test(metric_accuracy),
-        cmocka_unit_test(every_op_has_a_kernel),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,21 +6,16 @@
  * instructions. With FIRN_TEST_EXHAUSTIVE=1 FIRN_TEST_SETS=amx it is the check of a CPU's instruction: 10^8 random
  * outputs of each kind against the portable kernel. */
 #include <fenv.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "runtime/numerics/half.h"
 #include "runtime/targets/x86/engine_probe.h"
 #include "tests/unit/support_sets.h"
 #include "tests/unit/support_share.h"
+#include "tests/unit/support_test.h"
 #include "tests/unit/support_workspace.h"
 
 static int find_sets(void **state) {
@@ -291,8 +286,7 @@ static const shape shapes[] = {{1, 1, 1},      {1, 31, 1},     {2, 32, 33},   {3
                                {33, 34, 1030}, {1030, 770, 3}, {65, 1088, 33}};
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
-static void layers(void **state) {
-    (void)state;
+TEST(layers) {
     support_skip_without_sets();
     for (int s = 0; s < SHAPES; s++)
         for (int kind = 0; kind < KINDS; kind++)
@@ -301,8 +295,7 @@ static void layers(void **state) {
                             COMMON);
 }
 
-static void layers_of_awkward_numbers(void **state) {
-    (void)state;
+TEST(layers_of_awkward_numbers) {
     support_skip_without_sets();
     for (int s = 0; s < SHAPES; s++)
         for (int kind = 0; kind < KINDS; kind++)
@@ -346,8 +339,7 @@ static void check_batches(uint32_t batches, shape s, int turns, const firn_reduc
         tensor_free(all[i]);
 }
 
-static void batches(void **state) {
-    (void)state;
+TEST(batches) {
     support_skip_without_sets();
     for (int s = 0; s < SHAPES; s += 2)
         for (int kind = 0; kind < KINDS; kind++)
@@ -393,8 +385,7 @@ static void check_bits(const firn_kernel_set *portable, const firn_reduction *re
 }
 
 /* In the exhaustive form 100,000,000 outputs of each kind. */
-static void random_bits(void **state) {
-    (void)state;
+TEST(random_bits) {
     support_skip_without_sets();
     const bool all = support_is_exhaustive();
     /* The same source, compiled with fused multiply-add, is far faster. */
@@ -424,8 +415,7 @@ static void run_other(const firn_kernel_call *call) {
     bits[call->outputs[0].elements - 1] ^= 1u;
 }
 
-static void another_order_is_found(void **state) {
-    (void)state;
+TEST(another_order_is_found) {
     if (firn_engine_agrees == NULL || firn_kernel_set_choose("avx2") == NULL)
         skip();
     const firn_find_kernel portable = firn_kernel_set_choose("plain")->find;
@@ -448,8 +438,7 @@ static void run_to_nearest(const firn_kernel_call *call) {
 }
 
 /* A program may have a rounding of its own when it opens a plan. */
-static void any_rounding_is_probed(void **state) {
-    (void)state;
+TEST(any_rounding_is_probed) {
     if (firn_engine_agrees == NULL || firn_kernel_set_choose("avx2") == NULL)
         skip();
     const firn_find_kernel portable = firn_kernel_set_choose("plain")->find;
@@ -466,13 +455,5 @@ static void any_rounding_is_probed(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers),
-        cmocka_unit_test(layers_of_awkward_numbers),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(random_bits),
-        cmocka_unit_test(another_order_is_found),
-        cmocka_unit_test(any_rounding_is_probed),
-    };
-    return cmocka_run_group_tests(tests, find_sets, NULL);
+    return support_test_run(&(support_fixture){.before_all = find_sets});
 }

@@ -2,16 +2,11 @@
  * function is the sum of the outputs, each multiplied by a fixed weight; the backward kernel receives the weights as
  * the gradient of its output. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support_kernels.h"
+#include "tests/unit/support_test.h"
 #include "tests/unit/support_workspace.h"
 
 static double weighted(const firn_tensor *y, const firn_tensor *weights) {
@@ -50,8 +45,7 @@ static firn_tensor filled(uint32_t a, uint32_t b, uint32_t c, uint32_t seed) {
     return tensor;
 }
 
-static void linear(void **state) {
-    (void)state;
+TEST(linear) {
     for (int64_t layout = 0; layout < 2; layout++) {
         firn_tensor x = filled(4, 5, 0, 1), w = layout == 0 ? filled(3, 5, 0, 2) : filled(5, 3, 0, 2);
         firn_tensor b = filled(3, 0, 0, 3), y = filled(4, 3, 0, 4), dy = filled(4, 3, 0, 5);
@@ -85,8 +79,7 @@ static firn_tensor image(uint32_t n, uint32_t h, uint32_t w, uint32_t c, uint32_
 #define PAIR(rows, columns) ((int64_t)(rows) << 16 | (columns))
 #define WINDOWS             PAIR(2, 1), PAIR(1, 2), PAIR(1, 2), PAIR(2, 0)
 
-static void conv(void **state) {
-    (void)state;
+TEST(conv) {
     for (uint32_t groups = 1; groups <= 4; groups *= 2) {
         firn_tensor x = image(2, 5, 6, 4, 1), w = image(4, 3, 2, 4 / groups, 2), b = filled(4, 0, 0, 3);
         firn_tensor y = image(2, 3, 6, 4, 4), dy = image(2, 3, 6, 4, 5);
@@ -116,8 +109,7 @@ static void conv(void **state) {
     }
 }
 
-static void pools(void **state) {
-    (void)state;
+TEST(pools) {
     firn_tensor x = image(2, 5, 6, 3, 1), y = image(2, 3, 6, 3, 4), dy = image(2, 3, 6, 3, 5), dx = tensor_copy(&x);
     /* Elements of a window are further apart than the steps of the differences, so that the largest stays the same. */
     for (size_t i = 0; i < x.elements; i++)
@@ -162,8 +154,7 @@ static void check_activation(uint16_t forward, uint16_t backward, int64_t form, 
     tensor_free(&dx);
 }
 
-static void activations(void **state) {
-    (void)state;
+TEST(activations) {
     check_activation(FIRN_OP_gelu, FIRN_OP_gelu_backward, 0, 0);
     check_activation(FIRN_OP_gelu, FIRN_OP_gelu_backward, 1, 0);
     check_activation(FIRN_OP_relu, FIRN_OP_relu_backward, 0, 1);
@@ -171,8 +162,7 @@ static void activations(void **state) {
 }
 
 /* Dropout is its own backward op. */
-static void dropout(void **state) {
-    (void)state;
+TEST(dropout) {
     firn_tensor x = filled(40, 0, 0, 7), y = tensor_copy(&x), dy = filled(40, 0, 0, 9), dx = tensor_copy(&x);
     test_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .reals = {0.4f}};
     test_call gradient = {.input_count = 1, .output_count = 1, .inputs = {dy}, .outputs = {dx}, .reals = {0.4f}};
@@ -184,8 +174,7 @@ static void dropout(void **state) {
     tensor_free(&dx);
 }
 
-static void embedding(void **state) {
-    (void)state;
+TEST(embedding) {
     firn_tensor ids = tensor_new(FIRN_INT32, 6, 0, 0, 0), table = filled(4, 3, 0, 1), y = filled(6, 3, 0, 2);
     firn_tensor dy = filled(6, 3, 0, 3), dtable = tensor_copy(&table);
     for (int32_t i = 0; i < 6; i++)
@@ -202,8 +191,7 @@ static void embedding(void **state) {
     tensor_free(&dtable);
 }
 
-static void layer_norm(void **state) {
-    (void)state;
+TEST(layer_norm) {
     firn_tensor x = filled(3, 9, 0, 1), gain = filled(9, 0, 0, 2), bias = filled(9, 0, 0, 3), y = filled(3, 9, 0, 4);
     firn_tensor mean = filled(3, 0, 0, 5), reciprocal = filled(3, 0, 0, 6), dy = filled(3, 9, 0, 7);
     firn_tensor dx = tensor_copy(&x), dgain = tensor_copy(&gain), dbias = tensor_copy(&bias);
@@ -260,14 +248,12 @@ static void batch_norm_of(bool fixed) {
         tensor_free(all[i]);
 }
 
-static void batch_norm(void **state) {
-    (void)state;
+TEST(batch_norm) {
     batch_norm_of(false);
     batch_norm_of(true);
 }
 
-static void rms_norm(void **state) {
-    (void)state;
+TEST(rms_norm) {
     firn_tensor x = filled(3, 9, 0, 1), gain = filled(9, 0, 0, 2), y = filled(3, 9, 0, 3);
     firn_tensor reciprocal = filled(3, 0, 0, 4), dy = filled(3, 9, 0, 5);
     firn_tensor dx = tensor_copy(&x), dgain = tensor_copy(&gain);
@@ -313,8 +299,7 @@ static void check_attention(uint32_t steps, int64_t heads, int64_t kv_heads, int
         tensor_free(all[i]);
 }
 
-static void attention(void **state) {
-    (void)state;
+TEST(attention) {
     for (int64_t causal = 0; causal < 2; causal++) {
         check_attention(5, 2, 2, causal, 0.0f);
         check_attention(18, 2, 1, causal, 0.0f);
@@ -322,8 +307,7 @@ static void attention(void **state) {
     }
 }
 
-static void rotary_embedding(void **state) {
-    (void)state;
+TEST(rotary_embedding) {
     for (int64_t interleaved = 0; interleaved < 2; interleaved++) {
         firn_tensor x = filled(2, 5, 24, 1), y = tensor_copy(&x), dy = filled(2, 5, 24, 2), dx = tensor_copy(&x);
         test_call call = {.input_count = 1,
@@ -344,8 +328,7 @@ static void rotary_embedding(void **state) {
     }
 }
 
-static void losses(void **state) {
-    (void)state;
+TEST(losses) {
     firn_tensor logits = filled(3, 7, 0, 1), labels = tensor_new(FIRN_INT32, 3, 0, 0, 0), loss = filled(1, 0, 0, 2);
     firn_tensor maxima = filled(3, 0, 0, 3), sums = filled(3, 0, 0, 4), dloss = filled(1, 0, 0, 5);
     firn_tensor dlogits = tensor_copy(&logits), target = filled(3, 7, 0, 6);
@@ -365,14 +348,4 @@ static void losses(void **state) {
     firn_tensor *all[] = {&logits, &labels, &loss, &maxima, &sums, &dloss, &dlogits, &target};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         tensor_free(all[i]);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear),           cmocka_unit_test(activations), cmocka_unit_test(dropout),
-        cmocka_unit_test(embedding),        cmocka_unit_test(layer_norm),  cmocka_unit_test(rms_norm),
-        cmocka_unit_test(batch_norm),       cmocka_unit_test(attention),   cmocka_unit_test(losses),
-        cmocka_unit_test(rotary_embedding), cmocka_unit_test(conv),        cmocka_unit_test(pools),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

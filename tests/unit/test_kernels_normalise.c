@@ -8,20 +8,15 @@
  * cannot run are named and skipped. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "runtime/kernels/attention.h"
 #include "runtime/kernels/blocks.h"
 #include "tests/unit/support_sets.h"
 #include "tests/unit/support_share.h"
+#include "tests/unit/support_test.h"
 
 enum {
     QUERIES = 32,
@@ -163,12 +158,11 @@ static uint32_t draw_mantissa(uint32_t *seed) {
     return LEAST_MANTISSA + (choice == 2 ? bit | 1u << bits % 23 : bits);
 }
 
-static void hard_quotients(void **state) {
+TEST(hard_quotients) {
     enum { BATCHES = 20000 };
     const bool every = support_is_exhaustive();
     uint32_t seed = 17;
     batch b;
-    (void)state;
     support_skip_without_sets();
     for (uint32_t i = 0; i < (every ? MANTISSAS / QUERIES : BATCHES); i++) {
         if (every && !support_takes_next())
@@ -220,12 +214,11 @@ static void narrow(int *least, int *most, uint32_t *seed) {
 
 /* Quotients that are hard to round, below and above the limits; multiplications would lose bits or overflow there. The
  * elements of a batch have close exponents, so that none that is far outside keeps the others from being multiplied. */
-static void hard_quotients_beyond(void **state) {
+TEST(hard_quotients_beyond) {
     enum { BATCHES = 2000 };
     static const range beyond[] = {{-126, -97, -20, 19}, {60, 126, -20, 19}, {-96, 59, -126, -21}, {-96, 59, 20, 126}};
     uint32_t seed = 29;
     batch b;
-    (void)state;
     support_skip_without_sets();
     for (uint32_t i = 0; i < BATCHES; i++)
         for (size_t j = 0; j < sizeof beyond / sizeof beyond[0]; j++) {
@@ -238,11 +231,10 @@ static void hard_quotients_beyond(void **state) {
         }
 }
 
-static void limits_and_special_values(void **state) {
+TEST(limits_and_special_values) {
     enum { BATCHES = 3000 };
     uint32_t seed = 19;
     batch b;
-    (void)state;
     support_skip_without_sets();
     for (uint32_t i = 0; i < BATCHES; i++) {
         for (uint32_t query = 0; query < QUERIES; query++)
@@ -254,11 +246,10 @@ static void limits_and_special_values(void **state) {
 }
 
 /* Terms and sums as those of a softmax, of which each type can hold many quotients. */
-static void types(void **state) {
+TEST(types) {
     enum { BATCHES = 500 };
     uint32_t seed = 23;
     batch b;
-    (void)state;
     support_skip_without_sets();
     for (uint32_t i = 0; i < BATCHES; i++) {
         for (uint32_t query = 0; query < QUERIES; query++)
@@ -271,11 +262,5 @@ static void types(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hard_quotients),
-        cmocka_unit_test(hard_quotients_beyond),
-        cmocka_unit_test(limits_and_special_values),
-        cmocka_unit_test(types),
-    };
-    return cmocka_run_group_tests(tests, find_sets, NULL);
+    return support_test_run(&(support_fixture){.before_all = find_sets});
 }

@@ -1,16 +1,11 @@
 /* Tests linear layers, forward and backward, bit by bit against the formula written as three loops: all types, layouts
  * and reductions, weights that are rounded as they are read, sizes around the edges of a tile, special values, and no
  * bias. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support_kernels.h"
+#include "tests/unit/support_test.h"
 
 typedef struct shape {
     uint32_t n, k, o;
@@ -198,23 +193,20 @@ static void check_all(uint8_t type, uint8_t out_type, shape s, uint32_t chunk, i
     check_reduction(type, out_type, s, reduction_of(type, chunk), special);
 }
 
-static void linear_in_float32(void **state) {
-    (void)state;
+TEST(linear_in_float32) {
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int i = 0; i < SHAPES; i++)
             check_all(type, type, shapes[i], 0, 0);
 }
 
-static void linear_in_chunks(void **state) {
-    (void)state;
+TEST(linear_in_chunks) {
     for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
         for (int i = 0; i < SHAPES; i++)
             for (int c = 1; c < CHUNKS; c++)
                 check_all(type, type, shapes[i], chunks[c], 0);
 }
 
-static void linear_in_flushed_sums(void **state) {
-    (void)state;
+TEST(linear_in_flushed_sums) {
     for (int kind = 0; kind < 2; kind++) {
         for (int i = 0; i < SHAPES; i++)
             check_reduction(FIRN_BFLOAT16, FIRN_BFLOAT16, shapes[i], flushed[kind], 0);
@@ -222,8 +214,7 @@ static void linear_in_flushed_sums(void **state) {
     }
 }
 
-static void linear_with_special_values(void **state) {
-    (void)state;
+TEST(linear_with_special_values) {
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
         check_all(type, type, (shape){33, 70, 21}, 0, 1);
         if (type != FIRN_FLOAT32)
@@ -232,16 +223,14 @@ static void linear_with_special_values(void **state) {
 }
 
 /* Gradients of half weights may be stored in float32, and float32 layers may have a half output. */
-static void linear_rounds_to_the_output(void **state) {
-    (void)state;
+TEST(linear_rounds_to_the_output) {
     check_all(FIRN_BFLOAT16, FIRN_FLOAT32, (shape){19, 40, 18}, 0, 0);
     check_all(FIRN_FLOAT16, FIRN_FLOAT32, (shape){19, 140, 18}, 128, 0);
     check_all(FIRN_FLOAT32, FIRN_CBFLOAT16, (shape){19, 40, 18}, 0, 0);
 }
 
 /* Adding 1 in bfloat16 stops at 256, because 257 is a tie and rounds to the even 256. */
-static void chunks_can_be_told_from_float32(void **state) {
-    (void)state;
+TEST(chunks_can_be_told_from_float32) {
     firn_tensor x = tensor_new(FIRN_BFLOAT16, 1, 512, 0, 0), weight = tensor_new(FIRN_BFLOAT16, 1, 512, 0, 0);
     firn_tensor y = tensor_new(FIRN_FLOAT32, 1, 1, 0, 0);
     for (size_t i = 0; i < 512; i++) {
@@ -260,13 +249,4 @@ static void chunks_can_be_told_from_float32(void **state) {
     tensor_free(&x);
     tensor_free(&weight);
     tensor_free(&y);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear_in_float32),           cmocka_unit_test(linear_in_chunks),
-        cmocka_unit_test(linear_in_flushed_sums),      cmocka_unit_test(linear_with_special_values),
-        cmocka_unit_test(linear_rounds_to_the_output), cmocka_unit_test(chunks_can_be_told_from_float32),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,20 +4,15 @@
  * are named and skipped. The sets amx and avx512bf16 have their recurrent ops in any case, with plain C in place of
  * their instructions. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "plan/generated/reader.h"
 #include "plan/op_words.h"
 #include "tests/unit/support_sets.h"
+#include "tests/unit/support_test.h"
 #include "tests/unit/support_workspace.h"
 
 /* The plain set, and the one that is compared in its place where there are many multiplications: fma, the same portable
@@ -32,23 +27,8 @@ static int find_sets(void **state) {
     return plain != NULL ? 0 : -1;
 }
 
-/* Only some tests compare the models of engines, and none on an emulated CPU, where that would take minutes. */
-static int add_models(void **state) {
-    (void)state;
-    if (getenv("FIRN_TEST_EMULATED") == NULL)
-        support_add_models(SUPPORT_ENGINES);
-    return 0;
-}
-
-static int remove_models(void **state) {
-    (void)state;
-    support_remove_models();
-    return 0;
-}
-
 /* The name given in the call has priority over the environment, which has priority over the CPU's features. */
-static void sets_are_named(void **state) {
-    (void)state;
+TEST(sets_are_named) {
     char names[] = SUPPORT_ALL_SETS;
     assert_null(firn_kernel_set_choose("nonsense"));
     assert_null(firn_kernel_set_choose(""));
@@ -68,8 +48,7 @@ static void sets_are_named(void **state) {
 }
 
 /* What is no number from 1 takes every case, as does an empty text. */
-static void every_case_is_taken(void **state) {
-    (void)state;
+TEST(every_case_is_taken) {
     static const char *const texts[] = {"0", "", "all", "1"};
     const char *before = getenv("FIRN_TEST_EVERY");
     char *kept = before != NULL ? strdup(before) : NULL;
@@ -102,8 +81,7 @@ static bool asks_for_scratch(const firn_kernel_set *set) {
 
 /* The vector kernels of float32 sums compute flushed ones, too: a row that is missing from their table would cost time
  * and no bit. */
-static void flushed_sums_have_vector_kernels(void **state) {
-    (void)state;
+TEST(flushed_sums_have_vector_kernels) {
     enum { OPS = 256 };
     static const firn_reduction in_order[FIRN_REDUCTIONS_MAX] = {{.kind = FIRN_REDUCTION_F32}},
                                 blocks[FIRN_REDUCTIONS_MAX] = {{.kind = FIRN_REDUCTION_EVEN_ODD_BLOCKS}},
@@ -120,8 +98,7 @@ static void flushed_sums_have_vector_kernels(void **state) {
 }
 
 /* firn_workspace_bytes asks the kernels only if the set says that some need scratch. */
-static void scratch_is_announced(void **state) {
-    (void)state;
+TEST(scratch_is_announced) {
     assert_int_equal(plain->has_scratch, asks_for_scratch(plain));
     for (int i = 0; i < support_compared.count; i++)
         assert_int_equal(support_compared.found[i].set->has_scratch, asks_for_scratch(support_compared.found[i].set));
@@ -341,8 +318,7 @@ static firn_reduction in_float32(uint8_t type) {
     return (firn_reduction){FIRN_REDUCTION_F32, FIRN_FLOAT32, type, 0};
 }
 
-static void float32_sums(void **state) {
-    (void)state;
+TEST(float32_sums) {
     support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int i = 0; i < SHAPES; i++)
@@ -351,8 +327,7 @@ static void float32_sums(void **state) {
 }
 
 /* Gradients of half weights may be stored in float32, and float32 layers may have a half output. */
-static void other_output_types(void **state) {
-    (void)state;
+TEST(other_output_types) {
     support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
         for (int layout = 0; layout < 2; layout++) {
@@ -361,8 +336,7 @@ static void other_output_types(void **state) {
         }
 }
 
-static void special_values(void **state) {
-    (void)state;
+TEST(special_values) {
     support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int layout = 0; layout < 2; layout++)
@@ -386,8 +360,7 @@ static void convert(const firn_tensor *x, uint8_t out_type, const char *what) {
 
 /* Converts every half to float; and to half every combination of the upper 16 bits with lower bits that form a tie or
  * lie next to one. */
-static void conversions(void **state) {
-    (void)state;
+TEST(conversions) {
     support_skip_without_sets();
     static const uint32_t low_bits[] = {0,      1,      0x0fff, 0x1000, 0x1001, 0x1fff, 0x2000,
                                         0x2001, 0x3000, 0x6000, 0x7fff, 0x8000, 0x8001};
@@ -411,8 +384,7 @@ static void conversions(void **state) {
 
 /* Sizes around 8 and 16 rows, 32 columns and 256 terms of a panel, 64 rows and 256 columns of a piece; chunks that end
  * at the end of a block of terms, inside it, and chunks longer than a block. */
-static void chunked_sums(void **state) {
-    (void)state;
+TEST(chunked_sums) {
     support_skip_without_sets();
     static const uint32_t chunks[] = {64, 128, 7, 300};
     static const shape some[] = {{1, 1, 1}, {9, 257, 33}, {17, 128, 15}, {5, 601, 33}, {3, 65, 259}, {67, 31, 64}};
@@ -430,8 +402,7 @@ static void chunked_sums(void **state) {
 }
 
 /* Sizes around a block of 32 terms, and pairs with one. */
-static void flushed_sums(void **state) {
-    (void)state;
+TEST(flushed_sums) {
     support_skip_without_sets();
     static const firn_reduction reductions[] = {{FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_FLOAT32, FIRN_BFLOAT16, 32},
                                                 {FIRN_REDUCTION_PAIRS, FIRN_FLOAT32, FIRN_BFLOAT16, 2}};
@@ -543,8 +514,7 @@ static void check_recurrent(uint8_t type, firn_reduction reduction, shape s, int
 }
 
 /* Samples around a register tile and the share of a thread, units around a panel. */
-static void recurrent(void **state) {
-    (void)state;
+TEST(recurrent) {
     support_skip_without_sets();
     static const shape some[] = {{1, 1, 1}, {3, 19, 33}, {2, 6, 70}, {5, 1, 16}, {4, 13, 8}, {2, 40, 15}};
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
@@ -553,9 +523,11 @@ static void recurrent(void **state) {
                 check_recurrent(type, in_float32(type), some[i], reverse, NUMBERS);
 }
 
-/* Units that end a block of terms, and that do not. */
-static void recurrent_of_flushed_sums(void **state) {
-    (void)state;
+/* Units that end a block of terms, and that do not. Only this test compares the models of engines, and not on an
+ * emulated CPU, where that would take minutes. */
+TEST(recurrent_of_flushed_sums) {
+    if (getenv("FIRN_TEST_EMULATED") == NULL)
+        support_add_models(SUPPORT_ENGINES);
     support_skip_without_sets();
     static const shape some[] = {{1, 1, 1},  {3, 19, 33}, {2, 6, 70},  {5, 1, 16},  {4, 13, 64}, {2, 40, 15},
                                  {9, 7, 31}, {3, 5, 2},   {1, 34, 32}, {1, 33, 65}, {1, 17, 47}};
@@ -567,11 +539,11 @@ static void recurrent_of_flushed_sums(void **state) {
             if (support_takes_next())
                 check_recurrent(FIRN_BFLOAT16, reductions[turn / 2], some[i], turn % 2, SUBNORMALS);
         }
+    support_remove_models();
 }
 
 /* Chunks that end with the units, that do not, and that are longer; samples around a tile. */
-static void recurrent_of_chunked_sums(void **state) {
-    (void)state;
+TEST(recurrent_of_chunked_sums) {
     support_skip_without_sets();
     static const shape some[] = {{1, 1, 1}, {3, 19, 33}, {2, 6, 70}, {5, 1, 16}, {4, 16, 64}, {2, 40, 15}, {3, 5, 2}};
     static const uint32_t chunks[] = {1, 7, 32, 64};
@@ -605,8 +577,7 @@ static void check_batches(uint8_t type, uint8_t out_type, uint32_t batches, shap
 }
 
 /* Fewer batches than threads, which are then divided, and more. */
-static void batches(void **state) {
-    (void)state;
+TEST(batches) {
     support_skip_without_sets();
     static const struct {
         uint32_t batches, n, k, o;
@@ -638,8 +609,7 @@ static float truncated(firn_rng rng, size_t element) {
 }
 
 /* Compares each element with its formula, too, so that missing or swapped elements are found. */
-static void initial_values(void **state) {
-    (void)state;
+TEST(initial_values) {
     static const uint32_t elements[] = {1, 3, 255, 257, 4096, 9001};
     for (unsigned e = 0; e < sizeof elements / sizeof elements[0]; e++)
         for (int64_t rule = 0; rule <= FIRN_FB_INITIALISER_RULE_TRUNCATED_NORMAL; rule++) {
@@ -680,8 +650,7 @@ static void assert_permuted(firn_kernel kernel, uint64_t epoch, uint64_t count, 
         assert_int_equal(numbers[i], firn_permute(seed, epoch, count, (i * 0x9e3779b97f4a7c15u + epoch) % count));
 }
 
-static void permutations(void **state) {
-    (void)state;
+TEST(permutations) {
     static const uint64_t counts[] = {1, 2, 3, 17, 256, 10699, (UINT64_C(1) << 33) + 1, UINT64_MAX / 3};
     static const size_t numbers[] = {1, 15, 16, 33, 100};
     for (int i = 0; i < support_compared.count; i++) {
@@ -707,8 +676,7 @@ static void assert_scaled(firn_kernel kernel, uint8_t type, float scale, float s
     tensor_free(&expected);
 }
 
-static void scaled_bytes(void **state) {
-    (void)state;
+TEST(scaled_bytes) {
     static const float reals[][2] = {{1.0f / 255, 0}, {-0.3f, 0.1f}, {3e38f, -1.0f}, {1e-40f, -0.0f}, {0x1p-8f, 1.0f}};
     static const size_t counts[] = {1, 31, 256, 600};
     for (int i = 0; i < support_compared.count; i++) {
@@ -721,24 +689,5 @@ static void scaled_bytes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_are_named),
-        cmocka_unit_test(every_case_is_taken),
-        cmocka_unit_test(flushed_sums_have_vector_kernels),
-        cmocka_unit_test(scratch_is_announced),
-        cmocka_unit_test(float32_sums),
-        cmocka_unit_test(other_output_types),
-        cmocka_unit_test(special_values),
-        cmocka_unit_test(conversions),
-        cmocka_unit_test(chunked_sums),
-        cmocka_unit_test(flushed_sums),
-        cmocka_unit_test(initial_values),
-        cmocka_unit_test(permutations),
-        cmocka_unit_test(scaled_bytes),
-        cmocka_unit_test(recurrent),
-        cmocka_unit_test_setup_teardown(recurrent_of_flushed_sums, add_models, remove_models),
-        cmocka_unit_test(recurrent_of_chunked_sums),
-        cmocka_unit_test(batches),
-    };
-    return cmocka_run_group_tests(tests, find_sets, NULL);
+    return support_test_run(&(support_fixture){.before_all = find_sets});
 }

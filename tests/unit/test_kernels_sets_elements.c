@@ -2,19 +2,14 @@
  * magnitudes and all values of the half types, the rotary embedding, casts, softmax cross-entropy, RMS norm, layer
  * norm, batch norm and sums over rows, over awkward widths and special values. Unavailable sets are named and skipped.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/bytes.h"
 #include "plan/shapes/scratch.h"
 #include "tests/unit/support_sets.h"
+#include "tests/unit/support_test.h"
 #include "tests/unit/support_workspace.h"
 
 static int find_sets(void **state) {
@@ -70,8 +65,7 @@ static firn_tensor all_values(uint8_t type) {
     return tensor;
 }
 
-static void activations(void **state) {
-    (void)state;
+TEST(activations) {
     support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
         firn_tensor x = all_values(type), dy = tensor_copy(&x), y = tensor_copy(&x);
@@ -102,8 +96,7 @@ static void activations(void **state) {
 }
 
 /* Counts around a register and a group of registers. */
-static void activations_of_a_few(void **state) {
-    (void)state;
+TEST(activations_of_a_few) {
     support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (uint32_t count = 1; count < 140; count++) {
@@ -121,8 +114,7 @@ static void activations_of_a_few(void **state) {
 }
 
 /* dy, x and dx have different types. */
-static void activations_of_mixed_types(void **state) {
-    (void)state;
+TEST(activations_of_mixed_types) {
     support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
         const uint8_t next = type == last_real_type ? (uint8_t)FIRN_FLOAT32 : (uint8_t)(type + 1);
@@ -147,8 +139,7 @@ static void activations_of_mixed_types(void **state) {
 
 /* Both layouts of pairs, fewer and more pairs than a kernel processes at once, every rotation type, out of place and in
  * place. */
-static void rotary_embedding(void **state) {
-    (void)state;
+TEST(rotary_embedding) {
     support_skip_without_sets();
     static const uint32_t dims[] = {2, 6, 30, 64, 258, 300};
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
@@ -175,8 +166,7 @@ static void rotary_embedding(void **state) {
 /* --- conversions -------------------------------------------------------------------------------------------------- */
 
 /* Casts between all pairs of types, over all values and for short tensors. */
-static void casts(void **state) {
-    (void)state;
+TEST(casts) {
     support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
         firn_tensor x = all_values(type);
@@ -217,8 +207,7 @@ static void check_large_cast(const firn_tensor *x, const firn_tensor *expected, 
     free(memory);
 }
 
-static void large_casts(void **state) {
-    (void)state;
+TEST(large_casts) {
     support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++) {
         firn_tensor x = tensor_new(type, LARGE, 0, 0, 0), y = tensor_new(FIRN_FLOAT32, LARGE, 0, 0, 0);
@@ -259,8 +248,7 @@ static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, flo
         tensor_free(all[i]);
 }
 
-static void cross_entropy(void **state) {
-    (void)state;
+TEST(cross_entropy) {
     support_skip_without_sets();
     static const uint32_t widths[] = {1, 2, 7, 8, 9, 10, 15, 16, 17, 63, 64, 65, 100, 255, 257, 4095, 4096, 4097, 9001};
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
@@ -306,8 +294,7 @@ static void check_rms_norm(uint8_t type, uint32_t width, int special) {
         tensor_free(all[i]);
 }
 
-static void rms_norm(void **state) {
-    (void)state;
+TEST(rms_norm) {
     static const uint32_t widths[] = {1, 2, 63, 65, 257, 4100};
     support_skip_without_sets();
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
@@ -370,8 +357,7 @@ static void check_layer_norm(const layer *it) {
 
 /* Widths around a register, the lanes and the blocks of a sum, the columns that a thread sums at a time; an affine part
  * in float32 and in a half type, and rows of dy of another type. */
-static void layer_norm(void **state) {
-    (void)state;
+TEST(layer_norm) {
     static const uint32_t widths[] = {1, 2, 7, 8, 9, 33, 63, 64, 65, 130, 257, 511, 513, 4095, 4096, 4100, 8200};
     support_skip_without_sets();
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
@@ -427,8 +413,7 @@ static void check_batch_norm(uint8_t type, uint8_t dy_type, uint32_t rows, uint3
 }
 
 /* Columns around one, two and four registers, and rows around a run of them. */
-static void batch_norm(void **state) {
-    (void)state;
+TEST(batch_norm) {
     static const uint32_t widths[] = {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 300};
     static const uint32_t rows[] = {1, 5, 128, 129, 300};
     support_skip_without_sets();
@@ -458,8 +443,7 @@ static void check_sum_leading(uint8_t type, uint8_t out_type, uint32_t rows, uin
     tensor_free(&y);
 }
 
-static void sums_over_rows(void **state) {
-    (void)state;
+TEST(sums_over_rows) {
     static const uint32_t widths[] = {1, 7, 8, 31, 32, 33, 63, 64, 65, 127, 300, 511, 512, 513, 1100};
     static const uint32_t rows[] = {1, 3, 64, 65, 130};
     support_skip_without_sets();
@@ -472,18 +456,5 @@ static void sums_over_rows(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(activations),
-        cmocka_unit_test(activations_of_a_few),
-        cmocka_unit_test(activations_of_mixed_types),
-        cmocka_unit_test(rotary_embedding),
-        cmocka_unit_test(casts),
-        cmocka_unit_test(large_casts),
-        cmocka_unit_test(cross_entropy),
-        cmocka_unit_test(rms_norm),
-        cmocka_unit_test(layer_norm),
-        cmocka_unit_test(sums_over_rows),
-        cmocka_unit_test(batch_norm),
-    };
-    return cmocka_run_group_tests(tests, find_sets, NULL);
+    return support_test_run(&(support_fixture){.before_all = find_sets});
 }

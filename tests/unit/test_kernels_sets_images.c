@@ -3,18 +3,13 @@
  * flushed and chunked sums, special values, one thread and several. Unavailable sets are named and skipped. The sets
  * amx and avx512bf16 take part in any case, with plain C in place of their instructions: they have the flushed sum of
  * their engine, and no others. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "plan/shapes/windows.h"
 #include "runtime/numerics/half.h"
 #include "tests/unit/support_sets.h"
+#include "tests/unit/support_test.h"
 
 static int find_sets(void **state) {
     (void)state;
@@ -147,10 +142,9 @@ static void draw_windows(setting *s, uint32_t *random, uint32_t extents, uint32_
     }
 }
 
-static void convolutions(void **state) {
+TEST(convolutions) {
     enum { DRAWS = 600 };
     static const uint8_t kinds[3] = {FIRN_REDUCTION_F32, FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_REDUCTION_PAIRS};
-    (void)state;
     support_skip_without_sets();
     uint32_t random = 11, checked = 0;
     for (uint32_t i = 0; i < DRAWS; i++) {
@@ -169,13 +163,12 @@ static void convolutions(void **state) {
 
 /* Windows of flushed sums: so much beside the image that whole blocks of terms are absent, terms that end blocks and
  * that do not, more terms of a gradient than are copied at a time, and products that become zeros. */
-static void flushed_convolutions(void **state) {
+TEST(flushed_convolutions) {
     enum { DRAWS = 240 };
     static const uint32_t some[][3] = {{1, 32, 17}, {1, 3, 16}, {37, 1, 1}, {1, 16, 16}, {2, 7, 5},
                                        {6, 1, 1},   {1, 40, 8}, {1, 5, 33}, {1, 64, 3},  {16, 1, 1}};
     enum { CASES = sizeof some / sizeof some[0] };
     static const uint32_t before[] = {0, 1, 2, 6};
-    (void)state;
     support_skip_without_sets();
     uint32_t random = 23, checked = 0;
     for (uint32_t i = 0; i < DRAWS; i++) {
@@ -198,7 +191,7 @@ static void flushed_convolutions(void **state) {
 
 /* Gradients of weights in several pieces, lines that begin within some terms and end within the next ones, and images
  * of more lines than are copied at a time. */
-static void large_flushed_convolutions(void **state) {
+TEST(large_flushed_convolutions) {
     static const setting some[] = {
         {.samples = 2, .extent = {12, 13}, .groups = 1, .inputs = 64, .outputs = 44, .kernel = {5, 5}},
         {.samples = 5, .extent = {9, 7}, .groups = 2, .inputs = 33, .outputs = 14, .kernel = {3, 6}},
@@ -206,7 +199,6 @@ static void large_flushed_convolutions(void **state) {
         {.samples = 1, .extent = {300, 3}, .groups = 40, .inputs = 1, .outputs = 1, .kernel = {5, 3}},
         {.samples = 70, .extent = {2, 2}, .groups = 1, .inputs = 40, .outputs = 7, .kernel = {2, 2}},
         {.samples = 1, .extent = {5, 200}, .groups = 3, .inputs = 2, .outputs = 12, .kernel = {2, 40}}};
-    (void)state;
     support_skip_without_sets();
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         for (uint8_t stride = 1; stride < 3; stride++) {
@@ -239,13 +231,12 @@ static setting three_by_three(const uint32_t own[5]) {
 
 /* Flushed sums of more terms than a block that a matrix engine packs has, of more rows than may wait, and of more
  * columns than a piece has, in each of the products. */
-static void flushed_convolutions_of_many_terms(void **state) {
+TEST(flushed_convolutions_of_many_terms) {
     static const uint32_t large[][5] = {/* samples, extent, groups, inputs, outputs */
                                         {9, 8, 1, 64, 24},
                                         {1, 3, 1, 520, 18},
                                         {1, 3, 1, 18, 520},
                                         {3, 15, 2, 12, 30}};
-    (void)state;
     support_skip_without_sets();
     for (size_t i = 0; i < 2 * sizeof large / sizeof *large; i++) {
         setting s = three_by_three(large[i / 2]);
@@ -258,8 +249,7 @@ static void flushed_convolutions_of_many_terms(void **state) {
 }
 
 /* Flushed sums of images whose padding has more places than a copy of them could name, on each axis. */
-static void padding_beyond_copies(void **state) {
-    (void)state;
+TEST(padding_beyond_copies) {
     support_skip_without_sets();
     for (int axis = 0; axis < 2; axis++)
         for (int by_channel = 0; by_channel < 2; by_channel++) {
@@ -282,11 +272,10 @@ static void padding_beyond_copies(void **state) {
 
 /* Sums in chunks that begin or end at borders of images, of which whole chunks are absent, or which have more terms
  * than wait; with infinite factors, which absent terms must not meet. */
-static void chunked_convolutions(void **state) {
+TEST(chunked_convolutions) {
     enum { DRAWS = 400 };
     static const uint32_t chunks[] = {1, 2, 5, 16, 64, 100};
     static const uint32_t before[] = {0, 1, 2, 6};
-    (void)state;
     support_skip_without_sets();
     uint32_t random = 29, checked = 0;
     for (uint32_t i = 0; i < DRAWS; i++) {
@@ -305,13 +294,12 @@ static void chunked_convolutions(void **state) {
 }
 
 /* More terms than wait, more rows and columns than a piece has, and more outputs of a kind than a rectangle has. */
-static void large_chunked_convolutions(void **state) {
+TEST(large_chunked_convolutions) {
     static const uint32_t large[][5] = {/* samples, extent, groups, inputs, outputs */
                                         {9, 8, 1, 64, 24},
                                         {1, 3, 1, 520, 18},
                                         {1, 3, 1, 18, 520},
                                         {3, 15, 2, 12, 70}};
-    (void)state;
     support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
         for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
@@ -326,8 +314,7 @@ static void large_chunked_convolutions(void **state) {
 }
 
 /* Windows of one element, which are linear layers. */
-static void pointwise(void **state) {
-    (void)state;
+TEST(pointwise) {
     support_skip_without_sets();
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (size_t i = 0; i < CHANNELS; i++)
@@ -353,8 +340,7 @@ static void pointwise(void **state) {
 }
 
 /* A whole image in one window, as LeNet's first dense layer. */
-static void whole_images(void **state) {
-    (void)state;
+TEST(whole_images) {
     support_skip_without_sets();
     const setting s = {.samples = 33,
                        .extent = {5, 5},
@@ -396,8 +382,7 @@ static void check_pool(const setting *s, bool special) {
     tensor_free(&dx);
 }
 
-static void max_pools(void **state) {
-    (void)state;
+TEST(max_pools) {
     support_skip_without_sets();
     static const uint32_t inputs[] = {1, 7, 8, 9, 16, 33};
     uint32_t random = 5, checked = 0;
@@ -414,15 +399,5 @@ static void max_pools(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(convolutions),
-                                       cmocka_unit_test(flushed_convolutions),
-                                       cmocka_unit_test(large_flushed_convolutions),
-                                       cmocka_unit_test(flushed_convolutions_of_many_terms),
-                                       cmocka_unit_test(padding_beyond_copies),
-                                       cmocka_unit_test(chunked_convolutions),
-                                       cmocka_unit_test(large_chunked_convolutions),
-                                       cmocka_unit_test(pointwise),
-                                       cmocka_unit_test(whole_images),
-                                       cmocka_unit_test(max_pools)};
-    return cmocka_run_group_tests(tests, find_sets, NULL);
+    return support_test_run(&(support_fixture){.before_all = find_sets});
 }

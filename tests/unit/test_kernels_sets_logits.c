@@ -1,17 +1,12 @@
 /* Tests that linear_cross_entropy gives, in every kernel set that this CPU can run, the bits of the ops that it stands
  * for, which the plain set runs over whole logits: its loss and both gradients, over blocks of rows of which the last
  * has fewer, in each type and kind of sum, plain and weighted. Unavailable sets are named and skipped. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support_sets.h"
+#include "tests/unit/support_test.h"
 #include "tests/unit/support_workspace.h"
 
 static int find_sets(void **state) {
@@ -221,27 +216,23 @@ static firn_reduction chunked(uint8_t type, uint32_t chunk) {
     return (firn_reduction){.kind = FIRN_REDUCTION_CHUNKED, .accumulator = type, .chunk = chunk};
 }
 
-static void float32_sums(void **state) {
-    (void)state;
+TEST(float32_sums) {
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         check_sum(type, in_order());
 }
 
-static void chunked_sums(void **state) {
-    (void)state;
+TEST(chunked_sums) {
     for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
         check_sum(type, chunked(type, 32));
 }
 
-static void sums_of_engines(void **state) {
-    (void)state;
+TEST(sums_of_engines) {
     check_sum(FIRN_BFLOAT16, (firn_reduction){FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_FLOAT32, FIRN_BFLOAT16, 32});
     check_sum(FIRN_BFLOAT16, (firn_reduction){FIRN_REDUCTION_PAIRS, FIRN_FLOAT32, FIRN_BFLOAT16, 2});
 }
 
 /* Each product has a sum of its own. */
-static void other_sums_of_each_product(void **state) {
-    (void)state;
+TEST(other_sums_of_each_product) {
     for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
         for (int layout = 0; layout < 2; layout++) {
             check(type, &(sums){{in_order(), chunked(type, 3), chunked(type, 32)}}, shapes[4], layout, losses[layout],
@@ -254,11 +245,5 @@ static void other_sums_of_each_product(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(float32_sums),
-        cmocka_unit_test(chunked_sums),
-        cmocka_unit_test(sums_of_engines),
-        cmocka_unit_test(other_sums_of_each_product),
-    };
-    return cmocka_run_group_tests_name("kernels_sets_logits", tests, find_sets, NULL);
+    return support_test_run(&(support_fixture){.before_all = find_sets});
 }

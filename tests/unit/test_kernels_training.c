@@ -2,17 +2,12 @@
  * the loss scaler against the reference's description of its rules. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "plan/generated/reader.h"
 #include "tests/unit/support_kernels.h"
+#include "tests/unit/support_test.h"
 
 static const uint32_t sizes[] = {1, 64, 256, 257, 5000};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
@@ -51,8 +46,7 @@ static int32_t flag_in(const firn_tensor *tensor) {
 
 /* --- micro-batches and counters ----------------------------------------------------------------------------------- */
 
-static void multiply(void **state) {
-    (void)state;
+TEST(multiply) {
     firn_tensor power = scalar(0.3f);
     test_call call = {.input_count = 1, .output_count = 1, .inputs = {power}, .outputs = {power}, .reals = {0.999f}};
     run_kernel(FIRN_OP_advance_power, &call);
@@ -60,8 +54,7 @@ static void multiply(void **state) {
     tensor_free(&power);
 }
 
-static void accumulate(void **state) {
-    (void)state;
+TEST(accumulate) {
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (uint32_t micro_step = 0; micro_step < 2; micro_step++) {
             firn_tensor total = filled(FIRN_FLOAT32, 300, 1, 1.0f), gradient = filled(type, 300, 2, 1.0f);
@@ -85,8 +78,7 @@ static void accumulate(void **state) {
         }
 }
 
-static void count(void **state) {
-    (void)state;
+TEST(count) {
     firn_tensor steps = counter(0xffffffff);
     test_call call = {.input_count = 1, .output_count = 1, .inputs = {steps}, .outputs = {steps}, .integers = {1}};
     run_kernel(FIRN_OP_count, &call);
@@ -96,8 +88,7 @@ static void count(void **state) {
 
 /* Leftovers of an earlier step do not count; rows of all micro-batches of a step do, exactly, and their number is
  * rounded to the nearest float32. */
-static void batch_rows(void **state) {
-    (void)state;
+TEST(batch_rows) {
     firn_tensor labels = tensor_new(FIRN_INT32, 5, 0, 0, 0), rows = counter(77), divisor = scalar(-1.0f);
     for (uint32_t micro_step = 0; micro_step < 3; micro_step++) {
         for (size_t i = 0; i < 5; i++)
@@ -122,8 +113,7 @@ static void batch_rows(void **state) {
 }
 
 /* The carry keeps what the total is too large for, so the sum does not depend on how many micro-batches there are. */
-static void batch_weights(void **state) {
-    (void)state;
+TEST(batch_weights) {
     enum { STEPS = 1000 };
     firn_tensor labels = tensor_new(FIRN_INT32, 2, 0, 0, 0), weights = tensor_new(FIRN_FLOAT32, 2, 0, 0, 0),
                 sum = tensor_new(FIRN_FLOAT32, 2, 0, 0, 0), divisor = scalar(-1.0f);
@@ -164,8 +154,7 @@ static void gradient_norm_of(float a, float b, float expected_norm, int32_t expe
     tensor_free(&finite);
 }
 
-static void gradient_norm(void **state) {
-    (void)state;
+TEST(gradient_norm) {
     gradient_norm_of(9.0f, 16.0f, 5.0f, 1);
     gradient_norm_of(0.0f, 0.0f, 0.0f, 1);
     gradient_norm_of(3e38f, 3e38f, INFINITY, 0);
@@ -198,8 +187,7 @@ static void check_sum_of_squares(uint8_t type, uint32_t size, float scale) {
     free(squares);
 }
 
-static void sum_of_squares(void **state) {
-    (void)state;
+TEST(sum_of_squares) {
     for (int i = 0; i < SIZES; i++)
         for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
             check_sum_of_squares(type, sizes[i], 0.0f);
@@ -260,8 +248,7 @@ static clipping clip(const firn_tensor *gradient, float scale, float limit, bool
 }
 
 /* Where no square is below 2^-126 or overflows, scaling by a power of two changes no bit. */
-static void scaled_squares_have_the_bits_of_squares(void **state) {
-    (void)state;
+TEST(scaled_squares_have_the_bits_of_squares) {
     static const float scales[] = {0.0f, 1024.0f, 3.0f, 0x1p-14f};
     static const float magnitudes[] = {0x1p-40f, 1e-6f, 0.3f, 70.0f, 0x1p40f};
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
@@ -304,8 +291,7 @@ static void check_clipping(float size, float scale, float limit) {
 }
 
 /* Finite gradients are clipped to the limit also where their norm, or their squares, leave the range of float32. */
-static void clipping_of_any_size(void **state) {
-    (void)state;
+TEST(clipping_of_any_size) {
     static const float scales[] = {0.0f, 1024.0f, 3.0f, 0x1p-14f, 0x1p-100f, 1e30f};
     static const float sizes_of[] = {1e-44f, 1e-38f, 1e-30f, 1e-20f, 1.0f, 1e17f, 1e19f, 1e20f, 1e30f, 1e37f, 3e38f};
     static const float limits[] = {1e-20f, 1e-3f, 1.0f, 1e10f, 3e38f};
@@ -315,8 +301,7 @@ static void clipping_of_any_size(void **state) {
                 check_clipping(sizes_of[i], scales[k], limits[l]);
 }
 
-static void norms_that_are_no_numbers(void **state) {
-    (void)state;
+TEST(norms_that_are_no_numbers) {
     firn_tensor gradient = filled(FIRN_FLOAT32, 70, 4, 1.0f);
     set(&gradient, 69, -INFINITY);
     clipping found = clip(&gradient, 0.0f, 1.0f, false);
@@ -358,8 +343,7 @@ static void clip_of_norm(float norm, float expected) {
     factors_of(1, FIRN_FB_CLIPPING_NORM, 1.0f, 3.0f, norm, (const float[]){1.0f / 3.0f, expected, INFINITY});
 }
 
-static void gradient_factors(void **state) {
-    (void)state;
+TEST(gradient_factors) {
     clip_of_norm(0.0f, 1.0f);
     clip_of_norm(0.5f, 1.0f);
     clip_of_norm(4.0f, 1.0f / (4.0f + 1e-6f));
@@ -381,8 +365,7 @@ static firn_tensor unit_norm_of(const firn_tensor *x, uint16_t op) {
 }
 
 /* The direction of Muon has norm 1 also where its squares overflow or vanish. */
-static void unit_norm_of_any_size(void **state) {
-    (void)state;
+TEST(unit_norm_of_any_size) {
     static const float spreads[] = {0x1p-30f, 1.0f, 0x1p40f, 1e20f, 3e38f};
     for (size_t i = 0; i < sizeof spreads / sizeof spreads[0]; i++) {
         firn_tensor x = filled(FIRN_FLOAT32, 5000, 7, spreads[i]), scaled = unit_norm_of(&x, FIRN_OP_scaled_unit_norm);
@@ -460,8 +443,7 @@ static void check_adamw(uint8_t type, uint32_t size, int64_t correct_bias, const
         tensor_free(all[i]);
 }
 
-static void adamw(void **state) {
-    (void)state;
+TEST(adamw) {
     for (int i = 0; i < SIZES; i++)
         for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
             check_adamw(type, sizes[i], 0, no_factors);
@@ -537,8 +519,7 @@ static test_call update_of(uint16_t code, float decay) {
 }
 
 /* A weight decay given in the factors must have the same effect as the attribute, with and without other factors. */
-static void decay_from_a_schedule(void **state) {
-    (void)state;
+TEST(decay_from_a_schedule) {
     static const uint16_t codes[] = {FIRN_OP_adamw, FIRN_OP_sgd, FIRN_OP_sgd_momentum};
     for (size_t i = 0; i < 6; i++) {
         const float *factors = i % 2 == 0 ? no_factors : factor_sets[1];
@@ -566,8 +547,7 @@ static void decay_from_a_schedule(void **state) {
     }
 }
 
-static void sgd(void **state) {
-    (void)state;
+TEST(sgd) {
     for (int i = 0; i < SIZES; i++)
         for (int bits = 0; bits < 8; bits++) {
             check_sgd(FIRN_FLOAT32, sizes[i], bits, no_factors);
@@ -621,8 +601,7 @@ static void assert_scaler(const scaler *s, float scale, int64_t steps, int64_t o
     assert_true(count_in(&s->skipped) == skipped);
 }
 
-static void scale_grows_on_the_2001st_step(void **state) {
-    (void)state;
+TEST(scale_grows_on_the_2001st_step) {
     scaler s = scaler_new(1024.0f, 2000, 0x1p-14f, 32768.0f, 0.0f);
     for (int i = 0; i < 2000; i++)
         update(&s, 1);
@@ -633,8 +612,7 @@ static void scale_grows_on_the_2001st_step(void **state) {
     scaler_free(&s);
 }
 
-static void scale_stays_below_its_maximum(void **state) {
-    (void)state;
+TEST(scale_stays_below_its_maximum) {
     scaler s = scaler_new(24000.0f, 1, 1.0f, 32768.0f, 0.0f);
     update(&s, 1);
     update(&s, 1);
@@ -642,8 +620,7 @@ static void scale_stays_below_its_maximum(void **state) {
     scaler_free(&s);
 }
 
-static void one_overflow_halves(void **state) {
-    (void)state;
+TEST(one_overflow_halves) {
     scaler s = scaler_new(1024.0f, 2000, 1.0f, 32768.0f, 0.0f);
     update(&s, 1);
     update(&s, 0);
@@ -651,8 +628,7 @@ static void one_overflow_halves(void **state) {
     scaler_free(&s);
 }
 
-static void tolerated_overflows_are_skipped_all_the_same(void **state) {
-    (void)state;
+TEST(tolerated_overflows_are_skipped_all_the_same) {
     scaler s = scaler_new(1024.0f, 2000, 1.0f, 32768.0f, 0.25f);
     update(&s, 0); /* 1/1 exceeds the tolerance */
     assert_scaler(&s, 512.0f, 0, 0, 1);
@@ -665,8 +641,7 @@ static void tolerated_overflows_are_skipped_all_the_same(void **state) {
     scaler_free(&s);
 }
 
-static void floor_is_told_when_a_halving_goes_below_it(void **state) {
-    (void)state;
+TEST(floor_is_told_when_a_halving_goes_below_it) {
     scaler s = scaler_new(4.0f, 2000, 1.5f, 32768.0f, 0.0f);
     update(&s, 0);
     assert_scaler(&s, 2.0f, 0, 0, 1);
@@ -681,8 +656,7 @@ static void floor_is_told_when_a_halving_goes_below_it(void **state) {
 
 /* Counters beyond 2^32 convert to float with a single rounding: 2^60 + 2^36 is a tie and rounds to the even 2^60; 2^59
  * + 2^35 + 1 is just above a tie and rounds up. */
-static void large_counters(void **state) {
-    (void)state;
+TEST(large_counters) {
     scaler s = scaler_new(64.0f, INT64_MAX, 1.0f, 32768.0f, 0.5f);
     *(int64_t *)s.steps.data = 0x1000001000000000 - 1;
     *(int64_t *)s.overflows.data = 0x0800000800000000;
@@ -693,31 +667,4 @@ static void large_counters(void **state) {
     update(&s, 1);
     assert_scaler(&s, 32.0f, 0, 0, 0);
     scaler_free(&s);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(multiply),
-        cmocka_unit_test(accumulate),
-        cmocka_unit_test(count),
-        cmocka_unit_test(batch_rows),
-        cmocka_unit_test(batch_weights),
-        cmocka_unit_test(sum_of_squares),
-        cmocka_unit_test(gradient_norm),
-        cmocka_unit_test(gradient_factors),
-        cmocka_unit_test(scaled_squares_have_the_bits_of_squares),
-        cmocka_unit_test(clipping_of_any_size),
-        cmocka_unit_test(norms_that_are_no_numbers),
-        cmocka_unit_test(unit_norm_of_any_size),
-        cmocka_unit_test(adamw),
-        cmocka_unit_test(sgd),
-        cmocka_unit_test(decay_from_a_schedule),
-        cmocka_unit_test(scale_grows_on_the_2001st_step),
-        cmocka_unit_test(scale_stays_below_its_maximum),
-        cmocka_unit_test(one_overflow_halves),
-        cmocka_unit_test(tolerated_overflows_are_skipped_all_the_same),
-        cmocka_unit_test(floor_is_told_when_a_halving_goes_below_it),
-        cmocka_unit_test(large_counters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

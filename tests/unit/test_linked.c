@@ -1,11 +1,6 @@
 /* Tests what a build is found to lack: with each part taken out of the tables of a build that has everything, the plan
  * that needs the part is the only one that is not linked. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "runtime/instance.h"
 #include "runtime/parts.h"
@@ -38,6 +33,7 @@ bool injected_is_linked(const firn_instance *instance);
 #undef FIRN_VECTORS
 #define FIRN_VECTORS 0
 #include "runtime/linked.c"
+#include "tests/unit/support_test.h"
 #undef firn_instance_is_linked
 #undef firn_initialise_rules
 #undef firn_half_parts
@@ -92,8 +88,7 @@ static void truncate_a_parameter(firn_native_plan *plan) {
     initialiser->high = 1;
 }
 
-static void a_missing_initialiser_is_found(void **state) {
-    (void)state;
+TEST(a_missing_initialiser_is_found) {
     signed_plan_settings normal = support_settings, uniform = support_settings;
     normal.uniform = false;
     uniform.uniform = true;
@@ -124,8 +119,7 @@ static void give_weights_the_type(firn_native_plan *plan) {
     first->element = half_type;
 }
 
-static void a_missing_half_type_is_found(void **state) {
-    (void)state;
+TEST(a_missing_half_type_is_found) {
     static void (*const changes[])(firn_native_plan *) = {give_a_tensor_the_type, give_weights_the_type};
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++)
         for (half_type = FIRN_FLOAT16; half_type <= FIRN_CBFLOAT16; half_type++) {
@@ -142,8 +136,7 @@ static void a_missing_half_type_is_found(void **state) {
         }
 }
 
-static void a_missing_metric_is_found(void **state) {
-    (void)state;
+TEST(a_missing_metric_is_found) {
     signed_plan_settings settings = support_settings;
     signed_plan plan;
     settings.metric = FIRN_FB_METRIC_KIND_PERPLEXITY;
@@ -158,8 +151,7 @@ static void a_missing_metric_is_found(void **state) {
     assert_true(trains(&support_settings));
 }
 
-static void missing_tiles_are_found(void **state) {
-    (void)state;
+TEST(missing_tiles_are_found) {
     signed_plan plan;
     support_classifier(&plan, &support_settings);
     tiles = NULL;
@@ -182,8 +174,7 @@ static void sum_by_the_kind(firn_native_plan *plan) {
             }
 }
 
-static void missing_tiles_of_chunks_are_found(void **state) {
-    (void)state;
+TEST(missing_tiles_of_chunks_are_found) {
     signed_plan plan;
     const signed_plan_settings changed = settings_with(sum_by_the_kind);
     reduction_kind = FIRN_FB_REDUCTION_KIND_CHUNKED;
@@ -195,7 +186,7 @@ static void missing_tiles_of_chunks_are_found(void **state) {
     assert_false(links(&plan));
 }
 
-static void missing_flushed_sums_are_found(void **state) {
+TEST(missing_flushed_sums_are_found) {
     signed_plan plan;
     const signed_plan_settings changed = settings_with(sum_by_the_kind);
     for (int i = 0; i < 4; i++) {
@@ -215,8 +206,7 @@ static void missing_flushed_sums_are_found(void **state) {
     are_convolutions = false;
 }
 
-static void missing_weights_are_found(void **state) {
-    (void)state;
+TEST(missing_weights_are_found) {
     half_type = FIRN_FLOAT32;
     const signed_plan_settings changed = settings_with(give_weights_the_type);
     assert_true(trains(&changed));
@@ -226,8 +216,7 @@ static void missing_weights_are_found(void **state) {
 }
 
 /* The bigram samples windows, the classifier records. */
-static void missing_windows_are_found(void **state) {
-    (void)state;
+TEST(missing_windows_are_found) {
     signed_plan plan;
     support_classifier(&plan, &support_settings);
     windows = NULL;
@@ -235,8 +224,7 @@ static void missing_windows_are_found(void **state) {
     assert_false(trains(&support_settings));
 }
 
-static void a_missing_part_of_the_data_is_found(void **state) {
-    (void)state;
+TEST(a_missing_part_of_the_data_is_found) {
     signed_plan_settings settings = support_settings;
     settings.held_out_per_mille = 100;
     for (uint8_t part = FIRN_FB_DATA_PART_ALL; part <= FIRN_FB_DATA_PART_HELD_OUT; part++) {
@@ -249,16 +237,5 @@ static void a_missing_part_of_the_data_is_found(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_missing_initialiser_is_found, take_everything),
-        cmocka_unit_test_setup(a_missing_half_type_is_found, take_everything),
-        cmocka_unit_test_setup(a_missing_metric_is_found, take_everything),
-        cmocka_unit_test_setup(missing_tiles_are_found, take_everything),
-        cmocka_unit_test_setup(missing_tiles_of_chunks_are_found, take_everything),
-        cmocka_unit_test_setup(missing_flushed_sums_are_found, take_everything),
-        cmocka_unit_test_setup(missing_weights_are_found, take_everything),
-        cmocka_unit_test_setup(missing_windows_are_found, take_everything),
-        cmocka_unit_test_setup(a_missing_part_of_the_data_is_found, take_everything),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_test_run(&(support_fixture){.before_each = take_everything});
 }

@@ -1,11 +1,6 @@
 /* Tests that a configuration which asks for a part that the build lacks is refused, and runs nothing: threads of the
  * port, an owner, the copy of a plan. The same configurations are good in a build that has the part. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "runtime/instance.h"
 #include "runtime/parts.h"
@@ -21,6 +16,7 @@ static firn_plan_copy copier;
 #define firn_sharing     sharing
 #define firn_plan_copier copier
 #include "runtime/open.c"
+#include "tests/unit/support_test.h"
 #undef firn_has_threads
 #undef firn_sharing
 #undef firn_plan_copier
@@ -59,8 +55,7 @@ static int open_with_threads(uint32_t threads) {
     return firn_open(&first.firn, &config);
 }
 
-static void missing_threads_are_found(void **state) {
-    (void)state;
+TEST(missing_threads_are_found) {
     assert_int_equal(open_with_threads(2), FIRN_OK);
     has_threads = false;
     assert_int_equal(open_with_threads(2), FIRN_ERROR_KERNEL_MISSING);
@@ -81,8 +76,7 @@ static int open_with_owner(void) {
     return firn_open(&second.firn, &config);
 }
 
-static void missing_sharing_is_found(void **state) {
-    (void)state;
+TEST(missing_sharing_is_found) {
     assert_int_equal(open_with_threads(0), FIRN_OK);
     assert_int_not_equal(open_with_owner(), FIRN_ERROR_KERNEL_MISSING);
     sharing = NULL;
@@ -98,8 +92,7 @@ static int open_with_copy(uint64_t bytes) {
     return firn_open(&first.firn, &config);
 }
 
-static void a_missing_copier_is_found(void **state) {
-    (void)state;
+TEST(a_missing_copier_is_found) {
     assert_int_equal(open_with_copy(sizeof trains.file), FIRN_OK);
     copier = NULL;
     assert_int_equal(open_with_copy(sizeof trains.file), FIRN_ERROR_KERNEL_MISSING);
@@ -107,10 +100,5 @@ static void a_missing_copier_is_found(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(missing_threads_are_found, take_everything),
-        cmocka_unit_test_setup(missing_sharing_is_found, take_everything),
-        cmocka_unit_test_setup(a_missing_copier_is_found, take_everything),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_test_run(&(support_fixture){.before_each = take_everything});
 }

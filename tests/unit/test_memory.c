@@ -1,18 +1,13 @@
 /* Tests the memory pass: buffers with overlapping lifetimes never share bytes, in random problems, tight problems and
  * compiled graphs. Graphs must compute the same bits in the planned arena as with a separate block for each value. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "compiler/base/placement.h"
 #include "tests/unit/support_interpreter.h"
 #include "tests/unit/support_recipes.h"
+#include "tests/unit/support_test.h"
 
 /* --- placement ---------------------------------------------------------------------------------------------------- */
 
@@ -30,8 +25,7 @@ static void check_placement(const firnc_block *buffers, uint32_t count, uint64_t
     }
 }
 
-static void test_bound(void **state) {
-    (void)state;
+TEST(test_bound) {
     const firnc_block buffers[] = {{.bytes = 32, .first = 0, .last = 2},
                                    {.bytes = 16, .first = 2, .last = 3},
                                    {.bytes = 64, .first = 3, .last = 3},
@@ -41,8 +35,7 @@ static void test_bound(void **state) {
     assert_int_equal(firnc_lower_bound(buffers, 0), 0);
 }
 
-static void test_checker_can_fail(void **state) {
-    (void)state;
+TEST(test_checker_can_fail) {
     firnc_block a = {.bytes = 16, .first = 0, .last = 4, .offset = 0};
     firnc_block b = {.bytes = 16, .first = 4, .last = 5, .offset = 8};
     assert_true(overlap(&a, &b));
@@ -53,8 +46,7 @@ static void test_checker_can_fail(void **state) {
     assert_false(overlap(&a, &b));
 }
 
-static void test_random_problems(void **state) {
-    (void)state;
+TEST(test_random_problems) {
     uint32_t random = 12345;
     for (uint32_t round = 0; round < 60; round++) {
         uint32_t count = 1 + round;
@@ -161,8 +153,7 @@ static void make_holes(tight_problem *p) {
 
 /* Problems like those of MiniMalloc: the result must be at most 1.12 times the lower bound; first fit needs far more.
  */
-static void test_tight_problems(void **state) {
-    (void)state;
+TEST(test_tight_problems) {
     static const struct {
         uint32_t seed, times, longest;
         uint64_t bytes, largest;
@@ -211,8 +202,7 @@ static uint32_t read_problem(const char *path, firnc_block *buffers, uint32_t mo
 
 /* Optional: if FIRN_DATA=F is set, runs the challenging problems of MiniMalloc in F/minimalloc (A.1048576.csv and so
  * on), also limited to 1.12 times the lower bound. Plain heuristics need 1.30 times on average. */
-static void test_public_problems(void **state) {
-    (void)state;
+TEST(test_public_problems) {
     const char *folder = getenv("FIRN_DATA");
     if (folder == NULL)
         skip();
@@ -316,8 +306,7 @@ static void check_recipe(const test_recipe *recipe) {
     assert_int_equal(graph->region_bytes[FIRNC_IN_ARENA], graph->live_bytes);
 }
 
-static void test_graphs(void **state) {
-    (void)state;
+TEST(test_graphs) {
     for (uint32_t variant = 0; variant < 48; variant++) {
         test_recipe recipe = (variant & 1) != 0 ? test_mlp_recipe() : test_gpt2_recipe();
         if ((variant & 2) != 0)
@@ -359,8 +348,7 @@ static uint32_t count_across_lines(const firnc_graph *graph) {
 }
 
 /* In an arena of 1 MiB tensors begin at lines; in a smaller one that would waste bytes. */
-static void test_lines_of_a_large_arena(void **state) {
-    (void)state;
+TEST(test_lines_of_a_large_arena) {
     for (int large = 0; large < 2; large++) {
         test_recipe recipe = test_mlp_recipe();
         recipe.job.data.batch_size = recipe.job.data.micro_batch_size = large != 0 ? 1u << 16 : 4;
@@ -374,8 +362,7 @@ static void test_lines_of_a_large_arena(void **state) {
 
 /* In a train and an eval plan of one model, the parameters must have the same places, and nothing else is in their
  * region. */
-static void test_regions_of_a_model(void **state) {
-    (void)state;
+TEST(test_regions_of_a_model) {
     test_recipe train = test_gpt2_recipe(), eval = test_gpt2_recipe();
     eval.job.mode = FIRNC_EVAL;
     firnc_compilation a = test_compilation(&train), b = test_compilation(&eval);
@@ -399,18 +386,4 @@ static void test_regions_of_a_model(void **state) {
     for (uint8_t kind = FIRNC_IN_OPTIMIZER; kind < FIRNC_REGIONS; kind++)
         assert_true(a.graph->region_bytes[kind] > 0 ||
                     (kind != FIRNC_IN_OPTIMIZER && kind != FIRNC_IN_SESSION && kind != FIRNC_IN_ARENA));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bound),
-        cmocka_unit_test(test_checker_can_fail),
-        cmocka_unit_test(test_random_problems),
-        cmocka_unit_test(test_tight_problems),
-        cmocka_unit_test(test_public_problems),
-        cmocka_unit_test(test_graphs),
-        cmocka_unit_test(test_lines_of_a_large_arena),
-        cmocka_unit_test(test_regions_of_a_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

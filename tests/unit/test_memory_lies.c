@@ -2,12 +2,7 @@
  * tests/unit/support_network.h have them in the small plans, are said to be where and what they are not, or are written
  * by an op that may not. Each plan is refused with the error of the rule. tests/unit/test_semantics.c has such cases
  * for one plan that is made for them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/checks/semantics_lookup.h"
 #include "plan/ops.h"
@@ -15,6 +10,7 @@
 #include "tests/unit/support_sealed_runs.h"
 #include "tests/unit/support_share.h"
 #include "tests/unit/support_small_plans.h"
+#include "tests/unit/support_test.h"
 
 static compiled_plan plans[SMALL_PLANS_MAX];
 static uint32_t plan_count;
@@ -182,8 +178,7 @@ static int tell(const compiled_plan *original, uint32_t index, const struct lie 
     return error;
 }
 
-static void lies_about_memory_are_refused(void **state) {
-    (void)state;
+TEST(lies_about_memory_are_refused) {
     uint32_t told[sizeof lies / sizeof lies[0]] = {0};
     for (uint32_t i = 0; i < plan_count; i++) {
         const uint32_t count = compiled_plan_header(&plans[i]).counts.tensors;
@@ -223,8 +218,7 @@ static bool write_instead(native_plan *native, uint32_t number, uint32_t j, uint
 
 /* No op writes a constant, a frozen weight or a part of another tensor that is no state; and no second op writes what
  * one has stored in bookkeep. */
-static void what_may_not_be_written_is_not(void **state) {
-    (void)state;
+TEST(what_may_not_be_written_is_not) {
     uint32_t tried = 0;
     for (uint32_t i = 0; i < plan_count; i++) {
         const firn_header header = compiled_plan_header(&plans[i]);
@@ -269,7 +263,5 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lies_about_memory_are_refused),
-                                       cmocka_unit_test(what_may_not_be_written_is_not)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return support_test_run(&(support_fixture){.before_all = set_up, .after_all = tear_down});
 }

@@ -1,17 +1,12 @@
 /* Tests the value of an evaluation, from states that the test writes: against the definitions in binary64, for counters
  * beyond 2^24, and for divisions by zero. test_golden_ops.c tests that the ops count correctly. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_compiled_plans.h"
+#include "tests/unit/support_test.h"
 
 enum { CLASSES = 10, COLUMNS = CLASSES + 1 };
 
@@ -123,8 +118,7 @@ static const struct {
     {"{fbeta: {beta: 0.5, average_type: micro, ignore_classes: [1]}}", FIRN_FB_METRIC_KIND_F_BETA_MICRO, 1, 0.5},
 };
 
-static void confusion_matrices(void **state) {
-    (void)state;
+TEST(confusion_matrices) {
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) {
         char setting[128] = "trainer.validate.metric=";
         strcat(setting, matrices[i].metric);
@@ -144,8 +138,7 @@ static void confusion_matrices(void **state) {
 
 /* --- area --------------------------------------------------------------------------------------------------------- */
 
-static void areas(void **state) {
-    (void)state;
+TEST(areas) {
     evaluation e;
     evaluation_open(&e, "trainer.validate.metric=auc", "trainer.init.model.output_size=2");
     int64_t *negatives = e.sum.data, *positives = negatives + FIRN_AUC_BUCKETS;
@@ -169,8 +162,7 @@ static void areas(void **state) {
 /* --- real evaluations --------------------------------------------------------------------------------------------- */
 
 /* Counters beyond 2^24 must still count single items. */
-static void counters_do_not_stall(void **state) {
-    (void)state;
+TEST(counters_do_not_stall) {
     evaluation e;
     evaluation_open(&e, "trainer.validate.metric=mean_iou", "trainer.fit.train_dataloader.held_out_per_mille=0");
     int64_t *matrix = e.sum.data, *count = e.count.data, before = 0, after = 0;
@@ -187,8 +179,7 @@ static void counters_do_not_stall(void **state) {
 }
 
 /* Rows whose label is ignored must not affect the result; the mean is taken over the other rows. */
-static void ignored_rows_do_not_count(void **state) {
-    (void)state;
+TEST(ignored_rows_do_not_count) {
     static const char *const metrics[] = {"trainer.validate.metric=accuracy", "trainer.validate.metric=mean",
                                           "trainer.validate.metric=perplexity"};
     for (size_t i = 0; i < 3; i++) {
@@ -210,14 +201,4 @@ static void ignored_rows_do_not_count(void **state) {
         assert_true(i == 0 ? value >= 0 && value <= 1 : i == 1 ? value > 1 && value < 4 : value > 3 && value < 40);
         evaluation_close(&e);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(confusion_matrices),
-        cmocka_unit_test(areas),
-        cmocka_unit_test(counters_do_not_stall),
-        cmocka_unit_test(ignored_rows_do_not_count),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* Tests which minor version a buffer needs: of a schema with a field of every kind, whose marks change from test to
  * test, and of whole plans. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include "plan/container.h"
 #include "plan/generated/since.h"
@@ -17,6 +10,7 @@
 #include "plan/needs.h"
 #include "tests/unit/sample_plan.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 /* table Part { kind:Kind; pair:Pair; }   table Whole { kind:Kind; name:string; kinds:[Kind]; pairs:[Pair];
  * parts:[Part]; part:Part; count:uint; last:uint; }    struct Pair { low:ushort; wide:Wide; }   enum Wide : ushort */
@@ -132,13 +126,11 @@ static void highest_value_is(uint16_t row, uint8_t offset, uint8_t bytes, uint32
     expect(5, mark);
 }
 
-static void nothing_new_needs_version_0(void **state) {
-    (void)state;
+TEST(nothing_new_needs_version_0) {
     expect(0, (firn_since_mark){.since = 0});
 }
 
-static void a_field_is_used_when_the_table_has_room_for_it(void **state) {
-    (void)state;
+TEST(a_field_is_used_when_the_table_has_room_for_it) {
     for (uint16_t row = 0; row < COUNT; row++)
         expect_field(5, row);
     expect_field(5, COUNT);
@@ -151,23 +143,20 @@ static void a_field_is_used_when_the_table_has_room_for_it(void **state) {
     expect_field(5, PART_KIND);
 }
 
-static void lengths_are_compared_with_limits(void **state) {
-    (void)state;
+TEST(lengths_are_compared_with_limits) {
     length_is(NAME, 5);
     length_is(KINDS, 3);
     length_is(PAIRS, 2);
     length_is(PARTS, 2);
 }
 
-static void values_are_compared_wherever_they_lie(void **state) {
-    (void)state;
+TEST(values_are_compared_wherever_they_lie) {
     highest_value_is(WHOLE_KIND, 0, 1, 1);
     highest_value_is(KINDS, 0, 1, 4);
     highest_value_is(PAIRS, 2, 2, 300);
 }
 
-static void every_table_is_visited(void **state) {
-    (void)state;
+TEST(every_table_is_visited) {
     part *const all[] = {&buffer.elements[0], &buffer.elements[1], &buffer.part};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         highest_value_is(PART_KIND, 0, 1, 2);
@@ -180,8 +169,7 @@ static void every_table_is_visited(void **state) {
     }
 }
 
-static void the_highest_version_counts(void **state) {
-    (void)state;
+TEST(the_highest_version_counts) {
     const firn_since_mark marks[] = {
         {.kind = FIRN_SINCE_FIELD, .field = PART, .since = 3},
         {.kind = FIRN_SINCE_VALUE, .field = PART_KIND, .since = 8, .bytes = 1, .above = 1},
@@ -196,8 +184,7 @@ static void the_highest_version_counts(void **state) {
 }
 
 /* The sample has every field of the schema, the small plan has what version 0 has. */
-static void plans_need_no_more_than_there_is(void **state) {
-    (void)state;
+TEST(plans_need_no_more_than_there_is) {
     static signed_plan small;
     size_t bytes = 0;
     uint8_t *sample = firn_native_write(&sample_plan, &bytes);
@@ -209,8 +196,7 @@ static void plans_need_no_more_than_there_is(void **state) {
 }
 
 /* No field of the sample may escape the search. */
-static void every_field_of_the_schema_is_found(void **state) {
-    (void)state;
+TEST(every_field_of_the_schema_is_found) {
     size_t bytes = 0;
     uint8_t *sample = firn_native_write(&sample_plan, &bytes);
     assert_non_null(sample);
@@ -236,15 +222,5 @@ static void every_field_of_the_schema_is_found(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(nothing_new_needs_version_0, set_up),
-        cmocka_unit_test_setup(a_field_is_used_when_the_table_has_room_for_it, set_up),
-        cmocka_unit_test_setup(lengths_are_compared_with_limits, set_up),
-        cmocka_unit_test_setup(values_are_compared_wherever_they_lie, set_up),
-        cmocka_unit_test_setup(every_table_is_visited, set_up),
-        cmocka_unit_test_setup(the_highest_version_counts, set_up),
-        cmocka_unit_test(plans_need_no_more_than_there_is),
-        cmocka_unit_test(every_field_of_the_schema_is_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_test_run(&(support_fixture){.before_each = set_up});
 }

@@ -4,21 +4,16 @@
  *
  * FIRN_TEST_EXHAUSTIVE=1 in the environment rounds all 2^32 floats to every half type instead of a sample. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/ops.h"
 #include "runtime/numerics/half.h"
 #include "tests/unit/numerics_sweep.h"
 #include "tests/unit/support_share.h"
+#include "tests/unit/support_test.h"
 
 /* --- golden values ------------------------------------------------------------------------------------------------ */
 
@@ -133,14 +128,12 @@ static uint32_t narrowed(uint8_t type, float x) {
     return half;
 }
 
-static void test_rounding_matches_the_model(void **state) {
-    (void)state;
+TEST(test_rounding_matches_the_model) {
     for (size_t i = 0; i < COUNT(round_cases); i++)
         assert_int_equal(narrowed(round_cases[i].type, firn_from_bits(round_cases[i].a)), round_cases[i].expected);
 }
 
-static void test_half_fma_matches_the_model(void **state) {
-    (void)state;
+TEST(test_half_fma_matches_the_model) {
     uint32_t wrong = 0;
     for (size_t i = 0; i < COUNT(fma_cases); i++) {
         const half_case *at = &fma_cases[i];
@@ -156,8 +149,7 @@ static void test_half_fma_matches_the_model(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-static void test_functions_match_the_model(void **state) {
-    (void)state;
+TEST(test_functions_match_the_model) {
     uint32_t wrong = 0;
     for (size_t i = 0; i < COUNT(function_cases); i++) {
         const function_case *at = &function_cases[i];
@@ -193,8 +185,7 @@ static double value_of(const format *format, uint32_t half) {
     return (half & 0x8000u) != 0 ? -value : value;
 }
 
-static void test_every_half_widens_and_comes_back(void **state) {
-    (void)state;
+TEST(test_every_half_widens_and_comes_back) {
     for (size_t f = 0; f < COUNT(formats); f++) {
         for (uint32_t half = 0; half <= 0xffffu; half++) {
             const format *format = &formats[f];
@@ -217,8 +208,7 @@ static void test_every_half_widens_and_comes_back(void **state) {
 
 /* Tests three values between every two neighbours: just below the midpoint, the midpoint (rounds to even), and just
  * above it. */
-static void test_every_tie_goes_to_even(void **state) {
-    (void)state;
+TEST(test_every_tie_goes_to_even) {
     for (size_t f = 0; f < COUNT(formats); f++) {
         const format *format = &formats[f];
         for (uint32_t half = 0; half < format->infinity; half++) {
@@ -261,8 +251,7 @@ static uint32_t slow_narrow(const format *format, double x) {
     return sign | (uint32_t)((field << format->mantissa) + whole);
 }
 
-static void test_floats_narrow_to_the_nearest(void **state) {
-    (void)state;
+TEST(test_floats_narrow_to_the_nearest) {
     enum { BATCH = 4096 };
     const uint64_t step = support_is_exhaustive() ? support_every() : 1009;
     float in[BATCH];
@@ -285,8 +274,7 @@ static void test_floats_narrow_to_the_nearest(void **state) {
 }
 
 /* Every conversion function must give the same result, at any offset and length. */
-static void test_conversions_agree(void **state) {
-    (void)state;
+TEST(test_conversions_agree) {
     enum { MOST = 67 };
     float floats[MOST + 3], wide[MOST];
     uint16_t halves[MOST + 3];
@@ -319,8 +307,7 @@ static void test_conversions_agree(void **state) {
     assert_int_equal(firn_bits(firn_cbfloat16_to_float(0x3e01)), 0x3f804000u);
 }
 
-static void test_float32_is_stored_canonical(void **state) {
-    (void)state;
+TEST(test_float32_is_stored_canonical) {
     float stored[4] = {0.0f, 0.0f, 0.0f, 0.0f}, loaded[2];
     const float in[2] = {firn_from_bits(0xff800001u), -0.0f};
     firn_narrow(stored, FIRN_FLOAT32, 1, in, 2);
@@ -346,8 +333,7 @@ static uint32_t double_fma(const format *format, float a, float b, float c) {
     return slow_narrow(format, sum);
 }
 
-static void test_half_fma_matches_binary64(void **state) {
-    (void)state;
+TEST(test_half_fma_matches_binary64) {
     for (size_t f = 0; f < COUNT(formats); f++) {
         const format *format = &formats[f];
         for (uint32_t i = 0; i < 600000; i++) {
@@ -370,8 +356,7 @@ static void test_half_fma_matches_binary64(void **state) {
 }
 
 /* Cases in which a binary32 fma followed by a rounding is wrong, because the first rounding produces a tie. */
-static void test_half_fma_rounds_once(void **state) {
-    (void)state;
+TEST(test_half_fma_rounds_once) {
     static const struct {
         uint8_t type;
         float a, b, c;
@@ -390,8 +375,7 @@ static void test_half_fma_rounds_once(void **state) {
     }
 }
 
-static void test_maximum(void **state) {
-    (void)state;
+TEST(test_maximum) {
     float nan = firn_from_bits(0xff812345u);
     assert_true(firn_maximum(1.0f, 2.0f) == 2.0f && firn_maximum(2.0f, 1.0f) == 2.0f);
     assert_int_equal(firn_bits(firn_canonical(firn_maximum(nan, 1.0f))), FIRN_NAN_BITS);
@@ -404,8 +388,7 @@ static void test_maximum(void **state) {
 
 /* --- special values of the functions ------------------------------------------------------------------------------ */
 
-static void test_special_values(void **state) {
-    (void)state;
+TEST(test_special_values) {
     const uint32_t plus = 0x7f800000u, minus = 0xff800000u, negative_zero = 0x80000000u, one = 0x3f800000u;
     static const struct {
         float (*function)(float);
@@ -483,8 +466,7 @@ static float list_element(uint32_t i) {
     return firn_from_bits((word & 0x807fffffu) | (112u + (word >> 24) % 20u) << 23);
 }
 
-static void test_sums_match_the_model(void **state) {
-    (void)state;
+TEST(test_sums_match_the_model) {
     float list[10000];
     for (uint32_t i = 0; i < 10000; i++)
         list[i] = list_element(i);
@@ -506,8 +488,7 @@ static void test_sums_match_the_model(void **state) {
     }
 }
 
-static void test_sum_of_nan_is_canonical(void **state) {
-    (void)state;
+TEST(test_sum_of_nan_is_canonical) {
     firn_sum sum;
     firn_sum_begin(&sum);
     firn_sum_add(&sum, firn_from_bits(0xff800001u));
@@ -517,8 +498,7 @@ static void test_sum_of_nan_is_canonical(void **state) {
 /* --- random numbers ----------------------------------------------------------------------------------------------- */
 
 /* The known answers published by the authors of Philox. */
-static void test_philox_known_answers(void **state) {
-    (void)state;
+TEST(test_philox_known_answers) {
     static const struct {
         uint32_t counter[4], key[2], out[4];
     } cases[] = {{{0, 0, 0, 0}, {0, 0}, {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}},
@@ -535,8 +515,7 @@ static void test_philox_known_answers(void **state) {
     }
 }
 
-static void test_random_numbers_match_the_model(void **state) {
-    (void)state;
+TEST(test_random_numbers_match_the_model) {
     for (size_t i = 0; i < COUNT(random_cases); i++) {
         const random_case *at = &random_cases[i];
         assert_int_equal(firn_random_bits(&at->rng, at->element), at->bits);
@@ -546,8 +525,7 @@ static void test_random_numbers_match_the_model(void **state) {
 }
 
 /* Generates many numbers at once, from any element, across blocks and across the overflow of the counter's word. */
-static void test_many_random_numbers_are_the_same(void **state) {
-    (void)state;
+TEST(test_many_random_numbers_are_the_same) {
     const firn_rng rng = {.seed = 77, .rng_id = 5, .global_step = 0x123456789au, .micro_step = 9};
     const uint64_t firsts[] = {0, 1, 2, 3, 63, 1000, ((uint64_t)1 << 34) - 70};
     float many[200], normals[200];
@@ -566,8 +544,7 @@ static void test_many_random_numbers_are_the_same(void **state) {
     }
 }
 
-static void test_truncated_numbers_match_the_model(void **state) {
-    (void)state;
+TEST(test_truncated_numbers_match_the_model) {
     for (size_t i = 0; i < COUNT(truncated_cases); i++) {
         const truncated_case *at = &truncated_cases[i];
         float x;
@@ -579,8 +556,7 @@ static void test_truncated_numbers_match_the_model(void **state) {
 }
 
 /* An element is the same wherever the elements around it begin and end; without bounds it is the normal number. */
-static void test_truncated_numbers_are_those_of_their_elements(void **state) {
-    (void)state;
+TEST(test_truncated_numbers_are_those_of_their_elements) {
     enum { DRAWN = 333 };
     const firn_rng rng = {.seed = 78, .rng_id = 6};
     const firn_truncation narrow = {0.25f, 1, 0, 0.5f}, wide = {0.25f, 0.5f, -3, 3.5f};
@@ -603,8 +579,7 @@ static void test_truncated_numbers_are_those_of_their_elements(void **state) {
         assert_int_equal(firn_bits(some[i]), firn_bits(firn_fma(0.5f, firn_random_normal(&rng, i), 0.25f)));
 }
 
-static void test_random_numbers_are_spread(void **state) {
-    (void)state;
+TEST(test_random_numbers_are_spread) {
     enum { DRAWS = 200000 };
     const firn_rng rng = {.seed = 1, .rng_id = 2, .global_step = 3, .micro_step = 0};
     double uniform = 0, normal = 0, square = 0, fourth = 0;
@@ -623,8 +598,7 @@ static void test_random_numbers_are_spread(void **state) {
     assert_true(fabs(fourth / DRAWS - 3) < 0.12);
 }
 
-static void test_permutations_match_the_model(void **state) {
-    (void)state;
+TEST(test_permutations_match_the_model) {
     for (size_t i = 0; i < COUNT(permute_cases); i++) {
         const permute_case *at = &permute_cases[i];
         assert_true(firn_permute(at->seed, at->epoch, at->count, at->index) == at->expected);
@@ -642,8 +616,7 @@ static void check_permutation(uint64_t seed, uint64_t epoch, uint64_t count) {
     }
 }
 
-static void test_permutations_are_bijective(void **state) {
-    (void)state;
+TEST(test_permutations_are_bijective) {
     for (uint64_t count = 1; count <= 260; count++) {
         check_permutation(0, 0, count);
         check_permutation(0xfedcba9876543210u, 12345678901u, count);
@@ -654,8 +627,7 @@ static void test_permutations_are_bijective(void **state) {
 }
 
 /* Fewer indices than lanes, and more; in some orders a cycle is walked several times. */
-static void test_many_are_permuted_as_one(void **state) {
-    (void)state;
+TEST(test_many_are_permuted_as_one) {
     uint64_t many[100];
     for (uint64_t count = 1; count < 140; count += 3)
         for (size_t number = 1; number <= COUNT(many); number += 11) {
@@ -671,8 +643,7 @@ static void test_many_are_permuted_as_one(void **state) {
 }
 
 /* Another epoch or seed gives another order, and no order is the identity. */
-static void test_permutations_differ(void **state) {
-    (void)state;
+TEST(test_permutations_differ) {
     const uint64_t count = 1000;
     uint32_t same_epoch = 0, same_seed = 0, fixed = 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -686,41 +657,9 @@ static void test_permutations_differ(void **state) {
 
 /* --- the same bits everywhere ------------------------------------------------------------------------------------- */
 
-static void test_checksum(void **state) {
-    (void)state;
+TEST(test_checksum) {
     uint64_t small = firn_numerics_sweep(1), full = firn_numerics_sweep(FIRN_SWEEP_FULL);
     print_message("numerics checksum %016llx, full %016llx\n", (unsigned long long)small, (unsigned long long)full);
     assert_true(small == FIRN_SWEEP_CHECKSUM);
     assert_true(full == FIRN_SWEEP_FULL_CHECKSUM);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounding_matches_the_model),
-        cmocka_unit_test(test_half_fma_matches_the_model),
-        cmocka_unit_test(test_functions_match_the_model),
-        cmocka_unit_test(test_every_half_widens_and_comes_back),
-        cmocka_unit_test(test_every_tie_goes_to_even),
-        cmocka_unit_test(test_floats_narrow_to_the_nearest),
-        cmocka_unit_test(test_conversions_agree),
-        cmocka_unit_test(test_float32_is_stored_canonical),
-        cmocka_unit_test(test_half_fma_matches_binary64),
-        cmocka_unit_test(test_half_fma_rounds_once),
-        cmocka_unit_test(test_maximum),
-        cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_sums_match_the_model),
-        cmocka_unit_test(test_sum_of_nan_is_canonical),
-        cmocka_unit_test(test_philox_known_answers),
-        cmocka_unit_test(test_random_numbers_match_the_model),
-        cmocka_unit_test(test_many_random_numbers_are_the_same),
-        cmocka_unit_test(test_truncated_numbers_match_the_model),
-        cmocka_unit_test(test_truncated_numbers_are_those_of_their_elements),
-        cmocka_unit_test(test_random_numbers_are_spread),
-        cmocka_unit_test(test_permutations_match_the_model),
-        cmocka_unit_test(test_permutations_are_bijective),
-        cmocka_unit_test(test_many_are_permuted_as_one),
-        cmocka_unit_test(test_permutations_differ),
-        cmocka_unit_test(test_checksum),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,13 @@
  * half-way between two floats or just beside, underflow or overflow. FIRN_TEST_EXHAUSTIVE=1 in the environment takes
  * 10^8 cases instead of 4 * 10^6, and every float instead of every 1,009th for the square root. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_share.h"
+#include "tests/unit/support_test.h"
 
 /* xorshift64* (Vigna). */
 static uint64_t random_bits(void) {
@@ -83,8 +78,7 @@ static void compare_near(void) {
     compare_fma(a, b, c);
 }
 
-static void test_fma_rounds_once(void **state) {
-    (void)state;
+TEST(test_fma_rounds_once) {
     const uint32_t cases = support_is_exhaustive() ? 100000000u / support_every() : 4000000u;
     for (unsigned skipped = 0; skipped < support_from() * 13; skipped++)
         random_bits();
@@ -93,8 +87,7 @@ static void test_fma_rounds_once(void **state) {
 }
 
 /* Every combination of special values, of the ends of each range, and of their signs. */
-static void test_fma_of_special_values(void **state) {
-    (void)state;
+TEST(test_fma_of_special_values) {
     static const uint32_t values[] = {
         0,          1,          2,          3,          0x00400000, 0x007fffff, 0x00800000, 0x00800001, 0x00ffffff,
         0x01000000, 0x0c000000, 0x1f800000, 0x20000000, 0x33800000, 0x34000000, 0x3effffff, 0x3f000000, 0x3f000001,
@@ -109,15 +102,13 @@ static void test_fma_of_special_values(void **state) {
 }
 
 /* The exact sum lies 2^-46 of the product beside the middle of two floats: binary64 cannot hold it. */
-static void test_fma_that_binary64_rounds_twice(void **state) {
-    (void)state;
+TEST(test_fma_that_binary64_rounds_twice) {
     const float a = 8384513.0f, b = 8392705.0f; /* a b = 2^46 + 1 */
     assert_true(firn_fma_exact(a, b, 0x1p70f) == 0x1.000002p70f);
     assert_true((float)((double)a * (double)b + 0x1p70) == 0x1p70f);
 }
 
-static void test_square_root(void **state) {
-    (void)state;
+TEST(test_square_root) {
     const uint64_t step = support_is_exhaustive() ? support_every() : 1009;
     for (uint64_t bits = support_from(); bits <= UINT32_MAX; bits += step) {
         const float x = firn_from_bits((uint32_t)bits);
@@ -127,8 +118,7 @@ static void test_square_root(void **state) {
     }
 }
 
-static void test_square_root_of_special_values(void **state) {
-    (void)state;
+TEST(test_square_root_of_special_values) {
     static const uint32_t values[] = {0,          1,          0x007fffff, 0x00800000, 0x3f7fffff,
                                       0x3f800000, 0x3f800001, 0x407fffff, 0x7f7fffff, 0x7f800000,
                                       0x7f800001, 0x7fc00000, 0x7fffffff};
@@ -136,15 +126,4 @@ static void test_square_root_of_special_values(void **state) {
         const float x = firn_from_bits(values[i / 2] | i << 31);
         assert_int_equal(firn_bits(firn_sqrt_exact(x)), firn_bits(firn_canonical(sqrtf(x))));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fma_rounds_once),
-        cmocka_unit_test(test_fma_of_special_values),
-        cmocka_unit_test(test_fma_that_binary64_rounds_twice),
-        cmocka_unit_test(test_square_root),
-        cmocka_unit_test(test_square_root_of_special_values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,12 @@
  * By default the test uses a sample of floats. FIRN_TEST_EXHAUSTIVE=1 in the environment tests every float (some
  * minutes); the table in NUMERICS.md was measured that way. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_share.h"
+#include "tests/unit/support_test.h"
 
 /* --- the exact functions ------------------------------------------------------------------------------------------ */
 
@@ -180,8 +175,7 @@ static void measure_side(const measured *function, uint32_t sign, float most, ui
     measure(function, sign + firn_bits(end), sign + firn_bits(most), sample, worst);
 }
 
-static void test_errors_stay_within_the_limits(void **state) {
-    (void)state;
+TEST(test_errors_stay_within_the_limits) {
     const uint32_t step = support_is_exhaustive() ? support_every() : 997;
     uint32_t beyond = 0;
     for (size_t f = 0; f < sizeof functions / sizeof functions[0]; f++) {
@@ -197,20 +191,11 @@ static void test_errors_stay_within_the_limits(void **state) {
 }
 
 /* exp must overflow and underflow at the right arguments. */
-static void test_ends_of_exp(void **state) {
-    (void)state;
+TEST(test_ends_of_exp) {
     for (uint32_t bits = firn_bits(88.5f); bits <= firn_bits(110.0f); bits += 3) {
         double exact = exp((double)firn_from_bits(bits));
         float y = firn_exp(firn_from_bits(bits)), tiny = firn_exp(-firn_from_bits(bits));
         assert_true(exact < 0x1.ffffffp+127 ? fabs((double)y - exact) <= 0x1p+104 : y == (float)INFINITY);
         assert_true(fabs((double)tiny - exp(-(double)firn_from_bits(bits))) <= 0x1p-149 * 0.77);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors_stay_within_the_limits),
-        cmocka_unit_test(test_ends_of_exp),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,21 +3,16 @@
  * plain one. */
 #define _POSIX_C_SOURCE 200809L /* getline, strtok_r */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/errors.h"
 #include "plan/op_words.h"
 #include "plan/shapes/infer.h"
 #include "tests/unit/support_kernels.h"
+#include "tests/unit/support_test.h"
 #include "tests/unit/support_workspace.h"
 
 enum { STEPS = 50, STATES_MAX = 4, TENSORS_MAX = 1 + STATES_MAX };
@@ -310,8 +305,7 @@ static void check_case(const optimizer_case *c) {
     free_outcome(&o);
 }
 
-static void fifty_steps(void **state) {
-    (void)state;
+TEST(fifty_steps) {
     FILE *file = fopen("tests/golden/optimizers.golden", "r");
     assert_non_null(file);
     plain = firn_kernel_set_choose("plain");
@@ -341,11 +335,4 @@ static void fifty_steps(void **state) {
     fclose(file);
     assert_int_equal(cases, 137);
     print_message("largest difference: %.2f of the tolerance\n", largest_difference);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fifty_steps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

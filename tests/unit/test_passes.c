@@ -2,16 +2,10 @@
  * test_autodiff.c and test_memory.c. */
 #define _XOPEN_SOURCE 700 /* mkstemp, truncate, P_tmpdir */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "compiler/base/files.h"
 #include "compiler/commands/report_read.h"
@@ -23,6 +17,7 @@
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_recipes.h"
+#include "tests/unit/support_test.h"
 
 static uint32_t count_nodes(const firnc_graph *graph, uint16_t code) {
     uint32_t count = 0;
@@ -61,8 +56,7 @@ static void assert_contains(const char *text, const char *part) {
 
 /* add and multiply stay what they are where b is repeated over leading dimensions of a, or a over those of b; else the
  * general op takes their place. */
-static void test_shapes_choose_the_op(void **state) {
-    (void)state;
+TEST(test_shapes_choose_the_op) {
     static const struct {
         uint8_t a_rank, b_rank;
         uint32_t a[3], b[3];
@@ -89,8 +83,7 @@ static void test_shapes_choose_the_op(void **state) {
         }
 }
 
-static void test_shapes_name_the_layer(void **state) {
-    (void)state;
+TEST(test_shapes_name_the_layer) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     firnc_graph *graph = compilation.graph = firnc_graph_create("crooked");
@@ -157,8 +150,7 @@ static const firnc_pol unset = {.level = FIRNC_UNSET, .bwd_level = FIRNC_UNSET, 
 static const firnc_pol no_forward = {.level = 2, .bwd_level = FIRNC_UNSET, .enable_fwd = false, .enable_bwd = true};
 static const firnc_pol no_backward = {.level = 2, .bwd_level = 0, .enable_fwd = true, .enable_bwd = false};
 
-static void test_pol_annotations(void **state) {
-    (void)state;
+TEST(test_pol_annotations) {
     test_recipe recipe = test_mlp_recipe();
     assert_pol(resolved(&recipe, (annotations){0}), 1, GLOBAL, 1, GLOBAL);
     assert_pol(resolved(&recipe, (annotations){.scope = &level_0}), 0, SCOPE, 0, SCOPE);
@@ -173,8 +165,7 @@ static void test_pol_annotations(void **state) {
     assert_pol(resolved(&recipe, (annotations){.rule = &backward_0}), 1, GLOBAL, 0, RULE);
 }
 
-static void test_pol_patterns(void **state) {
-    (void)state;
+TEST(test_pol_patterns) {
     test_recipe recipe = test_mlp_recipe();
     const firnc_pol_pattern patterns[] = {{.pattern = "*", .pol = level_0}, {.pattern = "block.d?nse", .pol = level_2}};
     recipe.job.precision.patterns = patterns;
@@ -187,8 +178,7 @@ static void test_pol_patterns(void **state) {
     assert_pol(resolved(&recipe, (annotations){0}), 0, PATTERN, 0, PATTERN);
 }
 
-static void test_pattern_without_layer(void **state) {
-    (void)state;
+TEST(test_pattern_without_layer) {
     test_recipe recipe = test_gpt2_recipe();
     const firnc_pol_pattern patterns[] = {
         {.pattern = "*.h.*.mlp.c_f?", .pol = level_0},
@@ -208,8 +198,7 @@ static void test_pattern_without_layer(void **state) {
 
 /* --- autocast ----------------------------------------------------------------------------------------------------- */
 
-static void test_autocast_off(void **state) {
-    (void)state;
+TEST(test_autocast_off) {
     test_recipe recipe = test_gpt2_recipe();
     recipe.job.precision.half = FIRN_BFLOAT16;
     firnc_compilation compilation = test_compilation(&recipe);
@@ -219,8 +208,7 @@ static void test_autocast_off(void **state) {
         assert_false(firn_type_is_half(compilation.graph->values[i].shape.type));
 }
 
-static void test_autocast_gpt2(void **state) {
-    (void)state;
+TEST(test_autocast_gpt2) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_CBFLOAT16, 1);
     firnc_compilation compilation = test_compilation(&recipe);
@@ -248,8 +236,7 @@ static void test_autocast_gpt2(void **state) {
 
 /* Every value that the named layer produces is float32, that of every other linear layer half; a value used in both
  * types is cast only once in each direction. */
-static void test_autocast_leaves_layers_in_float32(void **state) {
-    (void)state;
+TEST(test_autocast_leaves_layers_in_float32) {
     test_recipe recipe = test_gpt2_recipe();
     const firnc_layer_pattern pattern = {.pattern = "transformer.h.0.*"};
     recipe.job.precision.mixed = true;
@@ -274,8 +261,7 @@ static void test_autocast_leaves_layers_in_float32(void **state) {
     assert_true(kept > 0 && halved > 0);
 }
 
-static void test_autocast_names_a_pattern_without_a_layer(void **state) {
-    (void)state;
+TEST(test_autocast_names_a_pattern_without_a_layer) {
     test_recipe recipe = test_gpt2_recipe();
     const firnc_layer_pattern pattern = {.pattern = "transfomer.*",
                                          .place = {"test.yaml", 9, "trainer.init.precision.float32_layers.0"}};
@@ -299,8 +285,7 @@ static const char *documented_ops(const char *page, const char *class) {
     return firnc_format(", %s,", ops + 2);
 }
 
-static void test_autocast_table_is_documented(void **state) {
-    (void)state;
+TEST(test_autocast_table_is_documented) {
     firnc_bytes page;
     assert_true(firnc_file_read("compiler/PRECISION.md", 1 << 20, &page));
     static const char *const classes[] = {
@@ -318,8 +303,7 @@ static void test_autocast_table_is_documented(void **state) {
 
 /* Layer norm of a float32 input gives a half output at POL 1 and float32 at POL 0. An input that two layers share is
  * cast once. */
-static void test_autocast_norm_and_cache(void **state) {
-    (void)state;
+TEST(test_autocast_norm_and_cache) {
     for (int level = 0; level < 2; level++) {
         test_recipe recipe = test_mlp_recipe();
         test_make_mixed(&recipe, FIRN_FLOAT16, level);
@@ -363,8 +347,7 @@ static void expect_rotation(const test_recipe *recipe, uint8_t forward, uint8_t 
     assert_int_equal(output_type(graph, back, 0), tensors);
 }
 
-static void test_rotary_honours_pol(void **state) {
-    (void)state;
+TEST(test_rotary_honours_pol) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_rotary(&recipe);
     expect_rotation(&recipe, FIRN_FLOAT32, FIRN_FLOAT32, FIRN_FLOAT32);
@@ -388,8 +371,7 @@ static void test_rotary_honours_pol(void **state) {
 }
 
 /* sigmoid and silu keep the type of their input; softplus, log_softmax and the losses are float32. */
-static void test_autocast_activations(void **state) {
-    (void)state;
+TEST(test_autocast_activations) {
     static const struct {
         firnc_activation kind;
         uint16_t code;
@@ -414,8 +396,7 @@ static void test_autocast_activations(void **state) {
     }
 }
 
-static void test_half_softmax_wish(void **state) {
-    (void)state;
+TEST(test_half_softmax_wish) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_FLOAT16, 1);
     recipe.gpt2.attention_softmax_fp32 = false;
@@ -430,8 +411,7 @@ static void test_half_softmax_wish(void **state) {
 }
 
 /* The request applies to layers in the half type; a layer kept in float32 has no half type for its softmax. */
-static void test_half_softmax_wish_in_float32(void **state) {
-    (void)state;
+TEST(test_half_softmax_wish_in_float32) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_FLOAT16, 2);
     recipe.job.precision.emulate = true;
@@ -455,8 +435,7 @@ static void test_half_softmax_wish_in_float32(void **state) {
 
 /* --- training ----------------------------------------------------------------------------------------------------- */
 
-static void test_training_adamw(void **state) {
-    (void)state;
+TEST(test_training_adamw) {
     test_recipe recipe = test_gpt2_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_add_training);
@@ -479,8 +458,7 @@ static void test_training_adamw(void **state) {
     assert_string_equal(graph->values[graph->loss].name, "loss");
 }
 
-static void test_training_sgd(void **state) {
-    (void)state;
+TEST(test_training_sgd) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation plain = test_compilation(&recipe);
     test_run_passes(&plain, firnc_add_training);
@@ -496,8 +474,7 @@ static void test_training_sgd(void **state) {
 
 /* The last entry of params that matches a parameter applies to it. If the entry sets no weight decay, the rule for
  * biases and norms applies. Groups with equal betas share their powers. */
-static void test_training_groups(void **state) {
-    (void)state;
+TEST(test_training_groups) {
     static const char *const heads[] = {"transformer.h.0.*", "transformer.ln_f.*"}, *const biases[] = {"*.bias"};
     test_recipe recipe = test_gpt2_recipe();
     recipe.job.group_count = 2;
@@ -534,8 +511,7 @@ static void test_training_groups(void **state) {
     assert_int_equal(weight->inputs[6], (firnc_value)(named(graph, "optimizer.beta2_power.slow") - graph->values));
 }
 
-static void test_group_without_parameters(void **state) {
-    (void)state;
+TEST(test_group_without_parameters) {
     static const char *const patterns[] = {"*.bias", "*.bais"};
     test_recipe recipe = test_gpt2_recipe();
     recipe.job.group_count = 1;
@@ -549,8 +525,7 @@ static void test_group_without_parameters(void **state) {
                     ":9: trainer.init.optimizer.AdamW.params.0: no parameter matches \"*.bais\"");
 }
 
-static void test_training_scaling(void **state) {
-    (void)state;
+TEST(test_training_scaling) {
     static const struct {
         uint8_t scaling;
         float initial;
@@ -584,8 +559,7 @@ static void test_training_scaling(void **state) {
     }
 }
 
-static void test_training_clipping(void **state) {
-    (void)state;
+TEST(test_training_clipping) {
     test_recipe recipe = test_mlp_recipe();
     recipe.job.precision.clipping = FIRN_FB_CLIPPING_NORM;
     recipe.job.precision.clip_threshold = 2;
@@ -617,8 +591,7 @@ static void test_training_clipping(void **state) {
     assert_int_equal(count_nodes(by_value.graph, FIRN_OP_gradient_norm), 0);
 }
 
-static void test_training_micro_batches(void **state) {
-    (void)state;
+TEST(test_training_micro_batches) {
     test_recipe recipe = test_mlp_recipe();
     recipe.job.data.micro_batch_size = 1;
     firnc_compilation compilation = test_compilation(&recipe);
@@ -631,8 +604,7 @@ static void test_training_micro_batches(void **state) {
     assert_int_equal(total->role, FIRNC_ROLE_GRADIENT);
 }
 
-static void test_metric(void **state) {
-    (void)state;
+TEST(test_metric) {
     test_recipe recipe = test_mlp_recipe();
     recipe.job.mode = FIRNC_EVAL;
     recipe.job.metric = FIRNC_METRIC_ACCURACY;
@@ -649,8 +621,7 @@ static void test_metric(void **state) {
 
 /* --- fuse and order ----------------------------------------------------------------------------------------------- */
 
-static void test_fuse(void **state) {
-    (void)state;
+TEST(test_fuse) {
     test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_add_training);
@@ -685,8 +656,7 @@ static void test_fuse(void **state) {
 }
 
 /* Ops stay within their phases, every value is written before it is read, and the arena does not grow. */
-static void test_order(void **state) {
-    (void)state;
+TEST(test_order) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
     recipe.job.precision.clipping = FIRN_FB_CLIPPING_NORM;
@@ -772,8 +742,7 @@ static void assert_chunked(firn_reduction reduction, firn_type half, firn_type o
     assert_int_equal(reduction.chunk, chunk);
 }
 
-static void test_lower_table(void **state) {
-    (void)state;
+TEST(test_lower_table) {
     static const firn_type halves[] = {FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
     for (size_t i = 0; i < 3; i++) {
         firn_type half = halves[i];
@@ -816,8 +785,7 @@ static void test_lower_table(void **state) {
 }
 
 /* Backward recomputes the scores exactly as forward computed them, whatever the level of backward. */
-static void test_lower_backward_levels(void **state) {
-    (void)state;
+TEST(test_lower_backward_levels) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
     recipe.job.precision.emulate = true;
@@ -839,8 +807,7 @@ static void test_lower_backward_levels(void **state) {
 
 /* POL decides every sum of products: a class of ops.def says how, whether the op is a layer's, its gradient or a
  * product of convolutions or recurrence. */
-static void test_every_sum_has_a_class(void **state) {
-    (void)state;
+TEST(test_every_sum_has_a_class) {
     uint32_t sums = 0;
     for (uint32_t i = 0; i < FIRN_OPS; i++) {
         const firn_op_info *info = firn_op_at(i);
@@ -874,8 +841,7 @@ static void assert_engine(firn_reduction reduction, const engine_case *engine, f
 
 /* Products take the engine's order at every level, attention from level 1 on; no other type does, nor does `emulate`.
  */
-static void test_lower_engines(void **state) {
-    (void)state;
+TEST(test_lower_engines) {
     for (size_t i = 0; i < ENGINES; i++) {
         const engine_case *engine = &engine_cases[i];
         for (int level = 0; level < 3; level++) {
@@ -910,8 +876,7 @@ static void test_lower_engines(void **state) {
 
 /* Backward levels, annotations, float32_layers, gradients of weights in float32 and a half softmax that the model
  * requests, all at once. Layer 0's attention is at level 0 forward and 1 backward, layer 1's the other way round. */
-static void test_lower_engines_by_layer(void **state) {
-    (void)state;
+TEST(test_lower_engines_by_layer) {
     const firnc_pol up = {.level = 0, .bwd_level = 1, .enable_fwd = true, .enable_bwd = true};
     const firnc_pol down = {.level = 1, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true};
     const firnc_pol_pattern patterns[] = {{.pattern = "transformer.h.0.attn", .pol = up},
@@ -951,8 +916,7 @@ static void test_lower_engines_by_layer(void **state) {
 }
 
 /* The softmax of an annotated layer has that layer's level, not the model's. */
-static void test_lower_annotated_softmax(void **state) {
-    (void)state;
+TEST(test_lower_annotated_softmax) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_CBFLOAT16, 2);
     recipe.job.precision.emulate = true;
@@ -969,8 +933,7 @@ static void test_lower_annotated_softmax(void **state) {
     assert_int_equal(test_find_node(graph, FIRN_OP_attention, "transformer.h.1.attn")->integers[3], 1);
 }
 
-static void test_unknown_target(void **state) {
-    (void)state;
+TEST(test_unknown_target) {
     test_recipe recipe = test_mlp_recipe();
     recipe.job.target = "z80";
     firnc_compilation compilation = test_compilation(&recipe);
@@ -1007,8 +970,7 @@ static firn_fb_plan verified(const firnc_compilation *compilation, const firnc_p
 }
 
 /* The loader accepts every form of step, and writing it twice gives the same bytes. */
-static void test_payload_variants(void **state) {
-    (void)state;
+TEST(test_payload_variants) {
     static const firn_type types[] = {FIRN_FLOAT32, FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
     for (uint32_t variant = 0; variant < 4 * 3 * 8; variant++) {
         firn_type type = types[variant % 4];
@@ -1040,8 +1002,7 @@ static void test_payload_variants(void **state) {
     }
 }
 
-static void test_payload_fields(void **state) {
-    (void)state;
+TEST(test_payload_fields) {
     test_recipe recipe = test_gpt2_recipe();
     recipe.job.data.held_out_per_mille = 50;
     recipe.job.data.shuffle = true;
@@ -1073,8 +1034,7 @@ static void test_payload_fields(void **state) {
 
 /* The names and the requests that no op needs are in the report: of every tensor that is not state, and of every op in
  * the order of the plan, with a level if and only if its row of the op table has a POL class. */
-static void test_report(void **state) {
-    (void)state;
+TEST(test_report) {
     test_recipe recipe = test_gpt2_recipe();
     firnc_compilation compilation;
     firnc_payload payload = write_payload(&recipe, NULL, &compilation);
@@ -1171,8 +1131,7 @@ static void check_weights(const char *dtype, size_t size, const void *quarter) {
     assert_int_equal(from_weights, 6);
 }
 
-static void test_weights(void **state) {
-    (void)state;
+TEST(test_weights) {
     const float single = 0.25f;
     const uint16_t half = 0x3400, brain = 0x3e80;
     check_weights("F32", sizeof single, &single);
@@ -1188,8 +1147,7 @@ static void check_refused(const char *file, const char *message) {
     assert_contains(errors_of(try_write, &compilation, false), message);
 }
 
-static void test_weights_refused(void **state) {
-    (void)state;
+TEST(test_weights_refused) {
     const float single = 0.25f, infinite = firn_from_bits(0x7f800000u);
     const char *missing = make_weights("F32", 4, &single, "layers.1.bias");
     check_refused(missing, "layers.1.bias");
@@ -1207,47 +1165,4 @@ static void test_weights_refused(void **state) {
     unlink(strange);
     unlink(shorter);
     unlink(unbounded);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes_name_the_layer),
-        cmocka_unit_test(test_shapes_choose_the_op),
-        cmocka_unit_test(test_pol_annotations),
-        cmocka_unit_test(test_pol_patterns),
-        cmocka_unit_test(test_pattern_without_layer),
-        cmocka_unit_test(test_autocast_off),
-        cmocka_unit_test(test_autocast_gpt2),
-        cmocka_unit_test(test_autocast_leaves_layers_in_float32),
-        cmocka_unit_test(test_autocast_names_a_pattern_without_a_layer),
-        cmocka_unit_test(test_autocast_table_is_documented),
-        cmocka_unit_test(test_autocast_norm_and_cache),
-        cmocka_unit_test(test_rotary_honours_pol),
-        cmocka_unit_test(test_autocast_activations),
-        cmocka_unit_test(test_half_softmax_wish),
-        cmocka_unit_test(test_half_softmax_wish_in_float32),
-        cmocka_unit_test(test_training_adamw),
-        cmocka_unit_test(test_training_sgd),
-        cmocka_unit_test(test_training_groups),
-        cmocka_unit_test(test_group_without_parameters),
-        cmocka_unit_test(test_training_scaling),
-        cmocka_unit_test(test_training_clipping),
-        cmocka_unit_test(test_training_micro_batches),
-        cmocka_unit_test(test_metric),
-        cmocka_unit_test(test_fuse),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_lower_table),
-        cmocka_unit_test(test_lower_annotated_softmax),
-        cmocka_unit_test(test_every_sum_has_a_class),
-        cmocka_unit_test(test_lower_engines),
-        cmocka_unit_test(test_lower_engines_by_layer),
-        cmocka_unit_test(test_lower_backward_levels),
-        cmocka_unit_test(test_unknown_target),
-        cmocka_unit_test(test_payload_variants),
-        cmocka_unit_test(test_payload_fields),
-        cmocka_unit_test(test_report),
-        cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_weights_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

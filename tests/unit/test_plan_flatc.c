@@ -4,18 +4,12 @@
  * Needs: oracle */
 #define _XOPEN_SOURCE 700
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <setjmp.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "plan/checks/verifier.h"
 #include "plan/errors.h"
@@ -43,6 +37,7 @@ int generate_main(int argument_count, char **arguments);
 #include "plan/generate/words.c"
 #include "plan/generate/writer.c"
 #include "tests/unit/support_share.h"
+#include "tests/unit/support_test.h"
 #undef main
 
 /* The generator has limits of its own, because plan/ops.h includes generated code. */
@@ -237,13 +232,11 @@ static void expect_agreement(const firn_native_plan *native) {
     free(theirs);
 }
 
-static void flatc_reads_what_we_write_and_we_read_what_it_writes(void **state) {
-    (void)state;
+TEST(flatc_reads_what_we_write_and_we_read_what_it_writes) {
     expect_agreement(&sample_plan);
 }
 
-static void so_also_where_much_is_left_out(void **state) {
-    (void)state;
+TEST(so_also_where_much_is_left_out) {
     firn_native_plan small = sample_plan;
     small.schedule_nodes = NULL;
     small.schedule_nodes_count = small.schedules_count = small.outputs_count = small.origin_count = 0;
@@ -256,8 +249,7 @@ static void so_also_where_much_is_left_out(void **state) {
 }
 
 /* The sample must set every field of every table and struct, so that the comparison above covers all of them. */
-static void the_sample_gives_every_field(void **state) {
-    (void)state;
+TEST(the_sample_gives_every_field) {
     size_t listing_count = 0, count = 0;
     char *text = (char *)read_file("plan/generated/schema.txt", &listing_count), key[64], rest[8];
     uint8_t *ours = firn_native_write(&sample_plan, &count);
@@ -281,8 +273,7 @@ static void the_sample_gives_every_field(void **state) {
     free(ours);
 }
 
-static void the_same_values_give_the_same_bytes(void **state) {
-    (void)state;
+TEST(the_same_values_give_the_same_bytes) {
     size_t first_count = 0, second_count = 0;
     uint8_t *first = firn_native_write(&sample_plan, &first_count);
     void *disturbance = malloc(12345);
@@ -294,8 +285,7 @@ static void the_same_values_give_the_same_bytes(void **state) {
     free(second);
 }
 
-static void the_writer_refuses_what_the_schema_forbids(void **state) {
-    (void)state;
+TEST(the_writer_refuses_what_the_schema_forbids) {
     size_t count = 0;
     char name[202];
     firn_native_plan bad = sample_plan;
@@ -324,8 +314,7 @@ static void the_writer_refuses_what_the_schema_forbids(void **state) {
 }
 
 /* What is not state has no name; an empty one is left out, too. */
-static void a_name_may_be_left_out(void **state) {
-    (void)state;
+TEST(a_name_may_be_left_out) {
     size_t count = 0, empty_count = 0;
     firn_native_tensor tensor = sample_plan.tensors[0];
     firn_native_plan nameless = sample_plan;
@@ -348,8 +337,7 @@ static void a_name_may_be_left_out(void **state) {
 }
 
 /* Generates from a copy with another name and path, neither of which may appear in the result. */
-static void generated_code_is_what_the_schema_gives(void **state) {
-    (void)state;
+TEST(generated_code_is_what_the_schema_gives) {
     static const char *const names[] = {"schema.txt", "reader.h", "tables.c", "tables.h",   "words.c",    "words.h",
                                         "writer.c",   "writer.h", "OPS.md",   "operands.h", "op_table.c", "op_words.c",
                                         "op_since.c", "since.c",  "since.h",  "version.h"};
@@ -379,8 +367,7 @@ static void generated_code_is_what_the_schema_gives(void **state) {
 }
 
 /* A value outside its enumeration must not be used as an index into the words. */
-static void enumerators_have_words(void **state) {
-    (void)state;
+TEST(enumerators_have_words) {
     assert_string_equal(firn_fb_phase_kind_word(FIRN_FB_PHASE_KIND_MICRO_BATCH), "micro_batch");
     assert_string_equal(firn_fb_phase_kind_word(FIRN_FB_PHASE_KIND_EVALUATE), "evaluate");
     assert_string_equal(firn_fb_phase_kind_word(FIRN_FB_PHASE_KIND_COUNT), "count");
@@ -408,8 +395,7 @@ static int generate_apart(const char *schema, const char *directory) {
 
 /* A binary schema with one very large number may be accepted or refused, but the generator must not read beyond the
  * file. */
-static void the_generator_survives_damage(void **state) {
-    (void)state;
+TEST(the_generator_survives_damage) {
     static const char text[] =
         "namespace firn; attribute \"max\"; file_identifier \"FIRN\";\n"
         "enum Kind : ubyte { one, two } struct Pair { a:uint; b:uint; } table Part { a:Kind; p:Pair; }\n"
@@ -439,8 +425,7 @@ static void the_generator_survives_damage(void **state) {
 }
 
 /* A schema that the verifier's tables cannot express must be refused. */
-static void the_generator_refuses_what_it_does_not_know(void **state) {
-    (void)state;
+TEST(the_generator_refuses_what_it_does_not_know) {
     static const char head[] = "namespace firn; attribute \"max\"; attribute \"finite\"; attribute \"ascii\"; "
                                "attribute \"odd\"; file_identifier \"FIRN\";\n";
     static const struct {
@@ -486,17 +471,5 @@ static void the_generator_refuses_what_it_does_not_know(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(flatc_reads_what_we_write_and_we_read_what_it_writes),
-        cmocka_unit_test(so_also_where_much_is_left_out),
-        cmocka_unit_test(the_sample_gives_every_field),
-        cmocka_unit_test(the_same_values_give_the_same_bytes),
-        cmocka_unit_test(the_writer_refuses_what_the_schema_forbids),
-        cmocka_unit_test(a_name_may_be_left_out),
-        cmocka_unit_test(the_generator_survives_damage),
-        cmocka_unit_test(the_generator_refuses_what_it_does_not_know),
-        cmocka_unit_test(enumerators_have_words),
-        cmocka_unit_test(generated_code_is_what_the_schema_gives),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return support_test_run(&(support_fixture){.before_all = make_folder, .after_all = remove_folder});
 }

@@ -3,15 +3,10 @@
  * for each field, how many changes were refused, shown, and acted.
  *
  *     test_plan_lies [COUNT [SEED]]     prints the table for COUNT changes, and tests nothing */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "compiler/commands/inspect.h"
 #include "tests/unit/support_capture.h"
@@ -19,6 +14,7 @@
 #include "tests/unit/support_sealed_runs.h"
 #include "tests/unit/support_share.h"
 #include "tests/unit/support_small_plans.h"
+#include "tests/unit/support_test.h"
 
 #define COUNT       2000u
 #define SEED        13u
@@ -274,8 +270,7 @@ static const char *fault_of(const tally *t, const char *name) {
     return NULL;
 }
 
-static void a_change_is_refused_or_shown(void **state) {
-    (void)state;
+TEST(a_change_is_refused_or_shown) {
     uint32_t faults = 0;
     const native_place nowhere = {0};
     const native_plan names = {.classes = classes, .class_count = class_count};
@@ -291,9 +286,8 @@ static void a_change_is_refused_or_shown(void **state) {
 }
 
 int main(int argument_count, char **arguments) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_change_is_refused_or_shown)};
     if (argument_count < 2)
-        return cmocka_run_group_tests(tests, set_up, tear_down);
+        return support_test_run(&(support_fixture){.before_all = set_up, .after_all = tear_down});
     set_up(NULL);
     random_state = argument_count > 2 ? strtoull(arguments[2], NULL, 10) : SEED;
     make_changes((uint32_t)strtoul(arguments[1], NULL, 10));

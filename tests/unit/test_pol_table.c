@@ -4,19 +4,14 @@
  *     build/tests/test_pol_table              runs the tests
  *     build/tests/test_pol_table --print      prints the table of POL, which replaces the one between the page's
  * markers build/tests/test_pol_table --targets    likewise prints that of targets */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "compiler/base/files.h"
 #include "compiler/base/text.h"
 #include "compiler/passes/pol_meaning.h"
 #include "plan/generated/words.h"
+#include "tests/unit/support_test.h"
 
 #define END "<!-- end -->\n"
 
@@ -40,8 +35,7 @@ static void assert_sums(firnc_pol_meaning meaning, firn_type type, uint32_t chun
     assert_int_equal(meaning.chunk, chunk);
 }
 
-static void products(void **state) {
-    (void)state;
+TEST(products) {
     static const uint32_t chunks[FIRNC_POL_LEVELS] = {0, 64, 128};
     for (uint8_t level = 0; level < FIRNC_POL_LEVELS; level++) {
         for (size_t i = 0; i < HALF_COUNT; i++)
@@ -50,8 +44,7 @@ static void products(void **state) {
     }
 }
 
-static void attention(void **state) {
-    (void)state;
+TEST(attention) {
     static const uint32_t chunks[FIRNC_POL_LEVELS] = {0, 0, 128};
     for (uint8_t level = 0; level < FIRNC_POL_LEVELS; level++) {
         for (size_t i = 0; i < HALF_COUNT; i++) {
@@ -67,8 +60,7 @@ static void attention(void **state) {
 }
 
 /* The input may have the half type or be float32; a layer that is kept in float32 has no half type. */
-static void norm_and_rotation(void **state) {
-    (void)state;
+TEST(norm_and_rotation) {
     for (uint8_t level = 0; level < FIRNC_POL_LEVELS; level++) {
         for (size_t i = 0; i < HALF_COUNT; i++) {
             const firn_type inputs[] = {halves[i], FIRN_FLOAT32};
@@ -117,8 +109,7 @@ static void expect_target(firnc_pol_question question) {
     assert_same(firnc_pol_meaning_of(&question), expected);
 }
 
-static void targets_lowerings_and_requests(void **state) {
-    (void)state;
+TEST(targets_lowerings_and_requests) {
     static const firn_pol_class classes[] = {FIRN_POL_product, FIRN_POL_attention, FIRN_POL_norm, FIRN_POL_rotation};
     static const firn_type types[] = {FIRN_FLOAT32, FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
     uint32_t native = 0;
@@ -138,8 +129,7 @@ static void targets_lowerings_and_requests(void **state) {
 }
 
 /* The sums of the targets with an engine, written out. */
-static void engines(void **state) {
-    (void)state;
+TEST(engines) {
     static const struct {
         const char *target;
         uint8_t kind;
@@ -276,8 +266,7 @@ static void assert_page_has(const char *option, const char *table) {
     assert_string_equal(firnc_format("%.*s", (int)(end - begin), begin), table);
 }
 
-static void the_page_has_the_tables(void **state) {
-    (void)state;
+TEST(the_page_has_the_tables) {
     assert_page_has("--print", printed_table());
     assert_page_has("--targets", printed_targets());
 }
@@ -291,10 +280,5 @@ int main(int argc, char **argv) {
         fputs(printed_targets(), stdout);
         return 0;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),          cmocka_unit_test(attention),
-        cmocka_unit_test(norm_and_rotation), cmocka_unit_test(targets_lowerings_and_requests),
-        cmocka_unit_test(engines),           cmocka_unit_test(the_page_has_the_tables),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_test_run(NULL);
 }

@@ -2,20 +2,16 @@
  * call that the rules of flash forbid, and finds each of a list of mistakes that ports make. */
 #define _GNU_SOURCE
 #include <fenv.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "plan/ops.h"
 #include "runtime/port_test.h"
 #include "runtime/targets/host/host.h"
 #include "tests/unit/support_flash.h"
+#include "tests/unit/support_test.h"
 
 enum { UNIT = 16, ERASE = 512, SLOT = 2048, SCRATCH = 4096 };
 
@@ -27,12 +23,17 @@ typedef enum mistake {
     READ_TOO_MUCH,
     READ_OTHER_ERROR,
     PROGRAM_LOSES_END,  /* the last unit of a long call */
+    PROGRAM_NOT_FIRST,  /* the first unit of what was erased, in a call of its own */
+    PROGRAM_NOT_LAST,   /* the last one */
+    PROGRAM_AFTER,      /* a call of one unit changes the unit after it as well */
+    PROGRAM_BEFORE,     /* the unit before it */
     PROGRAM_WRAPS,      /* at the end of a page of 256 bytes, as serial flash does */
     PROGRAM_CHANGES_IT, /* the caller's bytes */
     PROGRAM_ALIGNED,    /* only from memory that is aligned */
     PROGRAM_FAILS,
     SLOTS_ARE_ONE,    /* the second slot is at the place of the first */
     ERASE_TOO_MUCH,   /* the unit behind as well */
+    ERASE_BEFORE,     /* the unit in front as well */
     ERASE_TOO_LITTLE, /* only the first unit of several */
     ERASED_OTHERWISE, /* erased_value is not what the flash has */
     ERASE_FAILS,
@@ -101,7 +102,14 @@ static int program_with(void *context, uint64_t offset, const void *bytes, uint3
         memset(flash.programmed + offset % SLOT, 0, count);
     if (made == SLOTS_ARE_ONE)
         offset %= SLOT;
+    if (count == UNIT && ((made == PROGRAM_NOT_FIRST && offset % ERASE == 0) ||
+                          (made == PROGRAM_NOT_LAST && offset % ERASE == ERASE - UNIT)))
+        return 0;
     const int error = part.storage.program(&part, offset, bytes, count);
+    if (made == PROGRAM_AFTER && count == UNIT && offset + 2 * UNIT <= 2 * SLOT)
+        flash.bytes[offset + UNIT] ^= 1;
+    if (made == PROGRAM_BEFORE && count == UNIT && offset > 0)
+        flash.bytes[offset - 1] ^= 1;
     if (made == PROGRAM_CHANGES_IT)
         memset((void *)(uintptr_t)bytes, 0, count);
     return error;
@@ -115,6 +123,10 @@ static int erase_with(void *context, uint64_t offset, uint64_t count) {
         offset %= SLOT;
     if (made == ERASE_TOO_MUCH && offset + count < 2 * SLOT)
         count += ERASE;
+    if (made == ERASE_BEFORE && offset >= ERASE) {
+        offset -= ERASE;
+        count += ERASE;
+    }
     return part.storage.erase(&part, offset, made == ERASE_TOO_LITTLE ? ERASE : count);
 }
 
@@ -226,8 +238,7 @@ static void assert_found(const char *function, const char *rule) {
 
 /* --- what is accepted --------------------------------------------------------------------------------------------- */
 
-static void accepts_flash(void **state) {
-    (void)state;
+TEST(accepts_flash) {
     static const uint32_t units[][3] = {{1, 1, 64}, {1, 512, 1024}, {8, 512, 2048}, {16, 4096, 8192}, {256, 256, 1024}};
     for (uint32_t i = 0; i < sizeof units / sizeof *units; i++)
         for (uint32_t erased = 0; erased < 2; erased++) {
@@ -253,8 +264,7 @@ static void accepts_flash(void **state) {
         }
 }
 
-static void accepts_a_whole_port(void **state) {
-    (void)state;
+TEST(accepts_a_whole_port) {
     assert_true(firn_port_test(&port, false, scratch, SCRATCH, &finding));
     assert_int_equal(counters[0], 7);
     assert_int_equal(counters[1], 7);
@@ -266,8 +276,7 @@ static void accepts_a_whole_port(void **state) {
     assert_true(firn_port_test(&none, true, scratch, SCRATCH, &finding));
 }
 
-static void accepts_a_workstation(void **state) {
-    (void)state;
+TEST(accepts_a_workstation) {
     char checkpoint[] = P_tmpdir "/firn-port-XXXXXX", counter[sizeof checkpoint + 8];
     const int file = mkstemp(checkpoint);
     assert_true(file >= 0);
@@ -284,7 +293,7 @@ static void accepts_a_workstation(void **state) {
 
 /* --- what is found ------------------------------------------------------------------------------------------------ */
 
-static void finds_mistakes(void **state) {
+TEST(finds_mistakes) {
     static const struct {
         mistake made;
         const char *function, *rule;
@@ -293,12 +302,17 @@ static void finds_mistakes(void **state) {
         {READ_TOO_MUCH, "storage.read", "only the bytes"},
         {READ_OTHER_ERROR, "storage.read", "returns 0"},
         {PROGRAM_LOSES_END, "storage.program", "every byte"},
+        {PROGRAM_NOT_FIRST, "storage.program", "every byte"},
+        {PROGRAM_NOT_LAST, "storage.program", "every byte"},
+        {PROGRAM_AFTER, "storage.program", "every byte"},
+        {PROGRAM_BEFORE, "storage.program", "every byte"},
         {PROGRAM_WRAPS, "storage.program", "every byte"},
         {PROGRAM_CHANGES_IT, "storage.program", "that it is given"},
         {PROGRAM_ALIGNED, "storage.program", "every byte"},
         {PROGRAM_FAILS, "storage.program", "returns 0"},
         {SLOTS_ARE_ONE, "storage.program", "every byte"},
         {ERASE_TOO_MUCH, "storage.erase", "outside"},
+        {ERASE_BEFORE, "storage.erase", "outside"},
         {ERASE_TOO_LITTLE, "storage.erase", "erased value"},
         {ERASED_OTHERWISE, "storage.erase", "erased value"},
         {ERASE_FAILS, "storage.erase", "returns 0"},
@@ -329,9 +343,8 @@ static void finds_mistakes(void **state) {
     }
 }
 
-static void finds_fields(void **state) {
+TEST(finds_fields) {
     const firn_storage good = storage;
-    (void)state;
     const struct {
         firn_storage storage;
         const char *function;
@@ -395,8 +408,7 @@ static int read_source(void *context, uint32_t stream, uint64_t first, uint32_t 
     return 0;
 }
 
-static void tests_sources(void **state) {
-    (void)state;
+TEST(tests_sources) {
     const firn_segment segments[] = {{FIRST_SEGMENT}, {ELEMENTS - FIRST_SEGMENT}};
     const firn_stream streams[] = {{FIRN_FLOAT32, 10, segments, 2}, {FIRN_UINT8, 1, segments, 2}};
     const firn_source source = {NULL, streams, 2, read_source};
@@ -416,13 +428,5 @@ static void tests_sources(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(accepts_flash, begin, end),
-        cmocka_unit_test_setup_teardown(accepts_a_whole_port, begin, end),
-        cmocka_unit_test_setup_teardown(accepts_a_workstation, begin, end),
-        cmocka_unit_test_setup_teardown(finds_mistakes, begin, end),
-        cmocka_unit_test_setup_teardown(finds_fields, begin, end),
-        cmocka_unit_test_setup_teardown(tests_sources, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_test_run(&(support_fixture){.before_each = begin, .after_each = end});
 }

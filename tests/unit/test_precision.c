@@ -1,16 +1,11 @@
 /* Tests MixedPrecision as a C program sets it: defaults, every check, and that completing the keys gives the same
  * result as a recipe with the same keys (recipes are tested in tests/unit/test_recipe.c). */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "compiler/job/precision.h"
 #include "plan/generated/reader.h"
+#include "tests/unit/support_test.h"
 
 static firnc_precision completed(firnc_mixed_precision keys) {
     firnc_precision precision;
@@ -27,8 +22,7 @@ static void assert_refused(firnc_mixed_precision keys, const char *key) {
     assert_true(strlen(fault.reason) > 0);
 }
 
-static void has_the_defaults_of_the_reference(void **state) {
-    (void)state;
+TEST(has_the_defaults_of_the_reference) {
     const firnc_precision p = completed(firnc_mixed_precision_defaults());
     assert_true(p.mixed);
     assert_int_equal(p.half, FIRN_BFLOAT16);
@@ -41,8 +35,7 @@ static void has_the_defaults_of_the_reference(void **state) {
     assert_false(p.emulate);
 }
 
-static void scales_by_type_when_dynamic(void **state) {
-    (void)state;
+TEST(scales_by_type_when_dynamic) {
     firnc_mixed_precision keys = firnc_mixed_precision_defaults();
     keys.loss_scaling_factor = FIRNC_DYNAMIC;
     keys.fp16_type = FIRN_FLOAT16;
@@ -58,8 +51,7 @@ static void scales_by_type_when_dynamic(void **state) {
     assert_non_null(firnc_mixed_precision_warning(&still));
 }
 
-static void float32_has_no_scaling(void **state) {
-    (void)state;
+TEST(float32_has_no_scaling) {
     firnc_mixed_precision keys = firnc_mixed_precision_defaults();
     keys.enabled = false;
     keys.loss_scaling_factor = FIRNC_DYNAMIC;
@@ -71,8 +63,7 @@ static void float32_has_no_scaling(void **state) {
     assert_null(firnc_mixed_precision_warning(&p));
 }
 
-static void every_key_is_checked(void **state) {
-    (void)state;
+TEST(every_key_is_checked) {
     const firnc_mixed_precision usual = firnc_mixed_precision_defaults();
     firnc_mixed_precision keys;
 #define REFUSE(name, value)                                                                                            \
@@ -107,14 +98,4 @@ static void every_key_is_checked(void **state) {
     keys = usual;
     keys.max_gradient_norm = keys.max_gradient_value = 1;
     assert_refused(keys, "max_gradient_value");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(has_the_defaults_of_the_reference),
-        cmocka_unit_test(scales_by_type_when_dynamic),
-        cmocka_unit_test(float32_has_no_scaling),
-        cmocka_unit_test(every_key_is_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,10 @@
  * next step, an evaluation needs no labels where it judges nothing, both plans place the parameters alike whatever the
  * recipe says, and a training that is evaluated between its steps computes what it computes alone. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support_compiled_plans.h"
+#include "tests/unit/support_test.h"
 
 #define INIT  "trainer.init."
 #define MODEL "trainer.init.model."
@@ -53,8 +49,7 @@ static void train(compiled_run *run) {
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
 /* The result of a layer is worked on in place, and its bytes are used again, where it is no output. */
-static void outputs_stay_as_they_were(void **state) {
-    (void)state;
+TEST(outputs_stay_as_they_were) {
     const char *settings[] = {VAL "metric=none",
                               VAL "outputs=[layers.0,activations.0,layers.1,activations.1,logits,log_probabilities,"
                                   "probabilities]",
@@ -95,8 +90,7 @@ static void outputs_stay_as_they_were(void **state) {
 }
 
 /* Outputs change no bit of the run, and nothing else of the plan's state. */
-static void outputs_of_a_training_change_nothing(void **state) {
-    (void)state;
+TEST(outputs_of_a_training_change_nothing) {
     const char *const recipes[] = {images_recipe, text_recipe};
     const char *const outputs[] = {FIT "outputs=[logits,activations.0,layers.1]",
                                    FIT "outputs=[logits,transformer.h.0,transformer.h.1.attn.c_attn]"};
@@ -175,8 +169,7 @@ static void predicts_between_steps(const char *recipe, const char *const *settin
 
 /* The parameters lie alike with every optimizer, precision and form of a model: no two plans of one recipe refuse each
  * other with OTHER_OWNER. */
-static void plans_of_one_recipe_share(void **state) {
-    (void)state;
+TEST(plans_of_one_recipe_share) {
     static const char *const optimizers[] = {
         "{SGD: {}}",   "{AdamW: {lr: 0.001}}",  "{Adam: {amsgrad: true}}",
         "{RAdam: {}}", "{NAdam: {lr: 0.001}}",  "{Adamax: {lr: 0.001}}",
@@ -206,8 +199,7 @@ static void plans_of_one_recipe_share(void **state) {
 
 /* --- runs without an end ------------------------------------------------------------------------------------------ */
 
-static void a_run_without_an_end_goes_on(void **state) {
-    (void)state;
+TEST(a_run_without_an_end_goes_on) {
     const char *endless[] = {INIT "loop.num_steps=unlimited", NULL}, *short_run[] = {INIT "loop.num_steps=3", NULL};
     firn_step_report report;
     firn_info info;
@@ -233,14 +225,4 @@ static void a_run_without_an_end_goes_on(void **state) {
     compiled_run_close(&alone);
     compiled_plan_free(&train_plan);
     compiled_plan_free(&eval_plan);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outputs_stay_as_they_were),
-        cmocka_unit_test(outputs_of_a_training_change_nothing),
-        cmocka_unit_test(plans_of_one_recipe_share),
-        cmocka_unit_test(a_run_without_an_end_goes_on),
-    };
-    return cmocka_run_group_tests_name("predicting beside a training", tests, NULL, NULL);
 }

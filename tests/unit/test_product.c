@@ -1,16 +1,13 @@
 /* Compares both forms of the matrix product, with vectors and in scalar registers (runtime/kernels/product.c), with
  * sums that are computed one by one: every edge of a tile, both layouts of each factor, every type and reduction,
  * and terms that end or begin at a diagonal. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "runtime/kernels/parts.h"
 #include "runtime/kernels/product.h"
 #include "runtime/numerics/flushed.h"
+#include "tests/unit/support_test.h"
 
 /* The scalar form, which the build compiles for this machine under other names. */
 void firn_product_tile_scalar(const firn_product *product, size_t number, firn_tile *tile);
@@ -147,16 +144,14 @@ static void check_types(uint8_t left, uint8_t right, firn_reduction reduction) {
     step = STEP;
 }
 
-static void float32_products(void **unused) {
-    (void)unused;
+TEST(float32_products) {
     static const uint8_t types[] = {FIRN_FLOAT32, FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
     for (size_t i = 0; i < sizeof types; i++)
         for (size_t j = 0; j < sizeof types; j++)
             check_types(types[i], types[j], (firn_reduction){.kind = FIRN_REDUCTION_F32});
 }
 
-static void chunked_products(void **unused) {
-    (void)unused;
+TEST(chunked_products) {
     static const uint8_t types[] = {FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
     for (size_t i = 0; i < sizeof types; i++)
         for (uint32_t chunk = 5; chunk <= 32; chunk += 27)
@@ -176,8 +171,7 @@ static void fill_at_the_edges(uint8_t *data, float *floats, uint8_t type) {
 }
 
 /* Factors are bfloat16 or, as probabilities are, floats with values of it. */
-static void flushed_products(void **unused) {
-    (void)unused;
+TEST(flushed_products) {
     static const firn_reduction reductions[] = {
         {.kind = FIRN_REDUCTION_EVEN_ODD_BLOCKS, .accumulator = FIRN_FLOAT32, .chunk = 32},
         {.kind = FIRN_REDUCTION_PAIRS, .accumulator = FIRN_FLOAT32, .chunk = 2}};
@@ -187,10 +181,4 @@ static void flushed_products(void **unused) {
         check_types(FIRN_FLOAT32, FIRN_BFLOAT16, reductions[i]);
     }
     filling = fill;
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(float32_products), cmocka_unit_test(chunked_products),
-                                       cmocka_unit_test(flushed_products)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

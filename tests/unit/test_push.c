@@ -1,15 +1,11 @@
 /* Tests samples that are pushed: what the ring holds is drawn as from a source with the same samples; too few of them,
  * a wrong one or a wrong call change nothing; a run that was saved goes on once the same samples are in the ring again.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support_compiled_plans.h"
+#include "tests/unit/support_test.h"
 
 #define FIT "trainer.fit.train_dataloader."
 
@@ -134,24 +130,21 @@ static void drawn_as_from_a_source(const char *recipe, const char *ring, const c
     free_plans();
 }
 
-static void records_are_drawn_from_the_ring(void **state) {
-    (void)state;
+TEST(records_are_drawn_from_the_ring) {
     drawn_as_from_a_source(images_recipe, FIT "ring=70", FIT "shuffle=true", 8, 3);
     drawn_as_from_a_source(images_recipe, FIT "ring=70", FIT "shuffle=false", 7, 7);
     drawn_as_from_a_source(images_recipe, FIT "ring=8", FIT "shuffle=false", 8, 8);
     drawn_as_from_a_source(images_recipe, FIT "ring=13", FIT "shuffle=true", 40, 40); /* more at once than it holds */
 }
 
-static void windows_are_drawn_from_the_ring(void **state) {
-    (void)state;
+TEST(windows_are_drawn_from_the_ring) {
     drawn_as_from_a_source(text_recipe, FIT "ring=151", FIT "shuffle=true", 64, 10);
     drawn_as_from_a_source(text_recipe, FIT "ring=60", FIT "shuffle=false", 17, 17);
     drawn_as_from_a_source(text_recipe, FIT "ring=100", FIT "shuffle=true", 500, 500);
 }
 
 /* A step without enough samples changes nothing, however often it is tried. */
-static void too_few_change_nothing(void **state) {
-    (void)state;
+TEST(too_few_change_nothing) {
     firn_step_report report;
     part window;
     make_plans(images_recipe, FIT "ring=32", FIT "shuffle=true");
@@ -168,8 +161,7 @@ static void too_few_change_nothing(void **state) {
 }
 
 /* A label above its limit is refused with all that was pushed with it. */
-static void a_wrong_sample_is_not_taken(void **state) {
-    (void)state;
+TEST(a_wrong_sample_is_not_taken) {
     static const uint8_t image[2 * 784];
     static const uint8_t wrong[] = {3, 10}, right[] = {9};
     const void *const streams[] = {image, wrong}, *const good[] = {image, right};
@@ -183,8 +175,7 @@ static void a_wrong_sample_is_not_taken(void **state) {
     free_plans();
 }
 
-static void a_negative_label_is_not_taken(void **state) {
-    (void)state;
+TEST(a_negative_label_is_not_taken) {
     const char *settings[] = {FIT "held_out_per_mille=0", FIT "label_type=int32", FIT "source=push", FIT "ring=4"};
     static const uint8_t image[784];
     static const int32_t labels[] = {-1, INT32_MIN, 10, 9};
@@ -198,8 +189,7 @@ static void a_negative_label_is_not_taken(void **state) {
     compiled_plan_free(&pushed_plan);
 }
 
-static void wrong_calls_are_refused(void **state) {
-    (void)state;
+TEST(wrong_calls_are_refused) {
     static const uint8_t image[784], label[1];
     const void *const streams[] = {image, label, image}, *const half[] = {image, NULL};
     firn_step_report report;
@@ -228,8 +218,7 @@ static void wrong_calls_are_refused(void **state) {
 }
 
 /* The ring is neither saved nor restored. With the same samples in it the run goes on as if there had been no reset. */
-static void a_run_goes_on_after_a_reset(void **state) {
-    (void)state;
+TEST(a_run_goes_on_after_a_reset) {
     compiled_run after;
     firn_step_report report;
     make_plans(images_recipe, FIT "ring=21", FIT "shuffle=true");
@@ -261,8 +250,7 @@ static void a_run_goes_on_after_a_reset(void **state) {
 }
 
 /* An evaluation reads what its own ring holds once. */
-static void an_evaluation_reads_its_ring(void **state) {
-    (void)state;
+TEST(an_evaluation_reads_its_ring) {
     const char *settings[] = {"trainer.validate.val_dataloader.source=push", "trainer.validate.val_dataloader.ring=20",
                               "trainer.validate.val_dataloader.held_out_per_mille=0"};
     uint64_t left;
@@ -279,14 +267,4 @@ static void an_evaluation_reads_its_ring(void **state) {
     assert_int_equal(firn_eval_step(&pushed.firn, NULL), FIRN_OK); /* the ring is still there */
     compiled_run_close(&pushed);
     compiled_plan_free(&pushed_plan);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_are_drawn_from_the_ring), cmocka_unit_test(windows_are_drawn_from_the_ring),
-        cmocka_unit_test(too_few_change_nothing),          cmocka_unit_test(a_wrong_sample_is_not_taken),
-        cmocka_unit_test(a_negative_label_is_not_taken),   cmocka_unit_test(wrong_calls_are_refused),
-        cmocka_unit_test(a_run_goes_on_after_a_reset),     cmocka_unit_test(an_evaluation_reads_its_ring),
-    };
-    return cmocka_run_group_tests_name("samples that are pushed", tests, NULL, NULL);
 }

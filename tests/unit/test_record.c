@@ -1,22 +1,17 @@
 /* Tests that firnc inspect shows the checkpoint size and the identities of a plan as the runtime writes and reports
  * them. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cjson/cJSON.h>
-#include <cmocka.h>
-
 #include "compiler/commands/inspect.h"
 #include "plan/bytes.h"
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
+#include <cjson/cJSON.h>
 
 static signed_plan plan;
 static opened one;
@@ -109,8 +104,7 @@ static void expect_agreement(void) {
     cJSON_Delete(root);
 }
 
-static void inspect_says_what_is_saved(void **state) {
-    (void)state;
+TEST(inspect_says_what_is_saved) {
     support_bigram(&plan, &support_settings);
     expect_agreement();
     support_bigram_eval(&plan, &support_settings);
@@ -121,8 +115,7 @@ static void inspect_says_what_is_saved(void **state) {
 
 /* --- bytes --- */
 
-static void loads_what_was_stored(void **state) {
-    (void)state;
+TEST(loads_what_was_stored) {
     uint8_t bytes[10] = {0};
     firn_store64(bytes + 1, UINT64_C(0xfedcba9876543210));
     static const uint8_t expected[10] = {0, 0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe, 0};
@@ -130,12 +123,4 @@ static void loads_what_was_stored(void **state) {
     assert_true(firn_load64(bytes + 1) == UINT64_C(0xfedcba9876543210));
     assert_int_equal(firn_load32(bytes + 5), 0xfedcba98u);
     assert_int_equal(firn_load16(bytes + 7), 0xfedcu);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inspect_says_what_is_saved),
-        cmocka_unit_test(loads_what_was_stored),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

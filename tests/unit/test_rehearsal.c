@@ -2,18 +2,14 @@
  * buffers, frozen weights, views, derived copies, rings, several regions of a kind, no labels or no end. Each must run
  * and give what it says, or be refused because this build lacks a kernel, never because of its form. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/identity.h"
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_network.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 /* --- the data ----------------------------------------------------------------------------------------------------- */
 
@@ -235,22 +231,19 @@ static void evaluates_between_steps(const network_form *has) {
     assert_same_state(&one, &three);
 }
 
-static void an_evaluation_shares_parameters(void **state) {
-    (void)state;
+TEST(an_evaluation_shares_parameters) {
     evaluates_between_steps(&network_plain);
 }
 
 /* A training would write the parameters of the owner. */
-static void a_training_shares_nothing(void **state) {
-    (void)state;
+TEST(a_training_shares_nothing) {
     build(&plan, &network_plain);
     start(&one, &plan, NULL);
     assert_int_equal(open_as(&two, &plan, &one.firn, NULL), FIRN_ERROR_WRONG_MODE);
 }
 
 /* The same in three regions of parameters and three arenas; the digest is that of one region of each. */
-static void parameters_lie_in_several_regions(void **state) {
-    (void)state;
+TEST(parameters_lie_in_several_regions) {
     network_form has = network_plain;
     has.regions = true;
     has.buffers = true;
@@ -305,8 +298,7 @@ static int open_with_rings(const uint8_t of_streams[2], const int of_rings[2]) {
     return open_as(&one, &plan, NULL, NULL);
 }
 
-static void a_stream_has_one_ring(void **state) {
-    (void)state;
+TEST(a_stream_has_one_ring) {
     const uint8_t same[] = {0, 0}, different[] = {0, 1};
     assert_int_equal(open_with_rings(same, (int[]){0, 0}), FIRN_OK);
     assert_int_equal(open_with_rings(same, (int[]){0, 1}), FIRN_ERROR_SAMPLER);
@@ -327,8 +319,7 @@ static void build_with_rings(uint32_t room) {
 }
 
 /* Rings that hold all of the data are drawn from as the data itself is. */
-static void pushed_samples_are_drawn(void **state) {
-    (void)state;
+TEST(pushed_samples_are_drawn) {
     firn_step_report report;
     firn_sizes sizes;
     build_with_rings(10);
@@ -362,8 +353,7 @@ static void expected_sums(uint32_t step, uint32_t micro_batches, float sums[NETW
     }
 }
 
-static void buffers_change_in_the_update(void **state) {
-    (void)state;
+TEST(buffers_change_in_the_update) {
     /* a sum that depends on the order: 1 + 2^-25 - 1 */
     memset(features, 0, sizeof features);
     for (uint32_t r = 0; r < 3 * NETWORK_SAMPLES; r += NETWORK_SAMPLES)
@@ -402,8 +392,7 @@ static void buffers_change_in_the_update(void **state) {
     make_data();
 }
 
-static void a_skipped_step_leaves_buffers(void **state) {
-    (void)state;
+TEST(a_skipped_step_leaves_buffers) {
     network_form has = network_plain;
     has.buffers = true;
     has.scale = 0x1p127f; /* the first gradients overflow */
@@ -435,8 +424,7 @@ static void count_call(void *calls) {
     ++*(uint32_t *)calls;
 }
 
-static void a_frozen_weight_is_read_in_place(void **state) {
-    (void)state;
+TEST(a_frozen_weight_is_read_in_place) {
     network_form has = network_plain;
     has.frozen = true;
     evaluates_between_steps(&has); /* leaves a checkpoint and the trained instance `one` */
@@ -470,8 +458,7 @@ static void a_frozen_weight_is_read_in_place(void **state) {
 
 /* --- initial values and continued runs ---------------------------------------------------------------------------- */
 
-static void weights_begin_in_half_types(void **state) {
-    (void)state;
+TEST(weights_begin_in_half_types) {
     static const uint8_t types[] = {FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
     for (uint32_t i = 0; i < sizeof types; i++) {
         network_make_weights(types[i]);
@@ -503,8 +490,7 @@ static void begin_with_state_of(const run *run) {
     }
 }
 
-static void a_run_continues_under_a_new_plan(void **state) {
-    (void)state;
+TEST(a_run_continues_under_a_new_plan) {
     network_form has = network_plain;
     has.buffers = true;
     has.scale = 0x1p126f;
@@ -556,8 +542,7 @@ static void expected_logits(uint32_t first, float logits[NETWORK_SAMPLES * NETWO
     }
 }
 
-static void an_evaluation_needs_no_labels(void **state) {
-    (void)state;
+TEST(an_evaluation_needs_no_labels) {
     network_form has = network_evaluated(network_plain);
     has.unlabelled = true;
     build(&plan, &has);
@@ -582,8 +567,7 @@ static void an_evaluation_needs_no_labels(void **state) {
 /* --- a session ---------------------------------------------------------------------------------------------------- */
 
 /* An evaluation carries caches from one batch to the next: here the last logits, and a position. */
-static void caches_stay_between_batches(void **state) {
-    (void)state;
+TEST(caches_stay_between_batches) {
     network_form has = network_evaluated(network_plain);
     has.unlabelled = true;
     const uint32_t of_logits[] = {NETWORK_SAMPLES, NETWORK_CLASSES, 0};
@@ -629,8 +613,7 @@ static void caches_stay_between_batches(void **state) {
 
 /* --- a run without an end ----------------------------------------------------------------------------------------- */
 
-static void a_run_may_have_no_end(void **state) {
-    (void)state;
+TEST(a_run_may_have_no_end) {
     network_form has = network_plain;
     has.steps = 0;
     build(&plan, &has);
@@ -682,8 +665,7 @@ static void build_wide(void) {
     builder_finish(&network, NULL, &plan);
 }
 
-static void an_op_may_have_forty_inputs(void **state) {
-    (void)state;
+TEST(an_op_may_have_forty_inputs) {
     build_wide();
     start(&one, &plan, NULL);
     for (uint32_t step = 0; step < 2; step++) {
@@ -702,8 +684,7 @@ static void an_op_may_have_forty_inputs(void **state) {
 /* --- absent inputs ------------------------------------------------------------------------------------------------ */
 
 /* gradient_factors has a norm but no scale before it. */
-static void an_input_may_be_absent_in_the_middle(void **state) {
-    (void)state;
+TEST(an_input_may_be_absent_in_the_middle) {
     network_form has = network_plain;
     build(&plan, &has);
     start(&one, &plan, NULL);
@@ -727,8 +708,7 @@ static void an_input_may_be_absent_in_the_middle(void **state) {
 
 /* --- views -------------------------------------------------------------------------------------------------------- */
 
-static void views_change_no_value(void **state) {
-    (void)state;
+TEST(views_change_no_value) {
     network_form has = network_plain;
     build(&plan, &has);
     start(&one, &plan, NULL);
@@ -771,8 +751,7 @@ static bool is_derived_again(run *run) {
     return again;
 }
 
-static void copies_follow_the_parameters(void **state) {
-    (void)state;
+TEST(copies_follow_the_parameters) {
     network_form has = network_evaluated(network_plain);
     has.half_weight = true;
     build(&other, &has);
@@ -844,8 +823,7 @@ static void build_derived_frozen(signed_plan *to, uint8_t mode, bool derived) {
     builder_finish(&network, NULL, to);
 }
 
-static void a_training_derives_from_frozen_weights(void **state) {
-    (void)state;
+TEST(a_training_derives_from_frozen_weights) {
     build_derived_frozen(&plan, FIRN_MODE_TRAIN, false);
     start(&one, &plan, &port);
     build_derived_frozen(&other, FIRN_MODE_TRAIN, true);
@@ -883,8 +861,7 @@ static void a_training_derives_from_frozen_weights(void **state) {
 
 /* --- flushed sums ------------------------------------------------------------------------------------------------- */
 
-static void every_set_computes_blocks_and_pairs(void **state) {
-    (void)state;
+TEST(every_set_computes_blocks_and_pairs) {
     static const char *const sets[] = {"plain", "fma",        "avx2", "avx512",  "avx512fp16",
                                        "amx",   "avx512bf16", "neon", "neonfp16"};
     static const firn_fb_reduction reductions[] = {{.kind = FIRN_FB_REDUCTION_KIND_EVEN_ODD_BLOCKS, .chunk = 32},
@@ -911,8 +888,7 @@ static void every_set_computes_blocks_and_pairs(void **state) {
 
 /* --- types that no op takes --------------------------------------------------------------------------------------- */
 
-static void constants_of_every_type_are_accepted(void **state) {
-    (void)state;
+TEST(constants_of_every_type_are_accepted) {
     static const uint8_t types[] = {FIRN_UINT8, FIRN_UINT16, FIRN_INT16, FIRN_INT8, FIRN_BOOL, FIRN_INT32, FIRN_INT64};
     static const uint8_t contents[24] = {1, 0, 1};
     network_describe(&network_plain);
@@ -936,30 +912,8 @@ static void constants_of_every_type_are_accepted(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_evaluation_shares_parameters),
-        cmocka_unit_test(parameters_lie_in_several_regions),
-        cmocka_unit_test(a_training_shares_nothing),
-        cmocka_unit_test(pushed_samples_are_drawn),
-        cmocka_unit_test(a_stream_has_one_ring),
-        cmocka_unit_test(buffers_change_in_the_update),
-        cmocka_unit_test(a_skipped_step_leaves_buffers),
-        cmocka_unit_test(a_frozen_weight_is_read_in_place),
-        cmocka_unit_test(weights_begin_in_half_types),
-        cmocka_unit_test(a_run_continues_under_a_new_plan),
-        cmocka_unit_test(an_evaluation_needs_no_labels),
-        cmocka_unit_test(caches_stay_between_batches),
-        cmocka_unit_test(a_run_may_have_no_end),
-        cmocka_unit_test(an_op_may_have_forty_inputs),
-        cmocka_unit_test(an_input_may_be_absent_in_the_middle),
-        cmocka_unit_test(views_change_no_value),
-        cmocka_unit_test(copies_follow_the_parameters),
-        cmocka_unit_test(a_training_derives_from_frozen_weights),
-        cmocka_unit_test(every_set_computes_blocks_and_pairs),
-        cmocka_unit_test(constants_of_every_type_are_accepted),
-    };
     kernels = "plain";
-    int failed = cmocka_run_group_tests_name("plain", tests, setup, NULL);
+    int failed = support_test_run(&(support_fixture){.before_all = setup});
     kernels = NULL;
-    return failed + cmocka_run_group_tests_name("the best kernels of this machine", tests, setup, NULL);
+    return failed + support_test_run(&(support_fixture){.before_all = setup});
 }

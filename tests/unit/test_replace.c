@@ -3,9 +3,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "runtime/targets/host/host.h"
+#include "tests/unit/support_test.h"
 
 /* --- the calls ---------------------------------------------------------------------------------------------------- */
 
@@ -197,8 +193,7 @@ static int store_watched(char byte, uint32_t fail_at, int error) {
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
 /* The order that survives a power cut: all bytes are on the disk before the name, and the name before the end. */
-static void syncs_before_and_after_the_rename(void **state) {
-    (void)state;
+TEST(syncs_before_and_after_the_rename) {
     static const call order[] = {OPEN, WRITE, WRITE, WRITE, SYNC, CLOSE, RENAME, OPEN_FOLDER, SYNC_FOLDER, CLOSE};
     for (int i = 0; i < 2; i++) { /* the first file, and its replacement */
         const char byte = i == 0 ? 'a' : 'b';
@@ -211,8 +206,7 @@ static void syncs_before_and_after_the_rename(void **state) {
 
 /* A process that ends at any call leaves the old file or the new one; what it leaves beside it does not disturb the
  * next. */
-static void ends_at_every_call(void **state) {
-    (void)state;
+TEST(ends_at_every_call) {
     assert_int_equal(store_watched('a', 0, 0), FIRN_OK);
     const uint32_t calls = seen.count;
     bool renamed = false;
@@ -242,8 +236,7 @@ static void ends_at_every_call(void **state) {
 
 /* Every error of every call is reported, with two exceptions: a signal is no error, and after the rename a folder that
  * cannot be opened is none. The old file stays until the rename, and nothing is left beside it. */
-static void every_error_of_every_call(void **state) {
-    (void)state;
+TEST(every_error_of_every_call) {
     static const int errors[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, EACCES, EINTR};
     assert_int_equal(store_watched('a', 0, 0), FIRN_OK);
     const uint32_t calls = seen.count;
@@ -275,8 +268,7 @@ static int reserve_and_store(char byte) {
 }
 
 /* What was reserved is used by the first save, and given back at the end without one. */
-static void the_first_save_takes_what_is_reserved(void **state) {
-    (void)state;
+TEST(the_first_save_takes_what_is_reserved) {
     static const call order[] = {OPEN,  RESERVE, WRITE,       WRITE,       WRITE, SYNC,
                                  CLOSE, RENAME,  OPEN_FOLDER, SYNC_FOLDER, CLOSE};
     struct stat status;
@@ -302,8 +294,7 @@ static void the_first_save_takes_what_is_reserved(void **state) {
 }
 
 /* A file system that cannot reserve gets zeros, which are on the disk before the run begins. */
-static void zeros_reserve_too(void **state) {
-    (void)state;
+TEST(zeros_reserve_too) {
     struct stat status;
     seen.cannot_reserve = true;
     assert_int_equal(firn_host_port_reserve(&port, 200000), FIRN_OK);
@@ -316,8 +307,7 @@ static void zeros_reserve_too(void **state) {
 }
 
 /* Lets each call fail between the reservation and the end of the first save, with reservations and with zeros. */
-static void every_error_of_a_reserved_save(void **state) {
-    (void)state;
+TEST(every_error_of_a_reserved_save) {
     static const int errors[] = {ENOSPC, EDQUOT, EFBIG, EIO};
     for (int zeros = 0; zeros < 2; zeros++) {
         for (uint32_t at = 1, calls = UINT32_MAX; at <= calls; at++) {
@@ -346,8 +336,7 @@ static void every_error_of_a_reserved_save(void **state) {
     }
 }
 
-static void writes_in_pieces(void **state) {
-    (void)state;
+TEST(writes_in_pieces) {
     seen.short_writes = true;
     assert_int_equal(store('a'), FIRN_OK);
     seen.short_writes = false;
@@ -355,8 +344,7 @@ static void writes_in_pieces(void **state) {
 }
 
 /* A file, a folder or a link of somebody else at the temporary name is never removed; a leftover of firn is. */
-static void leaves_what_is_not_its_own(void **state) {
-    (void)state;
+TEST(leaves_what_is_not_its_own) {
     static const char *const others[] = {"notes", "FIRNCK", "12 apples"};
     static const char *const leftovers[] = {"", "FIRNCKPT and more", "12\n"};
     assert_int_equal(store('a'), FIRN_OK);
@@ -383,8 +371,7 @@ static void leaves_what_is_not_its_own(void **state) {
 }
 
 /* What the owner has kept from others stays so, and a second name of the old file keeps the old contents. */
-static void keeps_permissions(void **state) {
-    (void)state;
+TEST(keeps_permissions) {
     struct stat status;
     assert_int_equal(store('a'), FIRN_OK);
     assert_int_equal(chmod(path, 0600), 0);
@@ -411,8 +398,7 @@ static int store_is_refused(void) {
     return store('b') == FIRN_ERROR_STORAGE && !firn_host_replaceable(path) ? 0 : 1;
 }
 
-static void a_folder_may_be_read_only(void **state) {
-    (void)state;
+TEST(a_folder_may_be_read_only) {
     assert_int_equal(store('a'), FIRN_OK);
     assert_int_equal(chmod(folder, 0555), 0);
     assert_int_equal(as_nobody(store_is_refused), 0);
@@ -425,8 +411,7 @@ static int store_succeeds(void) {
 }
 
 /* A folder that may be written and searched, but not read, cannot be opened to be synced. */
-static void a_folder_may_be_unreadable(void **state) {
-    (void)state;
+TEST(a_folder_may_be_unreadable) {
     assert_int_equal(chmod(folder, 0333), 0);
     assert_int_equal(as_nobody(store_succeeds), 0);
     assert_int_equal(chmod(folder, 0755), 0);
@@ -440,30 +425,13 @@ static int is_there_and_unreadable(void) {
 }
 
 /* A file that this user may not read is not a checkpoint that is missing, so no new run begins over it. */
-static void a_file_may_be_unreadable(void **state) {
-    (void)state;
+TEST(a_file_may_be_unreadable) {
     assert_int_equal(store('a'), FIRN_OK);
     assert_int_equal(chmod(folder, 0755), 0);
     assert_int_equal(chmod(path, 0), 0);
     assert_int_equal(as_nobody(is_there_and_unreadable), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(syncs_before_and_after_the_rename),
-        TEST(ends_at_every_call),
-        TEST(every_error_of_every_call),
-        TEST(the_first_save_takes_what_is_reserved),
-        TEST(zeros_reserve_too),
-        TEST(every_error_of_a_reserved_save),
-        TEST(writes_in_pieces),
-        TEST(leaves_what_is_not_its_own),
-        TEST(keeps_permissions),
-        TEST(a_folder_may_be_read_only),
-        TEST(a_folder_may_be_unreadable),
-        TEST(a_file_may_be_unreadable),
-    };
-    return cmocka_run_group_tests_name("replace", tests, NULL, NULL);
+    return support_test_run(&(support_fixture){.before_each = begin, .after_each = end});
 }

@@ -1,22 +1,17 @@
 /* Tests what firnc makes of the report of a plan: it may be missing, of any form, and say anything; what the plan does
  * is printed all the same, and no byte of the report reaches a terminal as it is. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cjson/cJSON.h>
-#include <cmocka.h>
-
 #include "compiler/commands/commands.h"
 #include "compiler/commands/inspect.h"
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
+#include <cjson/cJSON.h>
 
 static signed_plan plan;
 static char output[1 << 20];
@@ -75,8 +70,7 @@ static const char good[] =
     "\"groups\":[{\"name\":\"all\",\"optimizer\":\"SGD\",\"schedule\":0,\"weight_decay\":0.5,\"parameters\":1}],"
     "\"tensors\":[\"ids\",\"classes\"],\"ops\":[[\"lookup\"],[\"entropy\",1,\"scope\"]]}";
 
-static void a_report_is_shown_and_marked(void **state) {
-    (void)state;
+TEST(a_report_is_shown_and_marked) {
     make_plan(good);
     const char *text = printed(run_inspect_text, STDOUT_FILENO, 0);
     assert_contains(text, "said: model          two letters\n");
@@ -154,8 +148,7 @@ static const char *const strange[] = {
     "\"ops\":[[\"\\u001b[31m\",1,\"\\u001b[31m\"]]}",
 };
 
-static void facts_do_not_depend_on_the_report(void **state) {
-    (void)state;
+TEST(facts_do_not_depend_on_the_report) {
     make_plan(NULL);
     char *wanted = facts();
     make_plan(good);
@@ -171,8 +164,7 @@ static void facts_do_not_depend_on_the_report(void **state) {
     cJSON_free(wanted);
 }
 
-static void nothing_reaches_the_terminal_as_it_is(void **state) {
-    (void)state;
+TEST(nothing_reaches_the_terminal_as_it_is) {
     for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++) {
         make_plan(strange[i]);
         const char *text = printed(run_inspect_text, STDOUT_FILENO, 0);
@@ -188,8 +180,7 @@ static void nothing_reaches_the_terminal_as_it_is(void **state) {
 }
 
 /* Lists that nest deeper than any program should follow. */
-static void depth_does_not_matter(void **state) {
-    (void)state;
+TEST(depth_does_not_matter) {
     static char deep[4000];
     memset(deep, '[', sizeof deep - 1);
     make_plan(deep);
@@ -205,8 +196,7 @@ static void depth_does_not_matter(void **state) {
 }
 
 /* A device needs no report, so a plan may be without: made so, or cut off where it begins. */
-static void a_plan_without_a_report_is_shown(void **state) {
-    (void)state;
+TEST(a_plan_without_a_report_is_shown) {
     for (int cut = 0; cut < 2; cut++) {
         make_plan(cut != 0 ? good : NULL);
         firn_header header;
@@ -224,8 +214,7 @@ static void a_plan_without_a_report_is_shown(void **state) {
 }
 
 /* A report that is there must be the one that was signed, even for commands that check no signature. */
-static void another_report_is_refused(void **state) {
-    (void)state;
+TEST(another_report_is_refused) {
     make_plan(good);
     plan.file[plan.bytes - 2] ^= 1;
     assert_contains(printed(run_inspect_text, STDERR_FILENO, FIRNC_EXIT_REFUSED), "(REPORT)");
@@ -235,8 +224,7 @@ static void another_report_is_refused(void **state) {
 }
 
 /* A run without an end has no last step that the range could end at. */
-static void an_endless_run_needs_a_range(void **state) {
-    (void)state;
+TEST(an_endless_run_needs_a_range) {
     signed_plan_settings settings = support_settings;
     support_bigram(&plan, &settings);
     assert_contains(printed(run_whole_schedule, STDOUT_FILENO, 0), "\n29,");
@@ -245,14 +233,4 @@ static void an_endless_run_needs_a_range(void **state) {
     assert_contains(printed(run_whole_schedule, STDERR_FILENO, FIRNC_EXIT_USAGE), "the run has no end; write 0:100");
     assert_contains(printed(run_schedule, STDOUT_FILENO, 0), "\n2,");
     assert_contains(printed(run_inspect_text, STDOUT_FILENO, 0), "\nsteps                no end\n");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_report_is_shown_and_marked),          cmocka_unit_test(facts_do_not_depend_on_the_report),
-        cmocka_unit_test(nothing_reaches_the_terminal_as_it_is), cmocka_unit_test(depth_does_not_matter),
-        cmocka_unit_test(a_plan_without_a_report_is_shown),      cmocka_unit_test(another_report_is_refused),
-        cmocka_unit_test(an_endless_run_needs_a_range),
-    };
-    return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

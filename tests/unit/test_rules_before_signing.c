@@ -2,15 +2,10 @@
  * with a sealed runtime relies on that (plan/THREAT_MODEL.md). The plan is well formed and its signature is good. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "compiler/commands/commands.h"
 #include "compiler/emit/plan_file.h"
@@ -19,6 +14,7 @@
 #include "plan/errors.h"
 #include "tests/unit/support_recipes.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 static char folder[] = P_tmpdir "/firn-rules-XXXXXX";
 static firnc_key key;
@@ -105,16 +101,14 @@ static int attach(void) {
                                                  inside("pub"), "-o", inside("attached"), NULL});
 }
 
-static void a_plan_that_obeys_passes(void **state) {
-    (void)state;
+TEST(a_plan_that_obeys_passes) {
     write_plans(false);
     assert_int_equal(verify(), FIRNC_EXIT_OK);
     assert_int_equal(attach(), FIRNC_EXIT_OK);
     assert_int_equal(sign(), FIRNC_EXIT_OK);
 }
 
-static void a_plan_that_breaks_a_rule_is_refused(void **state) {
-    (void)state;
+TEST(a_plan_that_breaks_a_rule_is_refused) {
     write_plans(true);
     assert_int_equal(verify(), FIRNC_EXIT_REFUSED);
     assert_int_equal(attach(), FIRNC_EXIT_REFUSED);
@@ -142,8 +136,7 @@ static int compile(void) {
                                                   inside("key"), "-o", inside("compiled"), NULL});
 }
 
-static void what_compile_made_is_checked(void **state) {
-    (void)state;
+TEST(what_compile_made_is_checked) {
     reported = FIRN_ERROR_FIELD;
     checks = 0;
     assert_int_not_equal(compile(), FIRNC_EXIT_OK);
@@ -155,10 +148,5 @@ static void what_compile_made_is_checked(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plan_that_obeys_passes),
-        cmocka_unit_test(a_plan_that_breaks_a_rule_is_refused),
-        cmocka_unit_test(what_compile_made_is_checked),
-    };
-    return cmocka_run_group_tests(tests, make_files, remove_files);
+    return support_test_run(&(support_fixture){.before_all = make_files, .after_all = remove_files});
 }

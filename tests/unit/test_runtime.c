@@ -1,12 +1,8 @@
 /* Tests opening and running: which error each refusal gives, what a step changes, and that only the plan and the data
  * determine the result. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <mbedtls/sha256.h>
 
 #include "plan/ops.h"
@@ -14,6 +10,7 @@
 #include "runtime/targets/host/host.h"
 #include "tests/unit/support_control_word.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 static const uint8_t text[] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 2, 4, 6,
                                0, 2, 4, 6, 1, 3, 5, 7, 1, 3, 5, 7, 7, 6, 5, 4, 3, 2, 1, 0,
@@ -51,8 +48,7 @@ static void train(opened *opened, bytes_source *source, int steps, firn_step_rep
 
 /* --- opening --- */
 
-static void opens_and_describes(void **state) {
-    (void)state;
+TEST(opens_and_describes) {
     signed_plan_settings settings = support_settings;
     settings.image_id = 77;
     settings.report = "{}";
@@ -77,8 +73,7 @@ static void opens_and_describes(void **state) {
     assert_memory_equal(info.run_hash, hash, 32);
 }
 
-static void is_programmed_once(void **state) {
-    (void)state;
+TEST(is_programmed_once) {
     open_bigram(&one, &support_settings, NULL);
     uint8_t before[32], after[32];
     digest_of(&one, before);
@@ -88,8 +83,7 @@ static void is_programmed_once(void **state) {
     assert_memory_equal(before, after, 32);
 }
 
-static void needs_a_plan(void **state) {
-    (void)state;
+TEST(needs_a_plan) {
     firn empty = {0};
     bytes_source source;
     support_text(&source, text, whole);
@@ -120,8 +114,7 @@ static int open_with(const firn_config *config) {
     return firn_open(&firn, config);
 }
 
-static void refuses_wrong_blocks(void **state) {
-    (void)state;
+TEST(refuses_wrong_blocks) {
     support_bigram(&plan, &support_settings);
     const firn_config good = support_config(&one, &plan);
     firn_sizes sizes;
@@ -163,8 +156,7 @@ static void refuses_wrong_blocks(void **state) {
 }
 
 /* Constants lie in the plan: a region of them has no block, and a block for it is refused. */
-static void constants_need_no_block(void **state) {
-    (void)state;
+TEST(constants_need_no_block) {
     support_bigram(&plan, &support_settings);
     firn_header header;
     assert_int_equal(firn_header_decode(&header, plan.file, plan.bytes), FIRN_OK);
@@ -192,8 +184,7 @@ static void constants_need_no_block(void **state) {
     assert_int_equal(open_with(&config), FIRN_OK);
 }
 
-static void refuses_wrong_arguments(void **state) {
-    (void)state;
+TEST(refuses_wrong_arguments) {
     uint64_t workspace_bytes;
     support_bigram(&plan, &support_settings);
     const firn_config good = support_config(&one, &plan);
@@ -268,8 +259,7 @@ static int error_of_flip(uint64_t bit) {
     return error;
 }
 
-static void refuses_other_bytes(void **state) {
-    (void)state;
+TEST(refuses_other_bytes) {
     support_bigram(&plan, &support_settings);
     const uint64_t bytes = plan.bytes;
     plan.bytes = bytes + 1;
@@ -290,8 +280,7 @@ static void refuses_other_bytes(void **state) {
 
 /* A device never reads the report: a plan runs the same without it, or with other bytes in its place. Of any other
  * length it is not the plan that was signed. */
-static void the_report_is_not_read(void **state) {
-    (void)state;
+TEST(the_report_is_not_read) {
     signed_plan_settings settings = support_settings;
     settings.report = "{\"model\":\"bigram\"}";
     const uint64_t report_bytes = strlen(settings.report);
@@ -307,8 +296,7 @@ static void the_report_is_not_read(void **state) {
     assert_int_equal(open_error(), FIRN_ERROR_TRAILING_BYTES);
 }
 
-static void refuses_another_key(void **state) {
-    (void)state;
+TEST(refuses_another_key) {
     support_bigram(&plan, &support_settings);
     static signed_plan other;
     other = plan;
@@ -325,8 +313,7 @@ static int error_of_header(const firn_header *header) {
 }
 
 /* Each plan is signed, so that only the named check can refuse it. */
-static void refuses_signed_faults(void **state) {
-    (void)state;
+TEST(refuses_signed_faults) {
     support_bigram(&plan, &support_settings);
     firn_header header;
     assert_int_equal(firn_header_decode(&header, plan.file, plan.bytes), FIRN_OK);
@@ -359,8 +346,7 @@ static void refuses_signed_faults(void **state) {
 }
 
 /* What a plan needs can be read whatever it is, so that a report can say more than that it was refused. */
-static void says_which_version_a_plan_needs(void **state) {
-    (void)state;
+TEST(says_which_version_a_plan_needs) {
     firn_version needed;
     const firn_version here = firn_format_version();
     assert_int_equal(here.major, FIRN_FORMAT_MAJOR);
@@ -413,8 +399,7 @@ static firn_port port_of(device *device) {
     return (firn_port){.struct_size = sizeof(firn_port), .context = device, .counter = &counter, .alive = device_alive};
 }
 
-static void obeys_the_security_counter(void **state) {
-    (void)state;
+TEST(obeys_the_security_counter) {
     device device = {.counter = 2};
     const firn_port port = port_of(&device);
     support_bigram(&plan, &support_settings); /* counter 3 */
@@ -432,8 +417,7 @@ static void obeys_the_security_counter(void **state) {
 }
 
 /* A plan that passes the counter check and is refused later must not advance the counter. */
-static void refused_plans_leave_the_counter(void **state) {
-    (void)state;
+TEST(refused_plans_leave_the_counter) {
     device device = {.counter = 2};
     const firn_port port = port_of(&device);
     signed_plan_settings unknown = support_settings;
@@ -452,8 +436,7 @@ static void refused_plans_leave_the_counter(void **state) {
 
 /* --- train steps --- */
 
-static void trains(void **state) {
-    (void)state;
+TEST(trains) {
     open_bigram(&one, &support_settings, NULL);
     bytes_source source;
     support_text(&source, text, whole);
@@ -485,8 +468,7 @@ static void trains(void **state) {
 }
 
 /* A run of 0 steps has no end. */
-static void a_run_without_an_end_goes_on(void **state) {
-    (void)state;
+TEST(a_run_without_an_end_goes_on) {
     signed_plan_settings settings = support_settings;
     settings.steps = 0;
     open_bigram(&one, &settings, NULL);
@@ -504,8 +486,7 @@ static void a_run_without_an_end_goes_on(void **state) {
 }
 
 /* Recomputes one complete step with plain loops. */
-static void one_step_is_right(void **state) {
-    (void)state;
+TEST(one_step_is_right) {
     signed_plan_settings settings = support_settings;
     settings.sampler = FIRN_FB_SAMPLER_KIND_SEQUENTIAL;
     settings.micro_batches = 1;
@@ -536,8 +517,7 @@ static void one_step_is_right(void **state) {
         assert_near((double)table[i], before[i / V][i % V] - 0.25 * gradient[i / V][i % V], 1e-6);
 }
 
-static void errors_of_data_cost_nothing(void **state) {
-    (void)state;
+TEST(errors_of_data_cost_nothing) {
     open_bigram(&one, &support_settings, NULL);
     open_bigram(&two, &support_settings, NULL);
     bytes_source good, bad;
@@ -570,8 +550,7 @@ static void errors_of_data_cost_nothing(void **state) {
     assert_same_state(&one, &two);
 }
 
-static void a_loss_that_is_not_finite_stops(void **state) {
-    (void)state;
+TEST(a_loss_that_is_not_finite_stops) {
     signed_plan_settings settings = support_settings;
     settings.learning_rate = 3e38f;
     open_bigram(&one, &settings, NULL);
@@ -610,8 +589,7 @@ static signed_plan_settings overflowing(void) {
     return settings;
 }
 
-static void overflows_are_skipped(void **state) {
-    (void)state;
+TEST(overflows_are_skipped) {
     const signed_plan_settings settings = overflowing();
     open_bigram(&one, &settings, NULL);
     bytes_source source;
@@ -640,8 +618,7 @@ static void overflows_are_skipped(void **state) {
     assert_int_equal(skipped, 2);
 }
 
-static void the_floor_of_the_scale_stops(void **state) {
-    (void)state;
+TEST(the_floor_of_the_scale_stops) {
     signed_plan_settings settings = overflowing();
     settings.minimum_scale = 0x1p125f;
     open_bigram(&one, &settings, NULL);
@@ -658,8 +635,7 @@ static void the_floor_of_the_scale_stops(void **state) {
 
 /* --- independence of threads, decoding and rounding mode --- */
 
-static void threads_do_not_matter(void **state) {
-    (void)state;
+TEST(threads_do_not_matter) {
     bytes_source source;
     support_text(&source, text, whole);
     firn_step_report report;
@@ -678,8 +654,7 @@ static void threads_do_not_matter(void **state) {
 
 /* The result is the same whether ops are decoded once or on each run, and the memory of decoded ops is not written to
  * after opening. */
-static void prepared_ops_do_not_matter(void **state) {
-    (void)state;
+TEST(prepared_ops_do_not_matter) {
     bytes_source source;
     support_text(&source, text, whole);
     firn_step_report report;
@@ -706,8 +681,7 @@ static void prepared_ops_do_not_matter(void **state) {
     firn_host_block_free(config.prepared, config.prepared_bytes);
 }
 
-static void old_memory_does_not_matter(void **state) {
-    (void)state;
+TEST(old_memory_does_not_matter) {
     bytes_source source;
     support_text(&source, text, whole);
     firn_step_report report;
@@ -726,8 +700,7 @@ static void old_memory_does_not_matter(void **state) {
 
 #if FIRN_TESTS_CONTROL_WORD
 /* The caller may use another rounding mode, which is restored on return. */
-static void the_callers_rounding_does_not_matter(void **state) {
-    (void)state;
+TEST(the_callers_rounding_does_not_matter) {
     bytes_source source;
     support_text(&source, text, whole);
     firn_step_report report;
@@ -749,8 +722,7 @@ static void the_callers_rounding_does_not_matter(void **state) {
 
 /* A subnormal attribute counts as greater than 0 even if the caller's CPU mode treats subnormals as zero; a value of 0
  * is refused. */
-static void the_callers_zeros_do_not_matter(void **state) {
-    (void)state;
+TEST(the_callers_zeros_do_not_matter) {
     const uint32_t usual = control_word(), flushing = usual | CONTROL_FLUSHING;
     const struct {
         float minimum_scale;
@@ -770,8 +742,7 @@ static void the_callers_zeros_do_not_matter(void **state) {
 }
 #endif
 
-static void initial_values_follow_the_rule(void **state) {
-    (void)state;
+TEST(initial_values_follow_the_rule) {
     signed_plan_settings settings = support_settings;
     open_bigram(&one, &settings, NULL);
     const float *table = support_tensor(&one.firn, "table").data;
@@ -820,8 +791,7 @@ static void add_constants(const uint8_t *bytes, uint64_t count) {
 }
 
 /* Weights of every real type become float32, exactly; counters begin where the plan says. */
-static void weights_and_counters_begin_as_the_plan_says(void **state) {
-    (void)state;
+TEST(weights_and_counters_begin_as_the_plan_says) {
     static const uint8_t types[] = {FIRN_FLOAT32, FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
     enum { ELEMENTS = BIGRAM_VOCABULARY * BIGRAM_VOCABULARY };
     signed_plan_settings settings = support_settings;
@@ -854,8 +824,7 @@ static void weights_and_counters_begin_as_the_plan_says(void **state) {
 
 /* --- conditions --- */
 
-static void needs_a_state(void **state) {
-    (void)state;
+TEST(needs_a_state) {
     support_bigram(&plan, &support_settings);
     assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
     bytes_source source;
@@ -882,8 +851,7 @@ static void leave(void *context) {
         longjmp(escape, 1);
 }
 
-static void a_step_that_never_ended_poisons(void **state) {
-    (void)state;
+TEST(a_step_that_never_ended_poisons) {
     const firn_port port = {.struct_size = sizeof port, .alive = leave};
     bytes_source source;
     support_text(&source, text, whole);
@@ -912,8 +880,7 @@ static void a_step_that_never_ended_poisons(void **state) {
 
 /* --- eval --- */
 
-static void evaluates(void **state) {
-    (void)state;
+TEST(evaluates) {
     signed_plan_settings settings = support_settings;
     settings.sampler = FIRN_FB_SAMPLER_KIND_SEQUENTIAL;
     settings.metric = FIRN_FB_METRIC_KIND_MEAN_LOSS;
@@ -965,8 +932,7 @@ static void evaluates(void **state) {
     assert_true(perplexity > 5.0f && perplexity < 20.0f);
 }
 
-static void counts_what_is_right(void **state) {
-    (void)state;
+TEST(counts_what_is_right) {
     support_classifier(&plan, &support_settings);
     assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
     assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
@@ -997,43 +963,4 @@ static void counts_what_is_right(void **state) {
     for (int step = 0; step < 10 && status == FIRN_OK; step++)
         status = firn_eval_step(&one.firn, &source.source);
     assert_int_equal(status, FIRN_ERROR_DATA_RANGE);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opens_and_describes),
-        cmocka_unit_test(is_programmed_once),
-        cmocka_unit_test(needs_a_plan),
-        cmocka_unit_test(refuses_wrong_blocks),
-        cmocka_unit_test(constants_need_no_block),
-        cmocka_unit_test(refuses_wrong_arguments),
-        cmocka_unit_test(refuses_other_bytes),
-        cmocka_unit_test(the_report_is_not_read),
-        cmocka_unit_test(refuses_another_key),
-        cmocka_unit_test(refuses_signed_faults),
-        cmocka_unit_test(says_which_version_a_plan_needs),
-        cmocka_unit_test(obeys_the_security_counter),
-        cmocka_unit_test(refused_plans_leave_the_counter),
-        cmocka_unit_test(trains),
-        cmocka_unit_test(a_run_without_an_end_goes_on),
-        cmocka_unit_test(one_step_is_right),
-        cmocka_unit_test(errors_of_data_cost_nothing),
-        cmocka_unit_test(a_loss_that_is_not_finite_stops),
-        cmocka_unit_test(overflows_are_skipped),
-        cmocka_unit_test(the_floor_of_the_scale_stops),
-        cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(prepared_ops_do_not_matter),
-        cmocka_unit_test(old_memory_does_not_matter),
-#if FIRN_TESTS_CONTROL_WORD
-        cmocka_unit_test(the_callers_rounding_does_not_matter),
-        cmocka_unit_test(the_callers_zeros_do_not_matter),
-#endif
-        cmocka_unit_test(initial_values_follow_the_rule),
-        cmocka_unit_test(weights_and_counters_begin_as_the_plan_says),
-        cmocka_unit_test(needs_a_state),
-        cmocka_unit_test(a_step_that_never_ended_poisons),
-        cmocka_unit_test(evaluates),
-        cmocka_unit_test(counts_what_is_right),
-    };
-    return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* Tests that the runtime never allocates: open, initialise, train, evaluate, save and restore run with an allocator
  * that aborts. This includes the signature check, whose library would normally allocate. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 static volatile int forbidden;
 
@@ -135,8 +131,7 @@ static int restore_and_evaluate(float *value) {
     return status == FIRN_OK ? firn_eval_result(&two.firn, value) : status;
 }
 
-static void allocates_nothing(void **state) {
-    (void)state;
+TEST(allocates_nothing) {
     const uint64_t lengths[] = {sizeof text, 0};
     support_bigram(&train_plan, &support_settings);
     support_bigram_eval(&eval_plan, &support_settings);
@@ -157,8 +152,7 @@ static void allocates_nothing(void **state) {
 }
 
 /* The trap must work: an allocation while it is set ends the process. */
-static void the_trap_works(void **state) {
-    (void)state;
+TEST(the_trap_works) {
     pid_t child = fork();
     if (child == 0) {
         forbidden = 1;
@@ -172,9 +166,5 @@ static void the_trap_works(void **state) {
 
 int main(void) {
     install();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allocates_nothing),
-        cmocka_unit_test(the_trap_works),
-    };
-    return cmocka_run_group_tests_name("allocation", tests, NULL, NULL);
+    return support_test_run(NULL);
 }

@@ -1,16 +1,12 @@
 /* Tests which samples a plan draws, in which order, and how their elements become tensors: compares the inputs that
  * each eval step leaves in the arena with a list that the test computes in the simplest way. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_test.h"
 
 enum { TEXT = 400, PLACES_MAX = 1024 };
 
@@ -95,8 +91,7 @@ static const uint64_t segments[] = {101, 3, 40, 5, 63, 4, 90, 0};
 
 /* --- tests --- */
 
-static void every_sampler_draws_what_it_should(void **state) {
-    (void)state;
+TEST(every_sampler_draws_what_it_should) {
     for (uint32_t turn = 0; turn < 2 * 3 * 3 * 4; turn++) {
         static const uint32_t strides[] = {1, 4, 7}, per_mille[] = {0, 1, 100, 999};
         signed_plan_settings settings = support_settings;
@@ -117,8 +112,7 @@ static void every_sampler_draws_what_it_should(void **state) {
     }
 }
 
-static void train_and_held_out_share_nothing(void **state) {
-    (void)state;
+TEST(train_and_held_out_share_nothing) {
     signed_plan_settings settings = support_settings;
     settings.held_out_per_mille = 200;
     settings.stride = 1;
@@ -132,8 +126,7 @@ static void train_and_held_out_share_nothing(void **state) {
             assert_true(trained.at[i] + BIGRAM_WINDOW <= held.at[j] || held.at[j] + BIGRAM_WINDOW <= trained.at[i]);
 }
 
-static void wrapping_starts_another_epoch(void **state) {
-    (void)state;
+TEST(wrapping_starts_another_epoch) {
     static const uint64_t lengths[] = {21, 0};
     signed_plan_settings settings = support_settings;
     settings.stride = 3;
@@ -148,8 +141,7 @@ static void wrapping_starts_another_epoch(void **state) {
     assert_int_equal(expect_all(&settings, seven, 1000), 100);
 }
 
-static void stopping_ends_with_the_epoch(void **state) {
-    (void)state;
+TEST(stopping_ends_with_the_epoch) {
     static const uint64_t seven[] = {24, 0};
     signed_plan_settings settings = support_settings;
     settings.stride = 3;
@@ -158,8 +150,7 @@ static void stopping_ends_with_the_epoch(void **state) {
     assert_int_equal(expect_all(&settings, seven, 1000), 3);
 }
 
-static void a_permutation_draws_each_once(void **state) {
-    (void)state;
+TEST(a_permutation_draws_each_once) {
     for (uint64_t count = 1; count < 300; count += 7)
         for (uint64_t epoch = 0; epoch < 3; epoch++) {
             bool seen[300] = {false};
@@ -171,8 +162,7 @@ static void a_permutation_draws_each_once(void **state) {
         }
 }
 
-static void records_become_tensors(void **state) {
-    (void)state;
+TEST(records_become_tensors) {
     enum { RECORDS = 10 };
     uint8_t features[3 * RECORDS], labels[RECORDS];
     for (uint32_t i = 0; i < sizeof features; i++)
@@ -220,8 +210,7 @@ static void shift_that_is_no_number(firn_native_plan *changed) {
 }
 
 /* What is computed of a byte is therefore no NaN, and sample.c looks for none. */
-static void scales_and_shifts_are_finite(void **state) {
-    (void)state;
+TEST(scales_and_shifts_are_finite) {
     signed_plan_settings settings = support_settings;
     settings.change = scale_without_end;
     support_classifier(&plan, &settings);
@@ -231,8 +220,7 @@ static void scales_and_shifts_are_finite(void **state) {
     assert_int_equal(support_open(&one, &plan, NULL), FIRN_ERROR_SCHEMA_VALUE);
 }
 
-static void streams_must_fit(void **state) {
-    (void)state;
+TEST(streams_must_fit) {
     uint8_t features[30] = {0}, labels[10] = {0};
     support_classifier(&plan, &support_settings);
     assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
@@ -341,8 +329,7 @@ static void check_batch(const batch_case *at) {
 
 /* One sample and many, of which the last batches have their bytes in their own rows or in common; around a piece and
  * more than a batch's bytes; from an epoch to the next ones; in one thread and in two. */
-static void batches_have_what_single_draws_have(void **state) {
-    (void)state;
+TEST(batches_have_what_single_draws_have) {
     static const uint32_t samples[] = {1, 7, 8, 17, 100, 300}, elements[] = {1, 255, 256, 257, 784, 70000};
     signed_plan_settings settings = support_settings;
     settings.sampler = FIRN_FB_SAMPLER_KIND_PERMUTATION;
@@ -378,8 +365,7 @@ static int read_faulty(void *context, uint32_t stream, uint64_t first, uint32_t 
 
 /* The first record, some in between and the last one, in one thread and in two; the records are drawn in their order or
  * permuted. */
-static void faults_end_a_batch_with_their_error(void **state) {
-    (void)state;
+TEST(faults_end_a_batch_with_their_error) {
     enum { SAMPLES = 300, ELEMENTS = 784 };
     static float x[SAMPLES * ELEMENTS];
     static int32_t labels[SAMPLES];
@@ -407,12 +393,5 @@ static void faults_end_a_batch_with_their_error(void **state) {
 
 int main(void) {
     fill_text();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_sampler_draws_what_it_should),  cmocka_unit_test(train_and_held_out_share_nothing),
-        cmocka_unit_test(wrapping_starts_another_epoch),       cmocka_unit_test(stopping_ends_with_the_epoch),
-        cmocka_unit_test(a_permutation_draws_each_once),       cmocka_unit_test(records_become_tensors),
-        cmocka_unit_test(scales_and_shifts_are_finite),        cmocka_unit_test(streams_must_fit),
-        cmocka_unit_test(batches_have_what_single_draws_have), cmocka_unit_test(faults_end_a_batch_with_their_error),
-    };
-    return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
+    return support_test_run(NULL);
 }

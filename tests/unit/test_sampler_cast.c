@@ -1,17 +1,12 @@
 /* Tests the cast that the sampler takes over (firn_samples_bind): it is taken where nothing can tell the difference, is
  * left to its op otherwise, and steps give the same bits with any kernel set, with and without prepared ops. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "runtime/instance.h"
 #include "tests/unit/support_builder.h"
 #include "tests/unit/support_compiled_plans.h"
+#include "tests/unit/support_test.h"
 
 static const char *const sets[] = {"plain", "fma",        "avx2", "avx512",  "avx512fp16",
                                    "amx",   "avx512bf16", "neon", "neonfp16"};
@@ -222,8 +217,7 @@ static void check_cast_plan(const signed_plan *file, const cast_plan *plan, cons
     compiled_run_close(&expected);
 }
 
-static void it_is_taken_where_nothing_can_tell(void **state) {
-    (void)state;
+TEST(it_is_taken_where_nothing_can_tell) {
     static signed_plan file;
     for (int p = 0; p < CAST_PLANS; p++) {
         build(&file, &cast_plans[p]);
@@ -245,8 +239,7 @@ static void digest_of_training(const compiled_plan *plan, const char *kernels, b
 }
 
 /* Each step has several micro-batches. */
-static void training_has_the_same_digest(void **state) {
-    (void)state;
+TEST(training_has_the_same_digest) {
     static const char *const settings[] = {"trainer.fit.train_dataloader.batch_size=32",
                                            "trainer.fit.train_dataloader.micro_batch_size=8"};
     compiled_plan plan;
@@ -259,12 +252,4 @@ static void training_has_the_same_digest(void **state) {
             assert_memory_equal(digest, expected, sizeof digest);
         }
     compiled_plan_free(&plan);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_taken_where_nothing_can_tell),
-        cmocka_unit_test(training_has_the_same_digest),
-    };
-    return cmocka_run_group_tests_name("sampler_cast", tests, NULL, NULL);
 }

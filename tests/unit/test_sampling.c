@@ -1,14 +1,9 @@
 /* Choosing a token by its scores (runtime/decode/sampling.c): plan/NUMERICS.md, "Choosing a token". The expected ids
  * follow from the definition by hand or by a model in Python's integers, not from the code. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "runtime/decode/sampling.h"
+#include "tests/unit/support_test.h"
 
 enum { CLASSES = 8 };
 
@@ -29,8 +24,7 @@ static uint32_t drawn(const float *logits, firn_sampling sampling) {
     return ids;
 }
 
-static void test_largest(void **state) {
-    (void)state;
+TEST(largest) {
     uint32_t id = 9;
     const firn_sampling greedy = {.temperature = 0, .top_p = 1};
     assert_int_equal(firn_sample(scores, CLASSES, &greedy, 5, NULL, &id), FIRN_OK);
@@ -42,8 +36,7 @@ static void test_largest(void **state) {
 }
 
 /* Whatever the number of the token, only these can be drawn. */
-static void test_limits(void **state) {
-    (void)state;
+TEST(limits) {
     assert_int_equal(drawn(scores, (firn_sampling){.temperature = 2, .top_p = 1}), 0xff);
     assert_int_equal(drawn(scores, (firn_sampling){.temperature = 2, .top_p = 1, .top_k = 1}), 0x02);
     assert_int_equal(drawn(scores, (firn_sampling){.temperature = 2, .top_p = 1, .top_k = 2}), 0x0a);
@@ -63,8 +56,7 @@ static void test_limits(void **state) {
     assert_int_equal(drawn(scores, (firn_sampling){.temperature = 1e38F, .top_p = 1}), 0xff);
 }
 
-static void test_special_scores(void **state) {
-    (void)state;
+TEST(special_scores) {
     const firn_sampling greedy = {.temperature = 0, .top_p = 1}, warm = {.temperature = 1, .top_p = 1};
     const firn_sampling limited = {.temperature = 1, .top_p = 0.999F, .top_k = 7};
     const float with_nan[CLASSES] = {NAN, 1, NAN, 1, -INFINITY, -INFINITY, NAN, -1e30F};
@@ -84,8 +76,7 @@ static void test_special_scores(void **state) {
 }
 
 /* Equal scores: token n has the class floor(8 * U / 2^64), U being its random bits, which Python's Philox gave. */
-static void test_draws(void **state) {
-    (void)state;
+TEST(draws) {
     static const float equal[CLASSES];
     static const uint8_t expected[] = {1, 7, 0, 4, 6, 2, 0, 2, 1, 3, 7, 4, 2, 0, 3, 7};
     for (uint64_t n = 0; n < sizeof expected; n++)
@@ -97,16 +88,14 @@ static void test_draws(void **state) {
 }
 
 /* The example of plan/NUMERICS.md. */
-static void test_example(void **state) {
-    (void)state;
+TEST(example) {
     const float logits[] = {0, 0, -INFINITY, 0};
     const firn_sampling sampling = {.temperature = 1, .top_k = 2, .top_p = 1, .seed = 7};
     assert_int_equal(sample(logits, 4, sampling, 0), 0);
 }
 
 /* The frequencies of 20,000 draws are those of the softmax. */
-static void test_frequencies(void **state) {
-    (void)state;
+TEST(frequencies) {
     const float logits[] = {logf(1), logf(2), logf(5)};
     uint32_t counts[3] = {0};
     for (uint64_t n = 0; n < 20000; n++)
@@ -116,8 +105,7 @@ static void test_frequencies(void **state) {
     assert_in_range(counts[2], 12250, 12750);
 }
 
-static void test_arguments(void **state) {
-    (void)state;
+TEST(arguments) {
     static const firn_sampling wrong[] = {{.temperature = -1, .top_p = 1},       {.temperature = NAN, .top_p = 1},
                                           {.temperature = INFINITY, .top_p = 1}, {.temperature = 1, .top_p = 0},
                                           {.temperature = 1, .top_p = NAN},      {.temperature = 0, .top_p = 1.5F},
@@ -132,13 +120,4 @@ static void test_arguments(void **state) {
     assert_int_equal(firn_sample(scores, CLASSES, &good, 0, NULL, &id), FIRN_ERROR_ARGUMENT);
     assert_int_equal(firn_sample(scores, CLASSES, &good, 0, room, NULL), FIRN_ERROR_ARGUMENT);
     assert_int_equal(id, 77);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_largest),   cmocka_unit_test(test_limits),  cmocka_unit_test(test_special_scores),
-        cmocka_unit_test(test_draws),     cmocka_unit_test(test_example), cmocka_unit_test(test_frequencies),
-        cmocka_unit_test(test_arguments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,8 @@
  * of firn_schedule_check and what lies at its limits, and the coefficients of optimizers. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "compiler/recipe/recipe.h"
 #include "plan/generated/words.h"
@@ -17,6 +11,7 @@
 #include "schedules/schedule.h"
 #include "schedules/schedule_elementary.h"
 #include "schedules/schedule_expression.h"
+#include "tests/unit/support_test.h"
 
 /* --- recipes against the oracle ----------------------------------------------------------------------------------- */
 
@@ -73,8 +68,7 @@ static const firnc_recipe *recipe_of(uint32_t place, uint32_t *root) {
 
 /* The tolerance is one unit in the last place in binary32. In binary64 it allows for the error of powers with large
  * exponents, and of sums whose terms are of similar size. */
-static void test_values_match_the_oracle(void **state) {
-    (void)state;
+TEST(test_values_match_the_oracle) {
     uint32_t wrong = 0, root = 0, place = UINT32_MAX;
     double worst = 0;
     firn_schedule_list list = {0};
@@ -102,8 +96,7 @@ static void test_values_match_the_oracle(void **state) {
 }
 
 /* A checksum over the bits of many values in binary64: two builds with the same checksum compute the same schedules. */
-static void test_checksum(void **state) {
-    (void)state;
+TEST(test_checksum) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (uint32_t place = 0; place < GOLDEN_CASES; place++) {
         uint32_t root;
@@ -120,8 +113,7 @@ static void test_checksum(void **state) {
     assert_true(hash == CHECKSUM);
 }
 
-static void test_ends_are_exact(void **state) {
-    (void)state;
+TEST(test_ends_are_exact) {
     for (uint16_t kind = FIRN_SCHEDULE_LINEAR; kind <= FIRN_SCHEDULE_POLYNOMIAL; kind++) {
         firn_schedule_node node = {.kind = kind, .total = 12345, .initial = 0.1, .final = 0.7};
         const firn_schedule_list list = {.nodes = &node, .node_count = 1};
@@ -137,16 +129,14 @@ static void test_ends_are_exact(void **state) {
 
 /* Near the end of a decay to 0 the value shrinks with the square of the remaining steps; computed as 1 + cos(x) with a
  * cosine near -1, it would lose all its digits. */
-static void test_cosine_keeps_its_digits_at_the_end(void **state) {
-    (void)state;
+TEST(test_cosine_keeps_its_digits_at_the_end) {
     const firn_schedule_node node = {.kind = FIRN_SCHEDULE_COSINE, .total = 1000000000, .initial = 1.0};
     double last = firn_schedule_exact(&(firn_schedule_list){.nodes = &node, .node_count = 1}, 0, node.total - 1);
     double expected = 0x1.3bd3cc9be45dep+1 * 1e-18; /* (pi/2)^2 / total^2, with a relative error of 1e-18 */
     assert_true(fabs(last - expected) < 1e-15 * expected);
 }
 
-static void test_names(void **state) {
-    (void)state;
+TEST(test_names) {
     for (uint16_t kind = 0; kind < FIRN_SCHEDULE_KINDS; kind++) /* those of the format */
         assert_string_equal(firn_schedule_name(kind), firn_fb_schedule_kind_word(kind));
     assert_string_equal(firn_schedule_name(FIRN_SCHEDULE_KINDS), "?");
@@ -167,8 +157,7 @@ static void expect_error(const char *name, double worst, double bound) {
         fail_msg("%s is off by more than %.2f", name, bound);
 }
 
-static void test_elementary_functions_are_accurate(void **state) {
-    (void)state;
+TEST(test_elementary_functions_are_accurate) {
     double exp_worst = 0, log_worst = 0, root_worst = 0, power_worst = 0, sine_worst = 0;
     for (uint32_t i = 1; i < 200000; i++) {
         double part = (double)(i * 2654435761u) * 0x1p-32, x = ldexp(1.0 + part, (int)(i % 400) - 200);
@@ -198,8 +187,7 @@ static void expect_double(double x, double expected) {
         fail_msg("%a is not %a", x, expected);
 }
 
-static void test_elementary_functions_at_their_ends(void **state) {
-    (void)state;
+TEST(test_elementary_functions_at_their_ends) {
     const double infinity = (double)INFINITY, nan = (double)NAN;
     expect_double(firn_schedule_exp(0), 1);
     expect_double(firn_schedule_exp(-708.5), 0);
@@ -412,8 +400,7 @@ static const struct {
     uint32_t fault;
 } refusals[] = {REFUSALS(REFUSAL_ROW)};
 
-static void test_check_refuses(void **state) {
-    (void)state;
+TEST(test_check_refuses) {
     changeable c;
     make_valid(&c);
     assert_int_equal(check(&c), 0);
@@ -456,8 +443,7 @@ static void test_check_refuses(void **state) {
 #define LIMIT_ROW(name, fault, change)      {#name, limit_##name},
 LIMITS(LIMIT_FUNCTION)
 
-static void test_check_accepts_limits(void **state) {
-    (void)state;
+TEST(test_check_accepts_limits) {
     static const struct {
         const char *name;
         void (*apply)(changeable *c);
@@ -480,8 +466,7 @@ static float constant(double value) {
 
 /* A constant is rounded with integers, and has the bits of a cast: at ties, beside them, and below the smallest float,
  * of either sign. */
-static void test_constants_are_rounded_to_nearest_even(void **state) {
-    (void)state;
+TEST(test_constants_are_rounded_to_nearest_even) {
     static const uint64_t ends[] = {0,          1,          0x0fffffff, 0x10000000, 0x10000001,
                                     0x1fffffff, 0x2fffffff, 0x30000000, 0x30000001};
     static const uint64_t begins[] = {0, 0x5a5a5c0000000, 0xfffffc0000000};
@@ -503,8 +488,7 @@ static void test_constants_are_rounded_to_nearest_even(void **state) {
 
 /* The root of a square may be computed slightly below it, and the staircase does not fall back by a step there. Just
  * before the square it has not risen yet. */
-static void test_staircases_rise_at_whole_numbers(void **state) {
-    (void)state;
+TEST(test_staircases_rise_at_whole_numbers) {
     const firn_schedule_node node = {.kind = FIRN_SCHEDULE_INVERSE_TIME,
                                      .mode = FIRN_SCHEDULE_STAIRCASE,
                                      .total = 1,
@@ -527,8 +511,7 @@ static void expect_single(float x, long double expected, const char *name, uint6
 }
 
 /* The formulas of NUMERICS.md, "Update", in the long double of the C library. */
-static void test_coefficients(void **state) {
-    (void)state;
+TEST(test_coefficients) {
     static const uint64_t steps[] = {1, 2, 3, 4, 5, 6, 7, 10, 99, 1000, 54321};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         const uint64_t t = steps[i];
@@ -562,8 +545,7 @@ static void test_coefficients(void **state) {
     }
 }
 
-static void test_depth_is_bounded(void **state) {
-    (void)state;
+TEST(test_depth_is_bounded) {
     firn_schedule_node nodes[FIRN_SCHEDULE_DEPTH + 1] = {{0}};
     firn_schedule_list list = {.nodes = nodes, .node_count = FIRN_SCHEDULE_DEPTH + 1};
     for (uint16_t i = 0; i < FIRN_SCHEDULE_DEPTH; i++)
@@ -579,8 +561,7 @@ static void test_depth_is_bounded(void **state) {
 }
 
 /* Tests an expression that needs exactly the whole stack, and one that needs one entry more. */
-static void test_expression_stack_is_bounded(void **state) {
-    (void)state;
+TEST(test_expression_stack_is_bounded) {
     firn_schedule_instruction instructions[2 * FIRN_SCHEDULE_STACK + 1] = {{0}};
     for (uint32_t held = FIRN_SCHEDULE_STACK; held <= FIRN_SCHEDULE_STACK + 1; held++) {
         for (uint32_t i = 0; i < 2 * held - 1; i++)
@@ -597,8 +578,7 @@ static void test_expression_stack_is_bounded(void **state) {
 }
 
 /* NaN has the bits that NUMERICS.md defines, whichever NaN the machine produces for 0/0. */
-static void test_nan_is_canonical(void **state) {
-    (void)state;
+TEST(test_nan_is_canonical) {
     const firn_schedule_instruction instructions[] = {{.operation = FIRN_SCHEDULE_STEP},
                                                       {.operation = FIRN_SCHEDULE_STEP},
                                                       {.operation = FIRN_SCHEDULE_DIVIDE},
@@ -614,8 +594,7 @@ static void test_nan_is_canonical(void **state) {
 }
 
 /* Each operation, where its operands are equal or of another sign, too. */
-static void test_operations(void **state) {
-    (void)state;
+TEST(test_operations) {
     static const struct {
         uint16_t operation;
         double a, b, c, expected;
@@ -667,26 +646,4 @@ static void test_operations(void **state) {
         if (firn_schedule_exact(&list, 0, 0) != rows[i].expected)
             fail_msg("row %zu: %a, not %a", i, firn_schedule_exact(&list, 0, 0), rows[i].expected);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_match_the_oracle),
-        cmocka_unit_test(test_checksum),
-        cmocka_unit_test(test_ends_are_exact),
-        cmocka_unit_test(test_cosine_keeps_its_digits_at_the_end),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_check_refuses),
-        cmocka_unit_test(test_check_accepts_limits),
-        cmocka_unit_test(test_constants_are_rounded_to_nearest_even),
-        cmocka_unit_test(test_staircases_rise_at_whole_numbers),
-        cmocka_unit_test(test_coefficients),
-        cmocka_unit_test(test_depth_is_bounded),
-        cmocka_unit_test(test_expression_stack_is_bounded),
-        cmocka_unit_test(test_nan_is_canonical),
-        cmocka_unit_test(test_operations),
-        cmocka_unit_test(test_elementary_functions_are_accurate),
-        cmocka_unit_test(test_elementary_functions_at_their_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* Tests the check of a sealed build (plan/checks/sealed), which is linked here in the place of the semantic rules: it
  * accepts good plans, and refuses what would lead outside the memory of the device. Every broken plan still passes the
  * FlatBuffers rules. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "plan/checks/semantics.h"
 #include "plan/checks/verifier.h"
 #include "plan/errors.h"
 #include "tests/unit/support_edits.h"
+#include "tests/unit/support_test.h"
 
 static int check_after(bool train, const char *edits) {
     support_plan *support = support_edits_plan(train);
@@ -28,14 +23,12 @@ static int check_after(bool train, const char *edits) {
     return error;
 }
 
-static void good_plans_pass(void **state) {
-    (void)state;
+TEST(good_plans_pass) {
     assert_int_equal(check_after(true, ""), FIRN_OK);
     assert_int_equal(check_after(false, ""), FIRN_OK);
 }
 
-static void tensors_lie_in_their_regions(void **state) {
-    (void)state;
+TEST(tensors_lie_in_their_regions) {
     assert_int_equal(check_after(true, "tensors[weight].offset = regions[parameters].bytes"), FIRN_ERROR_TENSOR);
     assert_int_equal(check_after(true, "tensors[weight].offset += 4"), FIRN_ERROR_TENSOR);
     assert_int_equal(check_after(true, "tensors[logits].region = regions.count"), FIRN_ERROR_TENSOR);
@@ -45,8 +38,7 @@ static void tensors_lie_in_their_regions(void **state) {
     assert_int_equal(check_after(true, "tensors[logits].base = logits"), FIRN_ERROR_TENSOR);
 }
 
-static void indices_lie_in_their_lists(void **state) {
-    (void)state;
+TEST(indices_lie_in_their_lists) {
     assert_int_equal(check_after(true, "ops[linear].inputs[0] = tensors.count"), FIRN_ERROR_OP_OPERANDS);
     assert_int_equal(check_after(true, "ops[linear].outputs[0] = absent"), FIRN_ERROR_OP_OPERANDS);
     assert_int_equal(check_after(true, "inputs[0].tensor = tensors.count"), FIRN_ERROR_FIELD);
@@ -55,26 +47,13 @@ static void indices_lie_in_their_lists(void **state) {
     assert_int_equal(check_after(false, "metrics[0].sum = tensors.count"), FIRN_ERROR_FIELD);
 }
 
-static void constants_and_numerics(void **state) {
-    (void)state;
+TEST(constants_and_numerics) {
     assert_int_equal(check_after(true, "initialisers[weight] = {rule = weights; weights = 64}"),
                      FIRN_ERROR_INITIALISER);
     assert_int_equal(check_after(true, "numerics_version += 1"), FIRN_ERROR_NUMERICS_VERSION);
 }
 
 /* What the signature vouches for: here an op that the op table would refuse. */
-static void the_signature_vouches_for_the_rest(void **state) {
-    (void)state;
+TEST(the_signature_vouches_for_the_rest) {
     assert_int_equal(check_after(true, "ops[linear].integers[layout] = 7"), FIRN_OK);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_plans_pass),
-        cmocka_unit_test(tensors_lie_in_their_regions),
-        cmocka_unit_test(indices_lie_in_their_lists),
-        cmocka_unit_test(constants_and_numerics),
-        cmocka_unit_test(the_signature_vouches_for_the_rest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* Tests the self-test of the arithmetic: it passes on this machine whatever control word the caller has set, and it
  * fails with each wrong operation and each wrong setting that it is meant to find. firn_open returns its error. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "runtime/firn.h"
 #include "runtime/numerics/numerics.h"
@@ -25,6 +19,7 @@ int injected_self_test(void);
 #define firn_self_test        injected_self_test
 #include "runtime/self_test.c"
 #include "tests/unit/support_control_word.h"
+#include "tests/unit/support_test.h"
 #undef firn_fma
 #undef firn_sqrt
 #undef firn_arithmetic_holds
@@ -69,8 +64,7 @@ static float injected_sqrt(float x) {
     return injected == ROOT_FLUSHED ? firn_sqrt(flushed(x)) : root;
 }
 
-static void test_wrong_operations_are_found(void **state) {
-    (void)state;
+TEST(test_wrong_operations_are_found) {
     for (fault f = NONE; f <= ROOT_FLUSHED; f++) {
         injected = f;
         assert_int_equal(injected_self_test(), f == NONE ? FIRN_OK : FIRN_ERROR_ARITHMETIC);
@@ -80,8 +74,7 @@ static void test_wrong_operations_are_found(void **state) {
 
 /* --- this machine --- */
 
-static void test_this_machine_passes(void **state) {
-    (void)state;
+TEST(test_this_machine_passes) {
     assert_true(firn_arithmetic_holds());
     assert_int_equal(firn_self_test(), FIRN_OK);
 }
@@ -89,8 +82,7 @@ static void test_this_machine_passes(void **state) {
 #if FIRN_TESTS_CONTROL_WORD
 
 /* Subnormal operands as zero, subnormal results to zero, downwards, upwards, towards zero. */
-static void test_wrong_control_words_are_found(void **state) {
-    (void)state;
+TEST(test_wrong_control_words_are_found) {
     static const uint32_t bits[] = {CONTROL_SUBNORMAL_OPERANDS_ARE_ZERO, CONTROL_SUBNORMAL_RESULTS_ARE_ZERO,
                                     CONTROL_DOWNWARD, CONTROL_UPWARD, CONTROL_TOWARDS_ZERO};
     const uint32_t before = control_word();
@@ -108,8 +100,7 @@ static void test_wrong_control_words_are_found(void **state) {
 
 #else
 
-static void test_wrong_control_words_are_found(void **state) {
-    (void)state;
+TEST(test_wrong_control_words_are_found) {
     skip();
 }
 
@@ -138,20 +129,9 @@ static int open_nothing(void) {
     return error;
 }
 
-static void test_open_refuses_before_it_reads_the_plan(void **state) {
-    (void)state;
+TEST(test_open_refuses_before_it_reads_the_plan) {
     assert_int_equal(open_nothing(), FIRN_ERROR_MAGIC);
     broken = true;
     assert_int_equal(open_nothing(), FIRN_ERROR_ARITHMETIC);
     broken = false;
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_this_machine_passes),
-        cmocka_unit_test(test_wrong_operations_are_found),
-        cmocka_unit_test(test_wrong_control_words_are_found),
-        cmocka_unit_test(test_open_refuses_before_it_reads_the_plan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,16 @@
 /* Tests the semantic rules: two valid plans are accepted, and each of many ways to break one gives the error of the
  * broken rule (tests/unit/semantics.edits). Every broken plan still passes the FlatBuffers rules, so that only
  * plan/checks/semantics*.c can refuse it. Runs from the root of the repository. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/checks/semantics.h"
 #include "plan/checks/verifier.h"
 #include "plan/errors.h"
 #include "plan/needs.h"
 #include "tests/unit/support_edits.h"
+#include "tests/unit/support_test.h"
 
 /* --- checking a plan ---------------------------------------------------------------------------------------------- */
 
@@ -96,8 +91,7 @@ static void run_line(const char *head, const char *edits) {
 
 enum { CASES_LEAST = 567 }; /* as many as the file has */
 
-static void cases_give_their_errors(void **state) {
-    (void)state;
+TEST(cases_give_their_errors) {
     support_edits_read("tests/unit/semantics.edits", run_line);
     print_message("%u cases\n", heading.cases);
     assert_true(heading.cases >= CASES_LEAST);
@@ -170,8 +164,7 @@ static int check_moved(support_plan *s, uint32_t seed, bool *overlap) {
     return error;
 }
 
-static void overlaps_are_what_the_rule_says(void **state) {
-    (void)state;
+TEST(overlaps_are_what_the_rule_says) {
     unsigned found = 0, tried = 20000;
     support_plan *train = support_edits_plan(true), *eval = support_edits_plan(false);
     for (uint32_t seed = 1; seed <= tried; seed++) {
@@ -188,8 +181,7 @@ static void overlaps_are_what_the_rule_says(void **state) {
 }
 
 /* Four bytes for each tensor that is not state, or a shape for each operand of the widest op. */
-static void scratch_is_held_to_its_size(void **state) {
-    (void)state;
+TEST(scratch_is_held_to_its_size) {
     const firn_counts many = {.tensors = 100, .state_tensors = 10, .widest = 3}, wide = {.tensors = 9, .widest = 60};
     assert_int_equal(firn_semantics_scratch_bytes(&many), 4 * 90);
     assert_int_equal(firn_semantics_scratch_bytes(&wide), 60 * sizeof(firn_shape));
@@ -207,8 +199,7 @@ static void scratch_is_held_to_its_size(void **state) {
 
 /* What came with minor version 1: an op that changes a view, numbers of a truncated normal distribution, the meaning of
  * flushed sums, and a weight that a product rounds as it reads it. */
-static void plans_need_their_minor_versions(void **state) {
-    (void)state;
+TEST(plans_need_their_minor_versions) {
     static const struct {
         bool train;
         uint32_t minor;
@@ -233,14 +224,4 @@ static void plans_need_their_minor_versions(void **state) {
         free(payload);
         free(s);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cases_give_their_errors),
-        cmocka_unit_test(overlaps_are_what_the_rule_says),
-        cmocka_unit_test(scratch_is_held_to_its_size),
-        cmocka_unit_test(plans_need_their_minor_versions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

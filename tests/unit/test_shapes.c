@@ -1,18 +1,13 @@
 /* Tests the op table and the shape rules. tests/unit/support_shapes.h explains the lines of text that are the cases,
  * and derives further cases from the valid ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/errors.h"
 #include "plan/op_words.h"
 #include "plan/shapes/infer.h"
 #include "tests/unit/support_shapes.h"
+#include "tests/unit/support_test.h"
 
 /* clang-format off */
 #define EIGHT      "f32[1*] f32[1*] f32[1*] f32[1*] f32[1*] f32[1*] f32[1*] f32[1*]"
@@ -564,10 +559,9 @@ enum { CASES_LEAST = 540000 }; /* somewhat fewer than there are */
 
 /* Every rule has a case that it accepts and one that it refuses. Where an op has a rule of its own, what the columns of
  * the table refuse does not count. */
-static void test_every_rule(void **state) {
+TEST(test_every_rule) {
     static tally t;
     static shape_line line;
-    (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         for (uint32_t n = 0; shape_line_read(&line, lines[i], n); n++) {
             check_case(&line.original, &t);
@@ -588,8 +582,7 @@ static void test_every_rule(void **state) {
 }
 
 /* The lists that tell ops and rules from others have no word that is none. */
-static void test_lists_of_names(void **state) {
-    (void)state;
+TEST(test_lists_of_names) {
     shape_lists_check();
     for (const char *word = any_integers + 1; *word != '\0'; word += strcspn(word, " ") + 1) {
         const size_t length = strcspn(word, " ");
@@ -611,8 +604,7 @@ static uint8_t words_of(const char *text) {
     return words;
 }
 
-static void test_table(void **state) {
-    (void)state;
+TEST(test_table) {
     assert_null(firn_op_find(0));
     assert_null(firn_op_find(UINT16_MAX));
     for (uint32_t i = 0; i < FIRN_OPS; i++) {
@@ -636,7 +628,7 @@ static void test_table(void **state) {
 }
 
 /* "op.output" of each output that the table marks as scratch, in the order of the table. */
-static void test_scratch(void **state) {
+TEST(test_scratch) {
     static const char expected[] =
         "batch_norm.partial batch_norm_backward.partial batch_norm_fixed_backward.partial "
         "attention.scratch attention_backward.scratch cross_attention.scratch "
@@ -647,7 +639,6 @@ static void test_scratch(void **state) {
         "lamb.parameter_sums lamb.update_sums adafactor.sums adafactor_factored.sums "
         "adafactor_factored.row_factors adafactor_factored.column_factors unit_norm.sums scaled_unit_norm.sums ";
     char found[sizeof expected + 256] = "";
-    (void)state;
     for (uint32_t i = 0; i < FIRN_OPS; i++) {
         const firn_op_info *info = firn_op_at(i);
         const char *names = firn_op_words_of(info)->outputs;
@@ -662,8 +653,7 @@ static void test_scratch(void **state) {
     assert_string_equal(found, expected);
 }
 
-static void test_unknown_ops_and_counts(void **state) {
-    (void)state;
+TEST(test_unknown_ops_and_counts) {
     firn_op_signature unknown = {.code = 1};
     while (firn_op_find(unknown.code) != NULL)
         unknown.code++;
@@ -680,8 +670,7 @@ static void test_unknown_ops_and_counts(void **state) {
     assert_int_equal(firn_op_infer(&reals), FIRN_ERROR_OP_ATTRIBUTE);
 }
 
-static void test_types(void **state) {
-    (void)state;
+TEST(test_types) {
     static const uint32_t bytes[] = {4, 2, 2, 2, 4, 8, 1, 2, 2, 1, 1, 0, 0};
     static const char *const names[] = {"float32", "float16", "bfloat16", "cbfloat16", "int32", "int64", "uint8",
                                         "uint16",  "int16",   "int8",     "bool",      "?",     "?"};
@@ -693,8 +682,7 @@ static void test_types(void **state) {
     assert_int_equal(firn_type_bytes(UINT8_MAX), 0);
 }
 
-static void test_sizes_do_not_wrap(void **state) {
-    (void)state;
+TEST(test_sizes_do_not_wrap) {
     uint64_t value = 7;
     firn_shape shape = {.type = FIRN_UINT8, .rank = 2, .dims = {1u << 31, 1u << 31}};
     assert_true(firn_shape_elements(&shape, &value));
@@ -712,17 +700,4 @@ static void test_sizes_do_not_wrap(void **state) {
     assert_false(firn_shape_elements(&shape, &value));
     shape = (firn_shape){.type = FIRN_BOOL + 1, .rank = 1, .dims = {1}};
     assert_false(firn_shape_bytes(&shape, &value));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_rule),
-        cmocka_unit_test(test_lists_of_names),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_scratch),
-        cmocka_unit_test(test_unknown_ops_and_counts),
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_sizes_do_not_wrap),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* Tests keys, signatures and sealed plans: the test vector of RFC 6979, PEM files, and every check of firnc verify. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "compiler/commands/commands.h"
 #include "compiler/commands/report_read.h"
@@ -18,6 +13,7 @@
 #include "compiler/emit/sign.h"
 #include "plan/errors.h"
 #include "tests/unit/support_recipes.h"
+#include "tests/unit/support_test.h"
 
 static char folder[] = P_tmpdir "/firn-sign-XXXXXX";
 
@@ -55,8 +51,7 @@ static firnc_key known_key(void) {
     return key;
 }
 
-static void a_signature_is_that_of_rfc_6979(void **state) {
-    (void)state;
+TEST(a_signature_is_that_of_rfc_6979) {
     uint8_t expected[64], signature[64], digest[32];
     hexadecimal("efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716"
                 "f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8",
@@ -67,8 +62,7 @@ static void a_signature_is_that_of_rfc_6979(void **state) {
     assert_memory_equal(signature, expected, sizeof signature);
 }
 
-static void a_key_that_is_not_one_signs_nothing(void **state) {
-    (void)state;
+TEST(a_key_that_is_not_one_signs_nothing) {
     uint8_t signature[64], digest[32] = {1};
     firnc_key key = known_key();
     key.public_key[0] ^= 1; /* not on the curve */
@@ -90,8 +84,7 @@ static int keygen(const char *name) {
     return firnc_keygen_command(2, argv);
 }
 
-static void keygen_writes_a_pair_and_never_over_one(void **state) {
-    (void)state;
+TEST(keygen_writes_a_pair_and_never_over_one) {
     firnc_key key;
     uint8_t public_key[FIRN_PUBLIC_KEY_BYTES];
     assert_int_equal(keygen(inside("k")), FIRNC_EXIT_OK);
@@ -116,8 +109,7 @@ static void keygen_writes_a_pair_and_never_over_one(void **state) {
 }
 
 /* firn reads only PEM, so firnc verify must refuse other formats, too. */
-static void a_public_key_is_pem(void **state) {
-    (void)state;
+TEST(a_public_key_is_pem) {
     static const uint8_t prefix[] = {0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06,
                                      0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04};
     firnc_key key = known_key();
@@ -134,8 +126,7 @@ static void a_public_key_is_pem(void **state) {
     assert_false(firnc_key_read(inside("nothing"), &key));
 }
 
-static void der_becomes_raw(void **state) {
-    (void)state;
+TEST(der_becomes_raw) {
     /* SEQUENCE { INTEGER r, INTEGER s }. The first bit of r is set, so DER puts a zero byte before it; s begins with
      * two zero bytes, which DER omits. */
     static const uint8_t before_r[] = {0x30, 0x43, 0x02, 0x21, 0x00}, before_s[] = {0x02, 0x1e};
@@ -181,8 +172,7 @@ static int check(const firnc_bytes *file, uint32_t counter) {
     return firnc_plan_check(file, key.public_key, counter, &checked);
 }
 
-static void a_signed_plan_passes(void **state) {
-    (void)state;
+TEST(a_signed_plan_passes) {
     firnc_bytes file = signed_plan(4), again = signed_plan(4);
     assert_int_equal(file.count, again.count);
     assert_memory_equal(file.data, again.data, file.count);
@@ -197,8 +187,7 @@ static void expect_model(const firnc_bytes *file, const firn_header *header, con
     cJSON_Delete(report);
 }
 
-static void an_unsigned_plan_is_only_looked_at(void **state) {
-    (void)state;
+TEST(an_unsigned_plan_is_only_looked_at) {
     firnc_bytes file = sealed(0);
     firnc_plan_file checked;
     assert_int_equal(check(&file, 0), FIRN_ERROR_UNSIGNED);
@@ -206,8 +195,7 @@ static void an_unsigned_plan_is_only_looked_at(void **state) {
     expect_model(&file, &checked.header, "mlp");
 }
 
-static void another_key_is_told_from_a_bad_signature(void **state) {
-    (void)state;
+TEST(another_key_is_told_from_a_bad_signature) {
     firnc_bytes file = signed_plan(0);
     firnc_plan_file checked;
     firnc_key other;
@@ -217,8 +205,7 @@ static void another_key_is_told_from_a_bad_signature(void **state) {
     assert_int_equal(check(&file, 0), FIRN_ERROR_SIGNATURE);
 }
 
-static void a_plan_that_was_touched_is_refused(void **state) {
-    (void)state;
+TEST(a_plan_that_was_touched_is_refused) {
     firnc_bytes file = signed_plan(0);
     for (uint64_t i = 0; i < file.count; i += i < FIRN_HEADER_BYTES ? 16 : 997) {
         file.data[i] ^= 0x10;
@@ -231,8 +218,7 @@ static void a_plan_that_was_touched_is_refused(void **state) {
     assert_int_equal(check(&file, 0), FIRN_OK);
 }
 
-static void the_run_hash_must_be_that_of_the_payload(void **state) {
-    (void)state;
+TEST(the_run_hash_must_be_that_of_the_payload) {
     firnc_bytes file = signed_plan(0);
     firn_header header;
     assert_int_equal(firn_header_decode(&header, file.data, file.count), FIRN_OK);
@@ -248,8 +234,7 @@ static void the_run_hash_must_be_that_of_the_payload(void **state) {
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-static void a_file_is_replaced_whole_or_not_at_all(void **state) {
-    (void)state;
+TEST(a_file_is_replaced_whole_or_not_at_all) {
     firnc_bytes bytes;
     assert_true(firnc_file_write(inside("plan"), "old", 3));
     assert_true(firnc_file_write(inside("plan"), "newer", 5));
@@ -266,18 +251,5 @@ static void a_file_is_replaced_whole_or_not_at_all(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_signature_is_that_of_rfc_6979),
-        cmocka_unit_test(a_key_that_is_not_one_signs_nothing),
-        cmocka_unit_test(keygen_writes_a_pair_and_never_over_one),
-        cmocka_unit_test(a_public_key_is_pem),
-        cmocka_unit_test(der_becomes_raw),
-        cmocka_unit_test(a_signed_plan_passes),
-        cmocka_unit_test(an_unsigned_plan_is_only_looked_at),
-        cmocka_unit_test(another_key_is_told_from_a_bad_signature),
-        cmocka_unit_test(a_plan_that_was_touched_is_refused),
-        cmocka_unit_test(the_run_hash_must_be_that_of_the_payload),
-        cmocka_unit_test(a_file_is_replaced_whole_or_not_at_all),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return support_test_run(&(support_fixture){.before_all = make_folder, .after_all = remove_folder});
 }

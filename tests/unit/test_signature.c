@@ -1,17 +1,12 @@
 /* Tests SHA-256, the key hash and the verification of signatures: the public vectors of RFC 6979, A.2.5 (P-256 with
  * SHA-256), and every way of damaging them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <setjmp.h>
-
-#include <cmocka.h>
 #include <mbedtls/sha256.h>
 
 #include "plan/errors.h"
 #include "plan/signature.h"
+#include "tests/unit/support_test.h"
 
 #define KEY_X    "60FED4BA255A9D31C961EB74C6356D68C049B8923B61FA6CE669622E60F29FB6"
 #define KEY_Y    "7903FE1008B8BC99A41AE9E95628BC64F2F1B20C2D7E9F5177A3C294D4462299"
@@ -71,8 +66,7 @@ static int check(void) {
 
 /* Compares the hash of this build, which may use special CPU instructions, with the other build of
  * mbedTLS, the one that signs, which has none. */
-static void sha256_is_another_librarys(void **state) {
-    (void)state;
+TEST(sha256_is_another_librarys) {
     uint8_t bytes[2000], hash[32], expected[32];
     uint32_t random = 1;
     for (size_t i = 0; i < sizeof bytes; i++) {
@@ -87,8 +81,7 @@ static void sha256_is_another_librarys(void **state) {
         }
 }
 
-static void sha256_vectors(void **state) {
-    (void)state;
+TEST(sha256_vectors) {
     uint8_t hash[32];
     firn_sha256 running = {{0}};
     static uint8_t million[1000000];
@@ -108,8 +101,7 @@ static void sha256_vectors(void **state) {
     }
 }
 
-static void key_hash_is_that_of_the_uncompressed_point(void **state) {
-    (void)state;
+TEST(key_hash_is_that_of_the_uncompressed_point) {
     uint8_t point[65] = {0x04}, wanted[32], hash[32];
     memcpy(point + 1, key, sizeof key);
     assert_int_equal(firn_sha256_of(point, sizeof point, wanted), FIRN_OK);
@@ -117,8 +109,7 @@ static void key_hash_is_that_of_the_uncompressed_point(void **state) {
     assert_memory_equal(hash, wanted, sizeof hash);
 }
 
-static void public_vectors(void **state) {
-    (void)state;
+TEST(public_vectors) {
     assert_int_equal(check(), FIRN_OK);
     read_hex(signature, TEST_R);
     read_hex(signature + 32, TEST_S);
@@ -129,8 +120,7 @@ static void public_vectors(void **state) {
 
 /* A second valid signature (r, n - s) exists for the same digest, which is why a signature must not serve as an
  * identity. */
-static void the_mirrored_signature_is_good_too(void **state) {
-    (void)state;
+TEST(the_mirrored_signature_is_good_too) {
     uint8_t mirrored[32];
     read_hex(mirrored, ORDER);
     subtract(mirrored, signature + 32);
@@ -138,8 +128,7 @@ static void the_mirrored_signature_is_good_too(void **state) {
     assert_int_equal(check(), FIRN_OK);
 }
 
-static void every_bit_of_signature_and_digest_counts(void **state) {
-    (void)state;
+TEST(every_bit_of_signature_and_digest_counts) {
     for (unsigned bit = 0; bit < 512; bit++) {
         signature[bit / 8] ^= (uint8_t)(1u << bit % 8);
         assert_int_equal(check(), FIRN_ERROR_SIGNATURE);
@@ -153,8 +142,7 @@ static void every_bit_of_signature_and_digest_counts(void **state) {
     assert_int_equal(check(), FIRN_OK);
 }
 
-static void r_and_s_out_of_range(void **state) {
-    (void)state;
+TEST(r_and_s_out_of_range) {
     static const char *const bad[] = {ZERO, ORDER, PRIME,
                                       "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF"};
     for (size_t r = 0; r < 5; r++)
@@ -167,8 +155,7 @@ static void r_and_s_out_of_range(void **state) {
         }
 }
 
-static void another_key(void **state) {
-    (void)state;
+TEST(another_key) {
     uint8_t negative[32];
     read_hex(negative, PRIME);
     subtract(negative, key + 32);
@@ -179,8 +166,7 @@ static void another_key(void **state) {
     assert_int_equal(check(), FIRN_ERROR_SIGNATURE);
 }
 
-static void a_key_that_is_not_on_the_curve(void **state) {
-    (void)state;
+TEST(a_key_that_is_not_on_the_curve) {
     for (unsigned bit = 0; bit < 512; bit++) {
         key[bit / 8] ^= (uint8_t)(1u << bit % 8);
         assert_int_equal(check(), FIRN_ERROR_KEY);
@@ -195,17 +181,5 @@ static void a_key_that_is_not_on_the_curve(void **state) {
 }
 
 int main(void) {
-#define CASE(name) cmocka_unit_test_setup(name, set_up)
-    const struct CMUnitTest tests[] = {
-        CASE(sha256_vectors),
-        CASE(sha256_is_another_librarys),
-        CASE(key_hash_is_that_of_the_uncompressed_point),
-        CASE(public_vectors),
-        CASE(the_mirrored_signature_is_good_too),
-        CASE(every_bit_of_signature_and_digest_counts),
-        CASE(r_and_s_out_of_range),
-        CASE(another_key),
-        CASE(a_key_that_is_not_on_the_curve),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_test_run(&(support_fixture){.before_each = set_up});
 }

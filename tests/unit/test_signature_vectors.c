@@ -1,18 +1,12 @@
 /* Signatures at the edges of ECDSA on P-256: those of tests/golden/signatures.py, whose verdicts come from a verifier
  * of its own, and the published list of Wycheproof. None may be accepted that does not hold, or refused that does. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include "compiler/emit/sign.h"
 #include "plan/errors.h"
 #include "plan/signature.h"
+#include "tests/unit/support_test.h"
 
 enum { LINE_MAX_BYTES = 16384, SIGNATURE_MAX = 8192 };
 
@@ -99,20 +93,13 @@ static void check_file(const char *name) {
     print_message("%s: %u accepted, %u refused, as they should be\n", name, accepted, refused);
 }
 
-static void edges(void **state) {
-    (void)state;
+TEST(edges) {
     check_file("tests/golden/signatures.golden");
     assert_true(accepted > 500 && refused > 500);
 }
 
-static void the_published_list(void **state) {
-    (void)state;
+TEST(the_published_list) {
     check_file("tests/golden/signatures_reference.golden");
     assert_int_equal(accepted, 173 + 174);
     assert_int_equal(refused, 89 + 310);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(edges), cmocka_unit_test(the_published_list)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

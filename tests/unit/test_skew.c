@@ -1,20 +1,16 @@
 /* Tests what firn_restore compares of a checkpoint with the plan and the data at hand, what it refuses, what a config
  * allows, and what it reports. Plans are compiled from small_mlp.yaml; skew.sh tests the same with files. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "plan/checkpoint/record.h"
 #include "plan/signature.h"
 #include "runtime/targets/host/host.h"
 #include "tests/unit/support_compiled_plans.h"
+#include "tests/unit/support_test.h"
 
 #define RECIPE "compiler/recipes/small_mlp.yaml"
 #define VAL    "trainer.validate.val_dataloader."
@@ -132,8 +128,7 @@ static void expect_report(const firn_restore_report *report, uint8_t preprocessi
 static const uint8_t nothing[32] = {0};
 
 /* The report names the run that wrote the record. */
-static void a_report_names_the_run(void **state) {
-    (void)state;
+TEST(a_report_names_the_run) {
     opened run;
     firn_info info;
     firn_restore_report report;
@@ -155,8 +150,7 @@ static void a_report_names_the_run(void **state) {
 }
 
 /* A train plan of another preprocessing or split is another run; the data are not in the plan. */
-static void training_goes_on_with_the_same_data(void **state) {
-    (void)state;
+TEST(training_goes_on_with_the_same_data) {
     static const struct {
         uint8_t recorded, given;
         unsigned allowed;
@@ -221,8 +215,7 @@ static const struct {
     {VAL "held_out=false", 8, FIRN_ERROR_CHECKPOINT_OTHER_DATA, DATA, FIRN_EQUAL, FIRN_EQUAL, FIRN_OTHER},
 };
 
-static void an_evaluation_prepares_and_splits_its_data_alike(void **state) {
-    (void)state;
+TEST(an_evaluation_prepares_and_splits_its_data_alike) {
     save_run(7);
     for (size_t i = 0; i < sizeof evaluations / sizeof evaluations[0]; i++)
         for (unsigned allowed = 0; allowed <= (PREPROCESSING | SPLIT | DATA); allowed++) {
@@ -242,8 +235,7 @@ static void an_evaluation_prepares_and_splits_its_data_alike(void **state) {
 }
 
 /* Hashes that a record does not have are reported, and nothing is refused for them. */
-static void a_record_without_hashes_is_not_compared(void **state) {
-    (void)state;
+TEST(a_record_without_hashes_is_not_compared) {
     for (unsigned unknown = 0; unknown <= (PREPROCESSING | SPLIT | DATA); unknown++) {
         opened eval;
         firn_restore_report report;
@@ -266,8 +258,7 @@ static void a_record_without_hashes_is_not_compared(void **state) {
 }
 
 /* Every bit of a hash counts. */
-static void a_hash_that_differs_in_one_bit_differs(void **state) {
-    (void)state;
+TEST(a_hash_that_differs_in_one_bit_differs) {
     opened eval;
     firn_restore_report report;
     open_plan(&eval, FIRNC_EVAL, NULL, 7, 0);
@@ -285,8 +276,7 @@ static void a_hash_that_differs_in_one_bit_differs(void **state) {
 }
 
 /* A damaged record says nothing, whatever its header has. */
-static void a_damaged_record_gives_no_report(void **state) {
-    (void)state;
+TEST(a_damaged_record_gives_no_report) {
     opened eval;
     firn_restore_report report;
     save_run(7);
@@ -301,13 +291,5 @@ static void a_damaged_record_gives_no_report(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_report_names_the_run),
-        cmocka_unit_test(training_goes_on_with_the_same_data),
-        cmocka_unit_test(an_evaluation_prepares_and_splits_its_data_alike),
-        cmocka_unit_test(a_record_without_hashes_is_not_compared),
-        cmocka_unit_test(a_hash_that_differs_in_one_bit_differs),
-        cmocka_unit_test(a_damaged_record_gives_no_report),
-    };
-    return cmocka_run_group_tests_name("skew", tests, begin, end);
+    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
 }

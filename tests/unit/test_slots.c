@@ -1,18 +1,14 @@
 /* Tests the two slots for plans: which plan is chosen, trial boots, confirmation, roll-back, and power cuts at every
  * operation of flash and counter, whole and torn. `test_slots` prints how many cut points it tried. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/signature.h"
 #include "plan/slots/layout.h"
 #include "tests/unit/support_sealed_runs.h"
 #include "tests/unit/support_share.h"
 #include "tests/unit/support_slots.h"
+#include "tests/unit/support_test.h"
 
 static signed_plan old, new, rolled_back, newest;
 static slots_device device;
@@ -61,8 +57,7 @@ static int confirm(void) {
 
 /* --- choosing --- */
 
-static void an_update_is_tried_and_confirmed(void **state) {
-    (void)state;
+TEST(an_update_is_tried_and_confirmed) {
     make_device(8, 512, 0xff);
     assert_int_equal(slots_device_boot(&device), FIRN_OK);
     assert_ptr_equal(running(), &old);
@@ -93,8 +88,7 @@ static void an_update_is_tried_and_confirmed(void **state) {
     slots_device_free(&device);
 }
 
-static void a_plan_that_is_not_confirmed_is_given_up(void **state) {
-    (void)state;
+TEST(a_plan_that_is_not_confirmed_is_given_up) {
     make_device(16, 1024, 0xff);
     device.slots.trials = 2;
     assert_int_equal(slots_device_boot(&device), FIRN_OK);
@@ -124,8 +118,7 @@ static void a_plan_that_is_not_confirmed_is_given_up(void **state) {
     slots_device_free(&device);
 }
 
-static void a_plan_that_is_refused_falls_back(void **state) {
-    (void)state;
+TEST(a_plan_that_is_refused_falls_back) {
     make_device(8, 512, 0x00);
     assert_int_equal(slots_device_boot(&device), FIRN_OK);
     assert_int_equal(slots_device_flash(&device, &new), FIRN_OK);
@@ -138,8 +131,7 @@ static void a_plan_that_is_refused_falls_back(void **state) {
     slots_device_free(&device);
 }
 
-static void a_plan_is_not_rolled_back(void **state) {
-    (void)state;
+TEST(a_plan_is_not_rolled_back) {
     make_device(8, 512, 0xff);
     assert_int_equal(slots_device_boot(&device), FIRN_OK);
     assert_int_equal(slots_device_flash(&device, &new), FIRN_OK);
@@ -156,8 +148,7 @@ static void a_plan_is_not_rolled_back(void **state) {
     slots_device_free(&device);
 }
 
-static void the_last_confirmed_plan_is_not_erased(void **state) {
-    (void)state;
+TEST(the_last_confirmed_plan_is_not_erased) {
     make_device(8, 512, 0xff);
     uint32_t target;
     assert_int_equal(firn_slots_target(&device.slots, FIRN_SLOT_NONE, &target), FIRN_OK);
@@ -176,8 +167,7 @@ static void the_last_confirmed_plan_is_not_erased(void **state) {
     slots_device_free(&device);
 }
 
-static void confirming_needs_the_plan_and_a_step(void **state) {
-    (void)state;
+TEST(confirming_needs_the_plan_and_a_step) {
     make_device(8, 512, 0xff);
     assert_int_equal(slots_device_boot(&device), FIRN_OK);
     assert_int_equal(firn_slots_confirm(&device.slots, 1, &device.opened.firn), FIRN_ERROR_ARGUMENT);
@@ -191,8 +181,7 @@ static void confirming_needs_the_plan_and_a_step(void **state) {
     slots_device_free(&device);
 }
 
-static void layouts_are_checked(void **state) {
-    (void)state;
+TEST(layouts_are_checked) {
     firn_slot_layout layout;
     assert_true(firn_slot_lay_out(8192, 8, 512, &layout));
     assert_int_equal(layout.trailer, 8192 - 512);
@@ -308,8 +297,7 @@ static void sweep(uint32_t program_unit, uint32_t erase_unit, uint8_t erased_val
     slots_device_free(&device);
 }
 
-static void every_cut_leaves_the_old_plan_or_the_new(void **state) {
-    (void)state;
+TEST(every_cut_leaves_the_old_plan_or_the_new) {
     static const struct {
         uint32_t program_unit, erase_unit;
         uint8_t erased_value;
@@ -328,8 +316,7 @@ static void every_cut_leaves_the_old_plan_or_the_new(void **state) {
 }
 
 /* Flash or a counter that refuses one operation, with the power on: whoever asked is told, and asks again. */
-static void every_refused_operation_is_survived(void **state) {
-    (void)state;
+TEST(every_refused_operation_is_survived) {
     make_device(16, 1024, 0xff);
     support_flash at_first;
     support_flash_make(&at_first, device.flash.capacity, 16, 1024, 0xff);
@@ -363,8 +350,7 @@ static void every_refused_operation_is_survived(void **state) {
 }
 
 /* A new plan that never works: with a cut anywhere, its trial boots stay bounded, and the old plan comes back. */
-static void every_cut_in_a_trial_leads_back(void **state) {
-    (void)state;
+TEST(every_cut_in_a_trial_leads_back) {
     uint64_t points = 0;
     sealed_signatures_are_checked = false;
     for (support_flash_fault fault = SUPPORT_FLASH_CUT; fault < SUPPORT_FLASH_FAULTS; fault++)
@@ -397,17 +383,5 @@ static void every_cut_in_a_trial_leads_back(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_update_is_tried_and_confirmed),
-        cmocka_unit_test(a_plan_that_is_not_confirmed_is_given_up),
-        cmocka_unit_test(a_plan_that_is_refused_falls_back),
-        cmocka_unit_test(a_plan_is_not_rolled_back),
-        cmocka_unit_test(the_last_confirmed_plan_is_not_erased),
-        cmocka_unit_test(confirming_needs_the_plan_and_a_step),
-        cmocka_unit_test(layouts_are_checked),
-        cmocka_unit_test(every_cut_leaves_the_old_plan_or_the_new),
-        cmocka_unit_test(every_refused_operation_is_survived),
-        cmocka_unit_test(every_cut_in_a_trial_leads_back),
-    };
-    return cmocka_run_group_tests(tests, make_plans, NULL);
+    return support_test_run(&(support_fixture){.before_all = make_plans});
 }

@@ -1,15 +1,11 @@
 /* Tests that the short form of each loop that a build for size takes (FIRN_SMALL) gives the bits of the fast one, which
  * is the library's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/quads.h"
 #include "runtime/numerics/numerics.h"
+#include "tests/unit/support_test.h"
 
 /* --- the short forms, under other names --- */
 
@@ -89,8 +85,7 @@ static void fill(float *x, size_t count, uint64_t seed) {
     }
 }
 
-static void sums_are_equal(void **state) {
-    (void)state;
+TEST(sums_are_equal) {
     static float x[NUMBERS];
     fill(x, NUMBERS, 1);
     for (size_t count = 0; count <= NUMBERS; count += count < 200 ? 1 : 97) {
@@ -105,8 +100,7 @@ static void sums_are_equal(void **state) {
     }
 }
 
-static void uniform_numbers_are_equal(void **state) {
-    (void)state;
+TEST(uniform_numbers_are_equal) {
     static float fast[NUMBERS], small[NUMBERS];
     const firn_rng rng = {.seed = UINT64_C(0x123456789abcdef), .rng_id = 7, .global_step = UINT64_C(1) << 33};
     for (uint64_t first = 0; first < 9; first++) {
@@ -117,8 +111,7 @@ static void uniform_numbers_are_equal(void **state) {
     }
 }
 
-static void maxima_are_equal(void **state) {
-    (void)state;
+TEST(maxima_are_equal) {
     float x[100];
     for (size_t count = 0; count <= 100; count++)
         for (size_t special = 0; special <= count; special++) {
@@ -130,8 +123,7 @@ static void maxima_are_equal(void **state) {
         }
 }
 
-static void products_are_equal(void **state) {
-    (void)state;
+TEST(products_are_equal) {
     enum { ROWS = 4, COLUMNS = 13, TERMS = 21, STEP = 16 };
     float left[ROWS * TERMS], right[COLUMNS * TERMS], fast[ROWS * STEP], small[ROWS * STEP];
     fill(left, ROWS * TERMS, 2);
@@ -150,8 +142,7 @@ static void products_are_equal(void **state) {
             }
 }
 
-static void exponentials_and_logarithms_are_equal(void **state) {
-    (void)state;
+TEST(exponentials_and_logarithms_are_equal) {
     static float x[NUMBERS];
     fill(x, NUMBERS, 11);
     for (size_t i = 0; i < NUMBERS; i++) {
@@ -162,8 +153,7 @@ static void exponentials_and_logarithms_are_equal(void **state) {
 }
 
 /* Infinity times zero is NaN, although neither factor is. */
-static void a_nan_among_products_is_noticed(void **state) {
-    (void)state;
+TEST(a_nan_among_products_is_noticed) {
     enum { ROWS = 4, COLUMNS = 8 };
     float left[ROWS] = {1, 1, 1, 1}, right[COLUMNS] = {1, 1, 1, 1, 1, 1, 1, 1}, sums[ROWS * COLUMNS];
     const firn_quads quads = {{left, 1, ROWS}, {right, 1, COLUMNS}, 1};
@@ -177,16 +167,4 @@ static void a_nan_among_products_is_noticed(void **state) {
                 assert_true(firn_may_have_nan(small_quads_add(&quads, ROWS, COLUMNS, sums, COLUMNS, true)));
                 left[row] = right[column] = 1.0f;
             }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_equal),
-        cmocka_unit_test(uniform_numbers_are_equal),
-        cmocka_unit_test(exponentials_and_logarithms_are_equal),
-        cmocka_unit_test(maxima_are_equal),
-        cmocka_unit_test(products_are_equal),
-        cmocka_unit_test(a_nan_among_products_is_noticed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

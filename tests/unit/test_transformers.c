@@ -3,20 +3,16 @@
  * tested by tests/end_to_end/transformer_training.sh. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "compiler/base/text.h"
 #include "compiler/graph/ir.h"
 #include "compiler/models/transformer.h"
 #include "compiler/recipe/recipe.h"
+#include "tests/unit/support_test.h"
 
 /* --- recipes ------------------------------------------------------------------------------------------------------ */
 
@@ -145,8 +141,7 @@ static const firnc_node *rotary_of(const char *name, const char *keys) {
 
 /* --- architectures ------------------------------------------------------------------------------------------------ */
 
-static void a_name_says_what_keys_leave_out(void **state) {
-    (void)state;
+TEST(a_name_says_what_keys_leave_out) {
     assert_memory_equal(settings_of("gpt3", ""), settings_of("gpt2", ""), sizeof(firnc_transformer));
     assert_null(rotary_of("gpt3", ""));
     const firnc_transformer *gptj = settings_of("gptj", "");
@@ -171,8 +166,7 @@ static void a_name_says_what_keys_leave_out(void **state) {
     assert_int_equal(rotary_of("llama", "")->integers[FIRN_ROTARY_EMBEDDING_INTERLEAVED], 0);
 }
 
-static void parameters_have_the_names_of_hugging_face(void **state) {
-    (void)state;
+TEST(parameters_have_the_names_of_hugging_face) {
     assert_string_equal(parameters_of("gptj", "filter_size: 48"), "lm_head.bias 64\n"
                                                                   "lm_head.weight 64x32\n"
                                                                   "transformer.h.0.attn.out_proj.weight 32x32\n"
@@ -230,8 +224,7 @@ static void parameters_have_the_names_of_hugging_face(void **state) {
                         "transformer.wte.weight 64x32\n");
 }
 
-static void untied_norms_are_a_key_of_parallel_blocks(void **state) {
-    (void)state;
+TEST(untied_norms_are_a_key_of_parallel_blocks) {
     assert_int_equal(count_of("gptj", "", FIRN_OP_layer_norm), 2);
     assert_int_equal(count_of("gptj", "use_untied_layer_norm: true", FIRN_OP_layer_norm), 3);
     assert_non_null(strstr(messages, "warning: GPT-NeoX's norms, with GPT-J's rotary positions of neighbours"));
@@ -244,8 +237,7 @@ static void untied_norms_are_a_key_of_parallel_blocks(void **state) {
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-static void queries_are_grouped(void **state) {
-    (void)state;
+TEST(queries_are_grouped) {
     const char *const module = "attention_module: multiquery_attention";
     assert_int_equal(settings_of("llama", "attention_module: aiayn_attention")->kv_heads, 4);
     assert_int_equal(settings_of("llama", "extra_attention_params: {}")->kv_heads, 4);
@@ -270,8 +262,7 @@ static void queries_are_grouped(void **state) {
     refused("llama", "attention_module: flash", "attention_module", "aiayn_attention, multiquery_attention");
 }
 
-static void a_share_of_a_head_is_rotated(void **state) {
-    (void)state;
+TEST(a_share_of_a_head_is_rotated) {
     assert_int_equal(settings_of("gpt-neox", "rotary_pct: 0.5")->rotary_dim, 4);
     assert_int_equal(settings_of("gpt-neox", "rotary_pct: 1")->rotary_dim, 8);
     assert_int_equal(settings_of("gpt-neox", "rotary_dim: 6")->rotary_dim, 6);
@@ -285,8 +276,7 @@ static void a_share_of_a_head_is_rotated(void **state) {
     assert_null(rotary_of("gptj", "position_embedding_type: learned"));
 }
 
-static void branches_may_have_a_dropout_of_their_own(void **state) {
-    (void)state;
+TEST(branches_may_have_a_dropout_of_their_own) {
     assert_float_equal(settings_of("gpt2", "dropout_rate: 0.25")->residual_dropout_rate, 0.25, 0);
     const firnc_transformer *own = settings_of("gpt2", "dropout_rate: 0.25, residual_dropout_rate: 0.5");
     assert_float_equal(own->residual_dropout_rate, 0.5, 0);
@@ -296,8 +286,7 @@ static void branches_may_have_a_dropout_of_their_own(void **state) {
     refused("gpt2", "residual_dropout_rate: 1", "residual_dropout_rate", "below 1");
 }
 
-static void initial_values_are_read(void **state) {
-    (void)state;
+TEST(initial_values_are_read) {
     static const char inner[] = "transformer.h.0.attn.c_attn.weight", up[] = "transformer.h.0.mlp.c_fc.weight",
                       last[] = "transformer.h.0.mlp.c_proj.weight", projection[] = "transformer.h.0.attn.c_proj.weight",
                       tokens[] = "transformer.wte.weight", rows[] = "transformer.wpe.weight",
@@ -329,8 +318,7 @@ static void expect_truncated(const char *keys, float mean, float deviation, floa
 }
 
 /* Bounds that no draw reaches make no difference. */
-static void normal_values_are_truncated(void **state) {
-    (void)state;
+TEST(normal_values_are_truncated) {
     const char *up = "transformer.h.0.mlp.c_fc.weight";
     expect_truncated("initializer: {name: truncated_normal, std: 0.5}", 0, 0.5F, -2, 2);
     expect_truncated("initializer: {name: truncated_normal, std: 0.5, b: 1}", 0, 0.5F, -2, 1);
@@ -357,8 +345,7 @@ static void normal_values_are_truncated(void **state) {
     refused("gpt2", "initializer: truncated_normal", "initializer", "write a mapping");
 }
 
-static void initial_values_are_checked(void **state) {
-    (void)state;
+TEST(initial_values_are_checked) {
     refused("gpt2", "initializer: xavier_uniform", "initializer", "constant, zeros, ones, normal");
     refused("gpt2", "initializer: {std: 1}", "initializer", "name is missing");
     refused("gpt2", "initializer: [1]", "initializer", "is not one of the choices");
@@ -376,8 +363,7 @@ static void initial_values_are_checked(void **state) {
 
 static const char masked_keys[] = "disable_nsp: true, ignore_index: 0";
 
-static void bert_fills_in_masked_tokens(void **state) {
-    (void)state;
+TEST(bert_fills_in_masked_tokens) {
     const firnc_transformer *bert = settings_of("bert", masked_keys);
     assert_true(bert->share_embedding_weights && bert->use_bias_in_output && bert->loss.ignores);
     assert_int_equal(bert->position_embedding, FIRNC_POSITIONS_LEARNED);
@@ -412,8 +398,7 @@ static void bert_fills_in_masked_tokens(void **state) {
 }
 
 /* The zoo's names of the loss's keys, and a key of what a masked language model does not have. */
-static void the_loss_of_bert_has_the_zoos_names(void **state) {
-    (void)state;
+TEST(the_loss_of_bert_has_the_zoos_names) {
     const firnc_transformer *bert =
         settings_of("bert", firnc_format("%s, mlm_loss_scaling: batch_size, mlm_loss_weight: 0.5", masked_keys));
     assert_true(bert->loss.batch_size && bert->loss.loss_weight == 0.5F);
@@ -424,8 +409,7 @@ static void the_loss_of_bert_has_the_zoos_names(void **state) {
     assert_true(bert->loss.loss_weight == 1);
 }
 
-static void what_bert_lacks_is_refused(void **state) {
-    (void)state;
+TEST(what_bert_lacks_is_refused) {
     assert_null(read_keys("bert", "ignore_index: 0"));
     expect_message("3: trainer.init.model", "add that");
     refused("bert", "disable_nsp: false", "disable_nsp", "no next-sentence prediction");
@@ -442,8 +426,7 @@ static void what_bert_lacks_is_refused(void **state) {
     refused("gpt2", "disable_nsp: true", "disable_nsp", "unknown key");
 }
 
-static void tokens_are_records_that_nothing_scales(void **state) {
-    (void)state;
+TEST(tokens_are_records_that_nothing_scales) {
     static const char loader[] = "7: trainer.fit.train_dataloader.";
     assert_non_null(read_recipe("bert", masked_keys, "feature_type: int32, label_type: int32"));
     const struct {
@@ -477,8 +460,7 @@ static const float *slopes_for(const char *keys, uint32_t heads) {
 
 /* Slopes are a geometric row for a power of two heads; other numbers of heads take every second slope of twice as many
  * heads for the rest. No table of positions is there, and no rotation. */
-static void alibi_has_slopes(void **state) {
-    (void)state;
+TEST(alibi_has_slopes) {
     const float *four = slopes_for("position_embedding_type: alibi", 4);
     assert_non_null(four);
     for (int i = 0; i < 4; i++)
@@ -497,8 +479,7 @@ static void alibi_has_slopes(void **state) {
             "learned or rotary");
 }
 
-static void words_are_checked(void **state) {
-    (void)state;
+TEST(words_are_checked) {
     (void)settings_of("gptj", "pos_scaling_factor: 1.0, embedding_layer_norm: false, alibi_trainable_slopes: false");
     refused("gptj", "pos_scaling_factor: 2.0", "pos_scaling_factor", "write 1.0");
     refused("gptj", "embedding_layer_norm: true", "embedding_layer_norm", "write false");
@@ -509,22 +490,5 @@ static void words_are_checked(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_says_what_keys_leave_out),
-        cmocka_unit_test(parameters_have_the_names_of_hugging_face),
-        cmocka_unit_test(untied_norms_are_a_key_of_parallel_blocks),
-        cmocka_unit_test(queries_are_grouped),
-        cmocka_unit_test(a_share_of_a_head_is_rotated),
-        cmocka_unit_test(branches_may_have_a_dropout_of_their_own),
-        cmocka_unit_test(initial_values_are_read),
-        cmocka_unit_test(normal_values_are_truncated),
-        cmocka_unit_test(initial_values_are_checked),
-        cmocka_unit_test(bert_fills_in_masked_tokens),
-        cmocka_unit_test(the_loss_of_bert_has_the_zoos_names),
-        cmocka_unit_test(what_bert_lacks_is_refused),
-        cmocka_unit_test(tokens_are_records_that_nothing_scales),
-        cmocka_unit_test(words_are_checked),
-        cmocka_unit_test(alibi_has_slopes),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
+    return support_test_run(&(support_fixture){.before_all = make_file, .after_all = remove_file});
 }

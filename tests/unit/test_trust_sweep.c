@@ -6,15 +6,10 @@
  *
  * `test_trust_sweep forge FOLDER` writes signed plans that no compiler would make, for
  * tests/end_to_end/refused_plans.sh. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "plan/checks/check.h"
 #include "plan/checks/semantics.h"
@@ -25,6 +20,7 @@
 #include "tests/unit/support_compiled_plans.h"
 #include "tests/unit/support_share.h"
 #include "tests/unit/support_spots.h"
+#include "tests/unit/support_test.h"
 
 #define RANDOM_FLIPS 10000u
 #define SEED         20240607u
@@ -114,8 +110,7 @@ static int open_error(const compiled_plan *plan) {
 
 /* --- damage ------------------------------------------------------------------------------------------------------- */
 
-static void every_plan_opens_and_runs(void **state) {
-    (void)state;
+TEST(every_plan_opens_and_runs) {
     for (int i = 0; i < PLANS; i++) {
         compiled_run run;
         assert_int_equal(compiled_run_open(&run, &plans[i], 5), FIRN_OK);
@@ -125,8 +120,7 @@ static void every_plan_opens_and_runs(void **state) {
 }
 
 /* The memory has exactly the truncated length. */
-static void truncated_at_every_length(void **state) {
-    (void)state;
+TEST(truncated_at_every_length) {
     for (int i = 0; i < PLANS; i++)
         for (uint64_t length = 1; length < plans[i].bytes; length++) {
             if (!support_takes_next())
@@ -143,8 +137,7 @@ static void truncated_at_every_length(void **state) {
     print_counts("truncated at every length, 5 plans");
 }
 
-static void trailing_bytes(void **state) {
-    (void)state;
+TEST(trailing_bytes) {
     for (int i = 0; i < PLANS; i++) {
         compiled_plan longer;
         compiled_plan_copy(&longer, &plans[i]);
@@ -160,8 +153,7 @@ static void trailing_bytes(void **state) {
     }
 }
 
-static void not_signed_or_by_another_key(void **state) {
-    (void)state;
+TEST(not_signed_or_by_another_key) {
     for (int i = 0; i < PLANS; i++) {
         compiled_plan plan;
         compiled_plan_copy(&plan, &plans[i]);
@@ -180,8 +172,7 @@ static void not_signed_or_by_another_key(void **state) {
 }
 
 /* Some flips are refused by the rules of the header, some by the key hash, and all others by the signature. */
-static void a_flip_of_every_bit_of_header_and_signature(void **state) {
-    (void)state;
+TEST(a_flip_of_every_bit_of_header_and_signature) {
     static const int which[] = {GPT2_EVAL, MLP_TRAIN};
     uint32_t tried = 0;
     for (int i = 0; i < 2; i++) {
@@ -216,8 +207,7 @@ static uint64_t random_bit(const compiled_plan *plan, uint64_t *seed) {
 }
 
 /* The header says what the SHA-256 of the payload is. */
-static void flips_of_the_payload(void **state) {
-    (void)state;
+TEST(flips_of_the_payload) {
     uint64_t seed = SEED;
     uint32_t tried = 0;
     for (uint32_t n = 0; n < RANDOM_FLIPS; n++) {
@@ -237,8 +227,7 @@ static void flips_of_the_payload(void **state) {
 }
 
 /* A device does not read the report. */
-static void flips_of_the_report(void **state) {
-    (void)state;
+TEST(flips_of_the_report) {
     for (int i = 0; i < PLANS; i++) {
         const firn_header header = compiled_plan_header(&plans[i]);
         assert_true(header.report_bytes > 100);
@@ -304,8 +293,7 @@ static bool says_known_minor(uint64_t bit, const firn_header *header) {
 }
 
 /* The run hash is not updated, so that its check is tested, too; the key hash is that of the key. */
-static void header_flips_signed_again(void **state) {
-    (void)state;
+TEST(header_flips_signed_again) {
     static const int which[] = {GPT2_EVAL, MLP_TRAIN};
     uint32_t tried = 0;
     for (int i = 0; i < 2; i++) {
@@ -373,8 +361,7 @@ static int sign_and_run(compiled_plan *plan, bool whole) {
     return status;
 }
 
-static void payload_flips_signed_again(void **state) {
-    (void)state;
+TEST(payload_flips_signed_again) {
     uint64_t seed = SEED + 1;
     uint32_t tried = 0;
     for (uint32_t n = 0; n < RANDOM_FLIPS; n++) {
@@ -518,8 +505,7 @@ static void change_every_field(int which, uint32_t stride) {
     print_runs("fields set to what nobody would write");
 }
 
-static void every_field(void **state) {
-    (void)state;
+TEST(every_field) {
     change_every_field(MLP_EVAL, 1);
     change_every_field(MLP_TRAIN, 2);
     change_every_field(GPT2_EVAL, 2);
@@ -577,8 +563,7 @@ static int status_after(const compiled_plan *plan, void (*change)(compiled_plan 
     return status;
 }
 
-static void below_the_stored_counter(void **state) {
-    (void)state;
+TEST(below_the_stored_counter) {
     for (int i = 0; i < PLANS; i++) {
         compiled_run run;
         assert_int_equal(compiled_run_open(&run, &plans[i], 6), FIRN_ERROR_SECURITY_COUNTER);
@@ -589,8 +574,7 @@ static void below_the_stored_counter(void **state) {
     }
 }
 
-static void another_version_or_numerics(void **state) {
-    (void)state;
+TEST(another_version_or_numerics) {
     for (int i = 0; i < PLANS; i++) {
         assert_int_equal(status_after(&plans[i], another_schema), FIRN_OK);
         assert_int_equal(status_after(&plans[i], wrong_major), FIRN_ERROR_FORMAT_VERSION);
@@ -601,8 +585,7 @@ static void another_version_or_numerics(void **state) {
 
 /* Restores a checkpoint of each train plan in every plan: the same run resumes, an eval plan of the same model is
  * evaluated, every other one is refused. */
-static void checkpoints_of_other_plans(void **state) {
-    (void)state;
+TEST(checkpoints_of_other_plans) {
     static const int expected[2][PLANS] = {{FIRN_OK, FIRN_ERROR_CHECKPOINT_OTHER_RUN, FIRN_OK,
                                             FIRN_ERROR_CHECKPOINT_OTHER_RUN, FIRN_ERROR_CHECKPOINT_OTHER_MODEL},
                                            {FIRN_ERROR_CHECKPOINT_OTHER_RUN, FIRN_ERROR_CHECKPOINT_OTHER_RUN,
@@ -628,8 +611,7 @@ static void checkpoints_of_other_plans(void **state) {
     }
 }
 
-static void the_other_mode_and_a_second_plan(void **state) {
-    (void)state;
+TEST(the_other_mode_and_a_second_plan) {
     for (int i = 0; i < PLANS; i++) {
         compiled_run run;
         firn_step_report report;
@@ -683,21 +665,5 @@ int main(int argc, char **argv) {
         return forge(argv[2]);
     if (__sanitizer_set_death_callback != NULL)
         __sanitizer_set_death_callback(say_what);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_plan_opens_and_runs),
-        cmocka_unit_test(truncated_at_every_length),
-        cmocka_unit_test(trailing_bytes),
-        cmocka_unit_test(not_signed_or_by_another_key),
-        cmocka_unit_test(a_flip_of_every_bit_of_header_and_signature),
-        cmocka_unit_test(flips_of_the_payload),
-        cmocka_unit_test(flips_of_the_report),
-        cmocka_unit_test(header_flips_signed_again),
-        cmocka_unit_test(payload_flips_signed_again),
-        cmocka_unit_test(every_field),
-        cmocka_unit_test(below_the_stored_counter),
-        cmocka_unit_test(another_version_or_numerics),
-        cmocka_unit_test(checkpoints_of_other_plans),
-        cmocka_unit_test(the_other_mode_and_a_second_plan),
-    };
-    return cmocka_run_group_tests(tests, make_plans, free_plans);
+    return support_test_run(&(support_fixture){.before_all = make_plans, .after_all = free_plans});
 }

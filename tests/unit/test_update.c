@@ -3,9 +3,6 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +11,10 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "plan/bytes.h"
 #include "runtime/targets/host/host.h"
 #include "tests/unit/support_slots.h"
+#include "tests/unit/support_test.h"
 
 static signed_plan old, new, other;
 static slots_device device;
@@ -66,8 +62,7 @@ static void refused(int expected) {
     assert_int_equal(device.flash.operations, before);
 }
 
-static void an_offer_is_verified_before_anything_is_erased(void **state) {
-    (void)state;
+TEST(an_offer_is_verified_before_anything_is_erased) {
     static const firn_identity here = {.vendor = "acme", .image_id = 7};
     begin_device();
     firn_header header = header_of_other();
@@ -104,8 +99,7 @@ static void an_offer_is_verified_before_anything_is_erased(void **state) {
     end_device();
 }
 
-static void a_plan_larger_than_the_slot_is_refused(void **state) {
-    (void)state;
+TEST(a_plan_larger_than_the_slot_is_refused) {
     slots_plan_make(&old, 1, 1);
     slots_plan_make(&new, 2, 1);
     slots_device_make(&device, 4096, 16, 1024, 0xff, old.key);
@@ -118,8 +112,7 @@ static void a_plan_larger_than_the_slot_is_refused(void **state) {
 
 /* --- transfers --- */
 
-static void the_same_plan_is_not_sent_twice(void **state) {
-    (void)state;
+TEST(the_same_plan_is_not_sent_twice) {
     begin_device();
     assert_int_equal(slots_device_offer(&device, &old), FIRN_OK); /* it runs */
     assert_int_equal(device.answer.committed, 1);
@@ -139,8 +132,7 @@ static bool send_part(uint64_t offset, uint32_t count) {
     return slots_device_ask(&device, FIRN_FRAME_DATA, payload, FIRN_FRAME_DATA_HEADER + count);
 }
 
-static void parts_are_taken_in_order_and_once(void **state) {
-    (void)state;
+TEST(parts_are_taken_in_order_and_once) {
     begin_device();
     assert_int_equal(slots_device_offer(&device, &new), FIRN_OK);
     assert_int_equal(device.answer.offset, 0);
@@ -164,8 +156,7 @@ static void parts_are_taken_in_order_and_once(void **state) {
 }
 
 /* Other bytes than those that were signed are written, found out, and thrown away. */
-static void other_bytes_are_not_committed(void **state) {
-    (void)state;
+TEST(other_bytes_are_not_committed) {
     begin_device();
     memcpy(&other, &new, sizeof other);
     static const uint32_t at[] = {0, 50, FIRN_HEADER_BYTES + 5, FIRN_PAYLOAD_OFFSET, FIRN_PAYLOAD_OFFSET + 1000};
@@ -206,8 +197,7 @@ static firn_header give_a_report(uint32_t version) {
     return header;
 }
 
-static void a_plan_without_its_report_is_taken(void **state) {
-    (void)state;
+TEST(a_plan_without_its_report_is_taken) {
     begin_device();
     firn_header header = give_a_report(5);
     new.file[new.bytes - 1] ^= 1;
@@ -236,8 +226,7 @@ static uint32_t make_frame(uint8_t bytes[64], uint8_t kind, uint32_t length) {
     return firn_frame_bytes(&frame);
 }
 
-static void damaged_frames_are_dropped(void **state) {
-    (void)state;
+TEST(damaged_frames_are_dropped) {
     begin_device();
     uint8_t bytes[64];
     const uint32_t count = make_frame(bytes, FIRN_FRAME_HELLO, 5);
@@ -254,8 +243,7 @@ static void damaged_frames_are_dropped(void **state) {
     end_device();
 }
 
-static void frames_are_found_in_noise(void **state) {
-    (void)state;
+TEST(frames_are_found_in_noise) {
     begin_device();
     uint8_t bytes[64], noise[257];
     uint32_t seed = 1;
@@ -275,8 +263,7 @@ static void frames_are_found_in_noise(void **state) {
     end_device();
 }
 
-static void unknown_kinds_are_not_answered(void **state) {
-    (void)state;
+TEST(unknown_kinds_are_not_answered) {
     begin_device();
     for (uint32_t kind = 0; kind < 256; kind++)
         if (kind < FIRN_FRAME_HELLO || kind > FIRN_FRAME_COMMIT)
@@ -288,8 +275,7 @@ static void unknown_kinds_are_not_answered(void **state) {
 }
 
 /* The end of a plan, which is no whole unit, and the frame behind it arrive at once: neither changes the other. */
-static void frames_behind_the_end_of_a_plan_are_kept(void **state) {
-    (void)state;
+TEST(frames_behind_the_end_of_a_plan_are_kept) {
     begin_device();
     (void)give_a_report(2);
     assert_int_equal(slots_device_offer(&device, &new), FIRN_OK);
@@ -314,8 +300,7 @@ static void frames_behind_the_end_of_a_plan_are_kept(void **state) {
     end_device();
 }
 
-static void settings_are_checked(void **state) {
-    (void)state;
+TEST(settings_are_checked) {
     begin_device();
     firn_update_settings settings = device.update.settings;
     firn_update update;
@@ -520,18 +505,5 @@ static int serve(char **words) {
 int main(int argc, char **argv) {
     if (argc == 7 && strcmp(argv[1], "serve") == 0)
         return serve(argv + 2);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_offer_is_verified_before_anything_is_erased),
-        cmocka_unit_test(a_plan_larger_than_the_slot_is_refused),
-        cmocka_unit_test(the_same_plan_is_not_sent_twice),
-        cmocka_unit_test(parts_are_taken_in_order_and_once),
-        cmocka_unit_test(other_bytes_are_not_committed),
-        cmocka_unit_test(a_plan_without_its_report_is_taken),
-        cmocka_unit_test(damaged_frames_are_dropped),
-        cmocka_unit_test(frames_are_found_in_noise),
-        cmocka_unit_test(unknown_kinds_are_not_answered),
-        cmocka_unit_test(frames_behind_the_end_of_a_plan_are_kept),
-        cmocka_unit_test(settings_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_test_run(NULL);
 }

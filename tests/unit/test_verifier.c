@@ -4,16 +4,9 @@
  * Needs: oracle */
 #define _XOPEN_SOURCE 700
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include "plan/checks/verifier.h"
 #include "plan/container.h"
@@ -21,6 +14,7 @@
 #include "plan/generated/tables.h"
 #include "tests/unit/sample_plan.h"
 #include "tests/unit/support_share.h"
+#include "tests/unit/support_test.h"
 
 #define MUTATIONS "400000"
 
@@ -130,13 +124,11 @@ static firn_fb_input first_input(void) {
     return firn_fb_plan_inputs_at(plan, 0);
 }
 
-static void accepts_the_sample(void **state) {
-    (void)state;
+TEST(accepts_the_sample) {
     assert_int_equal(verify(), FIRN_OK);
 }
 
-static void rule_1_base_and_length(void **state) {
-    (void)state;
+TEST(rule_1_base_and_length) {
     uint8_t *block =
         aligned_alloc(FIRN_PAYLOAD_ALIGNMENT, (bytes / FIRN_PAYLOAD_ALIGNMENT + 2) * FIRN_PAYLOAD_ALIGNMENT);
     assert_non_null(block);
@@ -157,8 +149,7 @@ static void rule_1_base_and_length(void **state) {
 }
 
 /* The last bytes of the buffer are referenced, so no truncated buffer is valid. */
-static void rule_1_truncated_at_every_length(void **state) {
-    (void)state;
+TEST(rule_1_truncated_at_every_length) {
     for (size_t length = 0; length < bytes; length++) {
         uint8_t *copy = exact_copy(buffer, length);
         assert_int_not_equal(firn_fb_verify(copy, length), FIRN_OK);
@@ -166,8 +157,7 @@ static void rule_1_truncated_at_every_length(void **state) {
     }
 }
 
-static void rule_2_identifier(void **state) {
-    (void)state;
+TEST(rule_2_identifier) {
     for (unsigned bit = 0; bit < 32; bit++) {
         buffer[4 + bit / 8] ^= (uint8_t)(1u << bit % 8);
         assert_int_equal(verify(), FIRN_ERROR_SCHEMA_IDENTIFIER);
@@ -198,8 +188,7 @@ static void expect_offset_refused(uint8_t *at) {
     assert_int_equal(verify(), FIRN_OK);
 }
 
-static void rule_4_offsets(void **state) {
-    (void)state;
+TEST(rule_4_offsets) {
     expect_offset_refused(buffer);
     expect_offset_refused(field(plan.at, PLAN_ORIGIN));
     expect_offset_refused(field(plan.at, PLAN_TENSORS));
@@ -210,8 +199,7 @@ static void rule_4_offsets(void **state) {
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
 }
 
-static void rule_5_vtable_place(void **state) {
-    (void)state;
+TEST(rule_5_vtable_place) {
     uint8_t *table = writable(plan.at);
     uint32_t here = (uint32_t)(table - buffer);
     put32(table, firn_fb_load_uint32(table) + 1);
@@ -226,8 +214,7 @@ static void rule_5_vtable_place(void **state) {
 
 /* Buffers of a root table without fields: the root as early as it may be, before its vtable; then as late. Each ends
  * with the last byte that is read. What is missing is a required field. */
-static void rules_4_and_5_smallest_buffers(void **state) {
-    (void)state;
+TEST(rules_4_and_5_smallest_buffers) {
     static const uint32_t words[][5] = {{8, 0, 0xfffffff8, 0, 4 | 4 << 16}, {12, 0, 4 | 4 << 16, 4}};
     for (size_t i = 0; i < 2; i++) {
         const size_t length = i == 0 ? 20 : 16;
@@ -239,8 +226,7 @@ static void rules_4_and_5_smallest_buffers(void **state) {
     }
 }
 
-static void rules_6_and_7_sizes(void **state) {
-    (void)state;
+TEST(rules_6_and_7_sizes) {
     const firn_fb_table_rule *rule = &firn_fb_tables[FIRN_FB_ROOT];
     uint8_t *v = vtable(plan.at);
     uint16_t vtable_bytes = firn_fb_load_uint16(v), table_bytes = firn_fb_load_uint16(v + 2);
@@ -263,8 +249,7 @@ static void rules_6_and_7_sizes(void **state) {
 }
 
 /* A table without fields, and one whose only field is larger than the rest of the table. */
-static void rules_7_and_8_small_tables(void **state) {
-    (void)state;
+TEST(rules_7_and_8_small_tables) {
     const firn_native_schedule one_field = {.tensor = 1};
     uint8_t *empty = vtable(firn_fb_plan_initialisers_at(plan, 1).at);
     assert_int_equal(firn_fb_load_uint16(empty), 4);
@@ -284,8 +269,7 @@ static void rules_7_and_8_small_tables(void **state) {
     }
 }
 
-static void rule_8_slots(void **state) {
-    (void)state;
+TEST(rule_8_slots) {
     uint8_t *v = vtable(plan.at);
     uint16_t table_bytes = firn_fb_load_uint16(v + 2), good = firn_fb_load_uint16(v + PLAN_SEED);
     for (uint16_t place = 1; place < 4; place++) {
@@ -302,8 +286,7 @@ static void rule_8_slots(void **state) {
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_ALIGNMENT);
 }
 
-static void rule_9_required(void **state) {
-    (void)state;
+TEST(rule_9_required) {
     uint8_t *v = vtable(plan.at);
     const firn_fb_table_rule *rule = &firn_fb_tables[FIRN_FB_ROOT];
     unsigned required = 0;
@@ -329,8 +312,7 @@ static void expect_byte_at_most(uint8_t *at, unsigned most) {
     *at = good;
 }
 
-static void rule_10_values(void **state) {
-    (void)state;
+TEST(rule_10_values) {
     const firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, 0);
     expect_byte_at_most(field(plan.at, PLAN_CHECK_LOSS), 1);
     expect_byte_at_most(field(firn_fb_plan_metrics_at(plan, 0).at, METRIC_KIND),
@@ -368,8 +350,7 @@ static void expect_finite_float(uint8_t *at) {
     }
 }
 
-static void rule_10_floats(void **state) {
-    (void)state;
+TEST(rule_10_floats) {
     expect_finite_float(field(first_input().at, INPUT_SCALE));
     expect_finite_float(field(firn_fb_plan_initialisers_at(plan, 0).at, INITIALISER_A));
     expect_finite_float(field(firn_fb_plan_initialisers_at(plan, 0).at, INITIALISER_LOW));
@@ -388,8 +369,7 @@ static void rule_10_floats(void **state) {
     }
 }
 
-static void rule_11_vectors(void **state) {
-    (void)state;
+TEST(rule_11_vectors) {
     uint8_t *dims = sequence(firn_fb_plan_tensors_at(plan, 1).at, TENSOR_DIMS);
     uint8_t *initialisers = sequence(plan.at, PLAN_INITIALISERS);
     uint32_t after = (uint32_t)(bytes - (size_t)(initialisers + 4 - buffer));
@@ -433,14 +413,12 @@ static uint32_t expect_limits(const uint8_t *table, uint8_t type) {
     return limits;
 }
 
-static void rules_11_and_12_limits(void **state) {
-    (void)state;
+TEST(rules_11_and_12_limits) {
     assert_true(expect_limits(plan.at, FIRN_FB_ROOT) > 20);
 }
 
 /* Structs of eight-byte members, moved to a multiple of four. */
-static void rule_11_alignment(void **state) {
-    (void)state;
+TEST(rule_11_alignment) {
     uint8_t *nodes = sequence(plan.at, PLAN_SCHEDULE_NODES), *offset = field(plan.at, PLAN_SCHEDULE_NODES);
     memmove(nodes + 4, nodes, 4 + NODE_BYTES);
     put32(nodes + 4, 1);
@@ -448,8 +426,7 @@ static void rule_11_alignment(void **state) {
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_ALIGNMENT);
 }
 
-static void rule_12_strings(void **state) {
-    (void)state;
+TEST(rule_12_strings) {
     uint8_t *name = sequence(first_input().at, INPUT_NAME), *text = name + 4, good = text[1];
     uint32_t length = firn_fb_load_uint32(name);
     for (unsigned value = 0; value < 256; value++) {
@@ -483,8 +460,7 @@ static int verify_with_end(const uint8_t *offset, const char *end) {
 }
 
 /* The terminator of a string lies in the buffer, too. */
-static void rules_11_and_12_ends(void **state) {
-    (void)state;
+TEST(rules_11_and_12_ends) {
     const uint8_t *name = field(first_input().at, INPUT_NAME), *origin = field(plan.at, PLAN_ORIGIN);
     assert_int_equal(verify_with_end(name, "\3\0\0\0dat"), FIRN_OK);
     assert_int_equal(verify_with_end(name, "\4\0\0\0data"), FIRN_ERROR_SCHEMA_BOUNDS);
@@ -529,8 +505,7 @@ static void expect_budget(void) {
 }
 
 /* Five phases refer to the same list of ops, as an attacker would do to make a short file slow to check. */
-static void rule_15_no_vector_is_shared(void **state) {
-    (void)state;
+TEST(rule_15_no_vector_is_shared) {
     enum { OPS = 1000, PHASES = 5 };
     static firn_native_op ops[OPS];
     firn_native_phase phases[PHASES];
@@ -551,8 +526,7 @@ static void rule_15_no_vector_is_shared(void **state) {
 }
 
 /* Thousands of entries refer to one table. */
-static void rule_15_no_table_is_shared(void **state) {
-    (void)state;
+TEST(rule_15_no_table_is_shared) {
     enum { ENTRIES = 4096 };
     static firn_native_initialiser entries[ENTRIES];
     entries[ENTRIES - 1] = sample_plan.initialisers[0];
@@ -613,8 +587,7 @@ static void write_small_seed(void) {
 #define MUTATE "$FOLDER/mutate " MUTATIONS " $FOLDER/sample.plan $FOLDER/small.plan"
 
 /* Compiles programs and takes nearly all of the time: one case of this file for support_takes_next. */
-static void random_changes_beside_the_oracle(void **state) {
-    (void)state;
+TEST(random_changes_beside_the_oracle) {
     if (!support_takes_next())
         skip();
     char wide[256], narrow[256], nothing[8];
@@ -644,29 +617,5 @@ static void random_changes_beside_the_oracle(void **state) {
 }
 
 int main(void) {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        CASE(accepts_the_sample),
-        CASE(rule_1_base_and_length),
-        CASE(rule_1_truncated_at_every_length),
-        CASE(rule_2_identifier),
-        CASE(rule_4_offsets),
-        CASE(rule_5_vtable_place),
-        CASE(rules_4_and_5_smallest_buffers),
-        CASE(rules_6_and_7_sizes),
-        CASE(rules_7_and_8_small_tables),
-        CASE(rule_8_slots),
-        CASE(rule_9_required),
-        CASE(rule_10_values),
-        CASE(rule_10_floats),
-        CASE(rule_11_vectors),
-        CASE(rule_11_alignment),
-        CASE(rule_12_strings),
-        CASE(rules_11_and_12_limits),
-        CASE(rules_11_and_12_ends),
-        CASE(rule_15_no_vector_is_shared),
-        CASE(rule_15_no_table_is_shared),
-        CASE(random_changes_beside_the_oracle),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_test_run(&(support_fixture){.before_each = set_up, .after_each = tear_down});
 }

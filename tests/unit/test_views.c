@@ -1,16 +1,11 @@
 /* Tests the views pass (compiler/passes/views.c): which reshapes and slices become views, that they change no bit of a
  * step, and that plans with views pass the checks and run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/support_compiled_plans.h"
 #include "tests/unit/support_interpreter.h"
 #include "tests/unit/support_recipes.h"
+#include "tests/unit/support_test.h"
 
 enum { SAMPLES = 4, PIXELS = 784, WIDE = 6, CLASSES = 10 };
 
@@ -77,8 +72,7 @@ static test_recipe recipe_of(firn_type half) {
 
 /* --- what becomes a view ------------------------------------------------------------------------------------------ */
 
-static void test_nodes_disappear(void **state) {
-    (void)state;
+TEST(test_nodes_disappear) {
     test_recipe recipe = recipe_of(FIRN_FLOAT32);
     firnc_compilation compilation = compilation_of(&recipe);
     test_run_passes(&compilation, firnc_fuse);
@@ -104,8 +98,7 @@ static void test_nodes_disappear(void **state) {
 }
 
 /* The runtime finds an output by a field of the plan, and an application reads it between steps: it stays. */
-static void test_outputs_stay(void **state) {
-    (void)state;
+TEST(test_outputs_stay) {
     test_recipe recipe = recipe_of(FIRN_FLOAT32);
     firnc_compilation compilation = compilation_of(&recipe);
     firnc_graph *graph = compilation.graph;
@@ -123,8 +116,7 @@ static void test_outputs_stay(void **state) {
 }
 
 /* A small slice of a large tensor that lives on would keep all of it: with a view the arena would be larger. */
-static void test_a_slice_does_not_hold_its_base(void **state) {
-    (void)state;
+TEST(test_a_slice_does_not_hold_its_base) {
     test_recipe recipe = recipe_of(FIRN_FLOAT32);
     firnc_compilation compilation = test_compilation(&recipe);
     firnc_graph *graph = compilation.graph = firnc_graph_create("kept");
@@ -176,8 +168,7 @@ static void check_bits(firn_type half) {
     }
 }
 
-static void test_bits_are_the_same(void **state) {
-    (void)state;
+TEST(test_bits_are_the_same) {
     check_bits(FIRN_FLOAT32);
     check_bits(FIRN_BFLOAT16);
     check_bits(FIRN_FLOAT16);
@@ -198,8 +189,7 @@ static void check_plan(test_recipe *recipe) {
 
 /* The update of a weight also waits for what reads it through a view: with early updates, and with several
  * micro-batches. */
-static void test_plans_run(void **state) {
-    (void)state;
+TEST(test_plans_run) {
     for (firn_type half = FIRN_FLOAT32; half <= FIRN_CBFLOAT16; half++) {
         test_recipe recipe = recipe_of(half);
         check_plan(&recipe);
@@ -250,22 +240,9 @@ static void digest_of_product(bool late, uint8_t digest[32]) {
 
 /* The gradient of each factor is computed from the other as it was before the update, whether it is read directly or
  * through a view. */
-static void test_a_gradient_of_another_weight(void **state) {
-    (void)state;
+TEST(test_a_gradient_of_another_weight) {
     uint8_t late[32], early[32];
     digest_of_product(true, late);
     digest_of_product(false, early);
     assert_memory_equal(late, early, sizeof late);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nodes_disappear),
-        cmocka_unit_test(test_outputs_stay),
-        cmocka_unit_test(test_a_slice_does_not_hold_its_base),
-        cmocka_unit_test(test_bits_are_the_same),
-        cmocka_unit_test(test_plans_run),
-        cmocka_unit_test(test_a_gradient_of_another_weight),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

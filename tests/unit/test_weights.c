@@ -3,19 +3,14 @@
  * that are transposed, joined and interleaved. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "compiler/weights/shards.h"
 #include "compiler/weights/weights.h"
+#include "tests/unit/support_test.h"
 
 #define NAME "w.safetensors"
 
@@ -64,8 +59,7 @@ static bool parse(firnc_bytes file) {
 
 #define F32(shape, begin, end) "{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":[" #begin "," #end "]}"
 
-static void good_files_are_read(void **state) {
-    (void)state;
+TEST(good_files_are_read) {
     static const struct {
         const char *header;
         uint64_t data;
@@ -88,8 +82,7 @@ static void good_files_are_read(void **state) {
             fail_msg("refused: %s: %s", files[i].header, message);
 }
 
-static void wrong_files_are_refused(void **state) {
-    (void)state;
+TEST(wrong_files_are_refused) {
     static const struct {
         const char *header;
         uint64_t data;
@@ -149,8 +142,7 @@ static void wrong_files_are_refused(void **state) {
     }
 }
 
-static void wrong_lengths_are_refused(void **state) {
-    (void)state;
+TEST(wrong_lengths_are_refused) {
     static const uint64_t lengths[] = {3, 4, 1000, 16 << 20, (16 << 20) + 1, INT64_MAX, UINT64_MAX - 7, UINT64_MAX};
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++)
         assert_false(parse(make_file("{}", lengths[i], 0)));
@@ -163,8 +155,7 @@ static void wrong_lengths_are_refused(void **state) {
 }
 
 /* Deep, long and many: what a parser may choke on. */
-static void large_headers_are_harmless(void **state) {
-    (void)state;
+TEST(large_headers_are_harmless) {
     const size_t bytes = 4 << 20;
     char *header = malloc(bytes + 1);
     assert_non_null(header);
@@ -194,8 +185,7 @@ static const char damaged[] = "{\"__metadata__\":{\"format\":\"pt\"},\"a.weight\
     "[2,3]", 0, 24) ",\"a.bias\":"
                     "{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[24,28]}}";
 
-static void every_cut_is_refused(void **state) {
-    (void)state;
+TEST(every_cut_is_refused) {
     firnc_bytes whole = make_file(damaged, strlen(damaged), 28);
     for (uint64_t count = 0; count < whole.count; count++) {
         firnc_bytes cut = {.data = malloc(count == 0 ? 1 : (size_t)count), .count = count};
@@ -207,8 +197,7 @@ static void every_cut_is_refused(void **state) {
 }
 
 /* A bit of the header that changes is refused, or changes a name, a number or a dtype into another that fits. */
-static void every_changed_bit_is_harmless(void **state) {
-    (void)state;
+TEST(every_changed_bit_is_harmless) {
     const firnc_mark mark = firnc_memory_mark();
     for (uint64_t bit = 0; bit < 8 * (8 + strlen(damaged)); bit++) {
         firnc_bytes file = make_file(damaged, strlen(damaged), 28);
@@ -257,8 +246,7 @@ static void expect_values(const firnc_weights *weights, uint32_t parameter, cons
                      (double)wanted[i]);
 }
 
-static void elements_find_their_places(void **state) {
-    (void)state;
+TEST(elements_find_their_places) {
     static const float values[] = {0, 1, 2, 3, 4, 5, 10, 20};
     static const firnc_weight_rule rules[] = {
         {.parameter = "*.weight", .tensors = {"x.*.one", "x.*.two"}, .sizes = {1, 2}, .transpose = true},
@@ -297,8 +285,7 @@ static void expect_order(const firnc_weight_rule *rule, firn_shape shape, const 
     assert_memory_equal(back, file, (size_t)elements * sizeof *back);
 }
 
-static void axes_change_their_order(void **state) {
-    (void)state;
+TEST(axes_change_their_order) {
     /* query, key and value of two heads of two elements, head by head, as the rows of a matrix of one column */
     const firnc_weight_rule heads = {.parameter = "*",
                                      .tensors = {"*"},
@@ -331,8 +318,7 @@ static void axes_change_their_order(void **state) {
 }
 
 /* Rules that a C program may give. */
-static void rules_that_do_not_fit_are_refused(void **state) {
-    (void)state;
+TEST(rules_that_do_not_fit_are_refused) {
     static const firnc_weight_parameter cube = {"p", {.type = FIRN_FLOAT32, .rank = 3, .dims = {2, 3, 4}}, false};
     static const struct {
         firnc_weight_rule rule;
@@ -366,8 +352,7 @@ static void rules_that_do_not_fit_are_refused(void **state) {
     }
 }
 
-static void stars_stand_for_parts(void **state) {
-    (void)state;
+TEST(stars_stand_for_parts) {
     static const struct {
         const char *pattern, *tensor, *name, *wanted; /* wanted NULL: no match */
     } cases[] = {
@@ -391,8 +376,7 @@ static void stars_stand_for_parts(void **state) {
     }
 }
 
-static void a_file_must_fit_the_model(void **state) {
-    (void)state;
+TEST(a_file_must_fit_the_model) {
     static const float values[] = {0, 1, 2, 3, 4, 5, 10, 20};
     static const uint32_t infinity[] = {0, 0x7f800000};
     static const struct {
@@ -427,8 +411,7 @@ static void a_file_must_fit_the_model(void **state) {
 }
 
 /* The first of the rows that a file has apart is added to each row. */
-static void rows_are_added(void **state) {
-    (void)state;
+TEST(rows_are_added) {
     static const float values[] = {0, 1, 2, 3, 4, 5, 10, 20, 100, 200, 300, 400, 500, 600};
     static const firnc_weight_rule rules[] = {
         {.kind = FIRNC_WEIGHT_ADDED, .parameter = "a.weight", .tensors = {"rows"}, .sizes = {2}}};
@@ -451,8 +434,7 @@ static void rows_are_added(void **state) {
 }
 
 /* What is written is read again, with names that JSON must escape. */
-static void written_files_are_read(void **state) {
-    (void)state;
+TEST(written_files_are_read) {
     static const float values[] = {1, 2, 3, 4, 5, 6, -0.0F};
     const firnc_safetensors_entry entries[] = {
         {.name = "b\"\\", .rank = 2, .dims = {2, 3}, .values = values},
@@ -491,8 +473,7 @@ static bool read_index(firnc_safetensors *parsed) {
 
 /* Two files, of tensors b and of a and c, and the indexes that do and do not fit them; 1 and 2 stand for their names.
  */
-static void several_files_are_read_as_one(void **state) {
-    (void)state;
+TEST(several_files_are_read_as_one) {
     static const float values[] = {1, 2, 3};
     static const char ends[][3] = {".1", ".2"};
     static const firnc_safetensors_entry one[] = {{.name = "b", .rank = 1, .dims = {1}, .values = values}};
@@ -551,8 +532,7 @@ static void several_files_are_read_as_one(void **state) {
 }
 
 /* A rule that comes too late changes nothing, and that is said once. */
-static void a_rule_that_comes_too_late_is_warned_of(void **state) {
-    (void)state;
+TEST(a_rule_that_comes_too_late_is_warned_of) {
     static const float values[8];
     static const firnc_weight_rule rules[] = {{.parameter = "a.*", .tensors = {"x.*"}},
                                               {.parameter = "a.bias", .tensors = {"y"}}};
@@ -567,24 +547,7 @@ static void a_rule_that_comes_too_late_is_warned_of(void **state) {
 
 int main(void) {
     snprintf(path, sizeof path, P_tmpdir "/firn-test-weights-%ld", (long)getpid());
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(good_files_are_read, begin),
-        cmocka_unit_test_setup(wrong_files_are_refused, begin),
-        cmocka_unit_test_setup(wrong_lengths_are_refused, begin),
-        cmocka_unit_test_setup(large_headers_are_harmless, begin),
-        cmocka_unit_test_setup(every_cut_is_refused, begin),
-        cmocka_unit_test_setup(every_changed_bit_is_harmless, begin),
-        cmocka_unit_test_setup(elements_find_their_places, begin),
-        cmocka_unit_test_setup(axes_change_their_order, begin),
-        cmocka_unit_test_setup(rules_that_do_not_fit_are_refused, begin),
-        cmocka_unit_test_setup(stars_stand_for_parts, begin),
-        cmocka_unit_test_setup(a_file_must_fit_the_model, begin),
-        cmocka_unit_test_setup(rows_are_added, begin),
-        cmocka_unit_test_setup(written_files_are_read, begin),
-        cmocka_unit_test_setup(several_files_are_read_as_one, begin),
-        cmocka_unit_test_setup(a_rule_that_comes_too_late_is_warned_of, begin),
-    };
-    const int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failures = support_test_run(&(support_fixture){.before_each = begin});
     remove(path);
     return failures;
 }

@@ -1,16 +1,11 @@
 /* Tests the workspace that the kernels of a plan require: as much as the largest op needs in each thread and no more,
  * and enough for every kernel set. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime/kernels/kernels.h"
 #include "tests/unit/support_compiled_plans.h"
+#include "tests/unit/support_test.h"
 
 enum { GUARD = 64, THREADS_MAX = 3 };
 
@@ -89,8 +84,7 @@ static uint64_t check_plan(const char *recipe, const char *const *settings, uint
     return most;
 }
 
-static void it_follows_the_plan(void **state) {
-    (void)state;
+TEST(it_follows_the_plan) {
     static const char *const wide[] = {"trainer.init.model.hidden_sizes=[500]",
                                        "trainer.fit.train_dataloader.batch_size=64",
                                        "trainer.fit.train_dataloader.micro_batch_size=64"};
@@ -106,8 +100,7 @@ static void it_follows_the_plan(void **state) {
 }
 
 /* The workspace size is not computed from a plan whose signature is unchecked. */
-static void it_is_asked_of_verified_plans(void **state) {
-    (void)state;
+TEST(it_is_asked_of_verified_plans) {
     compiled_plan plan;
     compiled_run run;
     uint64_t bytes = 1;
@@ -122,12 +115,4 @@ static void it_is_asked_of_verified_plans(void **state) {
     assert_int_equal(firn_workspace_bytes(NULL, &bytes), FIRN_ERROR_ARGUMENT);
     compiled_run_close(&run);
     compiled_plan_free(&plan);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_follows_the_plan),
-        cmocka_unit_test(it_is_asked_of_verified_plans),
-    };
-    return cmocka_run_group_tests_name("workspace", tests, NULL, NULL);
 }

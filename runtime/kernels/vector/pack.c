@@ -3,7 +3,7 @@
 
 #include "runtime/kernels/vector/convert.h"
 
-enum { TWO_VECTORS = 2 * FIRN_VECTOR };
+enum { TWO_VECTORS = 2 * FIRN_VECTOR, FOUR_VECTORS = 4 * FIRN_VECTOR };
 
 /* --- factors ------------------------------------------------------------------------------------------------------ */
 
@@ -126,7 +126,7 @@ static inline __attribute__((always_inline)) void pack_panels(uint8_t type, cons
     const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
     float *out = p->out;
     size_t lane = 0;
-    for (; lane + 2 * TWO_VECTORS <= p->lanes; lane += 2 * TWO_VECTORS, out += 2 * TWO_VECTORS * p->terms)
+    for (; lane + FOUR_VECTORS <= p->lanes; lane += FOUR_VECTORS, out += FOUR_VECTORS * p->terms)
         pack_two_panels(out, p->from->data, type, p->first + lane, p->from->row_step, p->terms);
     if (lane < p->lanes)
         pack_straight(out, p->from->data, type, p->first + lane, p->from->row_step, p->terms, all, all);

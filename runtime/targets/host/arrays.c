@@ -4,23 +4,15 @@
 
 #include "plan/ops.h"
 #include "runtime/targets/host/host.h"
+#include "runtime/targets/host/numbers.h"
 
-#define READABLE "uint8, int8, bool, uint16, int16, int32 and float32, little-endian"
+#define READABLE "bool, integers of 8 to 64 bits, float16, float32 and float64"
 
 /* Element types of NumPy that firn does not read, by the code that a header has behind the byte order. */
 static const struct {
     const char *code, *name, *advice; /* advice NULL: astype */
 } types[] = {
-    {"f2", "float16", NULL},
-    {"f4", "float32", NULL},
-    {"f8", "float64", NULL},
     {"f16", "long double", NULL},
-    {"i2", "int16", NULL},
-    {"i4", "int32", NULL},
-    {"i8", "int64", NULL},
-    {"u2", "uint16", NULL},
-    {"u4", "uint32", NULL},
-    {"u8", "uint64", NULL},
     {"c8", "complex64", "save x.real, or x.real and x.imag as two columns, as"},
     {"c16", "complex128", "save x.real, or x.real and x.imag as two columns, as"},
     {"O", "objects of Python, such as rows of different lengths",
@@ -95,28 +87,27 @@ static bool refuse_type(const char *name, const firn_data_layout *layout, const 
 /* Refuses a file of another length than its header says. */
 static bool refuse_length(const char *name, const firn_data_layout *layout, uint64_t bytes) {
     char shape[200];
-    const uint32_t width = firn_type_bytes(layout->element);
+    const firn_host_number_row *row = firn_host_number_row_of(firn_host_number_of(layout));
     if (layout->rank == 0 && layout->fault == FIRN_DATA_CUT)
         return firn_host_fail(name,
                               "is an array that was cut: its header says more than the file has, as its elements "
                               "would begin at byte %llu, and there are %llu; save or copy it again",
                               (unsigned long long)layout->offset, (unsigned long long)bytes);
-    if (layout->elements > (UINT64_MAX - layout->offset) / width)
+    if (layout->elements > (UINT64_MAX - layout->offset) / row->width)
         return firn_host_fail(name,
                               "is an array that was cut: its header says more than any file has, the shape %s; save or "
                               "copy it again",
                               shape_text(layout, shape, sizeof shape));
-    const unsigned long long wanted = layout->offset + layout->elements * width;
+    const unsigned long long wanted = layout->offset + layout->elements * row->width;
     if (layout->fault == FIRN_DATA_LONGER)
         return firn_host_fail(name,
                               "has bytes behind the array that its header describes: shape %s of %s ends at byte %llu; "
                               "save it again",
-                              shape_text(layout, shape, sizeof shape), firn_type_name(layout->element), wanted);
+                              shape_text(layout, shape, sizeof shape), row->name, wanted);
     return firn_host_fail(name,
                           "is an array that was cut: its header says more than the file has, shape %s of %s, which is "
                           "%llu bytes, and there are %llu; save or copy it again",
-                          shape_text(layout, shape, sizeof shape), firn_type_name(layout->element), wanted,
-                          (unsigned long long)bytes);
+                          shape_text(layout, shape, sizeof shape), row->name, wanted, (unsigned long long)bytes);
 }
 
 bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, uint64_t bytes,
@@ -130,11 +121,6 @@ bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, ui
                               layout->type);
     case FIRN_DATA_TYPE:
         return refuse_type(name, layout, wanted, stream);
-    case FIRN_DATA_ORDER:
-        return firn_host_fail(name,
-                              "is an array in Fortran order, of shape %s, and firn reads C order: save "
-                              "numpy.ascontiguousarray(x)",
-                              shape_text(layout, shape, sizeof shape));
     case FIRN_DATA_RANK:
         if (layout->rank == 0)
             return firn_host_fail(name,
@@ -158,7 +144,6 @@ bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, ui
 /* --- arrays that are read, and are not what the plan wants --- */
 
 static const char *const options[FIRN_HOST_STREAMS] = {"--data", "--labels", "--weights"};
-static const char *const type_keys[FIRN_HOST_STREAMS] = {"feature_type", "label_type", "weight_type"};
 
 /* Returns the option of another stream whose records are like those of the file, or NULL. */
 static const char *option_for(const firn_data_layout *layout, const firn_host_wanted *wanted) {
@@ -196,21 +181,17 @@ bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, c
     char mend[200], shape[200];
     const firn_stream_info *info = &wanted->streams[stream];
     const char *code = firn_error_name(FIRN_ERROR_DATA_TYPE);
+    const char *found = firn_host_number_row_of(firn_host_number_of(layout))->name;
     if (!wanted->records)
         return firn_host_fail(name,
                               "it has %s, and the plan reads %s (%s); give %s, or compile with another token_type",
-                              firn_type_name(layout->element), firn_type_name(info->element), code,
-                              info->element == FIRN_UINT8 ? "bytes" : "an .npy array of such tokens");
+                              found, firn_type_name(info->element), code,
+                              info->element == FIRN_UINT8 ? "bytes" : "an .npy array or a .bin file of such tokens");
     const uint32_t length = firn_data_record_elements(layout);
-    if (length == info->record_elements)
-        snprintf(mend, sizeof mend, "save x.astype('%s'), or change %s of the recipe", firn_type_name(info->element),
-                 type_keys[stream]);
-    else
-        mend_of_length(layout, wanted, stream, mend, sizeof mend);
+    mend_of_length(layout, wanted, stream, mend, sizeof mend);
     return firn_host_fail(name, "%s has %lu %s in each record, and the plan reads %lu %s (%s); its shape is %s: %s",
-                          options[stream], (unsigned long)length, firn_type_name(layout->element),
-                          (unsigned long)info->record_elements, firn_type_name(info->element), code,
-                          shape_text(layout, shape, sizeof shape), mend);
+                          options[stream], (unsigned long)length, found, (unsigned long)info->record_elements,
+                          firn_type_name(info->element), code, shape_text(layout, shape, sizeof shape), mend);
 }
 
 bool firn_host_refuse_axes(const char *name, const firn_data_layout *layout, const firn_host_wanted *wanted,
@@ -236,6 +217,8 @@ const char *firn_host_file_mend(const firn_file_kind *kind) {
         return "save its arrays by numpy.save";
     case FIRN_FILE_NPY: /* a good one is read as an array */
         return "get it again, because it is damaged";
+    case FIRN_FILE_TOKENS:
+        return "give it to a plan with token_type: int32";
     case FIRN_FILE_WIDE_TEXT:
         return "write it as UTF-8, as iconv -t UTF-8 does";
     default:
@@ -244,23 +227,25 @@ const char *firn_host_file_mend(const firn_file_kind *kind) {
 }
 
 bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, const firn_file_kind *kind) {
-    static const char wanted[] = "this plan reads records, from .npy or IDX files";
+    static const char wanted[] = "this plan reads records, from .npy, .npz, IDX or .csv files";
     if (layout->elements == 0)
         return firn_host_fail(name, "is empty, and so not an array; %s", wanted);
     if (kind != NULL)
         return firn_host_fail(name, "is not an array, but %s; %s: %s", kind->name, wanted, firn_host_file_mend(kind));
     if (layout->fault == FIRN_DATA_TYPE)
         return firn_host_fail(name,
-                              "is not an array that firn reads: it begins like IDX of type %s, and types 0x08, 0x09, "
-                              "0x0b, 0x0c and 0x0d are read; %s: save it by numpy.save as float32",
+                              "is not an array that firn reads: it begins like IDX of type %s, and types 0x08, 0x09 "
+                              "and 0x0b to 0x0e are read; %s: save it by numpy.save as float32",
                               layout->type, wanted);
     if (layout->fault != FIRN_DATA_GOOD)
         return firn_host_fail(name,
                               "is not an array: it begins like IDX, but has %s bytes than its header says; %s: get "
                               "it again",
                               layout->fault == FIRN_DATA_LONGER ? "more" : "fewer", wanted);
-    return firn_host_fail(
-        name, "is not an array: its first bytes are no header of .npy or IDX; %s: save one by numpy.save", wanted);
+    return firn_host_fail(name,
+                          "is not an array: its first bytes are no header of .npy or IDX, and it is not named .csv; "
+                          "%s: save one by numpy.save",
+                          wanted);
 }
 
 bool firn_host_refuse_absent(const char *name, const firn_host_wanted *wanted, uint32_t stream) {
@@ -268,4 +253,12 @@ bool firn_host_refuse_absent(const char *name, const firn_host_wanted *wanted, u
                           (unsigned long)wanted->streams[stream].record_elements,
                           firn_type_name(wanted->streams[stream].element), firn_error_name(FIRN_ERROR_DATA_TYPE),
                           options[stream]);
+}
+
+bool firn_host_refuse_no_target(const char *name, const firn_host_wanted *wanted) {
+    return firn_host_fail(name,
+                          "the plan also reads %lu %s of each record (%s); name their column by --target-column, or "
+                          "give them by --labels",
+                          (unsigned long)wanted->streams[1].record_elements, firn_type_name(wanted->streams[1].element),
+                          firn_error_name(FIRN_ERROR_DATA_TYPE));
 }

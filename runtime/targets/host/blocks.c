@@ -1,6 +1,7 @@
 /* Allocates the memory blocks of an instance. Each block has pages to itself, so that it can be made read-only; large
  * blocks use huge pages if the kernel has them. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
@@ -8,6 +9,12 @@
 
 /* In bytes; a smaller block has little from huge pages and may waste most of one. */
 #define HUGE_FROM (UINT64_C(8) << 20)
+/* No page is smaller, in bytes. */
+#define PAGE_LEAST 4096u
+/* Of Linux 5.14; older headers lack the name. */
+#ifndef MADV_POPULATE_WRITE
+#    define MADV_POPULATE_WRITE 23
+#endif
 
 void *firn_host_block(uint64_t bytes) {
     if (bytes == 0 || bytes > SIZE_MAX)
@@ -18,6 +25,17 @@ void *firn_host_block(uint64_t bytes) {
     if (bytes >= HUGE_FROM)
         (void)madvise(block, (size_t)bytes, MADV_HUGEPAGE); /* a kernel without huge pages uses small ones */
     return block;
+}
+
+bool firn_host_block_populate(void *block, uint64_t bytes) {
+    if (bytes == 0 || madvise(block, (size_t)bytes, MADV_POPULATE_WRITE) == 0)
+        return true;
+    if (errno != EINVAL)
+        return false;
+    volatile uint8_t *pages = block; /* a kernel that does not know the advice */
+    for (uint64_t i = 0; i < bytes; i += PAGE_LEAST)
+        pages[i] = 0;
+    return true;
 }
 
 bool firn_host_block_seal(void *block, uint64_t bytes) {

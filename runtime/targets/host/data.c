@@ -1,337 +1,120 @@
-/* Data from files: opens them, compares them with what the plan reads, unpacks gzip, hashes them, and offers them as a
- * source that the library reads. Files are read through their descriptors instead of being mapped, so that a file
- * truncated during a run causes an error and not a fault. */
+/* Data from files and folders: opens all of them, hashes them, and offers them as a source that the library reads. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "plan/container.h"
 #include "plan/ops.h"
-#include "runtime/targets/host/host.h"
-
-#define PIECE_BYTES 65536u
+#include "runtime/targets/host/data_file.h"
+#include "runtime/targets/host/table.h"
 
 /* All small files together that are kept in memory. */
 #define KEPT_BYTES (UINT64_C(32) << 20)
 
-/* Descriptors reserved for other uses: log, checkpoint, folders. */
-#define SPARE_DESCRIPTORS 32u
-
-struct firn_host_file {
-    char *name;
-    int descriptor;           /* -1 if the contents are in memory */
-    uint8_t *memory;          /* unpacked contents, or those of a small file */
-    uint64_t space;           /* bytes of that memory */
-    firn_host_packed *packed; /* NULL: nothing is left to unpack */
-    uint64_t packed_bytes;    /* of the gzip file */
-    firn_host_watch watch;
-    firn_data_file file;
-    firn_data_layout layout;
-};
-
-/* --- one file --- */
-
-/* Reads until the bytes are there, the file ends or the read fails; returns how many bytes are missing. */
-static uint32_t read_once(firn_host_file *file, uint64_t offset, uint8_t *to, uint32_t count) {
-    while (count > 0) {
-        ssize_t got = pread(file->descriptor, to, count, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            firn_host_watch_fail(&file->watch, errno);
-        if (got <= 0)
-            break;
-        to += got;
-        count -= (uint32_t)got;
-        offset += (uint64_t)got;
-    }
-    return count;
-}
-
-/* What was read before the contents were hashed again may have been others, and is read again. */
-static int read_descriptor(void *context, uint64_t offset, void *bytes, uint32_t count) {
-    firn_host_file *file = context;
-    uint64_t renewals;
-    do {
-        renewals = file->watch.renewals;
-        const uint32_t missing = read_once(file, offset, bytes, count);
-        if (firn_host_watch_look(&file->watch) && missing > 0 && file->watch.renewals == renewals)
-            firn_host_watch_fail(&file->watch, EIO); /* the file ends before its length */
-    } while (!file->watch.faulty && file->watch.renewals != renewals);
-    return file->watch.faulty ? FIRN_ERROR_SOURCE : FIRN_OK;
-}
-
-static int read_memory(void *context, uint64_t offset, void *bytes, uint32_t count) {
-    const firn_host_file *file = context;
-    memcpy(bytes, file->memory + offset, count);
-    return FIRN_OK;
-}
-
-static bool is_gzip(const firn_host_file *file) {
-    uint8_t magic[3];
-    return file->file.bytes >= sizeof magic && read_descriptor((void *)(uintptr_t)file, 0, magic, sizeof magic) == 0 &&
-           magic[0] == 0x1f && magic[1] == 0x8b && magic[2] == 8;
-}
-
-/* --- unpacking --- */
-
-/* Makes room for one more piece. A file that does not fit into the memory of this machine is refused before the system
- * ends the program. */
-static bool make_space(firn_host_file *file, uint64_t most) {
-    const uint64_t there = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    if (file->space - file->file.bytes >= PIECE_BYTES)
-        return true;
-    if (file->file.bytes > there)
-        return firn_host_fail(file->name,
-                              "unpacks to more than %llu bytes, the memory of this machine; unpack it into a file, "
-                              "which is not read into memory",
-                              (unsigned long long)there);
-    const uint64_t twice = 2 * file->space;
-    file->space = (twice < most ? twice : most) + PIECE_BYTES;
-    file->memory = firn_host_grow(file->memory, (size_t)file->space);
-    return true;
-}
-
-/* Unpacks until there are `most` bytes, or all that there are: then nothing is left to unpack. */
-static bool unpack(firn_host_file *file, uint64_t most) {
-    while (file->packed != NULL && file->file.bytes < most) {
-        if (!make_space(file, most))
-            return false;
-        const uint64_t left = most - file->file.bytes;
-        const uint32_t piece = left < PIECE_BYTES ? (uint32_t)left : PIECE_BYTES;
-        const char *fault;
-        const int64_t got = firn_host_unpack(file->packed, file->memory + file->file.bytes, piece, &fault);
-        if (got < 0)
-            return firn_host_fail(file->name, "%s", fault);
-        file->file.bytes += (uint64_t)got;
-        if (got == piece)
-            continue;
-        firn_host_unpack_end(file->packed);
-        file->packed = NULL;
-        close(file->descriptor);
-        file->descriptor = -1;
-        firn_host_watch_end(&file->watch);
-    }
-    return true;
-}
-
-static bool begin_unpacking(firn_host_file *file) {
-    file->packed_bytes = file->file.bytes;
-    file->packed = firn_host_unpack_begin(file->descriptor);
-    if (file->packed == NULL)
-        return firn_host_fail(file->name, "cannot be unpacked");
-    file->file = (firn_data_file){.context = file, .read = read_memory};
-    return unpack(file, PIECE_BYTES);
-}
-
-/* --- what a file is --- */
-
-const char *firn_host_file_name(const firn_host_file *file) {
-    return file->name;
-}
-
-const firn_data_layout *firn_host_file_layout(const firn_host_file *file) {
-    return &file->layout;
-}
-
-const firn_file_kind *firn_host_file_kind(const firn_host_file *file) {
-    uint8_t head[FIRN_FILE_KIND_BYTES];
-    const uint32_t count = file->file.bytes < sizeof head ? (uint32_t)file->file.bytes : (uint32_t)sizeof head;
-    if (file->layout.format != FIRN_DATA_RAW || file->file.read(file->file.context, 0, head, count) != FIRN_OK)
-        return NULL;
-    return firn_file_kind_of(head, count);
-}
-
-/* Returns the length of the file that follows from its header, or UINT64_MAX. */
-static uint64_t announced(const firn_data_layout *layout) {
-    const uint32_t width = firn_type_bytes(layout->element);
-    return layout->elements > (UINT64_MAX - layout->offset) / width ? UINT64_MAX
-                                                                    : layout->offset + layout->elements * width;
-}
-
-/* Compares a file, of which the header is known, with what the plan reads from a stream. */
-static bool compare(const firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
-    const firn_data_layout *layout = &file->layout;
-    const firn_stream_info *info = &wanted->streams[stream];
-    if (info->record_elements == 0) /* nothing is read from this stream */
-        return true;
-    if (wanted->records && layout->format == FIRN_DATA_RAW)
-        return firn_host_refuse_raw(file->name, layout, firn_host_file_kind(file));
-    if (layout->element != info->element ||
-        (wanted->records && firn_data_record_elements(layout) != info->record_elements))
-        return firn_host_refuse_stream(file->name, layout, wanted, stream);
-    if (wanted->records && !firn_host_axes_fit(layout, &wanted->shapes[stream]))
-        return firn_host_refuse_axes(file->name, layout, wanted, stream);
-    return true;
-}
-
-/* Reads the header of what is there of a file. */
-static bool look(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
-    const int error = file->packed != NULL ? firn_data_look_at_begin(&file->file, &file->layout)
-                                           : firn_data_look(&file->file, &file->layout);
-    if (error == FIRN_ERROR_DATA_TYPE)
-        return firn_host_refuse_array(file->name, &file->layout, file->file.bytes, wanted, stream);
-    if (error != FIRN_OK)
-        return firn_host_fail(file->name, "cannot be read");
-    return compare(file, wanted, stream);
-}
-
-/* Unpacks the rest of a file whose header is as wanted, and at most one byte more than the header announces: that byte
- * shows that the file is longer. One byte of gzip unpacks to at most 1032 bytes, so a header that announces more than
- * the file can hold is refused first. */
-static bool finish(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
-    enum { MOST_FOR_A_BYTE = 1032 };
-    firn_data_layout *layout = &file->layout;
-    if (file->packed == NULL)
-        return true;
-    const bool sized = layout->format == FIRN_DATA_NPY || (layout->format == FIRN_DATA_IDX && wanted->records);
-    const uint64_t most = sized ? announced(layout) : UINT64_MAX - 1;
-    if (sized && most / MOST_FOR_A_BYTE > file->packed_bytes) {
-        layout->fault = FIRN_DATA_CUT;
-        return firn_host_refuse_array(file->name, layout, file->packed_bytes, wanted, stream);
-    }
-    if (!unpack(file, most + 1))
-        return false;
-    if (file->packed == NULL)
-        return look(file, wanted, stream);
-    layout->fault = FIRN_DATA_LONGER;
-    if (layout->format == FIRN_DATA_NPY)
-        return firn_host_refuse_array(file->name, layout, file->file.bytes, wanted, stream);
-    return firn_host_refuse_raw(file->name, layout, NULL);
-}
-
-static void close_file(firn_host_file *file) {
-    if (file->descriptor >= 0)
-        close(file->descriptor);
-    firn_host_unpack_end(file->packed);
-    free(file->memory);
-    free(file->name);
-    free(file);
-}
-
-/* Raises the soft limit of descriptors to the hard limit before they run out, because each file of a stream stays
- * open. */
-static void make_room(int descriptor) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || (rlim_t)descriptor + SPARE_DESCRIPTORS < limit.rlim_cur)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static bool open_contents(firn_host_file *file, bool follow) {
-    uint64_t bytes;
-    file->descriptor = firn_host_open(file->name, follow, &bytes);
-    if (file->descriptor < 0)
-        return false;
-    make_room(file->descriptor);
-    firn_host_watch_begin(&file->watch, file->descriptor);
-    file->file = (firn_data_file){.context = file, .bytes = bytes, .read = read_descriptor};
-    return !is_gzip(file) || begin_unpacking(file);
-}
-
-static firn_host_file *open_file(const char *path, bool follow) {
-    firn_host_file *file = firn_host_allocate(sizeof *file);
-    file->name = firn_host_path(path, "");
-    if (open_contents(file, follow))
-        return file;
-    close_file(file);
-    return NULL;
-}
-
 /* --- a stream of files --- */
 
-/* A stream to which files are added, its number, and what the plan reads. */
+/* The data to which files are added, the number of their stream, and what the plan reads. */
 typedef struct addition {
-    firn_host_stream *stream;
+    firn_host_data *data;
     uint32_t number;
     const firn_host_wanted *wanted;
 } addition;
 
-static bool add_file(const addition *to, const char *path, bool follow) {
-    firn_host_stream *stream = to->stream;
-    firn_host_file *file = open_file(path, follow);
-    if (file == NULL)
-        return false;
+static void append(firn_host_stream *stream, firn_host_file *file) {
     stream->files = firn_host_grow(stream->files, (stream->count + 1) * sizeof(void *));
     stream->files[stream->count++] = file;
-    return look(file, to->wanted, to->number);
 }
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+/* Keeps the names of the columns, which must be those of the table before. */
+static bool keep_names(firn_host_data *data, firn_host_table *table, const firn_host_file *file) {
+    if (data->names != NULL && strcmp(data->names, table->names) != 0)
+        return firn_host_fail(file->name,
+                              "has other columns than %s; give tables with the same names in the same order",
+                              data->files[0].files[0]->name);
+    free(data->names);
+    data->names = table->names;
+    table->names = NULL;
+    return true;
 }
 
-/* Notes that something in a folder is not read. */
-static void leave_out(firn_host_stream *stream, const char *folder, const char *name, const char *why) {
-    char *path = firn_host_path(folder, name), *said = firn_host_path(path, why);
-    stream->left = firn_host_grow(stream->left, (stream->left_count + 1) * sizeof(char *));
-    stream->left[stream->left_count++] = said;
-    free(path);
+/* Says which columns there are and how many the plan reads. */
+static bool refuse_columns(const firn_host_file *file, const firn_host_matrix *matrix, const firn_host_wanted *wanted,
+                           uint32_t stream, const char *mend) {
+    const firn_stream_info *info = &wanted->streams[stream];
+    return firn_host_fail(file->name, "has %lu column%s for %s, and the plan reads %lu %s of each record (%s); %s",
+                          (unsigned long)matrix->columns, matrix->columns == 1 ? "" : "s",
+                          stream == 0   ? "features"
+                          : stream == 1 ? "targets"
+                                        : "weights",
+                          (unsigned long)info->record_elements, firn_type_name(info->element),
+                          firn_error_name(FIRN_ERROR_DATA_TYPE), mend);
 }
 
-/* Returns why an entry of a folder is left out, or NULL if it is read. */
-static const char *why_left_out(const struct dirent *entry, int folder) {
-    struct stat status;
-    if (fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-        return " (cannot be read)";
-    if (entry->d_name[0] == '.')
-        return " (hidden)";
-    if (S_ISREG(status.st_mode))
-        return NULL;
-    return S_ISLNK(status.st_mode)    ? " (a symbolic link)"
-           : S_ISDIR(status.st_mode)  ? " (a folder)"
-           : S_ISFIFO(status.st_mode) ? " (a pipe)"
-           : S_ISSOCK(status.st_mode) ? " (a socket)"
-                                      : " (a device)";
+/* Gives a file the numbers of a matrix, if the plan reads as many of each record. */
+static bool take_matrix(firn_host_file *file, firn_host_matrix *matrix, const firn_host_wanted *wanted, uint32_t stream,
+                        const char *mend) {
+    const firn_stream_info *info = &wanted->streams[stream];
+    if (info->record_elements != 0 && info->record_elements != matrix->columns)
+        return refuse_columns(file, matrix, wanted, stream, mend);
+    firn_host_table_give(file, matrix);
+    return firn_host_file_compare(file, wanted, stream);
 }
 
-/* Returns the names of the files in a folder that are read, sorted by their bytes. folder: its path, with a slash. */
-static char **list_folder(firn_host_stream *stream, const char *path, const char *folder, size_t *count) {
-    DIR *opened = opendir(path);
-    char **names = NULL;
-    *count = 0;
-    if (opened == NULL) {
-        firn_host_fail(path, "cannot be read: %s", strerror(errno));
-        return NULL;
+/* Makes records of a table, and a file of labels if it has columns of targets. */
+static bool add_table(const addition *to, firn_host_file *file) {
+    const firn_host_wanted *wanted = to->wanted;
+    firn_host_table table = {0};
+    uint8_t digest[FIRN_HASH_BYTES];
+    bool added = firn_host_file_unpack(file, UINT64_MAX - 1) && firn_host_file_hash(file, digest) &&
+                 firn_host_table_read(&table, file, wanted, to->number) &&
+                 (to->number != 0 || keep_names(to->data, &table, file));
+    const bool targets = added && table.targets.columns != 0 && wanted->stream_count > 1;
+    added = added && take_matrix(file, &table.features, wanted, to->number,
+                                 to->number == 0 ? "choose them by --columns, and the target by --target-column"
+                                                 : "give a table of those alone");
+    if (added && targets) {
+        firn_host_file *labels = firn_host_file_make(file->name);
+        memcpy(labels->sha256, file->sha256, sizeof labels->sha256);
+        append(&to->data->files[1], labels);
+        added = take_matrix(labels, &table.targets, wanted, 1, "name as many by --target-column");
     }
-    for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened)) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        const char *why = why_left_out(entry, dirfd(opened));
-        if (why != NULL) {
-            leave_out(stream, folder, entry->d_name, why);
-            continue;
-        }
-        names = firn_host_grow(names, (*count + 1) * sizeof(void *));
-        names[(*count)++] = firn_host_path(entry->d_name, "");
-    }
-    closedir(opened);
-    if (stream->left_count != 0)
-        qsort(stream->left, stream->left_count, sizeof *stream->left, by_name);
-    if (*count == 0 && stream->left_count == 0)
-        firn_host_fail(path, "is a folder with no file in it; give one with files");
-    else if (*count == 0)
-        firn_host_fail(path, "has no file that is read: %s is left out%s; give the files by name", stream->left[0],
-                       stream->left_count > 1 ? ", like all else" : "");
-    else
-        qsort(names, *count, sizeof *names, by_name);
-    return names;
+    firn_host_table_free(&table);
+    return added;
+}
+
+static bool add_file(const addition *to, const char *path, bool follow) {
+    firn_host_file *file = firn_host_file_open(path, follow, to->wanted->members[to->number]);
+    if (file == NULL)
+        return false;
+    append(&to->data->files[to->number], file);
+    if (!firn_host_file_look(file, to->wanted, to->number))
+        return false;
+    if (file->form == FIRN_HOST_FORM_TABLE)
+        return add_table(to, file);
+    if (to->number == 0 && (to->wanted->columns != NULL || to->wanted->target != NULL))
+        return firn_host_fail(path, "is no table of comma-separated values, whose columns %s names; leave that out",
+                              to->wanted->target != NULL ? "--target-column" : "--columns");
+    return true;
+}
+
+/* Notes that the files from `first` on were found in one folder. */
+static void keep_range(firn_host_stream *stream, uint32_t first) {
+    stream->ranges = firn_host_grow(stream->ranges, (stream->range_count + 1) * sizeof *stream->ranges);
+    stream->ranges[stream->range_count++] = (firn_host_range){first, stream->count - first};
 }
 
 static bool add_folder(const addition *to, const char *path) {
     size_t count;
+    firn_host_stream *stream = &to->data->files[to->number], *labels = &to->data->files[1];
+    const uint32_t first = stream->count, first_label = labels->count;
     char *folder = firn_host_path(path, path[strlen(path) - 1] == '/' ? "" : "/");
-    char **names = list_folder(to->stream, path, folder, &count);
+    char **names = firn_host_folder_list(stream, path, folder, &count);
     bool added = count > 0;
-    to->stream->folder = true;
+    stream->folder = true;
     for (size_t i = 0; i < count; i++) {
         char *name = firn_host_path(folder, names[i]);
         added = added && add_file(to, name, false);
@@ -340,11 +123,14 @@ static bool add_folder(const addition *to, const char *path) {
     }
     free(folder);
     free(names);
+    keep_range(stream, first);
+    if (stream != labels && labels->count > first_label) /* of tables */
+        keep_range(labels, first_label);
     return added;
 }
 
 static bool add_path(firn_host_data *data, const firn_host_wanted *wanted, uint32_t number, const char *path) {
-    const addition to = {&data->files[number], number, wanted};
+    const addition to = {data, number, wanted};
     struct stat status;
     if (path == NULL)
         return true;
@@ -362,16 +148,21 @@ static firn_stream_info elements_of(const firn_host_data *data, const firn_host_
     return info;
 }
 
-/* Makes the files the segments of a stream. */
-static void describe(firn_stream *described, firn_host_stream *stream, firn_stream_info info) {
-    stream->segments = firn_host_allocate(stream->count * sizeof *stream->segments);
-    stream->starts = firn_host_allocate(stream->count * sizeof *stream->starts);
+/* Says where in a stream each file begins, and how long it is. */
+static void fill_segments(firn_host_stream *stream) {
     uint64_t start = 0;
     for (uint32_t i = 0; i < stream->count; i++) {
         stream->segments[i].elements = stream->files[i]->layout.elements;
         stream->starts[i] = start;
         start += stream->files[i]->layout.elements;
     }
+}
+
+/* Makes the files the segments of a stream. */
+static void describe(firn_stream *described, firn_host_stream *stream, firn_stream_info info) {
+    stream->segments = firn_host_allocate(stream->count * sizeof *stream->segments);
+    stream->starts = firn_host_allocate(stream->count * sizeof *stream->starts);
+    fill_segments(stream);
     *described = (firn_stream){.element = info.element,
                                .record_elements = info.record_elements,
                                .segments = stream->segments,
@@ -408,7 +199,7 @@ static int read_elements(void *context, uint32_t stream_index, uint64_t first, u
         const firn_host_file *file = stream->files[i];
         uint64_t at = first - stream->starts[i], there = file->layout.elements - at;
         uint32_t piece = there < count ? (uint32_t)there : count;
-        int status = firn_data_read(&file->file, &file->layout, at, piece, to);
+        int status = firn_host_file_read(file, at, piece, to);
         if (status != FIRN_OK)
             return status;
         to += (size_t)piece * bytes;
@@ -421,45 +212,6 @@ static int read_elements(void *context, uint32_t stream_index, uint64_t first, u
 
 /* --- hashing --- */
 
-static bool refuse_read(const firn_host_file *file) {
-    char fault[200] = "cannot be read to its end";
-    (void)firn_host_watch_fault(&file->watch, fault, sizeof fault);
-    return firn_host_fail(file->name, "%s", fault);
-}
-
-static bool hash_file(firn_host_file *file, uint8_t digest[FIRN_HASH_BYTES]) {
-    static uint8_t bytes[PIECE_BYTES];
-    firn_sha256 hash;
-    bool hashed = firn_sha256_begin(&hash) == FIRN_OK;
-    for (uint64_t at = 0; hashed && at < file->file.bytes;) {
-        uint64_t left = file->file.bytes - at;
-        uint32_t piece = left < PIECE_BYTES ? (uint32_t)left : PIECE_BYTES;
-        hashed = file->file.read(file->file.context, at, bytes, piece) == 0 &&
-                 firn_sha256_update(&hash, bytes, piece) == FIRN_OK;
-        at += piece;
-    }
-    if (hashed && firn_sha256_end(&hash, digest) == FIRN_OK) {
-        firn_host_watch_hashed(&file->watch, digest);
-        return true;
-    }
-    return refuse_read(file);
-}
-
-/* Copies a hashed file into memory if it is small. Small data are read often, and a read from a file costs two system
- * calls. */
-static bool keep(firn_host_file *file, uint64_t *room) {
-    const uint64_t bytes = file->file.bytes;
-    uint8_t *memory = file->descriptor >= 0 && bytes <= *room ? malloc((size_t)bytes + 1) : NULL;
-    if (memory == NULL)
-        return true;
-    file->memory = memory;
-    if (file->file.read(file->file.context, 0, memory, (uint32_t)bytes) != FIRN_OK)
-        return refuse_read(file);
-    file->file.read = read_memory;
-    *room -= bytes;
-    return true;
-}
-
 /* Hashes one line of the list that identifies the data: the option that named the file, and the file's hash. */
 static bool hash_line(firn_sha256 *list, uint32_t stream, const uint8_t digest[FIRN_HASH_BYTES]) {
     static const char *const options[FIRN_HOST_STREAMS] = {"data", "labels", "weights"};
@@ -471,18 +223,66 @@ static bool hash_line(firn_sha256 *list, uint32_t stream, const uint8_t digest[F
     return firn_sha256_update(list, line, (size_t)length) == FIRN_OK;
 }
 
+/* Hashes a file: its contents, or what its numbers become. */
+static bool hash_file(firn_host_file *file, const addition *of, uint64_t *room) {
+    if (!firn_host_file_hash(file, file->digest) || !firn_host_file_keep(file, room))
+        return false;
+    return !file->converted || of->wanted->only_looks || firn_host_file_hash_rows(file, of->number, file->digest);
+}
+
 /* Hashes the files one by one, because file boundaries determine the windows and the held-out part; a hash of the
  * concatenated contents would not distinguish them. */
-static bool hash_data(firn_host_data *data) {
+static bool hash_list(firn_host_data *data) {
     firn_sha256 list;
-    uint8_t digest[FIRN_HASH_BYTES];
-    uint64_t room = KEPT_BYTES;
     bool hashed = firn_sha256_begin(&list) == FIRN_OK;
     for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++)
         for (uint32_t i = 0; hashed && i < data->files[s].count; i++)
-            hashed = hash_file(data->files[s].files[i], digest) && keep(data->files[s].files[i], &room) &&
-                     hash_line(&list, s, digest);
+            hashed = hash_line(&list, s, data->files[s].files[i]->digest);
     return hashed && firn_sha256_end(&list, data->sha256) == FIRN_OK;
+}
+
+static bool hash_data(firn_host_data *data, const firn_host_wanted *wanted) {
+    uint64_t room = KEPT_BYTES;
+    for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++)
+        for (uint32_t i = 0; i < data->files[s].count; i++)
+            if (!hash_file(data->files[s].files[i], &(addition){data, s, wanted}, &room))
+                return false;
+    return hash_list(data);
+}
+
+/* --- the order of the files in folders --- */
+
+static int by_nature(const void *a, const void *b) {
+    return firn_host_folder_order((*(firn_host_file *const *)a)->name, (*(firn_host_file *const *)b)->name, true);
+}
+
+static int by_bytes(const void *a, const void *b) {
+    return firn_host_folder_order((*(firn_host_file *const *)a)->name, (*(firn_host_file *const *)b)->name, false);
+}
+
+/* Sorts the files of each folder. Returns true if the order of some was another. */
+static bool sort_stream(firn_host_stream *stream, int (*order)(const void *, const void *)) {
+    bool moved = false;
+    for (uint32_t r = 0; r < stream->range_count; r++) {
+        firn_host_file **files = stream->files + stream->ranges[r].first;
+        const uint32_t count = stream->ranges[r].count;
+        for (uint32_t i = 1; i < count; i++)
+            moved = moved || order(&files[i - 1], &files[i]) > 0;
+        if (count > 1)
+            qsort(files, count, sizeof(firn_host_file *), order);
+    }
+    return moved;
+}
+
+bool firn_host_data_sort(firn_host_data *data, bool natural) {
+    bool moved = false;
+    for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++) {
+        firn_host_stream *stream = &data->files[s];
+        moved = sort_stream(stream, natural ? by_nature : by_bytes) || moved;
+        if (stream->segments != NULL)
+            fill_segments(stream);
+    }
+    return hash_list(data) && moved;
 }
 
 /* --- all streams ---- */
@@ -500,6 +300,8 @@ static uint64_t records_of(const firn_host_data *data, const firn_host_wanted *w
 static bool pair(const firn_host_data *data, const firn_host_wanted *wanted) {
     static const char *const what[FIRN_HOST_STREAMS] = {"record", "label", "weight"};
     for (uint32_t s = 0; s < wanted->stream_count; s++) {
+        if (data->files[s].count == 0 && s == 1 && data->files[0].files[0]->form == FIRN_HOST_FORM_TABLE)
+            return firn_host_refuse_no_target(data->files[0].files[0]->name, wanted);
         if (data->files[s].count == 0)
             return firn_host_refuse_absent(data->files[0].files[0]->name, wanted, s);
         const uint64_t records = records_of(data, wanted, 0), others = records_of(data, wanted, s);
@@ -512,11 +314,11 @@ static bool pair(const firn_host_data *data, const firn_host_wanted *wanted) {
     return true;
 }
 
-/* Unpacks what is left of packed files. */
+/* Unpacks what is left of packed files, and makes all ready to be read. */
 static bool finish_all(const firn_host_data *data, const firn_host_wanted *wanted) {
     for (uint32_t s = 0; s < wanted->stream_count; s++)
         for (uint32_t i = 0; i < data->files[s].count; i++)
-            if (!finish(data->files[s].files[i], wanted, s))
+            if (!firn_host_file_finish(data->files[s].files[i], wanted, s))
                 return false;
     return true;
 }
@@ -527,14 +329,14 @@ bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, c
     for (uint32_t i = 0; i < path_count; i++)
         if (!add_path(data, wanted, 0, paths[i]))
             return false;
-    if (!add_path(data, wanted, 1, labels) || !add_path(data, wanted, 2, weights) || !pair(data, wanted) ||
-        !finish_all(data, wanted))
+    if (!add_path(data, wanted, 1, labels) || !add_path(data, wanted, 2, weights) ||
+        (!wanted->only_looks && !pair(data, wanted)) || !finish_all(data, wanted))
         return false;
     for (uint32_t s = 0; s < wanted->stream_count; s++)
         describe(&data->streams[s], &data->files[s], elements_of(data, wanted, s));
     data->source = (firn_source){
         .context = data, .streams = data->streams, .stream_count = wanted->stream_count, .read = read_elements};
-    return hash_data(data);
+    return hash_data(data, wanted);
 }
 
 static firn_host_watch *watch_of_turn(const firn_host_data *data, uint64_t turn, const char **name) {
@@ -581,13 +383,15 @@ const char *firn_host_data_fault(const firn_host_data *data, char *text, size_t 
 void firn_host_data_close(firn_host_data *data) {
     for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++) {
         for (uint32_t i = 0; i < data->files[s].count; i++)
-            close_file(data->files[s].files[i]);
+            firn_host_file_close(data->files[s].files[i]);
         free(data->files[s].files);
         for (uint32_t i = 0; i < data->files[s].left_count; i++)
             free(data->files[s].left[i]);
         free(data->files[s].left);
+        free(data->files[s].ranges);
         free(data->files[s].segments);
         free(data->files[s].starts);
     }
+    free(data->names);
     *data = (firn_host_data){0};
 }

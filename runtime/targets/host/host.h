@@ -67,6 +67,9 @@ bool firn_host_line_receive(const firn_host_line *line, uint8_t *bytes, size_t m
 
 /* Allocates zeroed memory, aligned to a page. Returns NULL for 0 bytes, or if there is not enough memory. */
 void *firn_host_block(uint64_t bytes);
+/* Takes all pages of a block that nothing was written to yet, so that no later write has to wait for memory. Returns
+ * false, without a message, if there is not enough. */
+bool firn_host_block_populate(void *block, uint64_t bytes);
 /* Makes a block read-only, so that a write to it faults. Returns false, without a message, if the kernel refuses. */
 bool firn_host_block_seal(void *block, uint64_t bytes);
 /* Frees a block; NULL is allowed. */
@@ -187,6 +190,9 @@ void firn_host_port_begin(firn_host_port *port, const char *checkpoint, const ch
 /* Reserves room for one record of so many bytes, which the next save takes. Returns FIRN_OK, STORAGE or
  * STORAGE_FULL. */
 int firn_host_port_reserve(firn_host_port *port, uint64_t bytes);
+/* Exchanges the files of two ports' storage, between saves: an instance that is opened with the one port then saves to
+ * the file of the other. */
+void firn_host_port_exchange(firn_host_port *a, firn_host_port *b);
 void firn_host_port_end(firn_host_port *port);
 
 /* --- files that must not change (watch.c) ------------------------------------------------------------------------- */
@@ -219,12 +225,21 @@ bool firn_host_watch_look(firn_host_watch *watch);
 /* Returns true if something was wrong, and writes what, for a message that begins with the name of the file. */
 bool firn_host_watch_fault(const firn_host_watch *watch, char *text, size_t size);
 
-/* --- gzip (unpack.c) ---------------------------------------------------------------------------------------------- */
+/* --- packed files (unpack.c) -------------------------------------------------------------------------------------- */
+
+/* A member of a zip file: where its packed bytes lie, and what they must become. */
+typedef struct firn_host_member {
+    uint64_t offset, packed_bytes, bytes;
+    uint32_t crc32;
+    bool deflated; /* false: stored as it is */
+} firn_host_member;
 
 typedef struct firn_host_packed firn_host_packed;
 
 /* Begins to unpack a gzip file from its beginning. The descriptor stays the caller's. NULL: it cannot be read. */
 firn_host_packed *firn_host_unpack_begin(int descriptor);
+/* Begins to unpack a member, whose packed bytes must lie in the file. As above. */
+firn_host_packed *firn_host_unpack_member(int descriptor, const firn_host_member *member);
 /* Unpacks at most `most` bytes, fewer only at the end. Returns their number, or -1 and sets *fault to what is wrong. */
 int64_t firn_host_unpack(firn_host_packed *packed, void *bytes, uint32_t most, const char **fault);
 void firn_host_unpack_end(firn_host_packed *packed); /* NULL is allowed */
@@ -239,19 +254,59 @@ typedef struct firn_host_shape {
     uint64_t dims[8];
 } firn_host_shape;
 
-/* What a plan reads. */
+/* Whether the first row of a table has names of columns. */
+typedef enum firn_host_header { FIRN_HOST_HEADER_UNKNOWN, FIRN_HOST_HEADER_YES, FIRN_HOST_HEADER_NO } firn_host_header;
+
+/* What a plan reads, and which parts of the files. */
 typedef struct firn_host_wanted {
-    bool records; /* samples are records of arrays; false: windows of one text */
+    bool records;    /* samples are records of arrays; false: windows of one text */
+    bool only_looks; /* the files are to be described: numbers may be any, and streams of any lengths */
     uint32_t stream_count;
     firn_stream_info streams[FIRN_HOST_STREAMS];
     firn_host_shape shapes[FIRN_HOST_STREAMS]; /* of the records of each stream */
+    const char *members[FIRN_HOST_STREAMS];    /* names of arrays in .npz files; NULL: the only one */
+    const char *columns, *target;              /* lists of columns of tables, by name or number; NULL: all, none */
+    firn_host_header header;
+    bool ignores; /* the plan ignores the label `ignored`, as which -100 is read */
+    uint32_t ignored;
 } firn_host_wanted;
 
 typedef struct firn_host_file firn_host_file;
 const char *firn_host_file_name(const firn_host_file *file);
 const firn_data_layout *firn_host_file_layout(const firn_host_file *file);
+/* Returns true if the file is no array and is named .bin, as raw tokens are. */
+bool firn_host_file_is_named_bin(const firn_host_file *file);
+/* Returns what the elements of a file of raw tokens are in the file, such as "uint16"; NULL: it is no such file. */
+const char *firn_host_file_tokens(const firn_host_file *file);
+/* Writes what a file is, such as ".npy of float64, big-endian". */
+void firn_host_file_describe(const firn_host_file *file, char *text, size_t size);
+/* SHA-256 of its contents, unpacked. */
+const uint8_t *firn_host_file_sha256(const firn_host_file *file);
+
+/* The numbers of a file, as they are in it. */
+typedef struct firn_host_summary {
+    bool real; /* false: integers */
+    uint64_t numbers, nans, infinities;
+    char least[64], most[64]; /* of the finite numbers; empty: there is none */
+    uint32_t classes;         /* different numbers, if all are whole and less than 65,536 apart; else 0 */
+    int64_t first;            /* the least of them */
+    uint32_t span;            /* from the least to the greatest */
+    uint64_t *counts;         /* of each number in the span; allocated, NULL if there are no classes */
+} firn_host_summary;
+
+/* Reads all numbers. Returns false after a message if the file cannot be read. Free the summary whatever is returned.
+ */
+bool firn_host_file_summarise(const firn_host_file *file, firn_host_summary *summary);
+void firn_host_summary_free(firn_host_summary *summary);
+/* How many numbers of the file were rounded to float32. */
+uint64_t firn_host_file_rounded(const firn_host_file *file);
 /* NULL: the file is an array, or bytes of no known kind. */
 const firn_file_kind *firn_host_file_kind(const firn_host_file *file);
+
+/* Files of a stream that follow each other. */
+typedef struct firn_host_range {
+    uint32_t first, count;
+} firn_host_range;
 
 /* A stream made of files, each of which is a segment. */
 typedef struct firn_host_stream {
@@ -259,7 +314,9 @@ typedef struct firn_host_stream {
     firn_segment *segments;
     uint64_t *starts; /* first element of each segment */
     uint32_t count;
-    bool folder; /* files were found in a folder */
+    bool folder;             /* files were found in a folder */
+    firn_host_range *ranges; /* of the files of each folder */
+    uint32_t range_count;
     char **left; /* what was left out of folders: the path, and why */
     uint32_t left_count;
 } firn_host_stream;
@@ -268,17 +325,24 @@ typedef struct firn_host_data {
     firn_source source;
     firn_stream streams[FIRN_HOST_STREAMS];
     firn_host_stream files[FIRN_HOST_STREAMS];
+    char *names;        /* of the columns of the first table; NULL: there is none */
     uint8_t sha256[32]; /* SHA-256 of a list with one line for each file in order: "data ", "labels " or "weights ",
-                           then the SHA-256 of its contents (uncompressed) in hexadecimal */
+                           then in hexadecimal the SHA-256 of its contents (uncompressed), or of what its numbers
+                           become if they are converted (runtime/DATA.md) */
 } firn_host_data;
 
 /* Opens the files of stream 0 and, if not NULL, those of labels as stream 1 and of weights as stream 2; weights require
- * labels. A directory stands for the regular files in it, sorted by the bytes of their names; hidden files, symbolic
+ * labels. A directory stands for the regular files in it, in natural order, p9 before p10; hidden files, symbolic
  * links and all else in it are left out and listed. Files that are not as the plan reads them are refused, by their
  * headers first: a compressed file (gzip) is unpacked into memory only if its header is as wanted. Small files are
  * copied into memory. Computes the hash of the data. */
 bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, const char *const *paths,
                          uint32_t path_count, const char *labels, const char *weights);
+/* Compares two names: numbers in them by their value if natural, else by bytes. Returns a number like strcmp. */
+int firn_host_folder_order(const char *a, const char *b, bool natural);
+/* Sorts the files of each folder, in natural order or, as firn did before, by the bytes of their names, and computes
+ * the hash of the data in that order. Returns true if the order was another before. */
+bool firn_host_data_sort(firn_host_data *data, bool natural);
 /* Returns true if no file has changed since it was opened. A read checks the file that it reads. Prints no message. */
 bool firn_host_data_unchanged(firn_host_data *data);
 /* Looks at one file only, chosen by `turn` among all in turn, so that a call costs the same with many files. */
@@ -320,6 +384,8 @@ bool firn_host_refuse_axes(const char *name, const firn_data_layout *layout, con
                            uint32_t stream);
 /* Refuses a file that is no array, where the plan reads records. kind: NULL if it is not known. */
 bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, const firn_file_kind *kind);
+/* Refuses a table without targets, where the plan reads labels. */
+bool firn_host_refuse_no_target(const char *name, const firn_host_wanted *wanted);
 /* Refuses data without the stream. name: the first file of the data. */
 bool firn_host_refuse_absent(const char *name, const firn_host_wanted *wanted, uint32_t stream);
 

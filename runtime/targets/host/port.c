@@ -166,6 +166,23 @@ void firn_host_port_begin(firn_host_port *port, const char *checkpoint, const ch
                              .threads = firn_host_threads_count(port->threads)};
 }
 
+/* Copies what belongs to the file of a port's storage. */
+static void take_file(firn_host_port *to, const firn_host_port *from) {
+    to->port.storage = from->checkpoint != NULL ? &to->storage : NULL;
+    to->checkpoint = from->checkpoint;
+    to->reading = from->reading;
+    to->writing = from->writing;
+    to->reserved = from->reserved;
+    to->written = from->written;
+    to->cause = from->cause;
+}
+
+void firn_host_port_exchange(firn_host_port *a, firn_host_port *b) {
+    const firn_host_port before = *a;
+    take_file(a, b);
+    take_file(b, &before);
+}
+
 void firn_host_port_end(firn_host_port *port) {
     close_file(&port->reading);
     firn_host_replace_abandon(&port->writing);

@@ -14,13 +14,14 @@ static size_t count(const firn_product *product, size_t rows, size_t columns) {
 static firn_chunked_cut cut_of(const firn_linear *linear, const firn_chunked_way *way, size_t wanted) {
     const firn_product *product = &linear->product;
     firn_chunked_cut cut = {.linear = linear, .rows = way->rows, .columns = way->columns};
-    while (cut.columns > way->least_columns && count(product, cut.rows, cut.columns) < wanted)
+    const bool several = wanted > 1; /* one there is always */
+    while (several && cut.columns > way->least_columns && count(product, cut.rows, cut.columns) < wanted)
         cut.columns /= 2;
-    while (cut.rows > way->least_rows && count(product, cut.rows, cut.columns) < wanted)
+    while (several && cut.rows > way->least_rows && count(product, cut.rows, cut.columns) < wanted)
         cut.rows /= 2;
     /* Rectangles of about the same height, each of whole register tiles. */
     const size_t height = firn_ceiling(product->rows, firn_ceiling(product->rows, cut.rows));
-    cut.rows = firn_ceiling(height, way->least_rows) * way->least_rows;
+    cut.rows = firn_round_up(height, way->least_rows);
     cut.across = firn_ceiling(product->columns, cut.columns);
     cut.pieces = count(product, cut.rows, cut.columns);
     return cut;

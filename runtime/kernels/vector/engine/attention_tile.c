@@ -147,7 +147,7 @@ static inline __attribute__((always_inline)) void add_blocks(const firn_attentio
         tile_sums even, odd;
         _Alignas(64) float evens[ROWS][VECTORS * FIRN_VECTOR];
         sum_half(even, vectors, t, term, (terms + 1) / 2);
-        store(even, vectors, evens[0], VECTORS * FIRN_VECTOR);
+        store(even, vectors, evens[0], (size_t)VECTORS * FIRN_VECTOR);
         firn_engine_forget_stored();
         sum_half(odd, vectors, t, term + 1, terms / 2);
         firn_engine_forget_stored();

@@ -63,12 +63,13 @@ static inline __attribute__((always_inline)) firn_vector winners(uint8_t type, c
     firn_vector largest = firn_vector_widen(x->data, type, first, lanes), winner = firn_vector_zero();
     float number = 0.0f;
     for (size_t row = 0; row < e->rows; row++)
-        for (size_t column = 0; column < e->columns; column++, number += 1.0f) {
+        for (size_t column = 0; column < e->columns; column++) {
             const firn_vector next = firn_vector_widen(x->data, type, first + row * below + column * beside, lanes);
             const firn_mask decided = firn_vector_is_nan(largest);
             const firn_mask wins = firn_mask_or(firn_vector_is_less(largest, next), firn_vector_is_nan(next));
             winner = firn_vector_select(decided, winner, firn_vector_select(wins, firn_vector_fill(number), winner));
             largest = firn_vector_select(decided, largest, firn_vector_select(wins, next, largest));
+            number += 1.0f;
         }
     return winner;
 }

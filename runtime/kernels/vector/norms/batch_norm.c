@@ -6,7 +6,11 @@
 #include "runtime/kernels/vector/convert.h"
 #include "runtime/kernels/vector/norms/norms.h"
 
-enum { VECTORS = 4 }; /* registers of columns that are processed at once, at most */
+enum {
+    VECTORS = 4, /* registers of columns that are processed at once, at most */
+    WIDEST = VECTORS * FIRN_VECTOR,
+    TWO_VECTORS = 2 * FIRN_VECTOR,
+};
 
 /* What the tasks of a call share; a task is a run of rows. */
 typedef struct batch {
@@ -77,9 +81,9 @@ static inline __attribute__((always_inline)) void process_run(uint8_t type, cons
     tile t = {.b = b, .run = run};
     for (size_t v = 0; v < VECTORS; v++)
         t.lanes[v] = firn_first_lanes(FIRN_VECTOR);
-    for (; t.column + VECTORS * FIRN_VECTOR <= b->width; t.column += VECTORS * FIRN_VECTOR)
+    for (; t.column + WIDEST <= b->width; t.column += WIDEST)
         body(type, &t, VECTORS);
-    for (; t.column + 2 * FIRN_VECTOR <= b->width; t.column += 2 * FIRN_VECTOR)
+    for (; t.column + TWO_VECTORS <= b->width; t.column += TWO_VECTORS)
         body(type, &t, 2);
     for (; t.column < b->width; t.column += FIRN_VECTOR) {
         t.lanes[0] = firn_first_lanes(b->width - t.column);

@@ -1,22 +1,26 @@
 /* firn predict: runs an eval plan over a checkpoint's parameters and writes one of its outputs, a row for each sample,
- * as CSV or as an array of NumPy. The file is written under a temporary name and renamed when it is complete. */
+ * as CSV, as an array of NumPy or as lines of JSON. The file is written under a temporary name and renamed when it is
+ * complete. */
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/cli/cli.h"
 
-#define HEADER_BYTES 256 /* of the .npy file: room for 8 extents, and a multiple of 64 as the format wants */
-#define NUMBER_BYTES 32  /* of one number in CSV, with what separates it */
+#define NUMBER_BYTES 32 /* of one number in CSV, with what separates it */
 
 typedef struct table {
     const cli_options *options;
     firn_host_replacement file;
-    bool npy;
+    enum { NUMBERS, NPY, CSV, JSON } form; /* NUMBERS: lines of them, without a header */
+    cli_classes classes;
+    cli_rows_form rows_form; /* CSV, JSON */
     firn_tensor_info output;
     uint64_t columns;  /* numbers in a row */
     uint64_t rows, at; /* rows and bytes written so far */
-    char *text;        /* of one row */
+    char *text;        /* of one row of NUMBERS */
+    bool unread;       /* a label could not be read, which has been said */
 } table;
 
 /* --- which output, and how --- */
@@ -65,20 +69,44 @@ static int find_output(const cli_session *session, firn_tensor_info *output) {
     return CLI_REFUSED;
 }
 
-static int begin_table(table *table, const cli_session *session) {
-    const char *path = session->options->output;
-    *table = (struct table){.options = session->options, .npy = ends_with(path, ".npy")};
-    if (!table->npy && !ends_with(path, ".csv")) {
-        firn_host_fail(path, "says no format; end the name in .csv for text or in .npy for NumPy");
+/* Chooses the form by --format, else by the name of the file. */
+static int choose_form(table *table, const cli_options *options) {
+    const char *path = options->output, *format = options->format;
+    if (format != NULL)
+        table->form = strcmp(format, "npy") == 0 ? NPY : strcmp(format, "csv") == 0 ? CSV : JSON;
+    else if (ends_with(path, ".npy"))
+        table->form = NPY;
+    else if (ends_with(path, ".jsonl"))
+        table->form = JSON;
+    else if (ends_with(path, ".csv"))
+        table->form = options->classes != NULL ? CSV : NUMBERS;
+    else {
+        firn_host_fail(path, "says no format; end the name in .csv for text, in .npy for NumPy or in .jsonl for JSON, "
+                             "or give --format");
         return CLI_USAGE;
     }
-    int status = find_output(session, &table->output);
+    if (table->form != NPY || options->classes == NULL)
+        return CLI_OK;
+    firn_host_fail(options->classes, "an array of NumPy has no names; leave out --classes, or write --format csv");
+    return CLI_USAGE;
+}
+
+static int begin_table(table *table, const cli_session *session) {
+    *table = (struct table){.options = session->options};
+    int status = choose_form(table, session->options);
+    if (status == CLI_OK)
+        status = find_output(session, &table->output);
+    if (status == CLI_OK)
+        status = cli_classes_read(&table->classes, session->options->classes);
     if (status != CLI_OK)
         return status;
     table->columns = table->output.bytes / sizeof(float) / session->info.samples;
-    table->at = table->npy ? HEADER_BYTES : 0;
-    table->text = table->npy ? NULL : firn_host_allocate((size_t)table->columns * NUMBER_BYTES);
-    return CLI_OK;
+    table->at = table->form == NPY ? CLI_NPY_HEADER_BYTES : 0;
+    if (table->form == NUMBERS)
+        table->text = firn_host_allocate((size_t)table->columns * NUMBER_BYTES);
+    return table->form == CSV || table->form == JSON
+               ? cli_rows_form_begin(&table->rows_form, session, &table->output, &table->classes)
+               : CLI_OK;
 }
 
 /* --- writing --- */
@@ -97,36 +125,52 @@ static bool put_line(table *table, const float *row) {
     return put(table, table->text, length);
 }
 
+/* Writes rows for people, the first ones behind a header. */
+static bool put_text(table *table, uint64_t rows) {
+    const cli_rows_kind kind = table->form == CSV ? CLI_ROWS_CSV : CLI_ROWS_JSON;
+    const float *values = table->output.data;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&text, &length);
+    if (to == NULL)
+        return false;
+    if (table->form == CSV && table->rows == 0)
+        cli_rows_csv_head(to, &table->rows_form);
+    bool read = true;
+    for (uint64_t row = 0; read && row < rows; row++)
+        read = cli_rows_put(to, &table->rows_form, kind, table->rows + row, values + row * table->columns);
+    table->unread = !read;
+    const bool made = fclose(to) == 0;
+    const bool written = made && read && put(table, text, length);
+    free(text);
+    return written;
+}
+
 /* Writes the first rows that the last step has computed. */
 static bool put_rows(table *table, uint64_t rows) {
     const float *values = table->output.data;
-    bool written = !table->npy || put(table, values, (size_t)(rows * table->columns) * sizeof *values);
-    for (uint64_t row = 0; written && !table->npy && row < rows; row++)
+    bool written = true;
+    if (table->form == NPY)
+        written = put(table, values, (size_t)(rows * table->columns) * sizeof *values);
+    else if (table->form != NUMBERS)
+        written = put_text(table, rows);
+    for (uint64_t row = 0; written && table->form == NUMBERS && row < rows; row++)
         written = put_line(table, values + row * table->columns);
     table->rows += rows;
     return written;
 }
 
-/* The header of version 1.0 of the .npy format. Its first extent is known at the end only. */
+/* Its first extent is known at the end only. */
 static bool put_header(const table *table) {
-    char header[HEADER_BYTES];
-    memset(header, ' ', sizeof header);
-    memcpy(header, "\x93NUMPY\x01\x00", 8);
-    header[8] = (char)((HEADER_BYTES - 10) & 0xff);
-    header[9] = (char)((HEADER_BYTES - 10) >> 8);
-    int length =
-        10 + snprintf(header + 10, sizeof header - 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (%llu",
-                      (unsigned long long)table->rows);
+    uint64_t dims[FIRN_RANK_MAX];
     for (uint32_t d = 1; d < table->output.rank; d++)
-        length +=
-            snprintf(header + length, sizeof header - (size_t)length, ", %lu", (unsigned long)table->output.dims[d]);
-    length += snprintf(header + length, sizeof header - (size_t)length, ",), }");
-    header[length] = ' '; /* in place of the zero that ends the text */
-    header[HEADER_BYTES - 1] = '\n';
-    return firn_host_replace_write(&table->file, 0, header, sizeof header);
+        dims[d - 1] = table->output.dims[d];
+    return cli_npy_put_header(&table->file, FIRN_FLOAT32, table->rows, dims, table->output.rank - 1u);
 }
 
 static int fail_to_write(const table *table) {
+    if (table->unread)
+        return CLI_FILE;
     firn_host_fail(table->options->output, "cannot be written: %s; %s", strerror(errno), firn_host_room());
     return CLI_FILE;
 }
@@ -175,7 +219,7 @@ static int run_steps(cli_session *session, table *table) {
         status = cli_error(session, FIRN_ERROR_SOURCE);
     if (status != CLI_OK)
         return status;
-    bool whole = (!table->npy || put_header(table)) && firn_host_replace_end(&table->file);
+    bool whole = (table->form != NPY || put_header(table)) && firn_host_replace_end(&table->file);
     return whole ? CLI_OK : fail_to_write(table);
 }
 
@@ -208,6 +252,7 @@ int cli_predict(const cli_options *options) {
     if (status == CLI_OK)
         status = predict(&session, &table);
     free(table.text);
+    cli_classes_free(&table.classes);
     cli_session_end(&session);
     return status;
 }

@@ -1,0 +1,394 @@
+/* firnc tokens: encodes texts to files of token ids, counts them, and decodes such files. What a tokenizer is and how
+ * it encodes is in compiler/tokens; this file reads and writes the files. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "compiler/base/files.h"
+#include "compiler/base/text.h"
+#include "compiler/commands/commands.h"
+#include "compiler/commands/options.h"
+#include "compiler/tokens/ids_file.h"
+#include "compiler/tokens/tokenizer.h"
+#include "plan/keys/file_kind.h"
+#include "runtime/program/descriptors.h"
+
+#define BLOCK_BYTES      ((uint64_t)1 << 16)
+#define TERMINAL_SECONDS 0.2
+
+typedef struct request {
+    const char *tokenizer, *vocabulary, *merges, *output;
+    bool decode, count, special, plain;
+    const char **names;
+    uint32_t name_count;
+} request;
+
+static const firnc_option options[] = {
+    {{"--tokenizer", NULL, "FILE", "a tokenizer.json: what firnc reads of it is in compiler/tokens/TOKENS.md"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, tokenizer)},
+    {{"--vocabulary", NULL, "FILE", "instead of it, with --merges: the vocab.json of a tokenizer like GPT-2's"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, vocabulary)},
+    {{"--merges", NULL, "FILE", "its merges.txt"}, FIRNC_OPTION_TEXT, offsetof(request, merges)},
+    {{"--output", "-o", "FILE",
+      "write the ids there: an array of NumPy if the name ends in .npy, else raw; with --decode the text"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, output)},
+    {{"--special", NULL, NULL, "put the tokens around each text that post_processor adds, such as <s>; else none are"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, special)},
+    {{"--no-special-in-text", NULL, NULL, "take <|endoftext|> and other special tokens inside a text for plain text"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, plain)},
+    {{"--count", NULL, NULL, "print how many tokens each text has, and write nothing"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, count)},
+    {{"--decode", NULL, NULL, "the reverse: the file has ids, and its text goes to -o or to standard output"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, decode)},
+};
+
+/* --- signals ------------------------------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t interrupted;
+
+static void note_signal(int signal_number) {
+    (void)signal_number;
+    interrupted = 1;
+}
+
+/* From here on a signal ends the command between two blocks, so that no half file is left behind. A signal that was
+ * ignored when the program began stays ignored. */
+static void watch_signals(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        struct sigaction action;
+        if (sigaction(signals[i], NULL, &action) != 0 || action.sa_handler == SIG_IGN)
+            continue;
+        action.sa_handler = note_signal;
+        action.sa_flags = SA_RESTART;
+        sigaction(signals[i], &action, NULL);
+    }
+}
+
+/* --- progress ----------------------------------------------------------------------------------------------------- */
+
+typedef struct progress {
+    bool terminal, open;
+    double began, shown;
+    uint64_t done, all; /* bytes */
+} progress;
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void progress_begin(progress *p, uint64_t all) {
+    *p = (progress){.terminal = isatty(STDERR_FILENO) == 1, .all = all, .began = seconds()};
+    p->shown = p->began;
+}
+
+/* Leaves the cursor at the beginning of the line, so that a message is written over it. */
+static void progress_add(progress *p, uint64_t bytes) {
+    p->done += bytes;
+    const double now = p->terminal ? seconds() : 0;
+    if (!p->terminal || now - p->shown < TERMINAL_SECONDS)
+        return;
+    fprintf(stderr, "%.1f of %.1f MB  %.1f MB/s\033[K\r", 1e-6 * (double)p->done, 1e-6 * (double)p->all,
+            1e-6 * (double)p->done / (now - p->began));
+    fflush(stderr);
+    p->shown = now;
+    p->open = true;
+}
+
+static void progress_end(progress *p) {
+    if (p->open)
+        fputs("\r\033[K", stderr);
+    p->open = false;
+}
+
+/* --- encoding ----------------------------------------------------------------------------------------------------- */
+
+typedef struct encoding {
+    firnc_tokenizer tokenizer;
+    firnc_encoder encoder;
+    firnc_ids_writer writer;
+    bool writes;            /* else it only counts */
+    uint64_t bytes, tokens; /* of the present text */
+    progress progress;
+} encoding;
+
+/* Hands on what is encoded. */
+static bool flush(encoding *e) {
+    const bool good = !e->writes || firnc_ids_write(&e->writer, &e->encoder.ids);
+    e->tokens += e->encoder.ids.count;
+    e->encoder.ids.count = 0;
+    return good;
+}
+
+static void add_ids(firnc_ids *to, const firnc_ids *from) {
+    for (uint32_t i = 0; i < from->count; i++)
+        firnc_ids_add(to, from->ids[i]);
+}
+
+/* Files that are known to be no text would become tokens without a meaning. The mark that some editors put before UTF-8
+ * is a character like any other, as in the reference, and hardly meant. */
+static bool is_text(const char *name, const uint8_t *head, uint64_t count) {
+    const firn_file_kind *kind =
+        firn_file_kind_of(head, (size_t)(count < FIRN_FILE_KIND_BYTES ? count : FIRN_FILE_KIND_BYTES));
+    if (count >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0)
+        firnc_say(
+            "firnc: %s: warning: begins with a byte order mark, U+FEFF, which becomes tokens, too; remove its first "
+            "3 bytes, as by tail -c +4",
+            name);
+    if (kind == NULL || kind->use == FIRN_FILE_KEY)
+        return true;
+    firnc_say("firnc: %s: is %s and no text in UTF-8; give the text that it has", name, kind->name);
+    return false;
+}
+
+static bool encode_blocks(encoding *e, int file, const char *name) {
+    static uint8_t block[BLOCK_BYTES];
+    uint64_t count;
+    do {
+        if (!firnc_input_read(file, name, block, sizeof block, &count) ||
+            (e->bytes == 0 && !is_text(name, block, count)) || !firnc_encoder_add(&e->encoder, block, (size_t)count) ||
+            !flush(e))
+            return false;
+        e->bytes += count;
+        progress_add(&e->progress, count);
+    } while (count == sizeof block && interrupted == 0);
+    return true;
+}
+
+static bool encode_text(encoding *e, const request *r, const char *name) {
+    uint64_t size;
+    const int file = firnc_input_open(name, &size);
+    if (file < 0)
+        return false;
+    e->bytes = e->tokens = 0;
+    firnc_encoder_begin(&e->encoder, &e->tokenizer, name, r->plain);
+    if (r->special)
+        add_ids(&e->encoder.ids, &e->tokenizer.before);
+    bool good = encode_blocks(e, file, name) && (interrupted != 0 || firnc_encoder_end(&e->encoder));
+    close(file);
+    if (r->special)
+        add_ids(&e->encoder.ids, &e->tokenizer.after);
+    good = good && flush(e);
+    if (good && e->encoder.invalid > 0 && interrupted == 0) {
+        progress_end(&e->progress);
+        firnc_say("firnc: %s: warning: is no UTF-8: %llu bytes, the first at byte %llu, are encoded as they are; check "
+                  "that it is the text that is meant",
+                  name, (unsigned long long)e->encoder.invalid, (unsigned long long)e->encoder.invalid_at);
+    }
+    return good;
+}
+
+/* Encodes all texts, and sets the number of tokens. */
+static bool encode_all(encoding *e, const request *r, uint64_t *tokens) {
+    *tokens = 0;
+    for (uint32_t i = 0; i < r->name_count && interrupted == 0; i++) {
+        if (!encode_text(e, r, r->names[i])) {
+            progress_end(&e->progress);
+            return false;
+        }
+        *tokens += e->tokens;
+        if (r->count && interrupted == 0) {
+            progress_end(&e->progress);
+            printf("%s: %llu tokens, %llu bytes\n", firnc_printable(r->names[i]), (unsigned long long)e->tokens,
+                   (unsigned long long)e->bytes);
+        }
+    }
+    progress_end(&e->progress);
+    return true;
+}
+
+/* Opens each text once, so that a wrong name is known before hours of work, and adds up their sizes. */
+static bool check_texts(const request *r, uint64_t *bytes) {
+    *bytes = 0;
+    for (uint32_t i = 0; i < r->name_count; i++) {
+        uint64_t size;
+        const int file = firnc_input_open(r->names[i], &size);
+        if (file < 0)
+            return false;
+        close(file);
+        *bytes += size;
+    }
+    return true;
+}
+
+/* "; with A, B before and C behind each text", for the tokens that --special adds; "" without it. */
+static const char *special_text(const firnc_tokenizer *tokenizer, bool special) {
+    const firnc_ids *const lists[] = {&tokenizer->before, &tokenizer->after};
+    static const char *const places[] = {"before", "behind"};
+    const char *text = "";
+    for (uint32_t i = 0; special && i < 2; i++) {
+        const char *names = "";
+        for (uint32_t j = 0; j < lists[i]->count; j++)
+            names = firnc_format("%s%s%s", names, j > 0 ? ", " : "",
+                                 (const char *)tokenizer->bpe.vocabulary.tokens[lists[i]->ids[j]].text);
+        if (lists[i]->count > 0)
+            text = firnc_format("%s%s%s %s", text, text[0] == '\0' ? "; with " : " and ", names, places[i]);
+    }
+    return text[0] != '\0' ? firnc_printable(firnc_format("%s each text", text)) : "";
+}
+
+static int end_interrupted(const char *output) {
+    if (output != NULL)
+        firnc_say("firnc tokens: interrupted; %s is not written", output);
+    return FIRNC_EXIT_INTERRUPTED;
+}
+
+static int write_ids(encoding *e, const request *r) {
+    const uint32_t vocabulary = e->tokenizer.bpe.vocabulary.count;
+    uint64_t tokens;
+    if (!firnc_ids_write_begin(&e->writer, r->output, vocabulary))
+        return FIRNC_EXIT_WRONG;
+    e->writes = true;
+    const bool good = encode_all(e, r, &tokens);
+    if (good && interrupted == 0 && tokens > 0) {
+        if (!firnc_ids_write_end(&e->writer))
+            return FIRNC_EXIT_WRONG;
+        printf("%s: %llu tokens, %s, of a vocabulary of %u%s\n", firnc_printable(r->output), (unsigned long long)tokens,
+               firnc_ids_type(&e->writer), (unsigned)vocabulary, special_text(&e->tokenizer, r->special));
+        return FIRNC_EXIT_OK;
+    }
+    firnc_output_abandon(&e->writer.output);
+    if (good && interrupted != 0)
+        return end_interrupted(r->output);
+    if (good)
+        firnc_say("firnc: %s: has no tokens, because the text is empty; give another", r->names[0]);
+    return FIRNC_EXIT_WRONG;
+}
+
+static int encode(encoding *e, const request *r) {
+    uint64_t bytes, tokens;
+    if (r->special && e->tokenizer.before.count + e->tokenizer.after.count == 0) {
+        firnc_say("firnc: %s: --special: %s; leave out --special", e->tokenizer.name,
+                  e->tokenizer.unread_processor != NULL
+                      ? firnc_format("post_processor is %s, and firnc reads TemplateProcessing",
+                                     e->tokenizer.unread_processor)
+                      : "no post_processor adds tokens to a text");
+        return FIRNC_EXIT_WRONG;
+    }
+    if (!check_texts(r, &bytes))
+        return FIRNC_EXIT_WRONG;
+    progress_begin(&e->progress, bytes);
+    watch_signals();
+    if (!r->count)
+        return write_ids(e, r);
+    if (!encode_all(e, r, &tokens))
+        return FIRNC_EXIT_WRONG;
+    if (interrupted != 0)
+        return end_interrupted(NULL);
+    if (r->name_count > 1)
+        printf("%llu tokens in all\n", (unsigned long long)tokens);
+    return FIRNC_EXIT_OK;
+}
+
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
+
+/* Writes the text to the output, or to standard output; main sees whether that failed. */
+static bool put_text(firnc_output *output, firnc_decoder *decoder) {
+    bool good = true;
+    if (output != NULL)
+        good = firnc_output_add(output, decoder->text.text, decoder->text.length);
+    else
+        fwrite(decoder->text.text, 1, decoder->text.length, stdout);
+    decoder->text.length = 0;
+    return good;
+}
+
+static bool decode_blocks(firnc_ids_reader *reader, firnc_decoder *decoder, firnc_output *output) {
+    firnc_ids ids = {0};
+    do {
+        if (!firnc_ids_read(reader, &ids))
+            return false;
+        for (uint32_t i = 0; i < ids.count; i++)
+            firnc_decoder_add(decoder, ids.ids[i]);
+        if (ids.count > 0 && !put_text(output, decoder))
+            return false;
+    } while (ids.count > 0 && interrupted == 0 && !ferror(stdout));
+    return true;
+}
+
+static int decode(const firnc_tokenizer *tokenizer, const request *r) {
+    firnc_ids_reader reader;
+    firnc_decoder decoder;
+    firnc_output file = {0}, *output = r->output != NULL ? &file : NULL;
+    if (!firnc_ids_read_begin(&reader, r->names[0], tokenizer->bpe.vocabulary.count))
+        return FIRNC_EXIT_WRONG;
+    watch_signals();
+    firnc_decoder_begin(&decoder, tokenizer);
+    if (output != NULL && !firnc_output_begin(output, r->output)) {
+        firnc_ids_read_end(&reader);
+        return FIRNC_EXIT_WRONG;
+    }
+    const bool good = decode_blocks(&reader, &decoder, output);
+    firnc_ids_read_end(&reader);
+    if (good && interrupted == 0)
+        return output == NULL || firnc_output_end(output, NULL, 0) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
+    if (output != NULL)
+        firnc_output_abandon(output);
+    return good ? end_interrupted(r->output) : FIRNC_EXIT_WRONG;
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+/* Returns FIRNC_EXIT_OK if the options fit each other. */
+static int check(const request *r) {
+    if ((r->tokenizer != NULL) == (r->vocabulary != NULL || r->merges != NULL) ||
+        (r->vocabulary != NULL) != (r->merges != NULL))
+        return firnc_usage("tokens",
+                           "the tokenizer is missing or not one; give --tokenizer, or --vocabulary and --merges");
+    if (r->decode && (r->count || r->special || r->plain))
+        return firnc_usage("tokens", "--decode: not with --count, --special or --no-special-in-text; leave one out");
+    if (r->decode && r->name_count > 1)
+        return firnc_usage("tokens", "--decode: takes one file of ids; leave out %s", r->names[1]);
+    if (r->count && r->output != NULL)
+        return firnc_usage("tokens", "--count: writes nothing; leave out -o");
+    if (!r->decode && !r->count && r->output == NULL)
+        return firnc_usage("tokens", "-o: the name of the output is missing; add -o train.bin, or --count");
+    const char *const others[] = {r->tokenizer, r->vocabulary, r->merges};
+    if (r->output != NULL && (!firnc_output_is_free("tokens", r->output, r->names, r->name_count) ||
+                              !firnc_output_is_free("tokens", r->output, others, sizeof others / sizeof others[0])))
+        return FIRNC_EXIT_USAGE;
+    return r->output == NULL && !firnc_has_output() ? FIRNC_EXIT_WRONG : FIRNC_EXIT_OK;
+}
+
+static int tokens_command(int argc, char **argv) {
+    request r = {.names = firnc_allocate((uint64_t)argc * sizeof *r.names)};
+    encoding *e = firnc_allocate(sizeof *e);
+    if (!firnc_options_read_many(argc, argv, &firnc_command_tokens, &r, r.names, &r.name_count))
+        return FIRNC_EXIT_USAGE;
+    const int status = check(&r);
+    if (status != FIRNC_EXIT_OK)
+        return status;
+    const bool read = r.tokenizer != NULL ? firnc_tokenizer_read(&e->tokenizer, r.tokenizer)
+                                          : firnc_tokenizer_read_pair(&e->tokenizer, r.vocabulary, r.merges);
+    if (!read)
+        return FIRNC_EXIT_WRONG;
+    return r.decode ? decode(&e->tokenizer, &r) : encode(e, &r);
+}
+
+const firnc_command firnc_command_tokens = {
+    .words = {.name = "tokens",
+              .forms = {"TEXT... --tokenizer FILE -o FILE [options]",
+                        "TEXT... --vocabulary FILE --merges FILE -o FILE [options]", "TEXT... --tokenizer FILE --count",
+                        "--decode FILE --tokenizer FILE [-o FILE]"},
+              .text = "encode texts to the ids of a tokenizer's tokens, and decode them",
+              .more =
+                  "An array (-o train.npy) is of int32, as firn train --data takes it. Raw ids are uint16 if the "
+                  "vocabulary has at most 65,536 tokens, else int32, little-endian. Texts are UTF-8 and are encoded "
+                  "one behind the other. Letters, numbers and NFC are those of Unicode 14.0.0."},
+    .run = tokens_command,
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+};

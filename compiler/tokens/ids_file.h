@@ -1,0 +1,41 @@
+/* Files of token ids: raw little-endian integers, uint16 where the vocabulary has at most 65,536 tokens and else int32,
+ * or the same behind the header of a NumPy array in a file whose name ends in .npy. A function that fails returns false
+ * after one message. */
+#ifndef FIRNC_TOKENS_IDS_FILE_H
+#define FIRNC_TOKENS_IDS_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compiler/base/files.h"
+#include "compiler/tokens/bpe.h"
+
+typedef struct firnc_ids_writer {
+    firnc_output output;
+    bool npy;
+    uint32_t width; /* bytes of an id */
+    uint64_t count; /* ids that were written */
+} firnc_ids_writer;
+
+/* The file gets its name at firnc_ids_write_end; until then firnc_output_abandon removes what there is. */
+bool firnc_ids_write_begin(firnc_ids_writer *writer, const char *name, uint32_t vocabulary);
+bool firnc_ids_write(firnc_ids_writer *writer, const firnc_ids *ids);
+bool firnc_ids_write_end(firnc_ids_writer *writer);
+
+/* "uint16" or "int32" */
+const char *firnc_ids_type(const firnc_ids_writer *writer);
+
+typedef struct firnc_ids_reader {
+    const char *name;
+    int file;
+    uint32_t width, vocabulary;
+    uint64_t count, read; /* ids of the file, and those that were read */
+} firnc_ids_reader;
+
+/* Opens a file of either form. An array may also be of uint16. */
+bool firnc_ids_read_begin(firnc_ids_reader *reader, const char *name, uint32_t vocabulary);
+/* Sets the next ids, which are below the vocabulary; none at the end of the file. */
+bool firnc_ids_read(firnc_ids_reader *reader, firnc_ids *ids);
+void firnc_ids_read_end(const firnc_ids_reader *reader);
+
+#endif

@@ -1,0 +1,188 @@
+/* The best evaluation of a run: which one that is, the checkpoint of its state, and how many evaluations have followed
+ * it. A value that is not finite is never the best; of equal values the first one is. All of this follows from the
+ * values in the log, so that a resumed run goes on as if it had not been interrupted. */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+
+int cli_best_claim(cli_best *best, cli_session *session, cli_progress *progress) {
+    *best = (cli_best){.options = session->options};
+    firn_host_port_begin(&best->port, session->options->keep_best, NULL, 1);
+    return cli_saving_claim(&best->saving, session, &best->port, progress);
+}
+
+void cli_best_end(cli_best *best) {
+    if (best->options == NULL)
+        return;
+    firn_host_port_end(&best->port);
+    cli_saving_end(&best->saving);
+    best->options = NULL;
+}
+
+/* --- which is the best --- */
+
+/* Returns true if a value is better than that of a score, or if there is no score yet. */
+static bool is_better(const cli_best *best, float value, const cli_score *than) {
+    if (!isfinite(value))
+        return false;
+    return than->step == 0 || (best->metric->higher ? value > than->value : value < than->value);
+}
+
+static void count(cli_best *best, cli_score score) {
+    best->evaluations++;
+    best->since++;
+    if (!is_better(best, score.value, &best->best))
+        return;
+    best->best = score;
+    best->since = 0;
+}
+
+bool cli_best_is_over(const cli_best *best) {
+    return best->options->patience != 0 && best->since >= best->options->patience;
+}
+
+/* --- the file --- */
+
+/* Reads the header of the file. Returns CLI_OK, with record->global_step 0 if there is no file, or another exit code
+ * after a message. */
+static int read_record(const cli_best *best, firn_record *record) {
+    const firn_port *port = &best->port.port;
+    const cli_session *session = best->saving.session;
+    uint8_t header[FIRN_RECORD_HEADER_BYTES];
+    *record = (firn_record){0};
+    const uint64_t bytes = port->storage->stored(port->context);
+    if (bytes == 0)
+        return CLI_OK;
+    int error = bytes < sizeof header ? FIRN_ERROR_CHECKPOINT_DAMAGED
+                                      : port->storage->read(port->context, 0, header, sizeof header);
+    if (error == FIRN_OK)
+        error = firn_record_decode(record, header);
+    if (error == FIRN_OK)
+        error = firn_record_authenticate(record, session->config.device_key);
+    if (error == FIRN_OK && memcmp(record->run_hash, session->info.run_hash, FIRN_HASH_BYTES) != 0)
+        error = FIRN_ERROR_CHECKPOINT_OTHER_RUN;
+    if (error == FIRN_OK && record->global_step == 0) /* no evaluation is before the first step */
+        error = FIRN_ERROR_CHECKPOINT_DAMAGED;
+    if (error == FIRN_OK)
+        return CLI_OK;
+    firn_host_fail(best->saving.path, "%s (%s); give another --keep-best", firn_error_text(error),
+                   firn_error_name(error));
+    return cli_exit_code(error);
+}
+
+/* Finds the value of the state in the file. A state that is ahead of the checkpoint comes from steps that are run
+ * again; before it the file had the best one up to the checkpoint. */
+static int find_kept(cli_best *best, const cli_history *history, uint64_t step) {
+    firn_record record;
+    const int status = read_record(best, &record);
+    if (status != CLI_OK || record.global_step == 0)
+        return status;
+    best->saving.saved = record.global_step;
+    if (record.global_step > step) {
+        best->kept = best->best;
+        return CLI_OK;
+    }
+    for (size_t i = 0; i < history->count; i++)
+        if (history->list[i].step == record.global_step && isfinite(history->list[i].value)) {
+            best->kept = history->list[i];
+            return CLI_OK;
+        }
+    firn_host_fail(
+        best->saving.path,
+        "has the state of step %llu, whose %s is not in the log; give the --log that goes with it, or another "
+        "--keep-best",
+        (unsigned long long)record.global_step, best->metric->name);
+    return CLI_FILE;
+}
+
+/* Says that the best state could not be saved. The next one that is better than the one in the file will be. */
+static void say_unkept(const cli_best *best, int error) {
+    char kept[64] = "there is no file yet";
+    if (best->kept.step != 0)
+        snprintf(kept, sizeof kept, "the file keeps that of step %llu", (unsigned long long)best->kept.step);
+    firn_host_fail(best->saving.path,
+                   "the best state so far, that of step %llu, cannot be saved: %s (%s); %s; %s, and the run goes on",
+                   (unsigned long long)best->best.step, strerror(best->port.cause), firn_error_name(error),
+                   cli_saving_mend(best->port.cause), kept);
+}
+
+/* Saves the state in memory, whose score this is. */
+static int keep(cli_best *best, cli_score score) {
+    int error;
+    int status = cli_saving_write(&best->saving, score.step, &error);
+    const bool storage = error == FIRN_ERROR_STORAGE || error == FIRN_ERROR_STORAGE_FULL;
+    const bool placed = status == CLI_OK || (storage && best->saving.saved == score.step);
+    if (placed)
+        best->kept = score;
+    else if (storage)
+        say_unkept(best, error);
+    if (status != CLI_OK || best->kept.step == best->best.step)
+        best->failed = status != CLI_OK;
+    return storage ? CLI_OK : status;
+}
+
+/* --- in the course of a run --- */
+
+int cli_best_go_on(cli_best *best, const cli_metric *metric, const cli_history *history, uint64_t step) {
+    best->metric = metric;
+    for (size_t i = 0; i < history->count; i++)
+        count(best, history->list[i]);
+    if (best->saving.path == NULL)
+        return CLI_OK;
+    const int status = find_kept(best, history, step);
+    const bool lacks = best->best.step != 0 && best->best.step == step && best->kept.step != step;
+    return status == CLI_OK && lacks ? keep(best, best->best) : status;
+}
+
+int cli_best_take(cli_best *best, uint64_t step) {
+    const cli_score score = {step, best->metric->value};
+    count(best, score);
+    return best->saving.path != NULL && is_better(best, score.value, &best->kept) ? keep(best, score) : CLI_OK;
+}
+
+/* --- what is said --- */
+
+void cli_best_say(const cli_best *best, char *text, size_t size) {
+    if (best->best.step == 0)
+        snprintf(text, size, "none of %llu evaluations had a finite %s", (unsigned long long)best->evaluations,
+                 best->metric->name);
+    else
+        snprintf(text, size, "%s was not better than %.9g, that of step %llu, in %llu evaluation%s", best->metric->name,
+                 (double)best->best.value, (unsigned long long)best->best.step, (unsigned long long)best->since,
+                 cli_s(best->since));
+}
+
+void cli_best_note(const cli_best *best) {
+    if (best->metric == NULL || best->options->quiet || best->evaluations == 0)
+        return;
+    const unsigned long long evaluations = best->evaluations;
+    if (best->best.step == 0) {
+        firn_host_note("no evaluation of %llu had a finite %s", evaluations, best->metric->name);
+        return;
+    }
+    firn_host_note("best %s: %.9g, after step %llu, of %llu evaluation%s", best->metric->name, (double)best->best.value,
+                   (unsigned long long)best->best.step, evaluations, cli_s(best->evaluations));
+    if (best->saving.path != NULL && best->saving.saved == best->best.step)
+        firn_host_note("%s has the state of that step", best->saving.path);
+    else if (best->saving.path != NULL && best->kept.step != 0)
+        firn_host_note("%s has the state of step %llu, the best one that was kept, with %.9g", best->saving.path,
+                       (unsigned long long)best->saving.saved, (double)best->kept.value);
+}
+
+int cli_best_check(const cli_best *best) {
+    if (!best->failed)
+        return CLI_OK;
+    if (best->saving.saved == best->best.step) /* it is in its place, and the doubt about the disk has been said */
+        return CLI_FILE;
+    if (best->kept.step != 0)
+        firn_host_fail(best->saving.path,
+                       "the best state, that of step %llu, could not be saved and is lost; the file "
+                       "has that of step %llu",
+                       (unsigned long long)best->best.step, (unsigned long long)best->kept.step);
+    else
+        firn_host_fail(best->saving.path,
+                       "the best state, that of step %llu, could not be saved and is lost; there is no file",
+                       (unsigned long long)best->best.step);
+    return CLI_FILE;
+}

@@ -1,0 +1,278 @@
+/* firn data: says what data files hold, what a plan takes from them or why it refuses them, and writes what a device
+ * gets of them. Files are described as they are first, so that a file that the plan refuses is described, too. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/ops.h"
+#include "runtime/cli/cli.h"
+
+enum { COUNTS_SHOWN = 20, PIECE_ELEMENTS = 16384, ELEMENT_BYTES_MOST = 4 };
+
+static const char *const roles[FIRN_HOST_STREAMS] = {"data", "labels", "weights"};
+
+/* --- what the files hold ------------------------------------------------------------------------------------------ */
+
+static void line(const char *name, const char *text) {
+    printf("  %-19s", name);
+    firn_host_print(stdout, text);
+    putchar('\n');
+}
+
+static void print_shape(const firn_data_layout *layout, bool bytes) {
+    char shape[200], text[300];
+    const uint32_t each = firn_data_record_elements(layout);
+    if (bytes) {
+        snprintf(text, sizeof text, "%llu byte%s", (unsigned long long)layout->elements, cli_s(layout->elements));
+        line("length", text);
+        return;
+    }
+    firn_host_dims_text(layout->dims, layout->rank, "()", shape, sizeof shape);
+    snprintf(text, sizeof text, "%s: %llu record%s of %lu number%s", shape, (unsigned long long)layout->dims[0],
+             cli_s(layout->dims[0]), (unsigned long)each, cli_s(each));
+    line("shape", text);
+}
+
+/* Prints how often each class stands in the labels. */
+static void print_counts(const firn_host_summary *summary) {
+    uint32_t shown = 0;
+    printf("  %-19s", "counts");
+    for (uint32_t i = 0; i < summary->span && shown < COUNTS_SHOWN; i++)
+        if (summary->counts[i] != 0)
+            printf("%s%lld: %llu", shown++ == 0 ? "" : ", ", (long long)summary->first + i,
+                   (unsigned long long)summary->counts[i]);
+    printf("%s\n", summary->classes > shown ? ", ..." : "");
+}
+
+static void print_classes(const firn_host_summary *summary) {
+    char text[200];
+    if (summary->counts == NULL)
+        return;
+    const long long first = (long long)summary->first, last = first + summary->span - 1;
+    snprintf(text, sizeof text, "%lu, from %lld to %lld", (unsigned long)summary->classes, first, last);
+    line("classes", text);
+    print_counts(summary);
+    if (first == 1 && last == (long long)summary->classes && last > 1)
+        line("warning", "the classes begin at 1, and a plan numbers them from 0: save x - 1");
+}
+
+static bool print_numbers(const firn_host_file *file, bool labels) {
+    firn_host_summary summary;
+    char text[200];
+    const bool read = firn_host_file_summarise(file, &summary);
+    if (read && summary.least[0] != 0 && firn_host_file_layout(file)->format != FIRN_DATA_RAW) {
+        snprintf(text, sizeof text, "%s to %s", summary.least, summary.most);
+        line("range", text);
+    }
+    if (read && summary.real) {
+        snprintf(text, sizeof text, "%llu of %llu numbers, infinity %llu", (unsigned long long)summary.nans,
+                 (unsigned long long)summary.numbers, (unsigned long long)summary.infinities);
+        line("NaN", text);
+    }
+    if (read && labels)
+        print_classes(&summary);
+    firn_host_summary_free(&summary);
+    return read;
+}
+
+static bool print_file(const firn_host_stream *stream, uint32_t index, uint32_t role) {
+    const firn_host_file *file = stream->files[index];
+    const firn_data_layout *layout = firn_host_file_layout(file);
+    char text[300], hash[65];
+    printf("%s %lu of %lu: ", roles[role], (unsigned long)index + 1, (unsigned long)stream->count);
+    firn_host_print(stdout, firn_host_file_name(file));
+    putchar('\n');
+    firn_host_file_describe(file, text, sizeof text);
+    line("form", text);
+    print_shape(layout, layout->format == FIRN_DATA_RAW);
+    if (!print_numbers(file, role == 1))
+        return false;
+    cli_hex(hash, firn_host_file_sha256(file));
+    line("sha256", hash);
+    return true;
+}
+
+static bool print_stream(const firn_host_data *data, uint32_t role) {
+    const firn_host_stream *stream = &data->files[role];
+    for (uint32_t i = 0; i < stream->count; i++)
+        if (!print_file(stream, i, role))
+            return false;
+    for (uint32_t i = 0; i < stream->left_count; i++) {
+        fputs("left out: ", stdout);
+        firn_host_print(stdout, stream->left[i]);
+        putchar('\n');
+    }
+    return true;
+}
+
+/* Opens the files without a plan: as their own numbers, or converted to what they become by default. */
+static bool open_without_plan(firn_host_data *data, const cli_options *options, bool only_looks) {
+    const bool labels = options->labels != NULL || options->target != NULL;
+    firn_host_wanted wanted = {.records = true, .only_looks = only_looks};
+    wanted.stream_count = options->weights != NULL ? 3 : labels ? 2 : 1;
+    cli_want_parts(&wanted, options);
+    return firn_host_data_open(data, &wanted, options->data, options->data_count, options->labels, options->weights);
+}
+
+static bool print_files(const cli_options *options) {
+    firn_host_data data;
+    bool printed = open_without_plan(&data, options, true);
+    for (uint32_t s = 0; printed && s < FIRN_HOST_STREAMS; s++)
+        printed = print_stream(&data, s);
+    firn_host_data_close(&data);
+    return printed;
+}
+
+/* --- what a plan takes -------------------------------------------------------------------------------------------- */
+
+static void print_stream_of_plan(const cli_session *session, uint32_t stream) {
+    firn_stream_info info;
+    char text[300];
+    uint64_t rounded = 0;
+    if (firn_stream_at(&session->firn, stream, &info) != FIRN_OK)
+        return;
+    for (uint32_t i = 0; i < session->data.files[stream].count; i++)
+        rounded += firn_host_file_rounded(session->data.files[stream].files[i]);
+    int length = session->info.window != 0
+                     ? snprintf(text, sizeof text, "a text of %s", firn_type_name(info.element))
+                     : snprintf(text, sizeof text, "%lu %s of each record", (unsigned long)info.record_elements,
+                                firn_type_name(info.element));
+    if (info.limit != 0)
+        length +=
+            snprintf(text + length, sizeof text - (size_t)length, ", from 0 to %lu", (unsigned long)info.limit - 1);
+    if (rounded != 0)
+        snprintf(text + length, sizeof text - (size_t)length, "; %llu number%s rounded once to float32",
+                 (unsigned long long)rounded, rounded == 1 ? " is" : "s are");
+    line(roles[stream], text);
+}
+
+/* Prints what the plan takes. Returns CLI_OK, or another exit code after a message. */
+static int print_plan(const cli_session *session) {
+    char text[400], hash[65];
+    printf("plan: ");
+    firn_host_print(stdout, session->options->file);
+    printf(", %s\n", session->info.eval ? "eval" : "train");
+    for (uint32_t s = 0; s < session->data.source.stream_count; s++)
+        print_stream_of_plan(session, s);
+    cli_hex(hash, session->data.sha256);
+    line("data hash", hash);
+    if (session->info.window != 0)
+        cli_note_kinds(session);
+    cli_note_twins(session);
+    cli_note_first_class(session);
+    if (cli_say_out_of_range(session, text, sizeof text) != NULL)
+        return cli_error(session, FIRN_ERROR_DATA_RANGE);
+    if (!cli_say_samples(session, text, sizeof text))
+        return cli_error(session, FIRN_ERROR_DATA_TOO_SHORT);
+    line("samples", text);
+    return CLI_OK;
+}
+
+/* --- what a device gets ------------------------------------------------------------------------------------------- */
+
+static int fail_to_write(const char *path) {
+    firn_host_fail(path, "cannot be written: %s; %s", strerror(errno), firn_host_room());
+    return CLI_FILE;
+}
+
+/* Writes all elements of a stream behind the header. Returns CLI_OK, or another exit code after a message. */
+static int write_elements(const firn_host_data *data, uint32_t stream, const firn_host_replacement *file,
+                          const char *path) {
+    static uint8_t bytes[PIECE_ELEMENTS * ELEMENT_BYTES_MOST];
+    const uint32_t width = firn_type_bytes(data->streams[stream].element);
+    const uint64_t elements = firn_host_data_elements(&data->files[stream]);
+    for (uint64_t at = 0; at < elements;) {
+        const uint64_t left = elements - at;
+        const uint32_t piece = left < PIECE_ELEMENTS ? (uint32_t)left : PIECE_ELEMENTS;
+        char fault[200] = "cannot be read to its end";
+        if (data->source.read(data->source.context, stream, at, piece, bytes) != FIRN_OK) {
+            const char *name = firn_host_data_fault(data, fault, sizeof fault);
+            firn_host_fail(name != NULL ? name : path, "%s, so that %s was not written", fault, path);
+            return CLI_FILE;
+        }
+        if (!firn_host_replace_write(file, CLI_NPY_HEADER_BYTES + at * width, bytes, (size_t)piece * width))
+            return fail_to_write(path);
+        if (cli_signals_came()) {
+            firn_host_note("interrupted; %s was not written", path);
+            return CLI_INTERRUPTED;
+        }
+        at += piece;
+    }
+    return CLI_OK;
+}
+
+/* Writes a stream as one array: the records of all files after one another, in the shape of those of the first. */
+static int convert_stream(const firn_host_data *data, uint32_t stream, const char *path) {
+    const firn_data_layout *layout = firn_host_file_layout(data->files[stream].files[0]);
+    const uint64_t each = firn_data_record_elements(layout), elements = firn_host_data_elements(&data->files[stream]);
+    firn_host_replacement file = {.file = -1};
+    if (!firn_host_replaceable(path))
+        return CLI_FILE;
+    int status = firn_host_replace_begin(&file, path) ? CLI_OK : fail_to_write(path);
+    if (status == CLI_OK)
+        status = write_elements(data, stream, &file, path);
+    if (status == CLI_OK && (!cli_npy_put_header(&file, data->streams[stream].element, elements / each,
+                                                 layout->dims + 1, layout->rank - 1u) ||
+                             !firn_host_replace_end(&file)))
+        status = fail_to_write(path);
+    if (status != CLI_OK)
+        firn_host_replace_abandon(&file);
+    return status;
+}
+
+/* A text ends with its file: windows do not cross its end, which one array would lose. */
+static int refuse_texts(const firn_host_data *data, bool text) {
+    const firn_host_stream *stream = &data->files[0];
+    text = text || firn_host_file_layout(stream->files[0])->format == FIRN_DATA_RAW;
+    if (!text || stream->count == 1)
+        return CLI_OK;
+    firn_host_fail(firn_host_file_name(stream->files[1]),
+                   "is another text, and --convert writes one: a text ends with its file; convert them one by one");
+    return CLI_USAGE;
+}
+
+static int convert(const firn_host_data *data, const cli_options *options, bool text) {
+    int status = refuse_texts(data, text);
+    cli_signals_catch();
+    if (status == CLI_OK && options->output != NULL)
+        status = convert_stream(data, 0, options->output);
+    if (status == CLI_OK && options->labels_output != NULL)
+        status = convert_stream(data, 1, options->labels_output);
+    return status;
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+static bool converts(const cli_options *options) {
+    return options->output != NULL || options->labels_output != NULL;
+}
+
+static int run_without_plan(const cli_options *options) {
+    firn_host_data data;
+    if (!converts(options))
+        return CLI_OK;
+    int status = open_without_plan(&data, options, false) ? CLI_OK : CLI_FILE;
+    if (status == CLI_OK)
+        status = convert(&data, options, false);
+    firn_host_data_close(&data);
+    return status;
+}
+
+static int run_with_plan(const cli_options *options) {
+    static cli_session session;
+    int status = cli_session_open(&session, options);
+    if (status == CLI_OK)
+        status = print_plan(&session);
+    if (status == CLI_OK && converts(options))
+        status = convert(&session.data, options, session.info.window != 0);
+    cli_session_end(&session);
+    return status;
+}
+
+int cli_data(const cli_options *options) {
+    if (!print_files(options))
+        return CLI_FILE;
+    const int status = options->file != NULL ? run_with_plan(options) : run_without_plan(options);
+    const int flushed = cli_flush();
+    return status != CLI_OK ? status : flushed;
+}

@@ -1,0 +1,166 @@
+/* The names of classes, of --classes: a text file with one name a line, the first for class 0. A byte order mark and
+ * carriage returns at the ends of lines are not part of a name. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/cli/cli.h"
+
+enum { FILE_BYTES_MAX = 1 << 20 };
+
+/* Reads the file into text that a zero ends. */
+static int read_text(char **text, size_t *length, const char *path) {
+    uint64_t bytes;
+    const int file = firn_host_open(path, true, &bytes);
+    if (file < 0)
+        return CLI_FILE;
+    if (bytes > FILE_BYTES_MAX) {
+        close(file);
+        firn_host_fail(path, "has %llu bytes, and names of classes have at most %d; give a text with one name a line",
+                       (unsigned long long)bytes, FILE_BYTES_MAX);
+        return CLI_FILE;
+    }
+    *text = firn_host_allocate((size_t)bytes + 1);
+    const bool whole = firn_host_read(file, *text, (size_t)bytes) == (int64_t)bytes;
+    close(file);
+    *length = (size_t)bytes;
+    if (whole)
+        return CLI_OK;
+    firn_host_fail(path, "cannot be read to its end");
+    return CLI_FILE;
+}
+
+static int refuse_line(const char *path, uint32_t line, const char *why) {
+    firn_host_fail(path, "line %lu %s; write one name a line, the first for class 0, in UTF-8", (unsigned long)line,
+                   why);
+    return CLI_FILE;
+}
+
+static bool is_known(const cli_classes *classes, const char *name) {
+    for (uint32_t i = 0; i < classes->count; i++)
+        if (strcmp(classes->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool has_control(const char *name) {
+    for (; *name != 0; name++)
+        if ((unsigned char)*name < 0x20 || *name == 0x7f)
+            return true;
+    return false;
+}
+
+/* Bytes of the character of UTF-8 at the beginning of a text that a zero ends; 0: it is none. */
+static size_t utf8_bytes(const unsigned char *c) {
+    static const struct {
+        unsigned char first, last; /* of the first byte */
+        unsigned char low, high;   /* of the second byte */
+        size_t bytes;
+    } forms[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+                 {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+                 {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+    if (*c < 0x80)
+        return 1;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (*c < forms[i].first || *c > forms[i].last || c[1] < forms[i].low || c[1] > forms[i].high)
+            continue;
+        for (size_t j = 2; j < forms[i].bytes; j++)
+            if ((c[j] & 0xc0) != 0x80)
+                return 0;
+        return forms[i].bytes;
+    }
+    return 0;
+}
+
+static bool is_utf8(const char *name) {
+    const unsigned char *c = (const unsigned char *)name;
+    while (*c != 0) {
+        const size_t bytes = utf8_bytes(c);
+        if (bytes == 0)
+            return false;
+        c += bytes;
+    }
+    return true;
+}
+
+/* Takes one line, without its end, as the next name. */
+static int add_name(cli_classes *classes, const char *path, char *name) {
+    const uint32_t line = classes->count + 1;
+    if (classes->count == CLI_CLASSES_MAX)
+        return refuse_line(path, line, "is one of more than 4096 classes");
+    const size_t length = strlen(name);
+    if (length > 0 && name[length - 1] == '\r')
+        name[length - 1] = 0;
+    if (*name == 0)
+        return refuse_line(path, line, "is empty");
+    if (has_control(name))
+        return refuse_line(path, line, "has a control character, such as a tab");
+    if (!is_utf8(name))
+        return refuse_line(path, line, "is no UTF-8");
+    if (is_known(classes, name))
+        return refuse_line(path, line, "has the name of a class before it");
+    classes->names[classes->count++] = name;
+    return CLI_OK;
+}
+
+_Static_assert(CLI_CLASSES_MAX == 4096, "the message has the same number");
+
+int cli_classes_read(cli_classes *classes, const char *path) {
+    static const char mark[] = "\xef\xbb\xbf";
+    *classes = (cli_classes){.path = path};
+    size_t length = 0;
+    if (path == NULL)
+        return CLI_OK;
+    int status = read_text(&classes->text, &length, path);
+    if (status != CLI_OK)
+        return status;
+    classes->names = firn_host_allocate(CLI_CLASSES_MAX * sizeof *classes->names);
+    char *at = classes->text, *end = classes->text + length;
+    if (memchr(at, 0, length) != NULL) {
+        firn_host_fail(path, "is no text: it has a byte 0; give a text with one name a line");
+        return CLI_FILE;
+    }
+    if (strncmp(at, mark, sizeof mark - 1) == 0)
+        at += sizeof mark - 1;
+    while (status == CLI_OK && at < end) {
+        char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop != NULL ? stop : end;
+        *stop = 0;
+        status = add_name(classes, path, at);
+        at = stop + 1;
+    }
+    if (status == CLI_OK && classes->count == 0) {
+        firn_host_fail(path, "is empty; write one name a line, the first for class 0");
+        return CLI_FILE;
+    }
+    return status;
+}
+
+int cli_classes_check(const cli_classes *classes, uint64_t count, const char *of) {
+    if (classes->path == NULL || classes->count == count)
+        return CLI_OK;
+    firn_host_fail(classes->path, "has %lu name%s, and %s has %llu class%s; write one name a line for each",
+                   (unsigned long)classes->count, cli_s(classes->count), of, (unsigned long long)count,
+                   count == 1 ? "" : "es");
+    return CLI_FILE;
+}
+
+void cli_classes_free(cli_classes *classes) {
+    free(classes->names);
+    free(classes->text);
+    *classes = (cli_classes){0};
+}
+
+void cli_print_csv(FILE *to, const char *text) {
+    if (strpbrk(text, ",\"\r\n") == NULL && *text != ' ' && *text != 0) {
+        fputs(text, to);
+        return;
+    }
+    putc('"', to);
+    for (; *text != 0; text++) {
+        if (*text == '"')
+            putc('"', to);
+        putc(*text, to);
+    }
+    putc('"', to);
+}

@@ -1,0 +1,111 @@
+/* One file of data, for the readers of this folder. The programs see a file only through host.h. */
+#ifndef FIRN_HOST_DATA_FILE_H
+#define FIRN_HOST_DATA_FILE_H
+
+#include "plan/container.h"
+#include "runtime/targets/host/host.h"
+#include "runtime/targets/host/numbers.h"
+
+/* What a file is, as people name it. */
+typedef enum firn_host_form {
+    FIRN_HOST_FORM_BYTES,
+    FIRN_HOST_FORM_NPY,
+    FIRN_HOST_FORM_NPZ,
+    FIRN_HOST_FORM_IDX,
+    FIRN_HOST_FORM_TABLE,
+    FIRN_HOST_FORM_TOKENS, /* numbers of a tokenizer, and nothing else */
+} firn_host_form;
+
+struct firn_host_file {
+    char *name;
+    int descriptor;           /* -1 if the contents are in memory */
+    uint8_t *memory;          /* unpacked contents, or those of a small file */
+    uint64_t space;           /* bytes of that memory */
+    firn_host_packed *packed; /* NULL: nothing is left to unpack */
+    uint64_t packed_bytes;    /* of the packed contents */
+    bool gzip, reordered;     /* the file was packed with gzip; the array was in Fortran order */
+    bool archived;            /* the contents are an array of a .npz file */
+    firn_host_watch watch;
+    firn_data_file file;     /* the contents, unpacked */
+    firn_data_layout layout; /* of the contents; its element is `element` */
+    firn_host_form form;
+    firn_host_conversion how; /* from the contents to what is read */
+    bool tokens;              /* the plan reads a text of tokens or bytes, not records */
+    bool converted;           /* the numbers are read by way of `how`; else the contents are the elements */
+    bool hashed_as_rows;      /* the data hash takes what is read, in place of the contents */
+    bool replaced;            /* the contents are numbers that were made of the file's */
+    uint8_t sha256[32];       /* of the file's contents, unpacked */
+    uint8_t digest[32];       /* of the line of the data hash */
+    uint64_t rounded;         /* numbers that are others as float32 */
+};
+
+/* --- contents (data_file.c) --------------------------------------------------------------------------------------- */
+
+/* Opens a file; one that is packed has its first 64 KiB unpacked. member: the array of a .npz file, or NULL for its
+ * only one. Returns NULL after a message. */
+firn_host_file *firn_host_file_open(const char *path, bool follow, const char *member);
+void firn_host_file_close(firn_host_file *file);
+/* Unpacks until there are `most` bytes, or all that there are: then packed is NULL. */
+bool firn_host_file_unpack(firn_host_file *file, uint64_t most);
+/* Makes a file without contents that has the name of another. */
+firn_host_file *firn_host_file_make(const char *name);
+/* Gives the file other contents, which it owns from then on. */
+void firn_host_file_replace(firn_host_file *file, uint8_t *memory, uint64_t bytes);
+/* Hashes the contents, and ends with a watch that knows them. */
+bool firn_host_file_hash(firn_host_file *file, uint8_t digest[FIRN_HASH_BYTES]);
+/* Copies the contents of a hashed file into memory if they are not more than *room, which they then take. */
+bool firn_host_file_keep(firn_host_file *file, uint64_t *room);
+/* Says that a file could not be read, or has changed. Returns false. */
+bool firn_host_file_refuse_read(const firn_host_file *file);
+/* Returns true if so many bytes fit into the memory of this machine; else false, after a message that says what takes
+ * more than there is, and how to mend it. */
+bool firn_host_file_fits(const firn_host_file *file, uint64_t bytes, const char *what, const char *mend);
+
+/* --- folders (folder.c) ------------------------------------------------------------------------------------------- */
+
+/* Returns the names of the files in a folder that are read, in their natural order, and notes what is left out. folder:
+ * its path, with a slash. */
+char **firn_host_folder_list(firn_host_stream *stream, const char *path, const char *folder, size_t *count);
+
+/* --- what a file is (forms.c) ------------------------------------------------------------------------------------- */
+
+/* Finds out what a file is from what is there of it, and compares it with what the plan reads from a stream: nothing,
+ * if the stream has no record_elements. A table only gets its form. */
+bool firn_host_file_look(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream);
+/* Compares a file, whose layout is known, with what the plan reads, and says how its numbers are read. */
+bool firn_host_file_compare(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream);
+/* Unpacks what is left of a file that was looked at, and makes it ready to be read. */
+bool firn_host_file_finish(firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream);
+
+/* --- .npz (archive.c) --------------------------------------------------------------------------------------------- */
+
+/* Returns true if the file begins like a zip file. */
+bool firn_host_archive_is(const firn_host_file *file);
+/* Finds an array in a zip file by its name, without .npy or with it, or the only one. Returns false after a message. */
+bool firn_host_archive_find(const firn_host_file *file, const char *name, firn_host_member *member);
+
+/* --- raw tokens (tokens.c) ---------------------------------------------------------------------------------------- */
+
+/* Returns true if the file is named as raw tokens are. */
+bool firn_host_tokens_named(const firn_host_file *file);
+/* Returns true if it is so named, or has a header of llm.c. */
+bool firn_host_tokens_are(const firn_host_file *file);
+/* Returns true if it has a header of llm.c. */
+bool firn_host_tokens_have_header(const firn_host_file *file);
+/* Finds out how wide the tokens of a file are that is unpacked, and makes its layout that of an array. Returns false
+ * after a message, if they are no tokens of the plan. */
+bool firn_host_tokens_look(firn_host_file *file, const firn_stream_info *info);
+
+/* --- elements (elements.c) ---------------------------------------------------------------------------------------- */
+
+/* Reads numbers as they are in the contents. Returns FIRN_OK or SOURCE. */
+int firn_host_file_read_numbers(const firn_host_file *file, uint64_t first, uint32_t count, uint8_t *numbers);
+/* Reads elements as the plan takes them. Returns FIRN_OK or SOURCE. */
+int firn_host_file_read(const firn_host_file *file, uint64_t first, uint32_t count, void *elements);
+/* Converts all numbers, and hashes what they become with their type and extents. Refuses the first that does not
+ * fit. */
+bool firn_host_file_hash_rows(firn_host_file *file, uint32_t stream, uint8_t digest[FIRN_HASH_BYTES]);
+/* Brings the elements of a file in Fortran order into C order, in memory. */
+bool firn_host_file_reorder(firn_host_file *file);
+
+#endif

@@ -1,0 +1,122 @@
+/* The files in a folder of data, and their order. */
+#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/targets/host/data_file.h"
+
+/* --- order --- */
+
+static bool is_digit(char character) {
+    return character >= '0' && character <= '9';
+}
+
+/* Skips zeros before another digit. */
+static const char *skip_zeros(const char *text) {
+    while (text[0] == '0' && is_digit(text[1]))
+        text++;
+    return text;
+}
+
+static size_t digits_of(const char *text) {
+    size_t count = 0;
+    while (is_digit(text[count]))
+        count++;
+    return count;
+}
+
+int firn_host_folder_order(const char *a, const char *b, bool natural) {
+    const char *p = a, *q = b;
+    while (natural && *p != 0 && *q != 0) {
+        if (!is_digit(*p) || !is_digit(*q)) {
+            if (*p != *q)
+                return (int)(unsigned char)*p - (int)(unsigned char)*q;
+            p++;
+            q++;
+            continue;
+        }
+        p = skip_zeros(p);
+        q = skip_zeros(q);
+        const size_t first = digits_of(p), second = digits_of(q);
+        if (first != second)
+            return first < second ? -1 : 1;
+        const int order = memcmp(p, q, first);
+        if (order != 0)
+            return order;
+        p += first;
+        q += first;
+    }
+    /* One ends, or they differ in zeros only. */
+    return natural && *p != *q ? (int)(unsigned char)*p - (int)(unsigned char)*q : strcmp(a, b);
+}
+
+/* --- what is in it --- */
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int by_nature(const void *a, const void *b) {
+    return firn_host_folder_order(*(char *const *)a, *(char *const *)b, true);
+}
+
+/* Notes that something in a folder is not read. */
+static void leave_out(firn_host_stream *stream, const char *folder, const char *name, const char *why) {
+    char *path = firn_host_path(folder, name), *said = firn_host_path(path, why);
+    stream->left = firn_host_grow(stream->left, (stream->left_count + 1) * sizeof(char *));
+    stream->left[stream->left_count++] = said;
+    free(path);
+}
+
+/* Returns why an entry of a folder is left out, or NULL if it is read. */
+static const char *why_left_out(const struct dirent *entry, int folder) {
+    struct stat status;
+    if (fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return " (cannot be read)";
+    if (entry->d_name[0] == '.')
+        return " (hidden)";
+    if (S_ISREG(status.st_mode))
+        return NULL;
+    return S_ISLNK(status.st_mode)    ? " (a symbolic link)"
+           : S_ISDIR(status.st_mode)  ? " (a folder)"
+           : S_ISFIFO(status.st_mode) ? " (a pipe)"
+           : S_ISSOCK(status.st_mode) ? " (a socket)"
+                                      : " (a device)";
+}
+
+char **firn_host_folder_list(firn_host_stream *stream, const char *path, const char *folder, size_t *count) {
+    DIR *opened = opendir(path);
+    char **names = NULL;
+    *count = 0;
+    if (opened == NULL) {
+        firn_host_fail(path, "cannot be read: %s", strerror(errno));
+        return NULL;
+    }
+    for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened)) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        const char *why = why_left_out(entry, dirfd(opened));
+        if (why != NULL) {
+            leave_out(stream, folder, entry->d_name, why);
+            continue;
+        }
+        names = firn_host_grow(names, (*count + 1) * sizeof(void *));
+        names[(*count)++] = firn_host_path(entry->d_name, "");
+    }
+    closedir(opened);
+    if (stream->left_count != 0)
+        qsort(stream->left, stream->left_count, sizeof *stream->left, by_name);
+    if (*count == 0 && stream->left_count == 0)
+        firn_host_fail(path, "is a folder with no file in it; give one with files");
+    else if (*count == 0)
+        firn_host_fail(path, "has no file that is read: %s is left out%s; give the files by name", stream->left[0],
+                       stream->left_count > 1 ? ", like all else" : "");
+    else
+        qsort(names, *count, sizeof *names, by_nature);
+    return names;
+}

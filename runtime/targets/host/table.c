@@ -1,0 +1,437 @@
+/* Reads tables of comma-separated values (table.h). A table that could be meant in two ways is refused: nothing is
+ * guessed that a reader of the file would not see. */
+#include "runtime/targets/host/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/ops.h"
+#include "runtime/targets/host/cells.h"
+
+#define NO_COLUMN UINT32_MAX
+
+enum { COLUMNS_MOST = 1 << 20, NAMES_SHOWN = 8 };
+
+#define PIECE_BYTES 1048576u
+
+/* A table while it is read. */
+typedef struct reading {
+    const firn_host_file *file;
+    const firn_host_wanted *wanted;
+    uint32_t stream;
+    uint8_t *owned; /* the contents, unless they are the file's memory; allocated */
+    const uint8_t *bytes;
+    firn_host_cells cells;
+    char **names;    /* the cells of the first row */
+    uint32_t count;  /* of columns */
+    uint32_t *place; /* of each column in its matrix, or NO_COLUMN */
+    bool *target;    /* the column is a target */
+    firn_host_table *table;
+} reading;
+
+static bool ends_with(const char *name, const char *ending) {
+    const size_t length = strlen(name), end = strlen(ending);
+    return length > end && strcmp(name + length - end, ending) == 0;
+}
+
+bool firn_host_table_is(const firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
+    const bool named = ends_with(file->name, ".csv") || ends_with(file->name, ".csv.gz");
+    const bool asked = stream == 0 && (wanted->columns != NULL || wanted->target != NULL);
+    uint8_t head[256];
+    const uint32_t count = file->file.bytes < sizeof head ? (uint32_t)file->file.bytes : (uint32_t)sizeof head;
+    return (named || asked) && wanted->records && count != 0 && firn_host_file_kind(file) == NULL &&
+           file->file.read(file->file.context, 0, head, count) == FIRN_OK && memchr(head, 0, count) == NULL;
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+/* Writes a column by its number and, if it has one, its name. */
+static const char *column_text(const reading *r, uint32_t column, char *text, size_t size) {
+    if (r->table->header)
+        snprintf(text, size, "column %lu (%.60s)", (unsigned long)column + 1, r->names[column]);
+    else
+        snprintf(text, size, "column %lu", (unsigned long)column + 1);
+    return text;
+}
+
+/* Refuses a cell. row, line: where it begins. */
+static bool refuse_cell(const reading *r, uint64_t row, uint64_t line, uint32_t column, const char *what,
+                        const char *mend) {
+    char name[100];
+    return firn_host_fail(r->file->name, "row %llu (line %llu), %s: %s (%s); %s", (unsigned long long)row,
+                          (unsigned long long)line, column_text(r, column, name, sizeof name), what,
+                          firn_error_name(FIRN_ERROR_DATA_TYPE), mend);
+}
+
+static bool refuse_structure(const reading *r) {
+    return firn_host_fail(r->file->name, "row %llu (line %llu) %s; write it again as comma-separated values",
+                          (unsigned long long)r->cells.row, (unsigned long long)r->cells.line, r->cells.fault);
+}
+
+/* Refuses a cell that is no number. */
+static bool refuse_text(const reading *r, uint64_t row, uint64_t line, uint32_t column) {
+    const char *text = r->cells.text;
+    char what[200];
+    const firn_host_cell cell = firn_host_cell_of(text);
+    if (cell == FIRN_HOST_CELL_MISSING)
+        return refuse_cell(r, row, line, column, "the value is missing",
+                           "fill it in, leave the row out, or choose other columns by --columns");
+    if (cell == FIRN_HOST_CELL_INFINITE)
+        return refuse_cell(r, row, line, column, "the value is infinite", "mend it, or leave the row out");
+    snprintf(what, sizeof what, "'%.60s' is no number", text);
+    if (strspn(text, "0123456789,.-+ ") == strlen(text) && strchr(text, ',') != NULL)
+        return refuse_cell(r, row, line, column, what,
+                           "write a point for the decimal comma, and nothing between thousands");
+    return refuse_cell(r, row, line, column, what,
+                       "write numbers, as classes in place of their names, or choose other columns by --columns");
+}
+
+/* --- the first row ------------------------------------------------------------------------------------------------ */
+
+static bool add_name(reading *r) {
+    if (r->count == COLUMNS_MOST)
+        return firn_host_fail(r->file->name, "has more than %d columns, and firn reads as many", COLUMNS_MOST);
+    r->names = firn_host_grow(r->names, (r->count + 1) * sizeof *r->names);
+    r->names[r->count++] = firn_host_path(r->cells.text, "");
+    return true;
+}
+
+static bool read_first_row(reading *r) {
+    for (bool last = false; !last;) {
+        if (!firn_host_cells_next(&r->cells, &last))
+            return refuse_structure(r);
+        if (!add_name(r))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the first row is 0, 1, 2 and so on, which is how pandas writes the names of columns that have none. */
+static bool counts_up(const reading *r) {
+    char number[16];
+    for (uint32_t i = 0; i < r->count; i++) {
+        snprintf(number, sizeof number, "%lu", (unsigned long)i);
+        if (strcmp(r->names[i], number) != 0)
+            return false;
+    }
+    return r->count > 1;
+}
+
+/* Finds out whether the first row has names. */
+static bool find_header(reading *r) {
+    uint32_t numbers = 0, texts = 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const firn_host_cell cell = firn_host_cell_of(r->names[i]);
+        numbers += cell == FIRN_HOST_CELL_NUMBER;
+        texts += cell == FIRN_HOST_CELL_TEXT;
+        if (cell == FIRN_HOST_CELL_TEXT && strpbrk(r->names[i], ";\t") != NULL)
+            return firn_host_fail(
+                r->file->name,
+                "separates its cells by %s, and firn reads commas: write it again with commas between "
+                "cells and points in numbers",
+                strchr(r->names[i], ';') != NULL ? "semicolons" : "tabs");
+    }
+    r->table->header =
+        r->wanted->header == FIRN_HOST_HEADER_YES || (r->wanted->header == FIRN_HOST_HEADER_UNKNOWN && texts != 0);
+    if (r->wanted->header != FIRN_HOST_HEADER_UNKNOWN)
+        return true;
+    if (numbers != 0 && texts != 0)
+        return firn_host_fail(r->file->name,
+                              "row 1 has numbers and texts, and so may be names of columns or a record; give "
+                              "--header yes or --header no");
+    if (counts_up(r))
+        return firn_host_fail(r->file->name, "row 1 counts from 0, and so may be names of columns or a record; give "
+                                             "--header yes or --header no");
+    return true;
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Refuses two columns of one name: which of them is meant by it is not known. */
+static bool refuse_twins(const reading *r) {
+    char **sorted = firn_host_allocate(r->count * sizeof *sorted);
+    bool twins = false;
+    memcpy(sorted, r->names, r->count * sizeof *sorted);
+    qsort(sorted, r->count, sizeof *sorted, by_text);
+    for (uint32_t i = 1; r->table->header && !twins && i < r->count; i++) {
+        twins = sorted[i][0] != 0 && strcmp(sorted[i - 1], sorted[i]) == 0;
+        if (twins)
+            firn_host_fail(r->file->name,
+                           "has two columns of the name %.60s; choose columns by their numbers, as in --columns 1,2 "
+                           "--target-column 3",
+                           sorted[i]);
+    }
+    free(sorted);
+    return twins;
+}
+
+/* --- which columns are read --------------------------------------------------------------------------------------- */
+
+static bool has_length(const char *text, const char *word, size_t length) {
+    return strlen(text) == length && memcmp(text, word, length) == 0;
+}
+
+/* Finds a column by its name, or by its number from 1. */
+static uint32_t find_column(const reading *r, const char *word, size_t length, bool *numbered) {
+    uint64_t number = 0;
+    *numbered = false;
+    for (uint32_t i = 0; r->table->header && i < r->count; i++)
+        if (has_length(r->names[i], word, length))
+            return i;
+    for (size_t i = 0; i < length; i++) {
+        if (word[i] < '0' || word[i] > '9' || number > COLUMNS_MOST)
+            return NO_COLUMN;
+        number = 10 * number + (uint64_t)(word[i] - '0');
+    }
+    *numbered = true;
+    return number >= 1 && number <= r->count ? (uint32_t)number - 1 : NO_COLUMN;
+}
+
+static bool refuse_column(const reading *r, const char *option, const char *word, size_t length) {
+    char list[NAMES_SHOWN * 64] = "";
+    size_t at = 0;
+    for (uint32_t i = 0; r->table->header && i < r->count && i < NAMES_SHOWN; i++)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%.40s", i == 0 ? ": " : ", ", r->names[i]);
+    return firn_host_fail(r->file->name, "has no column %.*s, which %s names; it has %lu column%s%s%s%s",
+                          (int)(length < 60 ? length : 60), word, option, (unsigned long)r->count,
+                          r->count == 1 ? "" : "s", list, r->count > NAMES_SHOWN && r->table->header ? ", ..." : "",
+                          r->table->header ? "" : " and no names");
+}
+
+/* Gives the columns of a list places in a matrix. */
+static bool choose_columns(reading *r, const char *list, const char *option, bool target, bool *by_name) {
+    firn_host_matrix *matrix = target ? &r->table->targets : &r->table->features;
+    for (const char *word = list; word != NULL;) {
+        const char *comma = strchr(word, ',');
+        const size_t length = comma != NULL ? (size_t)(comma - word) : strlen(word);
+        bool numbered;
+        const uint32_t column = find_column(r, word, length, &numbered);
+        if (column == NO_COLUMN)
+            return refuse_column(r, option, word, length);
+        if (r->place[column] != NO_COLUMN)
+            return firn_host_fail(r->file->name, "column %.*s is named twice by --columns and --target-column",
+                                  (int)(length < 60 ? length : 60), word);
+        *by_name = *by_name || !numbered;
+        r->place[column] = matrix->columns++;
+        r->target[column] = target;
+        word = comma != NULL ? comma + 1 : NULL;
+    }
+    return true;
+}
+
+/* Without a list all columns but the targets are features. */
+static void choose_the_others(reading *r) {
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->place[i] == NO_COLUMN)
+            r->place[i] = r->table->features.columns++;
+}
+
+static bool choose(reading *r) {
+    const bool first = r->stream == 0;
+    const char *columns = first ? r->wanted->columns : NULL, *target = first ? r->wanted->target : NULL;
+    bool by_name = columns == NULL;
+    r->place = firn_host_allocate(r->count * sizeof *r->place);
+    r->target = firn_host_allocate(r->count * sizeof *r->target);
+    for (uint32_t i = 0; i < r->count; i++)
+        r->place[i] = NO_COLUMN;
+    if (target != NULL && !choose_columns(r, target, "--target-column", true, &by_name))
+        return false;
+    if (columns != NULL && !choose_columns(r, columns, "--columns", false, &by_name))
+        return false;
+    if (columns == NULL)
+        choose_the_others(r);
+    if (r->table->features.columns == 0)
+        return firn_host_fail(r->file->name, "has no column for features beside the target");
+    return !(by_name && refuse_twins(r));
+}
+
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
+
+/* Makes room for one more row. */
+static void add_row(firn_host_matrix *matrix) {
+    const uint64_t bytes = (uint64_t)matrix->columns * firn_type_bytes(matrix->how.to);
+    if (matrix->space - matrix->bytes < bytes) {
+        matrix->space = 2 * matrix->space + bytes + 4096;
+        matrix->elements = firn_host_grow(matrix->elements, (size_t)matrix->space);
+    }
+    matrix->bytes += bytes;
+    matrix->rows++;
+}
+
+/* What a cell becomes an element of. */
+typedef struct cell {
+    uint64_t row, line;
+    uint32_t column;
+    firn_host_matrix *matrix;
+    uint8_t *element;
+} cell;
+
+static bool put_float(const reading *r, const cell *cell) {
+    const float value = firn_host_cell_float(r->cells.text);
+    if (isinf(value))
+        return refuse_cell(r, cell->row, cell->line, cell->column, "the number is beyond float32",
+                           "divide the column, or mend the value");
+    memcpy(cell->element, &value, sizeof value);
+    return true;
+}
+
+static bool put_integer(const reading *r, const cell *cell) {
+    int64_t integer;
+    bool fraction;
+    uint8_t bytes[8];
+    char what[200];
+    const bool whole = firn_host_cell_integer(r->cells.text, &integer, &fraction);
+    if (whole)
+        memcpy(bytes, &integer, sizeof bytes);
+    if (whole && firn_host_convert(&cell->matrix->how, bytes, 1, cell->element).count == 1)
+        return true;
+    snprintf(what, sizeof what, "the plan reads %s, and %.60s is %s", firn_type_name(cell->matrix->how.to),
+             r->cells.text, !whole && fraction ? "no whole number" : "beyond it");
+    return refuse_cell(r, cell->row, cell->line, cell->column, what,
+                       "mend the value, or change the type in the recipe");
+}
+
+/* Puts the cell that was read last into its matrix. row, line: where it began. */
+static bool put_cell(const reading *r, uint32_t column, uint64_t row, uint64_t line) {
+    if (r->place[column] == NO_COLUMN)
+        return true;
+    firn_host_matrix *matrix = r->target[column] ? &r->table->targets : &r->table->features;
+    const uint64_t index = (matrix->rows - 1) * matrix->columns + r->place[column];
+    const cell cell = {row, line, column, matrix, matrix->elements + index * firn_type_bytes(matrix->how.to)};
+    if (firn_host_cell_of(r->cells.text) != FIRN_HOST_CELL_NUMBER)
+        return refuse_text(r, row, line, column);
+    return matrix->how.to == FIRN_FLOAT32 ? put_float(r, &cell) : put_integer(r, &cell);
+}
+
+static bool refuse_length(const reading *r, uint64_t row, uint64_t line, uint32_t cells, const char *more) {
+    return firn_host_fail(r->file->name, "row %llu (line %llu) has %lu%s cell%s, and row 1 has %lu; mend the row",
+                          (unsigned long long)row, (unsigned long long)line, (unsigned long)cells, more,
+                          cells == 1 && more[0] == 0 ? "" : "s", (unsigned long)r->count);
+}
+
+static bool read_row(reading *r) {
+    const uint64_t row = r->cells.row, first_line = r->cells.line;
+    uint32_t column = 0;
+    add_row(&r->table->features);
+    add_row(&r->table->targets);
+    for (bool last = false; !last; column++) {
+        const uint64_t line = r->cells.line;
+        if (!firn_host_cells_next(&r->cells, &last))
+            return refuse_structure(r);
+        if (column == r->count)
+            return refuse_length(r, row, first_line, column, " and more");
+        if (last && column + 1 != r->count)
+            return refuse_length(r, row, first_line, column + 1, "");
+        if (!put_cell(r, column, row, line))
+            return false;
+    }
+    return true;
+}
+
+/* --- the whole table ---------------------------------------------------------------------------------------------- */
+
+/* Joins the names of all columns, to compare two files. */
+static char *join_names(const reading *r) {
+    char *text = firn_host_allocate(1);
+    size_t length = 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const char *name = r->table->header ? r->names[i] : "";
+        const size_t bytes = strlen(name);
+        text = firn_host_grow(text, length + bytes + 2);
+        memcpy(text + length, name, bytes);
+        length += bytes;
+        text[length++] = '\n';
+        text[length] = 0;
+    }
+    return text;
+}
+
+/* Reads all of the file into memory, unless it is there. */
+static bool load(reading *r) {
+    const firn_host_file *file = r->file;
+    const uint64_t count = file->file.bytes;
+    if (file->descriptor < 0) {
+        r->bytes = file->memory;
+        return true;
+    }
+    if (!firn_host_file_fits(file, count, "is a table of more than", "save it as .npy, which is not read into memory"))
+        return false;
+    r->bytes = r->owned = firn_host_allocate((size_t)count);
+    for (uint64_t at = 0; at < count;) {
+        const uint32_t piece = count - at < PIECE_BYTES ? (uint32_t)(count - at) : PIECE_BYTES;
+        if (file->file.read(file->file.context, at, r->owned + at, piece) != FIRN_OK)
+            return firn_host_file_refuse_read(file);
+        at += piece;
+    }
+    return true;
+}
+
+/* Says how the numbers of a matrix become what the plan reads from a stream; without a plan, float32. */
+static firn_host_conversion conversion_of(const firn_host_wanted *wanted, uint32_t stream) {
+    const firn_stream_info *info = &wanted->streams[stream];
+    return (firn_host_conversion){.from = FIRN_HOST_INT64,
+                                  .to = info->record_elements != 0 ? info->element : (uint8_t)FIRN_FLOAT32,
+                                  .ignores = stream == 1 && wanted->ignores,
+                                  .ignored = wanted->ignored};
+}
+
+static bool read_rows(reading *r) {
+    if (!read_first_row(r) || !find_header(r) || !choose(r))
+        return false;
+    if (!r->table->header)
+        firn_host_cells_restart(&r->cells, r->bytes, r->file->file.bytes);
+    if (firn_host_cells_over(&r->cells))
+        return firn_host_fail(r->file->name, "has a header and no records; give one with a record or more");
+    while (!firn_host_cells_over(&r->cells))
+        if (!read_row(r))
+            return false;
+    r->table->names = join_names(r);
+    return true;
+}
+
+bool firn_host_table_read(firn_host_table *table, const firn_host_file *file, const firn_host_wanted *wanted,
+                          uint32_t stream) {
+    reading r = {.file = file, .wanted = wanted, .stream = stream, .table = table};
+    *table = (firn_host_table){.features = {.how = conversion_of(wanted, stream)},
+                               .targets = {.how = conversion_of(wanted, 1)}};
+    bool good = load(&r);
+    if (good) {
+        firn_host_cells_begin(&r.cells, r.bytes, file->file.bytes);
+        good = read_rows(&r);
+    }
+    firn_host_cells_free(&r.cells);
+    for (uint32_t i = 0; i < r.count; i++)
+        free(r.names[i]);
+    free(r.names);
+    free(r.place);
+    free(r.target);
+    free(r.owned);
+    return good;
+}
+
+void firn_host_table_free(firn_host_table *table) {
+    free(table->features.elements);
+    free(table->targets.elements);
+    free(table->names);
+    *table = (firn_host_table){0};
+}
+
+void firn_host_table_give(firn_host_file *file, firn_host_matrix *matrix) {
+    firn_data_layout *layout = &file->layout;
+    *layout = (firn_data_layout){.format = FIRN_DATA_NPY,
+                                 .element = matrix->how.to,
+                                 .rank = matrix->columns == 1 ? 1 : 2,
+                                 .dims = {matrix->rows, matrix->columns},
+                                 .elements = matrix->rows * matrix->columns};
+    if (matrix->columns == 1)
+        layout->dims[1] = 0;
+    for (uint32_t i = 0; i < FIRN_HOST_NUMBERS; i++)
+        if (firn_host_number_is((firn_host_number)i, matrix->how.to))
+            snprintf(layout->type, sizeof layout->type, "<%s", firn_host_number_row_of((firn_host_number)i)->code);
+    file->form = FIRN_HOST_FORM_TABLE;
+    firn_host_file_replace(file, matrix->elements, matrix->bytes);
+    matrix->elements = NULL;
+}

@@ -1,0 +1,361 @@
+#!/bin/sh
+# firn train --eval where something is wrong: command lines, plans and data that cannot be evaluated are refused before
+# the first step, a full disk or a closed folder loses no training, and a file that is there is never replaced unasked.
+#
+# Needs: python
+set -eu
+
+. tests/end_to_end/expectations
+needs full others
+root=$PWD
+BUILD=$(cd "$BUILD" && pwd)
+FIRNC=$BUILD/firnc
+FIRN=$BUILD/firn
+
+# same NAME FILE FILE
+same() {
+    cmp -s "$2" "$3" || fail "$1"
+}
+
+cat >"$folder/recipe.yaml" <<'end'
+trainer:
+  init:
+    seed: 1
+    model: {name: mlp, input_size: 4, hidden_sizes: [5], output_size: 3, nonlinearity: tanh}
+    optimizer: {SGD: {momentum: 0.5}}
+    schedulers: [{ConstantLR: {learning_rate: 0.3}}]
+    precision: {enabled: false}
+    loop: {num_steps: 30}
+  fit:
+    train_dataloader: {batch_size: 4, shuffle: true, feature_type: float32, label_type: int32, held_out_per_mille: 250}
+  validate:
+    metric: loss
+    val_dataloader: {batch_size: 3}
+end
+python3 - "$folder" <<'end'
+import array, random, sys
+
+def save(name, code, descr, shape, values):
+    header = ("{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)).ljust(117) + "\n"
+    with open(sys.argv[1] + "/" + name, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
+        array.array(code, values).tofile(file)
+
+random.seed(3)
+for name, count in (("", 64), ("test_", 20), ("few_", 2)):
+    x = [random.gauss(0, 1) for _ in range(4 * count)]
+    save(name + "x.npy", "f", "<f4", (count, 4), x)
+    save(name + "y.npy", "i", "<i4", (count,), [(x[4 * i] > 0) + (x[4 * i] > 0.5) for i in range(count)])
+save("u.npy", "B", "|u1", (64, 4), [random.randrange(256) for _ in range(256)])
+save("far_y.npy", "i", "<i4", (20,), [7] * 20)
+save("late_y.npy", "i", "<i4", (20,), [0] * 16 + [7, 0, 0, 0])
+end
+cd "$folder"
+"$FIRNC" keygen key >out
+"$FIRNC" keygen other >out
+# compile PLAN MODE [--set ...]
+compile() {
+    plan=$1
+    mode=$2
+    shift 2
+    "$FIRNC" compile recipe.yaml --mode "$mode" --key key.key.pem -o "$plan" "$@" >out 2>err
+}
+VAL=trainer.validate.val_dataloader
+compile train.plan train
+compile endless.plan train --set trainer.init.loop.num_steps=unlimited
+compile loss.plan eval
+compile all.plan eval --set $VAL.held_out_per_mille=0
+compile wide.plan eval --set trainer.init.model.hidden_sizes=[6]
+compile nothing.plan eval --set trainer.validate.metric=none --set "trainer.validate.outputs=[logits]"
+compile half.plan eval --set $VAL.held_out_per_mille=500
+compile bytes.plan train --set trainer.fit.train_dataloader.feature_type=uint8
+compile scaled.plan eval --set $VAL.feature_type=uint8 --set $VAL.feature_scale=0.5
+compile newer.plan eval --security-counter 3
+"$FIRNC" compile recipe.yaml --mode eval --key other.key.pem -o foreign.plan >out 2>err
+RECORDS="--data x.npy --labels y.npy"
+TEST="--eval-data test_x.npy --eval-labels test_y.npy"
+train() {
+    "$FIRN" train train.plan --pub key.pub.pem $RECORDS --threads 1 --quiet "$@"
+}
+
+scaled() {
+    "$FIRN" train bytes.plan --pub key.pub.pem --data u.npy --labels y.npy --steps 1 --eval scaled.plan "$@"
+}
+
+# --- refused before the first step -----------------------------------------------------------------------------------
+
+# refused NAME STATUS PATTERN OPTION...: nothing is made
+refused() {
+    name=$1 wanted=$2 pattern=$3
+    shift 3
+    ls >before
+    expect "$name" "$wanted" "$pattern" train "$@"
+    ls >after
+    same "$name: something was made or is left" before after
+}
+: >after
+: >before
+for option in "--eval-every 5" "--keep-best best" "--patience 3" "--by loss" "--eval-data x.npy" "--eval-labels y.npy" \
+    "--eval-weights w.npy" --allow-other-preprocessing --allow-other-split; do
+    refused "$option alone" 2 "needs --eval with ${option%% *}" $option
+done
+refused "keeping without a log" 2 "needs --log with --keep-best" --eval loss.plan --keep-best best
+refused "patience without a log" 2 "needs --log with --patience" --eval loss.plan --patience 2
+refused "labels alone" 2 "needs --eval-data with --eval-labels" --eval loss.plan --eval-labels test_y.npy
+refused "weights alone" 2 "needs --eval-labels with --eval-weights" --eval loss.plan --eval-data test_x.npy \
+    --eval-weights test_y.npy
+for option in --eval-every --patience; do
+    for value in 0 -1 x 18446744073709551616; do
+        refused "$option $value" 2 "$option $value: is no number of .*; write one from 1" --eval loss.plan --log log $option $value
+    done
+done
+for option in "--eval loss.plan" "--eval-every 2" "--patience 2" "--keep-best a" "--by loss"; do
+    refused "$option twice" 2 "is given twice" --eval all.plan --eval-every 3 --patience 3 --keep-best b --by accuracy --log log \
+        $option
+done
+expect "a run without an end" 2 "endless.plan: the run has no end, .*; give --eval-every" "$FIRN" train endless.plan \
+    --pub key.pub.pem $RECORDS --quiet --eval loss.plan --steps 3
+refused "another metric" 2 "loss.plan: the plan has no metric accuracy; write --by and one of: loss" --eval loss.plan --by accuracy
+refused "a train plan" 3 "train.plan: .*(WRONG_MODE); .*train --eval run those compiled with --mode eval" --eval train.plan
+refused "another model" 3 "wide.plan: has another model than the plan that is trained (OTHER_OWNER)" --eval wide.plan
+refused "no metric" 3 "nothing.plan: .*(NO_METRIC)" --eval nothing.plan
+refused "another key" 3 "foreign.plan: .*(WRONG_KEY)" --eval foreign.plan
+refused "no plan" 3 "x.npy: begins like " --eval x.npy
+refused "a plan that is missing" 1 "none.plan: " --eval none.plan
+refused "another split" 3 "half.plan: it holds out another part .*(CHECKPOINT_OTHER_SPLIT); .*--allow-other-split" --eval half.plan
+expect "another preprocessing" 3 "scaled.plan: it preprocesses the data otherwise .*(CHECKPOINT_OTHER_PREPROCESSING)" \
+    scaled --quiet
+expect "another preprocessing that is allowed" 0 "" scaled --allow-other-preprocessing
+grep -q "^scaled.plan: it preprocesses .*; allowed by --allow-other-preprocessing" err || fail "what is allowed is not noted"
+refused "the held-out part of other data" 3 "loss.plan: it evaluates a part .*(CHECKPOINT_OTHER_DATA); leave out --eval-data" \
+    --eval loss.plan $TEST
+refused "another security counter" 3 "newer.plan: has the security counter 3, and the plan that is trained has 0" \
+    --eval newer.plan --counter counter
+refused "data without labels" 1 "test_x.npy: " --eval all.plan --eval-data test_x.npy
+refused "too little data" 1 "few_x.npy: .*a batch takes 3" --eval all.plan --eval-data few_x.npy --eval-labels few_y.npy
+refused "a label out of range" 1 "far_y.npy: .*DATA_RANGE" --eval all.plan --eval-data test_x.npy --eval-labels far_y.npy
+refused "data that are missing" 1 "none.npy: " --eval all.plan --eval-data none.npy --eval-labels test_y.npy
+for way in "--eval half.plan --allow-other-split" "--eval loss.plan $TEST --allow-other-data" "--eval newer.plan"; do
+    expect "$way" 0 "" train --steps 1 $way
+done
+cp x.npy data.npy
+for name in data.npy y.npy train.plan loss.plan key.pub.pem test_x.npy test_y.npy log check; do
+    refused "the best in place of $name" 2 "would be written over" --data data.npy --eval loss.plan $TEST --keep-best $name \
+        --log log --checkpoint check
+done
+refused "the checkpoint by way of the best" 2 "check: the checkpoint would be written by way of .tmp over the best checkpoint" \
+    --eval loss.plan --keep-best check.tmp --checkpoint check --log log
+refused "the log in place of the eval plan" 2 "would be written over the eval plan" --eval loss.plan --log loss.plan
+mkdir data kept
+cp x.npy data
+expect "the best among the data of the evaluation" 2 "into the folder of the data of the evaluation" train --eval all.plan \
+    --eval-data data --eval-labels y.npy --keep-best data/best --log log
+refused "a folder for the best" 1 "kept: is a folder" --eval loss.plan --keep-best kept --log log
+echo notes >notes
+refused "another file for the best" 1 "notes: is there already and is no checkpoint" --eval loss.plan --keep-best notes --log log
+refused "a log that keeps nothing" 1 "/dev/null: is no regular file, from which --resume could read" --eval loss.plan \
+    --keep-best best --log /dev/null
+
+# --- memory and room are there before the first step -----------------------------------------------------------------
+
+compile large.plan eval --set $VAL.batch_size=4000000 --set $VAL.held_out_per_mille=0
+little() {
+    sh -c 'ulimit -v 60000; exec "$@"' - "$FIRN" train train.plan --pub key.pub.pem $RECORDS --threads 1 --quiet "$@"
+}
+if little --steps 1 >out 2>err; then
+    expect "no memory for the evaluation" 1 "large.plan: needs [0-9]* bytes of state, [0-9]* of arena .*, and there are not as \
+many" little --eval large.plan $TEST --log log
+    [ ! -e log ] || fail "no memory for the evaluation: a step was run"
+else
+    echo "skipped: firn takes more memory here than this test allows it"
+fi
+no_room() {
+    (
+        ulimit -f 0
+        "$@"
+    )
+}
+no_room train --eval loss.plan --keep-best full --log /dev/null 2>&1 >out | cat >err || true
+grep -q "full: [0-9]* bytes for a checkpoint cannot be reserved: .* (STORAGE_FULL); .*no step was run" err ||
+    fail "no room for the best is not known before the first step"
+[ ! -e full ] && [ ! -e full.tmp ] && [ ! -e full.lock ] || fail "a run without room has begun"
+# Root writes anywhere, so root becomes another user.
+unprivileged() {
+    if [ "$(id -u)" -eq 0 ]; then
+        setpriv --reuid=65534 --clear-groups "$@"
+    else
+        "$@"
+    fi
+}
+mkdir closed
+chmod 555 closed
+chmod 755 .
+cp "$FIRN" firn # a build folder may be closed to other users
+expect "a folder that is read-only" 1 "closed/best: its folder cannot be written to" unprivileged ./firn train train.plan \
+    --pub key.pub.pem $RECORDS --quiet --eval loss.plan --keep-best closed/best --log /dev/null
+
+# --- files of an earlier run -----------------------------------------------------------------------------------------
+
+# evaluated [OPTION]...
+evaluated() {
+    train --eval loss.plan --eval-every 5 --keep-best best --log log --checkpoint check --checkpoint-every 5 "$@"
+}
+expect "a run" 0 "" evaluated --steps 12
+cp best best.kept
+cp log log.kept
+cp check check.kept
+# restore: the files as they were after this run
+restore() {
+    for file in best log check; do cp $file.kept $file; done
+}
+expect "a best that is there" 1 "best: is there already; give --resume" train --eval loss.plan --keep-best best --log new
+expect "another eval plan" 1 "log: its first line names another eval plan" train --eval all.plan --eval-every 5 --log log \
+    --checkpoint check --resume
+expect "other data of the evaluation" 1 "log: its first line names another eval plan, or other data" evaluated --resume $TEST \
+    --allow-other-data
+expect "a log without evaluations" 0 "" train --steps 3 --log without --checkpoint plain
+expect "evaluations for a log without" 1 "without: its first line names another eval plan, .*, or none" train --eval loss.plan \
+    --log without --checkpoint plain --resume
+expect "another log for them" 0 "" train --eval loss.plan --log with --checkpoint plain --resume
+expect "a best without its log" 1 "best: has the state of step [0-9]*, whose loss is not in the log; give the --log" train \
+    --eval loss.plan --eval-every 5 --keep-best best --log another --checkpoint check --resume
+[ ! -e another ] || fail "a log of nothing is left"
+compile other_run.plan train --set trainer.init.seed=2
+expect "another run" 0 "" "$FIRN" train other_run.plan --pub key.pub.pem $RECORDS --quiet --steps 3 --checkpoint other
+cp other best
+expect "the best of another run" 3 "best: .*(CHECKPOINT_OTHER_RUN); give another --keep-best" evaluated --resume
+head -c 100 best.kept >best
+expect "a best that is cut" 3 "best: .*(CHECKPOINT_DAMAGED); give another --keep-best" evaluated --resume
+for file in best log check; do [ $file = best ] || same "$file was changed" $file $file.kept; done
+restore
+expect "to the end" 0 "" evaluated --resume
+"$FIRN" digest best >whole.best
+sed 's/,"seconds":.*/}/' log >whole.lines
+# The best file may be gone, or have come too late: the next state that is better than none is kept.
+restore
+rm best
+expect "a best that was removed" 0 "" evaluated --resume
+[ -e best ] || fail "a best that was removed does not come again"
+
+# --- storage that fails ----------------------------------------------------------------------------------------------
+
+# The rename of the best file fails once, or always from then on.
+cat >faults.c <<'end'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int rename(const char *from, const char *to) {
+    static int count;
+    const char *name = strrchr(to, '/');
+    if (strcmp(name == NULL ? to : name + 1, getenv("FAULT_NAME")) == 0 && ++count >= atoi(getenv("FAULT_FROM")) &&
+        count <= atoi(getenv("FAULT_TO"))) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return ((__typeof__(&rename))dlsym(RTLD_NEXT, "rename"))(from, to);
+}
+end
+${CC:-cc} -std=c11 -O1 -shared -fPIC faults.c -o faults.so -ldl
+# failing FROM TO [OPTION]...
+failing() {
+    from=$1 to=$2
+    shift 2
+    LD_PRELOAD=./faults.so FAULT_NAME=best FAULT_FROM=$from FAULT_TO=$to "$FIRN" train train.plan --pub key.pub.pem $RECORDS \
+        --threads 1 --quiet --eval loss.plan --eval-every 5 --keep-best best --log log --checkpoint check --checkpoint-every 5 "$@"
+}
+rm -f best log check
+train --steps 30 >plain.digest
+status=0
+failing 1 100 >out 2>err || status=$?
+[ $status -eq 1 ] || fail "a best that cannot be saved: exit $status"
+grep -q "^firn: best: the best state so far, that of step 5, cannot be saved: No space left on device (STORAGE_FULL); the disk is \
+full: make room; there is no file yet, and the run goes on" err && tail -n 1 err |
+    grep -q "^firn: best: the best state, that of step [0-9]*, could not be saved and is lost; there is no file" ||
+    fail "a best that cannot be saved: no message"
+[ ! -e best ] && [ ! -e best.tmp ] && [ ! -e best.lock ] || fail "half a best is left"
+"$FIRN" digest check >digest
+same "a best that cannot be saved cost training" digest plain.digest
+sed 's/,"seconds":.*/}/' log >lines
+same "a best that cannot be saved cost evaluations" lines whole.lines
+# One that fails only once is made good by the next one that is better.
+rm -f best log check
+later() {
+    failing 1 1 2>later.err
+}
+expect "a best that is saved later" 0 "" later
+grep -q "^firn: best: the best state so far, that of step 5, cannot be saved" later.err || fail "one failure is not reported"
+"$FIRN" digest best >digest
+same "a best that is saved later is another one" digest whole.best
+# The state of the checkpoint is saved when the run goes on, if it is the best one and the file does not have it.
+for steps in 5 10 15 20 25 30; do
+    rm -f best log check
+    status=0
+    failing 1 100 --steps $steps >out 2>err || status=$?
+    [ $status -eq 1 ] || fail "no best after $steps steps: exit $status"
+    grep -q "^firn: best: the best state, that of step $steps," err || continue
+    expect "the best that is the state of the checkpoint" 0 "" evaluated --resume --steps 0
+    "$FIRN" digest best >digest
+    same "the best that is the state of the checkpoint is another one" digest out
+    made_good=1
+done
+[ "${made_good:-0}" -eq 1 ] || fail "no checkpoint has the best state: is this test looking?"
+
+# --- data of the evaluation that change ------------------------------------------------------------------------------
+
+# changed COMMAND...: the run while the command changes the data that it evaluates
+changed() {
+    rm -f seen seen.jsonl seen.best
+    cp -p test_x.npy seen.npy
+    "$FIRN" train endless.plan --pub key.pub.pem $RECORDS --threads 1 --quiet --eval all.plan --eval-every 50 --eval-data seen.npy \
+        --eval-labels test_y.npy --log seen.jsonl --checkpoint seen --keep-best seen.best >out 2>err &
+    child=$!
+    until [ -e seen.jsonl ] && [ "$(wc -l <seen.jsonl)" -gt 120 ] || ! kill -0 $child 2>dd; do sleep 0.02; done
+    "$@"
+}
+changed cp few_x.npy seen.npy
+status=0
+wait $child || status=$?
+[ $status -eq 1 ] && grep -q "^firn: seen.npy: was changed while it was in use.* (SOURCE); the run stopped after step [0-9]*, and \
+its state is in seen; give it as it was and go on by --resume" err || fail "data of the evaluation that change: exit $status"
+cp -p test_x.npy seen.npy
+expect "going on with the data as they were" 0 "" "$FIRN" train endless.plan --pub key.pub.pem $RECORDS --threads 1 --quiet \
+    --eval all.plan --eval-every 50 --eval-data seen.npy --eval-labels test_y.npy --log seen.jsonl --checkpoint seen --resume \
+    --steps 60
+changed touch seen.npy
+# Two runs do not keep one best state.
+expect "the best of another run that goes on" 1 "seen.best: .*another" train --eval loss.plan --keep-best seen.best --log elsewhere
+[ ! -e elsewhere ] || fail "a run without its best has begun"
+kill -TERM $child 2>dd || true
+status=0
+wait $child || status=$?
+[ $status -eq 130 ] || fail "data of the evaluation that are touched: exit $status"
+# A label that is out of range late in the data is found by the first evaluation, and nothing is lost.
+rm -f late late.jsonl
+expect "a label that is out of range late" 1 "late_y.npy: .*DATA_RANGE" train --eval all.plan --eval-every 7 \
+    --eval-data test_x.npy --eval-labels late_y.npy --log late.jsonl --checkpoint late
+"$FIRN" digest late >digest
+train --steps 7 >out
+same "a label that is out of range cost training" out digest
+
+# --- a log that cannot grow ------------------------------------------------------------------------------------------
+
+compile long.plan train --set trainer.init.loop.num_steps=3000
+# The bytes are counted by the shell in units of 512 or 1024.
+small_log() {
+    sh -c 'ulimit -f 32; exec "$@"' - "$FIRN" train long.plan --pub key.pub.pem $RECORDS --threads 1 --quiet --eval loss.plan \
+        --eval-every 3 --log small.jsonl --checkpoint small
+}
+status=0
+small_log >out 2>err || status=$?
+[ $status -eq 1 ] && grep -q "small.jsonl: the log cannot be written: File too large" err || fail "a log that cannot grow: exit $status"
+expect "going on with it" 0 "" "$FIRN" train long.plan --pub key.pub.pem $RECORDS --threads 1 --quiet --eval loss.plan \
+    --eval-every 3 --log small.jsonl --checkpoint small --resume
+[ "$(grep -c eval_loss small.jsonl)" -eq 1000 ] && [ "$(wc -l <small.jsonl)" -eq 4001 ] ||
+    fail "a log that could not grow lacks evaluations"
+
+cd "$root"
+[ $failures -eq 0 ]

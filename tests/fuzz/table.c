@@ -1,0 +1,31 @@
+/* Fuzzes tables: arbitrary bytes as a .csv file, with and without names, whose target is a column by name or by
+ * number. */
+#include "plan/ops.h"
+#include "tests/fuzz/readers.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const struct {
+        const char *columns, *target;
+        firn_host_header header;
+        uint8_t element;
+    } ways[] = {
+        {NULL, NULL, FIRN_HOST_HEADER_UNKNOWN, FIRN_FLOAT32},
+        {NULL, "class", FIRN_HOST_HEADER_UNKNOWN, FIRN_FLOAT32},
+        {"2,1", "3", FIRN_HOST_HEADER_NO, FIRN_INT32},
+        {"a,2", "class", FIRN_HOST_HEADER_YES, FIRN_UINT8},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        const firn_host_wanted wanted = {
+            .records = true,
+            .stream_count = ways[i].target != NULL ? 2 : 1,
+            .streams = {{.element = ways[i].element, .record_elements = 2},
+                        {.element = FIRN_INT32, .record_elements = 1}},
+            .columns = ways[i].columns,
+            .target = ways[i].target,
+            .header = ways[i].header,
+        };
+        fuzz_file(data, size, ".csv");
+        fuzz_read(&wanted);
+    }
+    return 0;
+}
