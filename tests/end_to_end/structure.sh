@@ -55,7 +55,7 @@ runtime/targets/rv32/libc runtime/targets/rv32/libc/include
 runtime/manual
 runtime/program
 runtime/package         plan/
-runtime/package/arduino runtime
+runtime/package/arduino runtime runtime/decode
 runtime/cli             plan/ schedules runtime runtime/decode runtime/targets/host runtime/manual runtime/program
 runtime/cli/outputs     plan/ runtime runtime/targets/host runtime/cli
 
