@@ -67,7 +67,7 @@ PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(foreach fol
 SCHEDULES_SOURCES := $(wildcard schedules/*.c)
 NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
 KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c runtime/kernels/elements/*.c runtime/kernels/images/*.c runtime/kernels/layout/*.c runtime/kernels/losses/*.c runtime/kernels/norms/*.c runtime/kernels/optimizers/*.c runtime/kernels/recurrent/*.c runtime/kernels/reduce/*.c))
-CORE_SOURCES := $(wildcard runtime/*.c runtime/parts/*.c $(if $(CHECK),runtime/check/*.c))
+CORE_SOURCES := $(wildcard runtime/*.c runtime/parts/*.c runtime/decode/*.c $(if $(CHECK),runtime/check/*.c))
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
 HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c plan/keys/*.c)
 # The sources of the programs that are not in a library.
@@ -546,7 +546,7 @@ demo-host: ## the same on this machine alone, without cross compilers and emulat
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-FIRMWARE_HEADERS := runtime/firn.h runtime/plan_slots.h runtime/update.h runtime/port_test.h
+FIRMWARE_HEADERS := runtime/firn.h runtime/decode/decode.h runtime/decode/sampling.h runtime/plan_slots.h runtime/update.h runtime/port_test.h
 PUBLIC_HEADERS := $(FIRMWARE_HEADERS) runtime/targets/host/host.h compiler/firnc.h
 # The public headers and the headers they include.
 INSTALLED_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(PUBLIC_HEADERS))))

@@ -97,7 +97,8 @@ typedef enum firn_cost {
     FIRN_COST_attention,
     FIRN_COST_attention_backward,
     FIRN_COST_cross_attention,
-    FIRN_COST_cross_attention_backward
+    FIRN_COST_cross_attention_backward,
+    FIRN_COST_cached_attention
 } firn_cost;
 
 typedef enum firn_begins { FIRN_BEGINS_nothing, FIRN_BEGINS_partial, FIRN_BEGINS_first } firn_begins;

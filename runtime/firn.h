@@ -384,6 +384,10 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
  */
 int firn_eval_step(firn *instance, const firn_source *source) FIRN_CHECK_RESULT;
 
+/* Begins an evaluation again: fills the session with the plan's initial values, so that the next eval step is the first
+ * one. Parameters and buffers stay. WRONG_MODE on a train plan; NO_STATE before firn_initialise or firn_restore. */
+int firn_eval_restart(firn *instance) FIRN_CHECK_RESULT;
+
 /* Counts the samples, in the part that the plan reads, that no eval step has used yet. After DATA_END of a plan without
  * a number of steps, these are the samples too few for a batch; 0 where the last batch may be short. */
 int firn_eval_left(const firn *instance, const firn_source *source, uint64_t *samples) FIRN_CHECK_RESULT;

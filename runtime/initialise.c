@@ -78,6 +78,19 @@ int firn_initialise(firn *instance) {
     return FIRN_OK;
 }
 
+int firn_eval_restart(firn *instance) {
+    firn_instance *self = firn_instance_of(instance);
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (self->header.mode != FIRN_MODE_EVAL)
+        return FIRN_ERROR_WRONG_MODE;
+    if (self->condition == FIRN_CONDITION_EMPTY)
+        return FIRN_ERROR_NO_STATE;
+    firn_initialise_state(self, false);
+    self->condition = FIRN_CONDITION_READY;
+    return FIRN_OK;
+}
+
 int firn_parameters_changed(firn *instance) {
     firn_instance *self = firn_instance_of(instance);
     if (self == NULL)

@@ -17,7 +17,8 @@
 typedef struct request {
     const char *recipe, *mode, *key, *pub, *output, *target, *hugging_face, *weights, *continues, *dump_after;
     const char *security_counter, *plan_version, *image_id, *vendor, *class, *samples, *logit_rows, *weight_copies;
-    bool all, restart_schedule, restart_data, without_signature, late_update, allow_unmatched;
+    const char *decode_chunk;
+    bool all, restart_schedule, restart_data, without_signature, late_update, allow_unmatched, decode;
     firnc_texts settings;
 } request;
 
@@ -52,6 +53,16 @@ static const firnc_option options[] = {
     {{"--key", NULL, "KEY", "the secret key that signs the plan, as keygen writes it"},
      FIRNC_OPTION_TEXT,
      offsetof(request, key)},
+    {{"--decode", NULL, NULL,
+      "with --mode eval, for a language model: a plan for firn generate, which takes tokens one after the other and "
+      "keeps what attention needs of the earlier ones"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, decode)},
+    {{"--decode-chunk", NULL, "N",
+      "with --decode: tokens that a step takes at most. More are faster for a long prompt, and slower for each token "
+      "that follows; no bit changes; default: 1"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, decode_chunk)},
     {{"--output", "-o", "PLAN", "the file to write; with --all a folder, which is made if it is not there"},
      FIRNC_OPTION_TEXT,
      offsetof(request, output)},
@@ -109,7 +120,9 @@ static const firnc_option options[] = {
      FIRNC_OPTION_TEXT,
      offsetof(request, plan_version)},
     {{"--image-id", NULL, "N",
-      "a number that tells the plans of a device apart; default: 0 for train, 1 for eval; with --all 2 for predict"},
+      "a number that tells the plans of a device apart; default: 0 for train, 1 for eval, 3 with --decode; with --all "
+      "2 "
+      "for predict"},
      FIRNC_OPTION_TEXT,
      offsetof(request, image_id)},
     {{"--vendor", NULL, "ID", "the vendor in the header: a UUID, or at most 16 characters"},
@@ -151,6 +164,8 @@ static int check_mode(const request *r) {
     if (r->all && r->image_id != NULL)
         return firnc_usage("compile", "--image-id: tells the plans of a device apart, and --all makes several; leave "
                                       "it out, or compile each by --mode");
+    if (r->all && (r->decode || r->decode_chunk != NULL))
+        return firnc_usage("compile", "--decode: makes one plan, and --all makes others; compile it by --mode eval");
     if (r->all)
         return FIRNC_EXIT_OK;
     if (r->mode == NULL)
@@ -161,6 +176,10 @@ static int check_mode(const request *r) {
     }
     if (strcmp(r->mode, "train") != 0 && strcmp(r->mode, "eval") != 0)
         return firnc_usage("compile", "--mode: %s is not a mode; write --mode train or --mode eval", r->mode);
+    if (r->decode && strcmp(r->mode, "eval") != 0)
+        return firnc_usage("compile", "--decode: a plan that generates does not train; write --mode eval");
+    if (r->decode_chunk != NULL && !r->decode)
+        return firnc_usage("compile", "--decode-chunk: only with --decode; write that too");
     return FIRNC_EXIT_OK;
 }
 
@@ -355,6 +374,18 @@ static bool read_weight_copies(const request *r, firnc_weight_copies *copies) {
     return false;
 }
 
+/* 1 without the option. */
+static bool read_chunk(const request *r, uint32_t *chunk) {
+    uint64_t number = 1;
+    if (r->decode_chunk != NULL && !(firnc_number_read(r->decode_chunk, INT32_MAX - 1, &number) && number > 0)) {
+        firnc_usage("compile", "--decode-chunk: %s is not a number of tokens; write one of at least 1",
+                    r->decode_chunk);
+        return false;
+    }
+    *chunk = (uint32_t)number;
+    return true;
+}
+
 /* Returns false after one line on stderr if the command line is wrong. */
 static bool read_header(const request *r, header *h) {
     return read_word("--security-counter", r->security_counter, &h->security_counter) &&
@@ -367,7 +398,7 @@ static bool read_header(const request *r, header *h) {
 typedef struct settings {
     header header;
     uint64_t samples;
-    uint32_t logit_rows;
+    uint32_t logit_rows, chunk;
     firnc_weight_copies weight_copies;
 } settings;
 
@@ -410,7 +441,8 @@ static bool read_recipe(const request *r, const settings *s, firnc_mode mode, co
     m->recipe = firnc_allocate(sizeof *m->recipe);
     m->recipe->samples = s->samples;
     m->recipe->hugging_face = r->hugging_face;
-    if (!firnc_recipe_read(m->recipe, r->recipe, mode, texts, count) || !read_key(r, key))
+    if (!firnc_recipe_read(m->recipe, r->recipe, mode, texts, count) ||
+        (r->decode && !firnc_recipe_decode(m->recipe, s->chunk)) || !read_key(r, key))
         return false;
     if (s->samples != 0 && (!r->all || mode == FIRNC_TRAIN) && !m->recipe->reads_samples)
         warn_of_idle(r, "--samples", "the length of this run does not depend on it");
@@ -516,7 +548,8 @@ static int compile_command(int argc, char **argv) {
         return status;
     settings s = {0};
     if (!read_header(&r, &s.header) || !read_samples(&r, &s.samples) ||
-        !firnc_logit_rows_read("compile", r.logit_rows, &s.logit_rows) || !read_weight_copies(&r, &s.weight_copies))
+        !firnc_logit_rows_read("compile", r.logit_rows, &s.logit_rows) || !read_chunk(&r, &s.chunk) ||
+        !read_weight_copies(&r, &s.weight_copies))
         return FIRNC_EXIT_USAGE;
     firnc_key key = {0};
     bool good = compile(&r, &s, &key);

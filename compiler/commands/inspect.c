@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "compiler/base/files.h"
+#include "compiler/base/placement.h"
 #include "compiler/base/text.h"
 #include "compiler/commands/inspect_report.h"
 #include "compiler/commands/plan_costs.h"
 #include "compiler/commands/report_read.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/graph/ir.h"
-#include "compiler/passes/placement.h"
 #include "plan/checkpoint/record.h"
 #include "plan/errors.h"
 #include "plan/identity.h"

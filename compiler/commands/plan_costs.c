@@ -75,6 +75,13 @@ static uint64_t cross_attention_cost(firn_fb_plan plan, firn_fb_op op, uint8_t q
     return products * q.dims[0] * pairs * q.dims[2];
 }
 
+/* The same for tokens whose keys are in a cache, once it is full. */
+static uint64_t cached_attention_cost(firn_fb_plan plan, firn_fb_op op) {
+    const firn_shape cache = firnc_tensor_shape(input_of(plan, op, FIRN_CACHED_ATTENTION_IN_CACHE));
+    const firn_fb_tensor y = firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, FIRN_CACHED_ATTENTION_OUT_Y));
+    return 2 * firnc_tensor_elements(y) * cache.dims[1];
+}
+
 uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     switch ((firn_cost)info->cost) {
@@ -104,6 +111,8 @@ uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op) {
     case FIRN_COST_cross_attention_backward:
         return cross_attention_cost(plan, op, FIRN_CROSS_ATTENTION_BACKWARD_IN_QUERY,
                                     FIRN_CROSS_ATTENTION_BACKWARD_IN_KEY, 5);
+    case FIRN_COST_cached_attention:
+        return cached_attention_cost(plan, op);
     case FIRN_COST_none:
         break;
     }

@@ -30,7 +30,8 @@ enum {
     FIRNC_ROLE_SCRATCH = FIRN_FB_ROLE_SCRATCH,
     FIRNC_ROLE_CONSTANT = FIRN_FB_ROLE_CONSTANT,
     FIRNC_ROLE_FROZEN = FIRN_FB_ROLE_FROZEN,
-    FIRNC_ROLE_RING = FIRN_FB_ROLE_RING
+    FIRNC_ROLE_RING = FIRN_FB_ROLE_RING,
+    FIRNC_ROLE_CACHE = FIRN_FB_ROLE_CACHE
 };
 enum {
     FIRNC_PHASE_MICRO_BATCH = FIRN_FB_PHASE_KIND_MICRO_BATCH,
@@ -218,7 +219,7 @@ bool firnc_is_parameter(uint8_t role); /* one that is trained, in an evaluation 
 bool firnc_is_frozen(uint8_t role);    /* one that is not, after the freeze pass */
 bool firnc_is_weight(uint8_t role);    /* either of them, or a buffer: a weights file has it */
 bool firnc_is_of_model(uint8_t role);  /* parameter or buffer: state that an evaluation reads, too */
-bool firnc_is_state(uint8_t role);     /* parameter, buffer, optimizer state or counter: saved in a checkpoint */
+bool firnc_is_state(uint8_t role);     /* parameter, buffer, optimizer state, counter or cache: in a checkpoint */
 /* True for what is read in place from the plan and has a place neither in the state nor in the arena. */
 bool firnc_is_constant(uint8_t role);
 /* True for a value that has its own name in the plan and a place of its own in the state: state that is no view. */

@@ -31,7 +31,8 @@ void firnc_put_node(firnc_graph *graph, const firnc_node *node) {
 }
 
 bool firnc_is_state(uint8_t role) {
-    return firnc_is_of_model(role) || role == FIRNC_ROLE_OPTIMIZER_STATE || role == FIRNC_ROLE_COUNTER;
+    return firnc_is_of_model(role) || role == FIRNC_ROLE_OPTIMIZER_STATE || role == FIRNC_ROLE_COUNTER ||
+           role == FIRNC_ROLE_CACHE;
 }
 
 bool firnc_is_constant(uint8_t role) {

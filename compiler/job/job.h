@@ -108,6 +108,16 @@ typedef struct firnc_data {
     firnc_short_batch short_batch; /* eval */
 } firnc_data;
 
+/* A plan that takes tokens one after the other (firnc compile --decode). It is for graphs in which nothing but
+ * attention, rotary_embedding and leading_rows leads from one token to another, with inputs of one sequence of `chunk`
+ * tokens as a record of stream 0; the decode pass adds stream 1, which says how many of them count. */
+typedef struct firnc_decode {
+    uint32_t chunk;   /* tokens that a step takes at most; 1 to context */
+    uint32_t context; /* tokens that a session holds; 0: no such plan */
+} firnc_decode;
+
+#define FIRNC_DECODE_LENGTH "cache.length" /* the tensor with the tokens that a session has taken */
+
 /* A tensor that an application may read after a step: the result of a layer, or a value that the graph names
  * (firnc_name_value). The plan has it under this name, in float32. */
 typedef struct firnc_job_output {
@@ -172,6 +182,7 @@ typedef struct firnc_job {
     uint32_t group_count;
     firnc_schedules schedule;
     firnc_data data;
+    firnc_decode decode; /* eval */
     firnc_metric metric; /* eval */
     float metric_beta;   /* f_beta: above 0 */
     bool metric_macro;   /* f_beta: true: mean over classes; false: over rows */

@@ -61,6 +61,7 @@ const firnc_model firnc_model_gpt2 = {.name = "gpt2",
                                       .complete = firnc_transformer_complete,
                                       .facts = firnc_transformer_facts,
                                       .build = build,
+                                      .decodes = true,
                                       .weight_map = firnc_gpt2_weight_map};
 
 const firnc_model firnc_model_gpt3 = {.name = "gpt3",
@@ -73,4 +74,5 @@ const firnc_model firnc_model_gpt3 = {.name = "gpt3",
                                       .complete = firnc_transformer_complete,
                                       .facts = firnc_transformer_facts,
                                       .build = build,
+                                      .decodes = true,
                                       .weight_map = firnc_gpt2_weight_map};

@@ -78,4 +78,5 @@ const firnc_model firnc_model_gpt_neox = {.name = "gpt-neox",
                                           .complete = complete,
                                           .facts = firnc_transformer_facts,
                                           .build = build,
+                                          .decodes = true,
                                           .weight_map = firnc_gpt_neox_weight_map};

@@ -75,4 +75,5 @@ const firnc_model firnc_model_gptj = {.name = "gptj",
                                       .complete = complete,
                                       .facts = firnc_transformer_facts,
                                       .build = build,
+                                      .decodes = true,
                                       .weight_map = firnc_gptj_weight_map};

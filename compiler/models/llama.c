@@ -62,4 +62,5 @@ const firnc_model firnc_model_llama = {.name = "llama",
                                        .complete = firnc_transformer_complete,
                                        .facts = firnc_transformer_facts,
                                        .build = build,
+                                       .decodes = true,
                                        .weight_map = firnc_llama_weight_map};

@@ -57,6 +57,8 @@ typedef struct firnc_model {
     /* Builds the graph for a job whose data settings are complete, with labels and a loss only if the job judges.
      * Sequences have data.window elements, with labels label_shift fewer. */
     void (*build)(firnc_graph *graph, const firnc_job *job, const void *settings, const firnc_elements *elements);
+    /* Whether there can be a decode plan: what the model says of a token depends on no later one. */
+    bool decodes;
     /* The names and layouts that weights files of this model have elsewhere. The first rule for a parameter also says
      * what firnc weights calls it. NULL: those of the parameters. */
     firnc_weight_map (*weight_map)(const void *settings);

@@ -305,7 +305,9 @@ void firnc_transformer_build(firnc_graph *graph, const firnc_job *job, const fir
                .settings = settings,
                .names = architecture,
                .samples = job->data.micro_batch_size,
-               .sequence = architecture->masked ? settings->max_position_embeddings : job->data.window - shift,
+               .sequence = architecture->masked       ? settings->max_position_embeddings
+                           : job->decode.context != 0 ? job->decode.chunk
+                                                      : job->data.window - shift,
                .slopes = FIRNC_NONE,
                .half_softmax = job->precision.mixed && !settings->attention_softmax_fp32};
     if (settings->position_embedding == FIRNC_POSITIONS_ALIBI)

@@ -14,6 +14,7 @@ static const struct {
     {"freeze", firnc_freeze, true},
     {"pol", firnc_resolve_pol, true},
     {"autocast", firnc_autocast, true},
+    {"decode", firnc_decode_tokens, true},
     {"autodiff", firnc_differentiate, false},
     {"outputs", firnc_add_outputs, true},
     {"training", firnc_add_training, true},

@@ -6,11 +6,11 @@
  * arena, tensors whose lifetimes intersect do not overlap, with one exception: if an op may work in place (the flag ~
  * of an input in plan/ops.def) and is the last use of its input, the output takes the input's bytes. Each tensor of a
  * large arena begins at a cache line, if it is no view. */
-#include "compiler/passes/placement.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/base/placement.h"
 #include "compiler/passes/passes.h"
 #include "plan/bytes.h"
 
@@ -162,12 +162,13 @@ uint64_t firnc_live_bytes(firnc_graph *graph) {
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
-/* The region of a state value: the position in the data and the sums of a metric are the session's. */
+/* The region of a state value: caches, the position in the data and the sums of a metric are the session's. */
 static uint8_t state_region(const firnc_graph *graph, firnc_value value) {
     if (firnc_is_of_model(graph->values[value].role))
         return FIRNC_IN_PARAMETERS;
-    return value == graph->cursor || value == graph->metric_sum || value == graph->metric_count ? FIRNC_IN_SESSION
-                                                                                                : FIRNC_IN_OPTIMIZER;
+    const bool session = graph->values[value].role == FIRNC_ROLE_CACHE || value == graph->cursor ||
+                         value == graph->metric_sum || value == graph->metric_count;
+    return session ? FIRNC_IN_SESSION : FIRNC_IN_OPTIMIZER;
 }
 
 static void lay_out_state(firnc_graph *graph) {

@@ -88,6 +88,7 @@ bool firnc_add_adapters(firnc_compilation *compilation);  /* lora.c: LoRA's matr
 bool firnc_freeze(firnc_compilation *compilation);        /* frozen.c: parameters that are not trained */
 bool firnc_resolve_pol(firnc_compilation *compilation);   /* pol.c */
 bool firnc_autocast(firnc_compilation *compilation);      /* autocast.c */
+bool firnc_decode_tokens(firnc_compilation *compilation); /* decode.c: tokens that follow others (eval) */
 bool firnc_differentiate(firnc_compilation *compilation); /* autodiff.c (train) */
 bool firnc_add_outputs(firnc_compilation *compilation);   /* outputs.c: what an application reads */
 bool firnc_add_training(firnc_compilation *compilation);  /* training.c: the rest of a step; eval: firnc_add_metric */

@@ -201,6 +201,41 @@ static bool check_end(const firnc_recipe *recipe, const firnc_tree *trainer) {
     return true;
 }
 
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
+
+/* The models of the table that decode, for a message. */
+static const char *decoding_models(void) {
+    const char *text = "";
+    for (uint32_t i = 0; firnc_model_at(i) != NULL; i++)
+        if (firnc_model_at(i)->decodes)
+            text = firnc_format("%s%s%s", text, text[0] == '\0' ? "" : ", ", firnc_model_at(i)->name);
+    return text;
+}
+
+bool firnc_recipe_decode(firnc_recipe *recipe, uint32_t chunk) {
+    firnc_job *job = &recipe->job;
+    const uint32_t context = recipe->facts.longest_sequence;
+    if (!recipe->model->decodes)
+        return firnc_job_fail(
+            job, NULL,
+            "firnc compile --decode: the model %s does not say one token after the other; those that do are %s",
+            recipe->model->name, decoding_models());
+    if (chunk > context)
+        return firnc_job_fail(job, NULL,
+                              "firnc compile --decode-chunk: %u tokens are more than the model's context, "
+                              "max_position_embeddings: %u; write at most that",
+                              (unsigned)chunk, (unsigned)context);
+    job->decode = (firnc_decode){.chunk = chunk, .context = context};
+    job->data = (firnc_data){.batch_size = 1, .micro_batch_size = 1, .ring = 1, .wrap = true};
+    job->steps = (uint64_t)FIRNC_STEPS_MAX; /* a session has no end of its own */
+    job->metric = FIRNC_METRIC_NONE;
+    job->outputs[0] = (firnc_job_output){.name = "logits"};
+    job->output_count = 1;
+    job->check_loss = false;
+    job->image_id = FIRNC_DECODE_IMAGE_ID;
+    return true;
+}
+
 firnc_graph *firnc_recipe_build(const firnc_recipe *recipe) {
     firnc_graph *graph = firnc_graph_create(recipe->model->name);
     if (recipe->job.mode == FIRNC_EVAL)

@@ -11,6 +11,8 @@
 #include "compiler/job/job.h"
 #include "compiler/models/models.h"
 
+#define FIRNC_DECODE_IMAGE_ID 3 /* of decode plans; 0 to 2 are those of firnc compile --all */
+
 typedef struct firnc_recipe {
     firnc_job job; /* complete except for target, weights and the other values of the command line */
     const firnc_model *model;
@@ -46,6 +48,11 @@ void firnc_recipe_take_mixed_keys(const firnc_model *model, firnc_tree *keys, fi
 /* The weights file of a folder that transformers have written, or the index of several weights files. NULL after one
  * message, which advises the option `instead`. */
 const char *firnc_hugging_face_weights(const char *folder, const char *instead);
+
+/* Makes the job of a recipe that was read for an evaluation one of a decode plan, whose steps take at most `chunk`
+ * tokens. Data loader, metric and outputs of the recipe have no part in it. False after one message if the model cannot
+ * decode, or the chunk is longer than its context. */
+bool firnc_recipe_decode(firnc_recipe *recipe, uint32_t chunk);
 
 /* Builds the graph of the recipe's model. */
 firnc_graph *firnc_recipe_build(const firnc_recipe *recipe);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The main use from end to end: freezes, signs and verifies a plan, trains, evaluates, draws the curves, and shows that two
-# microcontrollers compute the same bits. `make demo` and `make demo-host` run it in the repository root after building.
+# The main use from end to end: freezes, signs and verifies a plan, trains, evaluates, draws the curves, lets the model say
+# what it has learned, and shows that two microcontrollers compute the same bits. `make demo` and `make demo-host` run it in the repository root after building.
 #
 #   DATA=F   the file or folder to train on; default: the licence texts that Debian installs
 #   OUT=D    the folder for plans, log, checkpoint and chart; default: build/demo
@@ -73,7 +73,29 @@ echo "held-out perplexity: $perplexity (that is $held_out nats per byte)"
 awk -f "$RECIPES/curves.awk" "$OUT/train.jsonl" >"$OUT/curves.svg"
 echo "curves: $OUT/curves.svg"
 
-[ -n "$BOARDS" ] || exit 0
+say "What it has learned to say: 64 bytes, by a third plan"
+"$FIRNC" compile "$RECIPES/demo_gpt2.yaml" --mode eval --decode --key "$OUT/demo.key.pem" -o "$OUT/decode.plan"
+for seed in 1 2 3 4; do
+    "$FIRN" generate "$OUT/decode.plan" --pub "$OUT/demo.pub.pem" --checkpoint "$OUT/model.ckpt" --prompt "You " \
+        --temperature 0.5 --seed $seed | tr '\n' ' '
+    echo
+done
+
+# What can be done with the files of this run.
+next_steps() {
+    say "What to do next"
+    cat <<end
+another text    $FIRN generate $OUT/decode.plan --pub $OUT/demo.pub.pem --checkpoint $OUT/model.ckpt --prompt "The "
+your text       make demo-host DATA=FILE
+your model      cp $RECIPES/demo_gpt2.yaml my.yaml; README.md, "Freeze a run of your own"
+your device     README.md, "Run a plan from C"; make demo runs a plan on two emulated boards
+end
+}
+
+[ -n "$BOARDS" ] || {
+    next_steps
+    exit 0
+}
 say "The first $EMULATED_STEPS steps of a small plan on three machines"
 file=$(one_file "$DATA")
 "$FIRNC" compile "$RECIPES/small_gpt2.yaml" --mode train --key "$OUT/demo.key.pem" -o "$OUT/small.plan"
@@ -94,3 +116,4 @@ if [ "$status" -ne 0 ]; then
     exit 1
 fi
 echo "The three digests are equal."
+next_steps

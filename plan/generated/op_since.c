@@ -11,6 +11,7 @@ static const struct {
     uint32_t since;
 } versions[] = {
     {.code = 148, .kind = ROW, .position = 0, .since = 1}, /* linear_backward_weight_rows  */
+    {.code = 8, .kind = INPUT, .position = 1, .since = 3}, /* leading_rows length */
     {.code = 200, .kind = ROW, .position = 0, .since = 1}, /* reshape  */
     {.code = 201, .kind = ROW, .position = 0, .since = 1}, /* transpose  */
     {.code = 202, .kind = ROW, .position = 0, .since = 1}, /* slice  */
@@ -96,6 +97,9 @@ static const struct {
     {.code = 22, .kind = INPUT, .position = 4, .since = 1}, /* attention_backward slopes */
     {.code = 227, .kind = ROW, .position = 0, .since = 1}, /* cross_attention  */
     {.code = 228, .kind = ROW, .position = 0, .since = 1}, /* cross_attention_backward  */
+    {.code = 276, .kind = ROW, .position = 0, .since = 3}, /* cached_attention  */
+    {.code = 277, .kind = ROW, .position = 0, .since = 3}, /* advance  */
+    {.code = 144, .kind = INPUT, .position = 1, .since = 3}, /* rotary_embedding length */
     {.code = 236, .kind = ROW, .position = 0, .since = 1}, /* lstm  */
     {.code = 237, .kind = ROW, .position = 0, .since = 1}, /* lstm_backward  */
     {.code = 238, .kind = ROW, .position = 0, .since = 1}, /* gru  */

@@ -118,10 +118,11 @@ const firn_op_info firn_op_row_embedding_backward = {
 
 static const firn_operand operands_7[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_MATRIX, .a = FIRN_EXTENT_LETTER + 0, .b = FIRN_EXTENT_LETTER + 1, .changed = FIRN_FRESH},
+    {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_leading_rows = {
-    .code = 8, .operands = operands_7, .ranges = ranges_2, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 8, .operands = operands_7, .ranges = ranges_2, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_embedding,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1401,7 +1402,48 @@ const firn_op_info firn_op_row_cross_attention_backward = {
     .reduced = 1, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
+static const firn_operand operands_54[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = 1},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
+};
 static const uint8_t ranges_28[] = {
+    FIRN_RANGE_EXTENT,
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_POSITIVE,
+};
+const firn_op_info firn_op_row_cached_attention = {
+    .code = 276, .operands = operands_54, .ranges = ranges_28, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
+    .outputs = 3, .integers = 3, .reals = 1, .reductions = 2, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 3, .reals_min = 1,
+    .pol = FIRN_POL_attention, .cost = FIRN_COST_cached_attention, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 0, .inner = 1, .inner_flag = 2, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_55[] = {
+    {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+};
+const firn_op_info firn_op_row_advance = {
+    .code = 277, .operands = operands_55, .ranges = ranges_3, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_56[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
+    {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_29[] = {
     FIRN_RANGE_TYPE,
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_OWN,
@@ -1410,7 +1452,7 @@ static const uint8_t ranges_28[] = {
     FIRN_RANGE_OWN,
 };
 const firn_op_info firn_op_row_rotary_embedding = {
-    .code = 144, .operands = operands_31, .ranges = ranges_28, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 144, .operands = operands_56, .ranges = ranges_29, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
     .outputs = 1, .integers = 5, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_norm,
     .outputs_min = 1, .integers_min = 5, .reals_min = 1,
     .pol = FIRN_POL_rotation, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1418,14 +1460,14 @@ const firn_op_info firn_op_row_rotary_embedding = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_rotary_embedding_backward = {
-    .code = 145, .operands = operands_31, .ranges = ranges_28, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 145, .operands = operands_31, .ranges = ranges_29, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 5, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 5, .reals_min = 1,
     .pol = FIRN_POL_rotation, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_54[] = {
+static const firn_operand operands_57[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1437,14 +1479,14 @@ static const firn_operand operands_54[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_lstm = {
-    .code = 236, .operands = operands_54, .ranges = ranges_17, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .code = 236, .operands = operands_57, .ranges = ranges_17, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
     .outputs = 5, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 5, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_55[] = {
+static const firn_operand operands_58[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -1458,14 +1500,14 @@ static const firn_operand operands_55[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_lstm_backward = {
-    .code = 237, .operands = operands_55, .ranges = ranges_0, .inputs = 7, .inputs_min = 3, .inputs_max = 7,
+    .code = 237, .operands = operands_58, .ranges = ranges_0, .inputs = 7, .inputs_min = 3, .inputs_max = 7,
     .outputs = 4, .integers = 1, .reals = 0, .reductions = 1, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_56[] = {
+static const firn_operand operands_59[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1474,20 +1516,20 @@ static const firn_operand operands_56[] = {
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_29[] = {
+static const uint8_t ranges_30[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_FLAG,
     FIRN_RANGE_FLAG,
 };
 const firn_op_info firn_op_row_gru = {
-    .code = 238, .operands = operands_56, .ranges = ranges_29, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .code = 238, .operands = operands_59, .ranges = ranges_30, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
     .outputs = 3, .integers = 3, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 3, .integers_min = 3, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_57[] = {
+static const firn_operand operands_60[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -1500,14 +1542,14 @@ static const firn_operand operands_57[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_gru_backward = {
-    .code = 239, .operands = operands_57, .ranges = ranges_17, .inputs = 6, .inputs_min = 3, .inputs_max = 6,
+    .code = 239, .operands = operands_60, .ranges = ranges_17, .inputs = 6, .inputs_min = 3, .inputs_max = 6,
     .outputs = 4, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_58[] = {
+static const firn_operand operands_61[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1516,14 +1558,14 @@ static const firn_operand operands_58[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_rnn = {
-    .code = 240, .operands = operands_58, .ranges = ranges_17, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 240, .operands = operands_61, .ranges = ranges_17, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 3, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
     .outputs_min = 3, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_59[] = {
+static const firn_operand operands_62[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1533,14 +1575,14 @@ static const firn_operand operands_59[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_rnn_backward = {
-    .code = 241, .operands = operands_59, .ranges = ranges_17, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .code = 241, .operands = operands_62, .ranges = ranges_17, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
     .outputs = 3, .integers = 2, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_60[] = {
+static const firn_operand operands_63[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
@@ -1548,14 +1590,14 @@ static const firn_operand operands_60[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_recurrent_backward_weight = {
-    .code = 242, .operands = operands_60, .ranges = ranges_0, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .code = 242, .operands = operands_63, .ranges = ranges_0, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_product, .cost = FIRN_COST_product_of_weight, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_61[] = {
+static const firn_operand operands_64[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1563,14 +1605,14 @@ static const firn_operand operands_61[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy = {
-    .code = 23, .operands = operands_61, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 23, .operands = operands_64, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 3, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 3, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_62[] = {
+static const firn_operand operands_65[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
@@ -1579,14 +1621,14 @@ static const firn_operand operands_62[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy_backward = {
-    .code = 24, .operands = operands_62, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 24, .operands = operands_65, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_63[] = {
+static const firn_operand operands_66[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH, .optional = true},
@@ -1597,21 +1639,21 @@ static const firn_operand operands_63[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_30[] = {
+static const uint8_t ranges_31[] = {
     FIRN_RANGE_LABEL,
     FIRN_RANGE_FLAG,
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_cross_entropy_weighted = {
-    .code = 138, .operands = operands_63, .ranges = ranges_30, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
+    .code = 138, .operands = operands_66, .ranges = ranges_31, .inputs = 4, .inputs_min = 2, .inputs_max = 4,
     .outputs = 5, .integers = 2, .reals = 2, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 5, .integers_min = 2, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_64[] = {
+static const firn_operand operands_67[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
@@ -1622,14 +1664,14 @@ static const firn_operand operands_64[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_cross_entropy_weighted_backward = {
-    .code = 139, .operands = operands_64, .ranges = ranges_30, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 139, .operands = operands_67, .ranges = ranges_31, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 1, .integers = 2, .reals = 2, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 2, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_65[] = {
+static const firn_operand operands_68[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .rounded = true},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
@@ -1642,7 +1684,7 @@ static const firn_operand operands_65[] = {
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
 };
-static const uint8_t ranges_31[] = {
+static const uint8_t ranges_32[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_OWN,
@@ -1654,31 +1696,31 @@ static const uint8_t ranges_31[] = {
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_linear_cross_entropy = {
-    .code = 252, .operands = operands_65, .ranges = ranges_31, .inputs = 6, .inputs_min = 4, .inputs_max = 6,
+    .code = 252, .operands = operands_68, .ranges = ranges_32, .inputs = 6, .inputs_min = 4, .inputs_max = 6,
     .outputs = 5, .integers = 7, .reals = 2, .reductions = 3, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 5, .integers_min = 7, .reals_min = 2,
     .pol = FIRN_POL_product, .cost = FIRN_COST_products_of_loss, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 0, .inner = 2, .inner_flag = 3, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 255, .index_from_end = 0, .index_attribute = 1};
 
-static const firn_operand operands_66[] = {
+static const firn_operand operands_69[] = {
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = 1},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_32[] = {
+static const uint8_t ranges_33[] = {
     FIRN_RANGE_LABEL,
 };
 const firn_op_info firn_op_row_batch_rows = {
-    .code = 253, .operands = operands_66, .ranges = ranges_32, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 253, .operands = operands_69, .ranges = ranges_33, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_first, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_67[] = {
+static const firn_operand operands_70[] = {
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
@@ -1686,61 +1728,61 @@ static const firn_operand operands_67[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_batch_weights = {
-    .code = 254, .operands = operands_67, .ranges = ranges_32, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 254, .operands = operands_70, .ranges = ranges_33, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_first, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_68[] = {
+static const firn_operand operands_71[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_nll_loss = {
-    .code = 136, .operands = operands_68, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 136, .operands = operands_71, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_69[] = {
+static const firn_operand operands_72[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_nll_loss_backward = {
-    .code = 137, .operands = operands_69, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 137, .operands = operands_72, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_70[] = {
+static const firn_operand operands_73[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_mean_squared_error = {
-    .code = 25, .operands = operands_70, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 25, .operands = operands_73, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_71[] = {
+static const firn_operand operands_74[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_mean_squared_error_backward = {
-    .code = 26, .operands = operands_71, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 26, .operands = operands_74, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1748,7 +1790,7 @@ const firn_op_info firn_op_row_mean_squared_error_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_l1_loss = {
-    .code = 128, .operands = operands_70, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 128, .operands = operands_73, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1756,19 +1798,19 @@ const firn_op_info firn_op_row_l1_loss = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_l1_loss_backward = {
-    .code = 129, .operands = operands_71, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 129, .operands = operands_74, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_33[] = {
+static const uint8_t ranges_34[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_huber_loss = {
-    .code = 130, .operands = operands_70, .ranges = ranges_33, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 130, .operands = operands_73, .ranges = ranges_34, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1776,7 +1818,7 @@ const firn_op_info firn_op_row_huber_loss = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_huber_loss_backward = {
-    .code = 131, .operands = operands_71, .ranges = ranges_33, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 131, .operands = operands_74, .ranges = ranges_34, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1784,7 +1826,7 @@ const firn_op_info firn_op_row_huber_loss_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_binary_cross_entropy = {
-    .code = 132, .operands = operands_70, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 132, .operands = operands_73, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1792,7 +1834,7 @@ const firn_op_info firn_op_row_binary_cross_entropy = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_binary_cross_entropy_backward = {
-    .code = 133, .operands = operands_71, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 133, .operands = operands_74, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1800,7 +1842,7 @@ const firn_op_info firn_op_row_binary_cross_entropy_backward = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_kl_divergence = {
-    .code = 134, .operands = operands_70, .ranges = ranges_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 134, .operands = operands_73, .ranges = ranges_17, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -1808,19 +1850,19 @@ const firn_op_info firn_op_row_kl_divergence = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_kl_divergence_backward = {
-    .code = 135, .operands = operands_71, .ranges = ranges_17, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 135, .operands = operands_74, .ranges = ranges_17, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_72[] = {
+static const firn_operand operands_75[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_34[] = {
+static const uint8_t ranges_35[] = {
     FIRN_RANGE_OWN,
     FIRN_RANGE_EXTENT,
     FIRN_RANGE_FLAG,
@@ -1829,39 +1871,39 @@ static const uint8_t ranges_34[] = {
     FIRN_RANGE_OWN,
 };
 const firn_op_info firn_op_row_sample_loss = {
-    .code = 275, .operands = operands_72, .ranges = ranges_34, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 275, .operands = operands_75, .ranges = ranges_35, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 5, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 5, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_73[] = {
+static const firn_operand operands_76[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_loss_seed = {
-    .code = 27, .operands = operands_73, .ranges = ranges_12, .inputs = 1, .inputs_min = 0, .inputs_max = 1,
+    .code = 27, .operands = operands_76, .ranges = ranges_12, .inputs = 1, .inputs_min = 0, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_74[] = {
+static const firn_operand operands_77[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
 const firn_op_info firn_op_row_accumulate = {
-    .code = 29, .operands = operands_74, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 29, .operands = operands_77, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_first, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_75[] = {
+static const firn_operand operands_78[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
@@ -1869,40 +1911,40 @@ static const firn_operand operands_75[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_sum_of_squares = {
-    .code = 31, .operands = operands_75, .ranges = ranges_2, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 31, .operands = operands_78, .ranges = ranges_2, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_partial, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_76[] = {
+static const firn_operand operands_79[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = 1},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_largest_magnitude = {
-    .code = 260, .operands = operands_76, .ranges = ranges_2, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 260, .operands = operands_79, .ranges = ranges_2, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_partial, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_77[] = {
+static const firn_operand operands_80[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_gradient_magnitude = {
-    .code = 261, .operands = operands_77, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 261, .operands = operands_80, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 1, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_78[] = {
+static const firn_operand operands_81[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -1911,14 +1953,14 @@ static const firn_operand operands_78[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_sum_of_scaled_squares = {
-    .code = 262, .operands = operands_78, .ranges = ranges_2, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
+    .code = 262, .operands = operands_81, .ranges = ranges_2, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_partial, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_79[] = {
+static const firn_operand operands_82[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
@@ -1927,114 +1969,43 @@ static const firn_operand operands_79[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_gradient_norm = {
-    .code = 32, .operands = operands_79, .inputs = 3, .inputs_min = 1, .inputs_max = 3,
+    .code = 32, .operands = operands_82, .inputs = 3, .inputs_min = 1, .inputs_max = 3,
     .outputs = 3, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 1, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_80[] = {
+static const firn_operand operands_83[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 3, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_35[] = {
+static const uint8_t ranges_36[] = {
     FIRN_RANGE_OWN,
     FIRN_RANGE_OWN,
 };
 const firn_op_info firn_op_row_gradient_factors = {
-    .code = 44, .operands = operands_80, .ranges = ranges_35, .inputs = 4, .inputs_min = 0, .inputs_max = 4,
+    .code = 44, .operands = operands_83, .ranges = ranges_36, .inputs = 4, .inputs_min = 0, .inputs_max = 4,
     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_81[] = {
+static const firn_operand operands_84[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 3, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 4, .b = 4, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_decay_factors = {
-    .code = 60, .operands = operands_81, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
+    .code = 60, .operands = operands_84, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 1,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-static const firn_operand operands_82[] = {
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
-    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
-    {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
-    {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
-};
-static const uint8_t ranges_36[] = {
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_DECAY,
-};
-const firn_op_info firn_op_row_adamw = {
-    .code = 36, .operands = operands_82, .ranges = ranges_36, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
-    .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-    .outputs_min = 3, .integers_min = 1, .reals_min = 4,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-static const firn_operand operands_83[] = {
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
-    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
-};
-static const uint8_t ranges_37[] = {
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_DECAY,
-};
-const firn_op_info firn_op_row_sgd = {
-    .code = 37, .operands = operands_83, .ranges = ranges_37, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
-    .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-    .outputs_min = 1, .integers_min = 1, .reals_min = 1,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-static const firn_operand operands_84[] = {
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
-    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
-    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
-    {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
-};
-static const uint8_t ranges_38[] = {
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_NOT_NEGATIVE,
-    FIRN_RANGE_FINITE,
-    FIRN_RANGE_DECAY,
-};
-const firn_op_info firn_op_row_sgd_momentum = {
-    .code = 43, .operands = operands_84, .ranges = ranges_38, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
-    .outputs = 2, .integers = 2, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-    .outputs_min = 2, .integers_min = 2, .reals_min = 3,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 static const firn_operand operands_85[] = {
@@ -2043,62 +2014,45 @@ static const firn_operand operands_85[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
 };
-static const uint8_t ranges_39[] = {
+static const uint8_t ranges_37[] = {
+    FIRN_RANGE_FLAG,
     FIRN_RANGE_RATE,
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
-const firn_op_info firn_op_row_adam = {
-    .code = 65, .operands = operands_85, .ranges = ranges_39, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
-    .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-    .outputs_min = 3, .integers_min = 0, .reals_min = 4,
+const firn_op_info firn_op_row_adamw = {
+    .code = 36, .operands = operands_85, .ranges = ranges_37, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 static const firn_operand operands_86[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
-    {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
-    {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
-    {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
 };
-static const uint8_t ranges_40[] = {
+static const uint8_t ranges_38[] = {
     FIRN_RANGE_FLAG,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
-const firn_op_info firn_op_row_adam_amsgrad = {
-    .code = 66, .operands = operands_86, .ranges = ranges_40, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
-    .outputs = 4, .integers = 2, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-    .outputs_min = 4, .integers_min = 2, .reals_min = 4,
+const firn_op_info firn_op_row_sgd = {
+    .code = 37, .operands = operands_86, .ranges = ranges_38, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
+    .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
-    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
-
-const firn_op_info firn_op_row_radam = {
-    .code = 67, .operands = operands_85, .ranges = ranges_39, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
-    .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-    .outputs_min = 3, .integers_min = 0, .reals_min = 4,
-    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
-    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 static const firn_operand operands_87[] = {
@@ -2106,8 +2060,58 @@ static const firn_operand operands_87[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
-    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+    {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
+};
+static const uint8_t ranges_39[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_NOT_NEGATIVE,
+    FIRN_RANGE_FINITE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_sgd_momentum = {
+    .code = 43, .operands = operands_87, .ranges = ranges_39, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .outputs = 2, .integers = 2, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 2, .reals_min = 3,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_88[] = {
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+    {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
+    {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
+};
+static const uint8_t ranges_40[] = {
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_adam = {
+    .code = 65, .operands = operands_88, .ranges = ranges_40, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 0, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_89[] = {
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
@@ -2116,6 +2120,44 @@ static const firn_operand operands_87[] = {
     {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
 };
 static const uint8_t ranges_41[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_adam_amsgrad = {
+    .code = 66, .operands = operands_89, .ranges = ranges_41, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .outputs = 4, .integers = 2, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 4, .integers_min = 2, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_radam = {
+    .code = 67, .operands = operands_88, .ranges = ranges_40, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 0, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_90[] = {
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+    {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
+    {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
+    {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
+};
+static const uint8_t ranges_42[] = {
     FIRN_RANGE_RATE,
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
@@ -2123,7 +2165,7 @@ static const uint8_t ranges_41[] = {
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_nadam = {
-    .code = 68, .operands = operands_87, .ranges = ranges_41, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .code = 68, .operands = operands_90, .ranges = ranges_42, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
     .outputs = 4, .integers = 0, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 0, .reals_min = 5,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -2131,14 +2173,14 @@ const firn_op_info firn_op_row_nadam = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_adamax = {
-    .code = 69, .operands = operands_85, .ranges = ranges_36, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 69, .operands = operands_88, .ranges = ranges_37, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_88[] = {
+static const firn_operand operands_91[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2152,40 +2194,40 @@ static const firn_operand operands_88[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_lamb = {
-    .code = 70, .operands = operands_88, .ranges = ranges_36, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 70, .operands = operands_91, .ranges = ranges_37, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 5, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 5, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_42[] = {
+static const uint8_t ranges_43[] = {
     FIRN_RANGE_RATE,
     FIRN_RANGE_RATE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_lion = {
-    .code = 71, .operands = operands_84, .ranges = ranges_42, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 71, .operands = operands_87, .ranges = ranges_43, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_43[] = {
+static const uint8_t ranges_44[] = {
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_rmsprop = {
-    .code = 72, .operands = operands_84, .ranges = ranges_43, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 72, .operands = operands_87, .ranges = ranges_44, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_89[] = {
+static const firn_operand operands_92[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2196,14 +2238,14 @@ static const firn_operand operands_89[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
 };
-static const uint8_t ranges_44[] = {
+static const uint8_t ranges_45[] = {
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_rmsprop_momentum = {
-    .code = 73, .operands = operands_89, .ranges = ranges_44, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 73, .operands = operands_92, .ranges = ranges_45, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -2211,14 +2253,14 @@ const firn_op_info firn_op_row_rmsprop_momentum = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_rmsprop_centered = {
-    .code = 74, .operands = operands_89, .ranges = ranges_43, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 74, .operands = operands_92, .ranges = ranges_44, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_90[] = {
+static const firn_operand operands_93[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2232,28 +2274,28 @@ static const firn_operand operands_90[] = {
     {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
 };
 const firn_op_info firn_op_row_rmsprop_centered_momentum = {
-    .code = 75, .operands = operands_90, .ranges = ranges_44, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 75, .operands = operands_93, .ranges = ranges_45, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 4, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 4, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_45[] = {
+static const uint8_t ranges_46[] = {
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_NOT_NEGATIVE,
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_rprop = {
-    .code = 76, .operands = operands_85, .ranges = ranges_45, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 76, .operands = operands_88, .ranges = ranges_46, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_91[] = {
+static const firn_operand operands_94[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2263,35 +2305,35 @@ static const firn_operand operands_91[] = {
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
-static const uint8_t ranges_46[] = {
+static const uint8_t ranges_47[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_NOT_NEGATIVE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adagrad = {
-    .code = 77, .operands = operands_91, .ranges = ranges_46, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 77, .operands = operands_94, .ranges = ranges_47, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_47[] = {
+static const uint8_t ranges_48[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_RATE,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adadelta = {
-    .code = 78, .operands = operands_89, .ranges = ranges_47, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 78, .operands = operands_92, .ranges = ranges_48, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 1, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const uint8_t ranges_48[] = {
+static const uint8_t ranges_49[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_NOT_NEGATIVE,
     FIRN_RANGE_NOT_NEGATIVE,
@@ -2299,14 +2341,14 @@ static const uint8_t ranges_48[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_asgd = {
-    .code = 79, .operands = operands_91, .ranges = ranges_48, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 79, .operands = operands_94, .ranges = ranges_49, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 4,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_92[] = {
+static const firn_operand operands_95[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2317,7 +2359,7 @@ static const firn_operand operands_92[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
-static const uint8_t ranges_49[] = {
+static const uint8_t ranges_50[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_NOT_NEGATIVE,
@@ -2326,14 +2368,14 @@ static const uint8_t ranges_49[] = {
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_adafactor = {
-    .code = 80, .operands = operands_92, .ranges = ranges_49, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 80, .operands = operands_95, .ranges = ranges_50, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 3, .integers = 1, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 3, .integers_min = 1, .reals_min = 5,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_93[] = {
+static const firn_operand operands_96[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2349,39 +2391,39 @@ static const firn_operand operands_93[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 4, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_adafactor_factored = {
-    .code = 81, .operands = operands_93, .ranges = ranges_49, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .code = 81, .operands = operands_96, .ranges = ranges_50, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
     .outputs = 6, .integers = 1, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 6, .integers_min = 1, .reals_min = 5,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_94[] = {
+static const firn_operand operands_97[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_50[] = {
+static const uint8_t ranges_51[] = {
     FIRN_RANGE_FLAG,
     FIRN_RANGE_RATE,
 };
 const firn_op_info firn_op_row_muon_direction = {
-    .code = 82, .operands = operands_94, .ranges = ranges_50, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .code = 82, .operands = operands_97, .ranges = ranges_51, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
     .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 2,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_95[] = {
+static const firn_operand operands_98[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
 };
 const firn_op_info firn_op_row_unit_norm = {
-    .code = 83, .operands = operands_95, .ranges = ranges_12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 83, .operands = operands_98, .ranges = ranges_12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 2, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
@@ -2389,73 +2431,73 @@ const firn_op_info firn_op_row_unit_norm = {
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_info firn_op_row_scaled_unit_norm = {
-    .code = 273, .operands = operands_95, .ranges = ranges_12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 273, .operands = operands_98, .ranges = ranges_12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 2, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_96[] = {
+static const firn_operand operands_99[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
 };
 const firn_op_info firn_op_row_weighted_sum = {
-    .code = 84, .operands = operands_96, .ranges = ranges_18, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .code = 84, .operands = operands_99, .ranges = ranges_18, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_97[] = {
+static const firn_operand operands_100[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 4, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
-static const uint8_t ranges_51[] = {
+static const uint8_t ranges_52[] = {
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_DECAY,
 };
 const firn_op_info firn_op_row_muon_step = {
-    .code = 85, .operands = operands_97, .ranges = ranges_51, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
+    .code = 85, .operands = operands_100, .ranges = ranges_52, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_98[] = {
+static const firn_operand operands_101[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
 const firn_op_info firn_op_row_advance_power = {
-    .code = 38, .operands = operands_98, .ranges = ranges_19, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 38, .operands = operands_101, .ranges = ranges_19, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_99[] = {
+static const firn_operand operands_102[] = {
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
 };
-static const uint8_t ranges_52[] = {
+static const uint8_t ranges_53[] = {
     FIRN_RANGE_INT31,
 };
 const firn_op_info firn_op_row_count = {
-    .code = 39, .operands = operands_99, .ranges = ranges_52, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .code = 39, .operands = operands_102, .ranges = ranges_53, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_100[] = {
+static const firn_operand operands_103[] = {
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2467,21 +2509,21 @@ static const firn_operand operands_100[] = {
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
 };
-static const uint8_t ranges_53[] = {
+static const uint8_t ranges_54[] = {
     FIRN_RANGE_COUNT,
     FIRN_RANGE_POSITIVE,
     FIRN_RANGE_FINITE,
     FIRN_RANGE_NOT_NEGATIVE,
 };
 const firn_op_info firn_op_row_loss_scale_update = {
-    .code = 40, .operands = operands_100, .ranges = ranges_53, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .code = 40, .operands = operands_103, .ranges = ranges_54, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
     .outputs = 5, .integers = 1, .reals = 3, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 5, .integers_min = 1, .reals_min = 3,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_101[] = {
+static const firn_operand operands_104[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2489,14 +2531,14 @@ static const firn_operand operands_101[] = {
     {.type = FIRN_TYPE_OF_INPUT + 2, .form = FIRN_FORM_LIKE, .a = 2, .changed = 2},
 };
 const firn_op_info firn_op_row_metric_mean = {
-    .code = 41, .operands = operands_101, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .code = 41, .operands = operands_104, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_102[] = {
+static const firn_operand operands_105[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2506,14 +2548,14 @@ static const firn_operand operands_102[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_accuracy = {
-    .code = 42, .operands = operands_102, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 42, .operands = operands_105, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_103[] = {
+static const firn_operand operands_106[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2523,19 +2565,19 @@ static const firn_operand operands_103[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
 };
-static const uint8_t ranges_54[] = {
+static const uint8_t ranges_55[] = {
     FIRN_RANGE_LABEL,
     FIRN_RANGE_POSITIVE,
 };
 const firn_op_info firn_op_row_metric_weighted_mean = {
-    .code = 140, .operands = operands_103, .ranges = ranges_54, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .code = 140, .operands = operands_106, .ranges = ranges_55, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 8, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 1,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_104[] = {
+static const firn_operand operands_107[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
@@ -2546,14 +2588,14 @@ static const firn_operand operands_104[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_weighted_accuracy = {
-    .code = 141, .operands = operands_104, .ranges = ranges_32, .inputs = 6, .inputs_min = 4, .inputs_max = 6,
+    .code = 141, .operands = operands_107, .ranges = ranges_33, .inputs = 6, .inputs_min = 4, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_105[] = {
+static const firn_operand operands_108[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -2564,14 +2606,14 @@ static const firn_operand operands_105[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_confusion = {
-    .code = 142, .operands = operands_105, .ranges = ranges_32, .inputs = 6, .inputs_min = 4, .inputs_max = 6,
+    .code = 142, .operands = operands_108, .ranges = ranges_33, .inputs = 6, .inputs_min = 4, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
 
-static const firn_operand operands_106[] = {
+static const firn_operand operands_109[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OWN, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_MATRIX, .a = 2, .b = 199, .changed = FIRN_FRESH},
@@ -2581,14 +2623,14 @@ static const firn_operand operands_106[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
 const firn_op_info firn_op_row_metric_auc = {
-    .code = 143, .operands = operands_106, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .code = 143, .operands = operands_109, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,
     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
-static const firn_operand operands_107[] = {
+static const firn_operand operands_110[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -2599,7 +2641,7 @@ static const firn_operand operands_107[] = {
     {.type = FIRN_TYPE_OF_INPUT + 2, .form = FIRN_FORM_LIKE, .a = 2, .changed = 2},
 };
 const firn_op_info firn_op_row_metric_row_mean = {
-    .code = 274, .operands = operands_107, .ranges = ranges_32, .inputs = 6, .inputs_min = 4, .inputs_max = 6,
+    .code = 274, .operands = operands_110, .ranges = ranges_33, .inputs = 6, .inputs_min = 4, .inputs_max = 6,
     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1, .buffers = 0,

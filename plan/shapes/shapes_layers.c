@@ -161,17 +161,20 @@ int firn_shape_concat(firn_op_signature *s) {
 _Static_assert(FIRN_ATTENTION_HEADS == FIRN_ATTENTION_BACKWARD_HEADS &&
                    FIRN_ATTENTION_KV_HEADS == FIRN_ATTENTION_BACKWARD_KV_HEADS &&
                    FIRN_ATTENTION_HALF_SOFTMAX == FIRN_ATTENTION_BACKWARD_HALF_SOFTMAX &&
-                   FIRN_ATTENTION_ROWS == FIRN_ATTENTION_BACKWARD_ROWS,
-               "both directions have the same attributes");
+                   FIRN_ATTENTION_ROWS == FIRN_ATTENTION_BACKWARD_ROWS &&
+                   (int)FIRN_ATTENTION_HEADS == (int)FIRN_CACHED_ATTENTION_HEADS &&
+                   (int)FIRN_ATTENTION_KV_HEADS == (int)FIRN_CACHED_ATTENTION_KV_HEADS,
+               "both directions have the same attributes, and heads are where the cached op has them");
 
-/* Computes heads and head size from the attributes, which are the same in both directions, for qkv:[B,T,(heads +
- * 2*kv_heads)*D]. */
-static int attention_extents(const firn_op_signature *s, const firn_shape *qkv, uint32_t *heads, uint32_t *size) {
+/* Computes heads and head size from the attributes, for qkv:[B,T,(heads + 2*kv_heads)*D]. half_softmax is the place of
+ * that attribute. */
+static int attention_extents(const firn_op_signature *s, const firn_shape *qkv, uint8_t half_softmax, uint32_t *heads,
+                             uint32_t *size) {
     int64_t query = s->integers[FIRN_ATTENTION_HEADS], keys = s->integers[FIRN_ATTENTION_KV_HEADS];
     if (keys < 1 || keys > query || query % keys != 0)
         return FIRN_ERROR_OP_ATTRIBUTE;
     /* half_softmax rounds to the half type of qkv, so qkv must have one. */
-    if (s->integers[FIRN_ATTENTION_HALF_SOFTMAX] == 1 && !firn_type_is_half(qkv->type))
+    if (s->integers[half_softmax] == 1 && !firn_type_is_half(qkv->type))
         return FIRN_ERROR_OP_ATTRIBUTE;
     int64_t parts = query + 2 * keys;
     if (qkv->rank != 3 || qkv->dims[2] % parts != 0)
@@ -194,7 +197,7 @@ static void set_scratch(firn_shape *scratch, const firn_shape *qkv, uint32_t hea
 int firn_shape_attention(firn_op_signature *s) {
     const firn_shape *qkv = &s->inputs[FIRN_ATTENTION_IN_QKV];
     uint32_t heads, size;
-    int error = attention_extents(s, qkv, &heads, &size);
+    int error = attention_extents(s, qkv, FIRN_ATTENTION_HALF_SOFTMAX, &heads, &size);
     if (error != FIRN_OK)
         return error;
     if (!are_slopes(s, FIRN_ATTENTION_IN_SLOPES, heads))
@@ -211,7 +214,7 @@ int firn_shape_attention_backward(firn_op_signature *s) {
     const firn_shape *dy = &s->inputs[FIRN_ATTENTION_BACKWARD_IN_DY];
     const firn_shape *qkv = &s->inputs[FIRN_ATTENTION_BACKWARD_IN_QKV];
     uint32_t heads, size;
-    int error = attention_extents(s, qkv, &heads, &size);
+    int error = attention_extents(s, qkv, FIRN_ATTENTION_HALF_SOFTMAX, &heads, &size);
     if (error != FIRN_OK)
         return error;
     firn_shape y = *qkv, rows = {.rank = 3, .dims = {qkv->dims[0], heads, qkv->dims[1]}};
@@ -223,6 +226,23 @@ int firn_shape_attention_backward(firn_op_signature *s) {
     /* The scores of a block, their gradients, and one number for each query; int31 excludes an overflow. */
     set_scratch(&s->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH], qkv, heads,
                 2 * (uint32_t)s->integers[FIRN_ATTENTION_BACKWARD_ROWS] + 1);
+    return FIRN_OK;
+}
+
+/* qkv has the tokens of one sequence; a row of the cache holds the keys, then the values of one token. */
+int firn_shape_cached_attention(firn_op_signature *s) {
+    const firn_shape *qkv = &s->inputs[FIRN_CACHED_ATTENTION_IN_QKV],
+                     *cache = &s->inputs[FIRN_CACHED_ATTENTION_IN_CACHE];
+    uint32_t heads, size;
+    int error = attention_extents(s, qkv, FIRN_CACHED_ATTENTION_HALF_SOFTMAX, &heads, &size);
+    if (error != FIRN_OK)
+        return error;
+    const uint64_t width = 2 * (uint64_t)s->integers[FIRN_CACHED_ATTENTION_KV_HEADS] * size;
+    if (qkv->dims[0] != 1 || cache->rank != 3 || cache->dims[0] != 1 || cache->dims[2] != width ||
+        cache->dims[1] > UINT32_MAX - 2 || !are_slopes(s, FIRN_CACHED_ATTENTION_IN_SLOPES, heads))
+        return FIRN_ERROR_OP_SHAPE;
+    set_last(&s->outputs[FIRN_CACHED_ATTENTION_OUT_Y], qkv, heads * size);
+    firn_shape_set(&s->outputs[FIRN_CACHED_ATTENTION_OUT_SCRATCH], 2, (const uint32_t[]){cache->dims[1] + 2, heads});
     return FIRN_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include "plan/checkpoint/record.h"
 #include "plan/container.h"
+#include "runtime/decode/sampling.h"
 #include "runtime/manual/manual.h"
 #include "runtime/targets/host/host.h"
 
@@ -50,6 +51,10 @@ typedef struct cli_options {
     const char *classes, *confusion, *format;
     bool resume, quiet, verbose, per_tensor, per_class;
     bool allow_other_preprocessing, allow_other_split, allow_other_data;
+    const char *prompt;     /* generate */
+    uint64_t tokens;        /* generate: UINT64_MAX: to the end of the context */
+    firn_sampling sampling; /* generate */
+    bool tokens_given, temperature_given, top_k_given, top_p_given, seed_given;
 } cli_options;
 
 /* --- options.c --- */
@@ -186,7 +191,9 @@ typedef struct cli_session {
     cli_numbers numbers; /* of the run */
 } cli_session;
 
-/* Loads, verifies and opens the plan, checks its mode, and opens the data. *session may not be moved. */
+/* Loads, verifies and opens an eval plan that reads no data. *session may not be moved. */
+int cli_session_begin_alone(cli_session *session, const cli_options *options);
+/* Loads, verifies and opens the plan, checks its mode, and opens the data; a decode plan has none and is refused. */
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval);
 /* The same with a plan of either mode. */
 int cli_session_open(cli_session *session, const cli_options *options);
@@ -542,6 +549,7 @@ void cli_record_unload(cli_record *record);
 int cli_train(const cli_options *options);
 int cli_eval(const cli_options *options);
 int cli_predict(const cli_options *options);
+int cli_generate(const cli_options *options);
 int cli_data(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_digest(const cli_options *options);

@@ -13,7 +13,9 @@ enum {
     PREDICT = 16,
     FLASH = 32,
     DATA = 64,
+    GENERATE = 128,
     RUN = TRAIN | EVAL | PREDICT,
+    OPEN = RUN | GENERATE, /* what opens a plan, with data or without */
     READ = RUN | DATA
 };
 
@@ -38,6 +40,12 @@ static const struct {
           "write an output of an eval plan over the parameters of a checkpoint, a row for each sample: with a name in "
           ".csv a line of numbers, in .npy an array of NumPy in float32, in .jsonl or by --format for people"},
      PREDICT,
+     "PLAN"},
+    {{.name = "generate",
+      .forms = {"PLAN --pub PUB --checkpoint FILE --prompt TEXT [options]"},
+      .text = "print a prompt and the tokens that a language model says behind it: run a decode plan over the "
+              "parameters of a checkpoint. The text is the same on every machine"},
+     GENERATE,
      "PLAN"},
     {{.name = "data",
       .forms = {"FILE... [options]"},
@@ -101,6 +109,12 @@ typedef enum option_id {
     OPTION_PER_TENSOR,
     OPTION_DEVICE_KEY,
     OPTION_SLOT,
+    OPTION_PROMPT,
+    OPTION_TOKENS,
+    OPTION_TEMPERATURE,
+    OPTION_TOP_K,
+    OPTION_TOP_P,
+    OPTION_SEED,
     OPTION_EVAL,
     OPTION_EVAL_EVERY,
     OPTION_EVAL_DATA,
@@ -119,15 +133,15 @@ static const struct {
 } known[] = {
     {{"--pub", NULL, "PUB", "the public key (PEM) whose plans may run; may be given again, for several keys"},
      OPTION_PUB,
-     READ,
-     RUN},
+     READ | GENERATE,
+     OPEN},
     {{"--plan", NULL, "PLAN", "a plan that would read the files; needs --pub"}, OPTION_PLAN, DATA, 0},
     {{"--vendor", NULL, "ID", "refuse a plan for another vendor: a UUID, or at most 16 characters"},
      OPTION_VENDOR,
-     RUN,
+     OPEN,
      0},
-    {{"--class", NULL, "ID", "refuse a plan for another class of devices"}, OPTION_CLASS, RUN, 0},
-    {{"--image-id", NULL, "N", "refuse a plan with another image id"}, OPTION_IMAGE_ID, RUN, 0},
+    {{"--class", NULL, "ID", "refuse a plan for another class of devices"}, OPTION_CLASS, OPEN, 0},
+    {{"--image-id", NULL, "N", "refuse a plan with another image id"}, OPTION_IMAGE_ID, OPEN, 0},
     {{"--data", NULL, "FILE",
       "a file, or a folder for the files in it in natural order (p9 before p10), without hidden files, links and "
       "folders; "
@@ -182,8 +196,8 @@ static const struct {
      0},
     {{"--checkpoint", NULL, "FILE", "the state that train saved, whose parameters are used; it is only read"},
      OPTION_CHECKPOINT,
-     EVAL | PREDICT,
-     EVAL | PREDICT},
+     EVAL | PREDICT | GENERATE,
+     EVAL | PREDICT | GENERATE},
     {{"--checkpoint-every", NULL, "N", "save it after every N steps too; default: what the recipe said, if it did"},
      OPTION_CHECKPOINT_EVERY,
      TRAIN,
@@ -236,13 +250,13 @@ static const struct {
     {{"--counter", NULL, "FILE",
       "the security counter: plans older than it are refused; it advances to the plan's after a step has worked"},
      OPTION_COUNTER,
-     RUN,
+     OPEN,
      0},
     {{"--device-key", NULL, "FILE",
       "32 secret bytes of a device, which authenticate its checkpoints: those that were not written with this key are "
       "refused, also those without a key. export and digest read a checkpoint without its key too, and say so"},
      OPTION_DEVICE_KEY,
-     RUN | EXPORT | DIGEST,
+     OPEN | EXPORT | DIGEST,
      0},
     {{"--slot", NULL, "N", "of a dump of two slots of flash, the one to read, 0 or 1; default: the newer valid one"},
      OPTION_SLOT,
@@ -250,7 +264,7 @@ static const struct {
      0},
     {{"--threads", NULL, "N", "default: one for each CPU; the result is the same with any number"},
      OPTION_THREADS,
-     RUN,
+     OPEN,
      0},
     {{"--allow-other-preprocessing", NULL, NULL,
       "evaluate although the checkpoint was trained with another scale, type or shape of the inputs; of train with "
@@ -278,13 +292,31 @@ static const struct {
      OPTION_TIMEOUT,
      FLASH,
      0},
-    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, RUN | FLASH | EXPORT, 0},
-    {{"--verbose", "-v", NULL, "show more of the progress"}, OPTION_VERBOSE, RUN, 0},
+    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, OPEN | FLASH | EXPORT, 0},
+    {{"--verbose", "-v", NULL, "show more of the progress"}, OPTION_VERBOSE, OPEN, 0},
     {{"--output", "-o", "FILE", "the file to write; one that is there is replaced, as soon as the new one is whole"},
      OPTION_OUTPUT,
      EXPORT | PREDICT,
      EXPORT | PREDICT},
     {{"--name", NULL, "NAME", "the output to write, of a plan that has several"}, OPTION_NAME, PREDICT, 0},
+    {{"--prompt", NULL, "TEXT",
+      "what the text begins with: bytes, or for a model of other tokens their ids, as numbers with spaces between"},
+     OPTION_PROMPT,
+     GENERATE,
+     GENERATE},
+    {{"--tokens", NULL, "N", "tokens to add; default: to the end of the model's context"}, OPTION_TOKENS, GENERATE, 0},
+    {{"--temperature", NULL, "T",
+      "what scores are divided by: below 1 likely tokens become likelier; 0: always the likeliest; default: 1"},
+     OPTION_TEMPERATURE,
+     GENERATE,
+     0},
+    {{"--top-k", NULL, "K", "draw from the K likeliest tokens only; default: 0, from all"}, OPTION_TOP_K, GENERATE, 0},
+    {{"--top-p", NULL, "P",
+      "draw from the likeliest tokens only that together have this share of the probability; default: 1, from all"},
+     OPTION_TOP_P,
+     GENERATE,
+     0},
+    {{"--seed", NULL, "S", "of the draws: another seed gives another text; default: 0"}, OPTION_SEED, GENERATE, 0},
     {{"--format", NULL, "csv|npy|jsonl",
       "csv: a table with a header, and in each row its index, of classes the predicted one, and the label where the "
       "plan "
@@ -325,10 +357,10 @@ static const firn_manual_entry exit_codes[] = {
     {"1", "a file is wrong"},
     {"2", "the command line is wrong"},
     {"3", "a plan or checkpoint is refused, here or by the device"},
-    {"4", "the run was stopped by its numbers: the loss is not finite, or the loss scale is at its floor"},
+    {"4", "the run was stopped by its numbers: a loss or a score is not finite, or the loss scale is at its floor"},
     {"5", "train --resume: nothing is left to do, the run is complete, or --patience has ended it"},
     {"130", "interrupted by SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM or SIGXCPU; train has saved the state, "
-            "where --checkpoint says, and predict has written nothing"},
+            "where --checkpoint says, predict has written nothing, and generate has printed what it had"},
 };
 
 static const firn_manual_entry environment[] = {
@@ -495,6 +527,38 @@ static const char *set_image_id(cli_options *options, const char *value) {
     return fault;
 }
 
+static const char *set_prompt(cli_options *options, const char *value) {
+    if (options->prompt != NULL)
+        return twice;
+    options->prompt = value;
+    return NULL;
+}
+
+/* A decimal number from `least`, which itself is only allowed if `equal`, to `most`. */
+static const char *set_real(float *place, bool *given, const char *value, float least, bool equal, float most,
+                            const char *fault) {
+    char *end;
+    if (*given)
+        return twice;
+    *given = true;
+    const float number = strtof(value, &end);
+    const bool decimal = ((value[0] >= '0' && value[0] <= '9') || value[0] == '.') && strpbrk(value, "xXnN") == NULL;
+    if (!decimal || *end != 0 || !(number <= most) || !(equal ? number >= least : number > least))
+        return fault;
+    *place = number;
+    return NULL;
+}
+
+static const char *set_top_k(cli_options *options, const char *value) {
+    uint64_t number = 0;
+    const char *fault = options->top_k_given ? twice
+                                             : set_number(&number, value, 0, UINT32_MAX,
+                                                          "is no number of tokens; write one from 1, or 0 for all");
+    options->top_k_given = true;
+    options->sampling.top_k = (uint32_t)number;
+    return fault;
+}
+
 /* A number from 1 that is given once; 0: it is not given yet. */
 static const char *set_count(uint64_t *place, const char *value, const char *fault) {
     return *place != 0 ? twice : set_number(place, value, 1, UINT64_MAX, fault);
@@ -588,6 +652,27 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         return given ? twice : set_number(&options->slot, value, 0, 1, "is no slot; write 0 or 1");
     case OPTION_OUTPUT:
         return set_path(&options->output, value);
+    case OPTION_PROMPT:
+        return set_prompt(options, value);
+    case OPTION_TOKENS:
+        given = options->tokens_given;
+        options->tokens_given = true;
+        return given
+                   ? twice
+                   : set_number(&options->tokens, value, 1, UINT64_MAX - 1, "is no number of tokens; write one from 1");
+    case OPTION_TEMPERATURE:
+        return set_real(&options->sampling.temperature, &options->temperature_given, value, 0, true, 1e30F,
+                        "is no temperature; write a number from 0, such as 0.8");
+    case OPTION_TOP_K:
+        return set_top_k(options, value);
+    case OPTION_TOP_P:
+        return set_real(&options->sampling.top_p, &options->top_p_given, value, 0, false, 1,
+                        "is no share; write a number above 0, at most 1, such as 0.9");
+    case OPTION_SEED:
+        given = options->seed_given;
+        options->seed_given = true;
+        return given ? twice
+                     : set_number(&options->sampling.seed, value, 0, UINT64_MAX, "is no seed; write a number from 0");
     case OPTION_NAME:
         return set_name(&options->name, value);
     case OPTION_FORMAT:
@@ -703,6 +788,8 @@ static bool is_given(const cli_options *options, option_id id) {
         return options->checkpoint != NULL;
     case OPTION_OUTPUT:
         return options->output != NULL;
+    case OPTION_PROMPT:
+        return options->prompt != NULL;
     default:
         return true;
     }
@@ -766,7 +853,7 @@ static int check(const cli_options *options, unsigned command, const char *opera
 }
 
 int cli_options_read(cli_options *options, int count, char *const *words) {
-    *options = (cli_options){0};
+    *options = (cli_options){.tokens = UINT64_MAX, .sampling = {.temperature = 1, .top_p = 1}};
     if (count == 0)
         return usage("command line", "is empty", "");
     options->command = words[0];

@@ -61,7 +61,8 @@ int cli_restore(cli_session *session) {
     int error = restore(session, &report);
     if (error != FIRN_OK)
         return refuse(session, error);
-    if (session->options->quiet)
+    /* What is generated from is no data, and tokens come in chunks of another length than in training. */
+    if (session->options->quiet || session->options->prompt != NULL)
         return CLI_OK;
     note(report.preprocessing, "how the data that it was trained with was preprocessed",
          "another preprocessing of the data", "--allow-other-preprocessing");

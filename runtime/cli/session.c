@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/decode/decode.h"
 
 /* --- errors --- */
 
@@ -16,8 +17,8 @@ static const struct {
     int error;
     const char *mend;
 } mends[] = {
-    {FIRN_ERROR_WRONG_MODE, "train runs plans compiled with --mode train; eval, predict and train --eval run those "
-                            "compiled with --mode eval"},
+    {FIRN_ERROR_WRONG_MODE, "train runs plans compiled with --mode train; eval, predict, generate and train --eval run "
+                            "those compiled with --mode eval"},
     {FIRN_ERROR_NO_METRIC, "compile it with a metric, or write its outputs by firn predict"},
     {FIRN_ERROR_WRONG_KEY, "give the public key of the signer by --pub"},
     {FIRN_ERROR_OTHER_DEVICE, "give the plan for this --vendor and --class"},
@@ -351,6 +352,7 @@ static int load_plan(cli_session *session, const cli_session *owner) {
     int error = firn_plan_sizes(session->plan.bytes, session->plan.count, &sizes);
     if (error != FIRN_OK)
         return cli_error(session, error);
+    const bool generates = options->prompt != NULL; /* its tokens come in chunks of another length than in training */
     session->config = (firn_config){.plan = session->plan.bytes,
                                     .plan_bytes = session->plan.count,
                                     .public_key = session->keys[0],
@@ -358,7 +360,7 @@ static int load_plan(cli_session *session, const cli_session *owner) {
                                     .identity = &session->identity,
                                     .owner = owner != NULL ? &owner->firn : NULL,
                                     .port = owner != NULL ? &owner->port.port : &session->port.port,
-                                    .allow_other_preprocessing = options->allow_other_preprocessing,
+                                    .allow_other_preprocessing = generates || options->allow_other_preprocessing,
                                     .allow_other_split = options->allow_other_split,
                                     .allow_other_data = options->allow_other_data};
     int status = take_identity(session);
@@ -455,9 +457,22 @@ static int begin_plan(cli_session *session, const cli_options *options) {
     return status == CLI_OK ? open_plan(session) : status;
 }
 
+/* Refuses a decode plan, whose tokens are no data. */
+static int check_reads_data(cli_session *session) {
+    firn_decoder decoder;
+    if (firn_decoder_begin(&decoder, &session->firn) != FIRN_OK)
+        return CLI_OK;
+    firn_host_fail(session->options->file,
+                   "is a decode plan (%s); run it by firn generate, or compile one without --decode",
+                   firn_error_name(FIRN_ERROR_WRONG_MODE));
+    return CLI_REFUSED;
+}
+
 /* Opens the data of an open plan. */
 static int begin_data(cli_session *session) {
-    const int status = check_streams(session);
+    int status = check_reads_data(session);
+    if (status == CLI_OK)
+        status = check_streams(session);
     if (status != CLI_OK)
         return status;
     if (session->options->verbose)
@@ -491,6 +506,17 @@ int cli_session_begin(cli_session *session, const cli_options *options, bool eva
     if (status != CLI_OK)
         return status;
     return session->info.eval == eval ? begin_data(session) : cli_error(session, FIRN_ERROR_WRONG_MODE);
+}
+
+int cli_session_begin_alone(cli_session *session, const cli_options *options) {
+    const int status = begin_plan(session, options);
+    if (status != CLI_OK)
+        return status;
+    if (!session->info.eval)
+        return cli_error(session, FIRN_ERROR_WRONG_MODE);
+    if (options->verbose)
+        note_plan(session);
+    return CLI_OK;
 }
 
 int cli_session_open(cli_session *session, const cli_options *options) {

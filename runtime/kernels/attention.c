@@ -204,7 +204,7 @@ static void add_slopes(const firn_attention *a, const head *h, float *block, siz
     const float slope = rows_are_keys ? -a->slopes[h->query] : a->slopes[h->query];
     for (size_t r = 0; r < rows; r++) {
         float *scores = block + r * a->stride;
-        const float origin = (float)(row + r);
+        const float origin = (float)(a->position + row + r);
         for (size_t column = begin; column < end; column++)
             scores[column] = firn_fma(slope, (float)column - origin, scores[column]);
     }
@@ -400,6 +400,90 @@ void firn_kernel_attention(const firn_kernel_call *call) {
 void firn_kernel_cross_attention(const firn_kernel_call *call) {
     firn_attention a = firn_cross_attention_of(call);
     firn_parallel_run(&call->parallel, a.batch * a.kv_heads, 2 * product_cost(&a), attention_heads, &a);
+}
+
+/* --- forward, over a cache ---------------------------------------------------------------------------------------- */
+
+/* A call of cached_attention, and its query of number `query`, alone with the keys that it sees. */
+typedef struct cached {
+    firn_attention a;
+    firn_tensor query, y; /* of one token */
+    uint32_t query_dims[3], y_dims[3];
+} cached;
+
+/* Stores the keys and values of the tokens, as far as the cache has rows for them. */
+static void store_tokens(const firn_kernel_call *call, size_t first, size_t tokens, size_t heads_width) {
+    const firn_tensor *qkv = &call->inputs[FIRN_CACHED_ATTENTION_IN_QKV];
+    const firn_tensor *cache = &call->outputs[FIRN_CACHED_ATTENTION_OUT_CACHE];
+    const size_t rows = cache->dims[1], width = cache->dims[2];
+    for (size_t i = 0; i < firn_smaller(tokens, rows - first); i++)
+        firn_copy(cache, (first + i) * width, qkv, i * qkv->dims[2] + heads_width, width);
+}
+
+/* Moves on to a query: keys beyond those that it sees are in none of its sums, whatever the cache has there. */
+static void take_query(cached *c, const firn_kernel_call *call, size_t query, size_t first) {
+    const firn_tensor *qkv = &call->inputs[FIRN_CACHED_ATTENTION_IN_QKV];
+    const firn_tensor *y = &call->outputs[FIRN_CACHED_ATTENTION_OUT_Y];
+    const size_t rows = call->outputs[FIRN_CACHED_ATTENTION_OUT_CACHE].dims[1];
+    c->query.data = (uint8_t *)qkv->data + query * qkv->dims[2] * firn_type_bytes(qkv->type);
+    c->y.data = (uint8_t *)y->data + query * y->dims[2] * firn_type_bytes(y->type);
+    c->a.position = first + query;
+    c->a.keys = firn_smaller(first + query + 1, rows);
+}
+
+/* The part of a tensor that one token has. */
+static firn_tensor of_one_token(const firn_tensor *tensor, uint32_t dims[3]) {
+    dims[0] = dims[1] = 1;
+    dims[2] = tensor->dims[2];
+    return (firn_tensor){.elements = dims[2], .dims = dims, .type = tensor->type, .rank = 3};
+}
+
+static void begin_cached(cached *c, const firn_kernel_call *call) {
+    const firn_tensor *cache = &call->outputs[FIRN_CACHED_ATTENTION_OUT_CACHE];
+    const firn_tensor *slopes = firn_call_input(call, FIRN_CACHED_ATTENTION_IN_SLOPES);
+    const size_t kv_heads = (size_t)call->integers[FIRN_CACHED_ATTENTION_KV_HEADS];
+    firn_attention *a = &c->a;
+    c->query = of_one_token(&call->inputs[FIRN_CACHED_ATTENTION_IN_QKV], c->query_dims);
+    c->y = of_one_token(&call->outputs[FIRN_CACHED_ATTENTION_OUT_Y], c->y_dims);
+    *a = (firn_attention){.call = call,
+                          .query = {&c->query, 0},
+                          .key = {cache, 0},
+                          .value = {cache, kv_heads},
+                          .y = &c->y,
+                          .batch = 1,
+                          .queries = 1,
+                          .heads = (size_t)call->integers[FIRN_CACHED_ATTENTION_HEADS],
+                          .kv_heads = kv_heads,
+                          .size = cache->dims[2] / (2 * kv_heads),
+                          .rows = 1,
+                          .stride = cache->dims[1],
+                          .type = cache->type,
+                          .scale = call->reals[FIRN_CACHED_ATTENTION_SCALE],
+                          .scratch = call->outputs[FIRN_CACHED_ATTENTION_OUT_SCRATCH].data};
+    a->slopes = floats_of(slopes);
+    a->group = a->heads / kv_heads;
+    a->softmax_type = call->integers[FIRN_CACHED_ATTENTION_HALF_SOFTMAX] != 0 ? cache->type : FIRN_FLOAT32;
+    a->new_row_max = a->scratch + a->heads * a->stride;
+    a->new_row_sum = a->new_row_max + a->heads;
+}
+
+_Static_assert((int)FIRN_CACHED_ATTENTION_REDUCTION_SCORES == (int)SCORES &&
+                   (int)FIRN_CACHED_ATTENTION_REDUCTION_VALUES == (int)VALUES,
+               "attention_heads reads the reductions of all three ops");
+
+/* Each query is computed by itself, as if it were the last of a sequence: so its bits do not depend on which other
+ * tokens are in its call. */
+void firn_kernel_cached_attention(const firn_kernel_call *call) {
+    const firn_tensor *qkv = &call->inputs[FIRN_CACHED_ATTENTION_IN_QKV];
+    const size_t tokens = qkv->dims[1];
+    cached c;
+    begin_cached(&c, call);
+    const size_t first = firn_smaller(firn_position(&call->inputs[FIRN_CACHED_ATTENTION_IN_LENGTH]), c.a.stride);
+    store_tokens(call, first, tokens, c.a.heads * c.a.size);
+    for (size_t query = 0; query < tokens; query++) {
+        take_query(&c, call, query, first);
+        firn_parallel_run(&call->parallel, c.a.kv_heads, 2 * product_cost(&c.a), attention_heads, &c.a);
+    }
 }
 
 /* --- backward, queries -------------------------------------------------------------------------------------------- */

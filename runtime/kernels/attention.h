@@ -30,6 +30,7 @@ typedef struct firn_attention {
     uint8_t type;         /* of the operands */
     uint8_t softmax_type; /* type that scores and probabilities round to: float32, or the half type with half_softmax */
     float scale, dropout_rate;
+    size_t position;                        /* of the first query among the keys, for slopes; forward only */
     const float *slopes;                    /* one for each query head, or NULL */
     const float *mask;                      /* [T][S] for each head, or NULL */
     size_t mask_batch_step, mask_head_step; /* floats from one to the next; 0: they share it */

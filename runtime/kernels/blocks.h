@@ -93,6 +93,15 @@ static inline void firn_copy(const firn_tensor *to, size_t to_first, const firn_
     }
 }
 
+/* Returns the position of the first token of a call: element 0 of an int64 tensor, limited to 0 to 2^31 - 1; 0 without
+ * the tensor. Kernels rely on no more than these limits, whatever a restored state holds. */
+static inline size_t firn_position(const firn_tensor *length) {
+    if (length == NULL)
+        return 0;
+    const int64_t position = *(const int64_t *)length->data;
+    return position < 0 ? 0 : position < INT32_MAX ? (size_t)position : (size_t)INT32_MAX;
+}
+
 /* Runs body over tasks of this cost each, with the call as its argument. */
 static inline void firn_split(const firn_kernel_call *call, size_t tasks, uint64_t cost, firn_task_body body) {
     firn_parallel_run(&call->parallel, tasks, cost, body, (void *)call);

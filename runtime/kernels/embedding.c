@@ -50,8 +50,14 @@ void firn_kernel_embedding_backward(const firn_kernel_call *call) {
 /* --- leading rows ------------------------------------------------------------------------------------------------- */
 
 void firn_kernel_leading_rows(const firn_kernel_call *call) {
-    const firn_tensor *y = &call->outputs[FIRN_LEADING_ROWS_OUT_Y];
-    firn_copy(y, 0, &call->inputs[FIRN_LEADING_ROWS_IN_TABLE], 0, y->elements);
+    const firn_tensor *table = &call->inputs[FIRN_LEADING_ROWS_IN_TABLE], *y = &call->outputs[FIRN_LEADING_ROWS_OUT_Y];
+    const size_t first = firn_position(firn_call_input(call, FIRN_LEADING_ROWS_IN_LENGTH)), width = firn_last_extent(y);
+    if (first == 0) {
+        firn_copy(y, 0, table, 0, y->elements);
+        return;
+    }
+    for (size_t row = 0; row < y->dims[0]; row++)
+        firn_copy(y, row * width, table, firn_smaller(first + row, (size_t)table->dims[0] - 1) * width, width);
 }
 
 void firn_kernel_leading_rows_backward(const firn_kernel_call *call) {

@@ -133,8 +133,9 @@ static void pass_rest(const firn_kernel_call *call, size_t row) {
     pass(call, row + rotated, firn_last_extent(&call->inputs[FIRN_ROTARY_EMBEDDING_IN_X]) - rotated);
 }
 
-/* Tasks are positions; the angles of a position are used for every row and head. */
-static void turn_positions(const firn_kernel_call *call, size_t begin, size_t end, float direction) {
+/* Tasks are positions, of which number 0 is position `first`; the angles of a position are used for every row and
+ * head. */
+static void turn_positions(const firn_kernel_call *call, size_t first, size_t begin, size_t end, float direction) {
     const firn_tensor *x = &call->inputs[FIRN_ROTARY_EMBEDDING_IN_X];
     const size_t width = firn_last_extent(x), step = x->dims[x->rank - 2] * width, size = head_size(call);
     const size_t rotated = (size_t)call->integers[FIRN_ROTARY_EMBEDDING_ROTATED] * size;
@@ -143,7 +144,7 @@ static void turn_positions(const firn_kernel_call *call, size_t begin, size_t en
         block.count = firn_smaller(PAIRS, pairs_of(call) - block.first);
         find_frequencies(&block, call);
         for (size_t position = begin; position < end; position++) {
-            find_angles(&block, call, position, direction);
+            find_angles(&block, call, first + position, direction);
             for (size_t row = position * width; row < x->elements; row += step)
                 for (size_t head = 0; head < rotated; head += size)
                     turn_pairs(call, row + head, &block);
@@ -155,11 +156,12 @@ static void turn_positions(const firn_kernel_call *call, size_t begin, size_t en
 }
 
 static void turn_forward(void *argument, size_t begin, size_t end) {
-    turn_positions(argument, begin, end, 1.0f);
+    const firn_tensor *length = firn_call_input(argument, FIRN_ROTARY_EMBEDDING_IN_LENGTH);
+    turn_positions(argument, firn_position(length), begin, end, 1.0f);
 }
 
 static void turn_back(void *argument, size_t begin, size_t end) {
-    turn_positions(argument, begin, end, -1.0f);
+    turn_positions(argument, 0, begin, end, -1.0f);
 }
 
 static void split_positions(const firn_kernel_call *call, firn_task_body body) {

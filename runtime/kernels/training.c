@@ -40,6 +40,14 @@ void firn_kernel_advance_power(const firn_kernel_call *call) {
 
 /* --- counters ----------------------------------------------------------------------------------------------------- */
 
+/* length = length + count, limited to [0, limit] */
+void firn_kernel_advance(const firn_kernel_call *call) {
+    const int64_t limit = call->integers[FIRN_ADVANCE_LIMIT];
+    const int32_t count = *(const int32_t *)call->inputs[FIRN_ADVANCE_IN_COUNT].data;
+    const int64_t length = (int64_t)firn_position(&call->inputs[FIRN_ADVANCE_IN_LENGTH]) + count;
+    set_counter(&call->outputs[FIRN_ADVANCE_OUT_LENGTH], length < 0 ? 0 : (uint64_t)(length < limit ? length : limit));
+}
+
 void firn_kernel_count(const firn_kernel_call *call) {
     const uint64_t before = counter(&call->inputs[FIRN_COUNT_IN_COUNTER]);
     set_counter(&call->outputs[FIRN_COUNT_OUT_COUNTER], before + (uint64_t)call->integers[FIRN_COUNT_STEP]);

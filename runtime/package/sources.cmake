@@ -6,7 +6,7 @@
 function(firn_sources result root sealed parts)
     file(GLOB sources CONFIGURE_DEPENDS
         ${root}/plan/*.c ${root}/plan/checks/*.c ${root}/plan/shapes/*.c ${root}/plan/slots/*.c ${root}/plan/checkpoint/*.c
-        ${root}/plan/generated/*.c ${root}/schedules/*.c ${root}/runtime/*.c ${root}/runtime/parts/*.c
+        ${root}/plan/generated/*.c ${root}/schedules/*.c ${root}/runtime/*.c ${root}/runtime/parts/*.c ${root}/runtime/decode/*.c
         ${root}/runtime/numerics/*.c ${root}/runtime/kernels/*.c ${root}/runtime/kernels/elements/*.c
         ${root}/runtime/kernels/images/*.c ${root}/runtime/kernels/layout/*.c ${root}/runtime/kernels/losses/*.c
         ${root}/runtime/kernels/norms/*.c ${root}/runtime/kernels/optimizers/*.c ${root}/runtime/kernels/recurrent/*.c

@@ -141,7 +141,7 @@ emulate: ## run a plan on an emulated board: TARGET=T PLAN=P PUB=K DATA=F [LABEL
 	@test -r '$(PUB)' || { echo 'emulate: PUB=$(PUB) cannot be read; it is the .pub.pem of firnc keygen' >&2; exit 2; }
 	@$(locked) $(MAKE) --no-print-directory -s -j$(JOBS) $(EMULATOR) V=1 >&2
 	@PLAN='$(PLAN)' PUB='$(PUB)' DATA='$(DATA)' LABELS='$(LABELS)' STEPS='$(STEPS)' CHECKPOINT='$(CHECKPOINT)' \
-	    SLOTS='$(SLOTS)' RESUME='$(RESUME)' STACK='$(STACK)' PREPARED='$(PREPARED)' PREDICT='$(PREDICT)' TRY='$(TRY)' \
+	    SLOTS='$(SLOTS)' RESUME='$(RESUME)' STACK='$(STACK)' PREPARED='$(PREPARED)' PREDICT='$(PREDICT)' GENERATE='$(GENERATE)' TRY='$(TRY)' \
 	    runtime/targets/emulated/run $(TARGET) $(EMULATOR)
 
 # --- counting instructions -----------------------------------------------------------------------------------------

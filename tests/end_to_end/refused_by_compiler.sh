@@ -201,7 +201,7 @@ warned "weights with more tensors, allowed" \
     with_weights layers.0.bias '[2]' 8 layers.1.bias '[2]' 8
 
 expect "no mode" 2 "^firnc compile: --mode: " compile "$RECIPE"
-expect "no such pass" 2 "build, shapes, adapt, freeze, pol, autocast, autodiff, outputs, training, fuse, logits, copies, early, views, order, memory, rings, lower" \
+expect "no such pass" 2 "build, shapes, adapt, freeze, pol, autocast, decode, autodiff, outputs, training, fuse, logits, copies, early, views, order, memory, rings, lower" \
     compile "$RECIPE" --mode train --dump-after all
 expect "no such target" 2 "pdp11 is not known; write one of portable, avx512fp16, armv8.1m, amx-bf16, avx512-bf16, host" \
     compile "$RECIPE" --mode train --target pdp11

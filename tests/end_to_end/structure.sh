@@ -42,20 +42,21 @@ runtime/kernels/vector/engine plan/ runtime/numerics runtime/kernels runtime/ker
 runtime                 plan/ schedules runtime/check runtime/numerics runtime/kernels
 runtime/check           plan/ runtime/kernels
 runtime/parts           plan/ runtime runtime/numerics
+runtime/decode          plan/ runtime runtime/numerics
 runtime/examples        plan/ runtime runtime/targets/host
 runtime/targets         plan/ schedules runtime
 runtime/targets/host    plan/ schedules runtime runtime/targets
 runtime/targets/x86     plan/ schedules runtime runtime/targets runtime/kernels/
 runtime/targets/aarch64 plan/ schedules runtime runtime/targets runtime/kernels/
-runtime/targets/emulated plan/ schedules runtime runtime/numerics runtime/targets
+runtime/targets/emulated plan/ schedules runtime runtime/decode runtime/numerics runtime/targets
 runtime/targets/cortex-m runtime/targets
 runtime/targets/rv32    runtime/targets
 runtime/targets/rv32/libc runtime/targets/rv32/libc/include
 runtime/manual
 runtime/program
 runtime/package         plan/
-runtime/package/arduino runtime
-runtime/cli             plan/ schedules runtime runtime/targets/host runtime/manual runtime/program
+runtime/package/arduino runtime runtime/decode
+runtime/cli             plan/ schedules runtime runtime/decode runtime/targets/host runtime/manual runtime/program
 runtime/cli/outputs     plan/ runtime runtime/targets/host runtime/cli
 
 compiler/base           plan/ schedules

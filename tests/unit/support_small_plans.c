@@ -200,6 +200,35 @@ static void make_language_models(compiled_plan *plans) {
     }
 }
 
+/* Tokens that come one after the other: learned positions in the order of an engine, ALiBi, and rotary positions. */
+static void make_decoding(compiled_plan *plans) {
+    static const char *const settings[] = {"trainer.init.model.vocab_size=9",
+                                           "trainer.init.model.hidden_size=8",
+                                           "trainer.init.model.num_hidden_layers=1",
+                                           "trainer.init.model.num_heads=2",
+                                           "trainer.init.model.filter_size=4",
+                                           "trainer.init.model.max_position_embeddings=6",
+                                           "trainer.fit.train_dataloader.max_sequence_length=6",
+                                           "trainer.init.model.position_embedding_type=alibi"};
+    static const struct {
+        const char *name, *recipe, *target;
+        uint32_t settings;
+    } cases[] = {{"decoding, learned positions", "compiler/recipes/small_gpt3.yaml", "amx-bf16", 7},
+                 {"decoding, ALiBi", "compiler/recipes/small_gpt3.yaml", "portable", 8},
+                 {"decoding, rotary positions", "compiler/recipes/small_gptj.yaml", "portable", 7}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+        assert_true(firnc_recipe_read(recipe, cases[i].recipe, FIRNC_EVAL, settings, cases[i].settings));
+        assert_true(firnc_recipe_decode(recipe, 2));
+        recipe->job.target = cases[i].target;
+        recipe->job.security_counter = 5;
+        firnc_compilation compilation = {.job = &recipe->job, .graph = firnc_recipe_build(recipe)};
+        assert_true(made < SMALL_PLANS_MAX);
+        compiled_plan_freeze(&plans[made], cases[i].recipe, &compilation);
+        plans[made++].name = cases[i].name;
+    }
+}
+
 /* Schedules of several kinds, with milestones and an expression, for the learning rate and the weight decay. */
 static void make_schedules(compiled_plan *plans) {
     static const char *const settings[] = {
@@ -412,6 +441,7 @@ uint32_t small_plans_make(compiled_plan *plans) {
     make_networks(plans);
     make_graphs(plans);
     make_fine_tuned(plans);
+    make_decoding(plans);
     make_older_muon(plans);
     return made;
 }

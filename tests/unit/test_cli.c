@@ -227,11 +227,17 @@ static int read_words(int count, char *const *words, const char **printed) {
 static const char *const *values_of(const firn_manual_option *option) {
     static const char *const files[] = {"a", "b"}, *const numbers[] = {"1", "0"}, *const speeds[] = {"9600", "19200"};
     static const char *const answers[] = {"yes", "no"}, *const formats[] = {"csv", "npy"};
-    return strcmp(option->name, "--format") == 0                                            ? formats
-           : strcmp(option->name, "--baud") == 0                                            ? speeds
-           : strcmp(option->name, "--header") == 0                                          ? answers
-           : strcmp(option->argument, "N") == 0 || strcmp(option->argument, "SECONDS") == 0 ? numbers
-                                                                                            : files;
+    static const char *const of_numbers[] = {"N", "SECONDS", "T", "K", "P", "S"};
+    if (strcmp(option->name, "--format") == 0)
+        return formats;
+    if (strcmp(option->name, "--baud") == 0)
+        return speeds;
+    if (strcmp(option->name, "--header") == 0)
+        return answers;
+    for (size_t i = 0; i < sizeof of_numbers / sizeof of_numbers[0]; i++)
+        if (strcmp(option->argument, of_numbers[i]) == 0)
+            return numbers;
+    return files;
 }
 
 /* So many times an option is accepted; 0: a second one is refused. */

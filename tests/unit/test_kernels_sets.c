@@ -110,14 +110,16 @@ typedef struct shape {
 
 /* A few multiplications; sizes around 6 and 14 rows, 8, 16 and 32 columns, 252 rows and 256 columns whose sums are
  * kept, 512 and 768 terms of a block, 1,152 columns of a piece, groups of 66 rows whose panels do not stay in the L2
- * cache, and 64 terms or rows read in place. The last shapes have so few rows that either set swaps the operands. */
+ * cache, and 64 terms or rows read in place. Some have so few rows that either set swaps the operands. Those of one row
+ * read the weight in the order of memory, in pieces of 1,024 columns and squares of 8 or 16 terms. */
 static const shape shapes[] = {
     {1, 1, 1},      {1, 1, 32},    {2, 3, 5},      {4, 8, 1},      {1, 2, 33},     {2, 1, 1},      {5, 3, 7},
     {6, 8, 9},      {7, 9, 17},    {13, 15, 31},   {14, 16, 32},   {15, 17, 33},   {28, 255, 16},  {29, 256, 17},
     {27, 257, 15},  {31, 511, 63}, {83, 512, 64},  {85, 513, 65},  {167, 300, 97}, {169, 37, 97},  {84, 257, 289},
     {7, 258, 1153}, {1, 600, 600}, {257, 1, 13},   {337, 29, 2},   {64, 64, 64},   {53, 127, 289}, {300, 7, 300},
     {170, 260, 90}, {253, 514, 3}, {768, 70, 130}, {70, 768, 130}, {5, 769, 35},   {17, 513, 259}, {150, 136, 200},
-    {65, 72, 200},  {4, 1025, 34}, {30, 530, 131}, {62, 40, 515},
+    {65, 72, 200},  {4, 1025, 34}, {30, 530, 131}, {62, 40, 515},  {1, 37, 1061},  {1, 6, 17},     {1, 48, 2050},
+    {1, 131, 79},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 

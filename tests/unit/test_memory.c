@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/passes/placement.h"
+#include "compiler/base/placement.h"
 #include "tests/unit/support_interpreter.h"
 #include "tests/unit/support_recipes.h"
 #include "tests/unit/support_test.h"

@@ -48,6 +48,7 @@ static const char *const lines[] = {
     "leading_rows f32[9*,4*] -> f32[1,4]; 1",
     "leading_rows f32[9*,4*] -> f32[5,4]; 5!10!0",
     "leading_rows f32[9+,4*] -> f32[9,4]; 9",
+    "leading_rows f32[9*,4*] i64[1] -> f32[5,4]; 5!10!0",
     "leading_rows_backward b16[5*,4*] -> f32[9,4]; 9!4",
     "add/multiply b16[2*,3*,4] f32[4]* | f32[2*,3,4] b16[3,4]* | f32[2,3,4] f32[2,3,4]* -> f32[2,3,4]",
     "add/multiply f32[2,3,4] f32[2,3] | f32[4] f32[3,4] | f32[4] i32[4] -> f32 = SHAPE",
@@ -137,6 +138,7 @@ static const char *const lines[] = {
     "rotary_embedding b16[2*,5*,24] -> f32[2,5,24]; 0 3 3 2; 1",
     "rotary_embedding f32[5*,24+] -> b16[5,24]; 2 1 1 24; 10000",
     "rotary_embedding b16[2*,5*,24] -> b16[2,5,24]; 2 3 2 8 1; 10000",
+    "rotary_embedding f32[2*,5*,24] i64[1] -> f32[2,5,24]; 0 3 2!4!0 8!7!10!0 1; 10000",
     "rotary_embedding f32[5,24] -> f32; 0 4294967296 1 8 1; 1 = ATTRIBUTE",
     "rotary_embedding/rotary_embedding_backward f32[5,24] -> f32; 0 5 2 2 1; 10000 = SHAPE",
     "rotary_embedding_backward f16[2*,5*,24] -> f16[2,5,24]; 1 3 2 8 1; 10000",
@@ -167,6 +169,10 @@ static const char *const lines[] = {
     "attention_backward b16[2,5,8] b16[2,5,16] f32[2,4,5] f32[2,4,5] -> b16[2,5,16] f32[2,4,33,5]; 4 2 1 1 0 16; 0.5",
     "attention_backward b16[2,5,8] b16[2,5,16] f32[2,4,5] f32[2,4,5] -> b16[2,5,16] f32[2,4,4294967295,5]; 4 2 1 1 0 2147483647; 0.5",
     "attention_backward b16[2,5,6] b16[2,5,16] f32[2,4,5] f32[2,4,5] | b16[2,5,8] b16[2,5,16] f32[2,5,4] f32[2,4,5] -> b16 f32; 4 2 1 0 0 16; 0.5 = SHAPE",
+    "cached_attention f32[1,5*,12] f32[1,9*,8] i64[1] -> f32[1,9,8] f32[1,5,4] f32[11,2]; 2 2!0!4 0!1; 0.5",
+    "cached_attention b16[1,5*,16] b16[1,9*,8] i64[1] f32[4] -> b16[1,9,8] b16[1,5,8] f32[11,4]; 4 2!3 1; 0.5",
+    "cached_attention f32[2,5,12] f32[1,9,8] i64[1] | f32[1,5,12] f32[2,9,8] i64[1] | f32[1,5,12] f32[1,9,6] i64[1] | f32[1,5,12] f32[9,8] i64[1] | f32[1,5,12] f32[1,9,8] i64[1] f32[3] | f32[1,5,12] f32[1,4294967294,8] i64[1] -> f32 f32 f32; 2 2 0; 0.5 = SHAPE",
+    "advance i64[1] i32[1] -> i64[1]; 16!0!4294967296",
     "cross_entropy f32[6,7] i32[6] | b16[6,7] i32[2,3] -> f32[1] f32[6] f32[6]",
     "cross_entropy f32[2,3,7] i32[2,3] -> f32[1] f32[2,3] f32[2,3]",
     "cross_entropy f32[7] i32[1] -> f32 f32 f32 = SHAPE",
@@ -536,7 +542,7 @@ static uint32_t check_changed_inputs(const shape_case *c) {
 
 /* Ops that take integers of any origin and size: they move them, or their kernels limit them. */
 static const char any_integers[] =
-    " loss_scale_update batch_rows batch_weights metric_weighted_mean metric_row_mean metric_auc to_float32 "
+    " loss_scale_update advance batch_rows batch_weights metric_weighted_mean metric_row_mean metric_auc to_float32 "
     "concat_int32 reshape "
     "transpose slice expand gather gather_backward gather_elements gather_elements_backward scatter_nd "
     "scatter_nd_backward scatter_nd_backward_updates ";
@@ -655,7 +661,7 @@ TEST(test_scratch) {
     static const char expected[] =
         "batch_norm.partial batch_norm_backward.partial batch_norm_fixed_backward.partial "
         "attention.scratch attention_backward.scratch cross_attention.scratch "
-        "cross_attention_backward.scratch lstm_backward.carried "
+        "cross_attention_backward.scratch cached_attention.scratch lstm_backward.carried "
         "gru_backward.carried rnn.sums rnn_backward.carried linear_cross_entropy.logits "
         "linear_cross_entropy.values sum_of_squares.scratch "
         "largest_magnitude.scratch sum_of_scaled_squares.scratch "

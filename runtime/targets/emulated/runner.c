@@ -5,6 +5,7 @@
  *     steps=N           run N steps
  *     resume            begin with the file `checkpoint`; an eval plan always reads its parameters from this file
  *     predict           predict by the eval plan in the file `predict.plan` before each step of a train plan
+ *     generate=N        say N tokens of a decode plan behind the text in the file `data`
  *     prepared          decode the ops when the plan is opened, not each time they run
  *     save              write the file `checkpoint` after the last step of a train plan
  *     slots             instead of this file use the slots `slot.0` and `slot.1`
@@ -22,6 +23,7 @@
 #include "runtime/targets/emulated/checkpoint.h"
 #include "runtime/targets/emulated/data.h"
 #include "runtime/targets/emulated/device.h"
+#include "runtime/targets/emulated/generate.h"
 #include "runtime/targets/emulated/pool.h"
 #include "runtime/targets/emulated/predict.h"
 #include "runtime/targets/emulated/push.h"
@@ -32,7 +34,7 @@
 enum { EXIT_WRONG = 1, EXIT_COMMAND_LINE = 2, EXIT_REFUSED = 3, EXIT_NUMBERS = 4 };
 
 typedef struct options {
-    uint64_t steps;
+    uint64_t steps, generate;
     bool resume, prepared, save, slots, stack, predict, write_plan, second_open, arithmetic, self_test;
 } options;
 
@@ -106,13 +108,17 @@ static bool word_is(const char *word, const char *name) {
     return rest != NULL && (*rest == '\0' || *rest == ' ');
 }
 
+static bool read_number(const char *number, uint64_t *value) {
+    for (; *number >= '0' && *number <= '9'; number++)
+        *value = *value * 10 + (uint64_t)(*number - '0');
+    return *number == '\0' || *number == ' ';
+}
+
 static bool read_word(const char *word, options *asked) {
-    const char *number = after(word, "steps=");
-    if (number != NULL) {
-        for (; *number >= '0' && *number <= '9'; number++)
-            asked->steps = asked->steps * 10 + (uint64_t)(*number - '0');
-        return *number == '\0' || *number == ' ';
-    }
+    if (after(word, "steps=") != NULL)
+        return read_number(after(word, "steps="), &asked->steps);
+    if (after(word, "generate=") != NULL)
+        return read_number(after(word, "generate="), &asked->generate);
     const struct {
         const char *name;
         bool *asked;
@@ -175,7 +181,7 @@ static void print_stack(const char *function, uint32_t bytes) {
 /* The memory that is left when the plan has its own. */
 static firn_pool left;
 
-static int open_plan(const firn_port *port, bool prepared) {
+static int open_plan(const firn_port *port, const options *asked) {
     uint64_t available = 0;
     const uint8_t *plan = firn_system_plan(&available);
     firn_block blocks[FIRN_BLOCKS_MAX];
@@ -185,9 +191,10 @@ static int open_plan(const firn_port *port, bool prepared) {
     firn_config config = {.plan = plan,
                           .plan_bytes = firn_plan_file_bytes(plan, available),
                           .public_key = firn_system_public_key(),
-                          .port = port};
+                          .port = port,
+                          .allow_other_preprocessing = asked->generate != 0}; /* tokens come one by one */
     int error = firn_pool_blocks(&left, &config, blocks);
-    if (error == FIRN_OK && prepared)
+    if (error == FIRN_OK && asked->prepared)
         error = firn_pool_prepared(&left, &config);
     if (error == FIRN_OK)
         error = firn_pool_workspace(&left, &config);
@@ -292,7 +299,10 @@ static int run(const options *asked, const firn_info *info, const firn_port *por
         error = firn_emulated_predict_open(&left, &instance, port);
     if (error != FIRN_OK)
         return report_error(error);
-    error = info->eval ? evaluate(asked->steps, &opened.source) : train(asked, info, &opened.source);
+    if (asked->generate != 0)
+        error = firn_emulated_generate(&left, &instance, &opened.source, asked->generate);
+    else
+        error = info->eval ? evaluate(asked->steps, &opened.source) : train(asked, info, &opened.source);
     int saved = asked->save && !info->eval && error == FIRN_OK ? firn_save(&instance) : FIRN_OK;
     int digested = print_digest();
     if (asked->stack) {
@@ -316,7 +326,8 @@ static int try_to_write(void) {
 }
 
 static int try_to_open_again(const firn_port *port) {
-    int error = open_plan(port, false);
+    const options none = {0};
+    int error = open_plan(port, &none);
     if (error == FIRN_OK)
         return report_fault("try", "a second plan was loaded", EXIT_WRONG);
     return report_error(error);
@@ -349,7 +360,7 @@ int firn_runner(void) {
     if (asked.slots)
         port.storage = &firn_emulated_slots;
     deepest.measured = asked.stack;
-    int error = open_plan(&port, asked.prepared);
+    int error = open_plan(&port, &asked);
     if (error == FIRN_OK)
         error = firn_describe(&instance, &info);
     if (error != FIRN_OK)

@@ -1,4 +1,4 @@
-/* Placement of buffers (compiler/passes/placement.h). Two heuristics run with several kinds of weights. The first
+/* Placement of buffers (compiler/base/placement.h). Two heuristics run with several kinds of weights. The first
  * places buffers into gaps, heaviest first. The second places upwards: always the buffer with the lowest possible
  * offset, the heavier first among equals. A search then improves the second by increasing the weight of the topmost
  * buffer, or of a random one, until it reaches the lower bound or has used its budget. With thousands of buffers the
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "compiler/base/text.h"
-#include "compiler/passes/placement.h"
+#include "compiler/base/placement.h"
 
 /* Pairs of buffers that the search may compare; takes well under a second. */
 #define BUDGET       200000000u
