@@ -251,7 +251,7 @@ static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, co
     if (held_out == NULL)
         s->data.held_out = mode == FIRNC_EVAL && s->data.held_out_per_mille > 0;
     else if (s->data.held_out && s->data.held_out_per_mille == 0)
-        return firnc_tree_fail(held_out, "nothing is held out; set held_out_per_mille");
+        return firnc_tree_fail(held_out, "nothing is held out; remove it to read all of the data, or set held_out_per_mille");
     return recipe->facts.longest_sequence != 0 ? check_window(loader, s, &recipe->facts, firnc_job_judges(&recipe->job))
                                                : check_records(loader, s, &recipe->facts);
 }

@@ -95,9 +95,10 @@ static const char *mend_of_data(const cli_session *session, char *text, size_t s
              : last == 1 ? "data or labels differ: "
                          : "data, labels or weights differ: ",
              options[last],
-             session->info.eval ? "evaluate other files by a plan that reads all of them (held_out_per_mille: 0), or "
-                                  "give "
-                                : "or ");
+             session->info.eval
+                 ? "evaluate other files by a plan that reads all of them (held_out_per_mille: 0, no held_out), or "
+                   "give "
+                 : "or ");
     return text;
 }
 

@@ -124,7 +124,8 @@ static int compare(const cli_validation *validation, const cli_session *owner) {
          "--allow-other-split", "compile both plans with one held_out_per_mille"},
         {FIRN_ERROR_CHECKPOINT_OTHER_DATA, options->allow_other_data,
          "it evaluates a part of the data that is trained with, and is given other data", "--allow-other-data",
-         "leave out --eval-data, evaluate other files by a plan that reads all of them (held_out_per_mille: 0)"},
+         "leave out --eval-data, evaluate other files by a plan that reads all of them (held_out_per_mille: 0, no "
+         "held_out)"},
     };
     const bool part = !session->info.all_data;
     bool same[] = {true, true, memcmp(session->data.sha256, owner->data.sha256, FIRN_HASH_BYTES) == 0};

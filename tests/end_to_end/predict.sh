@@ -165,7 +165,7 @@ for part in true:44 false:478; do
         --checkpoint "$folder/trained.ckpt" -o "$folder/part.csv"
     [ "$(wc -l <"$folder/part.csv")" -eq "${part#*:}" ] || fail "held_out: ${part%:*} predicts other samples"
 done
-expect "nothing held out" 1 'held_out: nothing is held out; set held_out_per_mille' "$FIRNC" compile \
+expect "nothing held out" 1 'held_out: nothing is held out; remove it' "$FIRNC" compile \
     compiler/recipes/small_mlp.yaml --mode eval --set $VAL.val_dataloader.held_out=true \
     --set $VAL.val_dataloader.held_out_per_mille=0 --dump-after build
 

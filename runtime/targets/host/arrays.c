@@ -186,7 +186,9 @@ bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, c
         return firn_host_fail(name,
                               "it has %s, and the plan reads %s (%s); give %s, or compile with another token_type",
                               found, firn_type_name(info->element), code,
-                              info->element == FIRN_UINT8 ? "bytes" : "an .npy array or a .bin file of such tokens");
+                              info->element == FIRN_UINT8
+                                  ? "bytes"
+                                  : "an .npy array or a .bin file of such tokens, as firnc tokens makes of a text");
     const uint32_t length = firn_data_record_elements(layout);
     mend_of_length(layout, wanted, stream, mend, sizeof mend);
     return firn_host_fail(name, "%s has %lu %s in each record, and the plan reads %lu %s (%s); its shape is %s: %s",
