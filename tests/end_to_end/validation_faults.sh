@@ -65,6 +65,7 @@ compile train.plan train
 compile endless.plan train --set trainer.init.loop.num_steps=unlimited
 compile loss.plan eval
 compile all.plan eval --set $VAL.held_out_per_mille=0
+compile whole.plan eval --set $VAL.held_out_per_mille=0 --set $VAL.drop_last=true
 compile wide.plan eval --set trainer.init.model.hidden_sizes=[6]
 compile nothing.plan eval --set trainer.validate.metric=none --set "trainer.validate.outputs=[logits]"
 compile half.plan eval --set $VAL.held_out_per_mille=500
@@ -132,7 +133,8 @@ refused "the held-out part of other data" 3 "loss.plan: it evaluates a part .*(C
 refused "another security counter" 3 "newer.plan: has the security counter 3, and the plan that is trained has 0" \
     --eval newer.plan --counter counter
 refused "data without labels" 1 "test_x.npy: " --eval all.plan --eval-data test_x.npy
-refused "too little data" 1 "few_x.npy: .*a batch takes 3" --eval all.plan --eval-data few_x.npy --eval-labels few_y.npy
+expect "a short batch" 0 "" train --steps 1 --eval all.plan --eval-data few_x.npy --eval-labels few_y.npy
+refused "too little data" 1 "few_x.npy: .*a batch takes 3" --eval whole.plan --eval-data few_x.npy --eval-labels few_y.npy
 refused "a label out of range" 1 "far_y.npy: .*DATA_RANGE" --eval all.plan --eval-data test_x.npy --eval-labels far_y.npy
 refused "data that are missing" 1 "none.npy: " --eval all.plan --eval-data none.npy --eval-labels test_y.npy
 for way in "--eval half.plan --allow-other-split" "--eval loss.plan $TEST --allow-other-data" "--eval newer.plan"; do
