@@ -37,8 +37,10 @@ enum { TYPES = sizeof types / sizeof types[0] };
 /* Returns the bits of a float16 that holds the value exactly. */
 static uint16_t half_of(double value) {
     int exponent;
-    if (value == 0)
-        return 0;
+    if (isnan(value))
+        return 0x7e00;
+    if (isinf(value) || value == 0)
+        return (uint16_t)((signbit(value) ? 0x8000 : 0) | (value == 0 ? 0 : 0x7c00));
     const double fraction = frexp(fabs(value), &exponent); /* 0.5 to 1 */
     return (uint16_t)((value < 0 ? 0x8000 : 0) | (exponent + 14) << 10 | ((int)(fraction * 2048) - 1024));
 }
