@@ -69,7 +69,8 @@ NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
 KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c runtime/kernels/elements/*.c runtime/kernels/images/*.c runtime/kernels/layout/*.c runtime/kernels/losses/*.c runtime/kernels/norms/*.c runtime/kernels/optimizers/*.c runtime/kernels/recurrent/*.c runtime/kernels/reduce/*.c))
 CORE_SOURCES := $(wildcard runtime/*.c runtime/parts/*.c runtime/decode/*.c $(if $(CHECK),runtime/check/*.c))
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
-HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c plan/keys/*.c)
+IMAGES_SOURCES := $(wildcard runtime/targets/host/images/*.c)
+HOST_SOURCES := $(TARGETS_COMMON) $(IMAGES_SOURCES) $(wildcard runtime/targets/host/*.c plan/keys/*.c)
 # The sources of the programs that are not in a library.
 FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/manual/*.c runtime/program/*.c))
 FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/studies/*.c))
@@ -77,6 +78,20 @@ COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler
 ONNX_SOURCES := $(wildcard compiler/onnx/*.c compiler/onnx/ops/*.c)
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
+
+# Libraries that firn is built without where the compiler does not find them: PNG= and JPEG= leave them out.
+links = $(shell printf '%s\n' '$(hash)include <stdio.h>' '$(hash)include <$(1)>' 'int main(void) { return 0; }' | \
+    $(CC) $(CFLAGS_EXTRA) -x c - -o /dev/null $(LDFLAGS_EXTRA) $(2) >/dev/null 2>&1 && echo $(2))
+hash := \#
+ifeq ($(origin PNG),undefined)
+PNG := $(call links,png.h,-lpng)
+endif
+ifeq ($(origin JPEG),undefined)
+JPEG := $(call links,jpeglib.h,-ljpeg)
+endif
+IMAGES_FLAGS := $(if $(PNG),-DFIRN_PNG) $(if $(JPEG),-DFIRN_JPEG)
+# What programs that read data link.
+HOST_LIBRARIES := -lcjson $(PNG) $(JPEG) -lz
 
 object = $(patsubst %,$(BUILD)/objects/%.o,$(basename $(1)))
 comma := ,
@@ -103,7 +118,7 @@ endif
 
 # This file changes when the compiler or its flags change, so that one build folder never mixes objects of two variants.
 # Flags that a rule adds are not included.
-ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(SIGNING_FLAGS) $(foreach set,$(SETS) $(MODELS),$($(set)_FLAGS))
+ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(SIGNING_FLAGS) $(IMAGES_FLAGS) $(foreach set,$(SETS) $(MODELS),$($(set)_FLAGS))
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(ALL_FLAGS)' | cmp -s - $@ || echo '$(ALL_FLAGS)' > $@
@@ -124,6 +139,8 @@ $(call object,plan/signature.c): | $(MBEDTLS_READY)
 USE_SIGNING := $(call object,compiler/emit/sign.c $(UNIT_TESTS) $(filter %.c,$(UNIT_SUPPORT)))
 $(USE_SIGNING): private CFLAGS += $(SIGNING_FLAGS)
 $(USE_SIGNING): | $(MBEDTLS_READY)
+
+$(call object,$(IMAGES_SOURCES)): private CFLAGS += $(IMAGES_FLAGS)
 
 $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	$(call say,$@)
@@ -348,7 +365,7 @@ $(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/
 
 $(BUILD)/firn: $(call object,runtime/cli/main.c $(FIRN_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
 	$(call say,$@)
-	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcjson -lz -lm
+	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ $(HOST_LIBRARIES) -lm
 
 # Sources that include headers of other packages are compiled after the check for these packages.
 .PHONY: packages
@@ -381,7 +398,7 @@ $(SUPPORT): $(call object,$(UNIT_SUPPORT))
 $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(SUPPORT) $(COMMANDS) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(LIBFIRN)
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lyaml -lcjson -lprotobuf-c -lz -lm
+	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lyaml -lprotobuf-c $(HOST_LIBRARIES) -lm
 
 # tests/unit/support_sealed_runs.c skips the signature check of most plans.
 $(BUILD)/tests/test_hostile_plans $(BUILD)/tests/test_slots: private LDFLAGS += -Wl,--wrap=firn_signature_check

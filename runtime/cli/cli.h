@@ -37,6 +37,8 @@ typedef struct cli_options {
     const char *members[FIRN_HOST_STREAMS]; /* allocated; NULL: not given */
     const char *columns, *target;
     firn_host_header header;
+    uint32_t resize_width, resize_height; /* 0: not given */
+    const char *classes_output;
     const char *labels, *weights, *checkpoint, *log, *counter, *output, *labels_output, *device_key, *name;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
@@ -89,6 +91,9 @@ typedef struct cli_classes {
 /* Reads a file of names; path NULL: there is none. Returns CLI_OK or, after a message, CLI_FILE. Free it in any case.
  */
 int cli_classes_read(cli_classes *classes, const char *path);
+/* Writes names of classes as a file that cli_classes_read reads. Returns CLI_OK, or another exit code after a message.
+ */
+int cli_classes_write(const char *path, char *const *names, uint32_t count);
 void cli_classes_free(cli_classes *classes);
 /* Refuses names whose number is not that of the classes, which `of` has. */
 int cli_classes_check(const cli_classes *classes, uint64_t count, const char *of);
@@ -277,6 +282,8 @@ void cli_say_too_short(const cli_session *session, char *text, size_t size);
 void cli_note_twins(const cli_session *session);
 /* Notes labels that probably begin at 1. */
 void cli_note_first_class(const cli_session *session);
+/* Notes how many images there are of each class folder, and classes without any. */
+void cli_note_images(const cli_session *session);
 /* Notes files that are probably not the text as which a plan of windows reads them. */
 void cli_note_kinds(const cli_session *session);
 /* Writes how many samples there are and which of them are read. Returns false if they are fewer than a batch. */

@@ -75,6 +75,19 @@ static bool print_numbers(const firn_host_file *file, bool labels) {
     return read;
 }
 
+/* Prints the class folders of images, and how many images each has. */
+static void print_class_folders(const firn_host_image_list *list) {
+    printf("  %-19s%lu: ", "class folders", (unsigned long)list->class_count);
+    for (uint32_t i = 0; i < list->class_count && i < COUNTS_SHOWN; i++) {
+        printf("%s%lu ", i == 0 ? "" : ", ", (unsigned long)i);
+        firn_host_print(stdout, list->classes[i]);
+        printf(" (%llu)", (unsigned long long)list->class_images[i]);
+    }
+    printf("%s\n", list->class_count > COUNTS_SHOWN ? ", ..." : "");
+    if (list->class_count == 1)
+        line("warning", "all images are of one class");
+}
+
 static bool print_file(const firn_host_stream *stream, uint32_t index, uint32_t role) {
     const firn_host_file *file = stream->files[index];
     const firn_data_layout *layout = firn_host_file_layout(file);
@@ -87,6 +100,8 @@ static bool print_file(const firn_host_stream *stream, uint32_t index, uint32_t 
     print_shape(layout, layout->format == FIRN_DATA_RAW);
     if (!print_numbers(file, role == 1))
         return false;
+    if (firn_host_file_images(file) != NULL && firn_host_file_images(file)->class_count != 0)
+        print_class_folders(firn_host_file_images(file));
     cli_hex(hash, firn_host_file_sha256(file));
     line("sha256", hash);
     return true;
@@ -107,20 +122,44 @@ static bool print_stream(const firn_host_data *data, uint32_t role) {
 
 /* Opens the files without a plan: as their own numbers, or converted to what they become by default. */
 static bool open_without_plan(firn_host_data *data, const cli_options *options, bool only_looks) {
-    const bool labels = options->labels != NULL || options->target != NULL;
+    const bool labels = options->labels != NULL || options->target != NULL || (!only_looks && options->labels_output);
     firn_host_wanted wanted = {.records = true, .only_looks = only_looks};
     wanted.stream_count = options->weights != NULL ? 3 : labels ? 2 : 1;
     cli_want_parts(&wanted, options);
     return firn_host_data_open(data, &wanted, options->data, options->data_count, options->labels, options->weights);
 }
 
-static bool print_files(const cli_options *options) {
+/* Writes the names of class folders, for --classes. */
+static int write_classes(const firn_host_data *data, const cli_options *options) {
+    const firn_host_file *file = data->files[0].files[0];
+    const firn_host_image_list *list = firn_host_file_images(file);
+    if (options->classes_output == NULL)
+        return CLI_OK;
+    if (list != NULL && list->class_count != 0)
+        return cli_classes_write(options->classes_output, list->classes, list->class_count);
+    firn_host_fail(firn_host_file_name(file),
+                   "is no folder of class folders, whose names --classes-output writes; leave "
+                   "that out");
+    return CLI_USAGE;
+}
+
+/* Describes the files. Returns CLI_OK, or another exit code after a message. */
+static int print_files(const cli_options *options) {
     firn_host_data data;
     bool printed = open_without_plan(&data, options, true);
+    int status = CLI_FILE;
+    if (printed && options->labels_output != NULL && data.files[1].count == 0) {
+        firn_host_fail(options->command, "needs --labels or --target-column with --convert-labels, or class folders of "
+                                         "images; `firn help` shows the command line");
+        printed = false;
+        status = CLI_USAGE;
+    }
     for (uint32_t s = 0; printed && s < FIRN_HOST_STREAMS; s++)
         printed = print_stream(&data, s);
+    if (printed)
+        status = write_classes(&data, options);
     firn_host_data_close(&data);
-    return printed;
+    return status;
 }
 
 /* --- what a plan takes -------------------------------------------------------------------------------------------- */
@@ -160,6 +199,7 @@ static int print_plan(const cli_session *session) {
         cli_note_kinds(session);
     cli_note_twins(session);
     cli_note_first_class(session);
+    cli_note_images(session);
     if (cli_say_out_of_range(session, text, sizeof text) != NULL)
         return cli_error(session, FIRN_ERROR_DATA_RANGE);
     if (!cli_say_samples(session, text, sizeof text))
@@ -233,6 +273,11 @@ static int refuse_texts(const firn_host_data *data, bool text) {
 
 static int convert(const firn_host_data *data, const cli_options *options, bool text) {
     int status = refuse_texts(data, text);
+    if (status == CLI_OK && options->labels_output != NULL && data->files[1].count == 0) {
+        firn_host_fail(options->labels_output, "cannot be written, because the plan reads no labels; leave out "
+                                               "--convert-labels");
+        return CLI_USAGE;
+    }
     cli_signals_catch();
     if (status == CLI_OK && options->output != NULL)
         status = convert_stream(data, 0, options->output);
@@ -270,9 +315,10 @@ static int run_with_plan(const cli_options *options) {
 }
 
 int cli_data(const cli_options *options) {
-    if (!print_files(options))
-        return CLI_FILE;
-    const int status = options->file != NULL ? run_with_plan(options) : run_without_plan(options);
+    int status = print_files(options);
+    if (status != CLI_OK)
+        return status;
+    status = options->file != NULL ? run_with_plan(options) : run_without_plan(options);
     const int flushed = cli_flush();
     return status != CLI_OK ? status : flushed;
 }

@@ -133,28 +133,79 @@ void cli_note_kinds(const cli_session *session) {
 
 /* --- what is probably a mistake of whoever made the data --- */
 
+/* A file, or one image of many. */
+typedef struct content {
+    const char *name;
+    const uint8_t *sha256;
+} content;
+
 static int by_contents(const void *a, const void *b) {
-    const firn_host_file *const first = *(firn_host_file *const *)a, *const second = *(firn_host_file *const *)b;
-    const int order = memcmp(firn_host_file_sha256(first), firn_host_file_sha256(second), FIRN_HASH_BYTES);
-    return order != 0 ? order : strcmp(firn_host_file_name(first), firn_host_file_name(second));
+    const content *first = a, *second = b;
+    const int order = memcmp(first->sha256, second->sha256, FIRN_HASH_BYTES);
+    return order != 0 ? order : strcmp(first->name, second->name);
 }
 
-/* Notes two files with the same contents. A part of each file is held out, and stands in the other. */
+/* Lists the contents of a stream, which the caller frees: its files, and the images in them. */
+static content *list_contents(const firn_host_stream *stream, size_t *count) {
+    content *list = NULL;
+    *count = 0;
+    for (uint32_t i = 0; i < stream->count; i++) {
+        const firn_host_image_list *images = firn_host_file_images(stream->files[i]);
+        const uint32_t more = images != NULL ? images->count : 1;
+        list = firn_host_grow(list, (*count + more) * sizeof *list);
+        for (uint32_t j = 0; images != NULL && j < more; j++)
+            list[*count + j] = (content){images->images[j].name, images->images[j].sha256};
+        if (images == NULL)
+            list[*count] = (content){name_of(stream, i), firn_host_file_sha256(stream->files[i])};
+        *count += more;
+    }
+    return list;
+}
+
+/* Notes two files with the same contents. A part of each file, or of all records, is held out, and stands in the other.
+ */
 void cli_note_twins(const cli_session *session) {
-    const firn_host_stream *stream = &session->data.files[0];
-    firn_host_file **sorted = firn_host_allocate(stream->count * sizeof *sorted);
-    uint32_t twins = 0, first = 0;
-    memcpy(sorted, stream->files, stream->count * sizeof *sorted);
-    qsort(sorted, stream->count, sizeof *sorted, by_contents);
-    for (uint32_t i = 1; i < stream->count; i++)
-        if (memcmp(firn_host_file_sha256(sorted[i - 1]), firn_host_file_sha256(sorted[i]), FIRN_HASH_BYTES) == 0 &&
-            twins++ == 0)
+    size_t count, twins = 0, first = 0;
+    content *sorted = list_contents(&session->data.files[0], &count);
+    qsort(sorted, count, sizeof *sorted, by_contents);
+    for (size_t i = 1; i < count; i++)
+        if (memcmp(sorted[i - 1].sha256, sorted[i].sha256, FIRN_HASH_BYTES) == 0 && twins++ == 0)
             first = i - 1;
     if (twins != 0)
-        firn_host_note("%s and %s have the same contents%s%s", firn_host_file_name(sorted[first]),
-                       firn_host_file_name(sorted[first + 1]), twins > 1 ? ", and so have others" : "",
+        firn_host_note("%s and %s have the same contents%s%s", sorted[first].name, sorted[first + 1].name,
+                       twins > 1 ? ", and so have others" : "",
                        session->info.all_data ? "" : ": what is held out of one may be trained on in the other");
     free(sorted);
+}
+
+/* Writes the class folders of images, and how many images each has. */
+static void say_classes(const firn_host_image_list *list, char *text, size_t size) {
+    int at =
+        snprintf(text, size, " in %lu class folder%s:", (unsigned long)list->class_count, cli_s(list->class_count));
+    for (uint32_t i = 0; i < list->class_count && i < FILES_MOST; i++)
+        at += snprintf(text + at, size - (size_t)at, "%s %.40s %llu", i == 0 ? "" : ",", list->classes[i],
+                       (unsigned long long)list->class_images[i]);
+    if (list->class_count > FILES_MOST)
+        snprintf(text + at, size - (size_t)at, ", ...");
+}
+
+void cli_note_images(const cli_session *session) {
+    const firn_host_stream *stream = &session->data.files[0];
+    firn_stream_info info = {0};
+    const bool labelled = session->data.source.stream_count > 1 && firn_stream_at(&session->firn, 1, &info) == FIRN_OK;
+    for (uint32_t i = 0; i < stream->count && i < FILES_MOST; i++) {
+        const firn_host_image_list *list = firn_host_file_images(stream->files[i]);
+        char text[FILES_MOST * 64 + 100] = "";
+        if (list == NULL || list->class_count == 0)
+            continue;
+        say_classes(list, text, sizeof text);
+        firn_host_note("%s: %lu image%s%s", name_of(stream, i), (unsigned long)list->count, cli_s(list->count), text);
+        if (labelled && list->class_count == 1)
+            firn_host_note("%s: all images are of one class", name_of(stream, i));
+        else if (labelled && info.limit > list->class_count)
+            firn_host_note("%s: %lu of the %lu classes of the plan have no folder", name_of(stream, i),
+                           (unsigned long)(info.limit - list->class_count), (unsigned long)info.limit);
+    }
 }
 
 /* Notes labels that begin at 1, although the plan has a class for each: then a class has no record. */
@@ -291,6 +342,7 @@ void cli_note_data(const cli_session *session) {
         cli_note_kinds(session);
     cli_note_twins(session);
     cli_note_first_class(session);
+    cli_note_images(session);
     note_counts(session);
 }
 

@@ -5,6 +5,8 @@
 
 #include "runtime/cli/cli.h"
 
+enum { RESIZE_MOST = 16384 };
+
 enum {
     TRAIN = 1,
     EVAL = 2,
@@ -107,6 +109,8 @@ typedef enum option_id {
     OPTION_CONFUSION,
     OPTION_PER_CLASS,
     OPTION_PER_TENSOR,
+    OPTION_RESIZE,
+    OPTION_CLASSES_OUTPUT,
     OPTION_DEVICE_KEY,
     OPTION_SLOT,
     OPTION_PROMPT,
@@ -146,7 +150,9 @@ static const struct {
       "a file, or a folder for the files in it in natural order (p9 before p10), without hidden files, links and "
       "folders; "
       "may "
-      "be given again. Any file as bytes, .npy, .npz, IDX, .csv or tokens (.bin), packed with gzip or not"},
+      "be given again. Any file as bytes, .npy, .npz, IDX, .csv or tokens (.bin), packed with gzip or not; PNG and "
+      "JPEG "
+      "images, of which a folder may hold one folder for each class, which is then the label"},
      OPTION_DATA,
      RUN,
      RUN},
@@ -178,11 +184,23 @@ static const struct {
      OPTION_HEADER,
      READ,
      0},
+    {{"--resize", NULL, "WIDTHxHEIGHT",
+      "of PNG and JPEG images, the size that all are brought to, by the average over the area of each new pixel; "
+      "default: "
+      "they must have the size that the plan reads"},
+     OPTION_RESIZE,
+     READ,
+     0},
     {{"--convert", NULL, "FILE", "write the records, or the text, as the .npy file that a device reads"},
      OPTION_CONVERT,
      DATA,
      0},
     {{"--convert-labels", NULL, "FILE", "write the labels so"}, OPTION_CONVERT_LABELS, DATA, 0},
+    {{"--classes-output", NULL, "FILE",
+      "write the names of class folders, one a line, which predict and eval read by --classes"},
+     OPTION_CLASSES_OUTPUT,
+     DATA,
+     0},
     {{"--steps", NULL, "N",
       "so many more steps; default: to the end of the run, or until it is interrupted if it has no end"},
      OPTION_STEPS,
@@ -602,6 +620,23 @@ static const char *set_threads(cli_options *options, const char *value) {
 _Static_assert(CLI_DATA_MAX == 1024 && CLI_THREADS_MAX == 256 && CLI_KEYS_MAX == 32,
                "the messages have the same numbers");
 
+static const char *set_resize(cli_options *options, const char *value) {
+    char width[8];
+    uint64_t w, h;
+    const char *by = strchr(value, 'x');
+    if (options->resize_width != 0)
+        return twice;
+    if (by == NULL || by == value || (size_t)(by - value) >= sizeof width)
+        return "is no size; write width and height, as 32x32";
+    memcpy(width, value, (size_t)(by - value));
+    width[by - value] = 0;
+    if (!read_number(width, 1, RESIZE_MOST, &w) || !read_number(by + 1, 1, RESIZE_MOST, &h))
+        return "is no size; write width and height from 1 to 16384, as 32x32";
+    options->resize_width = (uint32_t)w;
+    options->resize_height = (uint32_t)h;
+    return NULL;
+}
+
 /* Stores the value of an option. Returns as above. */
 static const char *set(cli_options *options, option_id id, const char *value) {
     bool given = false;
@@ -638,6 +673,10 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         return set_name(&options->target, value);
     case OPTION_HEADER:
         return set_header(options, value);
+    case OPTION_RESIZE:
+        return set_resize(options, value);
+    case OPTION_CLASSES_OUTPUT:
+        return set_path(&options->classes_output, value);
     case OPTION_CHECKPOINT:
         return set_path(&options->checkpoint, value);
     case OPTION_LOG:
@@ -832,8 +871,6 @@ static int check(const cli_options *options, unsigned command, const char *opera
         return usage(options->command, "needs a ", operand);
     if (command == DATA && (options->file != NULL) != (options->key_count != 0))
         return usage(options->command, "needs ", options->file != NULL ? "--pub with --plan" : "--plan with --pub");
-    if (options->labels_output != NULL && options->labels == NULL && options->target == NULL)
-        return usage(options->command, "needs --labels or --target-column with ", "--convert-labels");
     for (size_t i = 0; i < KNOWN; i++)
         if ((known[i].needed & command) != 0 && !is_given(options, known[i].id))
             return usage(options->command, "needs ", known[i].words.name);

@@ -132,11 +132,13 @@ int cli_paths_check(const cli_options *options) {
         {"the output", options->output, true},
         {"the output of the labels", options->labels_output, true},
         {"the confusion matrix", options->confusion, true},
+        {"the output of the classes", options->classes_output, true},
     };
     const place others[] = {
         {plan ? "the plan" : "the checkpoint", options->file, false},
         {"the device key", options->device_key, false},
         {"the output of the labels", options->labels_output, true},
+        {"the output of the classes", options->classes_output, true},
         {"the labels", options->labels, false},
         {"the weights", options->weights, false},
         {"the names of classes", options->classes, false},

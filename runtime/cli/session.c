@@ -6,6 +6,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/decode/decode.h"
+#include "runtime/targets/host/images/images.h"
 
 /* --- errors --- */
 
@@ -381,6 +382,9 @@ void cli_want_parts(firn_host_wanted *wanted, const cli_options *options) {
     wanted->columns = options->columns;
     wanted->target = options->target;
     wanted->header = options->header;
+    wanted->read_images = firn_host_images_read;
+    wanted->resize_width = options->resize_width;
+    wanted->resize_height = options->resize_height;
     memcpy(wanted->members, options->members, sizeof wanted->members);
 }
 

@@ -4,7 +4,7 @@ FUZZ_TARGETS := container payload schedule checkpoint serial
 # The compiler's libraries exist for this machine's word size only.
 ifeq ($(filter -m32,$(MACHINE)),)
 FUZZ_COMPILER := recipe weights onnx tokenizer older_run
-FUZZ_READERS := arrays archive tokens table
+FUZZ_READERS := arrays archive tokens table images
 FUZZ_TARGETS += $(FUZZ_COMPILER) $(FUZZ_READERS)
 FUZZ_ORACLE := tests/oracle/oracle.cc
 else
@@ -28,7 +28,7 @@ $(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_COMPILER)): $(LIBFIRNC)
 $(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_COMPILER)): private FUZZ_LIBRARIES := $(LIBFIRN) -lyaml -lcjson -lprotobuf-c -lz
 
 $(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_READERS)): $(call object,tests/fuzz/readers.c) $(LIBFIRNHOST)
-$(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_READERS)): private FUZZ_LIBRARIES := $(LIBFIRN) -lcjson -lz -pthread
+$(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_READERS)): private FUZZ_LIBRARIES := $(LIBFIRN) $(HOST_LIBRARIES) -pthread
 
 .PHONY: fuzz-programs
 fuzz-programs: $(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_TARGETS))

@@ -1,5 +1,6 @@
 /* The names of classes, of --classes: a text file with one name a line, the first for class 0. A byte order mark and
  * carriage returns at the ends of lines are not part of a name. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,6 +84,15 @@ static bool is_utf8(const char *name) {
     return true;
 }
 
+/* Returns what is wrong with a name, or NULL. */
+static const char *fault_of(const char *name) {
+    if (*name == 0)
+        return "is empty";
+    if (has_control(name))
+        return "has a control character, such as a tab";
+    return is_utf8(name) ? NULL : "is no UTF-8";
+}
+
 /* Takes one line, without its end, as the next name. */
 static int add_name(cli_classes *classes, const char *path, char *name) {
     const uint32_t line = classes->count + 1;
@@ -91,12 +101,9 @@ static int add_name(cli_classes *classes, const char *path, char *name) {
     const size_t length = strlen(name);
     if (length > 0 && name[length - 1] == '\r')
         name[length - 1] = 0;
-    if (*name == 0)
-        return refuse_line(path, line, "is empty");
-    if (has_control(name))
-        return refuse_line(path, line, "has a control character, such as a tab");
-    if (!is_utf8(name))
-        return refuse_line(path, line, "is no UTF-8");
+    const char *fault = fault_of(name);
+    if (fault != NULL)
+        return refuse_line(path, line, fault);
     if (is_known(classes, name))
         return refuse_line(path, line, "has the name of a class before it");
     classes->names[classes->count++] = name;
@@ -142,6 +149,43 @@ int cli_classes_check(const cli_classes *classes, uint64_t count, const char *of
     firn_host_fail(classes->path, "has %lu name%s, and %s has %llu class%s; write one name a line for each",
                    (unsigned long)classes->count, cli_s(classes->count), of, (unsigned long long)count,
                    count == 1 ? "" : "es");
+    return CLI_FILE;
+}
+
+/* Refuses names that cli_classes_read would refuse. */
+static int check_names(const char *path, char *const *names, uint32_t count) {
+    if (count > CLI_CLASSES_MAX) {
+        firn_host_fail(path, "would have %lu names of classes, and at most %d are read; leave out --classes-output",
+                       (unsigned long)count, CLI_CLASSES_MAX);
+        return CLI_FILE;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const char *fault = fault_of(names[i]);
+        if (fault == NULL)
+            continue;
+        firn_host_fail(names[i], "the name of this class %s; rename its folder", fault);
+        return CLI_FILE;
+    }
+    return CLI_OK;
+}
+
+int cli_classes_write(const char *path, char *const *names, uint32_t count) {
+    firn_host_replacement file = {.file = -1};
+    uint64_t at = 0;
+    const int status = check_names(path, names, count);
+    if (status != CLI_OK || !firn_host_replaceable(path))
+        return status != CLI_OK ? status : CLI_FILE;
+    bool written = firn_host_replace_begin(&file, path);
+    for (uint32_t i = 0; written && i < count; i++) {
+        const size_t length = strlen(names[i]);
+        written = firn_host_replace_write(&file, at, names[i], length) &&
+                  firn_host_replace_write(&file, at + length, "\n", 1);
+        at += length + 1;
+    }
+    if (written && firn_host_replace_end(&file))
+        return CLI_OK;
+    firn_host_replace_abandon(&file);
+    firn_host_fail(path, "cannot be written: %s; %s", strerror(errno), firn_host_room());
     return CLI_FILE;
 }
 

@@ -129,6 +129,34 @@ static bool add_folder(const addition *to, const char *path) {
     return added;
 }
 
+/* Refuses images whose class folders are others than those before: the labels are their indices. */
+static bool compare_classes(const firn_host_stream *stream, const firn_host_file *file) {
+    const firn_host_image_list *list = &file->images, *before = &stream->files[0]->images;
+    bool same = list->class_count == before->class_count;
+    for (uint32_t i = 0; same && i < list->class_count; i++)
+        same = strcmp(list->classes[i], before->classes[i]) == 0;
+    if (same)
+        return true;
+    return firn_host_fail(file->name,
+                          "has other class folders than %s, and the labels are their indices; give folders with the "
+                          "same class folders",
+                          stream->files[0]->name);
+}
+
+/* Adds images as records, with the labels that their class folders give. */
+static bool add_images(const addition *to, firn_host_records *records) {
+    firn_host_data *data = to->data;
+    const firn_host_wanted *wanted = to->wanted;
+    append(&data->files[0], records->images);
+    const bool labels = records->labels != NULL && (wanted->stream_count > 1 || wanted->only_looks);
+    if (labels)
+        append(&data->files[1], records->labels);
+    else if (records->labels != NULL)
+        firn_host_file_close(records->labels);
+    return compare_classes(&data->files[0], records->images) && firn_host_file_compare(records->images, wanted, 0) &&
+           (!labels || firn_host_file_compare(records->labels, wanted, 1));
+}
+
 static bool add_path(firn_host_data *data, const firn_host_wanted *wanted, uint32_t number, const char *path) {
     const addition to = {data, number, wanted};
     struct stat status;
@@ -136,6 +164,14 @@ static bool add_path(firn_host_data *data, const firn_host_wanted *wanted, uint3
         return true;
     if (stat(path, &status) != 0)
         return firn_host_unreadable(path);
+    if (number == 0 && wanted->records && wanted->read_images != NULL) {
+        firn_host_records records;
+        const firn_host_images_result result = wanted->read_images(&records, &data->files[0], path, wanted);
+        if (result != FIRN_HOST_IMAGES_NONE)
+            return result == FIRN_HOST_IMAGES_READ && add_images(&to, &records);
+        if (wanted->resize_width != 0)
+            return firn_host_fail(path, "is no image and no folder of images, which --resize is for; leave that out");
+    }
     return S_ISDIR(status.st_mode) ? add_folder(&to, path) : add_file(&to, path, true);
 }
 
@@ -329,6 +365,10 @@ bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, c
     for (uint32_t i = 0; i < path_count; i++)
         if (!add_path(data, wanted, 0, paths[i]))
             return false;
+    if (labels != NULL && data->files[1].count != 0 && data->files[0].files[0]->images.count != 0)
+        return firn_host_fail(labels,
+                              "labels are given twice, because the class folders of %s are labels; leave one out",
+                              data->files[0].files[0]->name);
     if (!add_path(data, wanted, 1, labels) || !add_path(data, wanted, 2, weights) ||
         (!wanted->only_looks && !pair(data, wanted)) || !finish_all(data, wanted))
         return false;

@@ -141,10 +141,21 @@ static bool begin_unpacking(firn_host_file *file, const firn_host_member *member
     return firn_host_file_unpack(file, PIECE_BYTES);
 }
 
+static void free_images(firn_host_image_list *list) {
+    for (uint32_t i = 0; i < list->count; i++)
+        free(list->images[i].name);
+    for (uint32_t i = 0; i < list->class_count; i++)
+        free(list->classes[i]);
+    free(list->images);
+    free(list->classes);
+    free(list->class_images);
+}
+
 void firn_host_file_close(firn_host_file *file) {
     if (file->descriptor >= 0)
         close(file->descriptor);
     firn_host_unpack_end(file->packed);
+    free_images(&file->images);
     free(file->memory);
     free(file->name);
     free(file);
@@ -234,6 +245,10 @@ const char *firn_host_file_name(const firn_host_file *file) {
 
 const firn_data_layout *firn_host_file_layout(const firn_host_file *file) {
     return &file->layout;
+}
+
+const firn_host_image_list *firn_host_file_images(const firn_host_file *file) {
+    return file->images.count != 0 ? &file->images : NULL;
 }
 
 const firn_file_kind *firn_host_file_kind(const firn_host_file *file) {

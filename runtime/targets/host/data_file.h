@@ -14,6 +14,7 @@ typedef enum firn_host_form {
     FIRN_HOST_FORM_IDX,
     FIRN_HOST_FORM_TABLE,
     FIRN_HOST_FORM_TOKENS, /* numbers of a tokenizer, and nothing else */
+    FIRN_HOST_FORM_IMAGES, /* decoded images, or the indices of their class folders */
 } firn_host_form;
 
 struct firn_host_file {
@@ -29,14 +30,15 @@ struct firn_host_file {
     firn_data_file file;     /* the contents, unpacked */
     firn_data_layout layout; /* of the contents; its element is `element` */
     firn_host_form form;
-    firn_host_conversion how; /* from the contents to what is read */
-    bool tokens;              /* the plan reads a text of tokens or bytes, not records */
-    bool converted;           /* the numbers are read by way of `how`; else the contents are the elements */
-    bool hashed_as_rows;      /* the data hash takes what is read, in place of the contents */
-    bool replaced;            /* the contents are numbers that were made of the file's */
-    uint8_t sha256[32];       /* of the file's contents, unpacked */
-    uint8_t digest[32];       /* of the line of the data hash */
-    uint64_t rounded;         /* numbers that are others as float32 */
+    firn_host_conversion how;    /* from the contents to what is read */
+    bool tokens;                 /* the plan reads a text of tokens or bytes, not records */
+    bool converted;              /* the numbers are read by way of `how`; else the contents are the elements */
+    bool hashed_as_rows;         /* the data hash takes what is read, in place of the contents */
+    bool replaced;               /* the contents are numbers that were made of the file's */
+    uint8_t sha256[32];          /* of the file's contents, unpacked */
+    uint8_t digest[32];          /* of the line of the data hash */
+    uint64_t rounded;            /* numbers that are others as float32 */
+    firn_host_image_list images; /* no image: count is 0 */
 };
 
 /* --- contents (data_file.c) --------------------------------------------------------------------------------------- */
@@ -66,6 +68,11 @@ bool firn_host_file_fits(const firn_host_file *file, uint64_t bytes, const char 
 /* Returns the names of the files in a folder that are read, in their natural order, and notes what is left out. folder:
  * its path, with a slash. */
 char **firn_host_folder_list(firn_host_stream *stream, const char *path, const char *folder, size_t *count);
+
+/* Lists something in a folder as left out. why: such as " (hidden)". */
+void firn_host_folder_leave_out(firn_host_stream *stream, const char *folder, const char *name, const char *why);
+/* Returns why an entry of an open folder is left out, such as " (hidden)", or NULL if it is a file that is read. */
+const char *firn_host_folder_why_left_out(const char *entry, int folder);
 
 /* --- what a file is (forms.c) ------------------------------------------------------------------------------------- */
 

@@ -65,20 +65,18 @@ static int by_nature(const void *a, const void *b) {
     return firn_host_folder_order(*(char *const *)a, *(char *const *)b, true);
 }
 
-/* Notes that something in a folder is not read. */
-static void leave_out(firn_host_stream *stream, const char *folder, const char *name, const char *why) {
+void firn_host_folder_leave_out(firn_host_stream *stream, const char *folder, const char *name, const char *why) {
     char *path = firn_host_path(folder, name), *said = firn_host_path(path, why);
     stream->left = firn_host_grow(stream->left, (stream->left_count + 1) * sizeof(char *));
     stream->left[stream->left_count++] = said;
     free(path);
 }
 
-/* Returns why an entry of a folder is left out, or NULL if it is read. */
-static const char *why_left_out(const struct dirent *entry, int folder) {
+const char *firn_host_folder_why_left_out(const char *entry, int folder) {
     struct stat status;
-    if (fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+    if (fstatat(folder, entry, &status, AT_SYMLINK_NOFOLLOW) != 0)
         return " (cannot be read)";
-    if (entry->d_name[0] == '.')
+    if (entry[0] == '.')
         return " (hidden)";
     if (S_ISREG(status.st_mode))
         return NULL;
@@ -100,9 +98,9 @@ char **firn_host_folder_list(firn_host_stream *stream, const char *path, const c
     for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened)) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        const char *why = why_left_out(entry, dirfd(opened));
+        const char *why = firn_host_folder_why_left_out(entry->d_name, dirfd(opened));
         if (why != NULL) {
-            leave_out(stream, folder, entry->d_name, why);
+            firn_host_folder_leave_out(stream, folder, entry->d_name, why);
             continue;
         }
         names = firn_host_grow(names, (*count + 1) * sizeof(void *));

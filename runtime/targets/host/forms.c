@@ -101,7 +101,8 @@ static void choose(firn_host_file *file, const firn_host_wanted *wanted, uint32_
     for (uint32_t i = 0; i < layout->rank; i++)
         extents += layout->dims[i] > 1;
     layout->fortran = layout->fortran && extents > 1;
-    if (file->form != FIRN_HOST_FORM_TOKENS && file->form != FIRN_HOST_FORM_TABLE)
+    const bool made = file->form == FIRN_HOST_FORM_TABLE || file->form == FIRN_HOST_FORM_IMAGES;
+    if (file->form != FIRN_HOST_FORM_TOKENS && !made)
         file->form = layout->format == FIRN_DATA_NPY   ? (file->archived ? FIRN_HOST_FORM_NPZ : FIRN_HOST_FORM_NPY)
                      : layout->format == FIRN_DATA_IDX ? FIRN_HOST_FORM_IDX
                                                        : FIRN_HOST_FORM_BYTES;
@@ -111,7 +112,7 @@ static void choose(firn_host_file *file, const firn_host_wanted *wanted, uint32_
                                        .to = to,
                                        .ignores = stream == 1 && wanted->ignores,
                                        .ignored = wanted->ignored};
-    file->hashed_as_rows = !firn_host_number_is(number, to) || layout->fortran || file->form == FIRN_HOST_FORM_TABLE ||
+    file->hashed_as_rows = !firn_host_number_is(number, to) || layout->fortran || made ||
                            (layout->format == FIRN_DATA_NPY && file->how.reversed);
     file->converted = file->hashed_as_rows || (file->how.ignores && to != FIRN_FLOAT32);
     layout->element = to;

@@ -257,6 +257,28 @@ typedef struct firn_host_shape {
 /* Whether the first row of a table has names of columns. */
 typedef enum firn_host_header { FIRN_HOST_HEADER_UNKNOWN, FIRN_HOST_HEADER_YES, FIRN_HOST_HEADER_NO } firn_host_header;
 
+typedef struct firn_host_file firn_host_file;
+struct firn_host_wanted;
+struct firn_host_stream;
+
+/* Images as records: one file of all of them, and one of their labels. */
+typedef struct firn_host_records {
+    firn_host_file *images;
+    firn_host_file *labels; /* the index of each image's class folder; NULL: the images are in no class folders */
+} firn_host_records;
+
+/* What a reader of images did with a file or a folder. */
+typedef enum firn_host_images_result {
+    FIRN_HOST_IMAGES_NONE, /* it is no image and no folder of images */
+    FIRN_HOST_IMAGES_READ,
+    FIRN_HOST_IMAGES_REFUSED /* after a message */
+} firn_host_images_result;
+
+/* Decodes an image, a folder of images or a folder of class folders of images. What it leaves out is listed in the
+ * stream. The caller owns the records. */
+typedef firn_host_images_result firn_host_images_reader(firn_host_records *records, struct firn_host_stream *stream,
+                                                        const char *path, const struct firn_host_wanted *wanted);
+
 /* What a plan reads, and which parts of the files. */
 typedef struct firn_host_wanted {
     bool records;    /* samples are records of arrays; false: windows of one text */
@@ -269,9 +291,10 @@ typedef struct firn_host_wanted {
     firn_host_header header;
     bool ignores; /* the plan ignores the label `ignored`, as which -100 is read */
     uint32_t ignored;
+    firn_host_images_reader *read_images; /* firn_host_images_read (images/images.h); NULL: images are not read */
+    uint32_t resize_width, resize_height; /* the size that all images are brought to; 0: they must have it */
 } firn_host_wanted;
 
-typedef struct firn_host_file firn_host_file;
 const char *firn_host_file_name(const firn_host_file *file);
 const firn_data_layout *firn_host_file_layout(const firn_host_file *file);
 /* Returns true if the file is no array and is named .bin, as raw tokens are. */
@@ -300,6 +323,23 @@ bool firn_host_file_summarise(const firn_host_file *file, firn_host_summary *sum
 void firn_host_summary_free(firn_host_summary *summary);
 /* How many numbers of the file were rounded to float32. */
 uint64_t firn_host_file_rounded(const firn_host_file *file);
+/* One decoded image: its path, and the SHA-256 of its bytes as a record. */
+typedef struct firn_host_image {
+    char *name;
+    uint8_t sha256[32];
+} firn_host_image;
+
+/* What is known of a file of images, in the order of its records. */
+typedef struct firn_host_image_list {
+    firn_host_image *images;
+    uint32_t count;
+    char **classes;         /* the names of the class folders; class_count is 0 if there are none */
+    uint64_t *class_images; /* how many images are in each */
+    uint32_t class_count;
+} firn_host_image_list;
+
+/* NULL: the file has no images. */
+const firn_host_image_list *firn_host_file_images(const firn_host_file *file);
 /* NULL: the file is an array, or bytes of no known kind. */
 const firn_file_kind *firn_host_file_kind(const firn_host_file *file);
 

@@ -17,9 +17,14 @@ void firn_host_file_describe(const firn_host_file *file, char *text, size_t size
         [FIRN_HOST_FORM_IDX] = "IDX",
         [FIRN_HOST_FORM_TABLE] = "a table of comma-separated values",
         [FIRN_HOST_FORM_TOKENS] = "raw tokens",
+        [FIRN_HOST_FORM_IMAGES] = "images",
     };
     const firn_file_kind *kind = file->form == FIRN_HOST_FORM_BYTES ? firn_host_file_kind(file) : NULL;
     const bool named = file->form == FIRN_HOST_FORM_BYTES && kind == NULL && firn_host_file_is_named_bin(file);
+    if (file->form == FIRN_HOST_FORM_IMAGES) {
+        snprintf(text, size, "%s", file->images.count != 0 ? "images, decoded to bytes" : "indices of class folders");
+        return;
+    }
     snprintf(text, size, "%s%s%s%s%s%s%s%s", forms[file->form], kind != NULL ? " that begin like " : "",
              kind != NULL ? kind->name : "", named ? ", tokens of 2 or 4 bytes to a plan that reads such" : "",
              file->form == FIRN_HOST_FORM_BYTES || file->form == FIRN_HOST_FORM_TABLE ? "" : " of ",
