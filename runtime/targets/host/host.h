@@ -375,7 +375,8 @@ typedef struct firn_host_data {
  * labels. A directory stands for the regular files in it, in natural order, p9 before p10; hidden files, symbolic
  * links and all else in it are left out and listed. Files that are not as the plan reads them are refused, by their
  * headers first: a compressed file (gzip) is unpacked into memory only if its header is as wanted. Small files are
- * copied into memory. Computes the hash of the data. */
+ * copied into memory. If wanted->read_images is set, images and folders of images of stream 0 are decoded into memory,
+ * and their class folders are stream 1. Computes the hash of the data. */
 bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, const char *const *paths,
                          uint32_t path_count, const char *labels, const char *weights);
 /* Compares two names: numbers in them by their value if natural, else by bytes. Returns a number like strcmp. */
