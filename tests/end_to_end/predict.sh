@@ -143,7 +143,7 @@ expect "no format" 2 'says no format; end the name in .csv' predict predict --da
 expect "over the data" 2 'would be written over the data' predict predict --data "$folder/images" --name logits \
     -o "$folder/images"
 expect "labels" 2 'reads no labels; leave out --labels' predict predict $RECORDS --name logits -o "$folder/none.csv"
-expect "a train plan" 3 'WRONG_MODE.*predict and train --eval run those compiled with --mode eval' predict train $RECORDS -o "$folder/none.csv"
+expect "a train plan" 3 'WRONG_MODE.*predict.* run those compiled with --mode eval' predict train $RECORDS -o "$folder/none.csv"
 expect "no -o" 2 'needs --output' predict predict --data "$folder/images"
 expect "no checkpoint" 3 'CHECKPOINT_MISSING' "$FIRN" predict "$folder/predict" --pub "$PUB" --data "$folder/images" \
     --checkpoint "$folder/nothing" --name logits -o "$folder/none.csv"
