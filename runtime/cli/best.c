@@ -1,6 +1,7 @@
 /* The best evaluation of a run: which one that is, the checkpoint of its state, and how many evaluations have followed
  * it. A value that is not finite is never the best; of equal values the first one is. All of this follows from the
  * values in the log, so that a resumed run goes on as if it had not been interrupted. */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,56 +45,89 @@ bool cli_best_is_over(const cli_best *best) {
 
 /* --- the file --- */
 
-/* Reads the header of the file. Returns CLI_OK, with record->global_step 0 if there is no file, or another exit code
- * after a message. */
-static int read_record(const cli_best *best, firn_record *record) {
-    const firn_port *port = &best->port.port;
-    const cli_session *session = best->saving.session;
-    uint8_t header[FIRN_RECORD_HEADER_BYTES];
-    *record = (firn_record){0};
-    const uint64_t bytes = port->storage->stored(port->context);
-    if (bytes == 0)
-        return CLI_OK;
-    int error = bytes < sizeof header ? FIRN_ERROR_CHECKPOINT_DAMAGED
-                                      : port->storage->read(port->context, 0, header, sizeof header);
-    if (error == FIRN_OK)
-        error = firn_record_decode(record, header);
-    if (error == FIRN_OK)
-        error = firn_record_authenticate(record, session->config.device_key);
-    if (error == FIRN_OK && memcmp(record->run_hash, session->info.run_hash, FIRN_HASH_BYTES) != 0)
-        error = FIRN_ERROR_CHECKPOINT_OTHER_RUN;
-    if (error == FIRN_OK && record->global_step == 0) /* no evaluation is before the first step */
-        error = FIRN_ERROR_CHECKPOINT_DAMAGED;
-    if (error == FIRN_OK)
-        return CLI_OK;
-    firn_host_fail(best->saving.path, "%s (%s); give another --keep-best", firn_error_text(error),
-                   firn_error_name(error));
+/* Compares a checkpoint with this run and its data. Returns FIRN_OK or the error of what differs. */
+static int compare(const cli_session *session, const firn_record *record) {
+    static const uint8_t unknown[FIRN_HASH_BYTES] = {0};
+    if (memcmp(record->run_hash, session->info.run_hash, FIRN_HASH_BYTES) != 0)
+        return FIRN_ERROR_CHECKPOINT_OTHER_RUN;
+    if (record->global_step == 0) /* no evaluation is before the first step */
+        return FIRN_ERROR_CHECKPOINT_DAMAGED;
+    const bool same = memcmp(record->data_hash, session->data.sha256, FIRN_HASH_BYTES) == 0 ||
+                      memcmp(record->data_hash, unknown, FIRN_HASH_BYTES) == 0;
+    return same || session->options->allow_other_data ? FIRN_OK : FIRN_ERROR_CHECKPOINT_OTHER_DATA;
+}
+
+static int refuse(const cli_best *best, int error) {
+    const char *mend = error == FIRN_ERROR_CHECKPOINT_DAMAGED
+                           ? ", restore this file from a copy, or remove it: then the best state so far is lost, and "
+                             "that of the next evaluation is saved"
+                       : error == FIRN_ERROR_CHECKPOINT_OTHER_DATA ? ": this is the best state of another run"
+                                                                   : "";
+    firn_host_fail(best->saving.path, "%s (%s); give another --keep-best%s", firn_error_text(error),
+                   firn_error_name(error), mend);
     return cli_exit_code(error);
 }
 
-/* Finds the value of the state in the file. A state that is ahead of the checkpoint comes from steps that are run
- * again; before it the file had the best one up to the checkpoint. */
-static int find_kept(cli_best *best, const cli_history *history, uint64_t step) {
-    firn_record record;
-    const int status = read_record(best, &record);
-    if (status != CLI_OK || record.global_step == 0)
-        return status;
-    best->saving.saved = record.global_step;
-    if (record.global_step > step) {
-        best->kept = best->best;
+/* Checks the whole file. Returns CLI_OK, with *step that of its state or 0 if there is no file, or another exit code
+ * after a message. */
+static int check_file(const cli_best *best, uint64_t *step) {
+    const firn_port *port = &best->port.port;
+    const cli_session *session = best->saving.session;
+    cli_record record;
+    int error;
+    *step = 0;
+    if (port->storage->stored(port->context) == 0)
         return CLI_OK;
+    const int status = cli_record_read(&record, best->saving.path, session->config.device_key, &error);
+    if (status == CLI_OK && error == FIRN_OK)
+        error = compare(session, &record.header);
+    *step = record.header.global_step;
+    cli_record_unload(&record);
+    return status == CLI_OK && error != FIRN_OK ? refuse(best, error) : status;
+}
+
+/* Returns the finite value of a step in the log, also if that is ahead of the checkpoint; NULL: there is none. */
+static const cli_score *find_score(const cli_history *history, uint64_t step) {
+    for (size_t i = 0; i < history->count + history->ahead; i++)
+        if (history->list[i].step == step && isfinite(history->list[i].value))
+            return &history->list[i];
+    return NULL;
+}
+
+/* Removes the file of a state that is ahead of the checkpoint, before the log loses the line of its value: a run that
+ * is killed once more would else leave a file that nothing in the log explains. The state comes again with its step. */
+static int drop_ahead(const cli_best *best, uint64_t kept, uint64_t step) {
+    const char *path = best->saving.path;
+    if (!firn_host_remove(path)) {
+        firn_host_fail(path, "cannot be removed: %s; look at the folder's permissions and the disk", strerror(errno));
+        return CLI_FILE;
     }
-    for (size_t i = 0; i < history->count; i++)
-        if (history->list[i].step == record.global_step && isfinite(history->list[i].value)) {
-            best->kept = history->list[i];
-            return CLI_OK;
-        }
-    firn_host_fail(
-        best->saving.path,
-        "has the state of step %llu, whose %s is not in the log; give the --log that goes with it, or another "
-        "--keep-best",
-        (unsigned long long)record.global_step, best->metric->name);
-    return CLI_FILE;
+    if (!best->options->quiet)
+        firn_host_note("%s had the state of step %llu and was removed: the run goes on after step %llu, and comes to "
+                       "that state again",
+                       path, (unsigned long long)kept, (unsigned long long)step);
+    return CLI_OK;
+}
+
+/* Finds the value of the state in the file. */
+static int find_kept(cli_best *best, const cli_history *history, uint64_t step) {
+    uint64_t kept;
+    const int status = check_file(best, &kept);
+    if (status != CLI_OK || kept == 0)
+        return status;
+    const cli_score *score = find_score(history, kept);
+    if (score == NULL) {
+        firn_host_fail(best->saving.path,
+                       "has the state of step %llu, whose %s is not in the log; give the --log that goes with it, or "
+                       "another --keep-best",
+                       (unsigned long long)kept, best->metric->name);
+        return CLI_FILE;
+    }
+    if (kept > step)
+        return drop_ahead(best, kept, step);
+    best->saving.saved = kept;
+    best->kept = *score;
+    return CLI_OK;
 }
 
 /* Says that the best state could not be saved. The next one that is better than the one in the file will be. */

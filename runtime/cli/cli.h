@@ -441,12 +441,12 @@ typedef struct cli_score {
     float value;
 } cli_score;
 
-/* What a log says of the evaluations up to the step of a checkpoint. */
+/* What a log says of the evaluations: those up to the step of a checkpoint, and those ahead of it. */
 typedef struct cli_history {
     const uint8_t *run_hash, *data_sha256; /* of the eval plan, and of the data that it reads */
     const char *name;                      /* of the metric that is read */
     cli_score *list;                       /* in the order of the steps; a value that is not finite is NaN */
-    size_t count, space;
+    size_t count, ahead, space;            /* evaluations up to the checkpoint; those behind them in the list */
 } cli_history;
 
 typedef struct cli_best {
@@ -461,8 +461,10 @@ typedef struct cli_best {
 
 /* Claims the file of --keep-best as cli_saving_claim does. */
 int cli_best_claim(cli_best *best, cli_session *session, cli_progress *progress);
-/* Takes the evaluations of a log, and compares them with the file. The state in memory is that after `step`; it is
- * saved if it is the best and is not in the file yet. Returns CLI_OK or, after a message, another exit code. */
+/* Takes the evaluations of a log, and checks the whole file, which must be a checkpoint of this run and of its data
+ * whose step has a value in the log. A file whose step comes after `step` is removed, as the lines of the log are:
+ * these steps are run again. The state in memory is that after `step`; it is saved if it is the best and is not in the
+ * file yet. Returns CLI_OK or, after a message, another exit code. */
 int cli_best_go_on(cli_best *best, const cli_metric *metric, const cli_history *history, uint64_t step);
 /* Takes the evaluation of the state in memory, and saves this if it is the best. Returns as above; storage that fails
  * ends no run. */
@@ -500,10 +502,13 @@ typedef struct cli_log {
     int failed;        /* errno of the first operation that failed after cli_log_begin; 0: none */
 } cli_log;
 
-/* Creates a log, or continues one with --resume: the first line must be the one this run would write, lines of steps
- * after the checkpoint are dropped, and no earlier step may be missing. history: NULL, or what is to be filled with the
- * evaluations of the log; its list is the caller's to free. */
+/* Creates a log, or opens one with --resume: the first line must be the one this run would write, and no step up to the
+ * checkpoint may be missing. history: NULL, or what is to be filled with the evaluations of the log; its list is the
+ * caller's to free. */
 int cli_log_begin(cli_log *log, const cli_session *session, cli_history *history, uint64_t steps_done);
+/* Drops the lines of steps after the checkpoint, before the first line is written. Returns CLI_OK or, after a message,
+ * CLI_FILE. */
+int cli_log_cut_ahead(cli_log *log);
 /* Notices whether the file was cut, as by copytruncate of logrotate. Prints nothing. */
 void cli_log_look(cli_log *log);
 /* Does that, and then reserves room for the line of the next step, if the file system can reserve. Therefore a log that
@@ -546,6 +551,10 @@ typedef struct cli_record {
  * newer valid record is taken unless --slot names one. Checks its lengths, SHA-256, commit unit, code (with a device
  * key) and list of tensors. Returns CLI_OK, CLI_FILE or CLI_REFUSED. */
 int cli_record_load(cli_record *record, const cli_options *options);
+/* Reads the one checkpoint in a file and checks as much; device_key may be NULL. What is wrong with it is no message
+ * but becomes *error, an error of the library. Returns CLI_OK or, after a message about a file that cannot be read or
+ * begins like no checkpoint, another exit code. */
+int cli_record_read(cli_record *record, const char *path, const uint8_t *device_key, int *error);
 /* Looks at a file that could not be restored. Returns CLI_OK if it begins like a checkpoint or is empty; otherwise
  * another exit code, after a message. */
 int cli_record_refuse(const char *path);

@@ -272,8 +272,9 @@ static int refuse_evaluation(const char *path) {
     return CLI_FILE;
 }
 
-/* Adds the value in a line, if that is the line of an evaluation. What is no finite number there has no value. */
-static void note_evaluation(cli_history *history, const char *line, uint64_t step) {
+/* Adds the value in a line, if that is the line of an evaluation. What is no finite number there has no value. ahead:
+ * the step comes after that of the checkpoint, as do those of all lines that follow. */
+static void note_evaluation(cli_history *history, const char *line, uint64_t step, bool ahead) {
     char name[CLI_METRIC_NAME_BYTES + 16];
     if (history == NULL || strstr(line, ",\"eval_") == NULL)
         return;
@@ -284,11 +285,14 @@ static void note_evaluation(cli_history *history, const char *line, uint64_t ste
     float value = strtof(from, &stop);
     if (stop == from) /* null, or no number at all */
         value = NAN;
-    if (history->list == NULL || history->count == history->space) {
+    const size_t all = history->count + history->ahead;
+    if (history->list == NULL || all == history->space) {
         history->space = 2 * history->space + 64;
         history->list = firn_host_grow(history->list, history->space * sizeof *history->list);
     }
-    history->list[history->count++] = (cli_score){step, isfinite(value) ? value : NAN};
+    history->list[all] = (cli_score){step, isfinite(value) ? value : NAN};
+    history->count += ahead ? 0 : 1;
+    history->ahead += ahead ? 1 : 0;
 }
 
 /* Computes how many bytes of the log to keep: its first line and the lines of steps up to `steps_done`. A last line
@@ -304,14 +308,16 @@ static int measure(const cli_log *log, cli_history *history, uint64_t steps_done
                         : history != NULL && !same_evaluation(line, head) ? refuse_evaluation(path)
                                                                           : CLI_OK;
     *bytes = ftello(file);
-    uint64_t last = 0;
-    while (refused == CLI_OK && (length = getline(&line, &space, file)) > 0 && line[length - 1] == '\n') {
-        uint64_t step = step_of(line);
-        if (step == 0 || step > steps_done)
-            break;
+    uint64_t last = 0, step;
+    bool ahead = false;
+    while (refused == CLI_OK && (length = getline(&line, &space, file)) > 0 && line[length - 1] == '\n' &&
+           (step = step_of(line)) != 0) {
+        ahead = ahead || step > steps_done;
+        note_evaluation(history, line, step, ahead);
+        if (ahead)
+            continue;
         *bytes = ftello(file);
         last = step;
-        note_evaluation(history, line, step);
     }
     free(line);
     if (refused != CLI_OK || last == 0 || last == steps_done)
@@ -323,19 +329,23 @@ static int measure(const cli_log *log, cli_history *history, uint64_t steps_done
     return CLI_FILE;
 }
 
-/* From then on lines are appended, so that no hole appears in a log that is cut during the run. */
 static int go_on(cli_log *log, cli_history *history, uint64_t steps_done) {
-    const int file = fileno(log->file);
     off_t bytes = 0;
-    int status = measure(log, history, steps_done, &bytes);
-    if (status != CLI_OK)
-        return status;
-    if (ftruncate(file, bytes) != 0 || fseeko(log->file, bytes, SEEK_SET) != 0 || fcntl(file, F_SETFL, O_APPEND) != 0) {
-        cannot_write(log);
-        return CLI_FILE;
-    }
+    const int status = measure(log, history, steps_done, &bytes);
     log->written = (uint64_t)bytes;
-    return CLI_OK;
+    return status;
+}
+
+/* From then on lines are appended, so that no hole appears in a log that is cut during the run. */
+int cli_log_cut_ahead(cli_log *log) {
+    if (log->file == NULL || log->created)
+        return CLI_OK;
+    const int file = fileno(log->file);
+    const off_t bytes = (off_t)log->written;
+    if (ftruncate(file, bytes) == 0 && fseeko(log->file, bytes, SEEK_SET) == 0 && fcntl(file, F_SETFL, O_APPEND) == 0)
+        return CLI_OK;
+    cannot_write(log);
+    return CLI_FILE;
 }
 
 /* Returns true for a regular file that is not empty. A pipe or a device holds nothing that could be lost. */

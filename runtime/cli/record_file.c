@@ -276,6 +276,20 @@ int cli_record_load(cli_record *record, const cli_options *options) {
     return CLI_OK;
 }
 
+int cli_record_read(cli_record *record, const char *path, const uint8_t *device_key, int *error) {
+    window file = {.device_key = device_key};
+    *record = (cli_record){0};
+    *error = FIRN_OK;
+    const int status = read_file(path, &record->contents, &file.count);
+    if (status != CLI_OK)
+        return status;
+    file.bytes = record->contents;
+    *error = check(record, &file);
+    if (*error == FIRN_OK && device_key == NULL) /* one that needs a key is refused, too */
+        *error = firn_record_authenticate(&record->header, NULL);
+    return CLI_OK;
+}
+
 void cli_record_unload(cli_record *record) {
     free(record->entries);
     free(record->contents);

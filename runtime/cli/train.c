@@ -229,6 +229,8 @@ static int validate(run *run, uint64_t step) {
     if (!cli_log_evaluation(&run->log, step, run->validation.metrics, run->validation.metric_count, now - before,
                             now - run->progress.started))
         return CLI_FILE;
+    if (run->best.saving.path != NULL) /* its file is refused without its line in the log, which is first on the disk */
+        cli_log_sync(&run->log);
     status = cli_best_take(&run->best, step);
     show_evaluation(run, step);
     run->over = status == CLI_OK && cli_best_is_over(&run->best);
@@ -486,6 +488,8 @@ static int begin(run *run) {
         status = begin_outputs(run);
     if (status == CLI_OK)
         status = begin_evaluations(run);
+    if (status == CLI_OK)
+        status = cli_log_cut_ahead(&run->log);
     if (status == CLI_OK && run->validation.on && is_complete(run) && !is_due(run, run->first))
         return finish_complete(run);
     if (status == CLI_OK && run->validation.on && run->session.options->resume && cli_best_is_over(&run->best))

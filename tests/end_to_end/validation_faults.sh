@@ -226,9 +226,74 @@ compile other_run.plan train --set trainer.init.seed=2
 expect "another run" 0 "" "$FIRN" train other_run.plan --pub key.pub.pem $RECORDS --quiet --steps 3 --checkpoint other
 cp other best
 expect "the best of another run" 3 "best: .*(CHECKPOINT_OTHER_RUN); give another --keep-best" evaluated --resume
-head -c 100 best.kept >best
-expect "a best that is cut" 3 "best: .*(CHECKPOINT_DAMAGED); give another --keep-best" evaluated --resume
-for file in best log check; do [ $file = best ] || same "$file was changed" $file $file.kept; done
+# The whole file is checked: a byte less, a byte more, and another byte in its header, its directory and its state.
+# damaged NAME: this file is refused and stays, and so do the others
+damaged() {
+    cp best damaged
+    expect "$1" 3 "best: .*(CHECKPOINT_DAMAGED); give another --keep-best, restore this file from a copy, or remove it: then the \
+best state so far is lost" evaluated --resume
+    same "$1: it was changed" best damaged
+    for file in log check; do same "$1: $file was changed" $file $file.kept; done
+}
+bytes=$(wc -c <best.kept)
+for count in 100 511 512 700 $((bytes - 1)); do
+    head -c $count best.kept >best
+    damaged "a best of $count bytes"
+done
+(cat best.kept && printf x) >best
+damaged "a best with a byte behind it"
+for at in 13 60 400 530 700 $((bytes - 40)) $((bytes - 3)); do
+    cp best.kept best
+    byte=$(od -An -tu1 -j $at -N 1 best | tr -d ' ')
+    printf "\\$(printf %o $(((byte + 1) % 256)))" | dd of=best bs=1 seek=$at conv=notrunc 2>dd
+    damaged "a best with another byte $at"
+done
+# The best state of a run of the same plan over other data is that of another run, before and after the checkpoint.
+python3 - <<'file'
+with open("x.npy", "rb") as file:
+    bytes = bytearray(file.read())
+bytes[-1] ^= 128
+with open("other_x.npy", "wb") as file:
+    file.write(bytes)
+file
+for steps in 5 10 15; do
+    rm -f strange strange.log
+    expect "a run with other data" 0 "" "$FIRN" train train.plan --pub key.pub.pem --data other_x.npy --labels y.npy --quiet \
+        --steps $steps --eval loss.plan --eval-every $steps --keep-best strange --log strange.log
+    cp strange best
+    expect "the best of other data, step $steps" 3 "best: .*(CHECKPOINT_OTHER_DATA); give another --keep-best: this is the best \
+state of another run" evaluated --resume
+    for file in log check; do same "the best of other data: $file was changed" $file $file.kept; done
+    same "the best of other data was changed" best strange
+done
+# A run that was killed may leave a best state that is ahead of its checkpoint. It is of this run if the log has its line,
+# and goes with that line; without it, it is refused.
+restore
+expect "a checkpoint before the best" 0 "" train --checkpoint early --steps 4
+best_step=$(sed -n 's/^{"step":\([0-9]*\),"eval_loss":\([^,]*\),.*/\1 \2/p' log.kept | sort -s -k 2,2g | head -n 1 | cut -d ' ' -f 1)
+[ "$best_step" -gt 4 ] || fail "the best state is not ahead of the checkpoint: is this test looking?"
+cp early check
+grep -v "^{\"step\":$best_step,\"eval_loss\"" log.kept >log
+cp log log.without
+expect "a best ahead of the checkpoint that is not in the log" 1 "best: has the state of step $best_step, whose loss is not in \
+the log; give the --log that goes with it" evaluated --resume
+same "a best that is not in the log: the log was cut" log log.without
+same "a best that is not in the log was changed" best best.kept
+same "a best that is not in the log: the checkpoint was changed" check early
+cp log.kept log
+expect "a log of other evaluations beside a best" 1 "log: its first line names another eval plan" train --eval all.plan \
+    --eval-every 5 --keep-best best --log log --checkpoint check --resume
+same "a log of other evaluations was cut" log log.kept
+same "a best beside a log of other evaluations was changed" best best.kept
+expect "a best ahead of the checkpoint" 0 "" "$FIRN" train train.plan --pub key.pub.pem $RECORDS --threads 1 --eval loss.plan \
+    --eval-every 5 --keep-best best --log log --checkpoint check --resume --steps 0
+grep -q "^best had the state of step $best_step and was removed: the run goes on after step 4, and comes to that state again" err ||
+    fail "a best ahead of the checkpoint: no note"
+[ ! -e best ] && [ "$(wc -l <log)" -eq 5 ] || fail "a best ahead of the checkpoint does not go with its line of the log"
+expect "a best that went, and one evaluation" 0 "" evaluated --resume --steps $((best_step - 4))
+"$FIRN" digest best >digest
+"$FIRN" digest best.kept >digest.kept
+same "a best that went comes again as another one" digest digest.kept
 restore
 expect "to the end" 0 "" evaluated --resume
 "$FIRN" digest best >whole.best

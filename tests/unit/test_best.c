@@ -160,6 +160,29 @@ TEST(evaluations_come_back_from_the_log) {
     fclose(file);
 }
 
+/* Evaluations ahead of the checkpoint are found before their lines are cut, and the lines stay until then. */
+TEST(evaluations_ahead_of_the_checkpoint_are_found) {
+    for (int cut = 0; cut < 2; cut++) {
+        cli_log log;
+        cli_history history = {.run_hash = plan_hash, .data_sha256 = data_hash, .name = "loss"};
+        write_log();
+        assert_int_equal(open_log(&log, &history, 3, true), CLI_OK);
+        assert_int_equal(history.count, 3);
+        assert_int_equal(history.ahead, AWKWARD - 3);
+        assert_int_equal(history.list[AWKWARD - 1].step, AWKWARD);
+        if (cut == 1)
+            assert_int_equal(cli_log_cut_ahead(&log), CLI_OK);
+        free(history.list);
+        cli_log_end(&log, cut == 0);
+        history = (cli_history){.run_hash = plan_hash, .data_sha256 = data_hash, .name = "loss"};
+        assert_int_equal(open_log(&log, &history, 3, true), CLI_OK);
+        assert_int_equal(history.count, 3);
+        assert_int_equal(history.ahead, cut == 1 ? 0 : AWKWARD - 3);
+        free(history.list);
+        cli_log_end(&log, false);
+    }
+}
+
 /* The longest line has its place. */
 TEST(a_line_has_all_metrics) {
     cli_log log;

@@ -152,6 +152,8 @@ bool firn_host_replace_write(const firn_host_replacement *replacement, uint64_t 
 /* Syncs the file to the disk and renames it over the target. On failure the previous file remains, unless only the last
  * operation failed, the sync of the folder. A folder that cannot be opened for that is no failure. */
 bool firn_host_replace_end(firn_host_replacement *replacement);
+/* Removes the regular file of a path, or that to which a link of this name leads, and syncs its folder. */
+bool firn_host_remove(const char *path);
 /* Removes the temporary file; preserves errno. May be called after a failure, and on a replacement whose only
  * initialised field is file = -1. */
 void firn_host_replace_abandon(firn_host_replacement *replacement);

@@ -270,6 +270,15 @@ bool firn_host_replace_end(firn_host_replacement *replacement) {
     return synced;
 }
 
+bool firn_host_remove(const char *path) {
+    char *target = target_of(path);
+    const bool removed = target != NULL && unlink(target) == 0 && sync_folder(target);
+    const int error = errno;
+    free(target);
+    errno = error;
+    return removed;
+}
+
 void firn_host_replace_abandon(firn_host_replacement *replacement) {
     int error = errno;
     if (replacement->file >= 0)
