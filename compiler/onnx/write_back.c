@@ -1,6 +1,7 @@
 /* Puts values of parameters into the tensors of an ONNX file from which they came (firnc weights --onnx). Everything
  * else of the file stays as it is, fields that firnc does not read included; tensors whose elements are in files beside
  * it get them into the new file. */
+#include <math.h>
 #include <string.h>
 
 #include "compiler/onnx/import.h"
@@ -9,6 +10,23 @@
 #define FILE_BYTES_MAX (((uint64_t)1 << 31) - 1) /* of a message of protobuf */
 
 enum { IN_ANOTHER_FILE = 1 }; /* as data_location */
+
+/* The types of tensors that are narrower than the values. */
+static const struct {
+    int32_t in_file;
+    uint8_t element;
+    const char *name;
+} narrow[] = {
+    {FIRNC_ONNX_FLOAT16, FIRN_FLOAT16, "float16"},
+    {FIRNC_ONNX_BFLOAT16, FIRN_BFLOAT16, "bfloat16"},
+};
+enum { NARROW_TYPES = sizeof narrow / sizeof *narrow };
+
+/* What the types of the file have changed, for each row of `narrow`. */
+typedef struct rounding {
+    uint64_t values[NARROW_TYPES];
+    uint32_t tensors[NARROW_TYPES]; /* that have such a value */
+} rounding;
 
 /* --- tensors in other files --------------------------------------------------------------------------------------- */
 
@@ -65,9 +83,40 @@ static bool embed(firnc_onnx_importer *im, FirncOnnx__Tensor *tensor) {
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-/* The elements in the type of the tensor. */
-static void set_values(FirncOnnx__Tensor *tensor, const float *values, uint64_t count) {
+/* Returns the row of `narrow` of a tensor, or NARROW_TYPES if its type has every float32. */
+static size_t narrow_type_of(const FirncOnnx__Tensor *tensor) {
+    size_t row = 0;
+    while (row < NARROW_TYPES && narrow[row].in_file != tensor->data_type)
+        row++;
+    return row;
+}
+
+/* Stores the values in a narrower type, and counts those that it changes. Returns false after one message if a finite
+ * value would become infinite. */
+static bool store_narrow(firnc_onnx_importer *im, const firnc_onnx_stored *stored, size_t row, const float *values,
+                         uint64_t count, uint8_t *bytes, rounding *rounded) {
+    const uint8_t element = narrow[row].element;
+    uint64_t changed = 0;
+    firn_narrow(bytes, element, 0, values, (size_t)count);
+    for (uint64_t i = 0; i < count; i++) {
+        const float back = firn_load(bytes, element, (size_t)i);
+        if (isinf(back) && isfinite(values[i]))
+            return firnc_onnx_fail(im,
+                                   "parameter %s has the value %.9g, which would be infinity in the %s of tensor %s; "
+                                   "export the model with float32 parameters, or leave out --onnx",
+                                   stored->parameter, (double)values[i], narrow[row].name, stored->tensor);
+        changed += back != values[i] && !isnan(values[i]);
+    }
+    rounded->values[row] += changed;
+    rounded->tensors[row] += changed != 0;
+    return true;
+}
+
+/* Stores the values in the type of the tensor. Returns false after one message. */
+static bool set_values(firnc_onnx_importer *im, const firnc_onnx_stored *stored, FirncOnnx__Tensor *tensor,
+                       const float *values, uint64_t count, rounding *rounded) {
     uint8_t *bytes = firnc_allocate(count * firnc_onnx_type_bytes(tensor->data_type) + 1);
+    const size_t row = narrow_type_of(tensor);
     for (uint64_t i = 0; i < count; i++) {
         const double wide = (double)values[i];
         if (tensor->data_type == FIRNC_ONNX_DOUBLE)
@@ -75,21 +124,32 @@ static void set_values(FirncOnnx__Tensor *tensor, const float *values, uint64_t 
     }
     if (tensor->data_type == FIRNC_ONNX_FLOAT)
         memcpy(bytes, values, (size_t)count * sizeof *values);
-    else if (tensor->data_type != FIRNC_ONNX_DOUBLE)
-        firn_narrow(bytes, tensor->data_type == FIRNC_ONNX_FLOAT16 ? FIRN_FLOAT16 : FIRN_BFLOAT16, 0, values,
-                    (size_t)count);
+    else if (row < NARROW_TYPES && !store_narrow(im, stored, row, values, count, bytes, rounded))
+        return false;
     set_bytes(tensor, bytes, count * firnc_onnx_type_bytes(tensor->data_type));
+    return true;
 }
 
 static bool put(firnc_onnx_importer *im, const firnc_onnx_stored *stored, FirncOnnx__Tensor *tensor,
-                const float *values) {
+                const float *values, rounding *rounded) {
     const firnc_onnx_tensor *before = firnc_onnx_tensor_read(im, tensor, stored->tensor);
     if (before == NULL)
         return false;
     float *laid = firnc_allocate((before->count + 1) * sizeof *laid);
     firnc_onnx_lay_out(stored, before->dims, before->count, values, laid);
-    set_values(tensor, laid, before->count);
-    return true;
+    return set_values(im, stored, tensor, laid, before->count, rounded);
+}
+
+/* Notes in one line how many values the types of the file have changed. */
+static void note_rounding(const char *path, const rounding *rounded) {
+    const char *text = "";
+    for (size_t i = 0; i < NARROW_TYPES; i++)
+        if (rounded->values[i] != 0)
+            text = firnc_format("%s%s%llu value%s of %u tensor%s to %s", text, *text == '\0' ? "" : ", ",
+                                (unsigned long long)rounded->values[i], rounded->values[i] == 1 ? "" : "s",
+                                (unsigned)rounded->tensors[i], rounded->tensors[i] == 1 ? "" : "s", narrow[i].name);
+    if (*text != '\0')
+        firnc_say("firnc: %s: note: trained float32 values are rounded to the types of the file: %s", path, text);
 }
 
 /* The tensor of a Constant node with this output; NULL: it has none. */
@@ -132,6 +192,7 @@ bool firnc_onnx_write_back(const char *path, const firnc_onnx_model *model, firn
     if (!firnc_onnx_read(&im))
         return false;
     FirncOnnx__Graph *graph = im.model->graph;
+    rounding rounded = {0};
     bool outside = has_outside(graph->node, graph->n_node);
     for (size_t i = 0; i < im.model->n_functions; i++)
         outside = outside || has_outside(im.model->functions[i]->node, im.model->functions[i]->n_node);
@@ -147,8 +208,11 @@ bool firnc_onnx_write_back(const char *path, const firnc_onnx_model *model, firn
         if (tensor == NULL)
             return firnc_onnx_fail(&im, "parameter %s is in a node that has no tensor; store it as an initializer",
                                    stored->parameter);
-        if (trained != NULL && !put(&im, stored, tensor, trained))
+        if (trained != NULL && !put(&im, stored, tensor, trained, &rounded))
             return false;
     }
-    return pack(&im, file);
+    if (!pack(&im, file))
+        return false;
+    note_rounding(path, &rounded);
+    return true;
 }

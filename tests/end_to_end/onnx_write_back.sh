@@ -1,7 +1,8 @@
 #!/bin/sh
 # firnc weights --onnx: each form in which PyTorch's exporters write a parameter gets its trained values back into the file
-# that came in (tests/onnx/write_back.py); with LoRA merged, and with frozen weights from the plan. What is no file of the
-# recipe's model is refused in one line, and the file is whole or not there.
+# that came in (tests/onnx/write_back.py); with LoRA merged, and with frozen weights from the plan. Values that a
+# narrower type of the file rounds are counted. What is no file of the recipe's model is refused in one line, and the file is
+# whole or not there.
 #
 # Needs: python
 set -eu
@@ -85,6 +86,81 @@ cp "$folder/net.onnx" "$folder/copy.onnx"
 expect "a copy of the file" 0 "" "$FIRNC" weights "$folder/net.yaml" --weights "$folder/plain.safetensors" --onnx "$folder/copy.onnx" \
     -o "$folder/again.onnx"
 cmp -s "$folder/plain.onnx" "$folder/again.onnx" || fail "the same values make another file"
+
+# --- parameters in narrower types ------------------------------------------------------------------------------------
+
+# half.onnx is x MatMul w + b, with w in float16 and b in bfloat16, written by the field numbers of onnx.proto.
+python3 - "$folder" <<'end'
+import struct
+import sys
+import numpy
+
+
+def number(value):
+    bytes_ = bytearray()
+    while value > 127:
+        bytes_.append(value & 127 | 128)
+        value >>= 7
+    return bytes(bytes_ + bytes([value]))
+
+
+def field(place, value):
+    if isinstance(value, int):
+        return number(place << 3) + number(value)
+    value = value.encode() if isinstance(value, str) else value
+    return number(place << 3 | 2) + number(len(value)) + value
+
+
+def tensor(name, kind, dims, raw):
+    return field(5, b"".join(field(1, extent) for extent in dims) + field(2, kind) + field(8, name) + field(9, raw))
+
+
+def port(place, name, columns):
+    shape = field(2, field(1, field(2, "batch")) + field(1, field(1, columns)))
+    return field(place, field(1, name) + field(2, field(1, field(1, FLOAT) + shape)))
+
+
+def node(inputs, output, op, attributes=b""):
+    return field(1, b"".join(field(1, name) for name in inputs) + field(2, output) + field(4, op) + attributes)
+
+
+FLOAT, FLOAT16, BFLOAT16 = 1, 10, 16
+to_float = field(5, field(1, "to") + field(3, FLOAT) + field(20, 2))
+w = numpy.array([[0.5, 1], [0.25, -1], [2, 0.125]], "<f2").tobytes()
+b = struct.pack("<2H", 0x3f80, 0xbf80)
+graph = (node(["w"], "w32", "Cast", to_float) + node(["b"], "b32", "Cast", to_float) + node(["x", "w32"], "xw", "MatMul") +
+         node(["xw", "b32"], "y", "Add") + field(2, "half") + tensor("w", FLOAT16, [3, 2], w) + tensor("b", BFLOAT16, [2], b) +
+         port(11, "x", 3) + port(12, "y", 2))
+open(sys.argv[1] + "/half.onnx", "wb").write(field(1, 8) + field(7, graph) + field(8, field(2, 17)))
+end
+sed 's/net.onnx/half.onnx/' "$folder/net.yaml" >"$folder/half.yaml"
+half() {
+    "$FIRNC" weights "$folder/half.yaml" --weights "$folder/$1.safetensors" --onnx "$folder/half.onnx" -o "$folder/$1.onnx"
+}
+# trains_half NAME STEPS: the parameters after so many steps.
+trains_half() {
+    "$FIRN" train "$folder/half.plan" --pub "$folder/key.pub.pem" --quiet --data "$folder/x.npy" --labels "$folder/y.npy" --steps "$2" \
+        --checkpoint "$folder/$1.ckpt" >"$folder/out"
+    "$FIRN" export "$folder/$1.ckpt" -o "$folder/$1.safetensors" >"$folder/out"
+}
+"$FIRNC" compile "$folder/half.yaml" --mode train --key "$folder/key.key.pem" -o "$folder/half.plan" >"$folder/out" 2>&1
+trains_half rounded 10
+expect "values that are rounded" 0 "" half rounded
+grep -qx 'firnc: [^ ]*half.onnx: note: trained float32 values are rounded to the types of the file: 6 values of 1 tensor to float16, 2 values of 1 tensor to bfloat16' \
+    "$folder/err" || fail "that values are rounded is noted"
+trains_half same 0
+expect "values that are exact" 0 "" half same
+[ ! -s "$folder/err" ] || fail "exact values are noted as rounded"
+cmp -s "$folder/half.onnx" "$folder/same.onnx" || fail "exact values make another file"
+python3 - "$folder" <<'end'
+import sys
+file = open(sys.argv[1] + "/same.safetensors", "rb").read()
+one, million = bytes.fromhex("0000803f"), bytes.fromhex("00247449")
+assert one in file
+open(sys.argv[1] + "/large.safetensors", "wb").write(file[:-24] + file[-24:].replace(one, million))
+end
+expect "a value beyond float16" 1 "half.onnx: parameter w has the value 1000000, which would be infinity in the float16 of tensor w; " half large
+[ ! -e "$folder/large.onnx" ] || fail "a file with an infinite value"
 
 # --- what is refused -------------------------------------------------------------------------------------------------
 
