@@ -198,6 +198,15 @@ expect "another optimizer" 1 "first.ckpt: it is of another optimizer: 28 tensors
 expect "another optimizer, allowed" 0 "" compile $recipe other 40 --continue "$folder/first.ckpt" \
     --set 'trainer.init.optimizer={SGD: {momentum: 0.9, weight_decay: 0}}' --allow-unmatched
 grep -q "warning: it is of another optimizer" "$folder/err" || fail "another optimizer, allowed: no warning"
+# CONTINUE.md names the optimizers whose checkpoints are not told apart; NAdam keeps one tensor more for each parameter.
+compile $recipe adam 20 --set 'trainer.init.optimizer={Adam: {eps: 1.0e-8}}' >"$folder/out"
+train adam adam "$folder/text" --steps 0
+for optimizer in Lamb RAdam; do
+    expect "$optimizer from Adam" 0 "" compile $recipe other 40 --continue "$folder/adam.ckpt" \
+        --set "trainer.init.optimizer={$optimizer: {eps: 1.0e-8}}"
+done
+expect "NAdam from Adam" 1 "adam.ckpt: it is of another optimizer: 28 tensors are not in it: optimizer.mu_product" \
+    compile $recipe other 40 --continue "$folder/adam.ckpt" --set 'trainer.init.optimizer={NAdam: {eps: 1.0e-8}}'
 expect "more layers" 1 "12 parameters are not in it: transformer.h.2.ln_1.weight" compile "$@" --set trainer.init.model.num_hidden_layers=3
 expect "fewer layers" 1 "12 of its parameters are none of the recipe's model: transformer.h.1.attn" compile "$@" --set trainer.init.model.num_hidden_layers=1
 expect "another width" 1 "first.ckpt: tensor [^ ]* is float32\[.*\], and the recipe wants float32\[.*give the recipe the sizes" \
