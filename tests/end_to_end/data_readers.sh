@@ -88,6 +88,33 @@ expect "tenths, quietly" 0 "" train floats x_tenth y_int32 --quiet
 expect "tenths as bytes" 1 "x_tenth.npy: \(element [1-3] of \)\?record [0-9]*, counted from 0, is [0-9.]*; the plan reads uint8, and .* is no whole number (DATA_TYPE): .*feature_type" \
     train bytes x_tenth y_uint8
 
+# Integers of any magnitude that float32 has become it; their neighbours do not.
+python3 - "$folder" <<'end'
+import sys
+import numpy as np
+folder = sys.argv[1] + '/'
+large = [1 << 63, (1 << 64) - (1 << 40), 1 << 62, (1 << 24) + 2], [-1 << 63, (1 << 63) - (1 << 39), -1 << 62, (1 << 24) - 1]
+for kind, row in zip(('uint64', 'int64'), large):
+    np.save(folder + 'x_large_' + kind + '.npy', np.array([row] * 24, kind))
+    np.save(folder + 'x_want_' + kind + '.npy', np.array([row] * 24, 'float32'))
+for i, number in enumerate([(1 << 63) + 1, (1 << 64) - 1, (1 << 64) - (1 << 39), (1 << 24) + 1]):
+    np.save(folder + f'x_beside_{i}.npy', np.array([[number] * 4] * 24, 'uint64'))
+end
+# converts X: what the plan makes of these features, in got.npy
+converts() {
+    rm -f "$folder/got.npy"
+    "$FIRN" data "$folder/$1.npy" --labels "$folder/y_int32.npy" --plan "$folder/floats.plan" --pub "$PUB" --convert "$folder/got.npy"
+}
+for kind in uint64 int64; do
+    expect "large integers of $kind" 0 "" converts x_large_$kind
+    tail -c 384 "$folder/got.npy" >"$folder/got" && tail -c 384 "$folder/x_want_$kind.npy" >"$folder/want"
+    same "large integers of $kind are others" "$folder/got" "$folder/want"
+done
+for i in 0 1 2 3; do
+    expect "an integer beside, $i" 1 "x_beside_$i.npy: element 0 of record 0, counted from 0, is [0-9]*; the plan reads float32, and [0-9]* would be another number in it" \
+        converts x_beside_$i
+done
+
 # Data in another type are other data for a checkpoint.
 expect "resumed with another file" 3 "CHECKPOINT_OTHER_DATA" train floats x_little_i8 y_int32 --checkpoint "$folder/floats.ckpt" --resume
 expect "resumed" 0 "" train floats x_float32 y_int32 --checkpoint "$folder/floats.ckpt" --resume

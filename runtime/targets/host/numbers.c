@@ -156,12 +156,17 @@ static firn_host_misfit put_integer(const firn_host_conversion *how, value numbe
     return FIRN_HOST_FITS;
 }
 
+/* Whether float32 has this integer: its bits from the first to the last that is 1 are at most 24. */
+static bool is_exact(uint64_t magnitude) {
+    while (magnitude != 0 && magnitude % 2 == 0)
+        magnitude /= 2;
+    return magnitude >> 24 == 0;
+}
+
 static firn_host_misfit put_float(value number, void *to, uint32_t *rounded) {
     float single;
     if (!number.is_real) {
-        const bool exact = number.magnitude == 0 || number.magnitude >> 24 == 0 ||
-                           ((double)number.magnitude < 0x1p63 && (uint64_t)(float)number.magnitude == number.magnitude);
-        if (!exact)
+        if (!is_exact(number.magnitude))
             return FIRN_HOST_INEXACT;
         single = number.negative ? -(float)number.magnitude : (float)number.magnitude;
     } else {
