@@ -147,6 +147,25 @@ refuses "labels for features" 1 "y.npy: --data has 1 int64 in each record, and t
 refuses "too little text" 1 "DATA_TOO_SHORT" takes text "$folder/tiny"
 expect "tokens for a text plan" 0 "" takes text "$folder/llm.bin"
 grep -q "llm.bin begins like tokens of llm.c, and its bytes are read as they are" "$folder/err" || fail "a kind is noted"
+# Without a plan no message speaks of one.
+python3 - "$folder" <<'end'
+import sys
+import numpy as np
+arrays = {'number': np.float32(3), 'complex': np.ones(3, 'complex64'), 'objects': np.array([{}, 1], object), 'words': np.array(['a']),
+          'fields': np.zeros(2, [('a', 'f4')])}
+for name, array in arrays.items():
+    np.save(f'{sys.argv[1]}/no_{name}.npy', array)
+end
+for array in number complex objects words fields; do
+    for role in data labels; do
+        set -- "$folder/no_$array.npy"
+        [ $role = data ] || set -- "$folder/x.npy" --labels "$folder/no_$array.npy"
+        expect "$array without a plan, $role" 1 "no_$array.npy: is an array \(of\|without\) .*: .*\(float32\|reshape(1)\)$" "$FIRN" data "$@"
+        ! grep -q 'the plan' "$folder/err" || fail "$array, $role: of which plan?"
+    done
+done
+expect "a number with a plan" 1 "no_number.npy: is an array without a dimension, .*, and the plan reads 2 float32 of each record: " \
+    "$FIRN" train "$folder/train.plan" --pub "$PUB" --quiet --data "$folder/no_number.npy" --labels "$folder/y.npy"
 expect "not a file" 1 "none: cannot be read" "$FIRN" data "$folder/none"
 expect "a plan without its key" 2 "needs --pub with --plan" "$FIRN" data x --plan y
 expect "no file" 2 "data: needs a FILE" "$FIRN" data
@@ -175,7 +194,7 @@ sys.exit(x.dtype != 'float32' or x.shape != (12, 2) or y.dtype != 'uint8' or y.s
 done
 expect "convert without a plan" 0 "" "$FIRN" data "$folder/y.npy" --convert "$folder/out.npy"
 cmp -s "$folder/out.npy" "$folder/y.npy" && fail "int64 becomes int32 without a plan"
-expect "convert what no type holds" 1 "large.npy: record 0, counted from 0, is 1099511627776; the plan reads int32" \
+expect "convert what no type holds" 1 "large.npy: record 0, counted from 0, is 1099511627776; without a plan it becomes int32, and 1099511627776 is beyond it (DATA_TYPE): mend the record, or give the plan" \
     "$FIRN" data "$folder/large.npy" --convert "$folder/never.npy"
 [ ! -e "$folder/never.npy" ] && [ ! -e "$folder/never.npy.tmp" ] || fail "a failed conversion leaves a file"
 expect "convert over an input" 2 "over the data" "$FIRN" data "$folder/y.npy" --convert "$folder/y.npy"

@@ -43,14 +43,21 @@ static const char *shape_text(const firn_data_layout *layout, char *text, size_t
     return firn_host_dims_text(layout->dims, layout->rank, "()", text, size);
 }
 
-/* Writes what the plan reads. */
+/* Whether there is no plan, or it reads nothing from this stream. */
+static bool is_unplanned(const firn_host_wanted *wanted, uint32_t stream) {
+    return wanted->streams[stream].record_elements == 0;
+}
+
+/* Writes what the plan reads, behind ", and "; nothing if that is not known. */
 static const char *wanted_text(const firn_host_wanted *wanted, uint32_t stream, char *text, size_t size) {
     const firn_stream_info *info = &wanted->streams[stream];
-    if (wanted->records)
-        snprintf(text, size, "the plan reads %lu %s of each record", (unsigned long)info->record_elements,
+    if (is_unplanned(wanted, stream))
+        *text = 0;
+    else if (wanted->records)
+        snprintf(text, size, ", and the plan reads %lu %s of each record", (unsigned long)info->record_elements,
                  firn_type_name(info->element));
     else
-        snprintf(text, size, "the plan reads %s", firn_type_name(info->element));
+        snprintf(text, size, ", and the plan reads %s", firn_type_name(info->element));
     return text;
 }
 
@@ -72,13 +79,13 @@ static const char *describe_type(const char *type, char *text, size_t size) {
 static bool refuse_type(const char *name, const firn_data_layout *layout, const firn_host_wanted *wanted,
                         uint32_t stream) {
     char want[100], shape[200], found[100], mend[200];
-    const char *type = firn_type_name(wanted->streams[stream].element);
+    const char *type = is_unplanned(wanted, stream) ? "float32" : firn_type_name(wanted->streams[stream].element);
     const char *advice = describe_type(layout->type, found, sizeof found);
     if (advice == NULL)
         snprintf(mend, sizeof mend, "save x.astype('%s')", type);
     else
         snprintf(mend, sizeof mend, "%s %s", advice, type);
-    return firn_host_fail(name, "is an array of %s%s%s; firn reads " READABLE ", and %s: %s", found,
+    return firn_host_fail(name, "is an array of %s%s%s; firn reads " READABLE "%s: %s", found,
                           layout->rank != 0 ? ", of shape " : "",
                           layout->rank != 0 ? shape_text(layout, shape, sizeof shape) : "",
                           wanted_text(wanted, stream, want, sizeof want), mend);
@@ -124,7 +131,7 @@ bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, ui
     case FIRN_DATA_RANK:
         if (layout->rank == 0)
             return firn_host_fail(name,
-                                  "is an array without a dimension, one number of shape (), and %s: save an array "
+                                  "is an array without a dimension, one number of shape ()%s: save an array "
                                   "with at least one dimension, such as x.reshape(1)",
                                   wanted_text(wanted, stream, want, sizeof want));
         return firn_host_fail(name, "is an array with %u dimensions, and firn reads 1 to 8: save x.reshape(len(x), -1)",

@@ -31,6 +31,7 @@ struct firn_host_file {
     firn_data_layout layout; /* of the contents; its element is `element` */
     firn_host_form form;
     firn_host_conversion how;    /* from the contents to what is read */
+    bool unplanned;              /* no plan says what its numbers become */
     bool tokens;                 /* the plan reads a text of tokens or bytes, not records */
     bool converted;              /* the numbers are read by way of `how`; else the contents are the elements */
     bool hashed_as_rows;         /* the data hash takes what is read, in place of the contents */

@@ -49,7 +49,9 @@ static void say_mend(const firn_host_file *file, uint32_t stream, firn_host_misf
         snprintf(text, size, "mend the record, or leave it out of the file");
         return;
     default:
-        if (stream == 1 && below)
+        if (file->unplanned)
+            snprintf(text, size, "mend the record, or give the plan that reads it by --plan");
+        else if (stream == 1 && below)
             snprintf(text, size,
                      "give the rows to be ignored a class of their own, and name it by ignore_index: then -100 is read "
                      "as that class");
@@ -76,8 +78,9 @@ static bool refuse_number(const firn_host_file *file, uint32_t stream, uint64_t 
     if (each > 1)
         snprintf(at, sizeof at, "element %llu of ", (unsigned long long)(element % each));
     say_mend(file, stream, misfit, value[0] == '-', mend, sizeof mend);
-    return firn_host_fail(file->name, "%s%s %llu, counted from 0, is %s; the plan reads %s, and %s %s (%s): %s", at,
+    return firn_host_fail(file->name, "%s%s %llu, counted from 0, is %s; %s %s, and %s %s (%s): %s", at,
                           file->tokens ? "token" : "record", (unsigned long long)(element / each), value,
+                          file->unplanned ? "without a plan it becomes" : "the plan reads",
                           firn_type_name(file->how.to), value, why[misfit], firn_error_name(FIRN_ERROR_DATA_TYPE),
                           mend);
 }

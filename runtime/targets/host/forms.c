@@ -107,6 +107,7 @@ static void choose(firn_host_file *file, const firn_host_wanted *wanted, uint32_
                      : layout->format == FIRN_DATA_IDX ? FIRN_HOST_FORM_IDX
                                                        : FIRN_HOST_FORM_BYTES;
     file->tokens = !wanted->records;
+    file->unplanned = info->record_elements == 0;
     file->how = (firn_host_conversion){.from = number,
                                        .reversed = firn_host_number_is_reversed(layout),
                                        .to = to,
