@@ -242,6 +242,10 @@ expect "two arrays, and no name" 1 "both.npz: has 2 arrays: name one of x_train,
 expect "a name that is not there" 1 "both.npz: has no array of the name z; name one of x_train, y_train by --member" npz both.npz --member z
 expect "a name of two" 1 "twice.npz: has 2 arrays of the name x" npz twice.npz --member x
 expect "a name of a .npy file" 1 "x_float32.npy: is no .npz file, of which --member names an array" npz x_float32.npy --member x
+gzip -k "$folder/small.npz"
+expect "an archive in gzip" 1 "small.npz.gz: is not an array, but zip (also .npz, .pt, .docx); .*: unpack it first" npz small.npz.gz
+expect "a name in it" 1 "small.npz.gz: is packed with gzip, and --member names an array of a .npz file; if it is one, unpack it first" \
+    npz small.npz.gz --member x
 expect "names of four" 2 "--member a,b,c,d: names more than three arrays" npz both.npz --member a,b,c,d
 expect "a name without a file" 2 "names an array by --member, and no file by --weights" npz both.npz --member a,b,c
 expect "an archive of bzip2" 1 "bzip2.npz: is a zip file that is packed in another way than deflate; save it again" npz bzip2.npz

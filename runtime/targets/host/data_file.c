@@ -183,6 +183,9 @@ static bool open_contents(firn_host_file *file, bool follow, const char *name) {
     file->archived = firn_host_archive_is(file);
     if (file->archived)
         return firn_host_archive_find(file, name, &member) && begin_unpacking(file, &member);
+    if (name != NULL && is_gzip(file))
+        return firn_host_fail(file->name, "is packed with gzip, and --member names an array of a .npz file; if it is "
+                                          "one, unpack it first");
     if (name != NULL)
         return firn_host_fail(file->name, "is no .npz file, of which --member names an array; leave out --member");
     return !is_gzip(file) || begin_unpacking(file, NULL);
