@@ -49,6 +49,7 @@ write('bom_bare.csv', '\ufeff' + '\n'.join(rows))
 write('crlf.csv', table.replace('\n', '\r\n'))
 write('spaces.csv', table.replace(',', ' ,\t'))
 write('quotes.csv', '"age","height","class"\n' + '\n'.join(','.join(f'"{n}"' for n in row.split(',')) for row in rows))
+write('quoted_spaces.csv', '" age ","height","class"\n' + '\n'.join(','.join(f' " {n}\t" ' for n in row.split(',')) for row in rows))
 write('order.csv', 'class,height,age\n' + '\n'.join(','.join(reversed(row.split(','))) for row in rows))
 write('others.csv', 'name,age,"a, ""b""\nand c",height,class\n' + '\n'.join(
     f'"Doe, J.\n""{i}""",{row.split(",")[0]},NA,{row.split(",")[1]},{row.split(",")[2]}' for i, row in enumerate(rows)))
@@ -91,6 +92,9 @@ bad('blank', first='1,2,0\n')
 bad('twins', 'age,age,class', second='3,4,1\n5,6,2\n7,8,0')
 write('four.csv', 'a,b,c,d\n' + '1,2,0,1\n' * 8)
 bad('open', second='"3,4,1')
+bad('open_far', header='age,"height\nin cm",class', second='3,"4,1\n\n\n')
+bad('quoted_na', second='3," NA ",1')
+bad('quoted_text', second='3," four ",1')
 bad('behind', second='"3"x,4,1')
 bad('inside', second='3",4,1')
 bad('zero', second='3,4\0,1')
@@ -120,7 +124,7 @@ table() {
 expect "arrays" 0 "" train classes --data "$folder/x.npy" --labels "$folder/y.npy"
 cp "$folder/out" "$folder/arrays"
 for case in "table.csv class" "table.csv 3" "bare.csv 3" "no_end.csv class" "ends.csv class" "bom.csv class --columns age,height" \
-    "bom_bare.csv 3" "crlf.csv class" "spaces.csv class" "quotes.csv class" "order.csv class --columns age,height" \
+    "bom_bare.csv 3" "crlf.csv class" "spaces.csv class" "quotes.csv class" "quoted_spaces.csv class" "order.csv class --columns age,height" \
     "order.csv 1 --columns 3,2" "others.csv class --columns age,height" "others.csv 5 --columns 2,4" "exponents.csv 3" \
     "years.csv class --header yes" "pandas.csv 3 --header yes" "pandas.csv 2 --header yes --columns 0,1" "bare.csv 3 --header no" \
     "table.csv.gz class" "table.txt class"; do
@@ -196,7 +200,10 @@ refused trailing "row 2 (line 2), column 4 (): the value is missing"
 refused trailing_rows "row 2 (line 2) has 3 and more cells, and row 1 has 3"
 refused blank "row 3 (line 3) has 1 cell, and row 1 has 3"
 refused twins "has two columns of the name age; choose columns by their numbers, as in --columns 1,2 --target-column 3"
-refused open "row 3 (line 4) has a quote that is not closed"
+refused open "row 3 (line 3) has a quote that is not closed"
+refused open_far "row 3 (line 4) has a quote that is not closed"
+refused quoted_na "row 3 (line 3), column 2 (height): the value is missing"
+refused quoted_text "row 3 (line 3), column 2 (height): ' four ' is no number"
 refused behind "row 3 (line 3) has text behind the quote that ends a cell"
 refused inside "row 3 (line 3) has a quote inside a cell"
 refused zero "\(row 3 (line 3) has a byte of 0\|is not an array\)"

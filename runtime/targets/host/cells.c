@@ -61,8 +61,10 @@ static void skip_spaces(firn_host_cells *cells) {
         cells->at++;
 }
 
-/* Reads what stands between quotes; a quote in it is written twice. */
+/* Reads what stands between quotes; a quote in it is written twice. A quote that is not closed is a fault of the line
+ * on which it stands. */
 static bool read_quoted(firn_host_cells *cells) {
+    const uint64_t line = cells->line;
     for (cells->at++; cells->at < cells->end; cells->at++) {
         if (*cells->at == '"' && (cells->at + 1 == cells->end || cells->at[1] != '"')) {
             cells->at++;
@@ -75,6 +77,7 @@ static bool read_quoted(firn_host_cells *cells) {
         cells->line += *cells->at == '\n';
         append(cells, *cells->at);
     }
+    cells->line = line;
     return fail(cells, "has a quote that is not closed");
 }
 
@@ -108,13 +111,34 @@ static bool end_cell(firn_host_cells *cells, bool *last) {
     return true;
 }
 
+/* Takes the spaces between quotes away from a number and the like; a text keeps them. */
+static void strip_value(firn_host_cells *cells) {
+    char *end = cells->text + cells->length, *first = cells->text;
+    while (is_space(*first))
+        first++;
+    while (end > first && is_space(end[-1]))
+        end--;
+    const char last = *end;
+    *end = 0;
+    if (firn_host_cell_of(first) == FIRN_HOST_CELL_TEXT) {
+        *end = last;
+        return;
+    }
+    cells->length = (size_t)(end - first);
+    memmove(cells->text, first, cells->length + 1);
+}
+
 bool firn_host_cells_next(firn_host_cells *cells, bool *last) {
     cells->length = 0;
     append(cells, 0);
     cells->length = 0;
     skip_spaces(cells);
     const bool quoted = cells->at < cells->end && *cells->at == '"';
-    return (quoted ? read_quoted(cells) : read_plain(cells)) && end_cell(cells, last);
+    if (!(quoted ? read_quoted(cells) : read_plain(cells)))
+        return false;
+    if (quoted)
+        strip_value(cells);
+    return end_cell(cells, last);
 }
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */

@@ -11,7 +11,7 @@
 typedef struct firn_host_cells {
     const char *at, *end;
     uint64_t row, line; /* of the next cell */
-    char *text;         /* of the last cell, without quotes and the spaces around it, terminated */
+    char *text;         /* of the last cell without quotes and outer spaces, which a text in quotes keeps; terminated */
     size_t length, space;
     const char *fault; /* what is wrong with the table at this place; NULL: nothing */
 } firn_host_cells;
