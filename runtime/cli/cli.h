@@ -97,6 +97,8 @@ int cli_classes_write(const char *path, char *const *names, uint32_t count);
 void cli_classes_free(cli_classes *classes);
 /* Refuses names whose number is not that of the classes, which `of` has. */
 int cli_classes_check(const cli_classes *classes, uint64_t count, const char *of);
+/* Refuses names that would give a table two columns of one name. columns: the table's others; NULL ends them. */
+int cli_classes_check_columns(const cli_classes *classes, const char *const *columns);
 /* Writes a text as a cell of CSV, in quotes where it needs them. */
 void cli_print_csv(FILE *to, const char *text);
 
@@ -594,9 +596,10 @@ typedef struct cli_rows_form {
     bool labelled; /* the plan reads a label for each row */
 } cli_rows_form;
 
-/* Finds out what the rows of an output have. Returns CLI_OK or, after a message, CLI_USAGE or CLI_FILE. */
+/* Finds out what the rows of an output have, as CSV or as JSON. Returns CLI_OK or, after a message, CLI_USAGE or
+ * CLI_FILE. */
 int cli_rows_form_begin(cli_rows_form *form, const cli_session *session, const firn_tensor_info *output,
-                        const cli_classes *classes);
+                        const cli_classes *classes, cli_rows_kind kind);
 void cli_rows_csv_head(FILE *to, const cli_rows_form *form);
 /* Writes a row. False after a message if its label cannot be read. */
 bool cli_rows_put(FILE *to, const cli_rows_form *form, cli_rows_kind kind, uint64_t row, const float *values);

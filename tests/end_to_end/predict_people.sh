@@ -200,6 +200,18 @@ bad "a long form" '\300\257\n' "line 1 is no UTF-8"
 bad "a cut character" 'a\n\342\202' "line 2 is no UTF-8"
 bad "no text" 'a\000b\n' "is no text"
 bad "nothing" '' "is empty"
+line=0
+for column in row predicted class label label_class; do
+    line=$((line + 1))
+    seq 0 9 | sed "${line}s/.*/$column/" >"$folder/bad"
+    expect "a class $column" 1 "bad: line $line is $column, which is the name of another column of the table; name the class otherwise, as in ${column}_$((line - 1))\$" \
+        predict logits --name logits --classes "$folder/bad" -o "$none"
+    [ ! -e "$none" ] || fail "a table with two columns $column"
+    expect "a class $column in JSON" 0 "" predict logits --name logits --classes "$folder/bad" -o "$folder/taken.jsonl"
+done
+seq 0 9 | sed '4s/.*/label/' >"$folder/bad"
+expect "a class label of a matrix" 1 "bad: line 4 is label, which is the name of another column" evaluate matrix --confusion "$none" --classes "$folder/bad"
+expect "a class label of each class" 0 "" evaluate matrix --per-class --classes "$folder/bad"
 seq 5000 >"$folder/bad"
 expect "too many names" 1 "line 4097 is one of more than 4096" predict logits --name logits --classes "$folder/bad" -o "$none"
 mkdir "$folder/inside"

@@ -152,6 +152,19 @@ int cli_classes_check(const cli_classes *classes, uint64_t count, const char *of
     return CLI_FILE;
 }
 
+int cli_classes_check_columns(const cli_classes *classes, const char *const *columns) {
+    for (uint32_t i = 0; i < classes->count; i++)
+        for (const char *const *column = columns; *column != NULL; column++)
+            if (strcmp(classes->names[i], *column) == 0) {
+                firn_host_fail(classes->path,
+                               "line %lu is %s, which is the name of another column of the table; name the class "
+                               "otherwise, as in %s_%lu",
+                               (unsigned long)i + 1, *column, *column, (unsigned long)i);
+                return CLI_FILE;
+            }
+    return CLI_OK;
+}
+
 /* Refuses names that cli_classes_read would refuse. */
 static int check_names(const char *path, char *const *names, uint32_t count) {
     if (count > CLI_CLASSES_MAX) {

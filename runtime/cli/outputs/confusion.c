@@ -36,6 +36,7 @@ static bool is_asked(const cli_options *options) {
 }
 
 int cli_confusion_check(const cli_session *session, cli_classes *classes) {
+    static const char *const others[] = {"label", NULL};
     const cli_options *options = session->options;
     matrix counts;
     if (!is_asked(options))
@@ -48,6 +49,8 @@ int cli_confusion_check(const cli_session *session, cli_classes *classes) {
     int status = cli_classes_read(classes, options->classes);
     if (status == CLI_OK)
         status = cli_classes_check(classes, counts.classes, "the metric");
+    if (status == CLI_OK && options->confusion != NULL)
+        status = cli_classes_check_columns(classes, others);
     if (status == CLI_OK && options->confusion != NULL && !firn_host_replaceable(options->confusion))
         status = CLI_FILE;
     return status;

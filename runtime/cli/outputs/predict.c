@@ -105,7 +105,8 @@ static int begin_table(table *table, const cli_session *session) {
     if (table->form == NUMBERS)
         table->text = firn_host_allocate((size_t)table->columns * NUMBER_BYTES);
     return table->form == CSV || table->form == JSON
-               ? cli_rows_form_begin(&table->rows_form, session, &table->output, &table->classes)
+               ? cli_rows_form_begin(&table->rows_form, session, &table->output, &table->classes,
+                                     table->form == CSV ? CLI_ROWS_CSV : CLI_ROWS_JSON)
                : CLI_OK;
 }
 

@@ -34,7 +34,8 @@ static bool reads_labels(const cli_session *session) {
 }
 
 int cli_rows_form_begin(cli_rows_form *form, const cli_session *session, const firn_tensor_info *output,
-                        const cli_classes *classes) {
+                        const cli_classes *classes, cli_rows_kind kind) {
+    static const char *const others[] = {"row", "predicted", "class", "label", "label_class", NULL};
     *form = (cli_rows_form){.session = session, .output = *output, .classes = classes};
     form->columns = output->bytes / sizeof(float) / session->info.samples;
     const bool named = classes->path != NULL;
@@ -49,7 +50,10 @@ int cli_rows_form_begin(cli_rows_form *form, const cli_session *session, const f
     form->labelled = form->judged && reads_labels(session);
     char of[220];
     snprintf(of, sizeof of, "the output %s", output->name);
-    return cli_classes_check(classes, classes_of(form), of);
+    const int status = cli_classes_check(classes, classes_of(form), of);
+    if (status != CLI_OK || kind != CLI_ROWS_CSV || form->columns == 1)
+        return status;
+    return cli_classes_check_columns(classes, others);
 }
 
 /* The class of the largest number, of equals the first; of one number whether it is above that of no preference. -1: a
