@@ -43,7 +43,8 @@ static const firnc_option options[] = {
      FIRNC_OPTION_TEXT,
      offsetof(request, plan)},
     {{"--output", "-o", "FILE",
-      "the file to write (.safetensors); with --hf also a folder, whose name ends in a slash or which is there: it "
+      "the file to write (.safetensors; with --onnx .onnx); with --hf also a folder, whose name ends in a slash or "
+      "which is there: it "
       "gets "
       "the weights as model.safetensors, and config.json and the tokenizer of the folder of --hf"},
      FIRNC_OPTION_TEXT,
@@ -429,6 +430,26 @@ static bool rename_weights(const request *r, const firnc_recipe *recipe) {
     return true;
 }
 
+static bool ends_with(const char *text, const char *end) {
+    const size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+/* Refuses a name of the output that says the other form. Returns the exit code. */
+static int check_output_name(const request *r) {
+    if (r->onnx != NULL && ends_with(r->output, ".safetensors"))
+        return firnc_usage("weights",
+                           "-o: %s is named as safetensors, and --onnx writes an ONNX file; name it .onnx, "
+                           "or leave out --onnx",
+                           r->output);
+    if (r->onnx == NULL && ends_with(r->output, ".onnx") && !firnc_weights_is_folder(r->output))
+        return firnc_usage("weights",
+                           "-o: %s is named as an ONNX file, and firnc weights writes safetensors; name it "
+                           ".safetensors, or give the model's file by --onnx",
+                           r->output);
+    return FIRNC_EXIT_OK;
+}
+
 static int weights_command(int argc, char **argv) {
     request r = {0};
     if (!firnc_options_read(argc, argv, &firnc_command_weights, &r, &r.recipe))
@@ -443,6 +464,9 @@ static int weights_command(int argc, char **argv) {
     const char *const inputs[] = {r.recipe, r.weights, r.plan, r.original, r.onnx};
     if (!firnc_output_is_free("weights", r.output, inputs, sizeof inputs / sizeof inputs[0]))
         return FIRNC_EXIT_USAGE;
+    const int named = check_output_name(&r);
+    if (named != FIRNC_EXIT_OK)
+        return named;
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
     recipe->hugging_face = r.hugging_face;
     firnc_idle_mute(); /* compiling the recipe has warned */

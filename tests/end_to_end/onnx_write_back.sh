@@ -174,6 +174,11 @@ expect "a recipe without a file" 1 "net.onnx: is not the file of the recipe's mo
     --weights tests/golden/gpt2_training.safetensors --onnx "$folder/net.onnx" -o "$folder/none.onnx"
 expect "over the file" 2 "would replace" back plain -o "$folder/net.onnx"
 expect "over the checkpoint's values" 2 "would replace" back plain -o "$folder/plain.safetensors"
+expect "named as safetensors" 2 "none.safetensors is named as safetensors, and --onnx writes an ONNX file; name it .onnx" \
+    back plain -o "$folder/none.safetensors"
+expect "named as ONNX" 2 "none.onnx is named as an ONNX file, and firnc weights writes safetensors; .* give the model's file by --onnx" \
+    "$FIRNC" weights "$folder/net.yaml" --weights "$folder/plain.safetensors" -o "$folder/none.onnx"
+[ ! -e "$folder/none.safetensors" ] || fail "a file of the other form"
 expect "--hf beside it" 2 "leave out --hf and --original" back plain --hf "$folder" -o "$folder/none.onnx"
 expect "--original beside it" 2 "leave out --hf and --original" back plain --original "$folder/plain.safetensors" -o "$folder/none.onnx"
 echo kept >"$folder/kept.onnx"
