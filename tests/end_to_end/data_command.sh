@@ -166,6 +166,13 @@ for array in number complex objects words fields; do
 done
 expect "a number with a plan" 1 "no_number.npy: is an array without a dimension, .*, and the plan reads 2 float32 of each record: " \
     "$FIRN" train "$folder/train.plan" --pub "$PUB" --quiet --data "$folder/no_number.npy" --labels "$folder/y.npy"
+printf 'a,b\n1,1e400\n' >"$folder/far.csv"
+: >"$folder/empty.csv"
+for option in "--target-column b" "--columns a"; do
+    expect "an empty table, $option" 1 "empty.csv: is empty, and so no table; give one with a record or more" "$FIRN" data "$folder/empty.csv" $option
+done
+expect "a label beyond float32" 1 "far.csv: row 2 (line 2), column 2 (b): the number is beyond float32, in which tables are looked at (DATA_TYPE); " \
+    "$FIRN" data "$folder/far.csv" --target-column b
 expect "not a file" 1 "none: cannot be read" "$FIRN" data "$folder/none"
 expect "a plan without its key" 2 "needs --pub with --plan" "$FIRN" data x --plan y
 expect "no file" 2 "data: needs a FILE" "$FIRN" data

@@ -191,6 +191,10 @@ with zipfile.ZipFile(folder + 'bzip2.npz', 'w', zipfile.ZIP_BZIP2) as archive:
 with zipfile.ZipFile(folder + 'twice.npz', 'w') as archive:
     archive.writestr('x.npy', read('x_float32.npy'))
     archive.writestr('x.npy', read('x_float32.npy'))
+with zipfile.ZipFile(folder + 'more.npz', 'w') as archive:
+    for name in 'x', 'x', 'z':
+        archive.writestr(name + '.npy', read('x_float32.npy'))
+np.savez(folder + 'many.npz', **{f'a{i}': y for i in range(12)})
 with zipfile.ZipFile(folder + 'texts.zip', 'w') as archive:
     archive.writestr('a.txt', 'some text ' * 100)
 with zipfile.ZipFile(folder + 'none.zip', 'w') as archive:
@@ -241,6 +245,9 @@ expect "the files by themselves" 0 "" train floats x_float32 y_int32 --log "$fol
 expect "two arrays, and no name" 1 "both.npz: has 2 arrays: name one of x_train, y_train by --member" npz both.npz
 expect "a name that is not there" 1 "both.npz: has no array of the name z; name one of x_train, y_train by --member" npz both.npz --member z
 expect "a name of two" 1 "twice.npz: has 2 arrays of the name x" npz twice.npz --member x
+expect "two arrays of one name" 1 "twice.npz: has 2 arrays of the name x; save it again by numpy.savez" npz twice.npz
+expect "a name twice and another" 1 "more.npz: has 3 arrays: name one of x, z by --member" npz more.npz
+expect "more names than are shown" 1 "many.npz: has 12 arrays: name one of a0, a1, a2, a3, a4, a5, a6, a7, ... by --member" npz many.npz
 expect "a name of a .npy file" 1 "x_float32.npy: is no .npz file, of which --member names an array" npz x_float32.npy --member x
 gzip -k "$folder/small.npz"
 expect "an archive in gzip" 1 "small.npz.gz: is not an array, but zip (also .npz, .pt, .docx); .*: unpack it first" npz small.npz.gz

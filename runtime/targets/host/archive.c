@@ -162,21 +162,45 @@ static bool has_name(const entry *entry, const char *name) {
 typedef struct found {
     uint32_t arrays, matches; /* arrays, and those of the wanted name */
     entry entry;              /* the last match */
-    char names[400];          /* of the first arrays */
+    entry shown[NAMES_IN_MESSAGE];
+    uint32_t shown_count;
+    bool more;       /* there are other names */
+    char names[400]; /* of `shown` */
     size_t length;
 } found;
+
+static bool is_shown(const found *found, const entry *entry) {
+    for (uint32_t i = 0; i < found->shown_count; i++)
+        if (found->shown[i].name_bytes == entry->name_bytes &&
+            memcmp(found->shown[i].name, entry->name, entry->name_bytes) == 0)
+            return true;
+    return false;
+}
+
+/* Adds a name to those of a message, each of them once. */
+static void show(found *found, const entry *entry) {
+    if (is_shown(found, entry))
+        return;
+    if (found->shown_count == NAMES_IN_MESSAGE) {
+        found->more = true;
+        return;
+    }
+    if (found->length < sizeof found->names)
+        found->length +=
+            (size_t)snprintf(found->names + found->length, sizeof found->names - found->length, "%s%.*s",
+                             found->shown_count == 0 ? "" : ", ", (int)array_name_bytes(entry), entry->name);
+    found->shown[found->shown_count++] = *entry;
+}
 
 static bool look_through(const directory *directory, const char *name, found *found) {
     for (uint64_t at = 0; at < directory->bytes;) {
         entry entry;
         if (!read_entry(directory, &at, &entry))
             return false;
-        const uint32_t bytes = array_name_bytes(&entry);
-        if (bytes == 0)
+        if (array_name_bytes(&entry) == 0)
             continue;
-        if (found->arrays++ < NAMES_IN_MESSAGE && found->length < sizeof found->names)
-            found->length += (size_t)snprintf(found->names + found->length, sizeof found->names - found->length,
-                                              "%s%.*s", found->arrays == 1 ? "" : ", ", (int)bytes, entry.name);
+        found->arrays++;
+        show(found, &entry);
         if (name != NULL && !has_name(&entry, name))
             continue;
         found->matches++;
@@ -186,16 +210,16 @@ static bool look_through(const directory *directory, const char *name, found *fo
 }
 
 static bool refuse_choice(const firn_host_file *file, const found *found, const char *name) {
-    const char *more = found->arrays > NAMES_IN_MESSAGE ? ", ..." : "";
+    const char *more = found->more ? ", ..." : "";
     if (found->arrays == 0)
         return firn_host_fail(file->name, "is zip (also .npz, .pt, .docx) without an array (.npy) in it: unpack it "
                                           "first, or save its arrays by numpy.savez");
     if (name != NULL && found->matches == 0)
         return firn_host_fail(file->name, "has no array of the name %s; name one of %s%s by --member", name,
                               found->names, more);
-    if (name != NULL)
+    if (name != NULL || found->shown_count == 1)
         return firn_host_fail(file->name, "has %lu arrays of the name %s; save it again by numpy.savez",
-                              (unsigned long)found->matches, name);
+                              (unsigned long)found->matches, name != NULL ? name : found->names);
     return firn_host_fail(file->name, "has %lu arrays: name one of %s%s by --member", (unsigned long)found->arrays,
                           found->names, more);
 }

@@ -95,6 +95,8 @@ static bool add_file(const addition *to, const char *path, bool follow) {
         return false;
     if (file->form == FIRN_HOST_FORM_TABLE)
         return add_table(to, file);
+    if (to->number == 0 && file->file.bytes == 0 && (to->wanted->columns != NULL || to->wanted->target != NULL))
+        return firn_host_fail(path, "is empty, and so no table; give one with a record or more");
     if (to->number == 0 && (to->wanted->columns != NULL || to->wanted->target != NULL))
         return firn_host_fail(path, "is no table of comma-separated values, whose columns %s names; leave that out",
                               to->wanted->target != NULL ? "--target-column" : "--columns");

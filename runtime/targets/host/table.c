@@ -271,8 +271,11 @@ typedef struct cell {
 
 static bool put_float(const reading *r, const cell *cell) {
     const float value = firn_host_cell_float(r->cells.text);
+    const bool planned = r->wanted->streams[r->target[cell->column] ? 1 : r->stream].record_elements != 0;
     if (isinf(value))
-        return refuse_cell(r, cell->row, cell->line, cell->column, "the number is beyond float32",
+        return refuse_cell(r, cell->row, cell->line, cell->column,
+                           planned ? "the number is beyond float32"
+                                   : "the number is beyond float32, in which tables are looked at",
                            "divide the column, or mend the value");
     memcpy(cell->element, &value, sizeof value);
     return true;
