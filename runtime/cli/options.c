@@ -242,8 +242,8 @@ static const struct {
      TRAIN,
      0},
     {{"--eval-data", NULL, "FILE",
-      "what is evaluated, as for --data; may be given again. Default: the data of the training, of which --eval reads "
-      "the part that its recipe says"},
+      "what is evaluated, as for --data and, for tables and .npz files, in the same form; may be given again. Default: "
+      "the data of the training, of which --eval reads the part that its recipe says"},
      OPTION_EVAL_DATA,
      TRAIN,
      0},
@@ -863,7 +863,9 @@ static int check_evaluation(const cli_options *options, unsigned command) {
     if (options->eval_data_count == 0 && (options->eval_labels != NULL || options->eval_weights != NULL))
         return usage(options->command, "needs --eval-data with ",
                      options->eval_labels != NULL ? "--eval-labels" : "--eval-weights");
-    if (options->eval_labels == NULL && options->eval_weights != NULL)
+    if (options->eval_labels != NULL && options->target != NULL)
+        return usage(options->command, "gets labels twice, by --eval-labels and --target-column; leave one out", "");
+    if (options->eval_labels == NULL && options->target == NULL && options->eval_weights != NULL)
         return usage(options->command, "needs --eval-labels with ", "--eval-weights");
     return CLI_OK;
 }
@@ -884,7 +886,10 @@ static int check(const cli_options *options, unsigned command, const char *opera
         return usage(options->command, "names an array by --member, and no file by ",
                      options->labels == NULL ? "--labels" : "--weights");
     if (options->labels != NULL && options->target != NULL)
-        return usage(options->command, "gets labels twice, by --labels and --target-column; leave one out", "");
+        return usage(options->command, "gets labels twice, by --labels and --target-column; leave one out",
+                     options->eval_data_count != 0
+                         ? " (--target-column holds for --data and --eval-data: give both as tables, or neither)"
+                         : "");
     if (options->labels == NULL && options->target == NULL && options->weights != NULL)
         return usage(options->command, "needs --labels with ", "--weights");
     if (command == EVAL && options->classes != NULL && options->confusion == NULL && !options->per_class)

@@ -43,9 +43,6 @@ static const struct {
     {FIRN_ERROR_STORAGE, "look at the folder's permissions and the disk; only a regular file is replaced"},
     {FIRN_ERROR_COUNTER, "the file must hold one decimal number and its folder be writable"},
     {FIRN_ERROR_DATA_TOO_SHORT, "give more of it, or compile with a smaller batch"},
-    {FIRN_ERROR_DATA_TYPE,
-     "records need --data and --labels, and --weights where the model takes them, with the shapes and element types of "
-     "the recipe; text whose token_type is int32 is an .npy array or a .bin file of tokens"},
     {FIRN_ERROR_NOT_ENOUGH_PUSHED, "give more of it, or compile with a smaller batch"},
     {FIRN_ERROR_DATA_RANGE, "the recipe's vocab_size or number of classes must cover every value"},
     {FIRN_ERROR_NO_ROWS, "give records of which some count"},
@@ -116,6 +113,20 @@ static const char *mend_of_missing(const cli_session *session) {
                               : "leave out --resume to begin a run, or name the file that has it";
 }
 
+/* Returns true if the session is that of an eval plan with data of its own, which --eval-data gives. */
+static bool reads_eval_data(const cli_session *session) {
+    return session->config.owner != NULL && session->options->eval_data_count != 0;
+}
+
+static const char *mend_of_type(const cli_session *session, char *text, size_t size) {
+    const char *eval = reads_eval_data(session) ? "eval-" : "";
+    snprintf(text, size,
+             "records need --%sdata and --%slabels, and --%sweights where the model takes them, with the shapes and "
+             "element types of the recipe; text whose token_type is int32 is an .npy array or a .bin file of tokens",
+             eval, eval, eval);
+    return text;
+}
+
 /* Returns how to mend an error, which may be written into `text`. */
 static const char *mend_in(const cli_session *session, int error, char *text, size_t size) {
     switch (error) {
@@ -125,6 +136,8 @@ static const char *mend_in(const cli_session *session, int error, char *text, si
         return mend_of_data(session, text, size);
     case FIRN_ERROR_CHECKPOINT_OTHER_MODEL:
         return mend_of_model(session);
+    case FIRN_ERROR_DATA_TYPE:
+        return mend_of_type(session, text, size);
     default:
         return mend_of(error);
     }
@@ -403,6 +416,8 @@ static int open_data(cli_session *session) {
         wanted.shapes[i] = cli_shape(session, i);
     }
     cli_want_parts(&wanted, options);
+    wanted.evaluated = reads_eval_data(session);
+    wanted.shared = options->eval_data_count != 0;
     wanted.ignores = wanted.records && cli_ignored_label(session, &wanted.ignored);
     if (!firn_host_data_open(&session->data, &wanted, options->data, options->data_count, options->labels,
                              options->weights))
@@ -434,7 +449,8 @@ static int check_streams(const cli_session *session) {
                                                                               : NULL;
     if (what == NULL)
         return CLI_OK;
-    firn_host_fail(options->file, "the plan reads no %s; leave out --%s", what, what);
+    firn_host_fail(options->file, "the plan reads no %s; leave out --%s%s", what,
+                   reads_eval_data(session) ? "eval-" : "", what);
     return CLI_USAGE;
 }
 

@@ -132,7 +132,61 @@ refused "the held-out part of other data" 3 "loss.plan: it evaluates a part .*(C
     --eval loss.plan $TEST
 refused "another security counter" 3 "newer.plan: has the security counter 3, and the plan that is trained has 0" \
     --eval newer.plan --counter counter
-refused "data without labels" 1 "test_x.npy: " --eval all.plan --eval-data test_x.npy
+refused "data without labels" 1 "test_x.npy: the plan also reads .*; give them by --eval-labels\$" --eval all.plan \
+    --eval-data test_x.npy
+refused "data for labels" 1 "test_x.npy: --eval-labels has 4 .*swapped, give this one by --eval-data" --eval all.plan \
+    --eval-data test_x.npy --eval-labels test_x.npy
+refused "weights that are not read" 2 "all.plan: the plan reads no weights; leave out --eval-weights" --eval all.plan $TEST \
+    --eval-weights test_x.npy
+# Options of tables and archives hold for the data of the training and of the evaluation.
+python3 - <<'file'
+import array, zipfile
+
+for name in "", "test_":
+    with zipfile.ZipFile(name + "both.npz", "w") as archive:
+        archive.write(name + "x.npy", name + "features.npy")
+        archive.write(name + "y.npy", name + "labels.npy")
+    with open(name + "x.npy", "rb") as x, open(name + "y.npy", "rb") as y, open(name + "table.csv", "w") as table:
+        features, labels = array.array("f", x.read()[128:]), array.array("i", y.read()[128:])
+        table.write("a,b,c,d," + name + "class\n")
+        for i, label in enumerate(labels):
+            table.write(",".join(repr(v) for v in features[4 * i : 4 * i + 4]) + ",%d\n" % label)
+file
+# forms NAME STATUS PATTERN OPTION...: a run with these data
+forms() {
+    name=$1 wanted=$2 pattern=$3
+    shift 3
+    expect "$name" "$wanted" "$pattern" "$FIRN" train train.plan --pub key.pub.pem --quiet --steps 1 --eval all.plan "$@"
+}
+BOTH="holds for --data and --eval-data"
+forms "a table beside arrays" 1 "test_table.csv: has 5 columns for features, .*; choose them by --columns, and the target by \
+--target-column; these options hold for --data and --eval-data: give both as tables\$" $RECORDS --eval-data test_table.csv
+cut -d , -f 1-4 test_table.csv >features.csv
+forms "a table of features alone" 1 "features.csv: the plan also reads .*; name their column by --target-column, which $BOTH: give \
+both as tables, or give them by --eval-labels\$" $RECORDS --eval-data features.csv
+forms "a table of features and labels beside arrays" 0 "" $RECORDS --eval-data features.csv --eval-labels test_y.npy
+forms "a table beside arrays, with its column" 2 "gets labels twice.*--target-column $BOTH: give both as tables, or neither" \
+    $RECORDS --eval-data test_table.csv --target-column 5
+forms "arrays beside a table" 1 "test_x.npy: is no table .*; --target-column $BOTH: give both as tables\$" --data table.csv \
+    --target-column 5 --eval-data test_x.npy
+forms "other columns" 1 "test_table.csv: has no column class, which --target-column names; .*; --target-column $BOTH: both need \
+this column\$" --data table.csv --target-column class --eval-data test_table.csv
+forms "labels beside a column of labels" 2 "gets labels twice, by --eval-labels and --target-column; leave one out" \
+    --data table.csv --target-column 5 --eval-data test_table.csv --eval-labels test_y.npy
+forms "weights beside a column of labels" 2 "all.plan: the plan reads no weights; leave out --eval-weights" --data table.csv \
+    --target-column 5 --eval-data test_table.csv --eval-weights test_y.npy
+forms "a table beside a table" 0 "" --data table.csv --target-column 5 --eval-data test_table.csv
+forms "an archive beside arrays" 1 "test_both.npz: has 2 arrays: .* by --member, which $BOTH: both need an array of this name" \
+    $RECORDS --eval-data test_both.npz --eval-labels test_y.npy
+forms "an archive beside arrays, with its name" 1 "x.npy: is no .npz file, .*; --member $BOTH: give both as .npz files\$" \
+    $RECORDS --member test_features --eval-data test_both.npz --eval-labels test_y.npy
+forms "other names of arrays" 1 "test_both.npz: has no array of the name features; .* by --member, which $BOTH" --data both.npz \
+    --labels both.npz --member features,labels --eval-data test_both.npz --eval-labels test_both.npz
+forms "an archive beside an archive" 0 "" --data both.npz --labels both.npz --member features,labels --eval-data both.npz \
+    --eval-labels both.npz
+forms "archives with one array" 1 "x.npy: is no .npz file, .*; leave out --member\$" $RECORDS --member x
+expect "data of the training without labels" 1 "x.npy: the plan also reads .*; give them by --labels\$" "$FIRN" train train.plan \
+    --pub key.pub.pem --data x.npy --quiet --eval all.plan $TEST
 expect "a short batch" 0 "" train --steps 1 --eval all.plan --eval-data few_x.npy --eval-labels few_y.npy
 refused "too little data" 1 "few_x.npy: .*a batch takes 3" --eval whole.plan --eval-data few_x.npy --eval-labels few_y.npy
 refused "a label out of range" 1 "far_y.npy: .*DATA_RANGE" --eval all.plan --eval-data test_x.npy --eval-labels far_y.npy

@@ -211,17 +211,18 @@ static bool look_through(const directory *directory, const char *name, found *fo
 
 static bool refuse_choice(const firn_host_file *file, const found *found, const char *name) {
     const char *more = found->more ? ", ..." : "";
+    const char *both = file->shared ? ", which holds for --data and --eval-data: both need an array of this name" : "";
     if (found->arrays == 0)
         return firn_host_fail(file->name, "is zip (also .npz, .pt, .docx) without an array (.npy) in it: unpack it "
                                           "first, or save its arrays by numpy.savez");
     if (name != NULL && found->matches == 0)
-        return firn_host_fail(file->name, "has no array of the name %s; name one of %s%s by --member", name,
-                              found->names, more);
+        return firn_host_fail(file->name, "has no array of the name %s; name one of %s%s by --member%s", name,
+                              found->names, more, both);
     if (name != NULL || found->shown_count == 1)
         return firn_host_fail(file->name, "has %lu arrays of the name %s; save it again by numpy.savez",
                               (unsigned long)found->matches, name != NULL ? name : found->names);
-    return firn_host_fail(file->name, "has %lu arrays: name one of %s%s by --member", (unsigned long)found->arrays,
-                          found->names, more);
+    return firn_host_fail(file->name, "has %lu arrays: name one of %s%s by --member%s", (unsigned long)found->arrays,
+                          found->names, more, both);
 }
 
 /* Finds where the bytes of a member begin, behind a header that has a name and a field of its own. */

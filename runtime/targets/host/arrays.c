@@ -150,14 +150,19 @@ bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, ui
 
 /* --- arrays that are read, and are not what the plan wants --- */
 
-static const char *const options[FIRN_HOST_STREAMS] = {"--data", "--labels", "--weights"};
+/* Returns the option that gives the files of a stream. */
+static const char *option_of(const firn_host_wanted *wanted, uint32_t stream) {
+    static const char *const options[][FIRN_HOST_STREAMS] = {{"--data", "--labels", "--weights"},
+                                                             {"--eval-data", "--eval-labels", "--eval-weights"}};
+    return options[wanted->evaluated ? 1 : 0][stream];
+}
 
 /* Returns the option of another stream whose records are like those of the file, or NULL. */
 static const char *option_for(const firn_data_layout *layout, const firn_host_wanted *wanted) {
     for (uint32_t i = 0; i < wanted->stream_count; i++)
         if (wanted->streams[i].record_elements == firn_data_record_elements(layout) &&
             wanted->streams[i].element == layout->element)
-            return options[i];
+            return option_of(wanted, i);
     return NULL;
 }
 
@@ -199,7 +204,7 @@ bool firn_host_refuse_stream(const char *name, const firn_data_layout *layout, c
     const uint32_t length = firn_data_record_elements(layout);
     mend_of_length(layout, wanted, stream, mend, sizeof mend);
     return firn_host_fail(name, "%s has %lu %s in each record, and the plan reads %lu %s (%s); its shape is %s: %s",
-                          options[stream], (unsigned long)length, found, (unsigned long)info->record_elements,
+                          option_of(wanted, stream), (unsigned long)length, found, (unsigned long)info->record_elements,
                           firn_type_name(info->element), code, shape_text(layout, shape, sizeof shape), mend);
 }
 
@@ -261,13 +266,15 @@ bool firn_host_refuse_absent(const char *name, const firn_host_wanted *wanted, u
     return firn_host_fail(name, "the plan also reads %lu %s of each record (%s); give them by %s",
                           (unsigned long)wanted->streams[stream].record_elements,
                           firn_type_name(wanted->streams[stream].element), firn_error_name(FIRN_ERROR_DATA_TYPE),
-                          options[stream]);
+                          option_of(wanted, stream));
 }
 
 bool firn_host_refuse_no_target(const char *name, const firn_host_wanted *wanted) {
     return firn_host_fail(name,
-                          "the plan also reads %lu %s of each record (%s); name their column by --target-column, or "
-                          "give them by --labels",
+                          "the plan also reads %lu %s of each record (%s); name their column by --target-column%s, or "
+                          "give them by %s",
                           (unsigned long)wanted->streams[1].record_elements, firn_type_name(wanted->streams[1].element),
-                          firn_error_name(FIRN_ERROR_DATA_TYPE));
+                          firn_error_name(FIRN_ERROR_DATA_TYPE),
+                          wanted->shared ? ", which holds for --data and --eval-data: give both as tables" : "",
+                          option_of(wanted, 1));
 }

@@ -45,13 +45,15 @@ static bool keep_names(firn_host_data *data, firn_host_table *table, const firn_
 static bool refuse_columns(const firn_host_file *file, const firn_host_matrix *matrix, const firn_host_wanted *wanted,
                            uint32_t stream, const char *mend) {
     const firn_stream_info *info = &wanted->streams[stream];
-    return firn_host_fail(file->name, "has %lu column%s for %s, and the plan reads %lu %s of each record (%s); %s",
-                          (unsigned long)matrix->columns, matrix->columns == 1 ? "" : "s",
-                          stream == 0   ? "features"
-                          : stream == 1 ? "targets"
-                                        : "weights",
-                          (unsigned long)info->record_elements, firn_type_name(info->element),
-                          firn_error_name(FIRN_ERROR_DATA_TYPE), mend);
+    return firn_host_fail(
+        file->name, "has %lu column%s for %s, and the plan reads %lu %s of each record (%s); %s%s",
+        (unsigned long)matrix->columns, matrix->columns == 1 ? "" : "s",
+        stream == 0   ? "features"
+        : stream == 1 ? "targets"
+                      : "weights",
+        (unsigned long)info->record_elements, firn_type_name(info->element), firn_error_name(FIRN_ERROR_DATA_TYPE),
+        mend,
+        wanted->shared && stream == 0 ? "; these options hold for --data and --eval-data: give both as tables" : "");
 }
 
 /* Gives a file the numbers of a matrix, if the plan reads as many of each record. */
@@ -86,8 +88,20 @@ static bool add_table(const addition *to, firn_host_file *file) {
     return added;
 }
 
+/* Refuses a file whose columns were named. */
+static bool refuse_no_table(const addition *to, const char *path) {
+    const char *option = to->wanted->target != NULL ? "--target-column" : "--columns";
+    if (!to->wanted->shared)
+        return firn_host_fail(path, "is no table of comma-separated values, whose columns %s names; leave that out",
+                              option);
+    return firn_host_fail(path,
+                          "is no table of comma-separated values, whose columns %s names; %s holds for --data and "
+                          "--eval-data: give both as tables",
+                          option, option);
+}
+
 static bool add_file(const addition *to, const char *path, bool follow) {
-    firn_host_file *file = firn_host_file_open(path, follow, to->wanted->members[to->number]);
+    firn_host_file *file = firn_host_file_open(path, follow, to->wanted, to->number);
     if (file == NULL)
         return false;
     append(&to->data->files[to->number], file);
@@ -98,8 +112,7 @@ static bool add_file(const addition *to, const char *path, bool follow) {
     if (to->number == 0 && file->file.bytes == 0 && (to->wanted->columns != NULL || to->wanted->target != NULL))
         return firn_host_fail(path, "is empty, and so no table; give one with a record or more");
     if (to->number == 0 && (to->wanted->columns != NULL || to->wanted->target != NULL))
-        return firn_host_fail(path, "is no table of comma-separated values, whose columns %s names; leave that out",
-                              to->wanted->target != NULL ? "--target-column" : "--columns");
+        return refuse_no_table(to, path);
     return true;
 }
 

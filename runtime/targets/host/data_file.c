@@ -187,14 +187,17 @@ static bool open_contents(firn_host_file *file, bool follow, const char *name) {
         return firn_host_fail(file->name, "is packed with gzip, and --member names an array of a .npz file; if it is "
                                           "one, unpack it first");
     if (name != NULL)
-        return firn_host_fail(file->name, "is no .npz file, of which --member names an array; leave out --member");
+        return firn_host_fail(file->name, "is no .npz file, of which --member names an array; %s",
+                              file->shared ? "--member holds for --data and --eval-data: give both as .npz files"
+                                           : "leave out --member");
     return !is_gzip(file) || begin_unpacking(file, NULL);
 }
 
-firn_host_file *firn_host_file_open(const char *path, bool follow, const char *member) {
+firn_host_file *firn_host_file_open(const char *path, bool follow, const firn_host_wanted *wanted, uint32_t stream) {
     firn_host_file *file = firn_host_allocate(sizeof *file);
     file->name = firn_host_path(path, "");
-    if (open_contents(file, follow, member))
+    file->shared = wanted->shared;
+    if (open_contents(file, follow, wanted->members[stream]))
         return file;
     firn_host_file_close(file);
     return NULL;

@@ -25,6 +25,7 @@ struct firn_host_file {
     firn_host_packed *packed; /* NULL: nothing is left to unpack */
     uint64_t packed_bytes;    /* of the packed contents */
     bool gzip, reordered;     /* the file was packed with gzip; the array was in Fortran order */
+    bool shared;              /* as in firn_host_wanted */
     bool archived;            /* the contents are an array of a .npz file */
     firn_host_watch watch;
     firn_data_file file;     /* the contents, unpacked */
@@ -44,9 +45,9 @@ struct firn_host_file {
 
 /* --- contents (data_file.c) --------------------------------------------------------------------------------------- */
 
-/* Opens a file; one that is packed has its first 64 KiB unpacked. member: the array of a .npz file, or NULL for its
- * only one. Returns NULL after a message. */
-firn_host_file *firn_host_file_open(const char *path, bool follow, const char *member);
+/* Opens a file of a stream; one that is packed has its first 64 KiB unpacked, and a .npz file its array that is wanted.
+ * Returns NULL after a message. */
+firn_host_file *firn_host_file_open(const char *path, bool follow, const firn_host_wanted *wanted, uint32_t stream);
 void firn_host_file_close(firn_host_file *file);
 /* Unpacks until there are `most` bytes, or all that there are: then packed is NULL. */
 bool firn_host_file_unpack(firn_host_file *file, uint64_t most);

@@ -291,7 +291,9 @@ typedef struct firn_host_wanted {
     const char *members[FIRN_HOST_STREAMS];    /* names of arrays in .npz files; NULL: the only one */
     const char *columns, *target;              /* lists of columns of tables, by name or number; NULL: all, none */
     firn_host_header header;
-    bool ignores; /* the plan ignores the label `ignored`, as which -100 is read */
+    bool evaluated; /* the files are those of --eval-data, --eval-labels and --eval-weights, as messages call them */
+    bool shared;    /* the run reads --data and --eval-data, and members, columns, target and header hold for both */
+    bool ignores;   /* the plan ignores the label `ignored`, as which -100 is read */
     uint32_t ignored;
     firn_host_images_reader *read_images; /* firn_host_images_read (images/images.h); NULL: images are not read */
     uint32_t resize_width, resize_height; /* the size that all images are brought to; 0: they must have it */

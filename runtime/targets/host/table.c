@@ -120,6 +120,7 @@ static bool counts_up(const reading *r) {
 
 /* Finds out whether the first row has names. */
 static bool find_header(reading *r) {
+    const char *both = r->wanted->shared ? ", which holds for --data and --eval-data" : "";
     uint32_t numbers = 0, texts = 0;
     for (uint32_t i = 0; i < r->count; i++) {
         const firn_host_cell cell = firn_host_cell_of(r->names[i]);
@@ -139,10 +140,13 @@ static bool find_header(reading *r) {
     if (numbers != 0 && texts != 0)
         return firn_host_fail(r->file->name,
                               "row 1 has numbers and texts, and so may be names of columns or a record; give "
-                              "--header yes or --header no");
+                              "--header yes or --header no%s",
+                              both);
     if (counts_up(r))
-        return firn_host_fail(r->file->name, "row 1 counts from 0, and so may be names of columns or a record; give "
-                                             "--header yes or --header no");
+        return firn_host_fail(r->file->name,
+                              "row 1 counts from 0, and so may be names of columns or a record; give "
+                              "--header yes or --header no%s",
+                              both);
     return true;
 }
 
@@ -195,10 +199,12 @@ static bool refuse_column(const reading *r, const char *option, const char *word
     size_t at = 0;
     for (uint32_t i = 0; r->table->header && i < r->count && i < NAMES_SHOWN; i++)
         at += (size_t)snprintf(list + at, sizeof list - at, "%s%.40s", i == 0 ? ": " : ", ", r->names[i]);
-    return firn_host_fail(r->file->name, "has no column %.*s, which %s names; it has %lu column%s%s%s%s",
+    return firn_host_fail(r->file->name, "has no column %.*s, which %s names; it has %lu column%s%s%s%s%s%s%s",
                           (int)(length < 60 ? length : 60), word, option, (unsigned long)r->count,
                           r->count == 1 ? "" : "s", list, r->count > NAMES_SHOWN && r->table->header ? ", ..." : "",
-                          r->table->header ? "" : " and no names");
+                          r->table->header ? "" : " and no names", r->wanted->shared ? "; " : "",
+                          r->wanted->shared ? option : "",
+                          r->wanted->shared ? " holds for --data and --eval-data: both need this column" : "");
 }
 
 /* Gives the columns of a list places in a matrix. */
