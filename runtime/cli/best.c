@@ -169,10 +169,14 @@ int cli_best_go_on(cli_best *best, const cli_metric *metric, const cli_history *
     return status == CLI_OK && lacks ? keep(best, best->best) : status;
 }
 
+bool cli_best_is_kept(const cli_best *best) {
+    return best->saving.path != NULL && is_better(best, best->metric->value, &best->kept);
+}
+
 int cli_best_take(cli_best *best, uint64_t step) {
     const cli_score score = {step, best->metric->value};
     count(best, score);
-    return best->saving.path != NULL && is_better(best, score.value, &best->kept) ? keep(best, score) : CLI_OK;
+    return cli_best_is_kept(best) ? keep(best, score) : CLI_OK;
 }
 
 /* --- what is said --- */

@@ -468,6 +468,8 @@ int cli_best_claim(cli_best *best, cli_session *session, cli_progress *progress)
  * these steps are run again. The state in memory is that after `step`; it is saved if it is the best and is not in the
  * file yet. Returns CLI_OK or, after a message, another exit code. */
 int cli_best_go_on(cli_best *best, const cli_metric *metric, const cli_history *history, uint64_t step);
+/* Returns true if cli_best_take will save the state in memory. */
+bool cli_best_is_kept(const cli_best *best);
 /* Takes the evaluation of the state in memory, and saves this if it is the best. Returns as above; storage that fails
  * ends no run. */
 int cli_best_take(cli_best *best, uint64_t step);

@@ -229,7 +229,7 @@ static int validate(run *run, uint64_t step) {
     if (!cli_log_evaluation(&run->log, step, run->validation.metrics, run->validation.metric_count, now - before,
                             now - run->progress.started))
         return CLI_FILE;
-    if (run->best.saving.path != NULL) /* its file is refused without its line in the log, which is first on the disk */
+    if (cli_best_is_kept(&run->best)) /* the line is on the disk before the file, which is refused without it */
         cli_log_sync(&run->log);
     status = cli_best_take(&run->best, step);
     show_evaluation(run, step);
