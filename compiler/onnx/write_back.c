@@ -103,7 +103,7 @@ static bool store_narrow(firnc_onnx_importer *im, const firnc_onnx_stored *store
         if (isinf(back) && isfinite(values[i]))
             return firnc_onnx_fail(im,
                                    "parameter %s has the value %.9g, which would be infinity in the %s of tensor %s; "
-                                   "export the model with float32 parameters, or leave out --onnx",
+                                   "export the model with float32 parameters, or use firnc weights without --onnx",
                                    stored->parameter, (double)values[i], narrow[row].name, stored->tensor);
         changed += back != values[i] && !isnan(values[i]);
     }
