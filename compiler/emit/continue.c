@@ -102,12 +102,13 @@ static bool take_floats(const continuing *c, firnc_value_info *value, const firn
     return true;
 }
 
-/* What begins as the recipe says: counters by --restart-schedule or --restart-data, and a loss scale that no step
- * changes. */
+/* What begins as the recipe says: counters by --restart-schedule or --restart-data, and a loss scale unless both runs
+ * scale dynamically; only such a run counts the steps since its scale changed. */
 static bool keeps_rule(const continuing *c, const firnc_value_info *value) {
-    const bool fixed_scale = c->job->precision.scaling != FIRNC_SCALING_DYNAMIC && begins(value->name, SCALER);
-    const bool cursor = value == &c->graph->values[c->graph->cursor];
-    return fixed_scale || (c->job->restart_schedule && begins(value->name, COUNTERS)) ||
+    const bool both = c->job->precision.scaling == FIRNC_SCALING_DYNAMIC &&
+                      firnc_older_run_find(&c->to->run, SCALER "steps_since_rescale") != NULL;
+    const bool cursor = c->graph->cursor != FIRNC_NONE && value == &c->graph->values[c->graph->cursor];
+    return (!both && begins(value->name, SCALER)) || (c->job->restart_schedule && begins(value->name, COUNTERS)) ||
            (c->job->restart_data && cursor);
 }
 

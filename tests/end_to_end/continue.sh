@@ -145,6 +145,13 @@ for scaling in "float16 --set trainer.init.precision.loss_scaling_factor=dynamic
     train other begun "$folder/text" --steps 0
     same_tensors begun scaled ' \(transformer\|optimizer\|counters\)'
 done
+# A scale that no step changed is not taken over by a run that changes it.
+half="--set trainer.init.precision.fp16_type=float16 --set trainer.init.precision.loss_scaling_factor"
+compile $recipe fixed 20 $half=64 >"$folder/out" && train fixed fixed "$folder/text" --steps 5
+compile $recipe other 30 $half=dynamic --continue "$folder/fixed.ckpt" >"$folder/out" && train other begun "$folder/text" --steps 0
+compile $recipe new 30 $half=dynamic >"$folder/out" && train new new "$folder/text" --steps 0
+same_tensors begun new ' scaler'
+[ -s "$folder/one" ] || fail "a run that scales dynamically has no scaler"
 
 # The eval plans of the recipe fit, and a chain goes on.
 expect "--all" 0 "" "$FIRNC" compile $recipe --all --key "$folder/key.key.pem" -o "$folder/plans" --set trainer.init.loop.num_steps=30 \

@@ -68,7 +68,9 @@ static void add_number(walk *walk, const firn_host_file *file, const uint8_t *nu
 
 static void count_number(walk *walk, const firn_host_file *file, const uint8_t *number) {
     const double value = firn_host_number_value(&file->how, number);
-    walk->summary->counts[(size_t)(value - walk->least)]++;
+    const double index = value - walk->least; /* outside, or NaN, if the file changed since its range was found */
+    if (index >= 0 && index < (double)walk->summary->span)
+        walk->summary->counts[(size_t)index]++;
 }
 
 /* Gives each number of a file to `add`. */
