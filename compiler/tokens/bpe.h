@@ -1,5 +1,5 @@
 /* Byte-pair encoding: a word is cut into symbols, and the pair of neighbours with the lowest rank is merged until no
- * pair has a rank. Knows no file and no pattern; tokenizer_read.c fills it and encode.c gives it words. */
+ * pair has a rank. Knows no file and no pattern; read_model.c fills it and encode.c gives it words. */
 #ifndef FIRNC_TOKENS_BPE_H
 #define FIRNC_TOKENS_BPE_H
 

@@ -53,6 +53,8 @@ static bool read_unknown(firnc_tokenizer *tokenizer, const firnc_document *model
         return true;
     if (!firnc_document_text(model, "unk_token", &text))
         return false;
+    if (*text == '\0') /* as null */
+        return true;
     bpe->unknown = firnc_vocabulary_find(&bpe->vocabulary, (const uint8_t *)text, strlen(text));
     return bpe->unknown != FIRNC_NO_TOKEN ||
            firnc_document_refuse(model, "unk_token", firnc_document_get(model, "unk_token"),
@@ -62,14 +64,13 @@ static bool read_unknown(firnc_tokenizer *tokenizer, const firnc_document *model
 /* Reads what the model says beside its tokens. */
 static bool read_model(firnc_tokenizer *tokenizer, firnc_document *model, const cJSON *object) {
     firnc_bpe *bpe = &tokenizer->bpe;
-    const char *type = firnc_document_type(object);
+    const cJSON *type = cJSON_GetObjectItemCaseSensitive(object, "type"); /* older files, as GPT-2's, have none */
     *model = (firnc_document){tokenizer->name, "model", object};
     if (!cJSON_IsObject(object))
         return firnc_document_refuse(
             model, "", object, "must be there and an object; give a tokenizer.json, or vocab.json by --vocabulary");
-    if (strcmp(type, "BPE") != 0)
-        return firnc_document_refuse(model, "type", cJSON_GetObjectItemCaseSensitive(object, "type"),
-                                     "is not read; firnc reads the model BPE");
+    if (type != NULL && strcmp(firnc_document_type(object), "BPE") != 0)
+        return firnc_document_refuse(model, "type", type, "is not read; firnc reads the model BPE");
     return firnc_document_open(model, tokenizer->name, "model", object, model_keys, COUNT(model_keys)) &&
            firnc_document_flag(model, "fuse_unk", &bpe->fuse_unknown) &&
            firnc_document_flag(model, "byte_fallback", &bpe->byte_fallback) &&

@@ -110,8 +110,8 @@ typedef struct cli_report {
     uint64_t checkpoint_steps; /* how often the recipe wants the state saved; 0: it does not say */
     char *origin_data;       /* SHA-256 in hexadecimal: the data of the run that this one continues; NULL: not known */
     uint64_t origin_cursor;  /* the sample of these data with which this run begins */
-    uint64_t eval_frequency; /* the same of evaluations, in steps */
-    bool save_initial;       /* the state before the first step is wanted, too */
+    uint64_t eval_frequency; /* how often the recipe wants an evaluation, in steps; 0: it does not say */
+    bool save_initial;       /* the recipe wants the state before the first step saved, too */
 } cli_report;
 
 /* Reads the report of a plan that has been verified. Returns FIRN_OK, also if there is none, or REPORT if it is not the
@@ -288,7 +288,7 @@ void cli_note_first_class(const cli_session *session);
 void cli_note_images(const cli_session *session);
 /* Notes files that are probably not the text as which a plan of windows reads them. */
 void cli_note_kinds(const cli_session *session);
-/* Writes how many samples there are and which of them are read. Returns false if they are fewer than a batch. */
+/* Writes how many samples there are and which of them are read. Returns false if they are fewer than the plan needs. */
 bool cli_say_samples(const cli_session *session, char *text, size_t size);
 
 /* --- restore.c --- */

@@ -312,11 +312,16 @@ static void note_evaluation(const firn_info *info, const char *text, uint64_t pa
                        whole == 1 ? "" : "es", samples, rest);
 }
 
+/* The samples that an evaluation or a training needs at least. */
+static uint64_t fewest(const firn_info *info) {
+    return info->short_batch ? 1 : info->samples;
+}
+
 static void note_counts(const cli_session *session) {
     const firn_info *info = &session->info;
     char text[300];
     firn_sample_counts counts;
-    if (!count(session, &counts) || counts.part < (info->short_batch ? 1 : info->samples))
+    if (!count(session, &counts) || counts.part < fewest(info))
         return; /* too few samples are an error of the first step */
     say_counts(session, &counts, text, sizeof text);
     if (!info->eval)
@@ -327,7 +332,7 @@ static void note_counts(const cli_session *session) {
 
 bool cli_say_samples(const cli_session *session, char *text, size_t size) {
     firn_sample_counts counts;
-    if (!count(session, &counts) || counts.part < session->info.samples)
+    if (!count(session, &counts) || counts.part < fewest(&session->info))
         return false;
     say_counts(session, &counts, text, size);
     return true;

@@ -133,6 +133,17 @@ expect "compile" 0 "" "$FIRNC" compile compiler/recipes/small_gpt2.yaml --mode t
 expect "train" 0 "" "$FIRN" train "$folder/train.plan" --pub "$folder/key.pub.pem" --data "$folder/train.npy"
 grep -q "windows of 17 tokens" "$folder/err" || fail "the training does not read the tokens"
 
+# Older files have no type of the model, and an empty text where there is no unknown token.
+python3 -c 'import json, sys
+file = json.load(open(sys.argv[1]))
+del file["model"]["type"]
+file["model"]["unk_token"] = ""
+json.dump(file, open(sys.argv[2], "w"))' $golden/bytes.json "$folder/older.json"
+for tokenizer in $golden/bytes.json "$folder/older.json"; do
+    expect "an older file" 0 "" "$FIRNC" tokens README.md --tokenizer "$tokenizer" -o "$folder/$(basename "$tokenizer").bin"
+done
+cmp -s "$folder/bytes.json.bin" "$folder/older.json.bin" || fail "an older file has other ids"
+
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 # A line has the pattern of the message, the tokenizer, and a statement of Python that edits its document d.
