@@ -15,6 +15,7 @@ static void *named(const firn_instance *instance, uint32_t index) {
 static void bind_sampler(firn_instance *instance, firn_fb_sampler sampler) {
     firn_bindings *bound = &instance->bound;
     bound->records = firn_fb_sampler_unit(sampler) == FIRN_FB_SAMPLE_UNIT_RECORD;
+    bound->epoch_end = firn_fb_sampler_epoch_end(sampler);
     bound->samples = firn_fb_sampler_samples(sampler);
     bound->cursor = named(instance, firn_fb_sampler_cursor(sampler));
     bound->pushed = named(instance, firn_fb_sampler_pushed(sampler));

@@ -52,9 +52,10 @@ typedef struct firn_bound_phase {
 /* What steps use besides their ops and inputs, other than what they read from the plan. Pointers lead into the blocks;
  * NULL: the plan has no such tensor. */
 typedef struct firn_bindings {
-    bool records;     /* true: a sample is a record; false: a window */
-    uint32_t samples; /* of a micro-batch */
-    uint32_t inputs;  /* how many the plan has */
+    bool records;      /* true: a sample is a record; false: a window */
+    uint8_t epoch_end; /* FIRN_FB_EPOCH_END_* */
+    uint32_t samples;  /* of a micro-batch */
+    uint32_t inputs;   /* how many the plan has */
     int64_t *cursor;
     int64_t *pushed; /* NULL: the source is read */
     const int64_t *global_step, *optimizer_step;
@@ -206,8 +207,10 @@ typedef struct firn_samples {
  * reads, takes it out of the phase; the sampler then writes what it would. The instance must be bound. */
 void firn_samples_bind(firn_instance *instance);
 
-/* Whether the last batch of the plan's data may have fewer samples than the others: the epoch_end short. */
-bool firn_samples_may_be_short(const firn_instance *instance);
+/* Whether the last batch of the plan's data may have fewer samples than the others. */
+static inline bool firn_samples_may_be_short(const firn_instance *instance) {
+    return instance->bound.epoch_end == FIRN_FB_EPOCH_END_SHORT;
+}
 
 /* Checks a source against the plan. *samples is not moved afterwards. Errors: ARGUMENT, SOURCE, DATA_TYPE,
  * DATA_TOO_SHORT, NOT_ENOUGH_PUSHED. */

@@ -84,10 +84,6 @@ static void count_samples(const firn_instance *instance, uint64_t records, firn_
     samples->count = part.length;
 }
 
-bool firn_samples_may_be_short(const firn_instance *instance) {
-    return firn_fb_sampler_epoch_end(firn_fb_plan_sampler(instance->plan)) == FIRN_FB_EPOCH_END_SHORT;
-}
-
 int firn_samples_begin(const firn_instance *instance, const firn_source *source, firn_samples *samples) {
     const bool pushed = instance->bound.pushed != NULL;
     uint64_t records = 0;
@@ -101,7 +97,8 @@ int firn_samples_begin(const firn_instance *instance, const firn_source *source,
     if (status != FIRN_OK)
         return status;
     count_samples(instance, records, samples);
-    if (samples->count >= (firn_samples_may_be_short(instance) ? 1 : instance->bound.samples))
+    const uint32_t least = firn_samples_may_be_short(instance) ? 1 : instance->bound.samples;
+    if (samples->count >= least)
         return FIRN_OK;
     return pushed ? FIRN_ERROR_NOT_ENOUGH_PUSHED : FIRN_ERROR_DATA_TOO_SHORT;
 }
@@ -128,7 +125,7 @@ static uint64_t place_of(const firn_instance *instance, const firn_samples *samp
 static uint64_t place_of_draw(const firn_instance *instance, const firn_samples *samples, uint64_t draw) {
     const firn_fb_sampler sampler = firn_fb_plan_sampler(instance->plan);
     uint64_t index;
-    if (draw >= samples->count && firn_samples_may_be_short(instance))
+    if (firn_samples_may_be_short(instance) && draw >= samples->count)
         draw = samples->count - 1;
     const uint64_t epoch = firn_divide(draw, samples->count, &index);
     if (firn_fb_sampler_kind(sampler) == FIRN_FB_SAMPLER_KIND_PERMUTATION)
@@ -460,9 +457,8 @@ static bool is_filled_in_batches(const firn_instance *instance) {
 
 int firn_samples_fill(const firn_instance *instance, const firn_samples *samples, uint64_t cursor) {
     const uint32_t wanted = instance->bound.samples;
-    const bool stops = firn_fb_sampler_epoch_end(firn_fb_plan_sampler(instance->plan)) == FIRN_FB_EPOCH_END_STOP;
-    if (stops && cursor > samples->count - wanted) /* the single epoch has no batch more */
-        return FIRN_ERROR_DATA_END;
+    if (instance->bound.epoch_end == FIRN_FB_EPOCH_END_STOP && cursor > samples->count - wanted)
+        return FIRN_ERROR_DATA_END; /* the single epoch has no batch more */
     return is_filled_in_batches(instance) ? fill_batches(instance, samples, cursor)
                                           : fill_each(instance, samples, cursor);
 }

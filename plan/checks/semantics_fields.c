@@ -33,8 +33,7 @@ static bool are_loss_seeds(const firn_fb_plan_record *plan) {
 }
 
 static bool may_train(const firn_fb_plan_record *plan) {
-    return firn_fb_sampler_counted(firn_fb_plan_sampler(plan->table)) == FIRN_ABSENT && plan->micro_batches >= 1 &&
-           plan->metrics_count == 0 && plan->loss != FIRN_ABSENT && are_loss_seeds(plan) &&
+    return plan->micro_batches >= 1 && plan->metrics_count == 0 && plan->loss != FIRN_ABSENT && are_loss_seeds(plan) &&
            (!plan->losses_added || (firn_semantics_parts.batch != NULL && firn_semantics_parts.batch(plan)));
 }
 
@@ -53,17 +52,22 @@ static bool reads_windows(const firn_fb_sampler_record *sampler) {
     return sampler->unit == FIRN_FB_SAMPLE_UNIT_WINDOW;
 }
 
-/* The epoch_end short, and no other, says which samples count, in a tensor that nothing else fills. It is for a plan
- * that reads a source. */
+/* Whether a tensor has a row for each sample, which the sampler fills. */
+static bool has_row_of_each(const firn_fb_tensor_record *tensor, const firn_fb_sampler_record *sampler) {
+    return tensor->role == FIRN_FB_ROLE_INPUT && tensor->base == FIRN_ABSENT && tensor->dims[0] == sampler->samples;
+}
+
+/* The epoch_end short, and no other, says which samples count, in a tensor that nothing else fills. It is for an eval
+ * plan, which counts no steps, that reads a source. */
 static bool counts_samples(const firn_fb_plan_record *plan, const firn_fb_sampler_record *sampler) {
     firn_fb_tensor_record tensor;
     if (sampler->epoch_end != FIRN_FB_EPOCH_END_SHORT)
         return sampler->counted == FIRN_ABSENT;
-    if (sampler->counted >= plan->tensors_count || sampler->pushed != FIRN_ABSENT)
+    if (sampler->counted >= plan->tensors_count || (sampler->pushed & plan->global_step) != FIRN_ABSENT)
         return false;
     firn_semantics_tensor(plan, sampler->counted, &tensor);
-    return tensor.role == FIRN_FB_ROLE_INPUT && tensor.base == FIRN_ABSENT && tensor.type == FIRN_INT32 &&
-           tensor.dims_count == 1 && tensor.dims[0] == sampler->samples && firn_semantics_is_persistent(&tensor) &&
+    return has_row_of_each(&tensor, sampler) && tensor.type == FIRN_INT32 && tensor.dims_count == 1 &&
+           firn_semantics_is_persistent(&tensor) &&
            firn_semantics_input_of(plan, sampler->counted) == plan->inputs_count;
 }
 
@@ -101,8 +105,7 @@ static bool is_input(const firn_fb_plan_record *plan, const firn_fb_sampler_reco
         return false;
     firn_semantics_tensor(plan, input->tensor, &tensor);
     const uint64_t elements = firn_semantics_sample_elements(&tensor);
-    return tensor.role == FIRN_FB_ROLE_INPUT && tensor.base == FIRN_ABSENT &&
-           (input->ring == FIRN_ABSENT) == (sampler->pushed == FIRN_ABSENT) && tensor.dims[0] == sampler->samples &&
+    return has_row_of_each(&tensor, sampler) && (input->ring == FIRN_ABSENT) == (sampler->pushed == FIRN_ABSENT) &&
            element_fits(input, tensor.type) && sample_fits(sampler, input, elements);
 }
 
