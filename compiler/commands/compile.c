@@ -26,12 +26,16 @@ typedef struct request {
 typedef struct plan_form {
     const char *word; /* the file is called so, with .plan */
     firnc_mode mode;
-    bool predicts; /* it has outputs and judges nothing */
     uint32_t image_id;
+    bool predicts; /* it has outputs and judges nothing */
+    bool decodes;  /* it takes one token after the other; of a model that can */
 } plan_form;
 
 static const plan_form plans[] = {
-    {"train", FIRNC_TRAIN, false, 0}, {"eval", FIRNC_EVAL, false, 1}, {"predict", FIRNC_EVAL, true, 2}};
+    {.word = "train", .mode = FIRNC_TRAIN, .image_id = 0},
+    {.word = "eval", .mode = FIRNC_EVAL, .image_id = 1},
+    {.word = "predict", .mode = FIRNC_EVAL, .image_id = 2, .predicts = true},
+    {.word = "decode", .mode = FIRNC_EVAL, .image_id = FIRNC_DECODE_IMAGE_ID, .decodes = true}};
 
 enum { PLANS = sizeof plans / sizeof plans[0] };
 
@@ -46,8 +50,8 @@ static const firnc_option options[] = {
      FIRNC_OPTION_TEXT,
      offsetof(request, mode)},
     {{"--all", NULL, NULL,
-      "in place of --mode: a plan for each mode that the recipe has, as train.plan, eval.plan and predict.plan in the "
-      "folder of -o; all are written or none"},
+      "in place of --mode: a plan for each mode that the recipe has, as train.plan, eval.plan, predict.plan and, of a "
+      "model that generates, decode.plan in the folder of -o; all are written or none"},
      FIRNC_OPTION_FLAG,
      offsetof(request, all)},
     {{"--key", NULL, "KEY", "the secret key that signs the plan, as keygen writes it"},
@@ -59,7 +63,8 @@ static const firnc_option options[] = {
      FIRNC_OPTION_FLAG,
      offsetof(request, decode)},
     {{"--decode-chunk", NULL, "N",
-      "with --decode: tokens that a step takes at most. More are faster for a long prompt, and slower for each token "
+      "with --decode or --all: tokens that a step takes at most. More are faster for a long prompt, and slower for "
+      "each token "
       "that follows; no bit changes; default: 1"},
      FIRNC_OPTION_TEXT,
      offsetof(request, decode_chunk)},
@@ -121,8 +126,7 @@ static const firnc_option options[] = {
      offsetof(request, plan_version)},
     {{"--image-id", NULL, "N",
       "a number that tells the plans of a device apart; default: 0 for train, 1 for eval, 3 with --decode; with --all "
-      "2 "
-      "for predict"},
+      "2 for predict"},
      FIRNC_OPTION_TEXT,
      offsetof(request, image_id)},
     {{"--vendor", NULL, "ID", "the vendor in the header: a UUID, or at most 16 characters"},
@@ -164,8 +168,8 @@ static int check_mode(const request *r) {
     if (r->all && r->image_id != NULL)
         return firnc_usage("compile", "--image-id: tells the plans of a device apart, and --all makes several; leave "
                                       "it out, or compile each by --mode");
-    if (r->all && (r->decode || r->decode_chunk != NULL))
-        return firnc_usage("compile", "--decode: makes one plan, and --all makes others; compile it by --mode eval");
+    if (r->all && r->decode)
+        return firnc_usage("compile", "--decode: --all makes this plan, too, of a model that generates; leave it out");
     if (r->all)
         return FIRNC_EXIT_OK;
     if (r->mode == NULL)
@@ -179,7 +183,7 @@ static int check_mode(const request *r) {
     if (r->decode && strcmp(r->mode, "eval") != 0)
         return firnc_usage("compile", "--decode: a plan that generates does not train; write --mode eval");
     if (r->decode_chunk != NULL && !r->decode)
-        return firnc_usage("compile", "--decode-chunk: only with --decode; write that too");
+        return firnc_usage("compile", "--decode-chunk: only with --decode or --all; write one of them too");
     return FIRNC_EXIT_OK;
 }
 
@@ -430,30 +434,30 @@ static bool complete_job(const request *r, const settings *s, firnc_job *job) {
     return true;
 }
 
-/* Reads the recipe in a mode, with `more` settings of the form a.b=c behind those of the command line, and the key. */
-static bool read_recipe(const request *r, const settings *s, firnc_mode mode, const char *more, firnc_key *key,
-                        making *m) {
+/* Reads the recipe for a form of plan, and the key. */
+static bool read_recipe(const request *r, const settings *s, const plan_form *form, firnc_key *key, making *m) {
     const char *texts[FIRNC_TEXTS_MAX + 1];
     uint32_t count = r->settings.count;
     memcpy(texts, r->settings.text, count * sizeof *texts);
-    if (more != NULL)
-        texts[count++] = more;
+    if (form->predicts)
+        texts[count++] = "trainer.validate.metric=none";
     m->recipe = firnc_allocate(sizeof *m->recipe);
     m->recipe->samples = s->samples;
     m->recipe->hugging_face = r->hugging_face;
-    if (!firnc_recipe_read(m->recipe, r->recipe, mode, texts, count) ||
-        (r->decode && !firnc_recipe_decode(m->recipe, s->chunk)) || !read_key(r, key))
+    if (!firnc_recipe_read(m->recipe, r->recipe, form->mode, texts, count) || !read_key(r, key))
         return false;
-    if (s->samples != 0 && (!r->all || mode == FIRNC_TRAIN) && !m->recipe->reads_samples)
+    if (form->decodes && (!r->all || m->recipe->model->decodes) && !firnc_recipe_decode(m->recipe, s->chunk))
+        return false;
+    if (s->samples != 0 && (!r->all || form->mode == FIRNC_TRAIN) && !m->recipe->reads_samples)
         warn_of_idle(r, "--samples", "the length of this run does not depend on it");
     m->why = set_target(r, &m->recipe->job);
     return complete_job(r, s, &m->recipe->job);
 }
 
 static bool compile_one(const request *r, const settings *s, firnc_key *key) {
-    const firnc_mode mode = strcmp(r->mode, "train") == 0 ? FIRNC_TRAIN : FIRNC_EVAL;
+    const plan_form form = {.mode = strcmp(r->mode, "train") == 0 ? FIRNC_TRAIN : FIRNC_EVAL, .decodes = r->decode};
     making m = {.output = r->output};
-    if (!read_recipe(r, s, mode, NULL, key, &m))
+    if (!read_recipe(r, s, &form, key, &m))
         return false;
     m.graph = firnc_recipe_build(m.recipe);
     if (r->output == NULL)
@@ -479,15 +483,24 @@ static void say_once(void *context, const char *line) {
     fprintf(stderr, "%s\n", line);
 }
 
+/* Whether a recipe that was read for a form has it. */
+static bool has_form(const firnc_recipe *recipe, const plan_form *form) {
+    if (form->decodes)
+        return recipe->model->decodes;
+    return form->predicts || firnc_job_judges(&recipe->job); /* outputs alone make a recipe that only predicts */
+}
+
 /* Makes the plan of a form; *had becomes false if the recipe does not have it. */
 static bool make_form(const request *r, const settings *s, const plan_form *form, firnc_key *key, making *m,
                       bool *had) {
     *m = (making){.output = output_of(r, form)};
-    if (!read_recipe(r, s, form->mode, form->predicts ? "trainer.validate.metric=none" : NULL, key, m))
+    if (!read_recipe(r, s, form, key, m))
         return false;
     firnc_job *job = &m->recipe->job;
     job->image_id = form->image_id;
-    *had = form->predicts || firnc_job_judges(job); /* outputs alone make a recipe that only predicts */
+    *had = has_form(m->recipe, form);
+    if (form->decodes && !*had && r->decode_chunk != NULL)
+        warn_of_idle(r, "--decode-chunk", "this model does not say one token after the other");
     if (!*had)
         return true;
     if (form->predicts && job->output_count == 0) {

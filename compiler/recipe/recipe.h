@@ -11,7 +11,7 @@
 #include "compiler/job/job.h"
 #include "compiler/models/models.h"
 
-#define FIRNC_DECODE_IMAGE_ID 3 /* of decode plans; 0 to 2 are those of firnc compile --all */
+#define FIRNC_DECODE_IMAGE_ID 3 /* of decode plans; 0 to 2 are train, eval and predict of firnc compile --all */
 
 typedef struct firnc_recipe {
     firnc_job job; /* complete except for target, weights and the other values of the command line */

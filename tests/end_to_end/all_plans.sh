@@ -38,6 +38,18 @@ done
     --image-id 2 --key "$KEY" -o "$folder/one.plan" >"$folder/out"
 cmp -s "$folder/one.plan" "$folder/plans/predict.plan" || fail "predict.plan is not the plan of its settings"
 
+# A model that generates has a plan for that, too.
+RECIPE=compiler/recipes/small_gpt2.yaml
+all generates --decode-chunk 4 || fail "--all of a model that generates"
+[ ! -s "$folder/err" ] || fail "--all warns of --decode-chunk, which a plan uses"
+holds generates decode.plan eval.plan predict.plan train.plan
+"$FIRNC" compile "$RECIPE" --mode eval --decode --decode-chunk 4 --key "$KEY" -o "$folder/one.plan" >"$folder/out"
+cmp -s "$folder/one.plan" "$folder/generates/decode.plan" || fail "decode.plan is not the plan of --mode eval --decode"
+RECIPE=compiler/recipes/small_mlp.yaml
+all classifies --decode-chunk 4 || fail "--all of a model that does not generate"
+grep -q -- '--decode-chunk.*does not say one token after the other' "$folder/err" || fail "no warning of --decode-chunk"
+holds classifies eval.plan predict.plan train.plan
+
 # A second time, over the files that are there, with options for one of the plans, which no warning is about.
 all plans --set trainer.init.loop.num_steps=7 --late-update || fail "--all over existing plans"
 [ ! -s "$folder/err" ] || fail "--all warns of what one of the plans uses"
