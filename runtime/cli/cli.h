@@ -95,6 +95,8 @@ int cli_classes_read(cli_classes *classes, const char *path);
  */
 int cli_classes_write(const char *path, char *const *names, uint32_t count);
 void cli_classes_free(cli_classes *classes);
+/* Whether a text that a zero ends is UTF-8. */
+bool cli_is_utf8(const char *text);
 /* Refuses names whose number is not that of the classes, which `of` has. */
 int cli_classes_check(const cli_classes *classes, uint64_t count, const char *of);
 /* Refuses names that would give a table two columns of one name. columns: the table's others; NULL ends them. */
@@ -596,6 +598,7 @@ typedef struct cli_rows_form {
     const cli_classes *classes;
     bool judged;   /* the numbers are of classes, of which one is predicted */
     bool labelled; /* the plan reads a label for each row */
+    bool pictured; /* each row is of an image, which has a file */
 } cli_rows_form;
 
 /* Finds out what the rows of an output have, as CSV or as JSON. Returns CLI_OK or, after a message, CLI_USAGE or

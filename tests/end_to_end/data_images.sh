@@ -173,6 +173,20 @@ cp "$images/opaque.png" "$folder/x/p10.jpg"
 expect "predictions of a flat folder" 0 "" "$FIRN" predict "$folder/predict.plan" --pub "$PUB" --data "$folder/x" \
     --checkpoint "$folder/run.ckpt" -o "$folder/p.csv" --format csv --classes "$folder/classes.txt"
 [ "$(wc -l <"$folder/p.csv")" -eq 5 ] && [ "$(grep -c 'cat\|dog9\|dog10' "$folder/p.csv")" -ge 4 ] || fail "the predictions"
+[ "$(cut -d, -f1,2 "$folder/p.csv" | sed "s|$folder/||" | tr '\n' ' ')" = "row,file 0,x/grey.jpg 1,x/grey.png 2,x/p9.png 3,x/p10.jpg " ] ||
+    fail "the files of the predictions: $(cut -d, -f1,2 "$folder/p.csv")"
+mv "$folder/x/grey.jpg" "$folder/x/$(printf 'a "b",\303\251.jpg')"
+mv "$folder/x/p9.png" "$folder/x/$(printf 'p9\351.png')"
+expect "predictions as JSON" 0 "" "$FIRN" predict "$folder/predict.plan" --pub "$PUB" --data "$folder/x" \
+    --checkpoint "$folder/run.ckpt" -o "$folder/p.jsonl"
+python3 - "$folder" <<'end' || fail "the files of JSON: $(cut -c 1-80 "$folder/p.jsonl")"
+import json
+import sys
+names = [json.loads(line)['file'] for line in open(sys.argv[1] + '/p.jsonl', encoding='utf-8')]
+assert names == [sys.argv[1] + '/x/' + name for name in ('a "b",\u00e9.jpg', 'grey.png', 'p9\u00e9.png', 'p10.jpg')], names
+end
+mv "$folder/x/$(printf 'a "b",\303\251.jpg')" "$folder/x/grey.jpg"
+mv "$folder/x/$(printf 'p9\351.png')" "$folder/x/p9.png"
 expect "a flat folder is described" 0 "" data --convert "$folder/flat.npy"
 expect "images by name" 0 "" "$FIRN" data "$folder/x/grey.jpg" "$folder/x/grey.png" --convert "$folder/grey.npy"
 says '^  shape              (1, 10, 12): 1 record of 120 numbers$' out

@@ -73,8 +73,8 @@ static size_t utf8_bytes(const unsigned char *c) {
     return 0;
 }
 
-static bool is_utf8(const char *name) {
-    const unsigned char *c = (const unsigned char *)name;
+bool cli_is_utf8(const char *text) {
+    const unsigned char *c = (const unsigned char *)text;
     while (*c != 0) {
         const size_t bytes = utf8_bytes(c);
         if (bytes == 0)
@@ -90,7 +90,7 @@ static const char *fault_of(const char *name) {
         return "is empty";
     if (has_control(name))
         return "has a control character, such as a tab";
-    return is_utf8(name) ? NULL : "is no UTF-8";
+    return cli_is_utf8(name) ? NULL : "is no UTF-8";
 }
 
 /* Takes one line, without its end, as the next name. */

@@ -1,6 +1,6 @@
 /* The rows of a prediction for people: CSV with a header, or a line of JSON for each sample. Beside the numbers a row
- * has its index and, of an output of classes, the predicted class, its name and the label. Nothing is written to a file
- * here. */
+ * has its index, the file of its image and, of an output of classes, the predicted class, its name and the label.
+ * Nothing is written to a file here. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "plan/ops.h"
 #include "runtime/cli/cli.h"
 
-enum { LABELS = 1 }; /* the stream */
+enum { FEATURES, LABELS }; /* the streams */
 
 /* An output of one logit or probability for each sample has two classes. */
 static uint64_t classes_of(const cli_rows_form *form) {
@@ -23,19 +23,32 @@ static bool is_of_classes(const firn_tensor_info *output) {
     return false;
 }
 
-/* Whether row i of the prediction is record i of the data, and has one label, which is an integer. */
-static bool reads_labels(const cli_session *session) {
+/* Whether row i of the prediction is record i of the data. */
+static bool reads_in_order(const cli_session *session) {
     const firn_fb_sampler sampler = firn_fb_plan_sampler(cli_plan(session));
+    return session->info.window == 0 && session->info.all_data && session->info.ring == 0 &&
+           firn_fb_sampler_kind(sampler) == FIRN_FB_SAMPLER_KIND_SEQUENTIAL;
+}
+
+/* Whether each record has one label, which is an integer. */
+static bool reads_labels(const cli_session *session) {
     firn_stream_info labels;
-    return session->info.streams > LABELS && session->info.window == 0 && session->info.all_data &&
-           session->info.ring == 0 && firn_fb_sampler_kind(sampler) == FIRN_FB_SAMPLER_KIND_SEQUENTIAL &&
-           firn_stream_at(&session->firn, LABELS, &labels) == FIRN_OK && labels.record_elements == 1 &&
-           labels.element != FIRN_FLOAT32;
+    return session->info.streams > LABELS && firn_stream_at(&session->firn, LABELS, &labels) == FIRN_OK &&
+           labels.record_elements == 1 && labels.element != FIRN_FLOAT32;
+}
+
+/* Whether each record is an image. */
+static bool reads_images(const cli_session *session) {
+    const firn_host_stream *features = &session->data.files[FEATURES];
+    for (uint32_t i = 0; i < features->count; i++)
+        if (firn_host_file_images(features->files[i]) == NULL)
+            return false;
+    return features->count > 0;
 }
 
 int cli_rows_form_begin(cli_rows_form *form, const cli_session *session, const firn_tensor_info *output,
                         const cli_classes *classes, cli_rows_kind kind) {
-    static const char *const others[] = {"row", "predicted", "class", "label", "label_class", NULL};
+    static const char *const others[] = {"row", "file", "predicted", "class", "label", "label_class", NULL};
     *form = (cli_rows_form){.session = session, .output = *output, .classes = classes};
     form->columns = output->bytes / sizeof(float) / session->info.samples;
     const bool named = classes->path != NULL;
@@ -47,7 +60,8 @@ int cli_rows_form_begin(cli_rows_form *form, const cli_session *session, const f
         return CLI_USAGE;
     }
     form->judged = output->rank == 2 && is_of_classes(output);
-    form->labelled = form->judged && reads_labels(session);
+    form->labelled = form->judged && reads_in_order(session) && reads_labels(session);
+    form->pictured = reads_in_order(session) && reads_images(session);
     char of[220];
     snprintf(of, sizeof of, "the output %s", output->name);
     const int status = cli_classes_check(classes, classes_of(form), of);
@@ -81,6 +95,14 @@ static bool read_label(const cli_rows_form *form, uint64_t row, int64_t *label) 
     return true;
 }
 
+/* The path of the image of a row. */
+static const char *image_of(const cli_rows_form *form, uint64_t row) {
+    const firn_host_stream *features = &form->session->data.files[FEATURES];
+    const uint64_t width = form->session->data.streams[FEATURES].record_elements, element = row * width;
+    const uint32_t file = firn_host_data_file_of(features, element);
+    return firn_host_file_images(features->files[file])->images[(element - features->starts[file]) / width].name;
+}
+
 /* The name of a class; NULL: there is none. */
 static const char *name_of(const cli_rows_form *form, int64_t class) {
     return class >= 0 && (uint64_t) class < form->classes->count ? form->classes->names[class] : NULL;
@@ -90,8 +112,9 @@ static const char *name_of(const cli_rows_form *form, int64_t class) {
 
 void cli_rows_csv_head(FILE *to, const cli_rows_form *form) {
     const bool named = form->classes->count != 0;
-    fprintf(to, "row%s%s%s%s", form->judged ? ",predicted" : "", form->judged && named ? ",class" : "",
-            form->labelled ? ",label" : "", form->labelled && named ? ",label_class" : "");
+    fprintf(to, "row%s%s%s%s%s", form->pictured ? ",file" : "", form->judged ? ",predicted" : "",
+            form->judged && named ? ",class" : "", form->labelled ? ",label" : "",
+            form->labelled && named ? ",label_class" : "");
     for (uint64_t i = 0; i < form->columns; i++) {
         putc(',', to);
         if (named && form->columns > 1)
@@ -116,6 +139,10 @@ static void put_csv_class(FILE *to, const cli_rows_form *form, int64_t class) {
 
 static void put_csv(FILE *to, const cli_rows_form *form, uint64_t row, const float *values, int64_t label) {
     fprintf(to, "%llu", (unsigned long long)row);
+    if (form->pictured) {
+        putc(',', to);
+        cli_print_csv(to, image_of(form, row));
+    }
     if (form->judged)
         put_csv_class(to, form, predicted(form, values));
     if (form->labelled)
@@ -127,10 +154,18 @@ static void put_csv(FILE *to, const cli_rows_form *form, uint64_t row, const flo
 
 /* --- JSON --------------------------------------------------------------------------------------------------------- */
 
-/* A name in UTF-8, as JSON has it. */
+/* A name as JSON has it. The name of a file may be no UTF-8; each of its bytes is then a character. */
 static void put_json_name(FILE *to, const char *name) {
+    if (!cli_is_utf8(name)) {
+        cli_print_json(to, name);
+        return;
+    }
     putc('"', to);
     for (; *name != 0; name++) {
+        if ((unsigned char)*name < 0x20) {
+            fprintf(to, "\\u%04x", (unsigned)*name);
+            continue;
+        }
         if (*name == '"' || *name == '\\')
             putc('\\', to);
         putc(*name, to);
@@ -181,6 +216,10 @@ static void put_numbers(FILE *to, const cli_rows_form *form, const float *values
 
 static void put_json(FILE *to, const cli_rows_form *form, uint64_t row, const float *values, int64_t label) {
     fprintf(to, "{\"row\":%llu", (unsigned long long)row);
+    if (form->pictured) {
+        fputs(",\"file\":", to);
+        put_json_name(to, image_of(form, row));
+    }
     if (form->judged)
         put_json_class(to, form, "predicted", "class", predicted(form, values));
     if (form->labelled)
