@@ -371,12 +371,20 @@ static bool keep_before(member *m) {
     return true;
 }
 
-/* Puts back what was there before the rename. */
-static void undo_rename(const member *m) {
-    if (m->before != NULL)
-        rename(m->before, m->output.target);
-    else
-        unlink(m->output.target);
+/* Puts back what was there before the rename. If that fails, what was there stays under its second name, which the
+ * message gives. */
+static void undo_rename(member *m) {
+    const bool undone =
+        m->before != NULL ? rename(m->before, m->output.target) == 0 : unlink(m->output.target) == 0 || errno == ENOENT;
+    if (undone) {
+        m->before = NULL;
+        (void)sync_folder(m->output.target); /* the set has failed, and the message about that has been printed */
+        return;
+    }
+    fail(m->output.name, m->before != NULL ? "put back" : "removed again",
+         m->before != NULL ? firnc_format("what it held is in %s: move it back", m->before)
+                           : "it belongs to a set that was not written whole: remove it");
+    m->before = NULL;
 }
 
 /* Writes each file under a temporary name, then gives each its own name. */

@@ -3,6 +3,7 @@
  */
 #define _XOPEN_SOURCE 700
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,14 +29,15 @@ int fsync(int descriptor) {
     return errno == 0 ? 0 : -1;
 }
 
-static const char *unrenamed; /* the last name of a path that rename refuses; NULL: none */
+static const char *unrenamed;          /* the last name of a path that rename refuses; NULL: none */
+static uint32_t renames, renames_most; /* so many more renames succeed at most; 0: any number */
 
 int rename(const char *old, const char *new) {
     const char *slash = strrchr(new, '/');
     errno = EIO;
-    return unrenamed != NULL && strcmp(slash + 1, unrenamed) == 0 && strlen(old) > strlen(new)
-               ? -1
-               : renameat(AT_FDCWD, old, AT_FDCWD, new);
+    const bool refused = (unrenamed != NULL && strcmp(slash + 1, unrenamed) == 0 && strlen(old) > strlen(new)) ||
+                         (renames_most != 0 && ++renames > renames_most);
+    return refused ? -1 : renameat(AT_FDCWD, old, AT_FDCWD, new);
 }
 
 static const char *inside(const char *name) {
@@ -125,6 +127,51 @@ TEST(a_set_is_written_or_left_as_it_was) {
     unlink(inside("first"));
     unlink(inside("second"));
     unlink(inside("third"));
+}
+
+/* Reads the only file in the folder whose name begins with `name` and a dot, and removes it. */
+static void take_kept(const char *name, char text[8]) {
+    DIR *opened = opendir(folder);
+    uint32_t found = 0;
+    memset(text, 0, 8);
+    for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened)) {
+        if (strncmp(entry->d_name, name, strlen(name)) != 0 || entry->d_name[strlen(name)] != '.')
+            continue;
+        const int kept = open(inside(entry->d_name), O_RDONLY);
+        assert_true(read(kept, text, 7) >= 0);
+        close(kept);
+        assert_int_equal(unlink(inside(entry->d_name)), 0);
+        found++;
+    }
+    closedir(opened);
+    assert_int_equal(found, 1);
+}
+
+/* The disk fails from the second rename on, so that the first file cannot be put back: what it held is not lost. */
+TEST(what_cannot_be_put_back_is_kept_beside) {
+    char text[8];
+    assert_true(firnc_file_write(inside("fourth"), "old", 3));
+    const firnc_file set[] = {{inside("fourth"), bytes_of("new")}, {inside("fifth"), bytes_of("two")}};
+    renames = 0;
+    renames_most = 1;
+    assert_false(firnc_files_write(set, 2));
+    renames_most = 0;
+    take_kept("fourth", text);
+    assert_string_equal(text, "old");
+    assert_int_equal(unlink(inside("fourth")), 0);
+    assert_int_not_equal(access(inside("fifth"), F_OK), 0);
+}
+
+/* A power cut behind the failure must not bring back the new file, so the folder is synced. */
+TEST(what_is_put_back_is_synced) {
+    assert_true(firnc_file_write(inside("sixth"), "old", 3));
+    const firnc_file set[] = {{inside("sixth"), bytes_of("new")}, {inside("seventh"), bytes_of("two")}};
+    unrenamed = "seventh";
+    folders_synced = 0;
+    assert_false(firnc_files_write(set, 2));
+    unrenamed = NULL;
+    assert_int_equal(folders_synced, 1);
+    assert_int_equal(unlink(inside("sixth")), 0);
 }
 
 TEST(memory_is_released_to_a_mark) {
