@@ -507,6 +507,16 @@ static void leave_out_streams(cli_options *options, const firn_info *info) {
     options->weights = info->streams > 2 ? options->weights : NULL;
 }
 
+/* Reads folders in the order in which the owner reads them. A checkpoint of a version that read folders by the bytes of
+ * their names has set that order. */
+static int take_order(cli_session *session, const cli_session *owner) {
+    if (!owner->data.by_bytes)
+        return CLI_OK;
+    (void)firn_host_data_sort(&session->data, false);
+    const int error = firn_set_data_hash(&session->firn, session->data.sha256);
+    return error == FIRN_OK ? CLI_OK : cli_error(session, error);
+}
+
 int cli_session_begin_beside(cli_session *session, cli_options *options, const cli_session *owner) {
     *session = (cli_session){.options = options};
     firn_host_port_begin(&session->port, NULL, NULL, 1); /* unused: that of the owner serves both */
@@ -519,7 +529,8 @@ int cli_session_begin_beside(cli_session *session, cli_options *options, const c
         return status;
     if (options->eval_data_count == 0)
         leave_out_streams(options, &session->info);
-    return begin_data(session);
+    status = begin_data(session);
+    return status == CLI_OK ? take_order(session, owner) : status;
 }
 
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {

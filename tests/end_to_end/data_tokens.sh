@@ -163,6 +163,13 @@ grep -q '/p10 comes before [^ ]*/p2, by the bytes of their names$\|/p100 comes b
     fail "the order of bytes is noted"
 expect "a folder in natural order, resumed" 0 "" pages --data "$folder/pages" --checkpoint "$folder/folder.ckpt" \
     --log "$folder/folder.jsonl" --resume
+# Its evaluations read the folder in the same order, so that the log goes on with the data that it names.
+text judge eval 256 uint8
+expect "files by bytes, evaluated" 0 "" pages $bytes --checkpoint "$folder/judged.ckpt" --log "$folder/judged.jsonl" \
+    --eval "$folder/judge.plan" --eval-every 2
+expect "a folder for files by bytes, evaluated" 0 "" pages --data "$folder/pages" --checkpoint "$folder/judged.ckpt" \
+    --log "$folder/judged.jsonl" --eval "$folder/judge.plan" --eval-every 2 --resume
+[ "$(grep -c '^{"step":[0-9]*,"eval_' "$folder/judged.jsonl")" -eq 2 ] || fail "a folder for files by bytes lacks evaluations"
 echo more >"$folder/pages/p12"
 expect "a folder with one more file" 3 CHECKPOINT_OTHER_DATA pages --data "$folder/pages" --checkpoint "$folder/again.ckpt" --resume
 expect "and allowed" 0 "" "$FIRN" train "$folder/letters.plan" --pub "$PUB" --steps 1 --data "$folder/pages" \

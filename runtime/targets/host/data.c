@@ -333,6 +333,7 @@ bool firn_host_data_sort(firn_host_data *data, bool natural) {
         if (stream->segments != NULL)
             fill_segments(stream);
     }
+    data->by_bytes = !natural;
     return hash_list(data) && moved;
 }
 

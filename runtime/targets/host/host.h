@@ -370,6 +370,7 @@ typedef struct firn_host_data {
     firn_stream streams[FIRN_HOST_STREAMS];
     firn_host_stream files[FIRN_HOST_STREAMS];
     char *names;        /* of the columns of the first table; NULL: there is none */
+    bool by_bytes;      /* the files of folders are in the order of the bytes of their names */
     uint8_t sha256[32]; /* SHA-256 of a list with one line for each file in order: "data ", "labels " or "weights ",
                            then in hexadecimal the SHA-256 of its contents (uncompressed), or of what its numbers
                            become if they are converted (runtime/DATA.md) */
