@@ -606,7 +606,7 @@ typedef struct cli_rows_form {
 int cli_rows_form_begin(cli_rows_form *form, const cli_session *session, const firn_tensor_info *output,
                         const cli_classes *classes, cli_rows_kind kind);
 void cli_rows_csv_head(FILE *to, const cli_rows_form *form);
-/* Writes a row. False after a message if its label cannot be read. */
+/* Writes a row. False without a message if its label cannot be read. */
 bool cli_rows_put(FILE *to, const cli_rows_form *form, cli_rows_kind kind, uint64_t row, const float *values);
 
 /* --- confusion.c: what a metric says about each class --- */

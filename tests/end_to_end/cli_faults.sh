@@ -426,7 +426,8 @@ fi
 # --- every call that fails -------------------------------------------------------------------------------------------
 
 # A library that lets call number FAULT_AT of those that write files fail with FAULT_ERROR, and makes the file
-# FAULT_FIRED then. With FAULT_SIGNAL, it sends that signal at the first write. With FAULT_READ, it cuts the file FAULT_CUT to 100 bytes when the file of that name is read.
+# FAULT_FIRED then. With FAULT_SIGNAL, it sends that signal at the first write. With FAULT_READ, it cuts the file FAULT_CUT to 100 bytes when the file of that name is read; without FAULT_CUT, reads
+# of FAULT_BYTES bytes of that file fail, except at its beginning.
 cat >faults.c <<'end'
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
@@ -482,7 +483,12 @@ ssize_t pread64(int file, void *bytes, size_t count, off64_t offset) {
     char link[64], path[4096] = {0};
     const char *name = getenv("FAULT_READ");
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-    if (name != NULL && readlink(link, path, sizeof path - 1) > 0 && strstr(path, name) != NULL)
+    const int meant = name != NULL && readlink(link, path, sizeof path - 1) > 0 && strstr(path, name) != NULL;
+    if (meant && getenv("FAULT_CUT") == NULL && count == (size_t)atol(getenv("FAULT_BYTES")) && offset > 0) {
+        errno = EIO;
+        return -1;
+    }
+    if (meant && getenv("FAULT_CUT") != NULL)
         (void)!truncate64(getenv("FAULT_CUT"), 100);
     return REAL(pread64)(file, bytes, count, offset);
 }
@@ -610,6 +616,25 @@ for command in "eval eval.plan" "predict eval.plan -o rows.csv" "predict eval.pl
     [ ! -s out ] && [ ! -e rows.csv ] && [ ! -e rows.npy ] || fail "$command: a result of data that changed"
 done
 
+
+# A label that cannot be read when its row is written. Labels are read from their file only if all data have more than 32 MiB.
+python3 - <<'end'
+def zeros(name, descr, shape, bytes):
+    header = ("{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)).ljust(117) + "\n"
+    with open(name, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
+        file.truncate(128 + bytes)
+
+zeros("many_x.npy", "<f4", (1700000, 4), 16 * 1700000)
+zeros("many_y.npy", "<i4", (1700000,), 4 * 1700000)
+end
+for form in csv jsonl; do
+    expect "a label that cannot be read, $form" 1 "many_y.npy: cannot be read: Input/output error (SOURCE), so there is no result" env \
+        LD_PRELOAD=./faults.so FAULT_READ=/many_y FAULT_BYTES=4 "$FIRN" predict eval.plan --pub key.pub.pem --data many_x.npy \
+        --labels many_y.npy --checkpoint whole --threads 1 --quiet --format $form -o rows
+    [ ! -e rows ] && [ ! -e rows.tmp ] || fail "a label that cannot be read: half a file is left"
+done
+rm many_x.npy many_y.npy
 
 # --- predictions and exports that are interrupted -------------------------------------------------------------------
 

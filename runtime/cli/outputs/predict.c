@@ -20,7 +20,7 @@ typedef struct table {
     uint64_t columns;  /* numbers in a row */
     uint64_t rows, at; /* rows and bytes written so far */
     char *text;        /* of one row of NUMBERS */
-    bool unread;       /* a label could not be read, which has been said */
+    bool unread;       /* a label could not be read */
 } table;
 
 /* --- which output, and how --- */
@@ -171,7 +171,7 @@ static bool put_header(const table *table) {
 
 static int fail_to_write(const table *table) {
     if (table->unread)
-        return CLI_FILE;
+        return cli_error(table->rows_form.session, FIRN_ERROR_SOURCE);
     firn_host_fail(table->options->output, "cannot be written: %s; %s", strerror(errno), firn_host_room());
     return CLI_FILE;
 }

@@ -85,7 +85,7 @@ static int64_t predicted(const cli_rows_form *form, const float *values) {
     return values[0] > (probability ? 0.5f : 0.0f);
 }
 
-/* The label of a row. False after a message. */
+/* The label of a row. False without a message if it cannot be read. */
 static bool read_label(const cli_rows_form *form, uint64_t row, int64_t *label) {
     const firn_source *source = &form->session->data.source;
     uint8_t element[8];
