@@ -370,6 +370,32 @@ TEST(leaves_what_is_not_its_own) {
     }
 }
 
+/* Half a file of a process that was killed is no obstacle, whatever it holds: names of classes, rows of a prediction.
+ */
+TEST(takes_the_place_of_half_a_file) {
+    static const char *const texts[] = {"cat\n", "0.5,0.25\n", "row,predicted\n", "notes"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct stat status;
+        const pid_t child = fork();
+        if (child == 0) {
+            firn_host_replacement half;
+            _exit(firn_host_replace_begin(&half, path) && firn_host_replace_write(&half, 0, texts[i], strlen(texts[i]))
+                      ? 0
+                      : 1);
+        }
+        int result;
+        assert_int_equal(waitpid(child, &result, 0), child);
+        assert_int_equal(result, 0);
+        assert_int_equal(access(temporary, F_OK), 0);
+        assert_true(firn_host_replaceable(path));
+        assert_int_equal(store((char)('a' + i)), FIRN_OK);
+        assert_int_equal(contents(path), 'a' + (int)i);
+        assert_int_not_equal(access(temporary, F_OK), 0);
+        assert_int_equal(stat(path, &status), 0);
+        assert_int_equal(status.st_mode & S_ISVTX, 0);
+    }
+}
+
 /* What the owner has kept from others stays so, and a second name of the old file keeps the old contents. */
 TEST(keeps_permissions) {
     struct stat status;

@@ -81,16 +81,35 @@ static bool is_held(const char *target, const char *folder) {
     return (above.st_mode & S_ISVTX) != 0 && user != 0 && user != file.stx_uid && user != above.st_uid;
 }
 
+/* A temporary file has the sticky bit until it is renamed. The bit has no other meaning for a file, so it tells what a
+ * killed process has left, such as half a prediction, from a file of the user. */
+#define UNFINISHED S_ISVTX
+
+/* Marks a file that has just been created. A file system that has no such bit is accepted. */
+static void mark_unfinished(int file) {
+    struct stat status;
+    if (fstat(file, &status) == 0)
+        (void)!fchmod(file, (status.st_mode & 07777) | UNFINISHED);
+}
+
+/* Takes the mark from the file that has been renamed. A kill before that leaves a whole file with the bit, which
+ * changes nothing for its readers; so does a failure. */
+static void mark_finished(const char *path) {
+    struct stat status;
+    if (lstat(path, &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & UNFINISHED) != 0)
+        (void)!chmod(path, status.st_mode & 07777 & ~(mode_t)UNFINISHED);
+}
+
 /* Returns true if nothing is at the temporary name, or a file that an earlier process of firn left there when it was
- * killed: an empty one, or one that begins like a checkpoint, like one that is reserved, like an export, or that holds
- * one number as a counter does. */
+ * killed: one with the mark, an empty one, or one that begins like a checkpoint, like one that is reserved, like an
+ * export, or that holds one number as a counter does. */
 static bool is_free(const char *temporary) {
     static const char record[] = FIRN_RECORD_MAGIC, export[] = "{\"__metadata__\":{\"format\":\"pt\",\"global_step\":";
     char bytes[64] = {0};
     struct stat status;
     if (lstat(temporary, &status) != 0)
         return errno == ENOENT;
-    if (!S_ISREG(status.st_mode) || status.st_size == 0)
+    if (!S_ISREG(status.st_mode) || status.st_size == 0 || (status.st_mode & UNFINISHED) != 0)
         return S_ISREG(status.st_mode);
     int file = open_again(temporary, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     ssize_t count = file >= 0 ? pread(file, bytes, sizeof bytes, 0) : -1;
@@ -178,7 +197,7 @@ static bool keep_permissions(const firn_host_replacement *replacement) {
     struct stat status;
     if (stat(replacement->target, &status) != 0)
         return errno == ENOENT;
-    return fchmod(replacement->file, status.st_mode & 07777) == 0;
+    return fchmod(replacement->file, status.st_mode & 07777 & ~(mode_t)UNFINISHED) == 0;
 }
 
 bool firn_host_replace_begin(firn_host_replacement *replacement, const char *path) {
@@ -192,8 +211,10 @@ bool firn_host_replace_begin(firn_host_replacement *replacement, const char *pat
     else if (unlink(replacement->temporary) == 0 || errno == ENOENT)
         replacement->file = open_again(replacement->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
     replacement->created = replacement->file >= 0;
-    if (replacement->created && keep_permissions(replacement))
+    if (replacement->created && keep_permissions(replacement)) {
+        mark_unfinished(replacement->file);
         return true;
+    }
     firn_host_replace_abandon(replacement);
     return false;
 }
@@ -262,6 +283,7 @@ bool firn_host_replace_end(firn_host_replacement *replacement) {
         firn_host_replace_abandon(replacement);
         return false;
     }
+    mark_finished(replacement->target);
     bool synced = sync_folder(replacement->target);
     error = errno;
     forget(replacement);
