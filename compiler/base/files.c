@@ -16,8 +16,27 @@
 
 /* The remedy that a message suggests after a failed write; reads errno. */
 static const char *room(void) {
-    return errno == EFBIG ? "raise the limit of file sizes (ulimit -f), or choose another disk"
-                          : "make room on the disk, or choose another folder";
+    switch (errno) {
+    case EFBIG:
+        return "raise the limit of file sizes (ulimit -f), or choose another disk";
+    case ENOSPC:
+    case EDQUOT:
+        return "make room on the disk, or choose another folder";
+    case EROFS:
+    case EACCES:
+    case EPERM:
+        return "choose a folder that can be written to";
+    default:
+        return "check the disk, or choose another folder";
+    }
+}
+
+/* The same after something could not be made in a folder. */
+static const char *mend_of_folder(void) {
+    if (errno == ENAMETOOLONG)
+        return "choose a shorter name";
+    return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? "check that its folder exists and may be written"
+                                                                  : room();
 }
 
 /* Prints "firnc: NAME: cannot be DONE: error of errno; remedy". Returns false. */
@@ -150,11 +169,28 @@ bool firnc_input_read(int file, const char *name, void *bytes, uint64_t most, ui
     return read_some(file, bytes, most, count) || fail(name, "read", "check the disk and its connection");
 }
 
+firnc_input_state firnc_input_look(int file) {
+    struct stat status = {0};
+    (void)fstat(file, &status);
+    return (firnc_input_state){(uint64_t)status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+bool firnc_input_unchanged(int file, const char *name, const firnc_input_state *before) {
+    const firnc_input_state now = firnc_input_look(file);
+    if (now.bytes == before->bytes && now.seconds == before->seconds && now.nanoseconds == before->nanoseconds)
+        return true;
+    firnc_say("firnc: %s: was changed while it was read: it has %llu bytes and had %llu; run again where nobody "
+              "changes it",
+              name, (unsigned long long)now.bytes, (unsigned long long)before->bytes);
+    return false;
+}
+
 bool firnc_file_read_part(const char *name, uint64_t limit, firnc_extent extent, firnc_bytes *bytes) {
     uint64_t size;
     int file = firnc_input_open(name, &size);
     if (file < 0)
         return false;
+    const firnc_input_state before = firnc_input_look(file);
     errno = EFBIG;
     bool good = (extent != NULL || size <= limit) && read_all(file, size, limit, extent, bytes);
     if (!good && errno == EFBIG)
@@ -163,6 +199,7 @@ bool firnc_file_read_part(const char *name, uint64_t limit, firnc_extent extent,
                           (unsigned long long)limit));
     else if (!good)
         fail(name, "read", "check that it is a file of the right kind");
+    good = good && firnc_input_unchanged(file, name, &before);
     if (good)
         firnc_file_remember(file);
     close(file);
@@ -273,9 +310,7 @@ static bool create_temporary(firnc_output *output) {
     char *temporary = name_beside(output->target);
     output->file = mkstemp(temporary);
     if (output->file < 0)
-        return fail(output->name, "written",
-                    errno == ENAMETOOLONG ? "choose a shorter name"
-                                          : "check that its folder exists and may be written");
+        return fail(output->name, "written", mend_of_folder());
     output->temporary = temporary;
     mode_t mask = umask(0);
     umask(mask);
@@ -362,7 +397,7 @@ static bool keep_before(member *m) {
     char *before = name_beside(m->output.target);
     int file = mkstemp(before);
     if (file < 0)
-        return fail(m->output.name, "written", "check that its folder may be written");
+        return fail(m->output.name, "written", room());
     close(file);
     unlink(before);
     if (link(m->output.target, before) != 0)
@@ -443,7 +478,7 @@ bool firnc_folder_make(const char *name, bool *made) {
     if (*made || (errno == EEXIST && stat(name, &status) == 0 && S_ISDIR(status.st_mode)))
         return true;
     if (errno != EEXIST)
-        return fail(name, "made", "check that the folder around it exists and may be written");
+        return fail(name, "made", mend_of_folder());
     firnc_say("firnc: %s: is no folder; give the name of a folder", name);
     return false;
 }
@@ -453,7 +488,7 @@ static bool create(const char *name, const void *bytes, uint64_t count, unsigned
     if (file < 0)
         return fail(name, "made",
                     errno == EEXIST ? "it is never overwritten: choose another name or move it away"
-                                    : "check that its folder exists and may be written");
+                                    : mend_of_folder());
     if (!sync_and_close(file, write_all(file, bytes, count)) || !sync_folder(name)) {
         fail(name, "written", room());
         unlink(name);

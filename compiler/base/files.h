@@ -33,6 +33,18 @@ int firnc_input_open(const char *name, uint64_t *size);
 /* Reads the next bytes of a file: `most`, or all up to its end. Returns false after one message. */
 bool firnc_input_read(int file, const char *name, void *bytes, uint64_t most, uint64_t *count);
 
+/* What an open file was at a moment. */
+typedef struct firnc_input_state {
+    uint64_t bytes;
+    int64_t seconds, nanoseconds; /* when it was last written */
+} firnc_input_state;
+
+firnc_input_state firnc_input_look(int file);
+
+/* False after one message if the file was written since `before`: what was read may then be of two contents.
+ * firnc_file_read asks this itself. */
+bool firnc_input_unchanged(int file, const char *name, const firnc_input_state *before);
+
 /* True if both names exist and are the same file, through any links. Prints no message. */
 bool firnc_same_file(const char *one, const char *other);
 

@@ -173,11 +173,13 @@ static bool encode_text(encoding *e, const request *r, const char *name) {
     const int file = firnc_input_open(name, &size);
     if (file < 0)
         return false;
+    const firnc_input_state before = firnc_input_look(file);
     e->bytes = e->tokens = 0;
     firnc_encoder_begin(&e->encoder, &e->tokenizer, name, r->plain);
     if (r->special)
         add_ids(&e->encoder.ids, &e->tokenizer.before);
-    bool good = encode_blocks(e, file, name) && (interrupted != 0 || firnc_encoder_end(&e->encoder));
+    bool good = encode_blocks(e, file, name) &&
+                (interrupted != 0 || (firnc_input_unchanged(file, name, &before) && firnc_encoder_end(&e->encoder)));
     close(file);
     if (r->special)
         add_ids(&e->encoder.ids, &e->tokenizer.after);

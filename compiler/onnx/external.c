@@ -88,6 +88,7 @@ bool firnc_onnx_read_external(firnc_onnx_importer *im, const FirncOnnx__Tensor *
     const int file = firnc_file_open(path, &size);
     const bool there = file >= 0 && size >= bytes && size - bytes >= offset;
     if (there) {
+        const firnc_input_state before = firnc_input_look(file);
         uint8_t *data = firnc_allocate(bytes + 1);
         while (done < bytes) {
             const ssize_t got = pread(file, data + done, (size_t)(bytes - done), (off_t)(offset + done));
@@ -97,6 +98,10 @@ bool firnc_onnx_read_external(firnc_onnx_importer *im, const FirncOnnx__Tensor *
         }
         *to = (firnc_onnx_bytes){data, bytes};
         firnc_file_remember(file);
+        if (!firnc_input_unchanged(file, path, &before)) {
+            close(file);
+            return false;
+        }
     }
     if (file >= 0)
         close(file);

@@ -176,7 +176,8 @@ static int compare_command(int argc, char **argv) {
     int status = firnc_study_begin(&c->study, "compare");
     if (status != FIRNC_EXIT_OK)
         return status;
-    bool good = try_all(c, levels, types) && write_csv(c) && write_chart(c);
+    c->study.measured = try_all(c, levels, types);
+    bool good = c->study.measured && write_csv(c) && write_chart(c);
     if (good)
         printf("%s, %s\n", firnc_printable(firnc_study_path(&c->study, "compare.csv")),
                firnc_printable(firnc_study_path(&c->study, "compare.svg")));

@@ -217,13 +217,22 @@ static void remove_folder(const char *folder) {
     rmdir(folder);
 }
 
+/* Keeps what hours of trials have left, although not all of the results could be written. */
+static void keep_measured(const firnc_study *study) {
+    unlink(firnc_study_path(study, PUBLIC_KEY));
+    if (rmdir(study->folder) != 0) /* it is not empty */
+        firnc_say("firnc: %s: note: the trials are done, and what they have left is kept there", study->folder);
+}
+
 int firnc_study_end(firnc_study *study, bool good) {
     firnc_wipe(&study->key, sizeof study->key);
     if (good && interrupted == 0) {
         unlink(firnc_study_path(study, PUBLIC_KEY)); /* the plans that it verifies are removed already */
         return FIRNC_EXIT_OK;
     }
-    if (study->made)
+    if (study->measured && interrupted == 0)
+        keep_measured(study);
+    else if (study->made)
         remove_folder(study->folder);
     if (interrupted == 0)
         return FIRNC_EXIT_WRONG;

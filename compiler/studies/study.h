@@ -21,6 +21,7 @@ typedef struct firnc_study {
     uint64_t steps;
     uint32_t logit_rows; /* as in firnc_job */
     bool made;           /* the folder has been created by this study */
+    bool measured;       /* all trials are done; what they have left is kept even if a result cannot be written */
     bool held_out;       /* the recipe holds data out, and every trial is evaluated on it */
     firnc_key key;       /* used for this study only */
 } firnc_study;
@@ -51,7 +52,8 @@ int firnc_study_begin(firnc_study *study, const char *command);
  * and another one if the target changes nothing. Until then it is `portable`. */
 void firnc_study_set_target(firnc_study *study, firn_type half, bool emulate);
 
-/* Ends a study: wipes the key, and removes the folder if the study failed or was interrupted. Returns the exit code. */
+/* Ends a study: wipes the key, and removes the folder if the study was interrupted, or failed before all trials
+ * were done. Returns the exit code. */
 int firnc_study_end(firnc_study *study, bool good);
 
 /* Reads the recipe with the study's settings, followed by `more`. */

@@ -492,6 +492,7 @@ static bool tune(tuning *t) {
     printf("%-36s %-10s %12s %11s %10s %10s\n", "unit", "tried", "s/step", "gain", "loss", "cost");
     if (!begin_in_float32(t) || !walk_casts(t) || !walk_levels(t) || !measure_gain(t))
         return false;
+    t->study.measured = true;
     return write_recipe(t) && write_report(t);
 }
 

@@ -149,6 +149,7 @@ bool firnc_ids_read_begin(firnc_ids_reader *reader, const char *name, uint32_t v
     *reader = (firnc_ids_reader){.name = name, .vocabulary = vocabulary, .file = firnc_input_open(name, &size)};
     if (reader->file < 0)
         return false;
+    reader->before = firnc_input_look(reader->file);
     if (begin(reader, size))
         return true;
     close(reader->file);
@@ -163,6 +164,8 @@ bool firnc_ids_read(firnc_ids_reader *reader, firnc_ids *ids) {
     ids->count = 0;
     if (!firnc_input_read(reader->file, reader->name, block, wanted, &count))
         return false;
+    if (wanted == 0)
+        return firnc_input_unchanged(reader->file, reader->name, &reader->before);
     if (count < wanted)
         return refuse(reader, "became shorter while it was read; write it again");
     for (uint64_t at = 0; at < count; at += reader->width, reader->read++) {

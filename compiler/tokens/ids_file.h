@@ -30,11 +30,13 @@ typedef struct firnc_ids_reader {
     int file;
     uint32_t width, vocabulary;
     uint64_t count, read; /* ids of the file, and those that were read */
+    firnc_input_state before;
 } firnc_ids_reader;
 
 /* Opens a file of either form. An array may also be of uint16. */
 bool firnc_ids_read_begin(firnc_ids_reader *reader, const char *name, uint32_t vocabulary);
-/* Sets the next ids, which are below the vocabulary; none at the end of the file. */
+/* Sets the next ids, which are below the vocabulary; none at the end of the file, which must not have changed by then.
+ */
 bool firnc_ids_read(firnc_ids_reader *reader, firnc_ids *ids);
 void firnc_ids_read_end(const firnc_ids_reader *reader);
 

@@ -1,6 +1,5 @@
 /* firn data: says what data files hold, what a plan takes from them or why it refuses them, and writes what a device
  * gets of them. Files are described as they are first, so that a file that the plan refuses is described, too. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,14 +209,13 @@ static int print_plan(const cli_session *session) {
 
 /* --- what a device gets ------------------------------------------------------------------------------------------- */
 
-static int fail_to_write(const char *path) {
-    firn_host_fail(path, "cannot be written: %s; %s", strerror(errno), firn_host_room());
+static int fail_to_write(firn_host_replacement *file, const char *path) {
+    firn_host_replace_fail(file, path);
     return CLI_FILE;
 }
 
 /* Writes all elements of a stream behind the header. Returns CLI_OK, or another exit code after a message. */
-static int write_elements(const firn_host_data *data, uint32_t stream, const firn_host_replacement *file,
-                          const char *path) {
+static int write_elements(const firn_host_data *data, uint32_t stream, firn_host_replacement *file, const char *path) {
     static uint8_t bytes[PIECE_ELEMENTS * ELEMENT_BYTES_MOST];
     const uint32_t width = firn_type_bytes(data->streams[stream].element);
     const uint64_t elements = firn_host_data_elements(&data->files[stream]);
@@ -231,7 +229,7 @@ static int write_elements(const firn_host_data *data, uint32_t stream, const fir
             return CLI_FILE;
         }
         if (!firn_host_replace_write(file, CLI_NPY_HEADER_BYTES + at * width, bytes, (size_t)piece * width))
-            return fail_to_write(path);
+            return fail_to_write(file, path);
         if (cli_signals_came()) {
             firn_host_note("interrupted; %s was not written", path);
             return CLI_INTERRUPTED;
@@ -241,22 +239,51 @@ static int write_elements(const firn_host_data *data, uint32_t stream, const fir
     return CLI_OK;
 }
 
-/* Writes a stream as one array: the records of all files after one another, in the shape of those of the first. */
-static int convert_stream(const firn_host_data *data, uint32_t stream, const char *path) {
+/* Writes a stream as one array: the records of all files after one another, in the shape of those of the first. The
+ * file has its temporary name behind that. */
+static int write_stream(const firn_host_data *data, uint32_t stream, firn_host_replacement *file, const char *path) {
     const firn_data_layout *layout = firn_host_file_layout(data->files[stream].files[0]);
     const uint64_t each = firn_data_record_elements(layout), elements = firn_host_data_elements(&data->files[stream]);
-    firn_host_replacement file = {.file = -1};
     if (!firn_host_replaceable(path))
         return CLI_FILE;
-    int status = firn_host_replace_begin(&file, path) ? CLI_OK : fail_to_write(path);
-    if (status == CLI_OK)
-        status = write_elements(data, stream, &file, path);
-    if (status == CLI_OK && (!cli_npy_put_header(&file, data->streams[stream].element, elements / each,
-                                                 layout->dims + 1, layout->rank - 1u) ||
-                             !firn_host_replace_end(&file)))
-        status = fail_to_write(path);
+    const int status =
+        firn_host_replace_begin(file, path) ? write_elements(data, stream, file, path) : fail_to_write(file, path);
     if (status != CLI_OK)
-        firn_host_replace_abandon(&file);
+        return status;
+    const bool written =
+        cli_npy_put_header(file, data->streams[stream].element, elements / each, layout->dims + 1, layout->rank - 1u) &&
+        firn_host_replace_sync(file);
+    return written ? CLI_OK : fail_to_write(file, path);
+}
+
+enum { CONVERTED = 2 }; /* records and labels */
+
+/* Gives the arrays their names. If only the disk has not confirmed the first name, the second array gets its own, too.
+ */
+static int place(firn_host_replacement files[CONVERTED], const char *const paths[CONVERTED]) {
+    int status = CLI_OK;
+    bool placed = true;
+    for (uint32_t s = 0; placed && s < CONVERTED; s++) {
+        if (paths[s] == NULL || firn_host_replace_end(&files[s]))
+            continue;
+        placed = files[s].placed;
+        status = fail_to_write(&files[s], paths[s]);
+        if (s > 0 && !placed && paths[0] != NULL)
+            firn_host_note("%s is there already; convert again, so that both are of one call", paths[0]);
+    }
+    return status;
+}
+
+/* Writes both arrays before either replaces what is there, so that records and labels of two calls are not mixed. */
+static int convert_streams(const firn_host_data *data, const char *const paths[CONVERTED]) {
+    firn_host_replacement files[CONVERTED] = {{.file = -1}, {.file = -1}};
+    int status = CLI_OK;
+    for (uint32_t s = 0; status == CLI_OK && s < CONVERTED; s++)
+        status = paths[s] != NULL ? write_stream(data, s, &files[s], paths[s]) : CLI_OK;
+    if (status == CLI_OK)
+        status = place(files, paths);
+    for (uint32_t s = 0; s < CONVERTED; s++)
+        firn_host_replace_abandon(&files[s]);
     return status;
 }
 
@@ -279,11 +306,9 @@ static int convert(const firn_host_data *data, const cli_options *options, bool 
         return CLI_USAGE;
     }
     cli_signals_catch();
-    if (status == CLI_OK && options->output != NULL)
-        status = convert_stream(data, 0, options->output);
-    if (status == CLI_OK && options->labels_output != NULL)
-        status = convert_stream(data, 1, options->labels_output);
-    return status;
+    return status == CLI_OK
+               ? convert_streams(data, (const char *const[CONVERTED]){options->output, options->labels_output})
+               : status;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */

@@ -86,8 +86,7 @@ static int write_file(const char *path, const cli_record *record, const char *he
     if (firn_host_replace_begin(&file, path) && write_tensors(&file, record, header, header_bytes) &&
         firn_host_replace_end(&file))
         return CLI_OK;
-    firn_host_replace_abandon(&file);
-    firn_host_fail(path, "cannot be written: %s; %s", strerror(errno), firn_host_room());
+    firn_host_replace_fail(&file, path);
     return CLI_FILE;
 }
 

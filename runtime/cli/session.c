@@ -127,6 +127,20 @@ static const char *mend_of_type(const cli_session *session, char *text, size_t s
     return text;
 }
 
+/* What the system says of a counter that could not be advanced; a counter that cannot be read has no such error. */
+static const char *mend_of_counter(const cli_session *session, char *text, size_t size) {
+    const int cause = session->port.counter_cause;
+    if (cause == 0)
+        return mend_of(FIRN_ERROR_COUNTER);
+    errno = cause;
+    if (session->port.counter_placed)
+        snprintf(text, size, "the new number is in its place, but the disk has not confirmed that: %s",
+                 strerror(cause));
+    else
+        snprintf(text, size, "the new number cannot be written: %s; %s", strerror(cause), firn_host_room());
+    return text;
+}
+
 /* Returns how to mend an error, which may be written into `text`. */
 static const char *mend_in(const cli_session *session, int error, char *text, size_t size) {
     switch (error) {
@@ -138,6 +152,8 @@ static const char *mend_in(const cli_session *session, int error, char *text, si
         return mend_of_model(session);
     case FIRN_ERROR_DATA_TYPE:
         return mend_of_type(session, text, size);
+    case FIRN_ERROR_COUNTER:
+        return mend_of_counter(session, text, size);
     default:
         return mend_of(error);
     }

@@ -97,6 +97,30 @@ expect 'no room for the plan' 1 'float32.plan: cannot be written: .*ulimit -f' s
     '$RECIPE' --data '$folder/text' -o '$folder/data'"
 [ ! -e "$folder/data" ] || fail "a study without room left its folder"
 
+# A result that cannot be written after all trials: their logs are kept.
+cat >"$folder/renames.c" <<'end'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+int rename(const char *from, const char *to) {
+    errno = ENOSPC;
+    return strstr(to, "/compare.csv") != NULL
+               ? -1
+               : ((__typeof__(&rename))dlsym(RTLD_NEXT, "rename"))(from, to);
+}
+end
+${CC:-cc} -std=c11 -O1 -shared -fPIC "$folder/renames.c" -o "$folder/renames.so" -ldl
+status=0
+LD_PRELOAD=$folder/renames.so "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 2 --types bfloat16 --pol 0 \
+    -o "$folder/unwritten" >"$folder/out" 2>"$folder/err" || status=$?
+[ $status -eq 1 ] && grep -q 'compare.csv: cannot be written: No space left on device; make room' "$folder/err" &&
+    grep -q 'unwritten: note: the trials are done, and what they have left is kept there' "$folder/err" &&
+    [ "$(ls "$folder/unwritten" | tr '\n' ' ')" = "bfloat16-pol0.jsonl float32.jsonl " ] ||
+    fail "results that cannot be written: exit $status, $(ls "$folder/unwritten" | tr '\n' ' ')"
+
 # If the study is interrupted or its terminal closes, the runner ends too and no files remain.
 for signal in INT TERM HUP; do
     env --default-signal=HUP,INT "$FIRNC" compare compiler/recipes/demo_gpt2.yaml --data "$folder/text" -o "$folder/long" \

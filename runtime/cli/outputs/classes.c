@@ -1,6 +1,5 @@
 /* The names of classes, of --classes: a text file with one name a line, the first for class 0. A byte order mark and
  * carriage returns at the ends of lines are not part of a name. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -197,8 +196,7 @@ int cli_classes_write(const char *path, char *const *names, uint32_t count) {
     }
     if (written && firn_host_replace_end(&file))
         return CLI_OK;
-    firn_host_replace_abandon(&file);
-    firn_host_fail(path, "cannot be written: %s; %s", strerror(errno), firn_host_room());
+    firn_host_replace_fail(&file, path);
     return CLI_FILE;
 }
 

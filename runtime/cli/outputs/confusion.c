@@ -132,10 +132,8 @@ static int write_matrix(const char *path, const matrix *m, const cli_classes *cl
     bool written = fclose(to) == 0;
     written = written && firn_host_replace_begin(&file, path) && firn_host_replace_write(&file, 0, text, length) &&
               firn_host_replace_end(&file);
-    if (!written) {
-        firn_host_replace_abandon(&file);
-        firn_host_fail(path, "cannot be written: %s; %s", strerror(errno), firn_host_room());
-    }
+    if (!written)
+        firn_host_replace_fail(&file, path);
     free(text);
     return written ? CLI_OK : CLI_FILE;
 }

@@ -2,7 +2,6 @@
  * as CSV, as an array of NumPy or as lines of JSON. The file is written under a temporary name and renamed when it is
  * complete. */
 #define _POSIX_C_SOURCE 200809L
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,10 +168,10 @@ static bool put_header(const table *table) {
     return cli_npy_put_header(&table->file, FIRN_FLOAT32, table->rows, dims, table->output.rank - 1u);
 }
 
-static int fail_to_write(const table *table) {
+static int fail_to_write(table *table) {
     if (table->unread)
         return cli_error(table->rows_form.session, FIRN_ERROR_SOURCE);
-    firn_host_fail(table->options->output, "cannot be written: %s; %s", strerror(errno), firn_host_room());
+    firn_host_replace_fail(&table->file, table->options->output);
     return CLI_FILE;
 }
 

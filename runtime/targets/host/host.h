@@ -149,6 +149,8 @@ bool firn_host_replace_reserve(const firn_host_replacement *replacement, uint64_
 bool firn_host_replace_is_there(const firn_host_replacement *replacement);
 bool firn_host_replace_write(const firn_host_replacement *replacement, uint64_t offset, const void *bytes,
                              size_t count);
+/* Syncs what was written, so that firn_host_replace_end is unlikely to fail: for the files of a set. */
+bool firn_host_replace_sync(const firn_host_replacement *replacement);
 /* Syncs the file to the disk and renames it over the target. On failure the previous file remains, unless only the last
  * operation failed, the sync of the folder. A folder that cannot be opened for that is no failure. */
 bool firn_host_replace_end(firn_host_replacement *replacement);
@@ -157,6 +159,8 @@ bool firn_host_remove(const char *path);
 /* Removes the temporary file; preserves errno. May be called after a failure, and on a replacement whose only
  * initialised field is file = -1. */
 void firn_host_replace_abandon(firn_host_replacement *replacement);
+/* Abandons a replacement of which a function above has failed, and prints what is at the path now. Returns false. */
+bool firn_host_replace_fail(firn_host_replacement *replacement, const char *path);
 
 /* A lock for a file that is replaced as a whole and so cannot be locked itself. An empty file beside it is locked
  * instead; one left behind by a crash does no harm. */
@@ -184,6 +188,8 @@ typedef struct firn_host_port {
     bool reserved;                 /* `writing` is open and has room for the next record */
     uint64_t written;              /* end of what the current save has written */
     int cause;                     /* errno of the last operation of the storage that failed */
+    int counter_cause;             /* errno of an advance of the counter that failed; 0: none did */
+    bool counter_placed;           /* the file has the new number, but the disk did not confirm it */
 } firn_host_port;
 
 /* Fills in a port. The paths may be NULL and must outlive it. Never fails: errors of the files are reported when they

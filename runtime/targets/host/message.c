@@ -38,8 +38,19 @@ bool firn_host_fail(const char *where, const char *format, ...) {
 }
 
 const char *firn_host_room(void) {
-    return errno == EFBIG ? "raise the limit of file sizes (ulimit -f), or write elsewhere"
-                          : "make room there, or write elsewhere";
+    switch (errno) {
+    case EFBIG:
+        return "raise the limit of file sizes (ulimit -f), or write elsewhere";
+    case ENOSPC:
+    case EDQUOT:
+        return "make room there, or write elsewhere";
+    case EPIPE:
+        return "its reader has ended: keep that open, or write to a file";
+    case EBUSY:
+        return "another process has written there: let one of them end first, or write elsewhere";
+    default:
+        return "look at the folder's permissions and the disk, or write elsewhere";
+    }
 }
 
 void firn_host_note(const char *format, ...) {

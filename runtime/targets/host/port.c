@@ -131,14 +131,15 @@ static int counter_read(void *context, uint32_t *value) {
 }
 
 static int counter_advance(void *context, uint32_t value) {
-    const firn_host_port *port = context;
+    firn_host_port *port = context;
     char text[16];
     int length = snprintf(text, sizeof text, "%lu\n", (unsigned long)value);
     firn_host_replacement file;
-    if (!firn_host_replace_begin(&file, port->counter_path))
-        return FIRN_ERROR_COUNTER;
-    if (firn_host_replace_write(&file, 0, text, (size_t)length) && firn_host_replace_end(&file))
+    if (firn_host_replace_begin(&file, port->counter_path) && firn_host_replace_write(&file, 0, text, (size_t)length) &&
+        firn_host_replace_end(&file))
         return FIRN_OK;
+    port->counter_cause = errno;
+    port->counter_placed = file.placed;
     firn_host_replace_abandon(&file);
     return FIRN_ERROR_COUNTER;
 }

@@ -259,6 +259,10 @@ bool firn_host_replace_write(const firn_host_replacement *replacement, uint64_t 
     return true;
 }
 
+bool firn_host_replace_sync(const firn_host_replacement *replacement) {
+    return sync_again(replacement->file) == 0;
+}
+
 static void forget(firn_host_replacement *replacement) {
     free(replacement->target);
     free(replacement->temporary);
@@ -309,6 +313,17 @@ void firn_host_replace_abandon(firn_host_replacement *replacement) {
         unlink(replacement->temporary);
     forget(replacement);
     errno = error;
+}
+
+bool firn_host_replace_fail(firn_host_replacement *replacement, const char *path) {
+    const bool placed = replacement->placed;
+    firn_host_replace_abandon(replacement);
+    if (placed)
+        return firn_host_fail(path,
+                              "is in its place, but the disk has not confirmed that: %s; look at the disk before you "
+                              "trust it",
+                              strerror(errno));
+    return firn_host_fail(path, "cannot be written: %s; %s", strerror(errno), firn_host_room());
 }
 
 /* --- locks --- */
