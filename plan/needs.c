@@ -122,8 +122,13 @@ uint32_t firn_schema_needs(const uint8_t *flatbuffers, const firn_marked_schema 
 }
 
 /* In minor version 1 the rule was relaxed that no op may write a view, flushed sums got their meaning, and products
- * learned to round a weight as they read it. */
-enum { VIEWS_MAY_BE_WRITTEN = 1, SUMS_MAY_BE_FLUSHED = 1, WEIGHTS_MAY_BE_ROUNDED = 1 };
+ * learned to round a weight as they read it. In minor version 3 an ignored label need no longer be a class. */
+enum {
+    VIEWS_MAY_BE_WRITTEN = 1,
+    SUMS_MAY_BE_FLUSHED = 1,
+    WEIGHTS_MAY_BE_ROUNDED = 1,
+    IGNORED_LABELS_MAY_BE_NO_CLASS = 3
+};
 
 static bool writes_view(firn_fb_plan plan, firn_fb_op op) {
     for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++)
@@ -158,6 +163,44 @@ static bool rounds_input(firn_fb_plan plan, firn_fb_op op, const firn_op_info *i
     return false;
 }
 
+uint8_t firn_op_ignore_index(uint16_t code) {
+    switch (code) {
+    case FIRN_OP_cross_entropy_weighted:
+        return FIRN_CROSS_ENTROPY_WEIGHTED_IGNORE_INDEX;
+    case FIRN_OP_cross_entropy_weighted_backward:
+        return FIRN_CROSS_ENTROPY_WEIGHTED_BACKWARD_IGNORE_INDEX;
+    case FIRN_OP_linear_cross_entropy:
+        return FIRN_LINEAR_CROSS_ENTROPY_IGNORE_INDEX;
+    case FIRN_OP_metric_weighted_accuracy:
+        return FIRN_METRIC_WEIGHTED_ACCURACY_IGNORE_INDEX;
+    case FIRN_OP_metric_confusion:
+        return FIRN_METRIC_CONFUSION_IGNORE_INDEX;
+    default:
+        return FIRN_NONE_OF_THEM;
+    }
+}
+
+/* The number of classes of such an op: an attribute, or an extent of its logits. UINT32_MAX if a plan whose meaning has
+ * not been checked gives neither. */
+static int64_t classes_of(firn_fb_plan plan, firn_fb_op op, const firn_op_info *info) {
+    if (info->index_attribute != FIRN_NONE_OF_THEM)
+        return info->index_attribute < firn_fb_op_integers_count(op) ? firn_fb_op_integers_at(op, info->index_attribute)
+                                                                     : UINT32_MAX;
+    const uint32_t tensor =
+        info->index_table < firn_fb_op_inputs_count(op) ? firn_fb_op_inputs_at(op, info->index_table) : FIRN_ABSENT;
+    if (tensor >= firn_fb_plan_tensors_count(plan))
+        return UINT32_MAX;
+    const firn_fb_tensor logits = firn_fb_plan_tensors_at(plan, tensor);
+    const uint32_t rank = firn_fb_tensor_dims_count(logits);
+    return rank < info->index_from_end ? UINT32_MAX : firn_fb_tensor_dims_at(logits, rank - info->index_from_end);
+}
+
+static bool ignores_no_class(firn_fb_plan plan, firn_fb_op op, const firn_op_info *info) {
+    const uint8_t position = firn_op_ignore_index(firn_fb_op_code(op));
+    return position < firn_fb_op_integers_count(op) &&
+           firn_fb_op_integers_at(op, position) >= classes_of(plan, op, info);
+}
+
 /* The highest since of the ops. An op that ops.def does not have is refused elsewhere. */
 static uint32_t ops_need(firn_fb_plan plan) {
     uint32_t needs = 0;
@@ -177,6 +220,8 @@ static uint32_t ops_need(firn_fb_plan plan) {
                 needs = SUMS_MAY_BE_FLUSHED;
             if (needs < WEIGHTS_MAY_BE_ROUNDED && info != NULL && rounds_input(plan, op, info))
                 needs = WEIGHTS_MAY_BE_ROUNDED;
+            if (needs < IGNORED_LABELS_MAY_BE_NO_CLASS && info != NULL && ignores_no_class(plan, op, info))
+                needs = IGNORED_LABELS_MAY_BE_NO_CLASS;
         }
     }
     return needs;

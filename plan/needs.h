@@ -15,6 +15,10 @@ uint32_t firn_needs_minor(const uint8_t *flatbuffers);
  * (plan/generated/op_since.c). */
 uint32_t firn_op_since(const firn_op_info *info, uint32_t inputs, uint32_t outputs, uint32_t integers, uint32_t reals);
 
+/* The position of ignore_index among the integers of an op that chooses among classes by labels, or FIRN_NONE_OF_THEM.
+ * Of such an op the label may be the number of classes where ignore_index is that number. */
+uint8_t firn_op_ignore_index(uint16_t code);
+
 /* --- what it is made of ------------------------------------------------------------------------------------------- */
 
 enum {

@@ -120,6 +120,8 @@ typedef struct firn_op_signature {
     firn_shape *outputs; /* output_count of them; see firn_op_infer in plan/shapes/infer.h */
     int64_t integers[FIRN_ATTRIBUTES_MAX];
     float reals[FIRN_ATTRIBUTES_MAX];
+    uint32_t ignored_labels; /* set by firn_op_infer: 1 if the label behind the last class may occur, because the op
+                              * ignores rows with it; else 0 */
 } firn_op_signature;
 
 /* FIRN_NONE_OF_THEM: no operand or no attribute. FIRN_FRESH: this output is none of the inputs. */

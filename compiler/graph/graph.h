@@ -282,7 +282,7 @@ firnc_value firnc_cross_entropy(firnc_graph *graph, firnc_value logits, firnc_va
 /* Options of cross-entropy. All zero: the mean over the rows. */
 typedef struct firnc_cross_entropy_options {
     bool ignores;          /* rows with the label ignore_index are not counted */
-    uint32_t ignore_index; /* a class */
+    uint32_t ignore_index; /* a class, or the number of classes, a label that no row with a class has */
     float label_smoothing; /* [0, 1) */
     bool batch_size; /* true: sum over rows / samples of the batch * loss_weight; false: weighted mean over the rows
                       * of the batch, however it is cut into micro-batches */

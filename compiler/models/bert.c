@@ -1,7 +1,7 @@
 /* BERT as a masked language model: learned positions, attention in both directions, blocks that end with a norm, tied
  * output with bias after a dense layer and a norm. A sample is a record of tokens, some of them masked, with a record
- * of labels; ignore_index says which label stands where nothing is to be predicted. Every record fills all positions:
- * there is no padding mask and no next-sentence prediction, and all tokens are in segment 0.
+ * of labels; ignore_index, a token or -100, says which label stands where nothing is to be predicted. Every record
+ * fills all positions: there is no padding mask and no next-sentence prediction, and all tokens are in segment 0.
  *
  * Parameters have the names of Hugging Face's BertForMaskedLM, but for attention.self.qkv, the rows of its query, key
  * and value in this order. num_segments gives the model the table token_type_embeddings; without it, a weights file's

@@ -67,7 +67,8 @@ firnc_model_facts firnc_loss_facts(const firnc_losses *losses, uint32_t outputs)
 /* Adds a loss whose targets are class labels, one for each row. */
 static void classify(firnc_graph *graph, const firnc_losses *losses, const firnc_elements *elements, firnc_value logits,
                      uint8_t rank, const uint32_t *dims, const firnc_input_options *next) {
-    const firnc_input_options classes = {.stream = 1, .element = elements->label, .limit = dims[rank - 1]};
+    const firnc_input_options classes = {
+        .stream = 1, .element = elements->label, .limit = firnc_label_limit(losses->cross_entropy, dims[rank - 1])};
     const firnc_input_options weight = {.stream = 2, .element = elements->weight};
     const uint8_t rows = (uint8_t)(rank - 1);
     firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, rows, dims, next != NULL ? *next : classes);
@@ -78,7 +79,8 @@ static void classify(firnc_graph *graph, const firnc_losses *losses, const firnc
     }
     firnc_value weights =
         losses->sample_weights ? firnc_input(graph, "weights", FIRN_FLOAT32, rows, dims, weight) : FIRNC_NONE;
-    firnc_classify(graph, logits, labels, weights, losses->cross_entropy);
+    firnc_classify(graph, logits, labels, weights,
+                   next != NULL ? firnc_options_of_text(losses->cross_entropy, dims[rank - 1]) : losses->cross_entropy);
 }
 
 /* Adds a loss whose targets are numbers. */

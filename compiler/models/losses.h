@@ -41,8 +41,7 @@ extern const firnc_choice firnc_loss_words[], firnc_loss_reduction_words[];
          1e30,          .above_low = true},                                                                             \
         {"label_smoothing", .kind = FIRNC_FIELD_SINGLE, offsetof(settings, losses.cross_entropy.label_smoothing), 0, 1, \
          .below_high = true},                                                                                           \
-        {"ignore_index",       .kind = FIRNC_FIELD_WHOLE,   offsetof(settings, losses.cross_entropy.ignore_index), 0,   \
-         FIRNC_MODEL_SIZE_MAX, .only = FIRNC_IGNORED_ADVICE},                                                           \
+        {"ignore_index", .kind = FIRNC_FIELD_OTHER},                                                                    \
         {"sample_weights", .kind = FIRNC_FIELD_FLAG, offsetof(settings, losses.sample_weights)},                        \
         {"delta", .kind = FIRNC_FIELD_SINGLE, offsetof(settings, losses.huber_threshold), 0, 1e30, .above_low = true},  \
         {"beta", .kind = FIRNC_FIELD_SINGLE, offsetof(settings, losses.huber_threshold), 0, 1e30, .above_low = true},   \

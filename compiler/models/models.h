@@ -31,6 +31,7 @@ typedef struct firnc_model_facts {
     bool own_targets;         /* what it is compared with is its input; records have no label */
     bool tokens;              /* records: the features are tokens, whole numbers that are not scaled */
     bool wide;                /* records: float32 and int32 unless the recipe says otherwise, instead of bytes */
+    bool unclassed;           /* records: rows with the label -100 have no class, and are ignored */
     bool sample_weights;      /* stream 2 has a weight for each record */
     firnc_metric metric;      /* default metric of a model with classes */
     const char *layers_key;   /* key of the number of layers, for messages about too large a model */

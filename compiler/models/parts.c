@@ -1,6 +1,9 @@
 /* Parts that several models share (compiler/models/parts.h). */
 #include "compiler/models/parts.h"
 
+#include <string.h>
+
+#include "compiler/base/text.h"
 #include "runtime/numerics/numerics.h"
 
 const firnc_choice firnc_activation_words[] = {
@@ -86,15 +89,52 @@ void firnc_classify(firnc_graph *graph, firnc_value logits, firnc_value labels, 
     firnc_row_weights(graph, weights_or_none, options.ignores ? (int64_t)options.ignore_index : FIRNC_UNSET);
 }
 
+/* --- rows that are ignored ---------------------------------------------------------------------------------------- */
+
+/* What to do about an ignore_index that is neither a class nor -100. */
+#define IGNORED_ADVICE                                                                                                 \
+    "data with such a label is refused when it is read: give the rows to be ignored a class of their own, counted "    \
+    "among the model's classes, and write that class here, or give them the label -100, and write -100 here"
+
+bool firnc_ignores_no_class(const firnc_tree *keys) {
+    const firnc_tree *ignored = firnc_tree_child(keys, "ignore_index");
+    return ignored != NULL && ignored->kind == FIRNC_SCALAR && strcmp(ignored->text, "-100") == 0;
+}
+
+uint32_t firnc_label_limit(firnc_cross_entropy_options options, uint32_t classes) {
+    return classes + (options.ignores && options.ignore_index == classes);
+}
+
+firnc_cross_entropy_options firnc_options_of_text(firnc_cross_entropy_options options, uint32_t classes) {
+    options.ignores = options.ignores && options.ignore_index < classes;
+    return options;
+}
+
+/* Reads ignore_index, a class or -100. */
+static bool read_ignored(const firnc_tree *keys, uint32_t classes, firnc_cross_entropy_options *options) {
+    static const firnc_field class = {.kind = FIRNC_FIELD_WHOLE, .high = FIRNC_MODEL_SIZE_MAX, .only = IGNORED_ADVICE};
+    const firnc_tree *ignored = firnc_tree_child(keys, "ignore_index");
+    uint64_t label = classes;
+    options->ignores = ignored != NULL && !firnc_tree_is_null(ignored);
+    if (!options->ignores)
+        return true;
+    if (!firnc_ignores_no_class(keys)) {
+        if (!firnc_field_whole(ignored, &class, &label))
+            return false;
+        if (label >= classes)
+            return firnc_tree_fail(ignored, "%u is not below the %u classes; " IGNORED_ADVICE, (unsigned)label,
+                                   (unsigned)classes);
+    }
+    options->ignore_index = (uint32_t)label;
+    return true;
+}
+
 bool firnc_complete_cross_entropy(const firnc_tree *keys, int loss_scaling, uint32_t classes,
                                   firnc_cross_entropy_options *options) {
-    const firnc_tree *ignored = firnc_tree_child(keys, "ignore_index");
     const firnc_tree *weight = firnc_tree_child(keys, "loss_weight");
     options->batch_size = loss_scaling == 1;
-    options->ignores = ignored != NULL;
-    if (ignored != NULL && options->ignore_index >= classes)
-        return firnc_tree_fail(ignored, "%u is not below the %u classes; " FIRNC_IGNORED_ADVICE,
-                               (unsigned)options->ignore_index, (unsigned)classes);
+    if (!read_ignored(keys, classes, options))
+        return false;
     if (weight != NULL && !options->batch_size && options->loss_weight != 1)
         return firnc_tree_fail(weight, "has a meaning with loss_scaling: batch_size only; write 1.0 or remove it");
     return true;

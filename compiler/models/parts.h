@@ -50,13 +50,18 @@ void firnc_name_scores(firnc_graph *graph, firnc_value scores, firnc_targets tar
 void firnc_classify(firnc_graph *graph, firnc_value logits, firnc_value labels, firnc_value weights_or_none,
                     firnc_cross_entropy_options options);
 
-/* What to do about an ignore_index that is no class, such as PyTorch's -100. */
-#define FIRNC_IGNORED_ADVICE                                                                                           \
-    "data with such a label is refused when it is read: give the rows to be ignored a class of their own, counted "    \
-    "among the model's classes, and write that class here; firn then reads -100 in the labels as that class"
+/* Returns true if ignore_index of a model is -100, as in PyTorch: rows to be ignored have no class. In the plan their
+ * label is the number behind the last class. */
+bool firnc_ignores_no_class(const firnc_tree *keys);
 
-/* Checks and completes options whose loss_weight, label_smoothing and ignore_index have been read. False after one
- * message. */
+/* What the labels of records are below: the number of classes, or one more if they may be -100. */
+uint32_t firnc_label_limit(firnc_cross_entropy_options options, uint32_t classes);
+
+/* The options for labels that are tokens of a text, none of which is -100. */
+firnc_cross_entropy_options firnc_options_of_text(firnc_cross_entropy_options options, uint32_t classes);
+
+/* Reads ignore_index, and checks and completes options whose loss_weight and label_smoothing have been read. False
+ * after one message. */
 bool firnc_complete_cross_entropy(const firnc_tree *keys, int loss_scaling, uint32_t classes,
                                   firnc_cross_entropy_options *options);
 

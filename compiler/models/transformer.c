@@ -292,7 +292,8 @@ static firnc_value add_inputs(model m, const firnc_job *job, const firnc_element
     firnc_input_options tokens = {.element = elements->feature, .limit = limit};
     firnc_input_options next = {.element = elements->feature, .advance = FIRNC_LABEL_SHIFT, .limit = limit};
     if (m.names->masked)
-        next = (firnc_input_options){.stream = 1, .element = elements->label, .limit = limit};
+        next = (firnc_input_options){
+            .stream = 1, .element = elements->label, .limit = firnc_label_limit(m.settings->loss, limit)};
     firnc_value ids = firnc_input(m.graph, "input_ids", FIRN_INT32, 2, dims, tokens);
     *labels = firnc_job_judges(job) ? firnc_input(m.graph, "labels", FIRN_INT32, 2, dims, next) : FIRNC_NONE;
     return ids;
@@ -330,6 +331,7 @@ void firnc_transformer_build(firnc_graph *graph, const firnc_job *job, const fir
     if (!firnc_job_judges(job))
         return;
     firnc_layer_begin(graph, "loss");
-    firnc_classify(graph, logits, labels, FIRNC_NONE, settings->loss);
+    firnc_classify(graph, logits, labels, FIRNC_NONE,
+                   architecture->masked ? settings->loss : firnc_options_of_text(settings->loss, settings->vocab_size));
     firnc_layer_end(graph);
 }

@@ -70,8 +70,7 @@ const firnc_field firnc_transformer_fields[] = {
     {"loss_scaling", .kind = FIRNC_FIELD_CHOICE, AT(loss_scaling), .choices = firnc_loss_scaling_words},
     {"loss_weight", .kind = FIRNC_FIELD_SINGLE, AT(loss.loss_weight), 0, 1e30, .above_low = true},
     {"label_smoothing", .kind = FIRNC_FIELD_SINGLE, AT(loss.label_smoothing), 0, 1, .below_high = true},
-    {"ignore_index", .kind = FIRNC_FIELD_WHOLE, AT(loss.ignore_index), 0, FIRNC_MODEL_SIZE_MAX,
-     .only = FIRNC_IGNORED_ADVICE},
+    {"ignore_index", .kind = FIRNC_FIELD_OTHER},
     {"initializers", .kind = FIRNC_FIELD_REFUSED,
      .only = "use initializer, embedding_initializer and output_layer_initializer, or give the values with firnc "
              "compile --weights"},

@@ -4,6 +4,7 @@
 #include "compiler/base/words.h"
 #include "compiler/passes/passes.h"
 #include "plan/errors.h"
+#include "plan/needs.h"
 #include "plan/op_words.h"
 
 /* "float32[32,784], float32[10,784]" */
@@ -16,12 +17,18 @@ static const char *operands_text(const firnc_graph *graph, const firnc_node *nod
     return text;
 }
 
-/* The number of classes, or of rows of a table, that an op's indices choose from. */
+/* What an op's indices must be below: the number of classes, or of rows of a table, or one more if the op ignores the
+ * label behind the last class. */
 static int64_t index_range(const firnc_graph *graph, const firnc_node *node, const firn_op_info *info) {
-    if (info->index_attribute != FIRN_NONE_OF_THEM)
-        return node->integers[info->index_attribute];
-    const firn_shape *table = &graph->values[node->inputs[info->index_table]].shape;
-    return table->dims[table->rank - info->index_from_end];
+    const uint8_t ignored = firn_op_ignore_index(node->code);
+    int64_t range;
+    if (info->index_attribute != FIRN_NONE_OF_THEM) {
+        range = node->integers[info->index_attribute];
+    } else {
+        const firn_shape *table = &graph->values[node->inputs[info->index_table]].shape;
+        range = table->dims[table->rank - info->index_from_end];
+    }
+    return range + (ignored != FIRN_NONE_OF_THEM && node->integers[ignored] == range);
 }
 
 bool firnc_check_indices(const firnc_compilation *compilation, const firnc_node *node) {

@@ -215,6 +215,11 @@ static bool check_records(const firnc_tree *loader, settings *s, const firnc_mod
         !(of_bytes && s->elements.label == FIRN_UINT8))
         return firnc_tree_fail(label, of_bytes ? "the loss has targets from 0 to 1; write uint8 or float32"
                                                : "the loss has float32 targets; write float32");
+    if (model->unclassed && s->elements.label == FIRN_UINT8 && model->outputs > UINT8_MAX)
+        return firnc_tree_fail(label != NULL ? label : loader,
+                               "ignore_index: -100 needs a number above those of the %u classes, and uint8 has none; "
+                               "write label_type: int32",
+                               (unsigned)model->outputs);
     if (weight != NULL && !model->sample_weights)
         return firnc_tree_fail(weight, "the model takes no weights; set sample_weights in it, or remove this key");
     if (s->elements.feature != FIRN_FLOAT32)
@@ -251,7 +256,8 @@ static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, co
     if (held_out == NULL)
         s->data.held_out = mode == FIRNC_EVAL && s->data.held_out_per_mille > 0;
     else if (s->data.held_out && s->data.held_out_per_mille == 0)
-        return firnc_tree_fail(held_out, "nothing is held out; remove it to read all of the data, or set held_out_per_mille");
+        return firnc_tree_fail(held_out,
+                               "nothing is held out; remove it to read all of the data, or set held_out_per_mille");
     return recipe->facts.longest_sequence != 0 ? check_window(loader, s, &recipe->facts, firnc_job_judges(&recipe->job))
                                                : check_records(loader, s, &recipe->facts);
 }

@@ -5,6 +5,7 @@
 
 #include "compiler/base/text.h"
 #include "compiler/models/onnx.h"
+#include "compiler/models/parts.h"
 #include "compiler/recipe/recipe_parts.h"
 
 static const firnc_choice flags[] = {{"true", 1}, {"True", 1}, {"false", 0}, {"False", 0}, {NULL, 0}};
@@ -146,6 +147,10 @@ bool firnc_recipe_model(firnc_recipe *recipe, const firnc_tree *keys, firnc_mode
     recipe->model = model;
     recipe->settings = settings;
     recipe->facts = model->facts(settings);
+    recipe->facts.unclassed = firnc_ignores_no_class(keys);
+    if (recipe->facts.unclassed && recipe->facts.longest_sequence != 0)
+        firnc_idle_note(firnc_tree_child(keys, "ignore_index"),
+                        "the labels of a text are its tokens, and none of them is -100; remove it");
     if (firnc_tree_child(keys, recipe->facts.layers_key) != NULL)
         recipe->job.places.layers = firnc_tree_place(firnc_tree_child(keys, recipe->facts.layers_key));
     recipe->job.places.size = firnc_tree_place(largest_size(keys, recipe->facts.sizes));

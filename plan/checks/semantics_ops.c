@@ -117,7 +117,8 @@ static bool are_reductions(const firn_fb_op_record *op, const firn_op_info *info
 /* --- operands that are indices ---------------------------------------------------------------------------------- */
 
 /* Indices are data, which cannot be checked here. They must therefore come directly from an input, because the runtime
- * checks every element that it reads against the input's limit. */
+ * checks every element that it reads against the input's limit. A kernel reads nothing at a label that it ignores, so
+ * the label behind the last class may occur if the op ignores it. */
 static bool are_indices(const firn_fb_plan_record *plan, const firn_fb_op_record *op, const firn_op_info *info,
                         const firn_op_signature *s) {
     if (info->index_operand == FIRN_NONE_OF_THEM)
@@ -132,7 +133,7 @@ static bool are_indices(const firn_fb_plan_record *plan, const firn_fb_op_record
     const uint32_t indices = firn_semantics_base(plan, op->inputs[info->index_operand]);
     const uint32_t input = firn_semantics_input_of(plan, indices);
     return input < plan->inputs_count &&
-           (int64_t)firn_fb_input_limit(firn_fb_plan_inputs_at(plan->table, input)) <= rows;
+           (int64_t)firn_fb_input_limit(firn_fb_plan_inputs_at(plan->table, input)) <= rows + s->ignored_labels;
 }
 
 /* --- one op, every op ------------------------------------------------------------------------------------------- */

@@ -204,6 +204,7 @@ static bool attributes_are_given(firn_op_signature *s, const firn_op_info *info)
 int firn_op_infer(firn_op_signature *signature) {
     const firn_op_part *part = firn_op_part_find(signature->code);
     letters found = {0};
+    signature->ignored_labels = 0;
     if (part == NULL)
         return FIRN_ERROR_OP_UNKNOWN;
     const firn_op_info *info = part->row;

@@ -1,9 +1,10 @@
 /* Own rules (plan/shapes/shape_rules.h) of losses and metrics. Freestanding. */
 #include "plan/shapes/shape_rules.h"
 
-/* An ignored label must be a class; -1 means that none is ignored. */
-static int check_ignored(int64_t label, const firn_shape *logits) {
-    return label < (int64_t)last_extent(logits) ? FIRN_OK : FIRN_ERROR_OP_ATTRIBUTE;
+/* An ignored label must be a class, or the number behind the last class. -1 means that none is ignored. */
+static int check_ignored(firn_op_signature *s, int64_t label, int64_t classes) {
+    s->ignored_labels = label == classes;
+    return label <= classes ? FIRN_OK : FIRN_ERROR_OP_ATTRIBUTE;
 }
 
 enum { BATCH_SIZE = 1 }; /* a value of the attribute scaling, whose divisor is the same in every micro-batch */
@@ -12,13 +13,13 @@ int firn_shape_cross_entropy_weighted(firn_op_signature *s) {
     if (has_input(s, FIRN_CROSS_ENTROPY_WEIGHTED_IN_BATCH_DIVISOR) &&
         s->integers[FIRN_CROSS_ENTROPY_WEIGHTED_SCALING] == BATCH_SIZE)
         return FIRN_ERROR_OP_ATTRIBUTE;
-    return check_ignored(s->integers[FIRN_CROSS_ENTROPY_WEIGHTED_IGNORE_INDEX],
-                         &s->inputs[FIRN_CROSS_ENTROPY_WEIGHTED_IN_LOGITS]);
+    return check_ignored(s, s->integers[FIRN_CROSS_ENTROPY_WEIGHTED_IGNORE_INDEX],
+                         last_extent(&s->inputs[FIRN_CROSS_ENTROPY_WEIGHTED_IN_LOGITS]));
 }
 
 int firn_shape_cross_entropy_weighted_backward(firn_op_signature *s) {
-    return check_ignored(s->integers[FIRN_CROSS_ENTROPY_WEIGHTED_BACKWARD_IGNORE_INDEX],
-                         &s->inputs[FIRN_CROSS_ENTROPY_WEIGHTED_BACKWARD_IN_LOGITS]);
+    return check_ignored(s, s->integers[FIRN_CROSS_ENTROPY_WEIGHTED_BACKWARD_IGNORE_INDEX],
+                         last_extent(&s->inputs[FIRN_CROSS_ENTROPY_WEIGHTED_BACKWARD_IN_LOGITS]));
 }
 
 enum { OUT_IN = 0 };         /* a value of the attribute layout */
@@ -45,7 +46,7 @@ int firn_shape_linear_cross_entropy(firn_op_signature *s) {
         return FIRN_ERROR_OP_SHAPE;
     if (!is_word(rows, 1) || (uint64_t)rows > all || ((uint64_t)rows != all && rows % ROWS_TOGETHER != 0) ||
         s->integers[FIRN_LINEAR_CROSS_ENTROPY_HALF] != firn_type_is_half(x->type) ||
-        s->integers[FIRN_LINEAR_CROSS_ENTROPY_IGNORE_INDEX] >= classes ||
+        check_ignored(s, s->integers[FIRN_LINEAR_CROSS_ENTROPY_IGNORE_INDEX], classes) != FIRN_OK ||
         (s->integers[FIRN_LINEAR_CROSS_ENTROPY_WEIGHTED] == 0 && !is_plain(s)) ||
         (s->integers[FIRN_LINEAR_CROSS_ENTROPY_SCALING] == BATCH_SIZE &&
          has_input(s, FIRN_LINEAR_CROSS_ENTROPY_IN_BATCH_DIVISOR)))
@@ -77,7 +78,7 @@ int firn_shape_metric_weighted_accuracy(firn_op_signature *s) {
     const firn_shape *logits = &s->inputs[FIRN_METRIC_WEIGHTED_ACCURACY_IN_LOGITS];
     if (!rows_are_of_samples(s, FIRN_METRIC_WEIGHTED_ACCURACY_IN_COUNTED, leading_elements(logits)))
         return FIRN_ERROR_OP_SHAPE;
-    return check_ignored(s->integers[FIRN_METRIC_WEIGHTED_ACCURACY_IGNORE_INDEX], logits);
+    return check_ignored(s, s->integers[FIRN_METRIC_WEIGHTED_ACCURACY_IGNORE_INDEX], last_extent(logits));
 }
 
 int firn_shape_metric_row_mean(firn_op_signature *s) {
@@ -116,7 +117,7 @@ int firn_shape_metric_confusion(firn_op_signature *s) {
     if (confusion->rank != 2 || confusion->dims[0] != classes || confusion->dims[1] != classes + 1 ||
         !rows_are_of_samples(s, FIRN_METRIC_CONFUSION_IN_COUNTED, leading_elements(logits)))
         return FIRN_ERROR_OP_SHAPE;
-    return check_ignored(s->integers[FIRN_METRIC_CONFUSION_IGNORE_INDEX], logits);
+    return check_ignored(s, s->integers[FIRN_METRIC_CONFUSION_IGNORE_INDEX], (int64_t)classes);
 }
 
 int firn_shape_metric_auc(firn_op_signature *s) {

@@ -156,6 +156,7 @@ typedef struct cli_row_rule {
     bool weighted;   /* by the stream of weights */
     bool divides;    /* the loss is divided by the sum of the weights of a step */
     int64_t ignored; /* the label whose rows do not count, or -1 */
+    bool unclassed;  /* it is the number of classes, which -100 in the data stands for */
     uint32_t stream; /* that has the labels */
 } cli_row_rule;
 
@@ -260,8 +261,11 @@ const char *cli_say_out_of_range(const cli_session *session, char *text, size_t 
 
 /* Returns the integer at an element in the bytes of a source. */
 double cli_integer_at(uint8_t type, const uint8_t *element);
-/* Returns true if the loss of the plan ignores the rows with a label, and stores it. */
-bool cli_ignored_label(const cli_session *session, uint32_t *label);
+/* Returns true if the loss of the plan ignores the rows with a label. Stores the label, and whether it is no class
+ * because it is the number of classes, which -100 in the data stands for; else 0 and false. */
+bool cli_ignored_label(const cli_session *session, uint32_t *label, bool *unclassed);
+/* Returns the number of classes that labels of a stream may have: its limit, less an ignored label that is no class. */
+uint32_t cli_label_classes(const cli_session *session, const firn_stream_info *stream);
 /* Reads from the plan which rows count. */
 void cli_rows_begin(cli_session *session);
 /* Looks at the rows of the last step again, and stores the sum of their weights unless it returns CLI_ROWS_COUNT. Call

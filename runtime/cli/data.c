@@ -175,9 +175,10 @@ static void print_stream_of_plan(const cli_session *session, uint32_t stream) {
                      ? snprintf(text, sizeof text, "a text of %s", firn_type_name(info.element))
                      : snprintf(text, sizeof text, "%lu %s of each record", (unsigned long)info.record_elements,
                                 firn_type_name(info.element));
-    if (info.limit != 0)
-        length +=
-            snprintf(text + length, sizeof text - (size_t)length, ", from 0 to %lu", (unsigned long)info.limit - 1);
+    const uint32_t limit = stream == 1 ? cli_label_classes(session, &info) : info.limit;
+    if (limit != 0)
+        length += snprintf(text + length, sizeof text - (size_t)length, ", from 0 to %lu%s", (unsigned long)limit - 1,
+                           limit == info.limit ? "" : ", or -100, which is ignored");
     if (rounded != 0)
         snprintf(text + length, sizeof text - (size_t)length, "; %llu number%s rounded once to float32",
                  (unsigned long long)rounded, rounded == 1 ? " is" : "s are");

@@ -193,6 +193,7 @@ void cli_note_images(const cli_session *session) {
     const firn_host_stream *stream = &session->data.files[0];
     firn_stream_info info = {0};
     const bool labelled = session->data.source.stream_count > 1 && firn_stream_at(&session->firn, 1, &info) == FIRN_OK;
+    const uint32_t classes = labelled ? cli_label_classes(session, &info) : 0;
     for (uint32_t i = 0; i < stream->count && i < FILES_MOST; i++) {
         const firn_host_image_list *list = firn_host_file_images(stream->files[i]);
         char text[FILES_MOST * 64 + 100] = "";
@@ -202,9 +203,9 @@ void cli_note_images(const cli_session *session) {
         firn_host_note("%s: %lu image%s%s", name_of(stream, i), (unsigned long)list->count, cli_s(list->count), text);
         if (labelled && list->class_count == 1)
             firn_host_note("%s: all images are of one class", name_of(stream, i));
-        else if (labelled && info.limit > list->class_count)
+        else if (labelled && classes > list->class_count)
             firn_host_note("%s: %lu of the %lu classes of the plan have no folder", name_of(stream, i),
-                           (unsigned long)(info.limit - list->class_count), (unsigned long)info.limit);
+                           (unsigned long)(classes - list->class_count), (unsigned long)classes);
     }
 }
 
@@ -214,20 +215,22 @@ void cli_note_first_class(const cli_session *session) {
     firn_host_summary summary;
     bool from_one = true;
     if (session->data.source.stream_count < 2 || session->info.window != 0 ||
-        firn_stream_at(&session->firn, 1, &info) != FIRN_OK || info.limit < 3)
+        firn_stream_at(&session->firn, 1, &info) != FIRN_OK)
+        return;
+    const uint32_t classes = cli_label_classes(session, &info);
+    if (classes < 3)
         return;
     for (uint32_t i = 0; from_one && i < session->data.files[1].count; i++) {
         from_one = firn_host_file_summarise(session->data.files[1].files[i], &summary) && summary.counts != NULL &&
                    summary.first >= 1 && (summary.first == 1 || i != 0) &&
-                   summary.first + summary.span == (int64_t)info.limit;
+                   summary.first + summary.span == (int64_t)classes;
         firn_host_summary_free(&summary);
     }
     if (from_one)
         firn_host_note(
             "%s: the labels are 1 to %lu, and no record has class 0 of %lu: if the classes begin at 1, save x - "
             "1, and compile with one class fewer",
-            firn_host_file_name(session->data.files[1].files[0]), (unsigned long)info.limit - 1,
-            (unsigned long)info.limit);
+            firn_host_file_name(session->data.files[1].files[0]), (unsigned long)classes - 1, (unsigned long)classes);
 }
 
 /* --- counts --- */

@@ -328,7 +328,7 @@ const char *cli_say_floor(const cli_session *session, char *text, size_t size) {
 const char *cli_say_out_of_range(const cli_session *session, char *text, size_t size) {
     cli_finding finding;
     uint32_t limit;
-    char at[100], mend[200];
+    char at[100], mend[300];
     if (!find_out_of_range(session, &finding, &limit))
         return NULL;
     if (!finding.records)
@@ -342,7 +342,7 @@ const char *cli_say_out_of_range(const cli_session *session, char *text, size_t 
     if (labels && (finding.value < 0 || finding.value == UINT8_MAX))
         snprintf(mend, sizeof mend,
                  "give the rows to be ignored a class of their own, such as %lu, count it among the classes, and name "
-                 "it by ignore_index: then -100 is read as it",
+                 "it by ignore_index: then -100 is read as it; or give them -100, and compile with ignore_index: -100",
                  (unsigned long)limit);
     else if (labels)
         snprintf(mend, sizeof mend, "number the classes from 0 to %lu%s, or compile with more classes",

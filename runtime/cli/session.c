@@ -434,7 +434,7 @@ static int open_data(cli_session *session) {
     cli_want_parts(&wanted, options);
     wanted.evaluated = reads_eval_data(session);
     wanted.shared = options->eval_data_count != 0;
-    wanted.ignores = wanted.records && cli_ignored_label(session, &wanted.ignored);
+    wanted.ignores = wanted.records && cli_ignored_label(session, &wanted.ignored, &wanted.unclassed);
     if (!firn_host_data_open(&session->data, &wanted, options->data, options->data_count, options->labels,
                              options->weights))
         return CLI_FILE;

@@ -2250,7 +2250,8 @@ def cross_entropy_weighted(call):
     e = rows.smoothing
     row_max, row_sum = softmax_sums(rows.logits)
     off = rows.logits - row_max[:, None]
-    score = at_labels(off, rows.labels)
+    is_class = rows.labels < rows.logits.shape[1]  # an ignored label may be the number behind the last class
+    score = np.where(is_class, at_labels(off, np.where(is_class, rows.labels, 0)), F32(0))
     if e != 0:
         score = fma(e, lane_sum(off) / rows.classes, (ONE - e) * score)
     row_loss = log(row_sum) - score

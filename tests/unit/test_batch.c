@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/firnc.h"
+#include "plan/needs.h"
 #include "tests/unit/support_native_plan.h"
 #include "tests/unit/support_sealed_runs.h"
 #include "tests/unit/support_test.h"
@@ -232,6 +233,54 @@ TEST(it_needs_minor_version_2) {
     compiled_plan plan;
     make_plan(&plan, true);
     assert_int_equal(compiled_plan_header(&plan).needs_minor, 2);
+    compiled_plan_free(&plan);
+}
+
+/* An ignored label that is no class came later. The last class may be ignored in every version. */
+TEST(an_ignored_label_that_is_no_class_needs_minor_version_3) {
+    static const struct {
+        const char *setting;
+        uint32_t needs;
+    } cases[] = {{"trainer.init.model.ignore_index=-100", 3}, {"trainer.init.model.ignore_index=9", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        compiled_plan plan;
+        compiled_plan_make(&plan, "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, &cases[i].setting, 1);
+        assert_int_equal(compiled_plan_header(&plan).needs_minor, cases[i].needs);
+        compiled_plan_free(&plan);
+    }
+}
+
+/* The limit of the labels is checked against the classes, and against ignore_index where that is no class. */
+TEST(labels_may_reach_the_ignored_label_and_no_further) {
+    static const struct {
+        int64_t ignored;
+        uint32_t limit;
+        int error;
+    } cases[] = {{10, 11, FIRN_OK},
+                 {10, 10, FIRN_OK},
+                 {10, 12, FIRN_ERROR_OP_OPERANDS},
+                 {9, 11, FIRN_ERROR_OP_OPERANDS},
+                 {-1, 11, FIRN_ERROR_OP_OPERANDS},
+                 {11, 12, FIRN_ERROR_OP_ATTRIBUTE}};
+    static const char *const setting = "trainer.init.model.ignore_index=-100";
+    compiled_plan plan, changed;
+    compiled_plan_make(&plan, "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, &setting, 1);
+    const firn_header header = compiled_plan_header(&plan);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        native_plan native = native_plan_read(sealed_payload(&plan));
+        for (uint32_t p = 0; p < native.plan->phases_count; p++)
+            for (uint32_t o = 0; o < native.plan->phases[p].ops_count; o++) {
+                const firn_native_op *op = &native.plan->phases[p].ops[o];
+                const uint8_t position = firn_op_ignore_index(op->code);
+                if (position != FIRN_NONE_OF_THEM)
+                    *(int64_t *)(uintptr_t)&op->integers[position] = cases[i].ignored;
+            }
+        *(uint32_t *)(uintptr_t)&native.plan->inputs[1].limit = cases[i].limit;
+        assert_true(sealed_plan_make(&changed, &plan, &native, &header));
+        assert_int_equal(sealed_plan_check(&changed), cases[i].error);
+        compiled_plan_free(&changed);
+        native_plan_free(&native);
+    }
     compiled_plan_free(&plan);
 }
 

@@ -41,8 +41,7 @@ static const firnc_field fields[] = {
     {"loss_scaling", .kind = FIRNC_FIELD_CHOICE, AT(images.loss_scaling), .choices = firnc_loss_scaling_words},
     {"loss_weight", .kind = FIRNC_FIELD_SINGLE, AT(images.cross_entropy.loss_weight), 0, 1e30, .above_low = true},
     {"label_smoothing", .kind = FIRNC_FIELD_SINGLE, AT(images.cross_entropy.label_smoothing), 0, 1, .below_high = true},
-    {"ignore_index", .kind = FIRNC_FIELD_WHOLE, AT(images.cross_entropy.ignore_index), 0, FIRNC_MODEL_SIZE_MAX,
-     .only = FIRNC_IGNORED_ADVICE},
+    {"ignore_index", .kind = FIRNC_FIELD_OTHER},
     {"sample_weights", .kind = FIRNC_FIELD_FLAG, AT(images.sample_weights)},
 };
 

@@ -20,8 +20,7 @@ const firnc_field firnc_image_fields[FIRNC_IMAGE_FIELDS] = {
     {"loss_scaling", .kind = FIRNC_FIELD_CHOICE, AT(loss_scaling), .choices = firnc_loss_scaling_words},
     {"loss_weight", .kind = FIRNC_FIELD_SINGLE, AT(cross_entropy.loss_weight), 0, 1e30, .above_low = true},
     {"label_smoothing", .kind = FIRNC_FIELD_SINGLE, AT(cross_entropy.label_smoothing), 0, 1, .below_high = true},
-    {"ignore_index", .kind = FIRNC_FIELD_WHOLE, AT(cross_entropy.ignore_index), 0, FIRNC_MODEL_SIZE_MAX,
-     .only = FIRNC_IGNORED_ADVICE},
+    {"ignore_index", .kind = FIRNC_FIELD_OTHER},
     {"sample_weights", .kind = FIRNC_FIELD_FLAG, AT(sample_weights)},
 };
 
@@ -125,7 +124,9 @@ void firnc_build_images(firnc_graph *graph, const firnc_job *job, const void *mo
                                           .scaled = true,
                                           .scale = elements->feature_scale,
                                           .shift = elements->feature_shift};
-    const firnc_input_options classes = {.stream = 1, .element = elements->label, .limit = settings->output_size};
+    const firnc_input_options classes = {.stream = 1,
+                                         .element = elements->label,
+                                         .limit = firnc_label_limit(settings->cross_entropy, settings->output_size)};
     const firnc_input_options weight = {.stream = 2, .element = elements->weight};
     const uint32_t dims[] = {samples, settings->height, settings->width, settings->channels};
     firnc_image image = {.x = firnc_input(graph, "features", FIRN_FLOAT32, 4, dims, features),

@@ -130,8 +130,9 @@ static inline float distance_term(float x, float maximum) {
     return x - maximum;
 }
 
-/* Computes the loss of each row: log(sum_v e^(l_v - max)) - score. The score is l_label - max, of which the fraction
- * label_smoothing is replaced by the mean of l_v - max over all classes. */
+/* Computes the loss of each row: log(sum_v e^(l_v - max)) - score. The score is l_label - max, or 0 if the label is no
+ * class because it is ignored. Of it the fraction label_smoothing is replaced by the mean of l_v - max over all
+ * classes. */
 static void row_loss_rows(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_WEIGHTED_IN_LOGITS];
@@ -140,12 +141,13 @@ static void row_loss_rows(void *argument, size_t begin, size_t end) {
     const float *sums = call->outputs[FIRN_CROSS_ENTROPY_WEIGHTED_OUT_ROW_SUM].data;
     float *losses = call->outputs[FIRN_CROSS_ENTROPY_WEIGHTED_OUT_ROW_LOSS].data;
     const float smoothing = call->reals[FIRN_CROSS_ENTROPY_WEIGHTED_LABEL_SMOOTHING];
-    const float width = (float)firn_last_extent(logits);
+    const size_t width = firn_last_extent(logits);
     for (size_t row = begin; row < end; row++) {
-        float score = firn_row_load(logits, row, (size_t)labels[row]) - maxima[row];
+        const size_t label = (size_t)labels[row];
+        float score = label < width ? firn_row_load(logits, row, label) - maxima[row] : 0.0f;
         if (smoothing != 0.0f) {
             const float all = firn_row_sum(logits, row, maxima[row], distance_term);
-            score = firn_fma(smoothing, all / width, (1.0f - smoothing) * score);
+            score = firn_fma(smoothing, all / (float)width, (1.0f - smoothing) * score);
         }
         losses[row] = firn_canonical(firn_log(sums[row]) - score);
     }

@@ -45,6 +45,9 @@ static void say_mend(const firn_host_file *file, uint32_t stream, firn_host_misf
     case FIRN_HOST_INEXACT:
         snprintf(text, size, "subtract an offset, or save x.astype('float32') if it may be rounded");
         return;
+    case FIRN_HOST_CLASS:
+        firn_host_mend_class(&file->how, text, size);
+        return;
     case FIRN_HOST_NAN:
         snprintf(text, size, "mend the record, or leave it out of the file");
         return;
@@ -54,7 +57,7 @@ static void say_mend(const firn_host_file *file, uint32_t stream, firn_host_misf
         else if (stream == 1 && below)
             snprintf(text, size,
                      "give the rows to be ignored a class of their own, and name it by ignore_index: then -100 is read "
-                     "as that class");
+                     "as that class; or give them -100, and compile with ignore_index: -100");
         else
             snprintf(text, size, "mend the record, or change %s of the recipe",
                      file->tokens ? "token_type" : keys[stream]);
@@ -68,21 +71,22 @@ static bool refuse_number(const firn_host_file *file, uint32_t stream, uint64_t 
         [FIRN_HOST_FITS] = "",
         [FIRN_HOST_FRACTION] = "is no whole number",
         [FIRN_HOST_RANGE] = "is beyond it",
+        [FIRN_HOST_CLASS] = "is no class",
         [FIRN_HOST_NAN] = "is no number of it",
         [FIRN_HOST_OVERFLOW] = "would be infinity in it",
         [FIRN_HOST_INEXACT] = "would be another number in it",
     };
     const uint32_t each = file->tokens ? 1 : firn_data_record_elements(&file->layout);
-    char value[64], at[64] = "", mend[200];
+    char value[64], at[64] = "", mend[250];
     firn_host_number_text(&file->how, number, value, sizeof value);
     if (each > 1)
         snprintf(at, sizeof at, "element %llu of ", (unsigned long long)(element % each));
     say_mend(file, stream, misfit, value[0] == '-', mend, sizeof mend);
-    return firn_host_fail(file->name, "%s%s %llu, counted from 0, is %s; %s %s, and %s %s (%s): %s", at,
-                          file->tokens ? "token" : "record", (unsigned long long)(element / each), value,
-                          file->unplanned ? "without a plan it becomes" : "the plan reads",
-                          firn_type_name(file->how.to), value, why[misfit], firn_error_name(FIRN_ERROR_DATA_TYPE),
-                          mend);
+    return firn_host_fail(
+        file->name, "%s%s %llu, counted from 0, is %s; %s %s, and %s %s (%s): %s", at,
+        file->tokens ? "token" : "record", (unsigned long long)(element / each), value,
+        file->unplanned ? "without a plan it becomes" : "the plan reads", firn_type_name(file->how.to), value,
+        why[misfit], firn_error_name(misfit == FIRN_HOST_CLASS ? FIRN_ERROR_DATA_RANGE : FIRN_ERROR_DATA_TYPE), mend);
 }
 
 /* --- the hash of what is read --- */

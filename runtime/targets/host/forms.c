@@ -106,12 +106,14 @@ static void choose(firn_host_file *file, const firn_host_wanted *wanted, uint32_
         file->form = layout->format == FIRN_DATA_NPY   ? (file->archived ? FIRN_HOST_FORM_NPZ : FIRN_HOST_FORM_NPY)
                      : layout->format == FIRN_DATA_IDX ? FIRN_HOST_FORM_IDX
                                                        : FIRN_HOST_FORM_BYTES;
+    const bool labels = stream == 1 && file->form != FIRN_HOST_FORM_TABLE; /* a table's cells have been converted */
     file->tokens = !wanted->records;
     file->unplanned = info->record_elements == 0;
     file->how = (firn_host_conversion){.from = number,
                                        .reversed = firn_host_number_is_reversed(layout),
                                        .to = to,
-                                       .ignores = stream == 1 && wanted->ignores,
+                                       .ignores = labels && wanted->ignores,
+                                       .unclassed = labels && wanted->unclassed,
                                        .ignored = wanted->ignored};
     file->hashed_as_rows = !firn_host_number_is(number, to) || layout->fortran || made ||
                            (layout->format == FIRN_DATA_NPY && file->how.reversed);

@@ -300,6 +300,7 @@ typedef struct firn_host_wanted {
     bool evaluated; /* the files are those of --eval-data, --eval-labels and --eval-weights, as messages call them */
     bool shared;    /* the run reads --data and --eval-data, and members, columns, target and header hold for both */
     bool ignores;   /* the plan ignores the label `ignored`, as which -100 is read */
+    bool unclassed; /* `ignored` is the number of classes, so that no other number may be read as it */
     uint32_t ignored;
     firn_host_images_reader *read_images; /* firn_host_images_read (images/images.h); NULL: images are not read */
     uint32_t resize_width, resize_height; /* the size that all images are brought to; 0: they must have it */

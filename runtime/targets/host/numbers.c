@@ -147,6 +147,8 @@ static firn_host_misfit put_integer(const firn_host_conversion *how, value numbe
         return misfit;
     if (how->ignores && number.negative && number.magnitude == (uint64_t)-PYTORCH_IGNORED)
         number = (value){.magnitude = how->ignored};
+    else if (how->unclassed && (number.negative || number.magnitude >= how->ignored))
+        return FIRN_HOST_CLASS;
     limits_of(how->to, &least, &most);
     if (number.magnitude > (number.negative ? (uint64_t)-least : (uint64_t)most))
         return FIRN_HOST_RANGE;
@@ -193,6 +195,11 @@ firn_host_converted firn_host_convert(const firn_host_conversion *how, const uin
             break;
     }
     return converted;
+}
+
+void firn_host_mend_class(const firn_host_conversion *how, char *text, size_t size) {
+    snprintf(text, size, "number the classes from 0 to %lu, and give rows that are to be ignored the label %d",
+             (unsigned long)how->ignored - 1, PYTORCH_IGNORED);
 }
 
 double firn_host_number_value(const firn_host_conversion *how, const uint8_t *from) {

@@ -50,7 +50,8 @@ typedef struct firn_host_conversion {
     bool reversed;    /* the file is big-endian */
     uint8_t to;       /* firn_type: float32, int32 or a narrower integer */
     bool ignores;     /* -100 becomes `ignored` */
-    uint32_t ignored; /* a class */
+    bool unclassed;   /* `ignored` is the number of classes, and all other numbers must be below it */
+    uint32_t ignored; /* a label */
 } firn_host_conversion;
 
 /* Why a number is no element of a plan. */
@@ -58,6 +59,7 @@ typedef enum firn_host_misfit {
     FIRN_HOST_FITS,
     FIRN_HOST_FRACTION, /* it is no whole number */
     FIRN_HOST_RANGE,    /* it is beyond the integers of the type */
+    FIRN_HOST_CLASS,    /* it is neither a class nor -100 */
     FIRN_HOST_NAN,      /* NaN or infinity as an integer */
     FIRN_HOST_OVERFLOW, /* it is finite, and would be infinity in float32 */
     FIRN_HOST_INEXACT   /* an integer that float32 does not hold */
@@ -73,6 +75,8 @@ typedef struct firn_host_converted {
 firn_host_converted firn_host_convert(const firn_host_conversion *how, const uint8_t *from, uint32_t count, void *to);
 /* Returns a number of a file, rounded if it is an integer beyond 2^53. */
 double firn_host_number_value(const firn_host_conversion *how, const uint8_t *from);
+/* Writes what to do about a number that is neither a class nor -100 (FIRN_HOST_CLASS). */
+void firn_host_mend_class(const firn_host_conversion *how, char *text, size_t size);
 /* Writes a number of a file for a message. */
 void firn_host_number_text(const firn_host_conversion *how, const uint8_t *from, char *text, size_t size);
 

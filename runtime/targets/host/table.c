@@ -291,16 +291,24 @@ static bool put_integer(const reading *r, const cell *cell) {
     int64_t integer;
     bool fraction;
     uint8_t bytes[8];
-    char what[200];
+    char what[200], mend[200] = "mend the value, or change the type in the recipe";
+    firn_host_converted done = {0};
     const bool whole = firn_host_cell_integer(r->cells.text, &integer, &fraction);
-    if (whole)
+    if (whole) {
         memcpy(bytes, &integer, sizeof bytes);
-    if (whole && firn_host_convert(&cell->matrix->how, bytes, 1, cell->element).count == 1)
+        done = firn_host_convert(&cell->matrix->how, bytes, 1, cell->element);
+    }
+    if (done.count == 1)
         return true;
+    const bool no_class = done.misfit == FIRN_HOST_CLASS;
+    if (no_class)
+        firn_host_mend_class(&cell->matrix->how, mend, sizeof mend);
     snprintf(what, sizeof what, "the plan reads %s, and %.60s is %s", firn_type_name(cell->matrix->how.to),
-             r->cells.text, !whole && fraction ? "no whole number" : "beyond it");
-    return refuse_cell(r, cell->row, cell->line, cell->column, what,
-                       "mend the value, or change the type in the recipe");
+             r->cells.text,
+             !whole && fraction ? "no whole number"
+             : no_class         ? "no class"
+                                : "beyond it");
+    return refuse_cell(r, cell->row, cell->line, cell->column, what, mend);
 }
 
 /* Puts the cell that was read last into its matrix. row, line: where it began. */
@@ -384,6 +392,7 @@ static firn_host_conversion conversion_of(const firn_host_wanted *wanted, uint32
     return (firn_host_conversion){.from = FIRN_HOST_INT64,
                                   .to = info->record_elements != 0 ? info->element : (uint8_t)FIRN_FLOAT32,
                                   .ignores = stream == 1 && wanted->ignores,
+                                  .unclassed = stream == 1 && wanted->unclassed,
                                   .ignored = wanted->ignored};
 }
 

@@ -243,7 +243,7 @@ static bool read_images(reading *r, firn_host_file *file) {
 /* Refuses more class folders than the plan has classes. */
 static bool check_classes(const reading *r) {
     const firn_host_wanted *wanted = r->wanted;
-    const unsigned long limit = wanted->stream_count > 1 ? wanted->streams[1].limit : 0;
+    const unsigned long limit = wanted->stream_count > 1 ? wanted->streams[1].limit - wanted->unclassed : 0;
     if (limit == 0 || r->tree.class_count <= limit)
         return true;
     return firn_host_fail(r->path, "has %lu class folders, and the plan has %lu class%s (%s); change the recipe",
