@@ -232,6 +232,48 @@ expect "no folder for the matrix" 1 "absent" evaluate matrix --confusion "$folde
 [ ! -s "$folder/out" ] || fail "a metric although the matrix cannot be written"
 [ ! -e "$none" ] && [ ! -e "$none.tmp" ] || fail "a file of what was refused"
 
+# --- a checkpoint that is replaced meanwhile --------------------------------------------------------------------------
+
+# The last rows are of a short batch, and of the state of all others: a checkpoint that a training puts in the place of
+# the first one is not opened. `put` opens another checkpoint as soon as the output was begun.
+expect "another state" 0 "" "$FIRN" train "$folder/train.plan" --pub "$folder/key.pub.pem" --quiet --steps 3 \
+    --data "$folder/x.npy" --labels "$folder/y.npy" --checkpoint "$folder/ckpt.later"
+cat >"$folder/put.c" <<'end'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *path_of(const char *path) {
+    static int begun;
+    const size_t length = strlen(path);
+    begun |= length > 4 && strcmp(path + length - 4, ".tmp") == 0;
+    return begun && strcmp(path, getenv("FAULT_CHECKPOINT")) == 0 ? getenv("FAULT_LATER") : path;
+}
+
+static int call(const char *name, const char *path, int flags, int mode) {
+    union {
+        void *symbol;
+        int (*call)(const char *, int, ...);
+    } next = {dlsym(RTLD_NEXT, name)};
+    return next.call(path_of(path), flags, mode);
+}
+
+int open(const char *path, int flags, int mode) {
+    return call("open", path, flags, mode);
+}
+
+int open64(const char *path, int flags, int mode) {
+    return call("open64", path, flags, mode);
+}
+end
+${CC:-cc} -O1 -shared -fPIC "$folder/put.c" -o "$folder/put.so" -ldl
+put() {
+    LD_PRELOAD=$folder/put.so FAULT_CHECKPOINT=$folder/ckpt FAULT_LATER=$folder/ckpt.later predict "$@"
+}
+expect "a checkpoint that is replaced" 0 "" put logits --name logits -o "$folder/put.npy"
+cmp -s "$folder/plain.npy" "$folder/put.npy" || fail "the last rows are of another checkpoint"
+
 # --- no room, and nobody who reads -----------------------------------------------------------------------------------
 
 echo kept >"$none"

@@ -191,7 +191,7 @@ static int predict_rest(cli_session *session, table *table) {
     }
     cli_last_batch batch;
     cli_last_batch_begin(&batch, session, left);
-    error = firn_restore(&session->firn, NULL); /* back to the first sample, of this batch */
+    error = firn_eval_restart(&session->firn); /* back to the first sample, of this batch */
     if (error == FIRN_OK)
         error = firn_eval_step(&session->firn, &batch.source);
     cli_last_batch_end(&batch);
