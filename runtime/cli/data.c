@@ -288,10 +288,15 @@ static int convert_streams(const firn_host_data *data, const char *const paths[C
     return status;
 }
 
+/* Returns true if a file is bytes or raw tokens, which are one text. */
+static bool is_text(const firn_host_file *file) {
+    return firn_host_file_layout(file)->format == FIRN_DATA_RAW || firn_host_file_tokens(file) != NULL;
+}
+
 /* A text ends with its file: windows do not cross its end, which one array would lose. */
 static int refuse_texts(const firn_host_data *data, bool text) {
     const firn_host_stream *stream = &data->files[0];
-    text = text || firn_host_file_layout(stream->files[0])->format == FIRN_DATA_RAW;
+    text = text || is_text(stream->files[0]);
     if (!text || stream->count == 1)
         return CLI_OK;
     firn_host_fail(firn_host_file_name(stream->files[1]),
@@ -299,6 +304,41 @@ static int refuse_texts(const firn_host_data *data, bool text) {
     return CLI_USAGE;
 }
 
+/* Writes what records a file has. Returns the text. */
+static const char *records_text(const firn_host_file *file, char *text, size_t size) {
+    const firn_data_layout *layout = firn_host_file_layout(file);
+    char shape[200];
+    if (layout->format == FIRN_DATA_RAW)
+        return "bytes";
+    firn_host_dims_text(layout->dims + 1, layout->rank - 1u, "()", shape, sizeof shape);
+    snprintf(text, size, "records of %s %s", firn_type_name(layout->element), shape);
+    return text;
+}
+
+static bool are_alike(const firn_host_file *a, const firn_host_file *b) {
+    const firn_data_layout *p = firn_host_file_layout(a), *q = firn_host_file_layout(b);
+    bool alike = is_text(a) == is_text(b) && p->element == q->element && p->rank == q->rank;
+    for (uint32_t i = 1; alike && i < p->rank; i++)
+        alike = p->dims[i] == q->dims[i];
+    return alike;
+}
+
+/* Refuses files whose records one array cannot hold. A plan would have said what all of them become. */
+static int refuse_unlike(const firn_host_stream *stream) {
+    char text[300], first[300];
+    for (uint32_t i = 1; i < stream->count; i++)
+        if (!are_alike(stream->files[0], stream->files[i])) {
+            firn_host_fail(firn_host_file_name(stream->files[i]),
+                           "has %s, and %s has %s: one array holds records of one type and shape; convert them one by "
+                           "one, or name the plan that reads them by --plan",
+                           records_text(stream->files[i], text, sizeof text), firn_host_file_name(stream->files[0]),
+                           records_text(stream->files[0], first, sizeof first));
+            return CLI_FILE;
+        }
+    return CLI_OK;
+}
+
+/* text: the plan reads one. */
 static int convert(const firn_host_data *data, const cli_options *options, bool text) {
     int status = refuse_texts(data, text);
     if (status == CLI_OK && options->labels_output != NULL && data->files[1].count == 0) {
@@ -306,6 +346,10 @@ static int convert(const firn_host_data *data, const cli_options *options, bool 
                                                "--convert-labels");
         return CLI_USAGE;
     }
+    if (status == CLI_OK && options->file == NULL && options->output != NULL)
+        status = refuse_unlike(&data->files[0]);
+    if (status == CLI_OK && options->file == NULL && options->labels_output != NULL)
+        status = refuse_unlike(&data->files[1]);
     cli_signals_catch();
     return status == CLI_OK
                ? convert_streams(data, (const char *const[CONVERTED]){options->output, options->labels_output})

@@ -212,6 +212,48 @@ expect "labels that are not there" 2 "needs --labels or --target-column with --c
     --convert-labels "$folder/z.npy"
 expect "two texts in one" 2 "is another text, and --convert writes one" "$FIRN" data "$folder/text.txt" "$folder/text.txt.gz" \
     --convert "$folder/z.npy"
+# Without a plan one array has records of one type and shape, and tokens without their header.
+python3 - "$folder" <<'end'
+import gzip, sys
+import numpy as np
+folder = sys.argv[1] + '/'
+np.save(folder + 'three.npy', np.ones((10, 3), 'float32'))
+np.save(folder + 'three_more.npy', np.ones((2, 3), 'float64'))
+np.save(folder + 'four.npy', np.ones((10, 4), 'float32'))
+np.save(folder + 'square.npy', np.ones((10, 3, 1), 'float32'))
+np.save(folder + 'small.npy', np.ones((10, 3), 'uint8'))
+np.save(folder + 'flat.npy', np.ones(10, 'uint16'))
+open(folder + 'llm.bin.gz', 'wb').write(gzip.compress(open(folder + 'llm.bin', 'rb').read()))
+open(folder + 'wide.bin', 'wb').write(np.array([20240801, 7, 3] + [0] * 253, 'int32').tobytes() + np.arange(3).astype('uint32').tobytes())
+end
+expect "records of one shape" 0 "" "$FIRN" data "$folder/three.npy" "$folder/three_more.npy" --convert "$folder/joined.npy"
+python3 -c "import sys, numpy
+x = numpy.load(sys.argv[1])
+sys.exit(x.dtype != 'float32' or x.shape != (12, 3) or bool((x != 1).any()))" "$folder/joined.npy" || fail "records of one shape are joined"
+for pair in "three four:has records of float32 (4,), and .*three.npy has records of float32 (3,)" \
+    "three square:has records of float32 (3, 1), and" "small three:has records of float32 (3,), and .* of uint8 (3,)" \
+    "three flat:has records of uint16 (), and"; do
+    files=${pair%%:*}
+    set -- "$folder/${files% *}.npy" "$folder/${files#* }.npy"
+    expect "$files" 1 "${files#* }.npy: ${pair#*:}.*; convert them one by one, or name the plan" "$FIRN" data "$@" --convert "$folder/never.npy"
+    mkdir "$folder/labels"
+    cp "$1" "$folder/labels/1.npy"
+    cp "$2" "$folder/labels/2.npy"
+    expect "$files as labels" 1 "labels/2.npy: has records of" "$FIRN" data "$@" --labels "$folder/labels" --convert-labels "$folder/never.npy"
+    rm -r "$folder/labels"
+done
+expect "a text behind records" 1 "text.txt: has bytes, and .*small.npy has records" "$FIRN" data "$folder/small.npy" "$folder/text.txt" \
+    --convert "$folder/never.npy"
+expect "tokens behind records" 1 "llm.bin: has records of uint16 (), and" "$FIRN" data "$folder/flat.npy" "$folder/llm.bin" --convert "$folder/never.npy"
+expect "two files of tokens" 2 "llm.bin.gz: is another text" "$FIRN" data "$folder/llm.bin" "$folder/llm.bin.gz" --convert "$folder/never.npy"
+[ ! -e "$folder/never.npy" ] && [ ! -e "$folder/never.npy.tmp" ] || fail "a refused conversion leaves a file"
+for file in llm.bin llm.bin.gz wide.bin; do
+    expect "convert $file" 0 "" "$FIRN" data "$folder/$file" --convert "$folder/tokens.npy"
+    python3 -c "import sys, numpy
+x = numpy.load(sys.argv[1])
+sys.exit(x.dtype != sys.argv[2] or x.tolist() != list(range(len(x))) or len(x) < 3)" "$folder/tokens.npy" \
+        $([ $file = wide.bin ] && echo int32 || echo uint16) || fail "$file: its tokens are converted, without the header"
+done
 cp "$folder/device.npy" "$folder/kept.npy"
 expect "no room" 1 "kept.npy: cannot be written: .*; raise the limit of file sizes" sh -c "ulimit -f 1; exec '$FIRN' data '$folder/text.txt' \
     --convert '$folder/kept.npy' 2>&1 >/dev/null | cat >&2; exit 1"

@@ -60,6 +60,8 @@ static bool look_at_doubles(firn_host_file *file) {
     if (strcmp(file->layout.type, idx.type) != 0 || file->file.read(file->file.context, 0, head, 4) != FIRN_OK)
         return false;
     idx.rank = head[3];
+    if (idx.rank == 0 || idx.rank > 8)
+        return false;
     idx.offset = 4 + 4 * (uint64_t)idx.rank;
     if (file->file.bytes < idx.offset || file->file.read(file->file.context, 0, head, (uint32_t)idx.offset) != FIRN_OK)
         return false;
@@ -158,8 +160,7 @@ bool firn_host_file_compare(firn_host_file *file, const firn_host_wanted *wanted
     const firn_data_layout *layout = &file->layout;
     const firn_stream_info *info = &wanted->streams[stream];
     if (info->record_elements == 0) { /* nothing is read from this stream, or there is no plan */
-        if (wanted->only_looks && layout->format == FIRN_DATA_RAW && file->packed == NULL &&
-            firn_host_tokens_have_header(file)) {
+        if (layout->format == FIRN_DATA_RAW && file->packed == NULL && firn_host_tokens_have_header(file)) {
             if (!firn_host_tokens_look(file, info))
                 return false;
             file->form = FIRN_HOST_FORM_TOKENS;
