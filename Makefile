@@ -79,19 +79,20 @@ ONNX_SOURCES := $(wildcard compiler/onnx/*.c compiler/onnx/ops/*.c)
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
 
-# Libraries that firn is built without where the compiler does not find them: PNG= and JPEG= leave them out.
+# Libraries that firn is built without where the compiler does not find them: PNG= and JPEG= leave them out. The compiler is
+# asked once, by the first recipe that links or compiles for them.
 links = $(shell printf '%s\n' '$(hash)include <stdio.h>' '$(hash)include <$(1)>' 'int main(void) { return 0; }' | \
     $(CC) $(CFLAGS_EXTRA) -x c - -o /dev/null $(LDFLAGS_EXTRA) $(2) >/dev/null 2>&1 && echo $(2))
 hash := \#
 ifeq ($(origin PNG),undefined)
-PNG := $(call links,png.h,-lpng)
+PNG = $(eval PNG := $(call links,png.h,-lpng))$(PNG)
 endif
 ifeq ($(origin JPEG),undefined)
-JPEG := $(call links,jpeglib.h,-ljpeg)
+JPEG = $(eval JPEG := $(call links,jpeglib.h,-ljpeg))$(JPEG)
 endif
-IMAGES_FLAGS := $(if $(PNG),-DFIRN_PNG) $(if $(JPEG),-DFIRN_JPEG)
+IMAGES_FLAGS = $(if $(PNG),-DFIRN_PNG) $(if $(JPEG),-DFIRN_JPEG)
 # What programs that read data link.
-HOST_LIBRARIES := -lcjson $(PNG) $(JPEG) -lz
+HOST_LIBRARIES = -lcjson $(PNG) $(JPEG) -lz
 
 object = $(patsubst %,$(BUILD)/objects/%.o,$(basename $(1)))
 comma := ,
@@ -140,12 +141,12 @@ USE_SIGNING := $(call object,compiler/emit/sign.c $(UNIT_TESTS) $(filter %.c,$(U
 $(USE_SIGNING): private CFLAGS += $(SIGNING_FLAGS)
 $(USE_SIGNING): | $(MBEDTLS_READY)
 
-$(call object,$(IMAGES_SOURCES)): private CFLAGS += $(IMAGES_FLAGS)
+$(call object,$(IMAGES_SOURCES)): private PROBED = $(IMAGES_FLAGS)
 
 $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CCACHE) $(CC) $(CFLAGS) $(CFLAGS_EXTRA) -c $< -o $@
+	$(quiet)$(CCACHE) $(CC) $(CFLAGS) $(PROBED) $(CFLAGS_EXTRA) -c $< -o $@
 
 $(BUILD)/objects/%.o: %.cc $(BUILD)/flags $(BUILD)/oracle/plan_generated.h
 	$(call say,$@)
@@ -605,20 +606,20 @@ lint: ## clang-format, clang-tidy, cppcheck, and both compilers with all warning
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang BUILD=$(BUILD)/clang all unit-tests $(BUILD)/clang/firn-bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) tidy cppcheck
 
-# $(1) are the flags. The line that counts suppressed findings is not shown.
+# $(1) are the flags. The line that counts suppressed findings is not shown. The compiler writes which headers the file includes.
 clang_tidy = clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c11 $(FLOATING) -I. $(1) 2> $@.log || \
-    { cat $@.log >&2; exit 1; }
+    { cat $@.log >&2; exit 1; }; $(CC) -std=c11 -I. $(1) -MM -MP -MT $@ -MF $@.d $<
 
 .PHONY: tidy cppcheck
-# A file is checked again if it or any header has changed.
+# A file is checked again if it or a header that it includes has changed.
 tidy: $(BUILD)/onnx/onnx.pb-c.c $(patsubst %,$(BUILD)/tidy/%.ok,$(TIDIED)) $(patsubst %,$(BUILD)/tidy-$(TIDY_OTHER)/%.ok,$(filter $(VECTOR_SOURCES),$(TIDIED)))
-$(BUILD)/tidy/%.ok: % .clang-tidy $(filter %.h,$(LINTED)) | $(MBEDTLS_READY) $(BUILD)/onnx/onnx.pb-c.c
+$(BUILD)/tidy/%.ok: % .clang-tidy | $(MBEDTLS_READY) $(BUILD)/onnx/onnx.pb-c.c
 	@mkdir -p $(@D)
 	$(call say,clang-tidy $<)
 	$(quiet)$(call clang_tidy,$(if $(filter plan/signature.c $(SHA256_X86),$<),$(MBEDTLS_FLAGS),$(SIGNING_FLAGS)) \
 	    $(if $(filter $(VECTOR_SOURCES) $(NATIVE_SOURCES) $(ENGINE_SOURCES) $(AMX_SOURCES) $(PAIRS_SOURCES),$<),$($(TIDY_WIDEST)_FLAGS)) $(if $(filter $(ONNX_SOURCES),$<),$(ONNX_FLAGS)))
 	@touch $@
-$(BUILD)/tidy-$(TIDY_OTHER)/%.ok: % .clang-tidy $(filter %.h,$(LINTED))
+$(BUILD)/tidy-$(TIDY_OTHER)/%.ok: % .clang-tidy
 	@mkdir -p $(@D)
 	$(call say,clang-tidy $< for $(TIDY_OTHER))
 	$(quiet)$(call clang_tidy,$($(TIDY_OTHER)_FLAGS))
@@ -653,6 +654,7 @@ help: ## this list
 # Intermediate files that make must not delete.
 .PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(X86_SETS) $(AARCH64_SETS) $(MODELS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c
 
-# Not those of the builds of their own within this one, which are some thousands.
+# Not those of the builds of their own within this one, which are some thousands, and those of clang-tidy only for it.
 OWN_BUILDS := check times cover variants sanitized aarch64 mutants coverage gcc clang fuzz64 fuzz32
--include $(shell find $(BUILD) -mindepth 1 $(patsubst %,-path $(BUILD)/% -prune -o,$(OWN_BUILDS)) -name '*.d' -print 2>/dev/null)
+UNREAD_BUILDS := $(OWN_BUILDS) $(if $(filter tidy,$(MAKECMDGOALS)),,tidy tidy-$(TIDY_OTHER))
+-include $(shell find $(BUILD) -mindepth 1 $(patsubst %,-path $(BUILD)/% -prune -o,$(UNREAD_BUILDS)) -name '*.d' -print 2>/dev/null)

@@ -28,7 +28,7 @@ $(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_COMPILER)): $(LIBFIRNC)
 $(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_COMPILER)): private FUZZ_LIBRARIES := $(LIBFIRN) -lyaml -lcjson -lprotobuf-c -lz
 
 $(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_READERS)): $(call object,tests/fuzz/readers.c) $(LIBFIRNHOST)
-$(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_READERS)): private FUZZ_LIBRARIES := $(LIBFIRN) $(HOST_LIBRARIES) -pthread
+$(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_READERS)): private FUZZ_LIBRARIES = $(LIBFIRN) $(HOST_LIBRARIES) -pthread
 
 .PHONY: fuzz-programs
 fuzz-programs: $(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_TARGETS))
