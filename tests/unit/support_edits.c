@@ -8,6 +8,7 @@
 
 #include "plan/generated/words.h"
 #include "plan/op_words.h"
+#include "tests/unit/support_cases.h"
 #include "tests/unit/support_test.h"
 
 /* Edits that are being read. */
@@ -872,34 +873,22 @@ uint32_t support_edits_apply(support_plan *plan, const char *edits, uint32_t alt
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-enum { FILE_MOST = 1 << 17 }; /* bytes of a file */
+static void read_line(char *line, void *context) {
+    void (*const *run)(const char *head, const char *edits) = context;
+    char *edits = line + strcspn(line, ":");
+    if (*edits == ':')
+        *edits++ = '\0';
+    if (strncmp(line, "let ", 4) != 0) {
+        (*run)(line, edits);
+        return;
+    }
+    assert_true(definition_count < sizeof definitions / sizeof definitions[0]);
+    definitions[definition_count].name = line + 4;
+    definitions[definition_count++].edits = edits;
+}
 
 void support_edits_read(const char *name, void (*run)(const char *head, const char *edits)) {
-    FILE *file = fopen(name, "r");
-    if (file == NULL)
-        fail_msg("cannot read %s", name);
-    char *text = calloc(1, FILE_MOST); /* never freed: definitions refer to it */
-    assert_non_null(text);
-    assert_true(fread(text, 1, FILE_MOST, file) < FILE_MOST);
-    fclose(file);
-    for (char *at = text, *end; *at != '\0'; at = end) {
-        for (end = at + strcspn(at, "\n"); *end == '\n' && (end[1] == ' ' || end[1] == '\t');)
-            end += 1 + strcspn(end + 1, "\n");
-        if (*end == '\n')
-            *end++ = '\0';
-        char *edits = at + strcspn(at, ":");
-        if (*at == '\0' || *at == '#')
-            continue;
-        if (*edits == ':')
-            *edits++ = '\0';
-        if (strncmp(at, "let ", 4) != 0) {
-            run(at, edits);
-            continue;
-        }
-        assert_true(definition_count < sizeof definitions / sizeof definitions[0]);
-        definitions[definition_count].name = at + 4;
-        definitions[definition_count++].edits = edits;
-    }
+    support_cases_read(name, read_line, &run);
 }
 
 support_plan *support_edits_plan(bool train) {

@@ -40,9 +40,8 @@ support_plan *support_edits_plan(bool train);
  * that a value has. Fails the test at a word that it does not know. */
 uint32_t support_edits_apply(support_plan *plan, const char *edits, uint32_t alternative);
 
-/* Reads a file. A line that begins with # is a comment, and one that begins with a blank or a tab continues the
- * line before it. `let NAME: EDITS` names edits for all that follows. Every other line is HEAD: EDITS, or HEAD alone,
- * with which `run` is called. */
+/* Reads a file of support_cases.h. `let NAME: EDITS` names edits for all that follows. Every other line is HEAD: EDITS,
+ * or HEAD alone, with which `run` is called. */
 void support_edits_read(const char *name, void (*run)(const char *head, const char *edits));
 
 #endif

@@ -71,7 +71,3 @@ TEST(an_op_that_is_read_has_its_definition_here) {
         if (ops[i].attributes == NULL && firnc_onnx_op_find(ops[i].name) != NULL)
             fail_msg("%s is read; run tests/golden/onnx_ops.py", ops[i].name);
 }
-
-int main(void) {
-    return support_test_run(NULL);
-}

@@ -1,5 +1,5 @@
-/* Tests recipes: what is accepted, which defaults are filled in, and that refusals name the file, the line, the key and
- * the remedy (tests/unit/recipe.refusals). Runs from the root of the repository. */
+/* Tests recipes: what is accepted, which defaults are filled in, and that refusals and warnings name the file, the
+ * line, the key and the remedy (tests/unit/recipe.cases). Runs from the root of the repository. */
 #define _XOPEN_SOURCE 700
 
 #include <glob.h>
@@ -15,6 +15,7 @@
 #include "compiler/recipe/recipe.h"
 #include "plan/generated/reader.h"
 #include "tests/unit/support_capture.h"
+#include "tests/unit/support_cases.h"
 #include "tests/unit/support_test.h"
 
 /* A minimal recipe. Tests rely on its line numbers. */
@@ -361,6 +362,8 @@ TEST(dynamic_scaling_has_the_reference_s_defaults) {
     assert_float_equal(p.overflow_tolerance, 0, 0);
     p = precision("fp16_type: cbfloat16\n      loss_scaling_factor: dynamic");
     assert_float_equal(p.initial_loss_scale, 0x1p31F, 0);
+    p = precision("loss_scaling_factor: dynamic\n      initial_loss_scale: 65536");
+    assert_float_equal(p.initial_loss_scale, 32768, 0);
     p = precision("fp16_type: float16\n      loss_scaling_factor: dynamic\n      max_loss_scale: 1024.0");
     assert_float_equal(p.initial_loss_scale, 1024, 0); /* min(max, initial) */
     p = precision("fp16_type: float16\n      loss_scaling_factor: dynamic\n      initial_loss_scale: 8\n"
@@ -478,31 +481,6 @@ TEST(the_older_layout_is_understood) {
     assert_true(rate_at(r, 5) == 0.125F);
     r = accepted(with_older("0.125"), FIRNC_TRAIN);
     assert_true(rate_at(r, 5) == 0.125F);
-    static const char place[] = ":13: trainer.init.optimizer.AdamW.learning_rate";
-    refused(with_older("[{scheduler: Line, learning_rate: 1}]"), FIRNC_TRAIN, place, "nearest known one is LinearLR");
-    refused(with_older("[{scheduler: [Linear], learning_rate: 1}]"), FIRNC_TRAIN, place, "is not a name");
-    refused(with_older("{main_scheduler: random, schedulers: [{scheduler: Constant, learning_rate: 1}]}"), FIRNC_TRAIN,
-            place, "write one of sequential, chained");
-    refused(with_older("[]"), FIRNC_TRAIN, place, "is empty");
-    refused(with_older("{scheduler: Constant, learning_rate: 1, param_group_tags: x}"), FIRNC_TRAIN, place,
-            "write the schedule there");
-    static const char contradiction[] = "contradicts another main_scheduler";
-    refused(with_older("[{scheduler: Constant, learning_rate: 1, main_scheduler: chained}, "
-                       "{scheduler: Constant, learning_rate: 1, main_scheduler: sequential}]"),
-            FIRNC_TRAIN, ":13: trainer.init.optimizer.AdamW.learning_rate.1.main_scheduler: ", contradiction);
-    refused(with_older("{main_scheduler: chained, schedulers: [{scheduler: Constant, learning_rate: 1, "
-                       "main_scheduler: sequential}]}"),
-            FIRNC_TRAIN,
-            ":13: trainer.init.optimizer.AdamW.learning_rate.schedulers.0.main_scheduler: ", contradiction);
-    refused(with_older("{main_scheduler: chained, scheduler: Sequential, schedulers: [{scheduler: Constant, "
-                       "learning_rate: 1}]}"),
-            FIRNC_TRAIN, ":13: trainer.init.optimizer.AdamW.learning_rate.main_scheduler: ", contradiction);
-    accepted(with_older("{main_scheduler: chained, scheduler: Chained, schedulers: [{scheduler: Constant, "
-                        "learning_rate: 1}]}"),
-             FIRNC_TRAIN);
-    refused(edited(with_older("[{scheduler: Constant, learning_rate: 1}]"), "    precision:\n",
-                   "    schedulers: [{ConstantLR: {learning_rate: 1}}]\n    precision:\n"),
-            FIRNC_TRAIN, place, "beside one in trainer.init.schedulers");
 }
 
 TEST(milestones_may_end_a_schedule) {
@@ -515,12 +493,6 @@ TEST(milestones_may_end_a_schedule) {
                       "            - ConstantLR: {learning_rate: 0.75}\n"),
         FIRNC_TRAIN);
     assert_true(rate_at(r, 9) == 0.25F && rate_at(r, 10) == 1 && rate_at(r, 14) == 0.0625F && rate_at(r, 15) == 0.75F);
-    refused(with_schedule("      - SequentialLR:\n"
-                          "          milestones: [0]\n"
-                          "          schedulers: [{StepLR: {initial_learning_rate: 1, step_size: 4, gamma: 0.5}}, "
-                          "{ConstantLR: {learning_rate: 0.75}}]\n"),
-            FIRNC_TRAIN,
-            ":16: trainer.init.schedulers.0.SequentialLR.milestones.0: ", "is 0, and the schedule before it");
 }
 
 static const char *with_lambda(const char *lambda) {
@@ -537,55 +509,12 @@ TEST(lambdas_are_expressions_or_tables) {
     assert_true(rate_at(accepted(with_lambda("[\"0.5\", \"0.25\"]"), FIRNC_TRAIN), 9) == 0.125F);
 }
 
-/* Asserts that a schedule in a run of 100 steps has one warning, at its place, or none. */
-static void expect_note(const char *schedule, const char *place, const char *words) {
-    const char *text = with_schedule(firnc_format("      - %s\n", schedule));
-    (void)accepted(edited(text, "lr: 0.001", "eps: 1e-8"), FIRNC_TRAIN);
-    if (place == NULL) {
-        assert_string_equal(message, "");
-        return;
-    }
-    const char *start = firnc_format("firnc: %s:15: trainer.init.schedulers.0.%s: warning: ", file_name, place);
-    if (strncmp(message, start, strlen(start)) != 0 || strstr(message, words) == NULL)
-        fail_msg("expected %s%s, got %s", start, words, message);
-    assert_ptr_equal(strchr(message, '\n') + 1, message + strlen(message));
-}
-
-/* A schedule whose length does not suit that of the run. */
-TEST(schedules_are_compared_with_the_run) {
-    static const char cut[] = "{initial_learning_rate: 1, max_lr: 2, total_steps: %d}";
-    expect_note(firnc_format("OneCycleLR: %s", firnc_format(cut, 100)), NULL, NULL);
-    expect_note(firnc_format("OneCycleLR: %s", firnc_format(cut, 101)), "OneCycleLR",
-                "total_steps 101, and the run has num_steps 100; write total_steps: 100");
-    expect_note("CosineAnnealingLR: {initial_learning_rate: 1, T_max: 99, eta_min: 0.1}", NULL, NULL);
-    expect_note("CosineAnnealingLR: {initial_learning_rate: 1, T_max: 98, eta_min: 0.1}", "CosineAnnealingLR",
-                "CosineAnnealingLR rises again: from its minimum at T_max 98 on");
-    expect_note("CosineAnnealingWarmRestarts: {initial_learning_rate: 1, T_0: 10}", NULL, NULL);
-    expect_note("CosineDecayLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 99}", NULL, NULL);
-    expect_note("CosineDecayLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 20}", "CosineDecayLR",
-                "learning_rate is 0 from step 20 on: the run has num_steps 100");
-    expect_note("ExponentialLR: {initial_learning_rate: 1, decay_rate: 0.01, total_iters: 1}", "ExponentialLR",
-                "learning_rate is 0 from step 23 on");
-    expect_note("ConstantLR: {learning_rate: 0}", "ConstantLR", "learning_rate is 0 at every step: nothing is trained");
-    expect_note("LinearLR: {initial_learning_rate: 0, end_learning_rate: 1, total_iters: 101}", "LinearLR",
-                "LinearLR never reaches its end, total_iters 101: the run has num_steps 100; change one of the two\n");
-    expect_note("MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50, 99]}", NULL, NULL);
-    expect_note("MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50, 100]}", "MultiStepLR",
-                "never reaches its milestone 100: the run has num_steps 100; ");
-    expect_note("CyclicLR: {base_lr: 0.1, max_lr: 1}", "CyclicLR", "never reaches its peak, step_size_up 2000: ");
-    expect_note("StepLR: {initial_learning_rate: 1, step_size: 100, gamma: 0.5}", "StepLR",
-                "never reaches its first fall");
-    expect_note("InverseSquareRootDecayLR: {initial_learning_rate: 1, warmup_steps: 100}", "InverseSquareRootDecayLR",
-                "never reaches its fall, warmup_steps 100");
-    expect_note("PiecewiseConstantLR: {learning_rates: [1, 2], milestones: [100]}", "PiecewiseConstantLR", "milestone");
-    expect_note("SequentialLR: {schedulers: [{ConstantLR: {learning_rate: 1, total_iters: 100}}, "
-                "{ConstantLR: {learning_rate: 2}}]}",
-                "SequentialLR.schedulers.1.ConstantLR", "is never reached: it begins at step 100");
-    /* A length from --set is one of a trial. */
+/* A length from --set is one of a trial. */
+TEST(schedules_are_not_compared_with_a_trial) {
     static const char *const trial[] = {"trainer.init.loop.num_steps=10"};
     const char *text = with_schedule("      - MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50]}\n");
     text = edited(text, "lr: 0.001", "eps: 1e-8");
-    assert_true(read_text(firnc_allocate(sizeof(firnc_recipe)), text, FIRNC_TRAIN, trial, 1));
+    (void)accepted_set(text, FIRNC_TRAIN, trial, 1);
     assert_string_equal(message, "");
 }
 
@@ -642,21 +571,9 @@ TEST(schedules_go_by_tags) {
                  FIRNC_TRAIN);
     assert_true(value_of(r, "learning_rate.x", 0) == 0.125F);
     assert_true(value_of(r, "learning_rate", 0) == 0.5F); /* lr, for parameters without a schedule */
-
-    static const char place[] = ":16: trainer.init.schedulers.0.ConstantLR.param_group_tags";
-    refused(edited(groups, "[x, null]", "w"), FIRNC_TRAIN, place, "is no tag of a group");
-    refused(edited(groups, "[x, null]", "[]"), FIRNC_TRAIN, place, "is empty");
-    refused(edited(groups, "[x, null]", "[x, z]"), FIRNC_TRAIN,
-            ":17: trainer.init.schedulers.1: ", "a second schedule of the learning rate for group z");
-    refused(edited(groups, ", param_group_tags: [x, null]", ""), FIRNC_TRAIN,
-            ":17: trainer.init.schedulers.1: ", "give them param_group_tags");
-    refused(edited(groups, "{val: 0.25}", "{val: 0.25, param_group_tags: x}"), FIRNC_TRAIN,
-            ":18: ", "put it into the outermost schedule");
-    refused(edited(edited(edited(groups, "lr: 0.5", "momentum: 0.5"), "AdamW", "SGD"), "[x, null]", "x"), FIRNC_TRAIN,
-            ":2: trainer.init: ", "there is no learning rate for the parameters that no group takes");
 }
 
-/* --- the cases of recipe.refusals --------------------------------------------------------------------------------- */
+/* --- the cases of recipe.cases --------------------------------------------------------------------------------- */
 
 /* Ends a text at a word and returns what stands behind the word; NULL if the text does not have it. */
 static char *cut_at(char *text, const char *word) {
@@ -734,59 +651,118 @@ enum { LINE_BYTES = 512 }; /* of the file, at most */
 /* What the cases below a line with = have in common; the edit is $ if the line has none. */
 typedef struct heading {
     const char *recipe, *edit;
-    firnc_mode mode;
+    bool modes[2]; /* which the line names: train, eval */
 } heading;
+
+static const firnc_mode modes[2] = {FIRNC_TRAIN, FIRNC_EVAL};
 
 static heading read_heading(const char *line) {
     char recipe[8], mode[8];
     int end = 0;
     assert_int_equal(sscanf(line, "= %7s %7s%n", recipe, mode, &end), 2);
     return (heading){.recipe = strcmp(recipe, "mlp") == 0 ? mlp : minimal,
-                     .mode = strcmp(mode, "eval") == 0 ? FIRNC_EVAL : FIRNC_TRAIN,
+                     .modes = {strcmp(mode, "eval") != 0, strcmp(mode, "train") != 0},
                      .edit = line[end] == ' ' ? firnc_format("%s", line + end + 1) : "$"};
 }
 
+/* Asserts that the message has one line for each place, in this order and no other, each with a remedy. */
+static void expect_idle(const char *const *places, size_t count) {
+    const char *line = message;
+    for (size_t i = 0; i < count; i++) {
+        const char *start = firnc_format("firnc: %s:%s: warning: has no effect: ", file_name, places[i]);
+        const size_t length = strcspn(line, "\n");
+        if (strncmp(line, start, strlen(start)) != 0)
+            fail_msg("expected a line that begins with %s, got %s", start, line);
+        if (memchr(line, ';', length) == NULL)
+            fail_msg("no remedy in %.*s", (int)length, line);
+        line += length + 1;
+    }
+    if (*line != '\0')
+        fail_msg("one warning too many: %s", line);
+}
+
+/* What firnc says of a recipe. `words` are separated by " ... "; NULL: it is accepted. */
+typedef struct answer {
+    const char *place;
+    char *words;
+    bool silent, warned, idle;
+} answer;
+
+static bool begins(char **text, const char *word) {
+    const size_t length = strlen(word);
+    if (strncmp(*text, word, length) != 0)
+        return false;
+    *text += length;
+    return true;
+}
+
+static answer read_answer(char *text) {
+    answer a = {
+        .warned = begins(&text, "warned "), .idle = begins(&text, "idle "), .silent = strcmp(text, "silent") == 0};
+    a.words = cut_at(text, "... ");
+    if (a.words == NULL && !a.idle && !a.silent)
+        assert_string_equal(text, "accepted");
+    (void)cut_at(text, "* ");
+    a.place = text;
+    return a;
+}
+
+static void assert_answer(const char *recipe, firnc_mode mode, const answer *a) {
+    for (const char *words = a->words, *end; words != NULL; words = *end == '\0' ? NULL : end + strlen(" ... ")) {
+        end = strstr(words, " ... ");
+        end = end == NULL ? words + strlen(words) : end;
+        const char *wanted = unescaped(firnc_format("%.*s", (int)(end - words), words), 0);
+        if (!a->warned) {
+            refused(recipe, mode, firnc_format(":%s", a->place), wanted);
+            continue;
+        }
+        (void)accepted(recipe, mode);
+        expect_message(firnc_format(":%swarning: ", a->place), wanted);
+    }
+    if (a->words != NULL)
+        return;
+    (void)accepted(recipe, mode);
+    if (a->silent)
+        assert_string_equal(message, "");
+    if (a->idle)
+        expect_idle(&a->place, 1);
+}
+
 static void run_case(const heading *head, char *line) {
+    static const answer silent = {.silent = true};
     char edits[2 * LINE_BYTES];
     char *expected = cut_at(line, " => ");
     const char *hole = strchr(head->edit, '$'), *recipe = head->recipe;
-    assert_true(expected != NULL && hole != NULL);
+    assert_true(expected != NULL && hole != NULL && strlen(line) < LINE_BYTES);
     snprintf(edits, sizeof edits, "%.*s%s%s", (int)(hole - head->edit), head->edit, line, hole + 1);
     for (char *edit = edits, *next; edit != NULL; edit = next) {
         next = cut_at(edit, " && ");
         recipe = edited_once(recipe, edit);
     }
-    char *words = cut_at(expected, "... ");
-    if (words == NULL) {
-        assert_string_equal(expected, "accepted");
-        (void)accepted(recipe, head->mode);
-        return;
-    }
-    (void)cut_at(expected, "* ");
-    for (char *next; words != NULL; words = next) {
-        next = cut_at(words, " ... ");
-        refused(recipe, head->mode, firnc_format(":%s", expected), unescaped(words, 0));
-    }
+    const answer a = read_answer(expected);
+    for (int mode = 0; mode < 2; mode++)
+        if (head->modes[mode])
+            assert_answer(recipe, modes[mode], &a);
+        else if (a.warned || a.idle) /* keys of the other mode */
+            assert_answer(recipe, modes[mode], &silent);
 }
 
 enum { CASES_LEAST = 270 }; /* as many as the file has */
 
-TEST(recipes_are_refused_with_place_and_remedy) {
-    char line[LINE_BYTES];
-    unsigned cases = 0;
-    heading head = {.edit = "$"};
-    FILE *file = fopen("tests/unit/recipe.refusals", "r");
-    assert_non_null(file);
-    while (fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        if (line[0] == '=') {
-            head = read_heading(line);
-        } else if (line[0] != '#' && line[0] != '\0') {
-            run_case(&head, line);
-            cases++;
-        }
+static void run_line(char *line, void *context) {
+    static heading head = {.edit = "$"};
+    unsigned *cases = context;
+    if (line[0] == '=') {
+        head = read_heading(line);
+        return;
     }
-    fclose(file);
+    run_case(&head, line);
+    ++*cases;
+}
+
+TEST(recipes_get_their_answers) {
+    unsigned cases = 0;
+    support_cases_read("tests/unit/recipe.cases", run_line, &cases);
     assert_true(cases >= CASES_LEAST);
 }
 
@@ -894,23 +870,6 @@ TEST(groups_have_settings_of_their_own) {
     assert_float_equal(r->job.groups[1].adjust_learning_rate, 1, 0);
     assert_float_equal(r->job.groups[2].adjust_learning_rate, 0.25, 0);
     assert_int_equal(r->job.groups[2].place.line, 17);
-}
-
-/* The scale begins at what max_loss_scale allows. */
-TEST(a_lowered_loss_scale_is_told) {
-    const firnc_recipe *recipe = accepted(
-        edited(minimal, "fp16_type: bfloat16", "loss_scaling_factor: dynamic\n      initial_loss_scale: 65536"),
-        FIRNC_TRAIN);
-    assert_true(recipe->job.precision.initial_loss_scale == 32768);
-    assert_non_null(strstr(message, ":16: trainer.init.precision.initial_loss_scale: warning: 65536 becomes 32768: "));
-    (void)accepted(edited(minimal, "fp16_type: bfloat16",
-                          "loss_scaling_factor: dynamic\n      initial_loss_scale: 65536\n      max_loss_scale: 65536"),
-                   FIRNC_TRAIN);
-    assert_null(strstr(message, "becomes"));
-    (void)accepted(edited(minimal, "fp16_type: bfloat16", "fp16_type: float16\n      loss_scaling_factor: 65536"),
-                   FIRNC_TRAIN);
-    assert_non_null(
-        strstr(message, ":16: trainer.init.precision.loss_scaling_factor: warning: is more than float16 holds: "));
 }
 
 /* Asserts that a value outside the range is refused and that the limit given in the message is accepted. */
@@ -1122,22 +1081,6 @@ static const char *const ignored_places[] = {"4: trainer.init.backend.backend_ty
                                              "32: trainer.validate_all.ckpt_paths",
                                              "32: trainer.validate_all.val_dataloaders.1"};
 
-/* Asserts that the message has one line for each place, in this order and no other, each with a remedy. */
-static void expect_idle(const char *const *places, size_t count) {
-    const char *line = message;
-    for (size_t i = 0; i < count; i++) {
-        const char *start = firnc_format("firnc: %s:%s: warning: has no effect: ", file_name, places[i]);
-        const size_t length = strcspn(line, "\n");
-        if (strncmp(line, start, strlen(start)) != 0)
-            fail_msg("expected a line that begins with %s, got %s", start, line);
-        if (memchr(line, ';', length) == NULL)
-            fail_msg("no remedy in %.*s", (int)length, line);
-        line += length + 1;
-    }
-    if (*line != '\0')
-        fail_msg("one warning too many: %s", line);
-}
-
 TEST(keys_that_nothing_reads_are_warned_of) {
     for (int mode = 0; mode < 2; mode++) {
         (void)accepted(ignored, mode == 0 ? FIRNC_TRAIN : FIRNC_EVAL);
@@ -1204,138 +1147,6 @@ TEST(intervals_are_steps_or_shares_of_the_run) {
     assert_false(accepted(minimal, FIRNC_TRAIN)->job.save_initial_checkpoint);
 }
 
-/* A value that loses nothing is not warned of. */
-TEST(what_is_so_anyway_is_not_warned_of) {
-    const char *text = edited(minimal, "batch_size: 8",
-                              "batch_size: 8\n      num_workers: 0\n      persistent_workers: False\n"
-                              "      prefetch_factor: null");
-    text = edited(text, "seed: 7", "seed: 7\n    loggers: []\n    logging: {}\n    callbacks: [{CheckLoss: {}}]");
-    text = edited(text, "fp16_type: bfloat16",
-                  "log_loss_scale: true\n      steps_per_increase: 2000\n"
-                  "      overflow_tolerance: 0.0\n      fp16_type: bfloat16");
-    (void)accepted(text, FIRNC_TRAIN);
-    assert_string_equal(message, "");
-}
-
-/* A key that another key leaves without effect: an edit of a recipe, and the place of its one warning. */
-typedef struct idle_case {
-    const char *text, *from, *to, *place;
-} idle_case;
-
-static void expect_idle_cases(const idle_case *cases, size_t count, firnc_mode mode, firnc_mode silent_mode) {
-    for (size_t i = 0; i < count; i++) {
-        const char *text = edited(cases[i].text, cases[i].from, cases[i].to);
-        (void)accepted(text, mode);
-        expect_idle(&cases[i].place, 1);
-        if (silent_mode == mode)
-            continue;
-        (void)accepted(text, silent_mode);
-        assert_string_equal(message, "");
-    }
-}
-
-static const char constant[] = "lr: 0.001\n    schedulers: [{ConstantLR: {learning_rate: 1}}]";
-static const char cyclic[] = "eps: 1.0e-8\n    schedulers: [{CyclicLR: {base_lr: 0, max_lr: 1, step_size_up: 40, %s}}]";
-
-/* These keys are for training only. */
-TEST(keys_of_training_may_rest) {
-    const idle_case cases[] = {
-        {minimal, "lr: 0.001", constant, "13: trainer.init.optimizer.AdamW.lr"},
-        {minimal, "lr: 0.001", edited(constant, "lr", "learning_rate"),
-         "13: trainer.init.optimizer.AdamW.learning_rate"},
-        {minimal, "lr: 0.001", "lr: 0.001\n        weight_decay: 0.5\n    schedulers: [{ConstantWD: {val: 1}}]",
-         "14: trainer.init.optimizer.AdamW.weight_decay"},
-        {minimal, "lr: 0.001",
-         "lr: 0.001\n        params: [{params: a, adjust_learning_rate: 0.5, adjust_weight_decay: 1}]",
-         "14: trainer.init.optimizer.AdamW.params.0.adjust_learning_rate"},
-        {minimal, "lr: 0.001", "lr: 0.001\n        params: [{params: a, adjust_weight_decay: 2}]",
-         "14: trainer.init.optimizer.AdamW.params.0.adjust_weight_decay"},
-        {mlp, "momentum: 0.5", "dampening: 0.5", "4: trainer.init.optimizer.sgd.dampening"},
-        {mlp, "momentum: 0.5", "momentum: 0.5, params: [{params: a, momentum: 0, dampening: 0.5}]",
-         "4: trainer.init.optimizer.sgd.params.0.dampening"},
-        {minimal, "lr: 0.001", firnc_format(cyclic, "gamma: 0.5"), "14: trainer.init.schedulers.0.CyclicLR.gamma"},
-        {minimal, "lr: 0.001", firnc_format(cyclic, "scale_mode: iterations"),
-         "14: trainer.init.schedulers.0.CyclicLR.scale_mode"},
-        {minimal, "lr: 0.001", firnc_format(cyclic, "mode: exp_range, gamma: 0.5, scale_mode: cycle"),
-         "14: trainer.init.schedulers.0.CyclicLR.scale_mode"},
-        {minimal, "fp16_type: bfloat16", "initial_loss_scale: 2", "15: trainer.init.precision.initial_loss_scale"},
-        {minimal, "fp16_type: bfloat16", "steps_per_increase: 5", "15: trainer.init.precision.steps_per_increase"},
-        {minimal, "fp16_type: bfloat16", "min_loss_scale: 2", "15: trainer.init.precision.min_loss_scale"},
-        {minimal, "fp16_type: bfloat16", "max_loss_scale: 2", "15: trainer.init.precision.max_loss_scale"},
-        {minimal, "fp16_type: bfloat16", "overflow_tolerance: 0.5", "15: trainer.init.precision.overflow_tolerance"},
-        {minimal, "fp16_type: bfloat16", "enabled: false\n      loss_scaling_factor: dynamic",
-         "16: trainer.init.precision.loss_scaling_factor"},
-        {minimal, "batch_size: 8", "batch_size: 8\n      shuffle_seed: 3",
-         "21: trainer.fit.train_dataloader.shuffle_seed"},
-    };
-    expect_idle_cases(cases, sizeof cases / sizeof cases[0], FIRNC_TRAIN, FIRNC_EVAL);
-}
-
-TEST(keys_of_both_modes_may_rest) {
-    static const idle_case cases[] = {
-        {minimal, "fp16_type: bfloat16", "enabled: false\n      fp16_type: float16",
-         "16: trainer.init.precision.fp16_type"},
-        {minimal, "fp16_type: bfloat16", "enabled: false\n      precision_opt_level: 0",
-         "16: trainer.init.precision.precision_opt_level"},
-        {minimal, "fp16_type: bfloat16", "enabled: false\n      pol_lowering: emulate",
-         "16: trainer.init.precision.pol_lowering"},
-        {minimal, "fp16_type: bfloat16", "enabled: false\n      pol: [{pattern: '*', level: 0}]",
-         "16: trainer.init.precision.pol"},
-        {minimal, "fp16_type: bfloat16", "enabled: false\n      float32_layers: [lm_head]",
-         "16: trainer.init.precision.float32_layers"},
-        {minimal, "precision:\n      fp16_type: bfloat16",
-         "precision:\n      fp16_type: bfloat16\n      pol: [{pattern: '*', bwd_level: 0, level: 1, enable_bwd: "
-         "false}]",
-         "16: trainer.init.precision.pol.0.bwd_level"},
-        {minimal, "precision:\n      fp16_type: bfloat16",
-         "precision:\n      fp16_type: bfloat16\n      pol: [{pattern: '*', bwd_level: 0, level: 1, enable_fwd: "
-         "false}]",
-         "16: trainer.init.precision.pol.0.level"},
-        {minimal, "num_heads: 4", "num_heads: 4\n      mixed_precision: false\n      attention_softmax_fp32: false",
-         "11: trainer.init.model.attention_softmax_fp32"},
-        {mlp, "hidden_sizes: [5, 4]", "hidden_sizes: [], nonlinearity: gelu", "3: trainer.init.model.nonlinearity"},
-        {mlp, "hidden_sizes: [5, 4]", "dropout_rate: 0.5", "3: trainer.init.model.dropout_rate"},
-        {mlp, "  fit:", "  validate: {val_dataloader: {}}\n  fit:\n    val_dataloader: {batch_size: 2}",
-         "8: trainer.fit.val_dataloader"},
-    };
-    expect_idle_cases(cases, sizeof cases / sizeof cases[0], FIRNC_TRAIN, FIRNC_TRAIN);
-    expect_idle_cases(cases, sizeof cases / sizeof cases[0], FIRNC_EVAL, FIRNC_EVAL);
-}
-
-TEST(keys_of_evaluation_may_rest) {
-    const idle_case cases[] = {
-        {mlp, "  fit:", "  validate: {val_dataloader: {shuffle_seed: 3}}\n  fit:",
-         "6: trainer.validate.val_dataloader.shuffle_seed"},
-        {edited(mlp, "output_size: 3", "output_size: 3, compute_eval_metrics: false"),
-         "  fit:", "  validate: {metric: accuracy}\n  fit:", "3: trainer.init.model.compute_eval_metrics"},
-    };
-    expect_idle_cases(cases, sizeof cases / sizeof cases[0], FIRNC_EVAL, FIRNC_TRAIN);
-}
-
-/* Keys that look alike but act. */
-TEST(keys_that_act_are_not_warned_of) {
-    const idle_case cases[] = {
-        {minimal, "lr: 0.001",
-         "lr: 0.001\n        params: [{params: a, tags: a}]\n"
-         "    schedulers: [{ConstantLR: {learning_rate: 1, param_group_tags: a}}]",
-         NULL},
-        {minimal, "lr: 0.001",
-         "lr: 0.001\n        weight_decay: 0.5\n        params: [{params: a, tags: a}]\n"
-         "    schedulers: [{ConstantWD: {val: 1, param_group_tags: [null]}}]",
-         NULL},
-        {minimal, "lr: 0.001", firnc_format(cyclic, "mode: exp_range, gamma: 0.5, scale_mode: iterations"), NULL},
-        {minimal, "batch_size: 8",
-         "batch_size: 8\n      shuffle_seed: 3\n  validate: {val_dataloader: {shuffle: true}}", NULL},
-        {minimal, "fp16_type: bfloat16", "loss_scaling_factor: dynamic\n      steps_per_increase: 5", NULL},
-        {minimal, "fp16_type: bfloat16", "pol: [{pattern: '*', level: 0, enable_fwd: false}]", NULL},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        for (int mode = 0; mode < 2; mode++) {
-            (void)accepted(edited(cases[i].text, cases[i].from, cases[i].to), mode == 0 ? FIRNC_TRAIN : FIRNC_EVAL);
-            assert_string_equal(message, "");
-        }
-}
-
 /* --set may turn something off for one plan; the keys of the file then rest on purpose, those of --set do not. */
 TEST(what_a_setting_turns_off_rests_silently) {
     const char *text = edited(minimal, "bfloat16", "float16\n      loss_scaling_factor: dynamic");
@@ -1346,22 +1157,6 @@ TEST(what_a_setting_turns_off_rests_silently) {
     (void)accepted_set(text, FIRNC_TRAIN, settings, 2);
     expect_message(": --set trainer.init.precision.precision_opt_level: ",
                    "warning: has no effect: mixed precision is off");
-}
-
-/* A schedule is read once for each factor of a group, and its keys are warned of once. */
-TEST(a_key_is_warned_of_once) {
-    static const char *const place[] = {"14: trainer.init.schedulers.0.ScalePerParamLR.scheduler.LinearLR.cycle"};
-    (void)accepted(edited(minimal, "lr: 0.001",
-                          "params: [{params: a, adjust_learning_rate: 2}, {params: b, adjust_learning_rate: 3}]\n"
-                          "    schedulers: [{ScalePerParamLR: {scheduler: {LinearLR: {initial_learning_rate: 1, "
-                          "end_learning_rate: 0.5, total_iters: 5, cycle: true}}}}]"),
-                   FIRNC_TRAIN);
-    expect_idle(place, 1);
-}
-
-TEST(a_recipe_without_faults_has_no_line) {
-    (void)accepted(minimal, FIRNC_TRAIN);
-    assert_string_equal(message, "");
 }
 
 TEST(no_recipe_of_the_sources_has_keys_without_effect) {
